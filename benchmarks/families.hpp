@@ -1,0 +1,26 @@
+#ifndef GRAINSCOPE_BENCHMARKS_FAMILIES_HPP
+#define GRAINSCOPE_BENCHMARKS_FAMILIES_HPP
+
+// The one table of families. A new one is a file in this folder, a declaration here and a line in
+// families.cpp.
+
+#include <vector>
+
+#include "harness/benchmark.hpp"
+
+namespace grainscope::harness {
+
+[[nodiscard]] Family host_first_touch();
+[[nodiscard]] Family host_flush();
+[[nodiscard]] Family host_latency();
+[[nodiscard]] Family host_memcpy();
+[[nodiscard]] Family transfer_managed();
+[[nodiscard]] Family transfer_memcpy();
+[[nodiscard]] Family transfer_zero_copy();
+
+// All of them, in the order in which they run: the host first, since every other figure rests on it.
+[[nodiscard]] std::vector<Family> all_families();
+
+}  // namespace grainscope::harness
+
+#endif

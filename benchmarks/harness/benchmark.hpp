@@ -1,0 +1,78 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_BENCHMARK_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_BENCHMARK_HPP
+
+// What a family hands to the suite: its cases for this machine, each with a body that measures it.
+// Families include this header and never Google Benchmark's.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "grainscope/core/case.hpp"
+#include "grainscope/core/measurement.hpp"
+#include "grainscope/transfer/transfer.hpp"
+#include "machine.hpp"
+#include "scope.hpp"
+
+namespace grainscope::harness {
+
+class LinkPeaks;
+
+// One sampling session, as a benchmark's body sees it.
+class Session {
+ public:
+  Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks, cuda::ManagedBudget* managed,
+          std::function<bool()> interrupted);
+
+  // Samples by the plan; see draw_samples.
+  [[nodiscard]] Samples sample(const std::function<double()>& one_sample) const;
+  // The same, and what the board of a GPU used in one sample, where that can be read.
+  [[nodiscard]] Samples sample(const std::function<double()>& one_sample, int gpu, Measurement& measurement) const;
+
+  [[nodiscard]] const Machine& machine() const { return machine_; }
+  [[nodiscard]] transfer::Surroundings surroundings() const { return {&machine_.topology, managed_}; }
+  // The measured copy peak of this run between `node` and `gpu`, in GB/s; measured at the first call.
+  [[nodiscard]] double link_peak_gb_s(int gpu, int node, bool to_gpu) const;
+
+ private:
+  const Machine& machine_;
+  SamplingPlan plan_;
+  LinkPeaks& peaks_;
+  cuda::ManagedBudget* managed_;
+  std::function<bool()> interrupted_;
+};
+
+// What a reader should know of a case: printed by --explain.
+struct Explanation {
+  std::string measures;  // what question it answers
+  std::string timed;     // what lies between the two clock readings, and what does not
+  std::string formula;   // how its bytes or operations follow from the case
+  std::string source;    // paper, section, figure
+  std::string limits;    // what it does not tell
+};
+
+struct Needs {
+  std::uint64_t host_bytes = 0;
+  std::uint64_t device_bytes = 0;
+  std::uint64_t managed_bytes = 0;
+};
+
+struct Benchmark {
+  Case id;
+  std::string skip;  // why it cannot run here; empty: it can
+  Needs needs;
+  Explanation explanation;
+  std::function<Measurement(Session&)> run;
+};
+
+// One file of benchmarks that answer one question.
+struct Family {
+  std::string name;
+  std::string question;
+  std::function<std::vector<Benchmark>(const Machine&, const Scope&)> list;
+};
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,148 @@
+#include "context.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <random>
+
+#include "build_info.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/system/environment_json.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSchemaVersion = 1;
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+json suite_json() {
+  return {{"version", build::kVersion},
+          {"commit", build::kCommit},
+          {"compiler", build::kCompiler},
+          {"cuda", build::kCuda.empty() ? json(nullptr) : json(build::kCuda)},
+          {"benchmark_library", build::kBenchmarkLibrary}};
+}
+
+}  // namespace
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+RunIdentity new_identity() {
+  std::random_device random;
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%08x-%08x", random(), random());
+  return {text.data(), utc_now(), 0};
+}
+
+json fingerprint(const Machine& machine) {
+  json gpus = json::array();
+  for (const cuda::DeviceProperties& device : machine.runtime.devices) {
+    gpus.push_back(device.uuid);
+  }
+  return {{"host", host_name()},
+          {"cpu", machine.environment.cpu.model.value_or("unknown")},
+          {"gpus", gpus},
+          {"version", build::kVersion},
+          {"commit", build::kCommit}};
+}
+
+json journal_header(const RunIdentity& identity, const Options& options, const Machine& machine) {
+  return {{"id", identity.id},
+          {"started", identity.started},
+          {"flags", options.selection_flags},
+          {"fingerprint", fingerprint(machine)}};
+}
+
+void require_same_machine(const json& header, const Machine& machine) {
+  const json now = fingerprint(machine);
+  for (const auto& [key, value] : header.at("fingerprint").items()) {
+    if (now.value(key, json()) != value) {
+      throw EnvironmentError("this run was begun with " + key + " " + value.dump() + ", which is now " +
+                             now.value(key, json()).dump() +
+                             ": results of two would be mixed. Start a new run with --out");
+    }
+  }
+}
+
+RunIdentity identity_of(const json& header) {
+  return {header.at("id").get<std::string>(), header.at("started").get<std::string>(), header.value("wall_s", 0.0)};
+}
+
+json link_json(const LinkPeak& peak) {
+  return {{"gpu", peak.gpu},
+          {"numa", peak.numa},
+          {"direction", peak.to_gpu ? "host_to_gpu" : "gpu_to_host"},
+          {"peak_gb_s", peak.peak_gb_s},
+          {"ci95_gb_s", {peak.ci95_gb_s.low, peak.ci95_gb_s.high}},
+          {"bytes", peak.bytes},
+          {"theoretical_gb_s", or_null(peak.theoretical_gb_s)},
+          {"generation", peak.under_load ? json(peak.under_load->generation) : json(nullptr)},
+          {"width", peak.under_load ? json(peak.under_load->width) : json(nullptr)}};
+}
+
+LinkPeak link_from_json(const json& link) {
+  LinkPeak peak;
+  peak.gpu = link.at("gpu");
+  peak.numa = link.at("numa");
+  peak.to_gpu = link.at("direction") == "host_to_gpu";
+  peak.peak_gb_s = link.at("peak_gb_s");
+  peak.ci95_gb_s = {link.at("ci95_gb_s").at(0), link.at("ci95_gb_s").at(1)};
+  peak.bytes = link.at("bytes");
+  if (!link.at("theoretical_gb_s").is_null()) {
+    peak.theoretical_gb_s = link.at("theoretical_gb_s").get<double>();
+  }
+  if (!link.at("generation").is_null()) {
+    peak.under_load = NvmlLinkState{link.at("generation"), link.at("width")};
+  }
+  return peak;
+}
+
+json result_context(const json& library_context, const RunIdentity& identity, const Options& options,
+                    double ci_target, const Machine& machine, const std::vector<LinkPeak>& links,
+                    const Outcome& outcome, double wall_s) {
+  json context = library_context.is_object() ? library_context : json::object();
+  context["host_name"] = host_name();
+  context["schema_version"] = kSchemaVersion;
+  context["grainscope"] = suite_json();
+  context["run"] = {{"id", identity.id},
+                    {"preset", name(options.preset)},
+                    {"filter", options.filter},
+                    {"flags", options.selection_flags},
+                    {"started", identity.started},
+                    {"ended", utc_now()},
+                    {"complete", outcome.complete},
+                    {"why_incomplete", outcome.complete ? json(nullptr) : json(outcome.why_incomplete)},
+                    {"shard", {{"index", options.shard_index}, {"count", options.shard_count}}},
+                    {"ci_target", ci_target},
+                    {"wall_s", identity.wall_s + wall_s},
+                    {"counts", {{"ok", outcome.ok}, {"skipped", outcome.skipped}, {"failed", outcome.failed}}}};
+  context["environment"] = environment_json(machine.environment, machine.warnings);
+  context["links"] = json::array();
+  for (const LinkPeak& peak : links) {
+    context["links"].push_back(link_json(peak));
+  }
+  return context;
+}
+
+}  // namespace grainscope::harness

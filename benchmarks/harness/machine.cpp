@@ -1,0 +1,139 @@
+#include "machine.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "grainscope/core/error.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+// NVLink-C2C of Grace Hopper and Grace Blackwell: 900 GB/s both ways together.
+constexpr double kChipToChipGbS = 450;
+
+template <class T, class ToText>
+std::string listed(const std::vector<T>& things, ToText to_text) {
+  std::string text;
+  for (const T& thing : things) {
+    text += (text.empty() ? "" : ", ") + to_text(thing);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string why_unusable(const GpuReport* report, const cuda::DeviceProperties& device) {
+  if (report != nullptr && report->nvml && report->nvml->compute_mode == "prohibited") {
+    return "GPU " + std::to_string(device.ordinal) +
+           " is in compute mode `prohibited`: its owner can lift that with `nvidia-smi -c DEFAULT`";
+  }
+  return {};
+}
+
+}  // namespace
+
+const GpuReport* Machine::find_gpu(int ordinal) const {
+  for (const GpuReport& gpu : environment.gpus) {
+    if (gpu.cuda && gpu.cuda->ordinal == ordinal) {
+      return &gpu;
+    }
+  }
+  return nullptr;
+}
+
+Machine read_machine(const Roots& roots) {
+  std::string why_no_nvml;
+  auto nvml = Nvml::open(why_no_nvml);
+  NvmlReport nvml_report;
+  if (nvml) {
+    nvml_report = nvml->report();
+  } else {
+    nvml_report.why_none = why_no_nvml;
+  }
+  Topology topology = Topology::read(roots);
+  cuda::RuntimeReport runtime = cuda::read_runtime();
+  Environment environment = read_environment(roots, topology, runtime, nvml_report);
+  std::vector<Warning> warnings = find_warnings(environment);
+  return Machine{std::move(topology), std::move(runtime), std::move(nvml), std::move(environment),
+                 std::move(warnings)};
+}
+
+std::string GpuTarget::locality(int node) const {
+  if (!local_node) {
+    return "unknown";
+  }
+  return *local_node == node ? "local" : "remote";
+}
+
+std::vector<GpuTarget> gpu_targets(const Machine& machine, const std::vector<int>& wanted) {
+  const auto& devices = machine.runtime.devices;
+  std::vector<GpuTarget> targets;
+  for (const cuda::DeviceProperties& device : devices) {
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), device.ordinal) != wanted.end()) {
+      const GpuReport* report = machine.find_gpu(device.ordinal);
+      targets.push_back({device.ordinal, why_unusable(report, device),
+                         report != nullptr ? report->near.node : std::nullopt});
+    }
+  }
+  for (const int ordinal : wanted) {
+    if (ordinal < 0 || ordinal >= static_cast<int>(devices.size())) {
+      const std::string there =
+          devices.empty() ? machine.runtime.why_none : "this machine has GPUs " + listed(devices, [](const auto& d) {
+            return std::to_string(d.ordinal);
+          });
+      throw EnvironmentError("there is no GPU " + std::to_string(ordinal) + ": " + there);
+    }
+  }
+  if (devices.empty()) {
+    targets.push_back({0, machine.runtime.why_none, std::nullopt});
+  }
+  return targets;
+}
+
+std::vector<int> node_targets(const Machine& machine, const std::vector<int>& wanted) {
+  const std::vector<int> usable = machine.topology.usable_nodes();
+  for (const int node : wanted) {
+    if (std::find(usable.begin(), usable.end(), node) == usable.end()) {
+      throw EnvironmentError("NUMA node " + std::to_string(node) +
+                             " does not exist, or this process may not use its CPUs and memory; usable: " +
+                             listed(usable, [](int id) { return std::to_string(id); }) +
+                             " (see `grainscope --env` and `numactl --show`)");
+    }
+  }
+  return wanted.empty() ? usable : wanted;
+}
+
+std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu) {
+  const GpuReport* report = machine.find_gpu(gpu);
+  if (report == nullptr) {
+    return std::nullopt;
+  }
+  if (report->nvml && report->nvml->c2c_links.value_or(0) > 0) {
+    return PhysicalLimit{kChipToChipGbS, "NVLink-C2C, 450 GB/s each way"};
+  }
+  std::optional<int> generation;
+  std::optional<int> width;
+  if (report->nvml) {
+    generation = report->nvml->link_generation_max;
+    width = report->nvml->link_width_max;
+  }
+  generation = generation ? generation : report->sysfs_link_generation_max;
+  width = width ? width : report->sysfs_link_width_max;
+  if (generation && width) {
+    if (const auto rate = pcie_link_gb_s(*generation, *width)) {
+      return PhysicalLimit{*rate, "PCIe " + std::to_string(*generation) + ".0 x" + std::to_string(*width) +
+                                      " before packet headers"};
+    }
+  }
+  // Nothing crosses a link faster than the card's own memory takes or gives it.
+  const cuda::DeviceProperties& device = *report->cuda;
+  if (device.memory_clock_hz > 0 && device.memory_bus_width_bits > 0) {
+    const double rate = 2.0 * static_cast<double>(device.memory_clock_hz) * device.memory_bus_width_bits / 8e9;
+    return PhysicalLimit{rate, "the GPU's own memory (its link is unknown)"};
+  }
+  return std::nullopt;
+}
+
+PhysicalLimit cpu_limit(int threads) {
+  return {threads * 2 * 64 * 6.0, std::to_string(threads) + " CPU thread(s), 128 bytes a cycle at 6 GHz"};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,67 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_OPTIONS_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_OPTIONS_HPP
+
+// The command line. Google Benchmark's flags keep their meaning; one that this suite cannot honour is
+// refused, with what to use instead.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scope.hpp"
+
+namespace grainscope::harness {
+
+enum class Action { run, list, plan, explain, environment };
+
+struct Options {
+  Action action = Action::run;
+
+  // What is run: these come back from the journal when a run is resumed.
+  std::string filter;  // POSIX extended regular expression; a leading '-' turns it round
+  Preset preset = Preset::quick;
+  std::vector<int> gpus;   // empty: those of the preset
+  std::vector<int> nodes;  // empty: all usable
+  int shard_index = 1;     // of `shard_count`, from 1
+  int shard_count = 1;
+  std::optional<std::uint64_t> min_bytes;
+  std::optional<std::uint64_t> max_bytes;
+  std::optional<double> ci_target;
+  std::optional<int> repetitions;
+  bool allow_managed_oversubscription = false;
+
+  // How it is run and shown.
+  std::string out_dir;
+  bool resume = false;
+  std::optional<double> max_time_s;
+  bool wait_for_gpu = true;
+  std::string explain_case;
+  std::string environment_format = "text";
+  std::string display_format = "console";  // console, json, csv: on stdout
+  std::string file_out;                    // --benchmark_out
+  std::string file_format = "json";
+  bool display_aggregates_only = false;
+  bool file_aggregates_only = false;
+  std::string color = "auto";
+  std::vector<std::string> library_flags;  // handed on to Google Benchmark as they are
+
+  // The flags that decide what is run, as they were given.
+  std::vector<std::string> selection_flags;
+};
+
+// What parsing ends in when there is nothing left to do: text for stdout and success.
+struct HelpRequested {
+  std::string text;
+};
+
+// Throws UsageError with one sentence for anything that cannot be honoured, HelpRequested for --help and
+// --version.
+[[nodiscard]] Options parse_options(const std::vector<std::string>& arguments);
+
+// `--version`: the suite, its commit, its compilers and libraries, a line each.
+[[nodiscard]] std::string version_text();
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,178 @@
+#include "result_store.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "grainscope/core/error.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kJournalVersion = 1;
+
+[[noreturn]] void cannot_write(const fs::path& path, int error) {
+  throw EnvironmentError("could not write " + path.string() + ": " + std::strerror(error) +
+                         "; free space or choose a folder that can be written with --out; what was finished "
+                         "is in journal.jsonl, and --resume goes on from there");
+}
+
+fs::path journal_path(const fs::path& directory) { return directory / "journal.jsonl"; }
+fs::path result_path(const fs::path& directory) { return directory / "result.json"; }
+
+void write_and_sync(std::FILE* file, const std::string& text, const fs::path& path) {
+  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0 ||
+      fsync(fileno(file)) != 0) {
+    cannot_write(path, errno);
+  }
+}
+
+// The line as an object; empty where it is not one.
+json parse_line(const std::string& line) {
+  json parsed = json::parse(line, nullptr, false);
+  return parsed.is_object() ? parsed : json();
+}
+
+void take_line(const json& line, Journal& journal) {
+  if (line.contains("rows")) {
+    for (const json& row : line["rows"]) {
+      journal.rows.push_back(row);
+    }
+  } else if (line.contains("link")) {
+    journal.links.push_back(line["link"]);
+  }
+}
+
+}  // namespace
+
+std::set<std::string> Journal::finished() const {
+  std::set<std::string> names;
+  for (const json& row : rows) {
+    names.insert(row.at("name").get<std::string>());
+  }
+  return names;
+}
+
+Journal read_journal(const fs::path& directory) {
+  std::ifstream file(journal_path(directory), std::ios::binary);
+  if (!file) {
+    throw UsageError("there is no unfinished run in " + directory.string() + ": it has no journal.jsonl");
+  }
+  Journal journal;
+  std::string text;
+  while (std::getline(file, text)) {
+    // Without its newline a line may be cut, even where what is there parses.
+    if (file.eof()) {
+      break;
+    }
+    const json line = parse_line(text);
+    if (line.empty()) {
+      break;
+    }
+    if (journal.header.is_null()) {
+      if (line.value("journal", 0) != kJournalVersion) {
+        break;
+      }
+      journal.header = line;
+    } else {
+      take_line(line, journal);
+    }
+    journal.valid_bytes += text.size() + 1;
+  }
+  if (journal.header.is_null()) {
+    throw UsageError(journal_path(directory).string() +
+                     " does not begin with the header of a run of this version: start a new run with --out");
+  }
+  return journal;
+}
+
+void ResultStore::Close::operator()(std::FILE* file) const noexcept { std::fclose(file); }
+
+ResultStore::ResultStore(fs::path directory, const char* mode)
+    : directory_(std::move(directory)), journal_(std::fopen(journal_path(directory_).c_str(), mode)) {
+  if (!journal_) {
+    cannot_write(journal_path(directory_), errno);
+  }
+}
+
+ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) {
+    cannot_write(directory, error.value());
+  }
+  if (fs::exists(result_path(directory))) {
+    throw UsageError(directory.string() + " already holds a finished run: choose another folder with --out");
+  }
+  // An empty journal is what a full disk leaves: nothing is lost by starting over.
+  if (fs::exists(journal_path(directory)) && fs::file_size(journal_path(directory)) > 0) {
+    throw UsageError(directory.string() + " holds an unfinished run: go on with --resume " + directory.string() +
+                     ", or choose another folder with --out");
+  }
+  ResultStore store(directory, "wb");
+  json line = header;
+  line["journal"] = kJournalVersion;
+  store.append_line(line);
+  return store;
+}
+
+ResultStore ResultStore::resume(const fs::path& directory, const Journal& journal) {
+  std::error_code error;
+  fs::resize_file(journal_path(directory), journal.valid_bytes, error);
+  if (error) {
+    cannot_write(journal_path(directory), error.value());
+  }
+  return {directory, "ab"};
+}
+
+void ResultStore::append_line(const json& line) {
+  write_and_sync(journal_.get(), line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
+                 journal_path(directory_));
+}
+
+void ResultStore::append_rows(const json& rows) { append_line({{"rows", rows}}); }
+
+void ResultStore::append_link(const json& link) { append_line({{"link", link}}); }
+
+void ResultStore::finish(const json& result) const {
+  // One row a line: a file that people can grep and diff, and that stays small.
+  json shell = result;
+  shell["benchmarks"] = json::array();
+  std::string text = shell.dump(1, ' ', false, json::error_handler_t::replace);
+  const auto hole = text.rfind("[]");
+  std::string rows = "[";
+  for (std::size_t i = 0; i < result["benchmarks"].size(); ++i) {
+    rows += (i == 0 ? "\n  " : ",\n  ") + result["benchmarks"][i].dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+  text.replace(hole, 2, rows + "\n ]");
+  write_whole(result_path(directory_), text + "\n");
+}
+
+void write_whole(const fs::path& path, const std::string& content) {
+  const fs::path temporary = path.string() + ".tmp";
+  {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(temporary.c_str(), "wb"), std::fclose);
+    if (!file) {
+      cannot_write(temporary, errno);
+    }
+    try {
+      write_and_sync(file.get(), content, temporary);
+    } catch (...) {
+      std::error_code ignored;
+      fs::remove(temporary, ignored);
+      throw;
+    }
+  }
+  std::error_code error;
+  fs::rename(temporary, path, error);
+  if (error) {
+    cannot_write(path, error.value());
+  }
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,64 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_RESULT_STORE_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_RESULT_STORE_HPP
+
+// A run on disk: `journal.jsonl`, a line a finished case, and at the end `result.json`, written whole and
+// renamed. A kill at any moment loses at most the case in hand.
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace grainscope::harness {
+
+// What a journal holds.
+struct Journal {
+  nlohmann::json header;              // the first line: what was asked for, where, by which version
+  std::vector<nlohmann::json> rows;   // of finished cases, in order
+  std::vector<nlohmann::json> links;  // measured copy peaks
+  std::uint64_t valid_bytes = 0;      // a last line that was cut is not among them
+
+  [[nodiscard]] std::set<std::string> finished() const;
+};
+
+// Reads a journal as far as it is whole. Throws UsageError where there is none, or its first line is not
+// a header that this version knows.
+[[nodiscard]] Journal read_journal(const std::filesystem::path& directory);
+
+class ResultStore {
+ public:
+  // Begins a run in a new or empty directory. Throws UsageError where one lies there already,
+  // EnvironmentError where it cannot be written.
+  [[nodiscard]] static ResultStore begin(const std::filesystem::path& directory, const nlohmann::json& header);
+  // Goes on with a run: cuts off an incomplete last line and appends from there.
+  [[nodiscard]] static ResultStore resume(const std::filesystem::path& directory, const Journal& journal);
+
+  // Each is on disk when the call returns; throws EnvironmentError otherwise (a full disk).
+  void append_rows(const nlohmann::json& rows);
+  void append_link(const nlohmann::json& link);
+
+  // Writes `result.json` to a temporary file, syncs and renames it.
+  void finish(const nlohmann::json& result) const;
+
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const noexcept;
+  };
+  ResultStore(std::filesystem::path directory, const char* mode);
+  void append_line(const nlohmann::json& line);
+
+  std::filesystem::path directory_;
+  std::unique_ptr<std::FILE, Close> journal_;
+};
+
+// Writes a file whole: to a temporary name beside it, synced, then renamed. Throws EnvironmentError.
+void write_whole(const std::filesystem::path& path, const std::string& content);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,128 @@
+#include "row.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "grainscope/core/units.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using nlohmann::json;
+
+json case_json(const Case& id) {
+  json axes = json::object();
+  for (const Axis& axis : id.axes) {
+    std::visit([&](const auto& value) { axes[axis.key] = value; }, axis.value);
+  }
+  json site = json::object();
+  for (const Site& place : id.site) {
+    site[place.key] = place.value;
+  }
+  return {{"family", id.family}, {"axes", axes}, {"site", site}};
+}
+
+json traffic_json(const Traffic& traffic) {
+  json by_size = json::object();
+  for (const auto& [size, count] : traffic.requests_by_size) {
+    by_size[std::to_string(size)] = count;
+  }
+  return {{"label", traffic.counted ? "counted" : "modelled"},
+          {"requests", traffic.requests},
+          {"requests_by_size", by_size},
+          {"bytes", traffic.bytes},
+          {"amplification", traffic.amplification}};
+}
+
+void add_statistics(json& row, const Samples& samples) {
+  const Summary& summary = samples.summary;
+  row["samples_s"] = samples.seconds;
+  row["median_s"] = summary.median;
+  if (summary.ci95) {
+    row["ci95_s"] = {summary.ci95->low, summary.ci95->high};
+  }
+  row["mad_s"] = summary.mad;
+  row["p5_s"] = summary.p5;
+  row["p95_s"] = summary.p95;
+  row["flags"] = json::array();
+  if (!samples.reached_target) {
+    row["flags"].push_back("wide_interval");
+  }
+  if (summary.bimodal) {
+    row["flags"].push_back("bimodal");
+  }
+}
+
+void add_rates(json& row, const Measurement& measurement) {
+  const double median_s = measurement.samples.summary.median;
+  if (measurement.bytes > 0) {
+    const double rate = gb_per_s(static_cast<double>(measurement.bytes), median_s);
+    row["bytes"] = measurement.bytes;
+    row["bandwidth_gb_s"] = rate;
+    if (measurement.link_peak_gb_s) {
+      row["link_fraction"] = rate / *measurement.link_peak_gb_s;
+    }
+  }
+  if (measurement.link_bytes) {
+    row["link_bytes"] = *measurement.link_bytes;
+  }
+  if (measurement.operations > 0) {
+    row["operations"] = measurement.operations;
+    row["operation_s"] = median_s / static_cast<double>(measurement.operations);
+  }
+}
+
+}  // namespace
+
+const char* name(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::skipped:
+      return "skipped";
+    case Status::failed:
+      return "failed";
+  }
+  return "failed";
+}
+
+json outcome_row(const Case& id, Status status, const std::string& reason) {
+  json row{{"name", id.name()},     {"run_name", id.name()}, {"run_type", "iteration"},
+           {"case", case_json(id)}, {"status", name(status)}, {"label", "measured"}};
+  if (status != Status::ok) {
+    row["reason"] = reason;
+    // As Google Benchmark marks a row that has no time.
+    row["error_occurred"] = true;
+    row["error_message"] = std::string(name(status)) + ": " + reason;
+  }
+  return row;
+}
+
+void add_measurement(json& row, const Measurement& measurement) {
+  if (measurement.samples.seconds.empty()) {
+    return;
+  }
+  add_statistics(row, measurement.samples);
+  add_rates(row, measurement);
+  row["timing"] = {{"clock", measurement.timing.clock == Clock::event ? "event" : "steady"},
+                   {"gated", measurement.timing.gated},
+                   {"timed", measurement.timing.timed}};
+  if (measurement.limit) {
+    row["limit_gb_s"] = measurement.limit->gb_s;
+    row["limit"] = measurement.limit->source;
+  }
+  row["verified"] = !measurement.verification.empty();
+  if (!measurement.verification.empty()) {
+    row["verification"] = measurement.verification;
+  }
+  if (measurement.traffic) {
+    row["traffic"] = traffic_json(*measurement.traffic);
+  }
+  if (measurement.energy_j) {
+    row["energy_j"] = *measurement.energy_j;
+  }
+  if (!measurement.counters.empty()) {
+    row["counters"] = measurement.counters;
+  }
+}
+
+}  // namespace grainscope::harness

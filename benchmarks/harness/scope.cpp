@@ -1,0 +1,120 @@
+#include "scope.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Preset>, 5> kPresets{{{"smoke", Preset::smoke},
+                                                                      {"quick", Preset::quick},
+                                                                      {"full", Preset::full},
+                                                                      {"paper", Preset::paper},
+                                                                      {"acceptance", Preset::acceptance}}};
+
+constexpr std::uint64_t kSmokeBytes = kMiB;
+
+SamplingPlan sampling_of(Preset preset) {
+  switch (preset) {
+    case Preset::smoke:
+      return {.ci_target = 0.1, .budget_s = 0.05, .max_samples = 64, .warmups = 1};
+    case Preset::quick:
+      return {.ci_target = 0.02, .budget_s = 0.4, .max_samples = 512, .warmups = 2};
+    case Preset::full:
+    case Preset::paper:
+      return {.ci_target = 0.01, .budget_s = 0.8, .max_samples = 512, .warmups = 2};
+    case Preset::acceptance:
+      return {.ci_target = 0.01, .budget_s = 1.0, .max_samples = 512, .warmups = 3};
+  }
+  return {};
+}
+
+// Octaves between two sizes.
+int stride_of(Preset preset) { return preset == Preset::full || preset == Preset::paper ? 1 : 2; }
+
+}  // namespace
+
+Preset parse_preset(std::string_view text) {
+  for (const auto& [candidate, preset] : kPresets) {
+    if (candidate == text) {
+      return preset;
+    }
+  }
+  throw UsageError("there is no preset '" + std::string(text) +
+                   "'; there are smoke, quick, full, paper and acceptance");
+}
+
+const char* name(Preset preset) {
+  for (const auto& [text, candidate] : kPresets) {
+    if (candidate == preset) {
+      return text.data();
+    }
+  }
+  return "quick";
+}
+
+std::vector<std::uint64_t> Scope::sizes(std::uint64_t low, std::uint64_t high) const {
+  std::vector<std::uint64_t> all;
+  if (preset == Preset::smoke) {
+    all = {std::clamp(kSmokeBytes / 16, low, high), std::clamp(kSmokeBytes, low, high)};
+  } else if (preset == Preset::acceptance) {
+    all = {std::clamp(64 * kKiB, low, high), std::clamp(16 * kMiB, low, high),
+           std::clamp(256 * kMiB, low, high)};
+  } else {
+    const std::uint64_t last = std::max(high, max_bytes.value_or(0));
+    for (std::uint64_t bytes = low; bytes <= last; bytes <<= stride_of(preset)) {
+      all.push_back(bytes);
+    }
+    if (all.empty() || all.back() < high) {
+      all.push_back(high);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::erase_if(all, [this](std::uint64_t bytes) {
+    return bytes < min_bytes.value_or(0) || bytes > max_bytes.value_or(UINT64_MAX);
+  });
+  return all;
+}
+
+std::vector<std::uint64_t> Scope::one_size(std::uint64_t bytes) const {
+  const std::uint64_t chosen = preset == Preset::smoke ? std::min(bytes, kSmokeBytes) : bytes;
+  if (chosen < min_bytes.value_or(0) || chosen > max_bytes.value_or(UINT64_MAX)) {
+    return {};
+  }
+  return {chosen};
+}
+
+std::vector<int> Scope::nodes_for(const GpuTarget& gpu) const {
+  if (dense() || nodes.size() <= 2 || !gpu.local_node) {
+    return nodes;
+  }
+  std::vector<int> chosen;
+  for (const char* wanted : {"local", "remote"}) {
+    const auto node = std::find_if(nodes.begin(), nodes.end(),
+                                   [&](int candidate) { return gpu.locality(candidate) == wanted; });
+    if (node != nodes.end()) {
+      chosen.push_back(*node);
+    }
+  }
+  return chosen;
+}
+
+Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for, std::vector<int> nodes) {
+  Scope scope;
+  scope.preset = preset;
+  scope.sampling = sampling_of(preset);
+  scope.repetitions = preset == Preset::acceptance ? 5 : 1;
+  scope.gpus = std::move(gpus);
+  scope.nodes = std::move(nodes);
+  if (!gpus_asked_for && (preset == Preset::quick || preset == Preset::smoke) && scope.gpus.size() > 1) {
+    scope.gpus.resize(1);
+  }
+  return scope;
+}
+
+}  // namespace grainscope::harness

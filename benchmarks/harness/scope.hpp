@@ -1,0 +1,60 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_SCOPE_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_SCOPE_HPP
+
+// How much of parameter space a run covers and how long it looks at each point: the presets.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grainscope/core/sampler.hpp"
+#include "machine.hpp"
+
+namespace grainscope::harness {
+
+enum class Preset {
+  smoke,       // does everything work? a size or two, a wide interval
+  quick,       // two minutes: what a look at a machine needs
+  full,        // every octave, every GPU and node
+  paper,       // the points of the papers' figures
+  acceptance,  // a fixed set with repetitions, for accepting a machine
+};
+
+// Throws UsageError, naming the presets, for another name.
+[[nodiscard]] Preset parse_preset(std::string_view name);
+[[nodiscard]] const char* name(Preset preset);
+
+struct Scope {
+  Preset preset = Preset::quick;
+  SamplingPlan sampling;
+  int repetitions = 1;
+  std::optional<std::uint64_t> min_bytes;  // what the user set; else a family's own range holds
+  std::optional<std::uint64_t> max_bytes;
+  std::vector<GpuTarget> gpus;
+  std::vector<int> nodes;
+
+  // Whether every point of an axis is wanted, or a few that show its shape.
+  [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }
+
+  // Powers of two between `low` and `high`, both included: every octave where dense, else every second,
+  // in smoke and acceptance a few; cut to the user's range, which may also reach beyond `high`.
+  [[nodiscard]] std::vector<std::uint64_t> sizes(std::uint64_t low, std::uint64_t high) const;
+
+  // The same for one size that stands for a whole axis: `bytes`, or nothing where the user's range excludes
+  // it. A smaller one in smoke.
+  [[nodiscard]] std::vector<std::uint64_t> one_size(std::uint64_t bytes) const;
+
+  // Nodes to pair with a GPU: all where dense, else the local one and one remote.
+  [[nodiscard]] std::vector<int> nodes_for(const GpuTarget& gpu) const;
+};
+
+// The preset's own sampling and repetitions, on the GPUs and nodes given: quick and smoke take the first GPU
+// alone unless GPUs were asked for.
+[[nodiscard]] Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for,
+                               std::vector<int> nodes);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,171 @@
+#include "selection.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <regex>
+#include <set>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/system/limits.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+constexpr std::size_t kNearNames = 5;
+// The rest of the process, and of the machine, needs some too.
+constexpr double kUsableShare = 0.8;
+
+std::regex compile(const std::string& expression) {
+  try {
+    return std::regex(expression, std::regex::extended | std::regex::optimize);
+  } catch (const std::regex_error& error) {
+    throw UsageError("--benchmark_filter '" + expression + "' is not a regular expression: " + error.what());
+  }
+}
+
+std::string why_too_large(const Needs& needs, const Machine& machine) {
+  const auto available = machine.environment.memory.available.bytes();
+  if (available && static_cast<double>(needs.host_bytes) > kUsableShare * static_cast<double>(*available)) {
+    return "needs " + format_bytes(needs.host_bytes) + " of host memory; " + format_bytes(*available) +
+           " are available";
+  }
+  return {};
+}
+
+std::set<std::string> parts_of(const std::string& name) {
+  std::set<std::string> parts;
+  std::size_t start = 0;
+  while (start <= name.size()) {
+    const auto end = std::min(name.find_first_of("/.*$^|()", start), name.size());
+    if (end > start) {
+      parts.insert(name.substr(start, end - start));
+    }
+    start = end + 1;
+  }
+  return parts;
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+[[noreturn]] void refuse_empty(const std::string& filter, const std::vector<Benchmark>& all) {
+  std::vector<std::string> names(all.size());
+  std::transform(all.begin(), all.end(), names.begin(), [](const Benchmark& b) { return b.id.name(); });
+  std::string message = "no case matches '" + filter + "'";
+  if (names.empty()) {
+    throw UsageError(message + ": the size range leaves none at all");
+  }
+  message += "; near it are\n";
+  for (const std::string& name : near_names(filter, names, kNearNames)) {
+    message += "  " + name + "\n";
+  }
+  throw UsageError(message + "--benchmark_list_tests lists all; a denser --preset has more sizes");
+}
+
+}  // namespace
+
+Filter::Filter(const std::string& text) : expression_(text) {
+  if (text.starts_with('-')) {
+    inverted_ = true;
+    expression_ = text.substr(1);
+  }
+  if (expression_.empty() || expression_ == "all") {
+    expression_ = ".";
+  }
+  static_cast<void>(compile(expression_));
+}
+
+bool Filter::keeps(const std::string& name) const {
+  thread_local std::string compiled_for;
+  thread_local std::regex compiled;
+  if (compiled_for != expression_) {
+    compiled = compile(expression_);
+    compiled_for = expression_;
+  }
+  return std::regex_search(name, compiled) != inverted_;
+}
+
+std::vector<std::string> near_names(const std::string& text, const std::vector<std::string>& names,
+                                    std::size_t most) {
+  const std::set<std::string> wanted = parts_of(text);
+  struct Scored {
+    std::size_t missing;
+    std::size_t distance;
+    std::string name;
+  };
+  std::vector<Scored> scored;
+  for (const std::string& name : names) {
+    const std::set<std::string> parts = parts_of(name);
+    const auto missing = static_cast<std::size_t>(std::count_if(
+        wanted.begin(), wanted.end(), [&](const std::string& part) { return !parts.contains(part); }));
+    scored.push_back({missing, edit_distance(text, name.substr(0, text.size() + 8)), name});
+  }
+  std::stable_sort(scored.begin(), scored.end(), [](const Scored& a, const Scored& b) {
+    return std::pair(a.missing, a.distance) < std::pair(b.missing, b.distance);
+  });
+  std::vector<std::string> nearest;
+  for (std::size_t i = 0; i < std::min(most, scored.size()); ++i) {
+    nearest.push_back(scored[i].name);
+  }
+  return nearest;
+}
+
+std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine, const Scope& scope) {
+  std::vector<Benchmark> all;
+  std::set<std::string> names;
+  for (const Family& family : families) {
+    for (Benchmark& benchmark : family.list(machine, scope)) {
+      if (!names.insert(benchmark.id.name()).second) {
+        throw std::logic_error("two cases are named " + benchmark.id.name());
+      }
+      if (benchmark.skip.empty()) {
+        benchmark.skip = why_too_large(benchmark.needs, machine);
+      }
+      all.push_back(std::move(benchmark));
+    }
+  }
+  return all;
+}
+
+Selection select(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
+                 const std::string& filter_text, int shard_index, int shard_count) {
+  const Filter filter(filter_text);
+  std::vector<Benchmark> all = list_all(families, machine, scope);
+  Selection selection;
+  std::size_t matched = 0;
+  std::size_t runnable = 0;
+  for (Benchmark& benchmark : all) {
+    if (!filter.keeps(benchmark.id.name())) {
+      continue;
+    }
+    ++matched;
+    if (!benchmark.skip.empty()) {
+      if (shard_index == 1) {
+        selection.skipped.push_back(benchmark);
+      }
+      continue;
+    }
+    if (static_cast<int>(runnable++ % static_cast<std::size_t>(shard_count)) == shard_index - 1) {
+      selection.runnable.push_back(benchmark);
+    }
+  }
+  if (matched == 0) {
+    refuse_empty(filter_text, all);
+  }
+  return selection;
+}
+
+}  // namespace grainscope::harness

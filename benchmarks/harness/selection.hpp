@@ -1,0 +1,47 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_SELECTION_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_SELECTION_HPP
+
+// Which cases a run consists of: what families list, what the filter and the shard leave.
+
+#include <string>
+#include <vector>
+
+#include "benchmark.hpp"
+
+namespace grainscope::harness {
+
+// A filter as Google Benchmark understands it: a POSIX extended expression found anywhere in the name; a
+// leading '-' keeps what does not match; empty and "all" keep everything.
+class Filter {
+ public:
+  // Throws UsageError for an expression that does not compile.
+  explicit Filter(const std::string& text);
+  [[nodiscard]] bool keeps(const std::string& name) const;
+
+ private:
+  std::string expression_;
+  bool inverted_ = false;
+};
+
+struct Selection {
+  std::vector<Benchmark> runnable;  // of this shard
+  std::vector<Benchmark> skipped;   // matched, but this machine cannot; `skip` says why
+};
+
+// Lists, filters, skips what is larger than memory, and takes the i-th of n parts. The first part carries
+// all skipped cases, so that parts put together hold each once.
+// Throws UsageError, with near names, where the filter matches nothing.
+[[nodiscard]] Selection select(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
+                               const std::string& filter, int shard_index, int shard_count);
+
+// Everything the families list here, unfiltered.
+[[nodiscard]] std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
+                                              const Scope& scope);
+
+// The names nearest to `text`, best first: those that share most of its parts, then by spelling.
+[[nodiscard]] std::vector<std::string> near_names(const std::string& text, const std::vector<std::string>& names,
+                                                  std::size_t most);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,40 @@
+#include "benchmark.hpp"
+#include "link_peaks.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+// NVML's energy counter moves some tens of times a second; a shorter session would read noise.
+constexpr double kShortestEnergy_s = 0.2;
+
+}  // namespace
+
+Session::Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks,
+                 cuda::ManagedBudget* managed, std::function<bool()> interrupted)
+    : machine_(machine), plan_(plan), peaks_(peaks), managed_(managed), interrupted_(std::move(interrupted)) {}
+
+Samples Session::sample(const std::function<double()>& one_sample) const {
+  return draw_samples(plan_, one_sample, steady_now_s, interrupted_);
+}
+
+Samples Session::sample(const std::function<double()>& one_sample, int gpu, Measurement& measurement) const {
+  const GpuReport* report = machine_.find_gpu(gpu);
+  const bool counts = machine_.nvml != nullptr && report != nullptr && !report->uuid.empty();
+  const auto energy_mj = [&] {
+    return counts ? machine_.nvml->energy_mj(report->uuid) : std::nullopt;
+  };
+  const auto before = energy_mj();
+  Samples samples = sample(one_sample);
+  const auto after = energy_mj();
+  if (before && after && *after > *before && samples.wall_s >= kShortestEnergy_s) {
+    const auto drawn = static_cast<double>(samples.seconds.size() + plan_.warmups);
+    measurement.energy_j = static_cast<double>(*after - *before) * 1e-3 / drawn;
+  }
+  return samples;
+}
+
+double Session::link_peak_gb_s(int gpu, int node, bool to_gpu) const {
+  return peaks_.get(gpu, node, to_gpu).peak_gb_s;
+}
+
+}  // namespace grainscope::harness

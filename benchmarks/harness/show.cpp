@@ -1,0 +1,162 @@
+#include "show.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+// From runs of `quick`: allocating and filling a byte of host memory, and what a session costs at least.
+constexpr double kSetup_s_per_byte = 0.6e-9;
+constexpr double kSession_s = 0.05;
+// The part of the sampling budget that a session uses on average: most reach their target early.
+constexpr double kBudgetShare = 0.5;
+
+double estimate_s(const Benchmark& benchmark, const Scope& scope) {
+  const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
+  return scope.repetitions * (kSession_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s);
+}
+
+struct FamilyPlan {
+  std::size_t cases = 0;
+  double seconds = 0;
+  Needs most;
+};
+
+std::string wrapped(const std::string& label, const std::string& text) {
+  constexpr std::size_t kWidth = 88;
+  constexpr std::size_t kIndent = 10;
+  std::string result = label;
+  result.append(kIndent - label.size(), ' ');
+  std::size_t column = kIndent;
+  std::size_t start = 0;
+  while (start < text.size()) {
+    const std::size_t end = std::min(text.find(' ', start), text.size());
+    const std::size_t length = end - start;
+    if (column + length > kWidth && column > kIndent) {
+      result.append("\n").append(kIndent, ' ');
+      column = kIndent;
+    }
+    result += text.substr(start, length) + " ";
+    column += length + 1;
+    start = end + 1;
+  }
+  return result + "\n";
+}
+
+std::string axis_text(const Case& id) {
+  std::string text;
+  for (const Axis& axis : id.axes) {
+    text += (text.empty() ? "" : ", ") + axis.key + " " + to_string(axis.value);
+  }
+  for (const Site& site : id.site) {
+    text += ", " + site.key + " " + std::to_string(site.value);
+  }
+  return text;
+}
+
+std::string explanation_of(const Benchmark& benchmark) {
+  const Explanation& text = benchmark.explanation;
+  std::string result = benchmark.id.name() + "\n";
+  result += wrapped("measures", text.measures);
+  result += wrapped("timed", text.timed);
+  result += wrapped("formula", text.formula);
+  result += wrapped("source", text.source);
+  result += wrapped("limits", text.limits);
+  result += wrapped("axes", axis_text(benchmark.id));
+  const Needs& needs = benchmark.needs;
+  result += wrapped("memory", format_bytes(needs.host_bytes) + " host, " + format_bytes(needs.device_bytes) +
+                                  " GPU, " + format_bytes(needs.managed_bytes) + " managed");
+  result += wrapped("here", benchmark.skip.empty() ? "it can run" : "skipped: " + benchmark.skip);
+  return result;
+}
+
+}  // namespace
+
+std::string list_text(const Selection& selection) {
+  std::string text;
+  for (const Benchmark& benchmark : selection.runnable) {
+    text += benchmark.id.name() + "\n";
+  }
+  return text;
+}
+
+std::string plan_text(const Selection& selection, const Scope& scope) {
+  std::map<std::string, FamilyPlan> families;
+  FamilyPlan total;
+  for (const Benchmark& benchmark : selection.runnable) {
+    for (FamilyPlan* plan : {&families[benchmark.id.family], &total}) {
+      ++plan->cases;
+      plan->seconds += estimate_s(benchmark, scope);
+      plan->most.host_bytes = std::max(plan->most.host_bytes, benchmark.needs.host_bytes);
+      plan->most.device_bytes =
+          std::max(plan->most.device_bytes, benchmark.needs.device_bytes + benchmark.needs.managed_bytes);
+    }
+  }
+  std::string text;
+  std::array<char, 160> line{};
+  const auto add = [&](const std::string& name, const FamilyPlan& plan) {
+    std::snprintf(line.data(), line.size(), "%-24s %6zu  %12s  %10s  %10s\n", name.c_str(), plan.cases,
+                  format_seconds(plan.seconds).c_str(), format_bytes(plan.most.host_bytes).c_str(),
+                  format_bytes(plan.most.device_bytes).c_str());
+    text += line.data();
+  };
+  std::snprintf(line.data(), line.size(), "%-24s %6s  %12s  %10s  %10s\n", "family", "cases", "about", "host",
+                "GPU");
+  text += line.data();
+  for (const auto& [name, plan] : families) {
+    add(name, plan);
+  }
+  add("all", total);
+  text += "preset " + std::string(name(scope.preset)) + ", " + std::to_string(scope.repetitions) +
+          " session(s) a case, interval target " + std::to_string(scope.sampling.ci_target * 100).substr(0, 4) +
+          " %; memory is the most that one case holds\n";
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> skipped;
+  for (const Benchmark& benchmark : selection.skipped) {
+    skipped[{benchmark.id.family, benchmark.skip}].push_back(benchmark.id.name());
+  }
+  for (const auto& [what, names] : skipped) {
+    text += "\nskipped, " + what.first + ", " + std::to_string(names.size()) + " cases: " + what.second + "\n";
+    for (const std::string& name : names) {
+      text += "  " + name + "\n";
+    }
+  }
+  return text;
+}
+
+std::string explain_text(const std::string& text, const std::vector<Benchmark>& all) {
+  const auto exact =
+      std::find_if(all.begin(), all.end(), [&](const Benchmark& benchmark) { return benchmark.id.name() == text; });
+  if (exact != all.end()) {
+    return explanation_of(*exact);
+  }
+  const Filter filter(text);
+  std::vector<const Benchmark*> found;
+  for (const Benchmark& benchmark : all) {
+    if (filter.keeps(benchmark.id.name())) {
+      found.push_back(&benchmark);
+    }
+  }
+  if (found.empty()) {
+    std::vector<std::string> names(all.size());
+    std::transform(all.begin(), all.end(), names.begin(), [](const Benchmark& b) { return b.id.name(); });
+    std::string message = "there is no case '" + text + "'; near it are\n";
+    for (const std::string& name : near_names(text, names, 5)) {
+      message += "  " + name + "\n";
+    }
+    message.pop_back();
+    throw UsageError(message);
+  }
+  std::string result = explanation_of(*found.front());
+  if (found.size() > 1) {
+    result += "\nand " + std::to_string(found.size() - 1) + " more cases match\n";
+  }
+  return result;
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,24 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_SHOW_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_SHOW_HPP
+
+// What the program says of its cases without running them.
+
+#include <string>
+
+#include "selection.hpp"
+
+namespace grainscope::harness {
+
+// `--benchmark_list_tests`: the runnable names, a line each.
+[[nodiscard]] std::string list_text(const Selection& selection);
+
+// `--plan`: cases, time and memory by family, and what is skipped and why.
+[[nodiscard]] std::string plan_text(const Selection& selection, const Scope& scope);
+
+// `--explain`: of the case named, or else of the first that `text` finds as a filter.
+// Throws UsageError, with near names, where there is none.
+[[nodiscard]] std::string explain_text(const std::string& text, const std::vector<Benchmark>& all);
+
+}  // namespace grainscope::harness
+
+#endif

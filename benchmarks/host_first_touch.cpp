@@ -1,0 +1,105 @@
+// host/first_touch: what does it cost to get memory from the kernel, page by page?
+//
+// Timed: threads that write one byte to each page of a fresh mapping, from their common start to the last
+// one's end, on the host's clock. Not timed: mmap and munmap. Bytes: the mapping; operations: its pages.
+// Source: every figure that includes a first touch by mistake; Comm|Scope initialises buffers to avoid it.
+// Limits: a kernel under memory pressure reclaims first, which this does not provoke.
+
+#include <optional>
+
+#include "families.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/thread_team.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/numa.hpp"
+#include "grainscope/system/placement.hpp"
+#include "host_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+struct Touch {
+  int node = 0;
+  PageKind pages = PageKind::base;
+  int threads = 1;
+  std::uint64_t bytes = 0;
+};
+
+Measurement measure(Session& session, const Touch& touch) {
+  const Topology& topology = session.machine().topology;
+  const NodeBinding binding(topology, touch.node);
+  ThreadTeam team(touch.threads, cpus_of(session.machine(), touch.node));
+  std::optional<HostMemory> memory;
+  const std::size_t page = page_bytes(touch.pages);
+  const std::size_t pages = touch.bytes / page;
+
+  Measurement measurement;
+  measurement.samples = session.sample([&] {
+    memory.reset();
+    memory.emplace(topology, HostMemoryRequest{
+                                 .bytes = touch.bytes, .node = touch.node, .pages = touch.pages, .touch_threads = 0});
+    volatile std::byte* data = memory->as<std::byte>();
+    return team.run([&](int worker) {
+      const Share share = share_of(pages, worker, team.size());
+      for (std::size_t i = share.first; i < share.last; ++i) {
+        data[i * page] = std::byte{1};
+      }
+    });
+  });
+  if (touch.pages == PageKind::transparent_huge &&
+      !is_transparent_huge(memory->data(), touch.bytes).value_or(true)) {
+    throw SkipError("the kernel did not grant transparent huge pages: see /sys/kernel/mm/transparent_hugepage");
+  }
+  const bool known = verify_placement(memory->data(), touch.bytes, touch.node) == PlacementCheck::verified;
+  const auto presence = pages_present(memory->data(), touch.bytes);
+  if (presence && presence->absent > 0) {
+    throw FailedError("wrong result: " + std::to_string(presence->absent) + " pages are not there after the touch");
+  }
+  measurement.verification = known ? "every page looked at is there, and on the node" : "every page looked at is there";
+  measurement.timing = {Clock::steady, false, "threads that write one byte to each page"};
+  measurement.bytes = touch.bytes;
+  measurement.operations = pages;
+  // The kernel clears a page before it hands it out: no faster than the CPU writes.
+  measurement.limit = cpu_limit(touch.threads);
+  return measurement;
+}
+
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+  std::vector<Benchmark> benchmarks;
+  for (const int node : scope.nodes) {
+    for (const PageKind pages : {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}) {
+      for (const int threads : team_sizes(machine, scope, node)) {
+        // Smaller than this there may be no huge page to touch.
+        const auto sizes = scope.dense() ? scope.sizes(4 * kMiB, kGiB) : scope.sizes(64 * kMiB, 64 * kMiB);
+        for (const std::uint64_t bytes : sizes) {
+          Benchmark benchmark;
+          benchmark.id = {"host/first_touch",
+                          {{"pages", page_kind_name(pages)},
+                           {"threads", std::int64_t{threads}},
+                           {"locality", "local", AxisStyle::hidden},
+                           {"bytes", static_cast<std::int64_t>(bytes)}},
+                          {{"node", node}}};
+          benchmark.needs = {bytes, 0, 0};
+          benchmark.explanation = {"what the kernel takes to hand out memory, page by page",
+                                   "threads that write one byte to each page of a fresh mapping; not mmap",
+                                   "bandwidth = bytes / median time; operation time = median time / pages",
+                                   "a cost that Comm|Scope avoids by initialising buffers",
+                                   "memory pressure is not provoked"};
+          const Touch touch{node, pages, threads, bytes};
+          benchmark.run = [touch](Session& session) { return measure(session, touch); };
+          benchmarks.push_back(std::move(benchmark));
+        }
+      }
+    }
+  }
+  return benchmarks;
+}
+
+}  // namespace
+
+Family host_first_touch() {
+  return {"host/first_touch", "What does the first touch of fresh memory cost, by kind of page?", list};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,112 @@
+// host/flush: what does it cost to evict a buffer from the CPU's caches, a line at a time?
+//
+// Timed: the flush of a buffer by one thread, on the host's clock, when its lines are dirty in the cache
+// (`cached`) and when they have just been evicted (`evicted`). Operations: cache lines.
+// Source: Comm|Scope, section 2.2.4; its flush evicts the wrong line, and the chase here would show that.
+// Limits: one thread; a large buffer's lines are not all in a cache to begin with.
+
+#include <algorithm>
+#include <vector>
+
+#include "families.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/pattern.hpp"
+#include "grainscope/core/pointer_chase.hpp"
+#include "grainscope/core/statistics.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/system/cache_flush.hpp"
+#include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/numa.hpp"
+#include "host_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+constexpr int kProofRounds = 9;
+constexpr double kProofRatio = 5;
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+// How many times longer a load takes after a flush than with everything in the second-level cache.
+double flush_ratio(const Topology& topology, int node) {
+  const std::uint64_t bytes = std::min<std::uint64_t>(256 * kKiB, topology.cache_bytes(2).value_or(512 * kKiB) / 2);
+  const HostMemory memory(topology, {.bytes = bytes, .node = node});
+  PointerChase chase(memory.data(), bytes, cache_line_bytes());
+  std::vector<double> warm;
+  std::vector<double> flushed;
+  for (int round = 0; round < kProofRounds; ++round) {
+    static_cast<void>(chase.walk(chase.lines()));
+    warm.push_back(chase.walk(chase.lines()));
+    flush_cache(memory.data(), bytes);
+    flushed.push_back(chase.walk(chase.lines()));
+  }
+  return median_of(flushed) / median_of(warm);
+}
+
+Measurement measure(Session& session, int node, bool cached, std::uint64_t bytes) {
+  const Topology& topology = session.machine().topology;
+  const NodeBinding binding(topology, node);
+  const HostMemory memory(topology, {.bytes = bytes, .node = node});
+  const std::uint64_t words = bytes / sizeof(std::uint32_t);
+  Measurement measurement;
+  measurement.samples = session.sample([&] {
+    if (cached) {
+      fill_pattern(memory.as<std::uint32_t>(), words, 1);
+    } else {
+      flush_cache(memory.data(), bytes);
+    }
+    const double start_s = steady_now_s();
+    flush_cache(memory.data(), bytes);
+    return steady_now_s() - start_s;
+  });
+  const double ratio = flush_ratio(topology, node);
+  if (ratio < kProofRatio) {
+    throw FailedError("the flush does not evict: a load takes only " + std::to_string(ratio) +
+                      " times as long after it as before");
+  }
+  measurement.counters["load_time_ratio"] = ratio;
+  measurement.verification = "loads along a shuffled chain take at least 5 times as long after the flush";
+  measurement.timing = {Clock::steady, false, "the flush of the whole buffer by one thread"};
+  measurement.operations = bytes / cache_line_bytes();
+  measurement.minimum_operation_s = 1 / 6e9;
+  return measurement;
+}
+
+std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
+  std::vector<Benchmark> benchmarks;
+  for (const int node : scope.nodes) {
+    for (const bool cached : {true, false}) {
+      for (const std::uint64_t bytes : scope.sizes(64 * kKiB, scope.dense() ? kGiB : 64 * kMiB)) {
+        Benchmark benchmark;
+        benchmark.id = {"host/flush",
+                        {{"state", cached ? "cached" : "evicted", AxisStyle::bare},
+                         {"locality", "local", AxisStyle::hidden},
+                         {"bytes", static_cast<std::int64_t>(bytes)}},
+                        {{"node", node}}};
+        benchmark.needs = {bytes, 0, 0};
+        if (!can_flush()) {
+          benchmark.skip = "this processor has no instruction that evicts a cache line from user space";
+        }
+        benchmark.explanation = {"what it costs to evict a buffer from every cache, a line",
+                                 "the flush of the whole buffer by one thread, fences included",
+                                 "operation time = median time / lines",
+                                 "Comm|Scope, section 2.2.4",
+                                 "one thread; the lines of a large buffer are not all cached to begin with"};
+        benchmark.run = [node, cached, bytes](Session& session) { return measure(session, node, cached, bytes); };
+        benchmarks.push_back(std::move(benchmark));
+      }
+    }
+  }
+  return benchmarks;
+}
+
+}  // namespace
+
+Family host_flush() {
+  return {"host/flush", "What does it cost to evict a buffer from the CPU's caches?", list};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,34 @@
+#ifndef GRAINSCOPE_BENCHMARKS_TRANSFER_CASE_HPP
+#define GRAINSCOPE_BENCHMARKS_TRANSFER_CASE_HPP
+
+// What the transfer families share: a transfer between the host and a GPU becomes a benchmark.
+
+#include <string>
+#include <vector>
+
+#include "grainscope/transfer/transfer.hpp"
+#include "harness/benchmark.hpp"
+
+namespace grainscope::harness {
+
+// A benchmark that carries out `transfer`. Locality, site and bytes are derived from it; `axes` are the
+// rest. Skipped where the GPU is unavailable.
+[[nodiscard]] Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
+                                           const transfer::Transfer& transfer, const GpuTarget& gpu,
+                                           const Explanation& explanation);
+
+// Prepares, times and verifies one transfer, and says what bounds it.
+[[nodiscard]] Measurement measure_transfer(Session& session, const transfer::Transfer& transfer);
+
+// Why host memory cannot be mapped into a GPU's address space here; empty where it can.
+[[nodiscard]] std::string why_no_mapping(const Machine& machine, int gpu);
+
+// Why managed memory cannot migrate on demand here; empty where it can.
+[[nodiscard]] std::string why_no_migration(const Machine& machine, int gpu);
+
+// Half of the host memory that may be taken, and half of a GPU's: the largest buffer that a case asks for.
+[[nodiscard]] std::uint64_t largest_buffer(const Machine& machine, int gpu);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,62 @@
+#ifndef GRAINSCOPE_CORE_MEASUREMENT_HPP
+#define GRAINSCOPE_CORE_MEASUREMENT_HPP
+
+// What a benchmark's body hands back: samples, what they moved, and what makes them credible.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "grainscope/core/sampler.hpp"
+
+namespace grainscope {
+
+enum class Clock {
+  event,   // device events around device work
+  steady,  // the host's steady clock around host work
+};
+
+struct Timing {
+  Clock clock = Clock::steady;
+  bool gated = false;  // everything was enqueued before the first timed operation could start
+  std::string timed;   // what lies between the two readings, in a few words
+};
+
+// The fastest rate that the path of a transfer can physically have.
+struct PhysicalLimit {
+  double gb_s = 0;
+  std::string source;  // "PCIe 5.0 x16, 32 GT/s a lane, 128b/130b"
+};
+
+// Requests and bytes over the link in one sample. A model's count unless `counted`.
+struct Traffic {
+  bool counted = false;
+  std::uint64_t requests = 0;
+  std::map<int, std::uint64_t> requests_by_size;  // bytes of a request → how many
+  std::uint64_t bytes = 0;
+  double amplification = 0;  // bytes over bytes asked for
+};
+
+struct Measurement {
+  Samples samples;
+  Timing timing;
+  std::uint64_t bytes = 0;                      // asked for in one sample; 0: the case moves nothing
+  std::optional<std::uint64_t> link_bytes;      // over the link in one sample, where not `bytes`
+  std::uint64_t operations = 0;                 // equal operations in one sample; 0: not such a case
+  std::optional<PhysicalLimit> limit;           // of `link_bytes` (else `bytes`) a second
+  std::optional<double> minimum_operation_s;    // no operation can be faster than this
+  std::string verification;                     // what was checked; empty: nothing was, and the row fails
+  std::optional<Traffic> traffic;
+  std::optional<double> energy_j;               // a sample, on the GPU's board
+  std::optional<double> link_peak_gb_s;         // measured copy peak of the same GPU, node and direction
+  std::map<std::string, double> counters;
+};
+
+// Empty, or why this measurement cannot be true: nothing verified, or faster than its physical limit.
+// The fastest tenth of the samples is held against the limit, not the median alone.
+[[nodiscard]] std::string why_impossible(const Measurement& measurement);
+
+}  // namespace grainscope
+
+#endif

@@ -1,0 +1,44 @@
+#ifndef GRAINSCOPE_CORE_SAMPLER_HPP
+#define GRAINSCOPE_CORE_SAMPLER_HPP
+
+// One sampling session: warm up, then sample until the median is known well enough or time is up.
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "grainscope/core/statistics.hpp"
+
+namespace grainscope {
+
+struct SamplingPlan {
+  double ci_target = 0.02;  // wanted half-width of the 95 % interval, over the median
+  double budget_s = 0.5;    // wall time for samples, with what prepares them; 8 samples are always taken
+  std::size_t max_samples = 1024;
+  std::size_t warmups = 2;
+};
+
+struct Samples {
+  std::vector<double> seconds;  // in the order taken
+  Summary summary;
+  bool reached_target = false;
+  double wall_s = 0;  // of the sampling, warm-up excluded
+};
+
+// Thrown between two samples when `interrupted` says so; what was sampled is dropped.
+struct Interrupted {};
+
+// Draws samples from `one_sample` (seconds; untimed preparation inside it is the caller's).
+// Looks at the interval only when n is 8, 16, 32, …: stopping at the first good look at any n would
+// favour intervals that are too short. Stops at the budget or the maximum too, whatever the interval.
+// Throws FailedError for a sample that is not a positive finite number, Interrupted as above.
+[[nodiscard]] Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& one_sample,
+                                   const std::function<double()>& wall_clock_s,
+                                   const std::function<bool()>& interrupted);
+
+// Seconds on a clock that never goes back.
+[[nodiscard]] double steady_now_s();
+
+}  // namespace grainscope
+
+#endif

@@ -1,0 +1,59 @@
+#ifndef GRAINSCOPE_CORE_THREAD_TEAM_HPP
+#define GRAINSCOPE_CORE_THREAD_TEAM_HPP
+
+// Threads that start together, on CPUs of one's choice, so that host work can be timed without the
+// time that starting threads takes.
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+namespace grainscope {
+
+// `size` workers, the caller being worker 0. The others sleep between two runs and spin from the moment
+// a run is armed until it starts.
+class ThreadTeam {
+ public:
+  // Worker i is bound to cpus[i % cpus.size()]; no binding where `cpus` is empty. The caller keeps its own.
+  // Throws UsageError for a size below 1, EnvironmentError where a thread cannot be started.
+  ThreadTeam(int size, const std::vector<int>& cpus);
+  ~ThreadTeam();
+  ThreadTeam(const ThreadTeam&) = delete;
+  ThreadTeam& operator=(const ThreadTeam&) = delete;
+
+  [[nodiscard]] int size() const noexcept { return size_; }
+
+  // Runs work(0) … work(size − 1) at once; seconds from the common start to the last one's end.
+  // `work` must not throw.
+  double run(const std::function<void(int)>& work);
+
+ private:
+  void serve(int index);
+  void stop();
+
+  int size_;
+  const std::function<void(int)>* work_ = nullptr;
+  std::atomic<unsigned> armed_{0};   // workers sleep on this: the number of the run to come
+  std::atomic<unsigned> started_{0};  // workers spin on this: the number of the run that goes
+  std::atomic<int> ready_{0};
+  std::atomic<int> running_{0};
+  std::atomic<bool> stopping_{false};
+  std::vector<std::thread> threads_;
+};
+
+// Worker i's share of `count` things, cut into `size` equal parts: [first, last).
+struct Share {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+[[nodiscard]] constexpr Share share_of(std::size_t count, int index, int size) {
+  const auto parts = static_cast<std::size_t>(size);
+  const auto i = static_cast<std::size_t>(index);
+  return {count / parts * i + count % parts * i / parts,
+          count / parts * (i + 1) + count % parts * (i + 1) / parts};
+}
+
+}  // namespace grainscope
+
+#endif

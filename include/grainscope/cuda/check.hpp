@@ -1,0 +1,23 @@
+#ifndef GRAINSCOPE_CUDA_CHECK_HPP
+#define GRAINSCOPE_CUDA_CHECK_HPP
+
+// Turns a CUDA status into an error that says what was tried, what came back, and where.
+
+#include <cuda_runtime_api.h>
+
+#include <source_location>
+#include <string_view>
+
+namespace grainscope::cuda {
+
+// Throws FailedError unless `status` is cudaSuccess. `tried` reads after "could not":
+// "allocate 64 MiB on GPU 0". Out of memory, and a lost GPU, come with their remedy.
+void check(cudaError_t status, std::string_view tried,
+           std::source_location where = std::source_location::current());
+
+// The same for the launch just made.
+void check_launch(std::string_view kernel, std::source_location where = std::source_location::current());
+
+}  // namespace grainscope::cuda
+
+#endif

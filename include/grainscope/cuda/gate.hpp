@@ -1,0 +1,50 @@
+#ifndef GRAINSCOPE_CUDA_GATE_HPP
+#define GRAINSCOPE_CUDA_GATE_HPP
+
+// A gate holds a stream back until everything behind it has been enqueued, so that what is timed is
+// the work and not its submission.
+
+#include <cuda_runtime_api.h>
+
+#include <functional>
+
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+
+namespace grainscope::cuda {
+
+// A kernel that spins on a flag in host memory, with a time-out on the GPU's own clock. One gate is
+// closed at most once at a time. Never put a pageable copy or a host fault behind it: those may wait
+// for the stream before they return.
+class Gate {
+ public:
+  // Loads the kernel, since loading it lazily behind a spinning one can deadlock.
+  explicit Gate(double timeout_s = 5.0);
+  // Enqueues the spinning kernel.
+  void close(const Stream& stream);
+  // Lets the stream go on.
+  void open() noexcept;
+  // Call when the stream has finished: throws FailedError if the gate opened by its time-out.
+  void check_opened_in_time() const;
+
+ private:
+  struct Flags;  // in mapped host memory
+  PinnedBuffer memory_;
+  double timeout_s_;
+};
+
+// Seconds that `enqueue`'s work takes on `stream`, between two events behind a closed gate.
+// Ends at a checked event. Throws FailedError for a failed operation or a gate that timed out.
+class GatedStopwatch {
+ public:
+  [[nodiscard]] double time_s(const Stream& stream, const std::function<void()>& enqueue);
+
+ private:
+  Gate gate_;
+  Event start_;
+  Event stop_;
+};
+
+}  // namespace grainscope::cuda
+
+#endif

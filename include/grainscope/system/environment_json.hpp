@@ -1,0 +1,20 @@
+#ifndef GRAINSCOPE_SYSTEM_ENVIRONMENT_JSON_HPP
+#define GRAINSCOPE_SYSTEM_ENVIRONMENT_JSON_HPP
+
+// The environment report for a program: `context.environment` of the result file.
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "grainscope/system/environment.hpp"
+#include "grainscope/system/warnings.hpp"
+
+namespace grainscope {
+
+// An object as docs/result.schema.json describes it; what the machine does not tell is null.
+[[nodiscard]] nlohmann::json environment_json(const Environment& environment,
+                                              const std::vector<Warning>& warnings);
+
+}  // namespace grainscope
+
+#endif

@@ -1,0 +1,44 @@
+"""The command line: `main(argv)` returns the exit status and never shows a traceback for a bad file."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from grainscope_report import resources
+from grainscope_report.commands import list_rows, plot, summary, validate
+from grainscope_report.errors import EXIT_OK, ReportError
+
+COMMANDS = (summary, list_rows, plot, validate)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="grainscope-report",
+        description="Reads, checks, summarises and draws the result files of GrainScope.",
+        epilog="A FILE is a result.json or the directory of a run that holds one.",
+    )
+    top.add_argument("--version", action="version", version=f"grainscope-report {resources.version()}")
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.register(commands)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a command: 0 fine, 1 it found something, 2 usage or a file that cannot be read."""
+    try:
+        arguments = parser().parse_args(argv)
+        status = arguments.run(arguments)
+        sys.stdout.flush()
+        return status
+    except SystemExit as end:
+        return int(end.code or EXIT_OK)
+    except ReportError as error:
+        print(f"grainscope-report: {error}", file=sys.stderr)
+        return error.status
+    except BrokenPipeError:
+        # The reader of a pipe has gone, as `| head` does: nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK

@@ -1,0 +1,1 @@
+"""The commands, one module each: `register` adds its arguments, `run` returns the exit status."""

@@ -1,0 +1,24 @@
+"""What every command does with the files that it is given."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from grainscope_report import checks, reader
+from grainscope_report.model import Result
+
+
+def results(paths: Sequence[Path]) -> list[Result]:
+    """Reads result files for showing; says on stderr where a file's numbers contradict each other."""
+    found = []
+    for path in paths:
+        result = reader.read(path)
+        if problems := checks.problems(reader.load(path)[1]):
+            print(
+                f"warning: {result.path} contradicts itself "
+                f"({len(problems)} problem{'s' * (len(problems) > 1)}, "
+                f"first {problems[0]}): see all with `grainscope-report validate {result.path}`",
+                file=sys.stderr,
+            )
+        found.append(result)
+    return found

@@ -1,0 +1,98 @@
+"""`grainscope-report list`: every row, one a line."""
+
+import argparse
+import re
+from pathlib import Path
+
+from grainscope_report.commands import files
+from grainscope_report.errors import EXIT_OK, ReportError
+from grainscope_report.model import Row
+from grainscope_report.terminal import Column, terminal
+from grainscope_report.units import format_percent, format_time
+
+COLUMNS = (
+    Column("status"),
+    Column("median", right=True),
+    Column("95 % interval", optional=2),
+    Column("GB/s", right=True),
+    Column("of link", right=True, optional=3),
+    Column("flags", optional=4),
+    Column("name"),
+    Column("why"),
+)
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "list",
+        help="show every row, one a line",
+        description="Shows every row of a result file, one a line: status, median time with its 95 % "
+        "interval, bandwidth, share of the measured copy peak, flags, name, and why a row is not ok.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="a result file or a run directory")
+    parser.add_argument("--filter", metavar="REGEX", help="only rows whose name contains a match")
+    parser.add_argument("--status", choices=("ok", "skipped", "failed"), help="only rows of this status")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the rows."""
+    pattern = _pattern(arguments.filter)
+    [result] = files.results([arguments.file])
+    rows = [
+        row
+        for row in result.rows
+        if (pattern is None or pattern.search(row.name)) and arguments.status in (None, row.status)
+    ]
+    if not rows:
+        asked = " and ".join(
+            part
+            for part in (
+                f"a name that matches {arguments.filter!r}" if arguments.filter else "",
+                f"status {arguments.status}" if arguments.status else "",
+            )
+            if part
+        )
+        raise ReportError(
+            f"{result.path} has {len(result.rows)} rows but none with {asked or 'anything to show'}"
+        )
+    out = terminal()
+    # Names are what this list is for: they are never cut, a narrow terminal wraps the line.
+    for line, row in zip(out.table(COLUMNS, [_cells(row) for row in rows]), [None, *rows], strict=True):
+        print(out.paint(line, _colour(row)))
+    return EXIT_OK
+
+
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    try:
+        return re.compile(text) if text is not None else None
+    except re.error as error:
+        raise ReportError(f"--filter {text!r} is no regular expression ({error})") from None
+
+
+def _colour(row: Row | None) -> str:
+    if row is None:
+        return "bold"
+    return {"failed": "red", "skipped": "dim"}.get(row.status, "")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    name = row.name if not row.repetition else f"{row.name} (session {row.repetition + 1})"
+    return (
+        row.status,
+        format_time(row.median_s) if row.median_s else "-",
+        _interval(row),
+        f"{row.bandwidth_gb_s:.2f}" if row.bandwidth_gb_s else "-",
+        format_percent(row.link_fraction) if row.link_fraction else "-",
+        " ".join(sorted(row.flags)) or "-",
+        name,
+        row.reason,
+    )
+
+
+def _interval(row: Row) -> str:
+    if not row.median_s or not row.ci95_s:
+        return "-"
+    low, high = row.ci95_s
+    return f"[{format_time(low)}, {format_time(high)}]"

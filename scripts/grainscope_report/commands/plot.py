@@ -1,0 +1,104 @@
+"""`grainscope-report plot`: the figures of one or several result files."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from grainscope_report.commands import files
+from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
+from grainscope_report.figures import csv_table
+from grainscope_report.figures.model import Figure
+from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
+from grainscope_report.machine import machines
+
+FORMATS = ("svg", "png", "pdf")
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    listed = "\n".join(f"  {entry.id}  {entry.title}" for entry in FIGURES)
+    parser = commands.add_parser(
+        "plot",
+        help="draw the figures, each with its CSV",
+        description="Draws the figures of one result file, or of several laid over each other, and writes "
+        f"each as a picture and as CSV.\n\nFigures:\n{listed}",
+        epilog="A figure that the files have no data for is not drawn; a line says which rows it lacks and "
+        "why.\n"
+        "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="a result file or a run directory"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("figures"),
+        metavar="DIR",
+        help="where to write (default: figures)",
+    )
+    parser.add_argument(
+        "--figures", type=_figures, default=FIGURES, metavar="1,2,…", help="only these (default: all)"
+    )
+    parser.add_argument(
+        "--format", type=_formats, default=("svg", "png"), metavar="svg,png,pdf", help="default: svg,png"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the figures and says what was written and what was not drawn."""
+    shown = machines(files.results(arguments.files))
+    drawn = 0
+    for entry in arguments.figures:
+        made = figure(entry, shown)
+        if not made.rows:
+            print(why_absent(entry, shown))
+            continue
+        contents = _pictures(made, arguments.format)
+        contents["csv"] = csv_table.write(made).encode()
+        names = [_write(arguments.output / f"{entry.stem}.{kind}", data) for kind, data in contents.items()]
+        print(f"figure {entry.id}: {', '.join(names)}")
+        drawn += 1
+    return EXIT_OK if drawn else EXIT_FOUND
+
+
+def _pictures(made: Figure, kinds: Sequence[str]) -> dict[str, bytes]:
+    try:
+        from grainscope_report.drawing import render
+    except ModuleNotFoundError as error:
+        raise ReportError(
+            f"plotting needs matplotlib, and Python finds no module {error.name}: "
+            "python3 -m pip install matplotlib"
+        ) from None
+    page = render.draw(made)
+    return {kind: render.save(page, kind) for kind in kinds}
+
+
+def _write(path: Path, data: bytes) -> str:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise ReportError(
+            f"{path} cannot be written ({error.strerror}): give another directory with -o"
+        ) from None
+    return str(path)
+
+
+def _figures(text: str) -> tuple[Entry, ...]:
+    known = {entry.id: entry for entry in FIGURES}
+    asked = [part.strip() for part in text.split(",") if part.strip()]
+    if wrong := [part for part in asked if part not in known]:
+        raise argparse.ArgumentTypeError(
+            f"there is no figure {', '.join(wrong)}; there are {', '.join(known)}"
+        )
+    return tuple(known[part] for part in dict.fromkeys(asked)) or FIGURES
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    asked = [part.strip() for part in text.split(",") if part.strip()]
+    if wrong := [part for part in asked if part not in FORMATS]:
+        raise argparse.ArgumentTypeError(f"no format {', '.join(wrong)}; there are {', '.join(FORMATS)}")
+    return tuple(dict.fromkeys(asked))

@@ -1,0 +1,174 @@
+"""`grainscope-report summary`: one screen about a run, the machine's warnings first."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from grainscope_report import digest, machine
+from grainscope_report.commands import files
+from grainscope_report.digest import Group, Timing
+from grainscope_report.errors import EXIT_OK
+from grainscope_report.model import Link, Result
+from grainscope_report.terminal import Column, Terminal, terminal
+from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
+
+SEVERITIES = ("severe", "warning", "info")
+SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
+NAMES_SHOWN = 3
+GROUP_COLUMNS = (
+    Column("what"),
+    Column("peak GB/s", right=True),
+    Column("95 % interval", optional=2),
+    Column("at", optional=1),
+    Column("of link", right=True),
+    Column("time (size)", optional=3),
+    Column("ok", right=True),
+    Column("failed", right=True),
+    Column("skipped", right=True),
+)
+LINK_COLUMNS = (
+    Column("link"),
+    Column("copy peak GB/s", right=True),
+    Column("95 % interval", optional=2),
+    Column("at", optional=3),
+    Column("theoretical", right=True),
+    Column("reached", right=True),
+    Column("negotiated", optional=1),
+)
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "summary",
+        help="show one screen about a run",
+        description="Shows the machine with its warnings, the measured copy peaks, and for each family and "
+        "path the peak bandwidth with its 95 % interval, where it is reached, its share of the copy peak, "
+        "the time of the smallest size, and how many rows are ok, failed and skipped, with the reasons.",
+        epilog="Colours only on a terminal; NO_COLOR turns them off, COLUMNS sets the width.",
+    )
+    parser.add_argument("file", type=Path, metavar="FILE", help="a result file or a run directory")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the summary."""
+    [result] = files.results([arguments.file])
+    for line in lines(result, terminal()):
+        print(line)
+    return EXIT_OK
+
+
+def lines(result: Result, out: Terminal) -> Iterator[str]:
+    """The whole summary, line by line."""
+    for block in (_warnings, _machine, _links, _groups, _reasons):
+        found = list(block(result, out))
+        if found:
+            yield from found
+            if block is not _reasons:
+                yield ""
+
+
+def _warnings(result: Result, out: Terminal) -> Iterator[str]:
+    warnings = result.environment.warnings
+    for severity in SEVERITIES:
+        for finding in (one for one in warnings if one.severity == severity):
+            yield out.wrap(f"{severity}: {finding.finding}", "").replace(
+                severity, out.paint(severity, SHADES[severity]), 1
+            )
+            yield out.wrap(f"effect: {finding.effect}", "    ")
+            yield out.wrap(f"remedy: {finding.remedy}", "    ")
+    if not result.run.complete:
+        yield out.paint(out.wrap(f"The run is not complete: {result.run.why_incomplete}", ""), "red")
+
+
+def _machine(result: Result, out: Terminal) -> Iterator[str]:
+    yield out.paint(str(result.path), "bold")
+    yield out.wrap(" · ".join(machine.provenance(result)), "  ")
+    wall = f", {format_time(result.run.wall_s)}" if result.run.wall_s else ""
+    asked = f", filter {result.run.filter}" if result.run.filter else ""
+    yield out.wrap(f"preset {result.run.preset}{asked}, started {result.run.started}{wall}", "  ")
+
+
+def _links(result: Result, out: Terminal) -> Iterator[str]:
+    if result.links:
+        first, *rest = out.table(LINK_COLUMNS, [_link(link) for link in result.links])
+        yield out.paint(first, "bold")
+        yield from rest
+
+
+def _link(link: Link) -> tuple[str, ...]:
+    peak, interval = format_interval(link.peak_gb_s, *link.ci95_gb_s)
+    most = link.theoretical_gb_s
+    return (
+        f"gpu {link.gpu}, node {link.numa}, {link.direction.replace('_', ' ').replace('gpu', 'GPU')}",
+        peak,
+        interval,
+        format_bytes(link.bytes),
+        f"{most:.1f}" if most else "unknown",
+        format_percent(link.peak_gb_s / most) if most else "-",
+        f"PCIe {link.generation} ×{link.width}" if link.generation and link.width else "unknown",
+    )
+
+
+def _groups(result: Result, out: Terminal) -> Iterator[str]:
+    found = digest.groups(result)
+    if not found:
+        yield "The file has no rows."
+        return
+    cells, family = [], ""
+    for group in found:
+        if group.family != family:
+            family = group.family
+            cells.append((family, *[""] * (len(GROUP_COLUMNS) - 1)))
+        cells.append(_cells(group))
+    first, *rest = out.table(GROUP_COLUMNS, cells)
+    yield out.paint(first, "bold")
+    for line, row in zip(rest, cells, strict=True):
+        yield out.paint(line, "red" if row[-2] not in ("", "0") else "bold" if not row[-1] else "")
+
+
+def _cells(group: Group) -> tuple[str, ...]:
+    peak, counts = group.peak, group.counts
+    rate, interval = format_interval(peak.rate.value, peak.rate.low, peak.rate.high) if peak else ("-", "")
+    return (
+        f"  {group.name or 'all'}",
+        rate,
+        interval,
+        _at(group),
+        format_percent(peak.link_fraction) if peak and peak.link_fraction else "-",
+        _timings(group),
+        *(str(counts[status]) for status in ("ok", "failed", "skipped")),
+    )
+
+
+def _at(group: Group) -> str:
+    if not group.peak:
+        return ""
+    size = [format_bytes(group.peak.bytes)] if group.peak.bytes else []
+    return ", ".join(size + [f"{axis} {value:g}" for axis, value in group.peak.axes])
+
+
+def _timings(group: Group) -> str:
+    if not group.smallest:
+        return "-"
+    if group.largest and group.largest.bytes != group.smallest.bytes:
+        return f"{_timing(group.smallest)} to {_timing(group.largest)} each"
+    return _timing(group.smallest) + (" each" if group.smallest.each else "")
+
+
+def _timing(timing: Timing) -> str:
+    size = f" ({format_bytes(timing.bytes)})" if timing.bytes else ""
+    return f"{format_time(timing.time_s)}{size}"
+
+
+def _reasons(result: Result, out: Terminal) -> Iterator[str]:
+    for reason in digest.reasons(result):
+        colour = "red" if reason.status == "failed" else "dim"
+        rows = f"{reason.count} row{'s' if reason.count > 1 else ''}"
+        said = f"{reason.status}: {rows} of {', '.join(reason.families)}: {reason.text}"
+        yield out.wrap(said, "").replace(reason.status, out.paint(reason.status, colour), 1)
+        if reason.status == "failed":
+            yield from (f"    {name}" for name in reason.names[:NAMES_SHOWN])
+            if reason.count > NAMES_SHOWN:
+                yield f"    … and {reason.count - NAMES_SHOWN} more (`list --status failed` shows them)"

@@ -1,0 +1,150 @@
+"""A result file in few lines: for each family and path the peak, the latency, and how many rows are what."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from grainscope_report import statistics
+from grainscope_report.model import Result, Row
+from grainscope_report.statistics import Estimate
+
+# Axes that vary within a line of the summary rather than name it.
+WITHIN = {"locality", "flush"}
+HIDDEN = {"bytes", *WITHIN}
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The fastest case of a group: its rate in GB/s, size, further axes, and share of the copy peak."""
+
+    rate: Estimate
+    bytes: float | None
+    axes: tuple[tuple[str, float], ...]
+    link_fraction: float | None
+
+
+@dataclass(frozen=True)
+class Timing:
+    """The time of one sample, or of one operation where `each`, at a size."""
+
+    time_s: float
+    bytes: float | None
+    each: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """One line of the summary: rows of a family that share their named axes and locality."""
+
+    family: str
+    name: str
+    peak: Peak | None
+    smallest: Timing | None
+    largest: Timing | None
+    counts: Counter
+
+
+def groups(result: Result) -> list[Group]:
+    """The groups, family by family, in the order in which the file first names them."""
+    families: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in result.rows:
+        families[row.case.family][_name(row)].append(row)
+    return [_group(family, name, rows) for family, named in families.items() for name, rows in named.items()]
+
+
+def _name(row: Row) -> str:
+    """The words of the case, then its locality unless that is local, then its label unless measured."""
+    axes = row.case.axes.items()
+    words = [value for axis, value in axes if isinstance(value, str) and axis not in WITHIN]
+    locality = {"remote": ["remote"], "unknown": ["locality unknown"]}.get(row.case.locality, [])
+    label = "" if row.label == "measured" else f" ({row.label})"
+    return ", ".join([" ".join(words), *locality] if words else locality) + label
+
+
+def _group(family: str, name: str, rows: list[Row]) -> Group:
+    counts = Counter(row.status for row in rows)
+    cases = _cases(_cold([row for row in rows if row.ok and row.median_s and row.ci95_s]))
+    sized = sorted((case for case in cases if _bytes(case)), key=_bytes) or cases
+    smallest = _timing(sized[0]) if sized else None
+    each = smallest is not None and smallest.each
+    return Group(family, name, _peak(cases), smallest, _timing(sized[-1]) if each else None, counts)
+
+
+def _cold(rows: list[Row]) -> list[Row]:
+    """Copies of flushed buffers where there are any: a cache's speed is not the link's."""
+    return [row for row in rows if row.case.axes.get("flush") == "on"] or rows
+
+
+def _cases(rows: Iterable[Row]) -> list[list[Row]]:
+    """The sessions of each case together."""
+    found: dict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row.case.without(), tuple(sorted(row.case.site.items()))].append(row)
+    return list(found.values())
+
+
+def _bytes(case: Sequence[Row]) -> float | None:
+    size = case[0].case.axes.get("bytes", case[0].bytes)
+    return size if isinstance(size, (int, float)) else None
+
+
+def _time(case: Sequence[Row]) -> Estimate:
+    return statistics.combine_sessions([row.median_s for row in case], [row.ci95_s for row in case])
+
+
+def _timing(case: Sequence[Row]) -> Timing:
+    each = bool(case[0].operations)
+    return Timing(_time(case).value / (case[0].operations or 1), _bytes(case), each)
+
+
+def _peak(cases: list[list[Row]]) -> Peak | None:
+    rated = [
+        (statistics.rate_gb_s(_time(case), case[0].bytes), case)
+        for case in cases
+        if case[0].bytes and case[0].bandwidth_gb_s
+    ]
+    if not rated:
+        return None
+    varying = {axis for axis in _axes(cases) if len({case[0].case.axes.get(axis) for case in cases}) > 1}
+    rate, case = max(rated, key=lambda one: one[0].value)
+    axes = tuple(
+        (axis, value)
+        for axis, value in case[0].case.axes.items()
+        if isinstance(value, (int, float)) and axis not in HIDDEN and axis in varying
+    )
+    fractions = [row.link_fraction for row in case if row.link_fraction]
+    return Peak(rate, _bytes(case), axes, statistics.median(fractions) if fractions else None)
+
+
+def _axes(cases: list[list[Row]]) -> set[str]:
+    return {axis for case in cases for axis in case[0].case.axes}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Rows of one status and reason: how many, of which families, the first names."""
+
+    status: str
+    text: str
+    count: int
+    families: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+def reasons(result: Result) -> list[Reason]:
+    """Why rows are not ok: the failed first, then by how many rows."""
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for row in result.rows:
+        if not row.ok:
+            found[row.status, row.reason].append(row)
+    listed = [
+        Reason(
+            status,
+            text,
+            len(rows),
+            tuple(dict.fromkeys(row.case.family for row in rows)),
+            tuple(row.name for row in rows),
+        )
+        for (status, text), rows in found.items()
+    ]
+    return sorted(listed, key=lambda reason: (reason.status != "failed", -reason.count, reason.text))

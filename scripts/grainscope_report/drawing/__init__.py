@@ -1,0 +1,1 @@
+"""Draws figures that are data with matplotlib; nothing else in the package imports it."""

@@ -1,0 +1,116 @@
+"""Draws a panel of bars."""
+
+from matplotlib.axes import Axes
+
+from grainscope_report.drawing import axes as shared
+from grainscope_report.drawing import style, text
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries
+
+FILLED = 0.78
+
+
+def draw(axes: Axes, panel: BarPanel, several: bool, banded: bool) -> None:
+    """Bars with their intervals and texts, level lines, one group for each category."""
+    top = _top(panel)
+    levels, beyond = shared.on_scale(panel.levels, top, False)
+    top = max([top, *(level.value for level in levels)])
+    axes.set_xlim(-0.55, len(panel.categories) - 0.45)
+    labelled = len({level.name for level in levels if level.name})
+    shared.y_axis(axes, 0, top if panel.stacked else top * (1.08 + 0.04 * labelled), False)
+    axes.grid(axis="y", color="#E6E6E6", linewidth=0.5)
+    axes.set_axisbelow(True)
+    axes.set_xticks(range(len(panel.categories)), panel.categories)
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel(panel.y_label)
+    axes.set_xlabel(panel.x_label)
+    bases = [0.0] * len(panel.categories)
+    for place, series in enumerate(panel.series):
+        for category, bar in enumerate(series.bars):
+            at, wide = _place(panel, category, place)
+            _bar(axes, series, bar, at, wide, bases[category])
+            if panel.stacked and bar.value:
+                bases[category] += bar.value.value
+    shared.draw_levels(axes, levels, beyond, several)
+    shared.title(axes, panel.title, banded)
+
+
+def _top(panel: BarPanel) -> float:
+    columns = zip(*(series.bars for series in panel.series), strict=True)
+    if panel.stacked:
+        return max(sum(bar.value.value for bar in column if bar.value) for column in columns)
+    return max(bar.value.high for column in columns for bar in column if bar.value)
+
+
+def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
+    """The centre and width of a bar."""
+    if panel.stacked:
+        return category, FILLED
+    wide = FILLED / len(panel.series)
+    return category - FILLED / 2 + wide * (series + 0.5), wide
+
+
+def _bar(axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: float) -> None:
+    machine = series.machine.index if series.machine else 0
+    colour = style.colour(series.method, machine)
+    ink = style.GREY
+    if bar.value is not None:
+        exact = series.label == "measured"
+        axes.bar(
+            at,
+            bar.value.value,
+            wide * 0.94,
+            bottom=base,
+            color="white" if bar.flags else colour,
+            edgecolor=colour if exact else style.GREY,
+            linewidth=0.8 if bar.flags else 0.4,
+            hatch=None if exact else "////" if series.label == "paper" else None,
+            zorder=2,
+        )
+        if bar.value.high > bar.value.low:
+            below, above = bar.value.value - bar.value.low, bar.value.high - bar.value.value
+            axes.errorbar(
+                at,
+                base + bar.value.value,
+                yerr=[[below], [above]],
+                color="#000000",
+                elinewidth=0.8,
+                capsize=2,
+                capthick=0.7,
+                zorder=3,
+            )
+        ink = style.GREY if bar.flags or series.label == "paper" else style.ink_on(colour)
+    if bar.text and _room(axes, bar.text, wide):
+        _text(axes, series, bar, at, ink)
+
+
+def _text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> None:
+    """The bar's text at its foot, or above it where the bar is too short to hold it."""
+    _, height = shared.size_in_points(axes)
+    top = axes.get_ylim()[1]
+    needed = (1 + bar.text.count("\n")) * style.FINE * 1.2 / height + 0.05
+    foot = 0.025
+    if bar.value is not None and bar.value.value / top < needed:
+        foot, ink = bar.value.high / top + 0.02, style.GREY
+    boxed = series.label == "paper" and bar.value is not None and foot == 0.025
+    axes.text(
+        at,
+        foot,
+        bar.text,
+        transform=axes.get_xaxis_transform(),
+        fontsize=style.FINE,
+        color=ink,
+        ha="center",
+        va="bottom",
+        linespacing=1.1,
+        zorder=5,
+        gid="bar",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6} if boxed else None,
+    )
+
+
+def _room(axes: Axes, said: str, wide: float) -> bool:
+    """Whether the text is narrow enough for its bar."""
+    width, _ = shared.size_in_points(axes)
+    low, high = axes.get_xlim()
+    most = max(text.width(line, style.FINE) for line in said.split("\n"))
+    return most <= wide * 1.08 * width / (high - low)

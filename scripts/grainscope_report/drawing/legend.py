@@ -1,0 +1,176 @@
+"""The legend under the panels: methods, machines, localities, level lines, flags, regions."""
+
+from collections.abc import Sequence
+
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure as Page
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
+
+from grainscope_report.drawing import style, text
+from grainscope_report.figures.model import BarPanel, CurvePanel, Figure
+
+HANDLE = 24.0
+GAP = 14.0
+ROW = style.SMALL * 1.45 / 72
+PAD = 0.08
+LEVEL_NAMES = {"peak": "measured copy peak", "theoretical": "theoretical peak of the link"}
+REGION_NAMES = {
+    "crossover": "crossover and its 95 % interval",
+    "dip": "dip",
+    "slow": "prefetch slower",
+    "paper": "range that the paper gives",
+}
+HOLLOW = "hollow: wide interval or bimodal"
+
+Entry = tuple[str, Artist]
+
+
+def entries(figure: Figure) -> list[Entry]:
+    """What needs explaining, each once."""
+    found: dict[str, Artist] = {}
+    for panel in figure.panels:
+        if isinstance(panel, CurvePanel):
+            if len({curve.name for curve in panel.curves}) == 1 and not panel.short:
+                continue
+            for curve in panel.curves:
+                line = Line2D(
+                    [],
+                    [],
+                    color=style.colour(curve.method),
+                    linestyle=style.DASHES[curve.dash],
+                    linewidth=1.3,
+                )
+                if len(figure.machines) == 1:
+                    line.set(marker=style.marker(0), markersize=3.4)
+                found.setdefault(curve.name, line)
+        else:
+            _bar_entries(panel, found)
+    if len(figure.machines) > 1:
+        for machine in figure.machines:
+            mark = style.marker(machine.index)
+            shade = style.colour("host", machine.index)
+            found[f"{machine.letter}: {machine.label}"] = Line2D(
+                [], [], color=shade, marker=mark, markersize=4, linewidth=0
+            )
+    _add_flags(figure, found)
+    _add_lines(figure, found)
+    if any(
+        isinstance(panel, CurvePanel) and any(not curve.primary for curve in panel.curves)
+        for panel in figure.panels
+    ):
+        found["thin: the same on further GPUs or nodes"] = Line2D(
+            [], [], color=style.GREY, linewidth=0.6, marker="o", markersize=2
+        )
+    return list(found.items())
+
+
+def _bar_entries(panel: BarPanel, found: dict[str, Artist]) -> None:
+    if len(panel.series) == 1:
+        return
+    for series in panel.series:
+        if series.label != "paper":
+            found.setdefault(series.name, Patch(facecolor=style.colour(series.method), edgecolor="none"))
+
+
+def _add_flags(figure: Figure, found: dict[str, Artist]) -> None:
+    flagged = any(
+        point.flags
+        for panel in figure.panels
+        if isinstance(panel, CurvePanel)
+        for curve in panel.curves
+        for point in curve.points
+    ) or any(
+        bar.flags
+        for panel in figure.panels
+        if isinstance(panel, BarPanel)
+        for one in panel.series
+        for bar in one.bars
+    )
+    if flagged:
+        found[HOLLOW] = Line2D(
+            [],
+            [],
+            linestyle="none",
+            marker="o",
+            markersize=4.2,
+            markerfacecolor="white",
+            markeredgecolor=style.GREY,
+        )
+
+
+def _add_lines(figure: Figure, found: dict[str, Artist]) -> None:
+    for panel in figure.panels:
+        for level in panel.levels:
+            if level.kind in LEVEL_NAMES:
+                colour, dash, width = style.LEVELS[level.kind]
+                found.setdefault(
+                    LEVEL_NAMES[level.kind], Line2D([], [], color=colour, linestyle=dash, linewidth=width)
+                )
+        for region in getattr(panel, "regions", ()):
+            colour = style.REGIONS[region.kind]
+            alpha = 1.0 if region.kind == "paper" else 0.25
+            found.setdefault(
+                REGION_NAMES[region.kind], Patch(facecolor=colour, alpha=alpha, edgecolor="none")
+            )
+
+
+def arrange(found: Sequence[Entry]) -> list[list[Entry]]:
+    """Breaks the entries into lines that fit the page."""
+    room = (style.WIDTH - 0.3) * 72
+    lines: list[list[Entry]] = []
+    used = room + 1
+    for name, handle in found:
+        wide = HANDLE + text.width(name, style.SMALL) + GAP
+        if used + wide > room:
+            lines.append([])
+            used = 0.0
+        lines[-1].append((name, handle))
+        used += wide
+    return lines
+
+
+def height(lines: Sequence[Sequence[Entry]]) -> float:
+    """The inches that the legend takes."""
+    return len(lines) * ROW + PAD if lines else 0.0
+
+
+def draw(page: Page, lines: Sequence[Sequence[Entry]], top: float) -> None:
+    """Writes the lines of the legend from `top` inches down."""
+    wide, tall = page.get_size_inches()
+    for order, line in enumerate(lines):
+        left = 0.12 * 72
+        middle = (top - PAD / 2 - ROW * (order + 0.5)) / tall
+        for name, handle in line:
+            _handle(page, handle, left / 72 / wide, middle, (HANDLE - 6) / 72 / wide)
+            page.text(
+                (left + HANDLE) / 72 / wide,
+                middle,
+                name,
+                fontsize=style.SMALL,
+                va="center",
+                ha="left",
+                gid="legend",
+            )
+            left += HANDLE + text.width(name, style.SMALL) + GAP
+
+
+def _handle(page: Page, handle: Artist, left: float, middle: float, wide: float) -> None:
+    """Puts a line or a patch into the figure, in its coordinates."""
+    if isinstance(handle, Patch):
+        tall = 0.075 / page.get_size_inches()[1]
+        handle = Rectangle(
+            (left + wide * 0.15, middle - tall / 2),
+            wide * 0.7,
+            tall,
+            facecolor=handle.get_facecolor(),
+            alpha=handle.get_alpha(),
+            linewidth=0,
+        )
+    else:
+        single = handle.get_linestyle() in ("None", "none") or not handle.get_linewidth()
+        x = [left + wide / 2] if single else [left, left + wide / 2, left + wide]
+        handle.set_data(x, [middle] * len(x))
+        handle.set_markevery(None if single else [1])
+    handle.set_transform(page.transFigure)
+    page.add_artist(handle)

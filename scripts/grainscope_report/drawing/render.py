@@ -1,0 +1,75 @@
+"""Draws a whole figure and saves it; the same data always gives the same bytes of SVG."""
+
+import io
+from collections.abc import Mapping
+
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Page
+
+from grainscope_report.drawing import bars, curves, layout, legend, style
+from grainscope_report.drawing.axes import is_banded
+from grainscope_report.figures.model import CurvePanel, Figure
+
+FORMATS = ("svg", "png", "pdf")
+# Dates of drawing would make every picture differ; the footer carries the date of the measurement.
+METADATA: Mapping[str, dict] = {
+    "svg": {"Date": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+}
+
+
+def draw(figure: Figure) -> Page:
+    """The figure as a matplotlib figure."""
+    if not figure.rows:
+        raise ValueError(f"figure {figure.id} has no data to draw")
+    with matplotlib.rc_context(style.RC):
+        found = legend.arrange(legend.entries(figure))
+        place = layout.layout(figure, legend.height(found))
+        page = Page(figsize=(style.WIDTH, place.height), dpi=style.DPI)
+        FigureCanvasAgg(page)
+        page.text(
+            0.12 / style.WIDTH,
+            1 - 0.09 / place.height,
+            f"Figure {figure.id} · {figure.title}",
+            fontsize=style.TITLE,
+            weight="bold",
+            va="top",
+            ha="left",
+            gid="title",
+        )
+        several = len(figure.machines) > 1
+        for row, boxes in zip(figure.rows, place.boxes, strict=True):
+            banded = any(is_banded(panel) for panel in row)
+            for panel, box in zip(row, boxes, strict=True):
+                axes = page.add_axes(
+                    (
+                        box.left / style.WIDTH,
+                        box.bottom / place.height,
+                        box.width / style.WIDTH,
+                        box.height / place.height,
+                    )
+                )
+                (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several, banded)
+        legend.draw(page, found, place.legend_top)
+        _block(page, place.notes, place.notes_top, "#222222")
+        _block(page, place.footer, place.footer_top, "#777777")
+    return page
+
+
+def save(page: Page, kind: str) -> bytes:
+    """The picture in one of `FORMATS`."""
+    out = io.BytesIO()
+    with matplotlib.rc_context(style.RC):
+        page.savefig(out, format=kind, dpi=style.DPI, metadata=METADATA[kind])
+    return out.getvalue()
+
+
+def _block(page: Page, lines: tuple[str, ...], top: float, colour: str) -> None:
+    wide, tall = page.get_size_inches()
+    for order, line in enumerate(lines):
+        at = top - 0.03 - order * style.FINE * layout.LINE
+        page.text(
+            0.12 / wide, at / tall, line, fontsize=style.FINE, color=colour, va="top", ha="left", gid="note"
+        )

@@ -1,0 +1,92 @@
+"""How things look: one colour a method in every figure, one marker a machine, one dash a locality.
+
+The colours are Okabe and Ito's and two of Paul Tol's, told apart with any colour vision.
+"""
+
+import colorsys
+
+METHODS = {
+    "pageable": "#D55E00",
+    "pinned": "#0072B2",
+    "registered": "#56B4E9",
+    "write_combined": "#882255",
+    "zero_copy": "#009E73",
+    "demand": "#E69F00",
+    "prefetch": "#CC79A7",
+    "host": "#333333",
+    "latency": "#333333",
+    "warm": "#999999",
+    "paper": "#B8B8B8",
+    "traffic": "#44AA99",
+    "request 32": "#882255",
+    "request 64": "#CC79A7",
+    "request 96": "#88CCEE",
+    "request 128": "#009E73",
+}
+# Ordered steps (thread counts, sizes), light to dark, readable in grey.
+STEPS = ("#C7B3E0", "#9A79C6", "#6B44A0", "#371560")
+SIZE_STEPS = ("#8CC5E3", "#3C8DBC", "#123F63")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = {"solid": "-", "dashed": (0, (4, 1.8)), "dotted": (0, (1.2, 1.4))}
+LEVELS = {
+    "peak": ("#000000", (0, (6, 2)), 0.8),
+    "theoretical": ("#777777", (0, (1, 1.5)), 0.9),
+    "paper": ("#555555", (0, (6, 2)), 0.8),
+    "even": ("#777777", "-", 0.6),
+}
+REGIONS = {"crossover": "#009E73", "dip": "#D55E00", "slow": "#CC79A7", "paper": "#999999"}
+
+WIDTH = 7.2
+DPI = 200
+TITLE, TEXT, SMALL, FINE = 9.0, 7.5, 6.5, 6.0
+FONT = "DejaVu Sans"
+GREY = "#444444"
+
+RC = {
+    "font.family": FONT,
+    "font.size": TEXT,
+    "axes.titlesize": TEXT,
+    "axes.labelsize": TEXT,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "grainscope",
+    "axes.unicode_minus": False,
+}
+
+
+def colour(method: str, machine: int = 0) -> str:
+    """The colour of a method, lighter or darker for further machines."""
+    base = METHODS.get(method) or _step(method)
+    if machine == 0:
+        return base
+    red, green, blue = (int(base[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
+    light = light + (1 - light) * 0.42 if machine % 2 else light * 0.55
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colorsys.hls_to_rgb(hue, light, saturation))
+
+
+def _step(method: str) -> str:
+    """`step 1 of 4`: the place in an ordered scale."""
+    kind, order, _, count = method.split()
+    scale = SIZE_STEPS if kind == "size" else STEPS
+    place = len(scale) - 1 if int(count) == 1 else round(int(order) * (len(scale) - 1) / (int(count) - 1))
+    return scale[place]
+
+
+def marker(machine: int) -> str:
+    """The marker of a machine."""
+    return MARKERS[machine % len(MARKERS)]
+
+
+def ink_on(background: str) -> str:
+    """Black or white, whichever reads better on a bar of this colour."""
+    red, green, blue = (int(background[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else "#FFFFFF"

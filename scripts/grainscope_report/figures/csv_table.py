@@ -1,0 +1,158 @@
+"""A figure's CSV: one row for each thing drawn, in one layout for all figures."""
+
+import csv
+import io
+from collections.abc import Iterator
+
+from grainscope_report.figures.model import BarPanel, Curve, CurvePanel, Figure, Level
+from grainscope_report.machine import Machine
+from grainscope_report.units import significant
+
+COLUMNS = (
+    "figure",
+    "panel",
+    "kind",
+    "series",
+    "machine",
+    "locality",
+    "site",
+    "x",
+    "x_unit",
+    "y",
+    "y_low",
+    "y_high",
+    "y_unit",
+    "sessions",
+    "flags",
+    "label",
+    "configuration",
+    "note",
+)
+DIGITS = 9
+
+
+def write(figure: Figure) -> str:
+    """The CSV of a figure.
+
+    `kind` is point, bar, peak, theoretical, paper, even, cache, crossover, dip or slow. A region
+    (crossover, dip, slow, paper's range) has its place in `x` and its ends in `y_low` and `y_high`,
+    whose unit is then that of the x axis.
+    """
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    for panel in figure.panels:
+        rows = _curve_panel(panel) if isinstance(panel, CurvePanel) else _bar_panel(panel)
+        for row in rows:
+            shown = {key: _cell(value) for key, value in row.items() if value is not None}
+            writer.writerow({"figure": figure.id, "panel": panel.title or panel.y_label, **shown})
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else significant(value, DIGITS)
+    return " ".join(str(value).split())
+
+
+def _who(machine: Machine | None) -> str | None:
+    return machine.label if machine else None
+
+
+def _flags(flags: frozenset[str]) -> str:
+    return " ".join(sorted(flags))
+
+
+def _site(site: tuple[tuple[str, int], ...]) -> str:
+    return " ".join(f"{name}={value}" for name, value in site)
+
+
+def _curve_panel(panel: CurvePanel) -> Iterator[dict]:
+    for curve in panel.curves:
+        yield from _curve(panel, curve)
+    for level in panel.levels:
+        yield _level(panel.y_unit, level)
+    for mark in panel.marks:
+        yield {
+            "kind": "cache",
+            "series": mark.name,
+            "machine": _who(mark.machine),
+            "x": mark.x,
+            "x_unit": "bytes",
+        }
+    for region in panel.regions:
+        yield {
+            "kind": region.kind,
+            "series": region.letter,
+            "machine": _who(region.machine),
+            "x": region.at,
+            "x_unit": panel.x_unit,
+            "y_low": region.low,
+            "y_high": region.high,
+            "y_unit": panel.x_unit,
+            "note": region.text,
+        }
+
+
+def _curve(panel: CurvePanel, curve: Curve) -> Iterator[dict]:
+    for point in curve.points:
+        yield {
+            "kind": "point",
+            "series": curve.name,
+            "machine": _who(curve.machine),
+            "locality": curve.locality,
+            "site": _site(curve.site),
+            "x": point.x,
+            "x_unit": panel.x_unit,
+            "y": point.y.value,
+            "y_low": point.y.low,
+            "y_high": point.y.high,
+            "y_unit": panel.y_unit,
+            "sessions": point.y.sessions,
+            "flags": _flags(point.flags),
+            "label": curve.label,
+            "configuration": curve.config,
+        }
+
+
+def _level(unit: str, level: Level) -> dict:
+    return {
+        "kind": level.kind,
+        "series": level.name,
+        "machine": _who(level.machine),
+        "site": _site(level.site),
+        "y": level.value,
+        "y_unit": unit,
+        "note": level.source,
+    }
+
+
+def _bar_panel(panel: BarPanel) -> Iterator[dict]:
+    for series in panel.series:
+        for category, bar in zip(panel.categories, series.bars, strict=True):
+            paper = series.label == "paper"
+            row = {
+                "kind": "paper" if paper else "bar",
+                "series": series.name,
+                "machine": _who(series.machine),
+                "x": category,
+                "y_unit": panel.y_unit,
+                "flags": _flags(bar.flags),
+                "label": series.label,
+                "note": "; ".join(part for part in (series.source, bar.note) if part),
+            }
+            if bar.value is None:
+                row["note"] = "; ".join(part for part in (bar.text or "no row", row["note"]) if part)
+            elif paper or series.machine is None:
+                row |= {"y": bar.value.value}
+            else:
+                value = bar.value
+                row |= {
+                    "y": value.value,
+                    "y_low": value.low,
+                    "y_high": value.high,
+                    "sessions": value.sessions,
+                }
+            yield row
+    for level in panel.levels:
+        yield _level(panel.y_unit, level)

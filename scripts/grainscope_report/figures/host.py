@@ -1,0 +1,128 @@
+"""Figure h: the host's memory: latency, memcpy by threads, first touch by page kind, the cost of a flush."""
+
+from collections.abc import Sequence
+
+from grainscope_report.figures import parts
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Mark
+from grainscope_report.figures.series import NEAREST, curves, operation_ns, select
+from grainscope_report.machine import Machine
+from grainscope_report.units import format_bytes, format_time
+
+LATENCY = "host/latency"
+MEMCPY = "host/memcpy"
+TOUCH = "host/first_touch"
+FLUSH = "host/flush"
+PAGES = {"4KiB": "4 KiB", "transparent_huge": "transparent\nhuge", "hugetlb": "hugetlb"}
+STATES = {"cached": ("cached lines", "solid"), "evicted": ("evicted lines", "dotted")}
+MOST_THREADS = 3
+
+
+def build(machines: Sequence[Machine]) -> Figure:
+    """Up to four panels, as many as the files have rows for."""
+    found = [_latency(machines), _by_threads(machines), _first_touch(machines), _flush(machines)]
+    there = [panel for panel in found if panel]
+    notes = parts.slow_sites(there, len(machines) > 1)
+    rows = tuple(tuple(there[at : at + 2]) for at in range(0, len(there), 2))
+    return Figure(machines, rows, tuple(notes))
+
+
+def _marks(drawn: Sequence[Curve]) -> tuple[Mark, ...]:
+    return parts.cache_marks(parts.machines_of(drawn))
+
+
+def _latency(machines: Sequence[Machine]) -> CurvePanel | None:
+    drawn = curves(
+        machines, LATENCY, {}, name="dependent loads", method="latency", measure=operation_ns
+    ).curves
+    if not drawn:
+        return None
+    return CurvePanel(
+        "memory latency",
+        drawn,
+        y_label="one load (ns)",
+        y_unit="ns",
+        x_label="working set",
+        y_log=True,
+        marks=_marks(drawn),
+    )
+
+
+def _sizes(machines: Sequence[Machine], family: str) -> list[float]:
+    """The sizes of the family's rows, those that most machines have last, larger ones later."""
+    seen: dict[float, set[int]] = {}
+    for machine in machines:
+        for row in select(machine.result.of(family), {}):
+            if isinstance(size := row.case.axes.get("bytes"), (int, float)):
+                seen.setdefault(size, set()).add(machine.index)
+    return sorted(seen, key=lambda size: (len(seen[size]), size))
+
+
+def _by_threads(machines: Sequence[Machine]) -> CurvePanel | None:
+    if not (sizes := _sizes(machines, MEMCPY)):
+        return None
+    where = {"flush": ("on", "off"), "bytes": sizes[-1]}
+    drawn = curves(machines, MEMCPY, where, name="memcpy", method="host", x="threads").curves
+    if not any(len(curve.points) > 1 for curve in drawn):
+        return None
+    title = f"memcpy of {format_bytes(sizes[-1])} by threads"
+    return CurvePanel(title, drawn, x_label="threads", x_unit="threads")
+
+
+def _first_touch(machines: Sequence[Machine]) -> BarPanel | None:
+    if not (sizes := _sizes(machines, TOUCH)):
+        return None
+    rows = [row for machine in machines for row in select(machine.result.of(TOUCH), {"bytes": sizes[-1]})]
+    counts = sorted({row.case.axes["threads"] for row in rows if "threads" in row.case.axes})
+    chosen = counts if len(counts) <= MOST_THREADS else [counts[0], counts[len(counts) // 2], counts[-1]]
+    kinds = [kind for kind in PAGES if any(row.case.axes.get("pages") == kind for row in rows)]
+    series = []
+    for machine in machines:
+        for order, count in enumerate(chosen):
+            bars = tuple(_touched(machine, kind, count, sizes[-1]) for kind in kinds)
+            if any(bar.value for bar in bars):
+                name = f"{count:g} thread{'s' if count > 1 else ''}"
+                series.append(BarSeries(name, f"step {order} of {len(chosen)}", bars, machine))
+    if not series:
+        return None
+    return BarPanel(
+        f"first touch of {format_bytes(sizes[-1])}",
+        tuple(PAGES[kind] for kind in kinds),
+        tuple(series),
+        "bytes touched (GB/s)",
+        "GB/s",
+        x_label="pages",
+    )
+
+
+def _touched(machine: Machine, kind: str, count: float, size: float) -> Bar:
+    where = {"pages": kind, "threads": count, "bytes": size, "locality": NEAREST}
+    found = curves([machine], TOUCH, where, name="", method="").curves
+    if not found:
+        return Bar(None, "")
+    point = found[0].points[0]
+    return Bar(point.y, "", point.flags, _page_time(machine, where))
+
+
+def _page_time(machine: Machine, where: dict) -> str:
+    rows = select(machine.result.of(TOUCH), where)
+    return f"{format_time(rows[0].operation_s)} a page" if rows and rows[0].operation_s else ""
+
+
+def _flush(machines: Sequence[Machine]) -> CurvePanel | None:
+    drawn: list[Curve] = []
+    for state, (name, dash) in STATES.items():
+        where = {"state": state, "locality": NEAREST}
+        drawn += curves(
+            machines,
+            FLUSH,
+            where,
+            name=name,
+            method="host" if state == "cached" else "warm",
+            measure=operation_ns,
+            dash=dash,
+        ).curves
+    if not drawn:
+        return None
+    return CurvePanel(
+        "cache flush, cost of a line", tuple(drawn), y_label="one line (ns)", y_unit="ns", marks=_marks(drawn)
+    )

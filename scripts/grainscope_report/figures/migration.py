@@ -1,0 +1,101 @@
+"""Figure 6: managed memory moved on demand, by size and by number of host threads (Comm|Scope 10)."""
+
+from collections.abc import Sequence
+
+from grainscope_report.figures import parts
+from grainscope_report.figures.explicit import copies
+from grainscope_report.figures.model import Curve, CurvePanel, Figure
+from grainscope_report.figures.series import NEAREST, curves, select
+from grainscope_report.machine import Machine
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
+from grainscope_report.papers import COMM_SCOPE, paper
+from grainscope_report.units import format_bytes
+
+FAMILY = "transfer/managed"
+MOST_THREADS = 4
+MOST_SIZES = 3
+
+
+def build(machines: Sequence[Machine]) -> Figure:
+    """Faults from the GPU by size; faults from the host by size and by threads; pageable copies for scale."""
+    to_gpu = _by_size(machines)
+    to_host, by_threads = _by_size_and_threads(machines), _by_threads(machines)
+    rows, notes = parts.lettered([[to_gpu, to_host], [by_threads]], len(machines) > 1)
+    if not rows:
+        return Figure(machines, ())
+    source = paper(COMM_SCOPE)
+    number = source["demand_locality_size_ac922"]
+    said = (
+        f"{source.name} ({number.source}), {number.system}: little effect of locality but about "
+        f"{format_bytes(number.value)}, the size of the last-level cache."
+    )
+    flat = [panel for row in rows for panel in row]
+    return Figure(machines, _packed(flat), (*notes, *parts.slow_sites(flat, len(machines) > 1), said))
+
+
+def _packed(flat: list) -> tuple:
+    return tuple(tuple(flat[at : at + 2]) for at in range(0, len(flat), 2))
+
+
+def _where(direction: str, **more) -> dict:
+    return {"method": "demand", "path": direction, **more}
+
+
+def _by_size(machines: Sequence[Machine]) -> CurvePanel | None:
+    demand = curves(machines, FAMILY, _where(HOST_TO_GPU), name="demand", method="demand").curves
+    if not demand:
+        return None
+    scale = copies(machines, "pageable", HOST_TO_GPU, "pageable copy", locality=NEAREST).curves
+    drawn = (*scale, *demand)
+    return CurvePanel("GPU faults: host → GPU", drawn, levels=parts.levels(drawn, HOST_TO_GPU))
+
+
+def _axis(machines: Sequence[Machine], axis: str) -> list[float]:
+    """The values of the axis among demand rows from the GPU to the host."""
+    rows = [row for machine in machines for row in select(machine.result.of(FAMILY), _where(GPU_TO_HOST))]
+    return sorted({row.case.axes[axis] for row in rows if isinstance(row.case.axes.get(axis), (int, float))})
+
+
+def _spread(values: list[float], most: int) -> list[float]:
+    """The first, the last and evenly spaced ones between, at most so many."""
+    if len(values) <= most:
+        return values
+    return [values[round(at * (len(values) - 1) / (most - 1))] for at in range(most)]
+
+
+def _by_size_and_threads(machines: Sequence[Machine]) -> CurvePanel | None:
+    chosen = _spread(_axis(machines, "host_threads"), MOST_THREADS)
+    drawn: list[Curve] = list(
+        copies(machines, "pageable", GPU_TO_HOST, "pageable copy", locality=NEAREST).curves
+    )
+    before = len(drawn)
+    for order, count in enumerate(chosen):
+        where = _where(GPU_TO_HOST, host_threads=count, locality=NEAREST)
+        name = f"demand, {count:g} host thread{'s' if count > 1 else ''}"
+        method = f"step {order} of {len(chosen)}"
+        drawn += curves(machines, FAMILY, where, name=name, method=method).curves
+    if len(drawn) == before:
+        return None
+    return CurvePanel("host faults: GPU → host", tuple(drawn), levels=parts.levels(drawn, GPU_TO_HOST))
+
+
+def _by_threads(machines: Sequence[Machine]) -> CurvePanel | None:
+    if len(_axis(machines, "host_threads")) < 2:
+        return None
+    drawn: list[Curve] = []
+    chosen = _spread([size for size in _axis(machines, "bytes") if size >= 1 << 20], MOST_SIZES)
+    for order, size in enumerate(chosen):
+        where = _where(GPU_TO_HOST, bytes=size, locality=NEAREST)
+        method = f"size {order} of {len(chosen)}"
+        drawn += curves(
+            machines, FAMILY, where, name=f"demand of {format_bytes(size)}", method=method, x="host_threads"
+        ).curves
+    if not drawn:
+        return None
+    return CurvePanel(
+        "host faults by threads: GPU → host",
+        tuple(drawn),
+        x_label="host threads",
+        x_unit="threads",
+        levels=parts.levels(drawn, GPU_TO_HOST),
+    )

@@ -1,0 +1,157 @@
+"""A figure as data. Each figure is computed to this, written as CSV from this and drawn from this,
+so that a picture and its table cannot disagree.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from grainscope_report.machine import Machine
+from grainscope_report.statistics import Estimate
+
+Site = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured value at `x`, with the flags of its rows (`wide_interval`, `bimodal`)."""
+
+    x: float
+    y: Estimate
+    flags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of one method on one machine and site; `primary` is false for further sites of the same."""
+
+    name: str
+    method: str
+    machine: Machine
+    points: tuple[Point, ...]
+    dash: str = "solid"
+    locality: str = ""
+    site: Site = ()
+    config: str = ""
+    label: str = "measured"
+    primary: bool = True
+
+    @property
+    def x(self) -> tuple[float, ...]:
+        """The positions of the points."""
+        return tuple(point.x for point in self.points)
+
+    @property
+    def y(self) -> tuple[Estimate, ...]:
+        """The estimates of the points."""
+        return tuple(point.y for point in self.points)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A horizontal line: a measured copy peak, a theoretical peak, or a number of a paper."""
+
+    kind: str
+    name: str
+    value: float
+    machine: Machine | None = None
+    site: Site = ()
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A vertical line with a short name: a cache's size."""
+
+    name: str
+    x: float
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Region:
+    """A stretch of the x axis, explained in the notes under its `letter`: a crossover, a dip, a range."""
+
+    kind: str
+    low: float
+    high: float
+    text: str
+    at: float | None = None
+    letter: str = ""
+    machine: Machine | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class CurvePanel:
+    """Curves over sizes or counts."""
+
+    title: str
+    curves: tuple[Curve, ...]
+    y_label: str = "bandwidth (GB/s)"
+    y_unit: str = "GB/s"
+    x_label: str = "size"
+    x_unit: str = "bytes"
+    y_log: bool = False
+    levels: tuple[Level, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    regions: tuple[Region, ...] = ()
+    short: bool = False
+    y_top: float | None = None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar; without a value only its `text` is written where it would stand."""
+
+    value: Estimate | None
+    text: str = ""
+    flags: frozenset[str] = frozenset()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class BarSeries:
+    """One bar for each category of the panel; `method` gives the colour."""
+
+    name: str
+    method: str
+    bars: tuple[Bar, ...]
+    machine: Machine | None = None
+    label: str = "measured"
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class BarPanel:
+    """Bars side by side, or on top of each other where `stacked`."""
+
+    title: str
+    categories: tuple[str, ...]
+    series: tuple[BarSeries, ...]
+    y_label: str
+    y_unit: str
+    stacked: bool = False
+    levels: tuple[Level, ...] = ()
+    width: float = 1.0
+    x_label: str = ""
+
+
+Panel = CurvePanel | BarPanel
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The panels, row by row, and the notes printed under them."""
+
+    machines: Sequence[Machine]
+    rows: tuple[tuple[Panel, ...], ...]
+    notes: tuple[str, ...] = ()
+    id: str = ""
+    stem: str = ""
+    title: str = ""
+    families: tuple[str, ...] = field(default=())
+
+    @property
+    def panels(self) -> list[Panel]:
+        """All panels in reading order."""
+        return [panel for row in self.rows for panel in row]

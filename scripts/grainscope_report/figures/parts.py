@@ -1,0 +1,169 @@
+"""What several figures share: peak lines, cache marks, crossovers as regions, notes on what is not drawn."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from string import ascii_lowercase
+
+from grainscope_report import statistics
+from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region, Site
+from grainscope_report.machine import Machine
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Link, Row
+from grainscope_report.units import format_bytes
+
+ARROWS = {HOST_TO_GPU: "host → GPU", GPU_TO_HOST: "GPU → host"}
+MOST_NOTES = 4
+
+
+def levels(curves: Iterable[Curve], direction: str) -> tuple[Level, ...]:
+    """The measured copy peak and the theoretical peak of the links that these curves crossed."""
+    found: dict[tuple, Level] = {}
+    for curve in curves:
+        site = dict(curve.site)
+        for link in curve.machine.result.links:
+            if (link.gpu, link.numa, link.direction) == (site.get("gpu"), site.get("numa"), direction):
+                remote = ", remote" if curve.locality == "remote" else ""
+                place = (("gpu", link.gpu), ("numa", link.numa))
+                peak = Level("peak", f"copy peak{remote}", link.peak_gb_s, curve.machine, place)
+                found[curve.machine.index, place] = peak
+                if link.theoretical_gb_s:
+                    name = theoretical_name(link)
+                    most = Level("theoretical", name, link.theoretical_gb_s, curve.machine)
+                    found[curve.machine.index, name, link.theoretical_gb_s] = most
+    return tuple(found.values())
+
+
+def theoretical_name(link: Link) -> str:
+    """`theoretical, PCIe 5 ×16` where the run sampled the link under load."""
+    if link.generation and link.width:
+        return f"theoretical, PCIe {link.generation} ×{link.width}"
+    return "theoretical"
+
+
+def cache_marks(machines: Iterable[Machine]) -> tuple[Mark, ...]:
+    """The CPU's caches by level, at their sizes."""
+    return tuple(
+        Mark(f"L{cache.level}", cache.bytes, machine)
+        for machine in machines
+        for cache in machine.result.environment.caches
+    )
+
+
+def machines_of(curves: Iterable[Curve]) -> list[Machine]:
+    """The machines that have any of these curves."""
+    return list({curve.machine.index: curve.machine for curve in curves}.values())
+
+
+def pairs(first: Iterable[Curve], second: Iterable[Curve]) -> list[tuple[Curve, Curve]]:
+    """The primary curves of the same machine and locality."""
+    other = {(curve.machine.index, curve.locality): curve for curve in second if curve.primary}
+    keyed = [((curve.machine.index, curve.locality), curve) for curve in first if curve.primary]
+    return [(curve, other[key]) for key, curve in keyed if key in other]
+
+
+def shared_points(one: Curve, two: Curve) -> tuple[list[float], list, list]:
+    """The sizes that both curves have, and both curves' estimates there."""
+    ones, twos = dict(zip(one.x, one.y, strict=True)), dict(zip(two.x, two.y, strict=True))
+    x = sorted(ones.keys() & twos.keys())
+    return x, [ones[at] for at in x], [twos[at] for at in x]
+
+
+def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str) -> list[Region]:
+    """Where curves of `first` and `second` on the same machine and locality swap places, doing `what`."""
+    found = []
+    for one, two in pairs(first, second):
+        x, ones, twos = shared_points(one, two)
+        if len(x) < 2:
+            continue
+        for crossing in statistics.crossovers(x, ones, twos):
+            faster = "above" if crossing.first_wins_above else "below"
+            text = (
+                f"{what}: {one.name} is faster than {two.name} {faster} {format_bytes(crossing.x)} "
+                f"[{format_bytes(crossing.low)}, {format_bytes(crossing.high)}]"
+            )
+            found.append(
+                Region("crossover", crossing.low, crossing.high, text, crossing.x, machine=one.machine)
+            )
+    return found
+
+
+def lettered(rows: Sequence[Sequence[Panel | None]], several: bool) -> tuple[tuple, tuple[str, ...]]:
+    """Gives each region of the panels its letter, and the notes that explain them."""
+    notes: list[str] = []
+
+    def letter(region: Region) -> Region:
+        name = ascii_lowercase[len(notes) % 26] * (1 + len(notes) // 26)
+        where = f"{region.machine.letter}: " if several and region.machine else ""
+        notes.append(f"({name}) {where}{region.text}")
+        return replace(region, letter=name)
+
+    def panel(one: Panel) -> Panel:
+        if not isinstance(one, CurvePanel):
+            return one
+        return replace(one, regions=tuple(letter(region) for region in one.regions))
+
+    kept = tuple(tuple(panel(one) for one in row if one is not None) for row in rows)
+    return tuple(row for row in kept if row), tuple(notes)
+
+
+def slow_sites(panels: Iterable[Panel], several: bool, share: float = 0.05) -> list[str]:
+    """Notes on sites whose best rate is clearly below that of another by more than `share`."""
+    notes: list[str] = []
+    for panel in panels:
+        if isinstance(panel, CurvePanel) and panel.y_unit == "GB/s":
+            notes += _slow_sites(panel, several, share)
+    return list(dict.fromkeys(notes))
+
+
+def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
+    groups: dict[tuple, list[Curve]] = defaultdict(list)
+    for curve in panel.curves:
+        groups[curve.machine.index, curve.name, curve.method].append(curve)
+    notes = []
+    for group in groups.values():
+        tops = [(max(curve.y, key=lambda y: y.value), curve) for curve in group]
+        best, _ = max(tops, key=lambda top: top[0].value)
+        for top, curve in tops:
+            if top.high < best.low and top.value < (1 - share) * best.value:
+                owner = f"{curve.machine.letter}: " if several else ""
+                less = f"{100 * (1 - top.value / best.value):.0f} %"
+                notes.append(
+                    f"{owner}{spoken_site(curve.site)} is {less} slower than the best for {curve.name} "
+                    f"({panel.title}): {top.value:.1f} against {best.value:.1f} GB/s."
+                )
+    return notes
+
+
+def spoken_site(site: Site) -> str:
+    """`GPU 1, node 1`, or the site's own names where it has others."""
+    names = {"gpu": "GPU", "numa": "node", "node": "node"}
+    return ", ".join(f"{names.get(name, name.replace('_', ' '))} {value}" for name, value in site)
+
+
+def left_out(rows: Iterable[Row]) -> list[str]:
+    """Notes on rows that are not drawn, failed and skipped apart, with their reasons counted."""
+    reasons: dict[str, Counter] = {"failed": Counter(), "skipped": Counter()}
+    for row in rows:
+        if not row.ok:
+            reasons[row.status][row.reason] += 1
+    notes = []
+    for status, counted in reasons.items():
+        if not counted:
+            continue
+        total = counted.total()
+        shown = [
+            f"{reason} ({count})" if count < total else reason
+            for reason, count in counted.most_common(MOST_NOTES)
+        ]
+        more = f"; and {len(counted) - MOST_NOTES} more reasons" if len(counted) > MOST_NOTES else ""
+        notes.append(f"Not drawn: {total} {status} row{'s' if total > 1 else ''}: {'; '.join(shown)}{more}.")
+    return notes
+
+
+def other_configurations(count: int, what: str) -> list[str]:
+    """A note on configurations that a curve does not stand for."""
+    if not count:
+        return []
+    return [
+        f"{count} other configuration{'s' if count > 1 else ''} of {what} not drawn; `list` shows all rows."
+    ]

@@ -1,0 +1,225 @@
+"""Figure 8, the toy part: how the shape of zero-copy reads decides their bandwidth (EMOGI 3 and 4)."""
+
+from collections.abc import Sequence
+
+from grainscope_report.figures import parts
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, Figure, Level
+from grainscope_report.figures.series import NEAREST, curves
+from grainscope_report.machine import Machine
+from grainscope_report.model import HOST_TO_GPU, Row
+from grainscope_report.papers import EMOGI, paper
+from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_bytes, significant
+
+FAMILY = "transfer/zero_copy"
+SHAPES = (
+    ("strided", {"access": "strided"}),
+    ("off by\n4 B", {"access": "merged", "offset": 4}),
+    ("off by\n32 B", {"access": "merged", "offset": 32}),
+    ("off by\n64 B", {"access": "merged", "offset": 64}),
+    ("aligned", {"access": "merged_aligned"}),
+)
+REQUEST_SIZES = (32, 64, 96, 128)
+
+
+def build(machines: Sequence[Machine]) -> Figure:
+    """Bandwidth by access beside the paper's; the requests and the amplification behind it below."""
+    launch = _launch(machines)
+    if not launch:
+        return Figure(machines, ())
+    drawn = {name: _shape(machines, {**launch, **axes}) for name, axes in SHAPES}
+    there = [name for name, _ in SHAPES if drawn[name]]
+    traffic = _of_one_label({name: _traffic(machines, {**launch, **dict(SHAPES)[name]}) for name in there})
+    size, *rest = (launch.pop("bytes"), *(f"{axis} {value}" for axis, value in sorted(launch.items())))
+    notes = [
+        f"Zero-copy reads of {format_bytes(size)}; {', '.join(rest)}. “Off by”: merged, but not at 128 B.",
+        "Percent: of the measured copy peak; in the paper's panel, of its cudaMemcpy.",
+    ]
+    top = (_bandwidth(there, drawn), _paper_bandwidth())
+    if not any(traffic.values()):
+        return Figure(machines, (top,), tuple(notes))
+    below = (_mix(there, traffic), _paper_mix(), _amplification(there, traffic))
+    return Figure(machines, (top, below), tuple(notes))
+
+
+def _rows(machines: Sequence[Machine]) -> list[tuple[int, Row]]:
+    return [
+        (machine.index, row)
+        for machine in machines
+        for row in machine.result.of(FAMILY)
+        if row.ok and row.case.axes.get("direction") == "read" and row.median_s
+    ]
+
+
+def _launch(machines: Sequence[Machine]) -> dict[str, str | float]:
+    """The size and launch (width, blocks, allocation, …) that most accesses on most machines share.
+
+    Of several, 4 B a lane as in the paper, then the largest, then the fastest: accesses are only
+    comparable where nothing else differs.
+    """
+    asked: dict[tuple, dict[tuple, float]] = {}
+    for index, row in _rows(machines):
+        axes = row.case.axes
+        key = row.case.without("access", "offset", "direction", "locality")
+        shapes = asked.setdefault(key, {})
+        shape = (index, axes.get("access"), axes.get("offset"))
+        shapes[shape] = max(shapes.get(shape, 0.0), row.bandwidth_gb_s or 0.0)
+    usable = {key: shapes for key, shapes in asked.items() if len({access for _, access, _ in shapes}) > 1}
+    if not usable:
+        return {}
+
+    def worth(key: tuple) -> tuple:
+        axes = dict(key)
+        return len(usable[key]), axes.get("width") == 4, axes.get("bytes", 0), max(usable[key].values()), key
+
+    return dict(max(usable, key=worth))
+
+
+def _shape(machines: Sequence[Machine], axes: dict) -> list[Curve]:
+    where = {"direction": "read", "locality": NEAREST, **axes}
+    found = curves(machines, FAMILY, where, name="zero-copy read", method="zero_copy").curves
+    return [curve for curve in found if curve.primary]
+
+
+def _bandwidth(there: list[str], drawn: dict[str, list[Curve]]) -> BarPanel:
+    every = [curve for name in there for curve in drawn[name]]
+    levels = parts.levels(every, HOST_TO_GPU)
+    series = tuple(
+        BarSeries(
+            "zero-copy read",
+            "zero_copy",
+            tuple(_bar(drawn[name], machine, levels) for name in there),
+            machine,
+        )
+        for machine in parts.machines_of(every)
+    )
+    return BarPanel(
+        "zero-copy read, bandwidth by access", tuple(there), series, "bandwidth (GB/s)", "GB/s", levels=levels
+    )
+
+
+def _bar(drawn: list[Curve], machine: Machine, levels: Sequence[Level]) -> Bar:
+    curve = next((curve for curve in drawn if curve.machine.index == machine.index), None)
+    if curve is None:
+        return Bar(None, "no row")
+    point = curve.points[0]
+    site = dict(curve.site)
+    own = [level for level in levels if level.kind == "peak" and level.machine is machine]
+    peak = next(
+        (level for level in own if dict(level.site) == {key: site.get(key) for key in ("gpu", "numa")}), None
+    )
+    share = f"\n{100 * point.y.value / peak.value:.0f} %" if peak else ""
+    return Bar(point.y, f"{point.y.value:.1f}{share}", point.flags)
+
+
+def _exact(value: float) -> Estimate:
+    return Estimate(value, value, value)
+
+
+def _paper_bandwidth() -> BarPanel:
+    source = paper(EMOGI)
+    naive, aligned, peak, uvm = (
+        source[name] for name in ("naive_bfs", "merged_aligned", "memcpy_peak", "uvm_peak")
+    )
+    bars = (
+        Bar(
+            _exact(naive.value),
+            _share(naive.value, peak.value),
+            note="BFS, naive; the text says as in figure 4a",
+        ),
+        Bar(None, "lower,\nno number"),
+        Bar(_exact(aligned.value), _share(aligned.value, peak.value)),
+    )
+    where = "; ".join(one.source for one in (naive, aligned))
+    return BarPanel(
+        f"{source.name}: V100, PCIe 3 ×16",
+        ("strided\n(BFS)", "off by\n32 B", "aligned"),
+        (BarSeries("paper", "paper", bars, label="paper", source=where),),
+        "bandwidth (GB/s)",
+        "GB/s",
+        levels=tuple(
+            Level("paper", name, one.value, source=one.source)
+            for name, one in (("cudaMemcpy", peak), ("UVM", uvm))
+        ),
+        width=0.62,
+    )
+
+
+def _share(value: float, peak: float) -> str:
+    return f"{value:g}\n{100 * value / peak:.0f} %"
+
+
+def _traffic(machines: Sequence[Machine], axes: dict) -> Row | None:
+    """A row of this access with its requests, which follow from the access and are the same everywhere."""
+    for _, row in _rows(machines):
+        there = row.traffic and row.traffic.requests_by_size
+        if there and all(row.case.axes.get(axis) == value for axis, value in axes.items()):
+            return row
+    return None
+
+
+def _of_one_label(traffic: dict[str, Row | None]) -> dict[str, Row | None]:
+    """Only what most rows are, modelled or counted: no comparison mixes them."""
+    labels = [row.traffic.label for row in traffic.values() if row]
+    common = max(sorted(set(labels)), key=labels.count, default="")
+    return {name: row if row and row.traffic.label == common else None for name, row in traffic.items()}
+
+
+def _label(traffic: dict[str, Row | None]) -> str:
+    return ", ".join(sorted({row.traffic.label for row in traffic.values() if row}))
+
+
+def _mix(there: list[str], traffic: dict[str, Row | None]) -> BarPanel:
+    def share(name: str, size: int) -> Bar:
+        row = traffic[name]
+        if row is None:
+            return Bar(None)
+        total = sum(row.traffic.requests_by_size.values())
+        return Bar(_exact(100 * row.traffic.requests_by_size.get(size, 0) / total))
+
+    label = _label(traffic)
+    series = tuple(
+        BarSeries(f"{size} B", f"request {size}", tuple(share(name, size) for name in there), label=label)
+        for size in REQUEST_SIZES
+    )
+    return BarPanel(
+        f"requests by size ({label})", tuple(there), series, "share of requests (%)", "%", stacked=True
+    )
+
+
+def _paper_mix() -> BarPanel:
+    source = paper(EMOGI)
+    numbers = [source[f"requests_{name}"] for name in ("strided", "merged_32", "merged_aligned")]
+    series = tuple(
+        BarSeries(
+            f"{size} B",
+            f"request {size}",
+            tuple(Bar(_exact(100 * one.value.get(str(size), 0))) for one in numbers),
+            label="paper",
+            source="; ".join(one.source for one in numbers),
+        )
+        for size in REQUEST_SIZES
+    )
+    return BarPanel(
+        f"{source.name}, as observed",
+        ("strided", "off by\n32 B", "aligned"),
+        series,
+        "share of requests (%)",
+        "%",
+        stacked=True,
+        width=0.62,
+    )
+
+
+def _amplification(there: list[str], traffic: dict[str, Row | None]) -> BarPanel:
+    def bar(name: str) -> Bar:
+        row = traffic[name]
+        if row is None or row.traffic.amplification is None:
+            return Bar(None, "not\ngiven")
+        return Bar(_exact(row.traffic.amplification), significant(row.traffic.amplification))
+
+    label = _label(traffic)
+    series = (
+        BarSeries("bytes over the link ÷ bytes asked for", "traffic", tuple(map(bar, there)), label=label),
+    )
+    return BarPanel(f"amplification ({label})", tuple(there), series, "link bytes ÷ asked bytes", "ratio")

@@ -1,0 +1,140 @@
+"""Rows to curves: which rows belong to a curve, which configuration stands for it, sessions to points."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from grainscope_report import statistics
+from grainscope_report.figures.model import Curve, Point, Site
+from grainscope_report.machine import Machine
+from grainscope_report.model import Row
+from grainscope_report.statistics import Estimate
+
+# An axis must equal a value, or be one of a set; a tuple is a preference: the first value that has rows.
+Where = Mapping[str, str | float | frozenset | tuple]
+Measure = Callable[[Estimate, Row], Estimate | None]
+
+NEAREST = ("local", "unknown", "remote")
+LOCALITIES = ("local", "remote", "unknown")
+_SPOKEN = {"local": "local", "remote": "remote", "unknown": "locality unknown"}
+
+
+def bandwidth(time_s: Estimate, row: Row) -> Estimate | None:
+    """Decimal GB/s of the bytes asked for."""
+    return statistics.rate_gb_s(time_s, row.bytes) if row.bytes else None
+
+
+def operation_ns(time_s: Estimate, row: Row) -> Estimate | None:
+    """Nanoseconds for one of the row's equal operations."""
+    return time_s.scaled(1e9 / row.operations) if row.operations else None
+
+
+def select(rows: Sequence[Row], where: Where) -> list[Row]:
+    """The `ok` rows with these axes."""
+    chosen = [row for row in rows if row.ok]
+    for axis, wanted in where.items():
+        if isinstance(wanted, tuple):
+            there = {row.case.axes.get(axis) for row in chosen}
+            wanted = next((value for value in wanted if value in there), None)
+        allowed = wanted if isinstance(wanted, frozenset) else {wanted}
+        chosen = [row for row in chosen if row.case.axes.get(axis) in allowed]
+    return chosen
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The curves of one method on all machines, all of one configuration; `others` were left out."""
+
+    curves: tuple[Curve, ...]
+    others: int = 0
+
+
+Config = tuple[str, tuple[tuple[str, str | float], ...]]
+
+
+def curves(
+    machines: Sequence[Machine],
+    family: str,
+    where: Where,
+    *,
+    name: str,
+    method: str,
+    x: str = "bytes",
+    measure: Measure = bandwidth,
+    dash: str | None = None,
+) -> Curves:
+    """Curves of `measure` over the axis `x`: for each machine one for each site, of one configuration.
+
+    Rows that differ in another axis than locality are different questions and never share a curve.
+    The configuration that most machines have, then that with most points, then the fastest, is taken
+    on every machine, because different ones cannot be compared. Remote curves are dashed, and names
+    say the locality where there is more than one.
+    """
+    found: dict[Config, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for machine in machines:
+        for row in select(machine.result.of(family), where):
+            if isinstance(row.case.axes.get(x), (int, float)) and row.median_s and row.ci95_s:
+                found[row.label, row.case.without(x, "locality")][machine.index].append(row)
+    if not found:
+        return Curves(())
+    config = max(found, key=lambda key: _preference(key, found[key], x))
+    said = ", ".join(f"{axis} {value}" for axis, value in _varying(config, found))
+    places = {row.case.locality for rows in found[config].values() for row in rows}
+    spelled = len(places) > 1 or places == {"remote"}
+    known = {machine.index: machine for machine in machines}
+    drawn: list[Curve] = []
+    for index, rows in sorted(found[config].items()):
+        for locality, site, there in _by_place(rows):
+            if not (points := _points(there, x, measure)):
+                continue
+            first = not any(c.machine.index == index and c.locality == locality for c in drawn)
+            drawn.append(
+                Curve(
+                    name=", ".join([name, *([_SPOKEN[locality]] if spelled else [])]) + _modelled(config[0]),
+                    method=method,
+                    machine=known[index],
+                    points=points,
+                    site=site,
+                    locality=locality,
+                    dash=dash or ("dashed" if locality == "remote" else "solid"),
+                    config=said,
+                    label=config[0],
+                    primary=first,
+                )
+            )
+    return Curves(tuple(drawn), len(found) - 1)
+
+
+def _modelled(label: str) -> str:
+    return "" if label == "measured" else f" ({label})"
+
+
+def _preference(config: Config, rows: Mapping[int, list[Row]], x: str) -> tuple:
+    flat = [row for there in rows.values() for row in there]
+    best = max((row.bandwidth_gb_s or 0.0) for row in flat)
+    return config[0] == "measured", len(rows), len({row.case.axes[x] for row in flat}), best, config
+
+
+def _varying(config: Config, found: Mapping[Config, object]) -> list[tuple[str, str | float]]:
+    """The axes of the chosen configuration in which it differs from one that was left out."""
+    return [pair for pair in config[1] if any(pair not in other[1] for other in found)]
+
+
+def _by_place(rows: Sequence[Row]) -> list[tuple[str, Site, list[Row]]]:
+    """The rows of each locality and site, local ones first."""
+    places: dict[tuple[int, Site], list[Row]] = defaultdict(list)
+    for row in rows:
+        places[LOCALITIES.index(row.case.locality), tuple(sorted(row.case.site.items()))].append(row)
+    return [(LOCALITIES[order], site, there) for (order, site), there in sorted(places.items())]
+
+
+def _points(rows: Sequence[Row], x: str, measure: Measure) -> tuple[Point, ...]:
+    sessions: dict[float, list[Row]] = defaultdict(list)
+    for row in rows:
+        sessions[row.case.axes[x]].append(row)
+    points = []
+    for at, there in sorted(sessions.items()):
+        time_s = statistics.combine_sessions([row.median_s for row in there], [row.ci95_s for row in there])
+        if (y := measure(time_s, there[0])) is not None:
+            points.append(Point(at, y, frozenset().union(*(row.flags for row in there))))
+    return tuple(points)

@@ -1,0 +1,120 @@
+"""The table of all figures: what each is called, which rows it needs, what computes it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from grainscope_report.figures import explicit, flush, host, migration, parts, prefetch, requests, zero_copy
+from grainscope_report.figures.model import Figure
+from grainscope_report.machine import Machine
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One figure: number, file stem, title, the families it is about, and what it needs of them in words.
+
+    `beside` are families drawn beside the figure's own, which alone do not make it.
+    """
+
+    id: str
+    stem: str
+    title: str
+    families: tuple[str, ...]
+    needs: str
+    build: Callable[[Sequence[Machine]], Figure]
+    beside: tuple[str, ...] = ()
+
+
+FIGURES: tuple[Entry, ...] = (
+    Entry(
+        "1",
+        "figure_1_cache_flush",
+        "Cache flush: copies of flushed and of warm buffers",
+        ("transfer/memcpy", "host/memcpy"),
+        "pairs of rows with flush on and off",
+        flush.build,
+    ),
+    Entry(
+        "2",
+        "figure_2_explicit_copies",
+        "Explicit copies of pageable and pinned memory",
+        ("transfer/memcpy",),
+        "rows",
+        explicit.build,
+    ),
+    Entry(
+        "5",
+        "figure_5_zero_copy",
+        "Explicit copies against zero-copy",
+        ("transfer/zero_copy",),
+        "rows",
+        zero_copy.build,
+        beside=("transfer/memcpy",),
+    ),
+    Entry(
+        "6",
+        "figure_6_demand_migration",
+        "Demand migration of managed memory",
+        ("transfer/managed",),
+        "rows with method demand",
+        migration.build,
+        beside=("transfer/memcpy",),
+    ),
+    Entry(
+        "7",
+        "figure_7_prefetch",
+        "Prefetch of managed memory against a pinned copy",
+        ("transfer/managed",),
+        "rows with method prefetch",
+        prefetch.build,
+        beside=("transfer/memcpy",),
+    ),
+    Entry(
+        "8",
+        "figure_8_requests",
+        "Zero-copy reads by access: bandwidth, requests, amplification",
+        ("transfer/zero_copy",),
+        "rows of one size with several accesses",
+        requests.build,
+    ),
+    Entry(
+        "h",
+        "figure_h_host_memory",
+        "Host memory",
+        ("host/latency", "host/memcpy", "host/first_touch", "host/flush"),
+        "rows",
+        host.build,
+    ),
+)
+
+
+def figure(entry: Entry, machines: Sequence[Machine]) -> Figure:
+    """Computes a figure, its title and its notes on what is not drawn; without panels where it has no data."""
+    made = entry.build(machines)
+    rows = [row for machine in machines for row in machine.result.of(*entry.families, *entry.beside)]
+    notes = (*made.notes, *parts.left_out(rows)) if made.rows else ()
+    return replace(
+        made, id=entry.id, stem=entry.stem, title=entry.title, families=entry.families, notes=notes
+    )
+
+
+def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
+    """One line: which rows a figure without data lacks, and why."""
+    rows = [row for machine in machines for row in machine.result.of(*entry.families)]
+    why = []
+    if there := sum(row.ok for row in rows):
+        why.append(f"the {there} ok row{'s' if there > 1 else ''} there answer other questions")
+    for status in ("failed", "skipped"):
+        reasons = list(dict.fromkeys(row.reason for row in rows if row.status == status))
+        more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
+        why += [f"{status}, {reasons[0]}{more}"] if reasons else []
+    if not rows:
+        runs = [machine.result.run for machine in machines]
+        asked = dict.fromkeys(
+            ", filter ".join(filter(None, (f"preset {run.preset}", run.filter))) for run in runs
+        )
+        why.append(f"not part of this run ({'; '.join(asked)})")
+    return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {'; '.join(why)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

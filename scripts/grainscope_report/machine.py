@@ -1,0 +1,86 @@
+"""A result file as a reader of a picture or table knows it: a letter, a label, a line of provenance."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from grainscope_report.model import Result
+
+_NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One result file among those shown together."""
+
+    index: int
+    letter: str
+    label: str
+    result: Result
+
+    @property
+    def provenance(self) -> str:
+        """Machine, driver, suite and date, for the footer of a figure."""
+        return " · ".join(provenance(self.result))
+
+
+def machines(results: Sequence[Result]) -> list[Machine]:
+    """Letters and labels for files that are shown together, no two labels alike."""
+    labels = [_label(result) for result in results]
+    for more in (_date, _file):
+        twice = Counter(labels)
+        labels = [
+            f"{label}, {more(result)}" if twice[label] > 1 else label
+            for label, result in zip(labels, results, strict=True)
+        ]
+    return [
+        Machine(index, _letter(index), label, result)
+        for index, (label, result) in enumerate(zip(labels, results, strict=True))
+    ]
+
+
+def provenance(result: Result) -> list[str]:
+    """What identifies a measurement: GPU, CPU, host, driver, CUDA, suite with commit, date."""
+    driver = result.environment.driver
+    commit = "commit unknown" if result.commit == "unknown" else f"commit {result.commit[:10]}"
+    parts = [
+        gpus(result) or "no GPU",
+        cpu(result),
+        result.host or "host unknown",
+        f"driver {driver}" if driver else "no NVIDIA driver",
+        f"CUDA {result.cuda}" if result.cuda else "built without CUDA",
+        f"GrainScope {result.version} ({commit})",
+        _date(result),
+    ]
+    return [part for part in parts if part]
+
+
+def gpus(result: Result) -> str | None:
+    """The GPUs by name, each with its number: `NVIDIA H200 ×2`."""
+    counted = Counter(result.environment.gpu_names)
+    return ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counted.items()) or None
+
+
+def cpu(result: Result) -> str:
+    """The CPU's model without its trademarks and nominal clock."""
+    model = result.environment.cpu_model
+    return re.sub(r"\s+", " ", _NOISE.sub("", model)).strip() if model else "CPU unknown"
+
+
+def _label(result: Result) -> str:
+    name = gpus(result) or cpu(result)
+    return f"{name} ({result.host})" if result.host else name
+
+
+def _date(result: Result) -> str:
+    return result.date[:10]
+
+
+def _file(result: Result) -> str:
+    return str(result.path)
+
+
+def _letter(index: int) -> str:
+    return ascii_uppercase[index] if index < len(ascii_uppercase) else f"{index + 1}"

@@ -1,0 +1,49 @@
+"""Finds the files that live outside the package: the schema, the papers' numbers, the version.
+
+In a checkout they are read where they are kept (`docs/`, `results/papers/`, `VERSION`). In an
+installed package pyproject.toml has put the same files in the folders `_docs` and `_papers`.
+"""
+
+from importlib import metadata
+from pathlib import Path
+
+from grainscope_report.errors import ReportError
+
+PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = PACKAGE.parents[1]
+DISTRIBUTION = "grainscope-report"
+
+
+def in_checkout() -> bool:
+    """True where the package runs from a checkout (an editable install included)."""
+    return PACKAGE.parent.name == "scripts" and (CHECKOUT / "VERSION").is_file()
+
+
+def schema_path() -> Path:
+    """The JSON Schema of the result file."""
+    return _existing(CHECKOUT / "docs" if in_checkout() else PACKAGE / "_docs", "result.schema.json")
+
+
+def paper_path(name: str) -> Path:
+    """The file with the numbers that the paper `name` states, e.g. `emogi_2020`."""
+    folder = CHECKOUT / "results" / "papers" if in_checkout() else PACKAGE / "_papers"
+    return _existing(folder, f"{name}.json")
+
+
+def version() -> str:
+    """The version of this package, which is the suite's version."""
+    if in_checkout():
+        return (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def _existing(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not path.is_file():
+        raise ReportError(
+            f"{path} is missing: this installation of {DISTRIBUTION} is broken; install it again"
+        )
+    return path

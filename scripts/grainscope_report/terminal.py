@@ -1,0 +1,74 @@
+"""Writes tables and paragraphs to a terminal: aligned, within its width, coloured only where wanted."""
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+COLOURS = {"red": "31", "yellow": "33", "bold": "1", "dim": "2"}
+PIPE_WIDTH = 140
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """How wide the output may be and whether it may be coloured."""
+
+    width: int = PIPE_WIDTH
+    colour: bool = False
+
+    def paint(self, text: str, colour: str) -> str:
+        """The text in a colour, where colours are wanted."""
+        return f"\033[{COLOURS[colour]}m{text}\033[0m" if self.colour and colour else text
+
+    def wrap(self, text: str, indent: str) -> str:
+        """A paragraph, all of its lines indented."""
+        return textwrap.fill(text, max(self.width, 40), initial_indent=indent, subsequent_indent=indent)
+
+    def table(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]]) -> list[str]:
+        """Aligned lines; where they are too wide, optional columns go, then the first column is cut."""
+        kept = list(range(len(columns)))
+        while (over := self._width(columns, rows, kept) - self.width) > 0:
+            least = max(kept, key=lambda at: columns[at].optional)
+            if not columns[least].optional:
+                break
+            kept.remove(least)
+        widths = {at: self._column(columns, rows, at) for at in kept}
+        if over > 0:
+            widths[kept[0]] = max(12, widths[kept[0]] - over)
+        lines = [self._line(columns, [column.name for column in columns], widths)]
+        return [*lines, *(self._line(columns, row, widths) for row in rows)]
+
+    def _column(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], at: int) -> int:
+        return max([len(columns[at].name), *(len(row[at]) for row in rows)])
+
+    def _width(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
+        return sum(self._column(columns, rows, at) for at in kept) + 2 * (len(kept) - 1)
+
+    def _line(self, columns: Sequence["Column"], row: Sequence[str], widths: dict[int, int]) -> str:
+        cells = []
+        for at, wide in widths.items():
+            cell = row[at] if len(row[at]) <= wide else row[at][: wide - 1] + "…"
+            cells.append(cell.rjust(wide) if columns[at].right else cell.ljust(wide))
+        return "  ".join(cells).rstrip()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: numbers stand right; the highest `optional` goes first where there is no room, 0 never."""
+
+    name: str
+    right: bool = False
+    optional: int = 0
+
+
+def terminal(stream: TextIO | None = None) -> Terminal:
+    """What the output stream is: colours only on a terminal and without NO_COLOR."""
+    stream = stream or sys.stdout
+    tty = stream.isatty()
+    colour = tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    asked = os.environ.get("COLUMNS", "")
+    width = shutil.get_terminal_size().columns if tty or asked.isdigit() else PIPE_WIDTH
+    return Terminal(width, colour)

@@ -1,0 +1,50 @@
+"""Writes quantities for people: sizes in KiB/MiB/GiB, times, decimal GB/s."""
+
+import math
+
+_SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def format_bytes(size: float) -> str:
+    """A size in the largest binary unit that keeps it at or above one: 1536 is `1.5 KiB`."""
+    for unit, name in _SIZES:
+        if size >= unit:
+            return f"{significant(size / unit)} {name}"
+    return f"{significant(size)} B"
+
+
+def format_time(seconds: float) -> str:
+    """A time with three significant digits in the fitting unit: 1.6e-6 is `1.6 µs`."""
+    for unit, name in _TIMES:
+        if seconds >= unit * 0.9995:
+            return f"{significant(seconds / unit)} {name}"
+    return f"{significant(seconds / 1e-12)} ps"
+
+
+def format_rate(gb_s: float) -> str:
+    """A rate in GB/s, without the unit: 54.73, 7.7, 0.0912."""
+    return significant(gb_s, 4 if gb_s >= 10 else 3)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """The value with so many significant digits, no exponent, no trailing zeros after the point."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def format_interval(value: float, low: float, high: float) -> tuple[str, str]:
+    """The value and its `[low, high]`, with the decimals that the width of the interval justifies."""
+    width = high - low
+    wanted = 2 if width <= 0 else 1 - math.floor(math.log10(width))
+    room = max(0, 4 - math.floor(math.log10(value))) if value > 0 else 4
+    places = min(max(wanted, 0), room)
+    return f"{value:.{places}f}", f"[{low:.{places}f}, {high:.{places}f}]"
+
+
+def format_percent(fraction: float) -> str:
+    """A fraction as a percentage with one decimal: 0.929 is `92.9 %`."""
+    return f"{100 * fraction:.1f} %"

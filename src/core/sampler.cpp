@@ -1,0 +1,62 @@
+#include "grainscope/core/sampler.hpp"
+
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "grainscope/core/error.hpp"
+
+namespace grainscope {
+namespace {
+
+constexpr std::size_t kFirstLook = 8;
+
+bool is_look(std::size_t n) { return n >= kFirstLook && std::has_single_bit(n); }
+
+}  // namespace
+
+double steady_now_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& one_sample,
+                     const std::function<double()>& wall_clock_s, const std::function<bool()>& interrupted) {
+  const auto checked_sample = [&] {
+    if (interrupted()) {
+      throw Interrupted{};
+    }
+    const double seconds = one_sample();
+    if (!std::isfinite(seconds) || seconds <= 0) {
+      throw FailedError("impossible: a sample took " + std::to_string(seconds) +
+                        " s; the clock or the timed operation is broken");
+    }
+    return seconds;
+  };
+
+  for (std::size_t i = 0; i < plan.warmups; ++i) {
+    checked_sample();
+  }
+  Samples samples;
+  const double start_s = wall_clock_s();
+  while (true) {
+    samples.seconds.push_back(checked_sample());
+    samples.wall_s = wall_clock_s() - start_s;
+    const std::size_t n = samples.seconds.size();
+    if (n < kFirstLook) {
+      continue;
+    }
+    const bool last = n >= plan.max_samples || samples.wall_s >= plan.budget_s;
+    if (!is_look(n) && !last) {
+      continue;
+    }
+    samples.summary = summarize(samples.seconds);
+    samples.reached_target =
+        relative_half_width(*samples.summary.ci95, samples.summary.median) <= plan.ci_target;
+    if (samples.reached_target || last) {
+      return samples;
+    }
+  }
+}
+
+}  // namespace grainscope

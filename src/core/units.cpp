@@ -1,0 +1,108 @@
+#include "grainscope/core/units.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+#include "grainscope/core/error.hpp"
+
+namespace grainscope {
+namespace {
+
+std::string three_digits(double value) {
+  std::array<char, 32> text{};
+  // 999.5 and up would round to four digits.
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return text.data();
+}
+
+// The factor that a unit stands for, 0 for none that is known.
+std::uint64_t unit_factor(std::string_view unit) {
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 14> kUnits{{{"", 1},
+                                                                                     {"B", 1},
+                                                                                     {"K", kKiB},
+                                                                                     {"KiB", kKiB},
+                                                                                     {"k", kKiB},
+                                                                                     {"M", kMiB},
+                                                                                     {"MiB", kMiB},
+                                                                                     {"m", kMiB},
+                                                                                     {"G", kGiB},
+                                                                                     {"GiB", kGiB},
+                                                                                     {"g", kGiB},
+                                                                                     {"T", kKiB* kGiB},
+                                                                                     {"TiB", kKiB* kGiB},
+                                                                                     {"t", kKiB* kGiB}}};
+  for (const auto& [name, factor] : kUnits) {
+    if (name == unit) {
+      return factor;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::uint64_t parse_bytes(std::string_view text) {
+  const auto refuse = [&](const char* why) -> UsageError {
+    return UsageError("'" + std::string(text) + "' is not a size: " + why +
+                      "; write e.g. 4096, 64KiB, 16MiB or 2GiB");
+  };
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc::result_out_of_range) {
+    throw refuse("it is too large");
+  }
+  if (error != std::errc{}) {
+    throw refuse("it does not begin with a whole number");
+  }
+  std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  while (!unit.empty() && unit.front() == ' ') {
+    unit.remove_prefix(1);
+  }
+  const std::uint64_t factor = unit_factor(unit);
+  if (factor == 0) {
+    throw refuse("its unit is unknown");
+  }
+  if (number > std::numeric_limits<std::uint64_t>::max() / factor) {
+    throw refuse("it is too large");
+  }
+  return number * factor;
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  static constexpr std::array<const char*, 5> kNames{"B", "KiB", "MiB", "GiB", "TiB"};
+  std::size_t unit = 0;
+  auto value = static_cast<double>(bytes);
+  while (value >= 1024 && unit + 1 < kNames.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  const bool whole = std::abs(value - std::round(value)) < 0.05;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*f %s", whole ? 0 : 1, value, kNames[unit]);
+  return text.data();
+}
+
+std::string format_seconds(double seconds) {
+  if (seconds >= 59.95) {
+    const auto whole = static_cast<long>(std::lround(seconds));
+    return std::to_string(whole / 60) + " min " + std::to_string(whole % 60) + " s";
+  }
+  static constexpr std::array<std::pair<double, const char*>, 4> kUnits{
+      {{1.0, " s"}, {1e-3, " ms"}, {1e-6, " us"}, {1e-9, " ns"}}};
+  for (const auto& [scale, name] : kUnits) {
+    if (seconds >= scale * 0.9995) {
+      return three_digits(seconds / scale) + name;
+    }
+  }
+  return three_digits(seconds * 1e9) + " ns";
+}
+
+std::string format_rate(double gb_s) { return three_digits(gb_s) + " GB/s"; }
+
+}  // namespace grainscope

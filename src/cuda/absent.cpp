@@ -1,0 +1,22 @@
+// What stands in for the GPU where the suite is built without CUDA.
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/runtime.hpp"
+
+namespace grainscope::cuda {
+
+RuntimeReport read_runtime() {
+  RuntimeReport report;
+  report.why_none =
+      "built without CUDA: install the CUDA Toolkit and configure again with -DGRAINSCOPE_CUDA=ON";
+  return report;
+}
+
+std::uint64_t ManagedBudget::available(int /*gpu*/) const { return 0; }
+
+void ManagedBudget::reserve(int /*gpu*/, std::uint64_t /*bytes*/) { throw SkipError("built without CUDA"); }
+
+void ManagedBudget::release(int /*gpu*/, std::uint64_t /*bytes*/) noexcept {}
+
+}  // namespace grainscope::cuda

@@ -1,0 +1,65 @@
+#include "grainscope/cuda/device.hpp"
+
+#include <string>
+
+#include "grainscope/cuda/check.hpp"
+
+namespace grainscope::cuda {
+
+DeviceGuard::DeviceGuard(int gpu) {
+  check(cudaGetDevice(&previous_), "read the current GPU");
+  check(cudaSetDevice(gpu), "make GPU " + std::to_string(gpu) + " current");
+}
+
+DeviceGuard::~DeviceGuard() { static_cast<void>(cudaSetDevice(previous_)); }
+
+MemoryInfo memory_info(int gpu) {
+  const DeviceGuard guard(gpu);
+  std::size_t free_bytes = 0;
+  std::size_t total_bytes = 0;
+  check(cudaMemGetInfo(&free_bytes, &total_bytes), "read the free memory of GPU " + std::to_string(gpu));
+  return {free_bytes, total_bytes};
+}
+
+int sm_count(int gpu) {
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, gpu),
+        "read the multiprocessor count of GPU " + std::to_string(gpu));
+  return count;
+}
+
+Stream::Stream() {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "create a stream");
+  stream_.reset(stream);
+}
+
+void Stream::synchronize() const { check(cudaStreamSynchronize(get()), "finish the work of a stream"); }
+
+void Stream::Destroy::operator()(cudaStream_t stream) const noexcept {
+  static_cast<void>(cudaStreamDestroy(stream));
+}
+
+Event::Event() {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreate(&event), "create an event");
+  event_.reset(event);
+}
+
+void Event::record(const Stream& stream) const {
+  check(cudaEventRecord(get(), stream.get()), "record an event");
+}
+
+void Event::synchronize() const { check(cudaEventSynchronize(get()), "wait for an event"); }
+
+void Event::Destroy::operator()(cudaEvent_t event) const noexcept {
+  static_cast<void>(cudaEventDestroy(event));
+}
+
+double elapsed_s(const Event& start, const Event& stop) {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, start.get(), stop.get()), "read the time between two events");
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+}  // namespace grainscope::cuda
