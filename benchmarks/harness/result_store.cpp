@@ -144,12 +144,13 @@ void ResultStore::finish(const json& result) const {
   json shell = result;
   shell["benchmarks"] = json::array();
   std::string text = shell.dump(1, ' ', false, json::error_handler_t::replace);
-  const auto hole = text.rfind("[]");
+  static const std::string kEmpty = "\"benchmarks\": []";
+  const auto hole = text.find(kEmpty);
   std::string rows = "[";
   for (std::size_t i = 0; i < result["benchmarks"].size(); ++i) {
     rows += (i == 0 ? "\n  " : ",\n  ") + result["benchmarks"][i].dump(-1, ' ', false, json::error_handler_t::replace);
   }
-  text.replace(hole, 2, rows + "\n ]");
+  text.replace(hole, kEmpty.size(), "\"benchmarks\": " + rows + "\n ]");
   write_whole(result_path(directory_), text + "\n");
 }
 

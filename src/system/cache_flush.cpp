@@ -1,3 +1,5 @@
+// Evicting a buffer from the caches, by one thread or several.
+
 #include "grainscope/system/cache_flush.hpp"
 
 #include <algorithm>
@@ -36,10 +38,11 @@ void flush_cache(const void* data, std::size_t bytes, int threads) {
     return;
   }
   const std::size_t line = cache_line_bytes();
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  const std::uintptr_t first = begin / line * line;
-  const std::uintptr_t last = begin + bytes;
-  const std::size_t lines = (last - first + line - 1) / line;
+  const char* const begin = static_cast<const char*>(data);
+  const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % line;
+  const char* const first = begin - before;
+  const char* const last = begin + bytes;
+  const std::size_t lines = (before + bytes + line - 1) / line;
   const std::size_t shares = std::min<std::size_t>(static_cast<std::size_t>(threads), lines);
   const auto share_begin = [&](std::size_t share) { return first + lines * share / shares * line; };
   std::vector<std::jthread> workers;

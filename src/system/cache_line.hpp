@@ -44,20 +44,20 @@ inline std::size_t bytes() noexcept {
 }
 
 // Not ordered among themselves, hence many in flight: tens of times faster than clflush.
-__attribute__((target("clflushopt"))) inline void evict_unordered(std::uintptr_t first, std::uintptr_t last,
+__attribute__((target("clflushopt"))) inline void evict_unordered(const char* first, const char* last,
                                                                   std::size_t step) noexcept {
-  for (std::uintptr_t line = first; line < last; line += step) {
-    _mm_clflushopt(reinterpret_cast<void*>(line));
+  for (const char* line = first; line < last; line += step) {
+    _mm_clflushopt(const_cast<char*>(line));
   }
 }
 
-inline void evict_ordered(std::uintptr_t first, std::uintptr_t last, std::size_t step) noexcept {
-  for (std::uintptr_t line = first; line < last; line += step) {
-    _mm_clflush(reinterpret_cast<const void*>(line));
+inline void evict_ordered(const char* first, const char* last, std::size_t step) noexcept {
+  for (const char* line = first; line < last; line += step) {
+    _mm_clflush(line);
   }
 }
 
-inline void evict(std::uintptr_t first, std::uintptr_t last) noexcept {
+inline void evict(const char* first, const char* last) noexcept {
   const std::size_t step = bytes();
   _mm_mfence();  // stores on their way reach the cache before it is emptied
   if (has_clflushopt()) {
@@ -89,10 +89,10 @@ inline std::size_t bytes() noexcept {
   return std::size_t{4} << (type >> 16 & 0xf);
 }
 
-inline void evict(std::uintptr_t first, std::uintptr_t last) noexcept {
+inline void evict(const char* first, const char* last) noexcept {
   const std::size_t step = bytes();
   asm volatile("dsb ish" ::: "memory");
-  for (std::uintptr_t line = first; line < last; line += step) {
+  for (const char* line = first; line < last; line += step) {
     asm volatile("dc civac, %0" ::"r"(line) : "memory");
   }
   asm volatile("dsb sy" ::: "memory");
@@ -114,9 +114,9 @@ inline std::size_t bytes() noexcept {
   return 128;
 }
 
-inline void evict(std::uintptr_t first, std::uintptr_t last) noexcept {
+inline void evict(const char* first, const char* last) noexcept {
   asm volatile("sync" ::: "memory");
-  for (std::uintptr_t line = first; line < last; line += bytes()) {
+  for (const char* line = first; line < last; line += bytes()) {
     asm volatile("dcbf 0, %0" ::"r"(line) : "memory");
   }
   asm volatile("sync" ::: "memory");
@@ -137,7 +137,7 @@ inline const char* name() noexcept {
 inline std::size_t bytes() noexcept {
   return 64;
 }
-inline void evict(std::uintptr_t, std::uintptr_t) noexcept {}
+inline void evict(const char*, const char*) noexcept {}
 
 }  // namespace grainscope::cache_line
 

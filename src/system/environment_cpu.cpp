@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 // The first of the keys that cpuinfo has: architectures name things differently.
 std::optional<std::string> first_value(const std::string& cpuinfo, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
-    const auto value = sysfs::value_of(cpuinfo, key);
+    auto value = sysfs::value_of(cpuinfo, key);
     if (value && !value->empty()) {
       return value;
     }

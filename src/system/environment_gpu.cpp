@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 
 #include "grainscope/system/environment.hpp"
 #include "grainscope/system/sysfs.hpp"

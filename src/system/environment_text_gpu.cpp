@@ -18,6 +18,18 @@ std::string size(const std::optional<std::uint64_t>& bytes) {
   return bytes ? format_bytes(*bytes) : "unknown";
 }
 
+// `generation 5 x16`
+std::string link_text(const std::optional<int>& generation, const std::optional<int>& width) {
+  if (!generation && !width) {
+    return "unknown";
+  }
+  std::string text = "generation ";
+  text += number(generation);
+  text += width ? " x" : " of unknown width";
+  text += width ? std::to_string(*width) : "";
+  return text;
+}
+
 std::string yes_no(bool value) {
   return value ? "yes" : "no";
 }
@@ -41,7 +53,8 @@ void write_driver(TextTable& table, const DriverReport& driver) {
   table.row("confidential", on_off(driver.confidential_computing));
   std::vector<std::string> parameters;
   for (const auto& [name, value] : driver.uvm_parameters) {
-    parameters.push_back(name + "=" + value);
+    parameters.push_back(name);
+    parameters.back().append("=").append(value);
   }
   table.row("UVM parameters", parameters.empty() ? kUnknown : join(parameters, " "));
 }
@@ -49,10 +62,9 @@ void write_driver(TextTable& table, const DriverReport& driver) {
 void write_link(TextTable& table, const GpuReport& gpu, const NvmlDevice& nvml) {
   const auto generation = nvml.link_generation ? nvml.link_generation : gpu.sysfs_link_generation;
   const auto width = nvml.link_width ? nvml.link_width : gpu.sysfs_link_width;
-  table.row("PCI Express", "now generation " + number(generation) + " x" + number(width) +
-                               ", with this slot at most " + number(nvml.link_generation_max) + " x" +
-                               number(nvml.link_width_max) + ", the GPU is built for " +
-                               number(gpu.link_generation_built()) + " x" + number(gpu.link_width_built()));
+  table.row("PCI Express", "now " + link_text(generation, width) + ", with this slot at most " +
+                               link_text(nvml.link_generation_max, nvml.link_width_max) + ", built for " +
+                               link_text(gpu.link_generation_built(), gpu.link_width_built()));
   table.row("replays", nvml.pcie_replays ? std::to_string(*nvml.pcie_replays) : kUnknown);
   table.row("near", "node " + (gpu.near.node ? std::to_string(*gpu.near.node) : kUnknown) + ", CPUs " +
                         (gpu.near.cpus.empty() ? "unknown" : sysfs::format_list(gpu.near.cpus)) +
@@ -69,11 +81,11 @@ std::string nvlink_text(const std::vector<NvmlNvlink>& links) {
   std::string text = std::to_string(active) + " of " + std::to_string(links.size()) + " links active";
   for (const NvmlNvlink& link : links) {
     if (link.active) {
-      const std::string speed = link.speed_mb_s
-                                    ? format_number(static_cast<double>(*link.speed_mb_s) / 1000, 1) + " GB/s"
-                                    : "unknown speed";
-      return text + ", version " + (link.version.empty() ? "unknown" : link.version) + ", " + speed +
-             " each a direction, to " + (link.remote_type.empty() ? "unknown" : link.remote_type);
+      text += ", version " + (link.version.empty() ? "unknown" : link.version);
+      text += link.speed_mb_s ? ", " + format_number(static_cast<double>(*link.speed_mb_s) / 1000, 1) +
+                                    " GB/s each a direction"
+                              : ", of unknown speed";
+      return text.append(", to ").append(link.remote_type.empty() ? "unknown" : link.remote_type);
     }
   }
   return text;
@@ -112,10 +124,12 @@ void write_state(TextTable& table, const NvmlDevice& nvml) {
 }
 
 void write_cuda(TextTable& table, const cuda::DeviceProperties& device) {
+  // The runtime's zero stands for what it does not tell.
+  const auto told = [](std::uint64_t bytes) { return bytes == 0 ? "unknown" : format_bytes(bytes); };
   table.row("compute",
             std::to_string(device.compute_major) + "." + std::to_string(device.compute_minor) + ", " +
-                std::to_string(device.sm_count) + " SMs, L2 " + format_bytes(device.l2_bytes) + ", memory " +
-                format_bytes(device.total_memory_bytes) + ", " +
+                (device.sm_count > 0 ? std::to_string(device.sm_count) : "unknown") + " SMs, L2 " +
+                told(device.l2_bytes) + ", memory " + told(device.total_memory_bytes) + ", " +
                 count_of(static_cast<std::uint64_t>(std::max(device.copy_engines, 0)), "copy engine"));
   table.row("reaches the host", "mapped memory " + yes_no(device.can_map_host_memory) + ", managed at once " +
                                     yes_no(device.concurrent_managed_access) + ", pageable " +

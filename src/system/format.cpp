@@ -1,3 +1,5 @@
+// Quantities as a reader likes them.
+
 #include "format.hpp"
 
 #include <array>

@@ -1,3 +1,5 @@
+// Mapping host memory, binding it to a node, touching it and giving it back.
+
 #include "grainscope/system/host_memory.hpp"
 
 #include <numaif.h>
@@ -84,7 +86,7 @@ void HostMemory::map(const HostMemoryRequest& request) {
   }
   mapping_ = mapping;
   const auto begin = reinterpret_cast<std::uintptr_t>(mapping_);
-  data_ = reinterpret_cast<void*>(round_up(begin + guard, page_bytes_));
+  data_ = static_cast<char*>(mapping_) + (round_up(begin + guard, page_bytes_) - begin);
   if (mprotect(data_, inside, PROT_READ | PROT_WRITE) != 0) {
     throw_refused(request, "mprotect", errno);
   }

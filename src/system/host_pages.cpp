@@ -1,3 +1,5 @@
+// Which pages there are, and whether a request for them can be met.
+
 #include "host_pages.hpp"
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// What control groups and resource limits leave to this process.
+
 #include "grainscope/system/limits.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Binding a thread to a node, and undoing it.
+
 #include "grainscope/system/numa.hpp"
 
 #include <numa.h>

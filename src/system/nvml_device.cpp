@@ -1,6 +1,7 @@
 // What one GPU tells through the NVIDIA management library.
 
 #include <array>
+#include <iterator>
 
 #include "nvml_state.hpp"
 #include "nvml_values.hpp"

@@ -1,3 +1,5 @@
+// Asking the kernel where pages are: move_pages, smaps, pagemap.
+
 #include "grainscope/system/placement.hpp"
 
 #include <fcntl.h>
@@ -24,25 +26,27 @@ namespace {
 class PageSamples {
  public:
   PageSamples(const void* data, std::size_t bytes, std::size_t max_samples) : page_(base_page_bytes()) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(data);
-    first_ = begin / page_;
-    pages_ = bytes == 0 ? 0 : (begin + bytes + page_ - 1) / page_ - first_;
+    const std::size_t before = reinterpret_cast<std::uintptr_t>(data) % page_;
+    first_ = static_cast<const char*>(data) - before;
+    pages_ = bytes == 0 ? 0 : (before + bytes + page_ - 1) / page_;
     samples_ = max_samples == 0 ? pages_ : std::min(pages_, max_samples);
   }
   [[nodiscard]] std::size_t pages() const { return pages_; }
   [[nodiscard]] std::size_t size() const { return samples_; }
   [[nodiscard]] bool sampled() const { return samples_ < pages_; }
-  // The page's number in the address space. The first and the last page are always among the samples.
-  [[nodiscard]] std::uintptr_t page(std::size_t sample) const {
-    return samples_ < 2 ? first_ : first_ + sample * (pages_ - 1) / (samples_ - 1);
-  }
+  // Where a sample's page begins. The first and the last page are always among the samples.
   [[nodiscard]] void* address(std::size_t sample) const {
-    return reinterpret_cast<void*>(page(sample) * page_);
+    const std::size_t page = samples_ < 2 ? 0 : sample * (pages_ - 1) / (samples_ - 1);
+    return const_cast<char*>(first_) + page * page_;
+  }
+  // The page's number in the address space.
+  [[nodiscard]] std::uintptr_t number(std::size_t sample) const {
+    return reinterpret_cast<std::uintptr_t>(address(sample)) / page_;
   }
 
  private:
   std::size_t page_;
-  std::uintptr_t first_ = 0;
+  const char* first_ = nullptr;
   std::size_t pages_ = 0;
   std::size_t samples_ = 0;
 };
@@ -194,7 +198,7 @@ std::optional<PagePresence> pages_present(const void* data, std::size_t bytes, s
     // Neighbours are read together; samples far apart one by one.
     const std::size_t count = samples.sampled() ? 1 : std::min(entries.size(), samples.size() - done);
     const std::size_t wanted = count * sizeof(std::uint64_t);
-    const auto offset = static_cast<off_t>(samples.page(done) * sizeof(std::uint64_t));
+    const auto offset = static_cast<off_t>(samples.number(done) * sizeof(std::uint64_t));
     if (pread(pagemap.value(), entries.data(), wanted, offset) != static_cast<ssize_t>(wanted)) {
       return std::nullopt;
     }

@@ -1,3 +1,5 @@
+// Is this a virtual machine, what is it called, how much memory has it?
+
 #include "platform.hpp"
 
 #include <algorithm>

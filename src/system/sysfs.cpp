@@ -1,3 +1,5 @@
+// Reading and parsing the kernel's small text files.
+
 #include "grainscope/system/sysfs.hpp"
 
 #include <algorithm>

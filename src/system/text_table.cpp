@@ -1,3 +1,5 @@
+// Wrapping labelled values to the width of a terminal.
+
 #include "text_table.hpp"
 
 #include <algorithm>

@@ -3,6 +3,8 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <iterator>
 #include <memory>
 #include <set>
 

@@ -1,6 +1,7 @@
 // The topology as /proc and /sys tell it.
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "grainscope/system/sysfs.hpp"

@@ -1,0 +1,247 @@
+#include "grainscope/system/environment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "machine_tree.hpp"
+
+namespace grainscope {
+namespace {
+
+using test::MachineTree;
+
+Environment read(const MachineTree& tree, const cuda::RuntimeReport& runtime = {},
+                 const NvmlReport& nvml = {}) {
+  return read_environment(tree.roots(), Topology::read(tree.roots()), runtime, nvml);
+}
+
+cuda::DeviceProperties cuda_gpu(int ordinal, const std::string& uuid, const std::string& bus_id) {
+  cuda::DeviceProperties device;
+  device.ordinal = ordinal;
+  device.name = "CUDA name";
+  device.uuid = uuid;
+  device.pci_bus_id = bus_id;
+  return device;
+}
+
+NvmlDevice nvml_gpu(const std::string& uuid, const std::string& bus_id) {
+  NvmlDevice device;
+  device.name = "NVML name";
+  device.uuid = uuid;
+  device.pci_bus_id = bus_id;
+  return device;
+}
+
+TEST(Environment, policies_steered_alike_are_one_entry) {
+  MachineTree tree;
+  write_two_sockets(tree);
+  const Environment same = read(tree);
+  ASSERT_EQ(same.cpu.policies.size(), 1U);
+  EXPECT_EQ(same.cpu.policies[0].cpus.size(), 8U);
+  EXPECT_EQ(same.cpu.policies[0].governor, "performance");
+  EXPECT_EQ(same.cpu.policies[0].slowest_now_khz, 2500000U);
+  tree.frequency_policy(3, "acpi-cpufreq", "powersave");
+  const Environment mixed = read(tree);
+  ASSERT_EQ(mixed.cpu.policies.size(), 2U);
+  EXPECT_EQ(mixed.cpu.policies[1].cpus, std::vector<int>{3});
+}
+
+TEST(Environment, a_policy_of_several_cpus_lists_them) {
+  MachineTree tree;
+  tree.frequency_policy(0, "x", "performance")
+      .file("sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0 1 2");
+  EXPECT_EQ(read(tree).cpu.policies.at(0).cpus, (std::vector<int>{0, 1, 2}));
+}
+
+TEST(Environment, no_cpufreq_is_no_policy) {
+  MachineTree tree;
+  write_container(tree);
+  EXPECT_TRUE(read(tree).cpu.policies.empty());
+  tree.file("sys/devices/system/cpu/cpufreq/policy0/affected_cpus", "0");
+  EXPECT_TRUE(read(tree).cpu.policies.empty()) << "an empty policy tells nothing";
+}
+
+TEST(Environment, boost_is_read_from_whoever_tells) {
+  MachineTree tree;
+  EXPECT_EQ(read(tree).cpu.boost, std::nullopt);
+  tree.file("sys/devices/system/cpu/cpufreq/boost", "1");
+  EXPECT_EQ(read(tree).cpu.boost, true);
+  tree.file("sys/devices/system/cpu/intel_pstate/no_turbo", "1");
+  tree.file("sys/devices/system/cpu/intel_pstate/status", "active");
+  const Environment intel = read(tree);
+  EXPECT_EQ(intel.cpu.boost, false);
+  EXPECT_EQ(intel.cpu.boost_source, "intel_pstate/no_turbo");
+  EXPECT_EQ(intel.cpu.pstate_status, "intel_pstate active");
+}
+
+TEST(Environment, the_model_is_found_on_every_architecture) {
+  MachineTree tree;
+  tree.file("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f");
+  EXPECT_EQ(read(tree).cpu.model, "Neoverse V2");
+  EXPECT_EQ(read(tree).cpu.vendor, "Arm");
+  tree.file("proc/cpuinfo", "processor\t: 0\ncpu\t\t: POWER9, altivec supported");
+  EXPECT_EQ(read(tree).cpu.model, "POWER9, altivec supported");
+  tree.file("proc/cpuinfo", "");
+  EXPECT_EQ(read(tree).cpu.model, std::nullopt);
+}
+
+TEST(Environment, an_empty_machine_is_all_unknown) {
+  MachineTree tree;
+  const Environment environment = read(tree);
+  EXPECT_EQ(environment.cpu.model, std::nullopt);
+  EXPECT_EQ(environment.cpu.smt_active, std::nullopt);
+  EXPECT_EQ(environment.cpu.isolated, std::nullopt);
+  EXPECT_EQ(environment.memory.total_bytes, std::nullopt);
+  EXPECT_EQ(environment.memory.numa_balancing, std::nullopt);
+  EXPECT_EQ(environment.memory.transparent_huge, std::nullopt);
+  EXPECT_EQ(environment.memory.memlock_bytes, std::nullopt);
+  EXPECT_EQ(environment.kernel.clock_source, std::nullopt);
+  EXPECT_EQ(environment.kernel.virtual_machine, std::nullopt);
+  EXPECT_EQ(environment.kernel.iommu_units, std::nullopt);
+  EXPECT_EQ(environment.load.average_1, std::nullopt);
+  EXPECT_EQ(environment.load.pressure.cpu_some, std::nullopt);
+  EXPECT_EQ(environment.driver.version, std::nullopt);
+}
+
+TEST(Environment, malformed_files_are_unknown) {
+  MachineTree tree;
+  write_two_sockets(tree);
+  for (const char* text : {"", "garbage", "99999999999999999999999"}) {
+    tree.file("proc/sys/kernel/numa_balancing", text).file("proc/sys/kernel/randomize_va_space", text);
+    tree.file("proc/loadavg", text)
+        .file("proc/meminfo", text)
+        .file("sys/devices/system/cpu/smt/active", text);
+    tree.file("sys/kernel/mm/transparent_hugepage/enabled", text).file("proc/pressure/cpu", text);
+    const Environment environment = read(tree);
+    EXPECT_EQ(environment.memory.numa_balancing, std::nullopt) << text;
+    EXPECT_EQ(environment.kernel.address_randomisation, std::nullopt) << text;
+    EXPECT_EQ(environment.load.average_1, std::nullopt) << text;
+    EXPECT_EQ(environment.memory.total_bytes, std::nullopt) << text;
+    EXPECT_EQ(environment.cpu.smt_active, std::nullopt) << text;
+    EXPECT_EQ(environment.memory.transparent_huge, std::nullopt) << text;
+    EXPECT_EQ(environment.load.pressure.cpu_some, std::nullopt) << text;
+  }
+}
+
+TEST(Environment, pressure_and_huge_pages_are_read) {
+  MachineTree tree;
+  tree.file("proc/pressure/memory", "some avg10=1.50 avg60=0.05 total=9\nfull avg10=0.25 avg60=0.00 total=1");
+  tree.file("sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "64");
+  tree.file("sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "60");
+  tree.file("sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", "2");
+  const Environment environment = read(tree);
+  EXPECT_DOUBLE_EQ(environment.load.pressure.memory_some.value(), 1.5);
+  EXPECT_DOUBLE_EQ(environment.load.pressure.memory_full.value(), 0.25);
+  ASSERT_EQ(environment.memory.huge_pages.size(), 1U);
+  EXPECT_EQ(environment.memory.huge_pages[0].page_bytes, std::uint64_t{2} << 20);
+  EXPECT_EQ(environment.memory.huge_pages[0].free, 60U);
+}
+
+TEST(Environment, virtual_machines_are_told_by_cpuid_or_firmware) {
+  MachineTree tree;
+  tree.file("proc/cpuinfo", "flags : fpu hypervisor");
+  EXPECT_EQ(read(tree).kernel.virtual_machine, true);
+  tree.file("proc/cpuinfo", "flags : fpu");
+  EXPECT_EQ(read(tree).kernel.virtual_machine, false);
+  tree.file("proc/cpuinfo", "CPU implementer : 0x41")
+      .file("sys/class/dmi/id/product_name", "KVM Virtual Machine");
+  EXPECT_EQ(read(tree).kernel.virtual_machine, true);
+}
+
+TEST(Environment, gpus_are_joined_by_uuid_before_address) {
+  MachineTree tree;
+  write_two_sockets(tree);
+  cuda::RuntimeReport runtime;
+  runtime.devices = {cuda_gpu(0, "GPU-b", "0000:82:00.0"), cuda_gpu(1, "GPU-a", "0000:81:00.0")};
+  NvmlReport nvml;
+  nvml.devices = {nvml_gpu("GPU-a", "00000000:81:00.0"), nvml_gpu("GPU-b", "00000000:82:00.0")};
+  const Environment environment = read(tree, runtime, nvml);
+  ASSERT_EQ(environment.gpus.size(), 2U);
+  ASSERT_TRUE(environment.gpus[0].nvml && environment.gpus[1].nvml);
+  EXPECT_EQ(environment.gpus[0].nvml->uuid, "GPU-b");
+  EXPECT_EQ(environment.gpus[1].nvml->uuid, "GPU-a");
+  EXPECT_EQ(environment.gpus[1].name, "CUDA name");
+}
+
+TEST(Environment, gpus_without_a_uuid_are_joined_by_address) {
+  MachineTree tree;
+  cuda::RuntimeReport runtime;
+  runtime.devices = {cuda_gpu(0, "", "0000:3B:00.0")};
+  NvmlReport nvml;
+  nvml.devices = {nvml_gpu("GPU-a", "00000000:3b:00.0")};
+  const Environment environment = read(tree, runtime, nvml);
+  ASSERT_EQ(environment.gpus.size(), 1U);
+  EXPECT_EQ(environment.gpus[0].uuid, "GPU-a");
+}
+
+TEST(Environment, another_gpu_is_never_joined) {
+  MachineTree tree;
+  cuda::RuntimeReport runtime;
+  runtime.devices = {cuda_gpu(0, "GPU-a", "0000:3b:00.0")};
+  NvmlReport nvml;
+  nvml.devices = {nvml_gpu("GPU-b", "0000:5e:00.0")};
+  const Environment environment = read(tree, runtime, nvml);
+  ASSERT_EQ(environment.gpus.size(), 2U);
+  EXPECT_FALSE(environment.gpus[0].nvml);
+  EXPECT_FALSE(environment.gpus[1].cuda);
+}
+
+TEST(Environment, a_gpus_link_and_place_come_from_the_kernel_too) {
+  MachineTree tree;
+  write_two_sockets(tree);
+  tree.file("sys/bus/pci/devices/0000:81:00.0/current_link_width", "8");
+  cuda::RuntimeReport runtime;
+  runtime.devices = {cuda_gpu(0, "GPU-a", "0000:81:00.0")};
+  const GpuReport gpu = read(tree, runtime).gpus.at(0);
+  EXPECT_EQ(gpu.near.node, 1);
+  EXPECT_EQ(gpu.iommu, "identity");
+  EXPECT_EQ(gpu.sysfs_link_width, 8);
+  EXPECT_EQ(gpu.link_width_built(), 16);
+  EXPECT_EQ(gpu.link_generation_built(), 5);
+}
+
+TEST(Environment, nvml_and_the_cuda_driver_are_asked_where_the_kernel_says_minus_one) {
+  MachineTree tree;
+  write_two_sockets(tree);
+  tree.file("sys/bus/pci/devices/0000:81:00.0/numa_node", "-1");
+  NvmlReport nvml;
+  nvml.devices = {nvml_gpu("GPU-a", "0000:81:00.0")};
+  nvml.devices[0].local_cpus = {4, 5};
+  EXPECT_EQ(read(tree, {}, nvml).gpus.at(0).near.node, 1);
+  nvml.devices[0].local_cpus = {0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(read(tree, {}, nvml).gpus.at(0).near.node, std::nullopt) << "all CPUs are near: it does not know";
+  cuda::RuntimeReport runtime;
+  runtime.devices = {cuda_gpu(0, "GPU-a", "0000:81:00.0")};
+  runtime.devices[0].host_numa_node = 1;
+  EXPECT_EQ(read(tree, runtime, nvml).gpus.at(0).near.source, "CUDA driver");
+}
+
+TEST(Environment, the_driver_is_known_without_nvml) {
+  MachineTree tree;
+  tree.file("sys/module/nvidia/version", "570.1");
+  tree.file("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.1");
+  tree.file("sys/module/nvidia_uvm/parameters/uvm_perf_prefetch_enable", "1");
+  cuda::RuntimeReport runtime;
+  runtime.why_none = "no device";
+  NvmlReport nvml;
+  nvml.why_none = "no library";
+  const DriverReport driver = read(tree, runtime, nvml).driver;
+  EXPECT_EQ(driver.version, "570.1");
+  EXPECT_EQ(driver.open_kernel_module, true);
+  EXPECT_EQ(driver.uvm_parameters.at("uvm_perf_prefetch_enable"), "1");
+  EXPECT_EQ(driver.why_no_cuda, "no device");
+  EXPECT_EQ(driver.why_no_nvml, "no library");
+}
+
+TEST(Environment, this_machine_is_read_in_well_under_a_second) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Environment environment = read_environment({}, Topology::read(), {}, read_nvml());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(took.count(), 1.0);
+  EXPECT_TRUE(environment.kernel.release.has_value());
+  EXPECT_TRUE(environment.memory.total_bytes.has_value());
+}
+
+}  // namespace
+}  // namespace grainscope
