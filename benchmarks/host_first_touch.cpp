@@ -37,8 +37,9 @@ Measurement measure(Session& session, const Touch& touch) {
   Measurement measurement;
   measurement.samples = session.sample([&] {
     memory.reset();
-    memory.emplace(topology, HostMemoryRequest{
-                                 .bytes = touch.bytes, .node = touch.node, .pages = touch.pages, .touch_threads = 0});
+    memory.emplace(topology,
+                   HostMemoryRequest{
+                       .bytes = touch.bytes, .node = touch.node, .pages = touch.pages, .touch_threads = 0});
     volatile std::byte* data = memory->as<std::byte>();
     return team.run([&](int worker) {
       const Share share = share_of(pages, worker, team.size());
@@ -49,14 +50,17 @@ Measurement measure(Session& session, const Touch& touch) {
   });
   if (touch.pages == PageKind::transparent_huge &&
       !is_transparent_huge(memory->data(), touch.bytes).value_or(true)) {
-    throw SkipError("the kernel did not grant transparent huge pages: see /sys/kernel/mm/transparent_hugepage");
+    throw SkipError(
+        "the kernel did not grant transparent huge pages: see /sys/kernel/mm/transparent_hugepage");
   }
   const bool known = verify_placement(memory->data(), touch.bytes, touch.node) == PlacementCheck::verified;
   const auto presence = pages_present(memory->data(), touch.bytes);
   if (presence && presence->absent > 0) {
-    throw FailedError("wrong result: " + std::to_string(presence->absent) + " pages are not there after the touch");
+    throw FailedError("wrong result: " + std::to_string(presence->absent) +
+                      " pages are not there after the touch");
   }
-  measurement.verification = known ? "every page looked at is there, and on the node" : "every page looked at is there";
+  measurement.verification =
+      known ? "every page looked at is there, and on the node" : "every page looked at is there";
   measurement.timing = {Clock::steady, false, "threads that write one byte to each page"};
   measurement.bytes = touch.bytes;
   measurement.operations = pages;

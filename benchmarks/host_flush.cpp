@@ -32,7 +32,8 @@ double median_of(std::vector<double> values) {
 
 // How many times longer a load takes after a flush than with everything in the second-level cache.
 double flush_ratio(const Topology& topology, int node) {
-  const std::uint64_t bytes = std::min<std::uint64_t>(256 * kKiB, topology.cache_bytes(2).value_or(512 * kKiB) / 2);
+  const std::uint64_t bytes =
+      std::min<std::uint64_t>(256 * kKiB, topology.cache_bytes(2).value_or(512 * kKiB) / 2);
   const HostMemory memory(topology, {.bytes = bytes, .node = node});
   PointerChase chase(memory.data(), bytes, cache_line_bytes());
   std::vector<double> warm;
@@ -92,10 +93,11 @@ std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
         }
         benchmark.explanation = {"what it costs to evict a buffer from every cache, a line",
                                  "the flush of the whole buffer by one thread, fences included",
-                                 "operation time = median time / lines",
-                                 "Comm|Scope, section 2.2.4",
+                                 "operation time = median time / lines", "Comm|Scope, section 2.2.4",
                                  "one thread; the lines of a large buffer are not all cached to begin with"};
-        benchmark.run = [node, cached, bytes](Session& session) { return measure(session, node, cached, bytes); };
+        benchmark.run = [node, cached, bytes](Session& session) {
+          return measure(session, node, cached, bytes);
+        };
         benchmarks.push_back(std::move(benchmark));
       }
     }

@@ -35,9 +35,9 @@ struct Walk {
 Measurement measure(Session& session, const Walk& walk) {
   const Topology& topology = session.machine().topology;
   const NodeBinding binding(topology, walk.cpu_node);
-  const HostMemory memory(topology,
-                          {.bytes = walk.bytes, .node = walk.memory_node, .pages = walk.pages});
-  if (walk.pages == PageKind::transparent_huge && !is_transparent_huge(memory.data(), walk.bytes).value_or(true)) {
+  const HostMemory memory(topology, {.bytes = walk.bytes, .node = walk.memory_node, .pages = walk.pages});
+  if (walk.pages == PageKind::transparent_huge &&
+      !is_transparent_huge(memory.data(), walk.bytes).value_or(true)) {
     throw SkipError("the kernel did not back " + format_bytes(walk.bytes) + " with transparent huge pages");
   }
   verify_placement(memory.data(), walk.bytes, walk.memory_node);

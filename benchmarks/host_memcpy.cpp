@@ -62,7 +62,8 @@ Measurement measure(Session& session, const Copy& copy) {
     throw FailedError("wrong result: word " + std::to_string(*wrong) + " was not copied");
   }
   measurement.verification = "every word at the destination, which held other data before";
-  measurement.timing = {Clock::steady, false, "memcpy by all threads, from their common start to the last one's end"};
+  measurement.timing = {Clock::steady, false,
+                        "memcpy by all threads, from their common start to the last one's end"};
   measurement.bytes = copy.bytes;
   measurement.limit = cpu_limit(copy.threads);
   return measurement;

@@ -14,7 +14,8 @@ bool uses_placement(const transfer::Transfer& transfer, transfer::Placement plac
 
 bool is_managed(const transfer::Transfer& transfer) {
   return uses_placement(transfer, transfer::Placement::managed) ||
-         (transfer.engine == transfer::Engine::sm && transfer.allocation == transfer::Allocation::accessed_by);
+         (transfer.engine == transfer::Engine::sm &&
+          transfer.allocation == transfer::Allocation::accessed_by);
 }
 
 Needs needs_of(const transfer::Transfer& transfer) {
@@ -83,7 +84,8 @@ std::string why_no_migration(const Machine& machine, int gpu) {
 }
 
 std::uint64_t largest_buffer(const Machine& machine, int gpu) {
-  std::uint64_t most = machine.environment.memory.available.bytes().value_or(8 * (std::uint64_t{1} << 30)) / 2;
+  std::uint64_t most =
+      machine.environment.memory.available.bytes().value_or(8 * (std::uint64_t{1} << 30)) / 2;
   if (const GpuReport* report = machine.find_gpu(gpu)) {
     most = std::min(most, report->cuda->total_memory_bytes / 2);
   }

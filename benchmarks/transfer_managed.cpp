@@ -38,11 +38,13 @@ Explanation explain(const Transfer& transfer) {
     text.timed = "the prefetch between two events on an idle stream; the driver works within the call";
   } else if (transfer.to_gpu()) {
     text.measures = "the bandwidth of GPU page faults that bring pages from the host";
-    text.timed = "a kernel of 256 blocks of 256 threads whose warps write one word to each page, between two "
-                 "events behind a closed gate";
+    text.timed =
+        "a kernel of 256 blocks of 256 threads whose warps write one word to each page, between two "
+        "events behind a closed gate";
   } else {
     text.measures = "the bandwidth of CPU page faults that bring pages from the GPU";
-    text.timed = "host threads that write one word to each page, from their common start to the last one's end";
+    text.timed =
+        "host threads that write one word to each page, from their common start to the last one's end";
   }
   return text;
 }

@@ -55,9 +55,10 @@ Explanation explain(const Transfer& copy) {
     return text;
   }
   text.measures = "the bandwidth of one explicit copy, and for small sizes its latency";
-  text.timed = pageable ? "from the call until an event behind the copy has completed, on the host's clock, since "
-                          "the CPU stages a pageable copy"
-                        : "the copy alone, between two events, submitted beforehand behind a closed gate";
+  text.timed = pageable
+                   ? "from the call until an event behind the copy has completed, on the host's clock, since "
+                     "the CPU stages a pageable copy"
+                   : "the copy alone, between two events, submitted beforehand behind a closed gate";
   text.formula = "bandwidth = bytes / median time";
   text.limits = copy.flush ? "the host buffer is evicted from the CPU's caches before every sample"
                            : "the host buffer is left in whatever cache the sample before left it";
@@ -102,7 +103,8 @@ class Lister {
     for (const auto& [placement, flush, sizes] :
          {std::tuple{Placement::pinned, true, everywhere}, std::tuple{Placement::pinned, false, warm},
           std::tuple{Placement::pageable, true, everywhere}, std::tuple{Placement::pageable, false, warm},
-          std::tuple{Placement::registered, true, some}, std::tuple{Placement::write_combined, false, some}}) {
+          std::tuple{Placement::registered, true, some},
+          std::tuple{Placement::write_combined, false, some}}) {
       for (const std::uint64_t bytes : sizes) {
         add(make_copy(placement, to_gpu, node, gpu.ordinal, bytes, flush), gpu);
       }
@@ -129,7 +131,8 @@ class Lister {
 }  // namespace
 
 Family transfer_memcpy() {
-  return {kFamily, "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
+  return {kFamily,
+          "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
           [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
 }
 

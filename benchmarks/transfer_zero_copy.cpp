@@ -73,16 +73,15 @@ class Lister {
     transfer.walk = walk;
     transfer.allocation = allocation;
     const AxisValue blocks = walk.blocks == 0 ? AxisValue("full") : AxisValue(std::int64_t{walk.blocks});
-    Benchmark benchmark = transfer_benchmark(
-        kFamily,
-        {{"direction", read ? "read" : "write", AxisStyle::bare},
-         {"access", access_name(walk), AxisStyle::bare},
-         {"allocation", name(allocation)},
-         {"offset", std::int64_t{walk.offset_bytes}},
-         {"width", std::int64_t{walk.width_bytes}},
-         {"blocks", blocks},
-         {"threads", std::int64_t{walk.threads}}},
-        transfer, gpu, explain(transfer));
+    Benchmark benchmark = transfer_benchmark(kFamily,
+                                             {{"direction", read ? "read" : "write", AxisStyle::bare},
+                                              {"access", access_name(walk), AxisStyle::bare},
+                                              {"allocation", name(allocation)},
+                                              {"offset", std::int64_t{walk.offset_bytes}},
+                                              {"width", std::int64_t{walk.width_bytes}},
+                                              {"blocks", blocks},
+                                              {"threads", std::int64_t{walk.threads}}},
+                                             transfer, gpu, explain(transfer));
     if (benchmark.skip.empty()) {
       benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
     }
@@ -155,7 +154,8 @@ class Lister {
 }  // namespace
 
 Family transfer_zero_copy() {
-  return {kFamily, "How fast does a kernel read or write host memory, and what does the way its warps walk change?",
+  return {kFamily,
+          "How fast does a kernel read or write host memory, and what does the way its warps walk change?",
           [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
 }
 

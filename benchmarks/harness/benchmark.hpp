@@ -28,7 +28,8 @@ class Session {
   // Samples by the plan; see draw_samples.
   [[nodiscard]] Samples sample(const std::function<double()>& one_sample) const;
   // The same, and what the board of a GPU used in one sample, where that can be read.
-  [[nodiscard]] Samples sample(const std::function<double()>& one_sample, int gpu, Measurement& measurement) const;
+  [[nodiscard]] Samples sample(const std::function<double()>& one_sample, int gpu,
+                               Measurement& measurement) const;
 
   [[nodiscard]] const Machine& machine() const { return machine_; }
   [[nodiscard]] transfer::Surroundings surroundings() const { return {&machine_.topology, managed_}; }

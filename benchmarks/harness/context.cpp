@@ -86,7 +86,8 @@ void require_same_machine(const json& header, const Machine& machine) {
 }
 
 RunIdentity identity_of(const json& header) {
-  return {header.at("id").get<std::string>(), header.at("started").get<std::string>(), header.value("wall_s", 0.0)};
+  return {header.at("id").get<std::string>(), header.at("started").get<std::string>(),
+          header.value("wall_s", 0.0)};
 }
 
 json link_json(const LinkPeak& peak) {
@@ -125,18 +126,19 @@ json result_context(const json& library_context, const RunIdentity& identity, co
   context["host_name"] = host_name();
   context["schema_version"] = kSchemaVersion;
   context["grainscope"] = suite_json();
-  context["run"] = {{"id", identity.id},
-                    {"preset", name(options.preset)},
-                    {"filter", options.filter},
-                    {"flags", options.selection_flags},
-                    {"started", identity.started},
-                    {"ended", utc_now()},
-                    {"complete", outcome.complete},
-                    {"why_incomplete", outcome.complete ? json(nullptr) : json(outcome.why_incomplete)},
-                    {"shard", {{"index", options.shard_index}, {"count", options.shard_count}}},
-                    {"ci_target", ci_target},
-                    {"wall_s", identity.wall_s + wall_s},
-                    {"counts", {{"ok", outcome.ok}, {"skipped", outcome.skipped}, {"failed", outcome.failed}}}};
+  context["run"] = {
+      {"id", identity.id},
+      {"preset", name(options.preset)},
+      {"filter", options.filter},
+      {"flags", options.selection_flags},
+      {"started", identity.started},
+      {"ended", utc_now()},
+      {"complete", outcome.complete},
+      {"why_incomplete", outcome.complete ? json(nullptr) : json(outcome.why_incomplete)},
+      {"shard", {{"index", options.shard_index}, {"count", options.shard_count}}},
+      {"ci_target", ci_target},
+      {"wall_s", identity.wall_s + wall_s},
+      {"counts", {{"ok", outcome.ok}, {"skipped", outcome.skipped}, {"failed", outcome.failed}}}};
   context["environment"] = environment_json(machine.environment, machine.warnings);
   context["links"] = json::array();
   for (const LinkPeak& peak : links) {

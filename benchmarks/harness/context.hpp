@@ -45,8 +45,9 @@ struct Outcome {
 };
 
 // `context` of the result file: Google Benchmark's own, with ours.
-[[nodiscard]] nlohmann::json result_context(const nlohmann::json& library_context, const RunIdentity& identity,
-                                            const Options& options, double ci_target, const Machine& machine,
+[[nodiscard]] nlohmann::json result_context(const nlohmann::json& library_context,
+                                            const RunIdentity& identity, const Options& options,
+                                            double ci_target, const Machine& machine,
                                             const std::vector<LinkPeak>& links, const Outcome& outcome,
                                             double wall_s);
 

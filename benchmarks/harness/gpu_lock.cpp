@@ -86,7 +86,9 @@ GpuLock::GpuLock(std::vector<std::string> uuids, bool wait, const std::function<
   }
 }
 
-GpuLock::~GpuLock() { release(); }
+GpuLock::~GpuLock() {
+  release();
+}
 
 void GpuLock::release() noexcept {
   for (const int file : files_) {

@@ -10,7 +10,9 @@ namespace {
 // A signal handler has no other way to tell the program.
 std::atomic<int> g_signal{0};
 
-void remember(int signal) { g_signal = signal; }
+void remember(int signal) {
+  g_signal = signal;
+}
 
 }  // namespace
 
@@ -24,6 +26,8 @@ void catch_signals() {
   }
 }
 
-int signal_received() noexcept { return g_signal; }
+int signal_received() noexcept {
+  return g_signal;
+}
 
 }  // namespace grainscope::harness

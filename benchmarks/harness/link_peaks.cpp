@@ -81,11 +81,11 @@ const LinkPeak& LinkPeaks::get(int gpu, int numa, bool to_gpu) {
 }
 
 LinkPeak LinkPeaks::measure(int gpu, int numa, bool to_gpu) const {
-  const auto mover =
-      transfer::make_mover(pinned_copy(gpu, numa, to_gpu), {&machine_.topology, nullptr});
+  const auto mover = transfer::make_mover(pinned_copy(gpu, numa, to_gpu), {&machine_.topology, nullptr});
   Measurement measurement;
-  measurement.samples = draw_samples({.ci_target = 0.002, .budget_s = 0.4, .max_samples = 64, .warmups = 2},
-                                     [&] { return mover->run(); }, steady_now_s, [] { return false; });
+  measurement.samples = draw_samples(
+      {.ci_target = 0.002, .budget_s = 0.4, .max_samples = 64, .warmups = 2}, [&] { return mover->run(); },
+      steady_now_s, [] { return false; });
   measurement.verification = mover->verify();
   measurement.bytes = kPeakBytes;
   measurement.limit = host_link_limit(machine_, gpu);

@@ -76,9 +76,9 @@ std::vector<GpuTarget> gpu_targets(const Machine& machine, const std::vector<int
   for (const int ordinal : wanted) {
     if (ordinal < 0 || ordinal >= static_cast<int>(devices.size())) {
       const std::string there =
-          devices.empty() ? machine.runtime.why_none : "this machine has GPUs " + listed(devices, [](const auto& d) {
-            return std::to_string(d.ordinal);
-          });
+          devices.empty() ? machine.runtime.why_none
+                          : "this machine has GPUs " +
+                                listed(devices, [](const auto& d) { return std::to_string(d.ordinal); });
       throw EnvironmentError("there is no GPU " + std::to_string(ordinal) + ": " + there);
     }
   }
@@ -126,7 +126,8 @@ std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu) {
   // Nothing crosses a link faster than the card's own memory takes or gives it.
   const cuda::DeviceProperties& device = *report->cuda;
   if (device.memory_clock_hz > 0 && device.memory_bus_width_bits > 0) {
-    const double rate = 2.0 * static_cast<double>(device.memory_clock_hz) * device.memory_bus_width_bits / 8e9;
+    const double rate =
+        2.0 * static_cast<double>(device.memory_clock_hz) * device.memory_bus_width_bits / 8e9;
     return PhysicalLimit{rate, "the GPU's own memory (its link is unknown)"};
   }
   return std::nullopt;

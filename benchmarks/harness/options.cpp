@@ -63,7 +63,10 @@ double parse_duration_s(const std::string& text) {
   double number = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" || unit == "min" ? 60 : unit == "h" ? 3600 : 0;
+  const double factor = unit.empty() || unit == "s"    ? 1
+                        : unit == "m" || unit == "min" ? 60
+                        : unit == "h"                  ? 3600
+                                                       : 0;
   if (error != std::errc{} || factor == 0 || !(number > 0) || !std::isfinite(number)) {
     throw UsageError("--max-time " + text + " is not a time: write e.g. 90s, 10m or 1h");
   }
@@ -116,7 +119,8 @@ void describe_selection(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--benchmark_filter", options.filter,
                  "Regular expression that a case's name must contain; a leading - turns it round")
       ->group(group);
-  app.add_option("--preset", raw.preset, "smoke, quick (the default), full, paper or acceptance")->group(group);
+  app.add_option("--preset", raw.preset, "smoke, quick (the default), full, paper or acceptance")
+      ->group(group);
   app.add_option("--gpu", raw.gpus, "GPUs: 0, or 0,1, or all")->group(group);
   app.add_option("--numa", raw.nodes, "NUMA nodes: 0, or 0,1, or all")->group(group);
   app.add_option("--shard", raw.shard, "Run the i-th of n equal parts: i/n")->group(group);
@@ -145,10 +149,12 @@ void describe_running(CLI::App& app, Options& options, Raw& raw) {
 
 void describe_looking(CLI::App& app, Options& options, Raw& raw) {
   const auto group = "Instead of running";
-  app.add_flag("--benchmark_list_tests", raw.list, "Print the names of the cases that would run")->group(group);
+  app.add_flag("--benchmark_list_tests", raw.list, "Print the names of the cases that would run")
+      ->group(group);
   app.add_flag("--plan", raw.plan, "Print how many cases, how long, how much memory, what is skipped and why")
       ->group(group);
-  app.add_option("--explain", options.explain_case, "Print what a case measures, times and counts, and its source")
+  app.add_option("--explain", options.explain_case,
+                 "Print what a case measures, times and counts, and its source")
       ->group(group);
   app.add_option("--env", raw.environment, "Print the machine report: text or json")
       ->expected(0, 1)
@@ -158,19 +164,21 @@ void describe_looking(CLI::App& app, Options& options, Raw& raw) {
 
 void describe_output(CLI::App& app, Options& options, Raw& raw) {
   const auto group = "Google Benchmark's output flags";
-  app.add_option("--benchmark_format", options.display_format, "On stdout: console, json or csv")->group(group);
+  app.add_option("--benchmark_format", options.display_format, "On stdout: console, json or csv")
+      ->group(group);
   app.add_option("--benchmark_out", options.file_out, "Also write Google Benchmark's output to a file")
       ->group(group);
   app.add_option("--benchmark_out_format", options.file_format, "In that file: json, csv or console")
       ->group(group);
-  app.add_option("--benchmark_context", raw.context, "key=value,… for the context of the output")->group(group);
-  app.add_option("--benchmark_color", options.color, "auto, true or false; NO_COLOR is honoured")->group(group);
+  app.add_option("--benchmark_context", raw.context, "key=value,… for the context of the output")
+      ->group(group);
+  app.add_option("--benchmark_color", options.color, "auto, true or false; NO_COLOR is honoured")
+      ->group(group);
   app.add_option("--benchmark_time_unit", raw.time_unit, "ns, us, ms or s for Google Benchmark's output")
       ->group(group);
   app.add_flag("--benchmark_report_aggregates_only", raw.aggregates_only, "Of repetitions, aggregates alone")
       ->group(group);
-  app.add_flag("--benchmark_display_aggregates_only", raw.display_aggregates_only,
-               "The same, on stdout only")
+  app.add_flag("--benchmark_display_aggregates_only", raw.display_aggregates_only, "The same, on stdout only")
       ->group(group);
   app.add_flag("--benchmark_counters_tabular", raw.tabular, "Accepted: the table always has columns")
       ->group(group);
@@ -257,8 +265,8 @@ std::vector<std::string> selection_flags(const CLI::App& app) {
 }
 
 void choose_action(const CLI::App& app, Options& options, const Raw& raw) {
-  const int asked = int{raw.list} + int{raw.plan} + int{!options.explain_case.empty()} +
-                    int{app.count("--env") > 0};
+  const int asked =
+      int{raw.list} + int{raw.plan} + int{!options.explain_case.empty()} + int{app.count("--env") > 0};
   if (asked > 1) {
     throw UsageError("--benchmark_list_tests, --plan, --explain and --env exclude each other");
   }
@@ -279,8 +287,9 @@ void choose_action(const CLI::App& app, Options& options, const Raw& raw) {
 
 std::string version_text() {
   return std::string("grainscope ") + build::kVersion + "\ncommit     " + build::kCommit + "\ncompiler   " +
-         build::kCompiler + "\nCUDA       " + (build::kCuda.empty() ? "not built in" : std::string(build::kCuda)) +
-         "\nbenchmark  " + build::kBenchmarkLibrary + "\n";
+         build::kCompiler + "\nCUDA       " +
+         (build::kCuda.empty() ? "not built in" : std::string(build::kCuda)) + "\nbenchmark  " +
+         build::kBenchmarkLibrary + "\n";
 }
 
 Options parse_options(const std::vector<std::string>& arguments) {
@@ -288,7 +297,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
   Options options;
   Raw raw;
   CLI::App app{
-      "GrainScope measures how fast data reaches a GPU at every grain. It runs the cases that a filter picks\n"
+      "GrainScope measures how fast data reaches a GPU at every grain. It runs the cases that a filter "
+      "picks\n"
       "and prints a row for each; --out keeps everything for grainscope-report.\n\n"
       "Exit status: 0 all ran or were skipped for a reason, 1 something failed, 2 usage, 3 the machine\n"
       "forbids what was asked, 130 or 143 interrupted.",
@@ -321,8 +331,9 @@ Options parse_options(const std::vector<std::string>& arguments) {
   options.selection_flags = selection_flags(app);
   if (!raw.resume_dir.empty()) {
     if (!options.out_dir.empty() || !options.selection_flags.empty()) {
-      throw UsageError("--resume runs what the unfinished run was asked for: give it no --out and no flag that "
-                       "says what is run");
+      throw UsageError(
+          "--resume runs what the unfinished run was asked for: give it no --out and no flag that "
+          "says what is run");
     }
     options.resume = true;
     options.out_dir = raw.resume_dir;

@@ -21,9 +21,13 @@ std::size_t terminal_width() {
 }  // namespace
 
 Progress::Progress(std::size_t cases)
-    : terminal_(isatty(STDERR_FILENO) != 0), cases_(std::max<std::size_t>(cases, 1)), start_s_(steady_now_s()) {}
+    : terminal_(isatty(STDERR_FILENO) != 0),
+      cases_(std::max<std::size_t>(cases, 1)),
+      start_s_(steady_now_s()) {}
 
-Progress::~Progress() { wipe(); }
+Progress::~Progress() {
+  wipe();
+}
 
 void Progress::start_case(const std::string& name) {
   name_ = name;
@@ -31,7 +35,9 @@ void Progress::start_case(const std::string& name) {
   draw();
 }
 
-void Progress::finish_case() { ++done_; }
+void Progress::finish_case() {
+  ++done_;
+}
 
 void Progress::wipe() const {
   if (terminal_) {

@@ -25,7 +25,9 @@ Run with_own_name(Run run) {
   return run;
 }
 
-bool is_aggregate(const Run& run) { return run.run_type == Run::RT_Aggregate; }
+bool is_aggregate(const Run& run) {
+  return run.run_type == Run::RT_Aggregate;
+}
 
 bool wants_color(const std::string& color) {
   if (color != "auto") {
@@ -78,8 +80,8 @@ Table::Table(std::ostream& out, std::size_t name_width, bool color)
 
 void Table::header() {
   std::array<char, 160> rest{};
-  std::snprintf(rest.data(), rest.size(), "  %9s  %8s  %14s  %8s  %5s  %s", "median", "95 %", "rate", "of peak",
-                "n", "notes");
+  std::snprintf(rest.data(), rest.size(), "  %9s  %8s  %14s  %8s  %5s  %s", "median", "95 %", "rate",
+                "of peak", "n", "notes");
   out_ << std::string("case").append(name_width_ > 4 ? name_width_ - 4 : 0, ' ') << rest.data() << '\n';
 }
 
@@ -89,12 +91,13 @@ void Table::row(const json& row) {
   const bool timed = row.contains("median_s");
   std::array<char, 160> rest{};
   std::snprintf(rest.data(), rest.size(), "  %9s  %8s  %14s  %8s  %5s  ",
-                timed ? format_seconds(row["median_s"]).c_str() : "-", half_width(row).c_str(), rate(row).c_str(),
+                timed ? format_seconds(row["median_s"]).c_str() : "-", half_width(row).c_str(),
+                rate(row).c_str(),
                 row.contains("link_fraction") ? percent(row["link_fraction"], 1).c_str() : "",
                 timed ? std::to_string(row["samples_s"].size()).c_str() : "");
   const bool bad = row["status"] == "failed";
-  out_ << (color_ && bad ? "\033[31m" : "") << name << rest.data() << notes(row) << (color_ && bad ? "\033[0m" : "")
-       << '\n'
+  out_ << (color_ && bad ? "\033[31m" : "") << name << rest.data() << notes(row)
+       << (color_ && bad ? "\033[0m" : "") << '\n'
        << std::flush;
 }
 
@@ -109,8 +112,8 @@ SuiteReporter::SuiteReporter(const Options& options, std::size_t name_width, Hoo
   }
 }
 
-SuiteReporter::Sink SuiteReporter::make_sink(const std::string& format, std::ostream& out, bool aggregates_only,
-                                             bool color) const {
+SuiteReporter::Sink SuiteReporter::make_sink(const std::string& format, std::ostream& out,
+                                             bool aggregates_only, bool color) const {
   Sink sink;
   sink.out = &out;
   sink.aggregates_only = aggregates_only;

@@ -60,7 +60,8 @@ class SuiteReporter final : public benchmark::BenchmarkReporter {
     std::unique_ptr<BenchmarkReporter> library;  // json or csv
     std::unique_ptr<Table> table;                // console
   };
-  [[nodiscard]] Sink make_sink(const std::string& format, std::ostream& out, bool aggregates_only, bool color) const;
+  [[nodiscard]] Sink make_sink(const std::string& format, std::ostream& out, bool aggregates_only,
+                               bool color) const;
   void show(Sink& sink, const std::vector<Run>& runs, const Rows& rows) const;
 
   const Options& options_;

@@ -22,8 +22,12 @@ constexpr int kJournalVersion = 1;
                          "is in journal.jsonl, and --resume goes on from there");
 }
 
-fs::path journal_path(const fs::path& directory) { return directory / "journal.jsonl"; }
-fs::path result_path(const fs::path& directory) { return directory / "result.json"; }
+fs::path journal_path(const fs::path& directory) {
+  return directory / "journal.jsonl";
+}
+fs::path result_path(const fs::path& directory) {
+  return directory / "result.json";
+}
 
 void write_and_sync(std::FILE* file, const std::string& text, const fs::path& path) {
   if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0 ||
@@ -91,7 +95,9 @@ Journal read_journal(const fs::path& directory) {
   return journal;
 }
 
-void ResultStore::Close::operator()(std::FILE* file) const noexcept { std::fclose(file); }
+void ResultStore::Close::operator()(std::FILE* file) const noexcept {
+  std::fclose(file);
+}
 
 ResultStore::ResultStore(fs::path directory, const char* mode)
     : directory_(std::move(directory)), journal_(std::fopen(journal_path(directory_).c_str(), mode)) {
@@ -111,8 +117,8 @@ ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
   }
   // An empty journal is what a full disk leaves: nothing is lost by starting over.
   if (fs::exists(journal_path(directory)) && fs::file_size(journal_path(directory)) > 0) {
-    throw UsageError(directory.string() + " holds an unfinished run: go on with --resume " + directory.string() +
-                     ", or choose another folder with --out");
+    throw UsageError(directory.string() + " holds an unfinished run: go on with --resume " +
+                     directory.string() + ", or choose another folder with --out");
   }
   ResultStore store(directory, "wb");
   json line = header;
@@ -135,9 +141,13 @@ void ResultStore::append_line(const json& line) {
                  journal_path(directory_));
 }
 
-void ResultStore::append_rows(const json& rows) { append_line({{"rows", rows}}); }
+void ResultStore::append_rows(const json& rows) {
+  append_line({{"rows", rows}});
+}
 
-void ResultStore::append_link(const json& link) { append_line({{"link", link}}); }
+void ResultStore::append_link(const json& link) {
+  append_line({{"link", link}});
+}
 
 void ResultStore::finish(const json& result) const {
   // One row a line: a file that people can grep and diff, and that stays small.
@@ -148,7 +158,8 @@ void ResultStore::finish(const json& result) const {
   const auto hole = text.find(kEmpty);
   std::string rows = "[";
   for (std::size_t i = 0; i < result["benchmarks"].size(); ++i) {
-    rows += (i == 0 ? "\n  " : ",\n  ") + result["benchmarks"][i].dump(-1, ' ', false, json::error_handler_t::replace);
+    rows += (i == 0 ? "\n  " : ",\n  ") +
+            result["benchmarks"][i].dump(-1, ' ', false, json::error_handler_t::replace);
   }
   text.replace(hole, kEmpty.size(), "\"benchmarks\": " + rows + "\n ]");
   write_whole(result_path(directory_), text + "\n");
@@ -157,7 +168,8 @@ void ResultStore::finish(const json& result) const {
 void write_whole(const fs::path& path, const std::string& content) {
   const fs::path temporary = path.string() + ".tmp";
   {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(temporary.c_str(), "wb"), std::fclose);
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(temporary.c_str(), "wb"),
+                                                               std::fclose);
     if (!file) {
       cannot_write(temporary, errno);
     }

@@ -32,7 +32,8 @@ class ResultStore {
  public:
   // Begins a run in a new or empty directory. Throws UsageError where one lies there already,
   // EnvironmentError where it cannot be written.
-  [[nodiscard]] static ResultStore begin(const std::filesystem::path& directory, const nlohmann::json& header);
+  [[nodiscard]] static ResultStore begin(const std::filesystem::path& directory,
+                                         const nlohmann::json& header);
   // Goes on with a run: cuts off an incomplete last line and appends from there.
   [[nodiscard]] static ResultStore resume(const std::filesystem::path& directory, const Journal& journal);
 

@@ -86,7 +86,7 @@ const char* name(Status status) {
 }
 
 json outcome_row(const Case& id, Status status, const std::string& reason) {
-  json row{{"name", id.name()},     {"run_name", id.name()}, {"run_type", "iteration"},
+  json row{{"name", id.name()},     {"run_name", id.name()},  {"run_type", "iteration"},
            {"case", case_json(id)}, {"status", name(status)}, {"label", "measured"}};
   if (status != Status::ok) {
     row["reason"] = reason;

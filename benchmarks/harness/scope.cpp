@@ -11,10 +11,10 @@ namespace grainscope::harness {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, Preset>, 5> kPresets{{{"smoke", Preset::smoke},
-                                                                      {"quick", Preset::quick},
-                                                                      {"full", Preset::full},
-                                                                      {"paper", Preset::paper},
-                                                                      {"acceptance", Preset::acceptance}}};
+                                                                       {"quick", Preset::quick},
+                                                                       {"full", Preset::full},
+                                                                       {"paper", Preset::paper},
+                                                                       {"acceptance", Preset::acceptance}}};
 
 constexpr std::uint64_t kSmokeBytes = kMiB;
 
@@ -34,7 +34,9 @@ SamplingPlan sampling_of(Preset preset) {
 }
 
 // Octaves between two sizes.
-int stride_of(Preset preset) { return preset == Preset::full || preset == Preset::paper ? 1 : 2; }
+int stride_of(Preset preset) {
+  return preset == Preset::full || preset == Preset::paper ? 1 : 2;
+}
 
 }  // namespace
 

@@ -123,7 +123,8 @@ std::vector<std::string> near_names(const std::string& text, const std::vector<s
   return nearest;
 }
 
-std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
+                                const Scope& scope) {
   std::vector<Benchmark> all;
   std::set<std::string> names;
   for (const Family& family : families) {

@@ -31,16 +31,17 @@ struct Selection {
 // Lists, filters, skips what is larger than memory, and takes the i-th of n parts. The first part carries
 // all skipped cases, so that parts put together hold each once.
 // Throws UsageError, with near names, where the filter matches nothing.
-[[nodiscard]] Selection select(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
-                               const std::string& filter, int shard_index, int shard_count);
+[[nodiscard]] Selection select(const std::vector<Family>& families, const Machine& machine,
+                               const Scope& scope, const std::string& filter, int shard_index,
+                               int shard_count);
 
 // Everything the families list here, unfiltered.
 [[nodiscard]] std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
                                               const Scope& scope);
 
 // The names nearest to `text`, best first: those that share most of its parts, then by spelling.
-[[nodiscard]] std::vector<std::string> near_names(const std::string& text, const std::vector<std::string>& names,
-                                                  std::size_t most);
+[[nodiscard]] std::vector<std::string> near_names(const std::string& text,
+                                                  const std::vector<std::string>& names, std::size_t most);
 
 }  // namespace grainscope::harness
 

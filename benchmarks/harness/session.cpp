@@ -11,7 +11,11 @@ constexpr double kShortestEnergy_s = 0.2;
 
 Session::Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks,
                  cuda::ManagedBudget* managed, std::function<bool()> interrupted)
-    : machine_(machine), plan_(plan), peaks_(peaks), managed_(managed), interrupted_(std::move(interrupted)) {}
+    : machine_(machine),
+      plan_(plan),
+      peaks_(peaks),
+      managed_(managed),
+      interrupted_(std::move(interrupted)) {}
 
 Samples Session::sample(const std::function<double()>& one_sample) const {
   return draw_samples(plan_, one_sample, steady_now_s, interrupted_);
@@ -20,9 +24,7 @@ Samples Session::sample(const std::function<double()>& one_sample) const {
 Samples Session::sample(const std::function<double()>& one_sample, int gpu, Measurement& measurement) const {
   const GpuReport* report = machine_.find_gpu(gpu);
   const bool counts = machine_.nvml != nullptr && report != nullptr && !report->uuid.empty();
-  const auto energy_mj = [&] {
-    return counts ? machine_.nvml->energy_mj(report->uuid) : std::nullopt;
-  };
+  const auto energy_mj = [&] { return counts ? machine_.nvml->energy_mj(report->uuid) : std::nullopt; };
   const auto before = energy_mj();
   Samples samples = sample(one_sample);
   const auto after = energy_mj();

@@ -19,7 +19,8 @@ constexpr double kBudgetShare = 0.5;
 
 double estimate_s(const Benchmark& benchmark, const Scope& scope) {
   const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  return scope.repetitions * (kSession_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s);
+  return scope.repetitions *
+         (kSession_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s);
 }
 
 struct FamilyPlan {
@@ -114,14 +115,16 @@ std::string plan_text(const Selection& selection, const Scope& scope) {
   }
   add("all", total);
   text += "preset " + std::string(name(scope.preset)) + ", " + std::to_string(scope.repetitions) +
-          " session(s) a case, interval target " + std::to_string(scope.sampling.ci_target * 100).substr(0, 4) +
+          " session(s) a case, interval target " +
+          std::to_string(scope.sampling.ci_target * 100).substr(0, 4) +
           " %; memory is the most that one case holds\n";
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> skipped;
   for (const Benchmark& benchmark : selection.skipped) {
     skipped[{benchmark.id.family, benchmark.skip}].push_back(benchmark.id.name());
   }
   for (const auto& [what, names] : skipped) {
-    text += "\nskipped, " + what.first + ", " + std::to_string(names.size()) + " cases: " + what.second + "\n";
+    text +=
+        "\nskipped, " + what.first + ", " + std::to_string(names.size()) + " cases: " + what.second + "\n";
     for (const std::string& name : names) {
       text += "  " + name + "\n";
     }
@@ -130,8 +133,8 @@ std::string plan_text(const Selection& selection, const Scope& scope) {
 }
 
 std::string explain_text(const std::string& text, const std::vector<Benchmark>& all) {
-  const auto exact =
-      std::find_if(all.begin(), all.end(), [&](const Benchmark& benchmark) { return benchmark.id.name() == text; });
+  const auto exact = std::find_if(all.begin(), all.end(),
+                                  [&](const Benchmark& benchmark) { return benchmark.id.name() == text; });
   if (exact != all.end()) {
     return explanation_of(*exact);
   }

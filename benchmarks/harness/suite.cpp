@@ -46,9 +46,8 @@ class Suite {
       : request_(request),
         options_(request.options),
         managed_(options_.allow_managed_oversubscription),
-        peaks_(request.machine, [this](const LinkPeak& peak, const std::vector<Warning>& warnings) {
-          note_link(peak, warnings);
-        }),
+        peaks_(request.machine, [this](const LinkPeak& peak,
+                                       const std::vector<Warning>& warnings) { note_link(peak, warnings); }),
         progress_(request.selection.runnable.size()),
         identity_(request.resumed != nullptr ? identity_of(request.resumed->header) : new_identity()) {}
 
@@ -117,18 +116,19 @@ class Suite {
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, pointers.data());
     if (count > 1) {
-      throw UsageError(std::string(pointers[1]) + " is unknown to the Google Benchmark that this was built with (" +
+      throw UsageError(std::string(pointers[1]) +
+                       " is unknown to the Google Benchmark that this was built with (" +
                        build::kBenchmarkLibrary + ")");
     }
   }
 
   void register_all() {
     for (const Benchmark& benchmark : request_.selection.runnable) {
-      auto* registered = benchmark::RegisterBenchmark(benchmark.id.name().c_str(), [this, &benchmark](auto& state) {
-        run_session(benchmark, state);
-      });
+      auto* registered = benchmark::RegisterBenchmark(
+          benchmark.id.name().c_str(), [this, &benchmark](auto& state) { run_session(benchmark, state); });
       registered->Iterations(1)->UseManualTime();
-      if (options_.library_flags.empty() || options_.library_flags.front().find("time_unit") == std::string::npos) {
+      if (options_.library_flags.empty() ||
+          options_.library_flags.front().find("time_unit") == std::string::npos) {
         registered->Unit(benchmark::kMicrosecond);
       }
       if (request_.scope.repetitions > 1) {
@@ -156,7 +156,7 @@ class Suite {
     const std::string name = benchmark.id.name();
     for ([[maybe_unused]] auto _ : state) {
       // Once begun, a case ends all its sessions before --max-time is looked at again.
-      const std::string stop = recorded_[name].empty() ? why_stop()
+      const std::string stop = recorded_[name].empty()  ? why_stop()
                                : signal_received() != 0 ? "interrupted"
                                                         : "";
       if (!stop.empty()) {
@@ -190,7 +190,8 @@ class Suite {
       add_measurement(row, measurement);
       return row;
     };
-    Session session(request_.machine, request_.scope.sampling, peaks_, &managed_, [] { return signal_received() != 0; });
+    Session session(request_.machine, request_.scope.sampling, peaks_, &managed_,
+                    [] { return signal_received() != 0; });
     try {
       measurement = benchmark.run(session);
       if (const std::string why = why_impossible(measurement); !why.empty()) {
@@ -273,15 +274,15 @@ class Suite {
     if (!store_error_.empty()) {
       throw EnvironmentError(store_error_);
     }
-    std::cerr << "grainscope: " << outcome_.ok << " ok, " << outcome_.skipped << " skipped, " << outcome_.failed
-              << " failed in " << format_seconds(steady_now_s() - start_s_);
+    std::cerr << "grainscope: " << outcome_.ok << " ok, " << outcome_.skipped << " skipped, "
+              << outcome_.failed << " failed in " << format_seconds(steady_now_s() - start_s_);
     if (request_.store == nullptr) {
       std::cerr << "; nothing was kept (--out DIR keeps it)\n";
       return;
     }
     const json context =
-        result_context(library_context, identity_, options_, request_.scope.sampling.ci_target, request_.machine,
-                       peaks_.all(), outcome_, steady_now_s() - start_s_);
+        result_context(library_context, identity_, options_, request_.scope.sampling.ci_target,
+                       request_.machine, peaks_.all(), outcome_, steady_now_s() - start_s_);
     request_.store->finish({{"context", context}, {"benchmarks", rows_}});
     const std::string directory = request_.store->directory().string();
     std::cerr << "; " << directory << "/result.json\n";

@@ -17,7 +17,7 @@ struct RunRequest {
   Machine& machine;  // warnings found under load are added
   const Scope& scope;
   Selection selection;
-  ResultStore* store = nullptr;     // null: nothing is kept
+  ResultStore* store = nullptr;      // null: nothing is kept
   const Journal* resumed = nullptr;  // what an earlier part of this run finished
 };
 

@@ -10,6 +10,10 @@ from grainscope_report.statistics import Estimate
 
 # Axes that vary within a line of the summary rather than name it.
 WITHIN = {"locality", "flush"}
+# How far a site must stay behind the best one to be named.
+SLOW_SHARE = 0.05
+# What goes without saying.
+PLAIN = {("timed", "copy")}
 HIDDEN = {"bytes", *WITHIN}
 
 
@@ -33,6 +37,15 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class Slow:
+    """A site that stays behind the best one: its peak and that one's, GB/s."""
+
+    site: tuple[tuple[str, int], ...]
+    peak_gb_s: float
+    best_gb_s: float
+
+
+@dataclass(frozen=True)
 class Group:
     """One line of the summary: rows of a family that share their named axes and locality."""
 
@@ -42,6 +55,7 @@ class Group:
     smallest: Timing | None
     largest: Timing | None
     counts: Counter
+    slow: tuple[Slow, ...] = ()
 
 
 def groups(result: Result) -> list[Group]:
@@ -55,7 +69,11 @@ def groups(result: Result) -> list[Group]:
 def _name(row: Row) -> str:
     """The words of the case, then its locality unless that is local, then its label unless measured."""
     axes = row.case.axes.items()
-    words = [value for axis, value in axes if isinstance(value, str) and axis not in WITHIN]
+    words = [
+        value
+        for axis, value in axes
+        if isinstance(value, str) and axis not in WITHIN and (axis, value) not in PLAIN
+    ]
     locality = {"remote": ["remote"], "unknown": ["locality unknown"]}.get(row.case.locality, [])
     label = "" if row.label == "measured" else f" ({row.label})"
     return ", ".join([" ".join(words), *locality] if words else locality) + label
@@ -64,10 +82,31 @@ def _name(row: Row) -> str:
 def _group(family: str, name: str, rows: list[Row]) -> Group:
     counts = Counter(row.status for row in rows)
     cases = _cases(_cold([row for row in rows if row.ok and row.median_s and row.ci95_s]))
-    sized = sorted((case for case in cases if _bytes(case)), key=_bytes) or cases
-    smallest = _timing(sized[0]) if sized else None
+    sizes = [size for case in cases if (size := _bytes(case)) is not None]
+    smallest = _fastest(cases, min(sizes, default=None))
     each = smallest is not None and smallest.each
-    return Group(family, name, _peak(cases), smallest, _timing(sized[-1]) if each else None, counts)
+    largest = _fastest(cases, max(sizes, default=None)) if each else None
+    return Group(family, name, _peak(cases), smallest, largest, counts, _slow(cases))
+
+
+def _fastest(cases: list[list[Row]], size: float | None) -> Timing | None:
+    """The shortest time among the cases of this size."""
+    there = [_timing(case) for case in cases if _bytes(case) == size]
+    return min(there, key=lambda timing: timing.time_s, default=None)
+
+
+def _slow(cases: list[list[Row]]) -> tuple[Slow, ...]:
+    """Sites whose peak is clearly below that of the best site."""
+    sites: dict[tuple, list[list[Row]]] = defaultdict(list)
+    for case in cases:
+        sites[tuple(sorted(case[0].case.site.items()))].append(case)
+    peaks = {site: peak.rate for site, there in sites.items() if (peak := _peak(there))}
+    best = max(peaks.values(), key=lambda rate: rate.value, default=None)
+    return tuple(
+        Slow(site, rate.value, best.value)
+        for site, rate in peaks.items()
+        if rate.high < best.low and rate.value < (1 - SLOW_SHARE) * best.value
+    )
 
 
 def _cold(rows: list[Row]) -> list[Row]:

@@ -44,7 +44,7 @@ def machines(results: Sequence[Result]) -> list[Machine]:
 def provenance(result: Result) -> list[str]:
     """What identifies a measurement: GPU, CPU, host, driver, CUDA, suite with commit, date."""
     driver = result.environment.driver
-    commit = "commit unknown" if result.commit == "unknown" else f"commit {result.commit[:10]}"
+    commit = "commit unknown" if result.commit in ("", "unknown") else f"commit {result.commit[:10]}"
     parts = [
         gpus(result) or "no GPU",
         cpu(result),
@@ -67,6 +67,12 @@ def cpu(result: Result) -> str:
     """The CPU's model without its trademarks and nominal clock."""
     model = result.environment.cpu_model
     return re.sub(r"\s+", " ", _NOISE.sub("", model)).strip() if model else "CPU unknown"
+
+
+def spoken_site(site: Sequence[tuple[str, int]]) -> str:
+    """`GPU 1, node 1`, or the site's own names where it has others."""
+    names = {"gpu": "GPU", "numa": "node"}
+    return ", ".join(f"{names.get(name, name.replace('_', ' '))} {value}" for name, value in site)
 
 
 def _label(result: Result) -> str:

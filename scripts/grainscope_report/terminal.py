@@ -25,7 +25,14 @@ class Terminal:
 
     def wrap(self, text: str, indent: str) -> str:
         """A paragraph, all of its lines indented."""
-        return textwrap.fill(text, max(self.width, 40), initial_indent=indent, subsequent_indent=indent)
+        return textwrap.fill(
+            text,
+            max(self.width, 40),
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
 
     def table(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]]) -> list[str]:
         """Aligned lines; where they are too wide, optional columns go, then the first column is cut."""
@@ -37,7 +44,7 @@ class Terminal:
             kept.remove(least)
         widths = {at: self._column(columns, rows, at) for at in kept}
         if over > 0:
-            widths[kept[0]] = max(12, widths[kept[0]] - over)
+            widths[kept[0]] = max(24, widths[kept[0]] - over)
         lines = [self._line(columns, [column.name for column in columns], widths)]
         return [*lines, *(self._line(columns, row, widths) for row in rows)]
 

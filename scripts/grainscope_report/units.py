@@ -40,7 +40,7 @@ def format_interval(value: float, low: float, high: float) -> tuple[str, str]:
     """The value and its `[low, high]`, with the decimals that the width of the interval justifies."""
     width = high - low
     wanted = 2 if width <= 0 else 1 - math.floor(math.log10(width))
-    room = max(0, 4 - math.floor(math.log10(value))) if value > 0 else 4
+    room = max(2, 3 - math.floor(math.log10(value))) if value > 0 else 4
     places = min(max(wanted, 0), room)
     return f"{value:.{places}f}", f"[{low:.{places}f}, {high:.{places}f}]"
 

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::size_t kFirstLook = 8;
 
-bool is_look(std::size_t n) { return n >= kFirstLook && std::has_single_bit(n); }
+bool is_look(std::size_t n) {
+  return n >= kFirstLook && std::has_single_bit(n);
+}
 
 }  // namespace
 

@@ -75,9 +75,8 @@ bool is_bimodal(std::span<const double> sorted) {
   const auto upper = sorted.subspan(split);
   const double lower_mean = mean_of(lower);
   const double upper_mean = mean_of(upper);
-  const double pooled =
-      std::sqrt((squared_spread(lower, lower_mean) + squared_spread(upper, upper_mean)) /
-                static_cast<double>(n));
+  const double pooled = std::sqrt((squared_spread(lower, lower_mean) + squared_spread(upper, upper_mean)) /
+                                  static_cast<double>(n));
   // Ashman's D, above what halves of one broad mode reach, and a gap that stands out of both clusters.
   return upper_mean - lower_mean > 6 * pooled && gap > 2 * pooled;
 }

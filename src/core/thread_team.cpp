@@ -56,7 +56,9 @@ ThreadTeam::ThreadTeam(int size, const std::vector<int>& cpus) : size_(size) {
   }
 }
 
-ThreadTeam::~ThreadTeam() { stop(); }
+ThreadTeam::~ThreadTeam() {
+  stop();
+}
 
 void ThreadTeam::stop() {
   stopping_ = true;

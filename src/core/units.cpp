@@ -23,19 +23,19 @@ std::string three_digits(double value) {
 // The factor that a unit stands for, 0 for none that is known.
 std::uint64_t unit_factor(std::string_view unit) {
   static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 14> kUnits{{{"", 1},
-                                                                                     {"B", 1},
-                                                                                     {"K", kKiB},
-                                                                                     {"KiB", kKiB},
-                                                                                     {"k", kKiB},
-                                                                                     {"M", kMiB},
-                                                                                     {"MiB", kMiB},
-                                                                                     {"m", kMiB},
-                                                                                     {"G", kGiB},
-                                                                                     {"GiB", kGiB},
-                                                                                     {"g", kGiB},
-                                                                                     {"T", kKiB* kGiB},
-                                                                                     {"TiB", kKiB* kGiB},
-                                                                                     {"t", kKiB* kGiB}}};
+                                                                                      {"B", 1},
+                                                                                      {"K", kKiB},
+                                                                                      {"KiB", kKiB},
+                                                                                      {"k", kKiB},
+                                                                                      {"M", kMiB},
+                                                                                      {"MiB", kMiB},
+                                                                                      {"m", kMiB},
+                                                                                      {"G", kGiB},
+                                                                                      {"GiB", kGiB},
+                                                                                      {"g", kGiB},
+                                                                                      {"T", kKiB * kGiB},
+                                                                                      {"TiB", kKiB * kGiB},
+                                                                                      {"t", kKiB * kGiB}}};
   for (const auto& [name, factor] : kUnits) {
     if (name == unit) {
       return factor;
@@ -103,6 +103,8 @@ std::string format_seconds(double seconds) {
   return three_digits(seconds * 1e9) + " ns";
 }
 
-std::string format_rate(double gb_s) { return three_digits(gb_s) + " GB/s"; }
+std::string format_rate(double gb_s) {
+  return three_digits(gb_s) + " GB/s";
+}
 
 }  // namespace grainscope

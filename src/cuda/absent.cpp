@@ -13,9 +13,13 @@ RuntimeReport read_runtime() {
   return report;
 }
 
-std::uint64_t ManagedBudget::available(int /*gpu*/) const { return 0; }
+std::uint64_t ManagedBudget::available(int /*gpu*/) const {
+  return 0;
+}
 
-void ManagedBudget::reserve(int /*gpu*/, std::uint64_t /*bytes*/) { throw SkipError("built without CUDA"); }
+void ManagedBudget::reserve(int /*gpu*/, std::uint64_t /*bytes*/) {
+  throw SkipError("built without CUDA");
+}
 
 void ManagedBudget::release(int /*gpu*/, std::uint64_t /*bytes*/) noexcept {}
 

@@ -11,7 +11,9 @@ DeviceGuard::DeviceGuard(int gpu) {
   check(cudaSetDevice(gpu), "make GPU " + std::to_string(gpu) + " current");
 }
 
-DeviceGuard::~DeviceGuard() { static_cast<void>(cudaSetDevice(previous_)); }
+DeviceGuard::~DeviceGuard() {
+  static_cast<void>(cudaSetDevice(previous_));
+}
 
 MemoryInfo memory_info(int gpu) {
   const DeviceGuard guard(gpu);
@@ -34,7 +36,9 @@ Stream::Stream() {
   stream_.reset(stream);
 }
 
-void Stream::synchronize() const { check(cudaStreamSynchronize(get()), "finish the work of a stream"); }
+void Stream::synchronize() const {
+  check(cudaStreamSynchronize(get()), "finish the work of a stream");
+}
 
 void Stream::Destroy::operator()(cudaStream_t stream) const noexcept {
   static_cast<void>(cudaStreamDestroy(stream));
@@ -50,7 +54,9 @@ void Event::record(const Stream& stream) const {
   check(cudaEventRecord(get(), stream.get()), "record an event");
 }
 
-void Event::synchronize() const { check(cudaEventSynchronize(get()), "wait for an event"); }
+void Event::synchronize() const {
+  check(cudaEventSynchronize(get()), "wait for an event");
+}
 
 void Event::Destroy::operator()(cudaEvent_t event) const noexcept {
   static_cast<void>(cudaEventDestroy(event));

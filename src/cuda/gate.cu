@@ -49,12 +49,15 @@ void Gate::close(const Stream& stream) {
   check_launch("spin_until_open");
 }
 
-void Gate::open() noexcept { static_cast<Flags*>(memory_.data())->open = 1; }
+void Gate::open() noexcept {
+  static_cast<Flags*>(memory_.data())->open = 1;
+}
 
 void Gate::check_opened_in_time() const {
   if (static_cast<const Flags*>(memory_.data())->timed_out != 0) {
-    throw FailedError("the gate timed out: what was enqueued behind it waited for the stream, so the time "
-                      "would not be that of the work");
+    throw FailedError(
+        "the gate timed out: what was enqueued behind it waited for the stream, so the time "
+        "would not be that of the work");
   }
 }
 

@@ -33,7 +33,9 @@ DeviceBuffer::DeviceBuffer(int gpu, std::uint64_t bytes) : bytes_(bytes) {
   data_.reset(data);
 }
 
-void DeviceBuffer::Free::operator()(void* data) const noexcept { static_cast<void>(cudaFree(data)); }
+void DeviceBuffer::Free::operator()(void* data) const noexcept {
+  static_cast<void>(cudaFree(data));
+}
 
 PinnedBuffer::PinnedBuffer(std::uint64_t bytes, Kind kind) : bytes_(bytes) {
   const unsigned flags = cudaHostAllocPortable | cudaHostAllocMapped |
@@ -43,9 +45,13 @@ PinnedBuffer::PinnedBuffer(std::uint64_t bytes, Kind kind) : bytes_(bytes) {
   data_.reset(data);
 }
 
-void* PinnedBuffer::device_data() const { return device_pointer(data()); }
+void* PinnedBuffer::device_data() const {
+  return device_pointer(data());
+}
 
-void PinnedBuffer::Free::operator()(void* data) const noexcept { static_cast<void>(cudaFreeHost(data)); }
+void PinnedBuffer::Free::operator()(void* data) const noexcept {
+  static_cast<void>(cudaFreeHost(data));
+}
 
 Registration::Registration(void* data, std::uint64_t bytes) {
   check(cudaHostRegister(data, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped),
@@ -53,7 +59,9 @@ Registration::Registration(void* data, std::uint64_t bytes) {
   data_.reset(data);
 }
 
-void* Registration::device_data() const { return device_pointer(data_.get()); }
+void* Registration::device_data() const {
+  return device_pointer(data_.get());
+}
 
 void Registration::Unregister::operator()(void* data) const noexcept {
   static_cast<void>(cudaHostUnregister(data));

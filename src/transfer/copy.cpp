@@ -73,7 +73,8 @@ class CopyMover final : public Mover {
   // The CPU reads write-combined memory a word at a time; the GPU checks it faster over the link.
   [[nodiscard]] std::optional<std::uint64_t> host_mismatch() const {
     if (!host_.cached()) {
-      return cuda::find_mismatch(static_cast<std::uint32_t*>(host_.device_data()), words(), kPayload, stream_);
+      return cuda::find_mismatch(static_cast<std::uint32_t*>(host_.device_data()), words(), kPayload,
+                                 stream_);
     }
     return grainscope::find_mismatch(host_.words(), words(), kPayload);
   }

@@ -21,8 +21,8 @@ HostBuffer::HostBuffer(Placement placement, std::uint64_t bytes, int node, const
     pageable_.emplace(topology, HostMemoryRequest{.bytes = bytes, .node = node, .touch_threads = 4});
     data_ = pageable_->data();
   } else {
-    pinned_.emplace(bytes, cached_ ? cuda::PinnedBuffer::Kind::cached
-                                   : cuda::PinnedBuffer::Kind::write_combined);
+    pinned_.emplace(bytes,
+                    cached_ ? cuda::PinnedBuffer::Kind::cached : cuda::PinnedBuffer::Kind::write_combined);
     data_ = pinned_->data();
   }
   if (placement == Placement::registered) {

@@ -60,10 +60,10 @@ class ManagedMover final : public Mover {
       prefetch(gpu_location());
       stream_.synchronize();
     }
-    expect_pages(transfer_.to_gpu(), "before a sample");
   }
 
   double run() override {
+    expect_pages(transfer_.to_gpu(), "before a sample");
     const double seconds = time_s();
     expect_pages(!transfer_.to_gpu(), "after a sample");
     return seconds;
@@ -75,13 +75,15 @@ class ManagedMover final : public Mover {
     } else {
       expect_payload(grainscope::find_mismatch(words(), word_count(), kPayload), "on the host");
     }
-    return residency_known_ ? "every word at the destination, and where pages live before and after each sample"
-                            : "every word at the destination; the system does not tell where pages live";
+    return residency_known_
+               ? "every word at the destination, and where pages live before and after each sample"
+               : "every word at the destination; the system does not tell where pages live";
   }
 
   [[nodiscard]] Timing timing() const override {
     if (transfer_.engine == Engine::prefetch) {
-      return {Clock::event, false, "cudaMemPrefetchAsync between two events; the driver works within the call"};
+      return {Clock::event, false,
+              "cudaMemPrefetchAsync between two events; the driver works within the call"};
     }
     if (transfer_.to_gpu()) {
       return {Clock::event, true, "a kernel that writes one word to each page, between two events"};

@@ -10,7 +10,8 @@
 namespace grainscope::transfer {
 
 [[nodiscard]] std::unique_ptr<Mover> make_copy(const Transfer& transfer, const Surroundings& surroundings);
-[[nodiscard]] std::unique_ptr<Mover> make_zero_copy(const Transfer& transfer, const Surroundings& surroundings);
+[[nodiscard]] std::unique_ptr<Mover> make_zero_copy(const Transfer& transfer,
+                                                    const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Mover> make_managed(const Transfer& transfer, const Surroundings& surroundings);
 
 // The pattern's seed of what is moved, and of what lies at the destination before.

@@ -37,8 +37,12 @@ struct Element<16> {
   using Type = uint4;
 };
 
-__device__ std::uint64_t word_sum(std::uint32_t value) { return value; }
-__device__ std::uint64_t word_sum(uint2 value) { return std::uint64_t{value.x} + value.y; }
+__device__ std::uint64_t word_sum(std::uint32_t value) {
+  return value;
+}
+__device__ std::uint64_t word_sum(uint2 value) {
+  return std::uint64_t{value.x} + value.y;
+}
 __device__ std::uint64_t word_sum(uint4 value) {
   return std::uint64_t{value.x} + value.y + value.z + value.w;
 }
@@ -242,6 +246,9 @@ class ZeroCopyMover final : public Mover {
       expect_payload(grainscope::find_mismatch(host_words(), words(), kPayload), "on the host");
       return "every word in host memory, which held other data before";
     }
+    if (launches_ == 0) {
+      throw FailedError("wrong result: nothing was read");
+    }
     unsigned long long sum = 0;
     cuda::check(cudaMemcpy(&sum, sum_.data(), sizeof(sum), cudaMemcpyDeviceToHost), "read a sum");
     if (sum != expected_sum_ * launches_) {
@@ -250,7 +257,9 @@ class ZeroCopyMover final : public Mover {
     return "the sum of every word that every sample read";
   }
 
-  [[nodiscard]] Timing timing() const override { return {Clock::event, true, "one kernel between two events"}; }
+  [[nodiscard]] Timing timing() const override {
+    return {Clock::event, true, "one kernel between two events"};
+  }
 
   void annotate(Measurement& measurement) const override {
     measurement.traffic = walk_traffic(transfer_.walk, transfer_.bytes, false);
@@ -315,9 +324,11 @@ std::unique_ptr<Mover> make_zero_copy(const Transfer& transfer, const Surroundin
   const Walk& walk = transfer.walk;
   if (walk.offset_bytes < 0 || walk.offset_bytes >= static_cast<int>(kChunkBytes) || walk.width_bytes <= 0 ||
       walk.offset_bytes % walk.width_bytes != 0 || transfer.bytes % kChunkBytes != 0) {
-    throw UsageError("a walk begins at a multiple of its width below 128 bytes and covers whole 128-byte "
-                     "chunks; not offset " + std::to_string(walk.offset_bytes) + ", width " +
-                     std::to_string(walk.width_bytes) + ", " + std::to_string(transfer.bytes) + " bytes");
+    throw UsageError(
+        "a walk begins at a multiple of its width below 128 bytes and covers whole 128-byte "
+        "chunks; not offset " +
+        std::to_string(walk.offset_bytes) + ", width " + std::to_string(walk.width_bytes) + ", " +
+        std::to_string(transfer.bytes) + " bytes");
   }
   return std::make_unique<ZeroCopyMover>(transfer, surroundings);
 }

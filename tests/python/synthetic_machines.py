@@ -58,7 +58,7 @@ def add_copies(file: File, locality: str, site: dict, rate: float) -> None:
     curves = {
         "pageable_to_gpu": (
             staged(6e-6, 13.5 * slow, 7.7 * slow),
-            staged(1.0e-6, 19 * slow, 7.9 * slow, 24 * MIB),
+            staged(5e-6, 19 * slow, 7.9 * slow, 24 * MIB),
         ),
         "gpu_to_pageable": (staged(9e-6, 11 * slow, 15 * slow), staged(8e-6, 14.5 * slow, 15 * slow)),
         "pinned_to_gpu": (linear(1.7e-6, rate), linear(1.6e-6, rate)),
@@ -105,7 +105,7 @@ def add_zero_copy(file: File, locality: str, site: dict, rate: float) -> None:
                     "direction": direction, "access": access, "offset": offset, "width": 4, "blocks": 256,
                     "threads": 256, "allocation": "host_alloc", "bytes": size, "locality": locality,
                 }  # fmt: skip
-                traffic = traffic_of(mix, size, 16.0 if access == "strided" else 1.0)
+                traffic = traffic_of(mix, size, 8.0 if access == "strided" else 1.0)
                 file.add(
                     "transfer/zero_copy", axes, site, curve(size) * late, traffic=traffic, limit_gb_s=63.0
                 )

@@ -41,15 +41,15 @@ struct Traffic {
 struct Measurement {
   Samples samples;
   Timing timing;
-  std::uint64_t bytes = 0;                      // asked for in one sample; 0: the case moves nothing
-  std::optional<std::uint64_t> link_bytes;      // over the link in one sample, where not `bytes`
-  std::uint64_t operations = 0;                 // equal operations in one sample; 0: not such a case
-  std::optional<PhysicalLimit> limit;           // of `link_bytes` (else `bytes`) a second
-  std::optional<double> minimum_operation_s;    // no operation can be faster than this
-  std::string verification;                     // what was checked; empty: nothing was, and the row fails
+  std::uint64_t bytes = 0;                    // asked for in one sample; 0: the case moves nothing
+  std::optional<std::uint64_t> link_bytes;    // over the link in one sample, where not `bytes`
+  std::uint64_t operations = 0;               // equal operations in one sample; 0: not such a case
+  std::optional<PhysicalLimit> limit;         // of `link_bytes` (else `bytes`) a second
+  std::optional<double> minimum_operation_s;  // no operation can be faster than this
+  std::string verification;                   // what was checked; empty: nothing was, and the row fails
   std::optional<Traffic> traffic;
-  std::optional<double> energy_j;               // a sample, on the GPU's board
-  std::optional<double> link_peak_gb_s;         // measured copy peak of the same GPU, node and direction
+  std::optional<double> energy_j;        // a sample, on the GPU's board
+  std::optional<double> link_peak_gb_s;  // measured copy peak of the same GPU, node and direction
   std::map<std::string, double> counters;
 };
 

@@ -10,8 +10,8 @@
 
 namespace grainscope {
 
-// The word at `index`, the same on the host and on a GPU (constexpr functions run there too). A mixing function: neighbouring words and
-// neighbouring seeds have nothing in common.
+// The word at `index`, the same on the host and on a GPU (constexpr functions run there too). A mixing
+// function: neighbouring words and neighbouring seeds have nothing in common.
 constexpr std::uint32_t pattern_word(std::uint64_t index, std::uint32_t seed) {
   auto x = static_cast<std::uint32_t>(index) ^ (static_cast<std::uint32_t>(index >> 32) * 0x9e3779b9U) ^
            (seed * 0x85ebca6bU);

@@ -34,7 +34,7 @@ class ThreadTeam {
 
   int size_;
   const std::function<void(int)>* work_ = nullptr;
-  std::atomic<unsigned> armed_{0};   // workers sleep on this: the number of the run to come
+  std::atomic<unsigned> armed_{0};    // workers sleep on this: the number of the run to come
   std::atomic<unsigned> started_{0};  // workers spin on this: the number of the run that goes
   std::atomic<int> ready_{0};
   std::atomic<int> running_{0};

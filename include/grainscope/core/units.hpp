@@ -27,7 +27,9 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 [[nodiscard]] std::string format_rate(double gb_s);
 
 // Bytes over seconds in decimal GB/s.
-[[nodiscard]] constexpr double gb_per_s(double bytes, double seconds) { return bytes / seconds / 1e9; }
+[[nodiscard]] constexpr double gb_per_s(double bytes, double seconds) {
+  return bytes / seconds / 1e9;
+}
 
 }  // namespace grainscope
 

@@ -24,7 +24,8 @@ struct Location {
 [[nodiscard]] cudaError_t prefetch(const void* data, std::size_t bytes, Location to, cudaStream_t stream);
 
 // cudaMemAdvise with a location.
-[[nodiscard]] cudaError_t advise(const void* data, std::size_t bytes, cudaMemoryAdvise advice, Location where);
+[[nodiscard]] cudaError_t advise(const void* data, std::size_t bytes, cudaMemoryAdvise advice,
+                                 Location where);
 
 }  // namespace grainscope::cuda
 

@@ -14,7 +14,7 @@ namespace grainscope::cuda {
 struct DeviceProperties {
   int ordinal = 0;
   std::string name;
-  std::string uuid;    // "GPU-…", as nvidia-smi prints it
+  std::string uuid;        // "GPU-…", as nvidia-smi prints it
   std::string pci_bus_id;  // "0000:3b:00.0", lower case
   int compute_major = 0;
   int compute_minor = 0;

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from grainscope_report import digest, machine
 from grainscope_report.commands import files
-from grainscope_report.digest import Group, Timing
+from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.model import Link, Result
 from grainscope_report.terminal import Column, Terminal, terminal
@@ -14,6 +14,7 @@ from grainscope_report.units import format_bytes, format_interval, format_percen
 
 SEVERITIES = ("severe", "warning", "info")
 SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
+STATUSES = ("ok", "failed", "skipped")
 NAMES_SHOWN = 3
 GROUP_COLUMNS = (
     Column("what"),
@@ -21,10 +22,8 @@ GROUP_COLUMNS = (
     Column("95 % interval", optional=2),
     Column("at", optional=1),
     Column("of link", right=True),
-    Column("time (size)", optional=3),
-    Column("ok", right=True),
-    Column("failed", right=True),
-    Column("skipped", right=True),
+    Column("smallest size"),
+    Column("rows"),
 )
 LINK_COLUMNS = (
     Column("link"),
@@ -125,11 +124,23 @@ def _groups(result: Result, out: Terminal) -> Iterator[str]:
     first, *rest = out.table(GROUP_COLUMNS, cells)
     yield out.paint(first, "bold")
     for line, row in zip(rest, cells, strict=True):
-        yield out.paint(line, "red" if row[-2] not in ("", "0") else "bold" if not row[-1] else "")
+        yield out.paint(line, "red" if "failed" in row[-1] else "" if row[-1] else "bold")
+    yield from _slow_sites(found, out)
+
+
+def _slow_sites(found: list[Group], out: Terminal) -> Iterator[str]:
+    for group in found:
+        for slow in group.slow:
+            less = 100 * (1 - slow.peak_gb_s / slow.best_gb_s)
+            said = (
+                f"slow site: {group.family} {group.name}: {machine.spoken_site(slow.site)} peaks at "
+                f"{slow.peak_gb_s:.1f} GB/s, {less:.0f} % below the best site's {slow.best_gb_s:.1f}"
+            )
+            yield out.paint(out.wrap(said, ""), "yellow")
 
 
 def _cells(group: Group) -> tuple[str, ...]:
-    peak, counts = group.peak, group.counts
+    peak = group.peak
     rate, interval = format_interval(peak.rate.value, peak.rate.low, peak.rate.high) if peak else ("-", "")
     return (
         f"  {group.name or 'all'}",
@@ -138,7 +149,7 @@ def _cells(group: Group) -> tuple[str, ...]:
         _at(group),
         format_percent(peak.link_fraction) if peak and peak.link_fraction else "-",
         _timings(group),
-        *(str(counts[status]) for status in ("ok", "failed", "skipped")),
+        ", ".join(f"{group.counts[status]} {status}" for status in STATUSES if group.counts[status]),
     )
 
 
@@ -150,16 +161,16 @@ def _at(group: Group) -> str:
 
 
 def _timings(group: Group) -> str:
-    if not group.smallest:
+    """The time of the smallest size; of equal operations, of one at the smallest and the largest."""
+    small, large = group.smallest, group.largest
+    if not small:
         return "-"
-    if group.largest and group.largest.bytes != group.smallest.bytes:
-        return f"{_timing(group.smallest)} to {_timing(group.largest)} each"
-    return _timing(group.smallest) + (" each" if group.smallest.each else "")
-
-
-def _timing(timing: Timing) -> str:
-    size = f" ({format_bytes(timing.bytes)})" if timing.bytes else ""
-    return f"{format_time(timing.time_s)}{size}"
+    if not small.each:
+        size = f" ({format_bytes(small.bytes)})" if small.bytes else ""
+        return f"{format_time(small.time_s)}{size}"
+    if large and large.bytes != small.bytes:
+        return f"{format_time(small.time_s)} to {format_time(large.time_s)} each"
+    return f"{format_time(small.time_s)} each"
 
 
 def _reasons(result: Result, out: Terminal) -> Iterator[str]:

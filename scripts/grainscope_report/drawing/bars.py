@@ -3,35 +3,62 @@
 from matplotlib.axes import Axes
 
 from grainscope_report.drawing import axes as shared
-from grainscope_report.drawing import style, text
+from grainscope_report.drawing import levels, style, text
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 
 FILLED = 0.78
+GROUP_DROP = 14.0
 
 
-def draw(axes: Axes, panel: BarPanel, several: bool, banded: bool) -> None:
+def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     """Bars with their intervals and texts, level lines, one group for each category."""
     top = _top(panel)
-    levels, beyond = shared.on_scale(panel.levels, top, False)
-    top = max([top, *(level.value for level in levels)])
+    within, beyond = levels.on_scale(panel.levels, top, False)
+    top = max([top, *(level.value for level in within)])
+    room = 0.0 if panel.stacked else levels.room_above(axes, within, beyond)
     axes.set_xlim(-0.55, len(panel.categories) - 0.45)
-    labelled = len({level.name for level in levels if level.name})
-    shared.y_axis(axes, 0, top if panel.stacked else top * (1.08 + 0.04 * labelled), False)
+    shared.y_axis(axes, 0, top / (1 - room), False)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.5)
     axes.set_axisbelow(True)
     axes.set_xticks(range(len(panel.categories)), panel.categories)
     axes.tick_params(axis="x", length=0)
     axes.set_ylabel(panel.y_label)
-    axes.set_xlabel(panel.x_label)
+    _groups(axes, panel)
     bases = [0.0] * len(panel.categories)
+    taken = []
     for place, series in enumerate(panel.series):
         for category, bar in enumerate(series.bars):
             at, wide = _place(panel, category, place)
             _bar(axes, series, bar, at, wide, bases[category])
-            if panel.stacked and bar.value:
-                bases[category] += bar.value.value
-    shared.draw_levels(axes, levels, beyond, several)
-    shared.title(axes, panel.title, banded)
+            if bar.value:
+                taken += _filled(at, wide, bar.value.high)
+                bases[category] += bar.value.value if panel.stacked else 0.0
+    levels.draw(axes, within, beyond, several, taken)
+
+
+def _groups(axes: Axes, panel: BarPanel) -> None:
+    """The names of runs of categories, under the categories."""
+    _, height = levels.size_in_points(axes)
+    begin = 0
+    for name, count in panel.groups:
+        axes.text(
+            begin + (count - 1) / 2,
+            -GROUP_DROP / height,
+            name,
+            transform=axes.get_xaxis_transform(),
+            fontsize=style.SMALL,
+            ha="center",
+            va="top",
+            linespacing=1.1,
+            gid="group",
+        )
+        begin += count
+
+
+def _filled(at: float, wide: float, high: float, steps: int = 24) -> list[tuple[float, float]]:
+    """Points all over a bar."""
+    across = [at + wide * (part / 4 - 0.5) for part in range(5)]
+    return [(x, high * step / steps) for x in across for step in range(steps + 1)]
 
 
 def _top(panel: BarPanel) -> float:
@@ -50,8 +77,7 @@ def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
 
 
 def _bar(axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: float) -> None:
-    machine = series.machine.index if series.machine else 0
-    colour = style.colour(series.method, machine)
+    colour = style.colour(series.method, series.machine.index if series.machine else 0)
     ink = style.GREY
     if bar.value is not None:
         exact = series.label == "measured"
@@ -85,7 +111,7 @@ def _bar(axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: 
 
 def _text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> None:
     """The bar's text at its foot, or above it where the bar is too short to hold it."""
-    _, height = shared.size_in_points(axes)
+    _, height = levels.size_in_points(axes)
     top = axes.get_ylim()[1]
     needed = (1 + bar.text.count("\n")) * style.FINE * 1.2 / height + 0.05
     foot = 0.025
@@ -110,7 +136,7 @@ def _text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> None:
 
 def _room(axes: Axes, said: str, wide: float) -> bool:
     """Whether the text is narrow enough for its bar."""
-    width, _ = shared.size_in_points(axes)
+    width, _ = levels.size_in_points(axes)
     low, high = axes.get_xlim()
     most = max(text.width(line, style.FINE) for line in said.split("\n"))
     return most <= wide * 1.08 * width / (high - low)

@@ -1,22 +1,19 @@
 """Draws a panel of curves."""
 
+import itertools
+
 from matplotlib.axes import Axes
 
 from grainscope_report.drawing import axes as shared
-from grainscope_report.drawing import style
-from grainscope_report.figures.model import Curve, CurvePanel, Region
+from grainscope_report.drawing import levels, style
+from grainscope_report.figures.model import Curve, CurvePanel, Level, Region
+from grainscope_report.units import format_bytes
 
 
-def draw(axes: Axes, panel: CurvePanel, several: bool, banded: bool) -> None:
+def draw(axes: Axes, panel: CurvePanel, several: bool) -> None:
     """Curves with their intervals, level lines, cache marks, regions."""
-    values = [point.y for curve in panel.curves for point in curve.points]
     x = [point.x for curve in panel.curves for point in curve.points]
-    top, bottom = max(value.high for value in values), min(value.low for value in values)
-    levels, beyond = shared.on_scale(panel.levels, max(top, panel.y_top or 0.0), panel.y_log)
-    top = max([top, panel.y_top or 0.0, *(level.value for level in levels)])
-    labelled = len({level.name for level in levels if level.kind != "even"})
-    high = top * (2.2 if panel.y_log else 1.1 + 0.03 * labelled)
-    shared.y_axis(axes, bottom / 1.6, high, panel.y_log)
+    within, beyond = _scales(axes, panel)
     shared.log2_x(axes, x, panel.x_unit, *_limits(panel, x))
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
@@ -25,16 +22,50 @@ def draw(axes: Axes, panel: CurvePanel, several: bool, banded: bool) -> None:
     for region in panel.regions:
         _region(axes, region)
     for curve in panel.curves:
-        _curve(axes, curve)
-    shared.draw_levels(axes, levels, beyond, several)
-    labels = [_mark(axes, mark.x, mark.name, several, mark.machine.letter) for mark in panel.marks]
-    labels = [label for label in labels if label]
+        _curve(axes, curve, several)
+    taken = [*(point for curve in panel.curves for point in _along(curve)), *_uprights(axes, panel)]
+    levels.draw(axes, within, beyond, several, taken)
+    labels = _marks(axes, panel, several)
     labels += [
         (region.at or (region.low * region.high) ** 0.5, f"({region.letter})", style.REGIONS[region.kind])
         for region in panel.regions
     ]
     shared.band_labels(axes, labels)
-    shared.title(axes, panel.title, banded)
+
+
+def _scales(axes: Axes, panel: CurvePanel) -> tuple[list[Level], list[Level]]:
+    """Sets the y axis; gives the levels on it and those beyond it."""
+    values = [point.y for curve in panel.curves for point in curve.points]
+    top = max([panel.y_top or 0.0, *(value.high for value in values)])
+    bottom = min(value.low for value in values)
+    within, beyond = levels.on_scale(panel.levels, top, panel.y_log)
+    top = max([top, *(level.value for level in within)])
+    room = levels.room_above(axes, within, beyond)
+    if panel.y_log:
+        bottom /= 1.6
+        high = bottom * (top / bottom) ** (1 / (1 - room))
+    else:
+        high = top / (1 - room)
+    shared.y_axis(axes, bottom, high, panel.y_log)
+    return within, beyond
+
+
+def _along(curve: Curve, steps: int = 12) -> list[tuple[float, float]]:
+    """Points close together along the drawn line, straight between measured ones as the axes draw it."""
+    found = [(point.x, point.y.value) for point in curve.points]
+    for one, two in itertools.pairwise(curve.points):
+        for step in range(1, steps):
+            share = step / steps
+            y = one.y.value + share * (two.y.value - one.y.value)
+            found.append((one.x * (two.x / one.x) ** share, y))
+    return found
+
+
+def _uprights(axes: Axes, panel: CurvePanel, steps: int = 60) -> list[tuple[float, float]]:
+    """Points along the vertical lines of crossovers."""
+    low, high = axes.get_ylim()
+    spread = [low * (high / low) ** (at / steps) if panel.y_log else high * at / steps for at in range(steps)]
+    return [(region.at, y) for region in panel.regions if region.kind == "crossover" for y in spread]
 
 
 def _limits(panel: CurvePanel, x: list[float]) -> tuple[float, float]:
@@ -46,9 +77,12 @@ def _limits(panel: CurvePanel, x: list[float]) -> tuple[float, float]:
     return low / pad, high * pad
 
 
-def _curve(axes: Axes, curve: Curve) -> None:
-    colour = style.colour(curve.method, curve.machine.index)
-    size, line = (3.4, 1.15) if curve.primary else (2.0, 0.6)
+def _curve(axes: Axes, curve: Curve, several: bool) -> None:
+    colour = style.colour(curve.method)
+    size, line = (4.2 if several else 3.4, 1.15) if curve.primary else (2.0, 0.6)
+    # Further sites lie under the first: where all agree only that one is seen.
+    level = 3.0 if curve.primary else 2.6
+    outlined = several and curve.primary
     middle = [y.value for y in curve.y]
     below = [max(0.0, y.value - y.low) for y in curve.y]
     above = [max(0.0, y.high - y.value) for y in curve.y]
@@ -63,7 +97,7 @@ def _curve(axes: Axes, curve: Curve) -> None:
         elinewidth=0.7,
         capsize=1.6,
         capthick=0.6,
-        zorder=3,
+        zorder=level,
     )
     for hollow in (False, True):
         chosen = [at for at, point in enumerate(curve.points) if bool(point.flags) == hollow]
@@ -74,18 +108,27 @@ def _curve(axes: Axes, curve: Curve) -> None:
             marker=style.marker(curve.machine.index),
             markersize=size * (1.25 if hollow else 1),
             markerfacecolor="white" if hollow else colour,
-            markeredgecolor=colour,
+            markeredgecolor="white" if outlined and not hollow else colour,
             markeredgewidth=0.9 if hollow else 0.3,
-            zorder=3.5,
+            zorder=level + 0.2,
         )
 
 
-def _mark(axes: Axes, x: float, name: str, several: bool, letter: str) -> tuple[float, str, str] | None:
+def _marks(axes: Axes, panel: CurvePanel, several: bool) -> list[tuple[float, str, str]]:
+    """Draws the cache marks; gives a label for each size, which names the machines that share it."""
     low, high = axes.get_xlim()
-    if not low <= x <= high:
-        return None
-    axes.axvline(x, color="#999999", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
-    return x, f"{letter} {name}" if several else f"{name} {shared.format_bytes(x)}", style.GREY
+    owners: dict[tuple[str, float], list[str]] = {}
+    for mark in panel.marks:
+        if low <= mark.x <= high:
+            owners.setdefault((mark.name, mark.x), []).append(mark.machine.letter)
+    every = {curve.machine.letter for curve in panel.curves}
+    labels = []
+    for (name, x), letters in owners.items():
+        axes.axvline(x, color="#999999", linewidth=0.6, linestyle=(0, (2, 2)), zorder=1)
+        whose = f"{', '.join(letters)}: " if several and set(letters) != every else ""
+        size = "" if whose else f" {format_bytes(x)}"
+        labels.append((x, f"{whose}{name}{size}", style.GREY))
+    return labels
 
 
 def _region(axes: Axes, region: Region) -> None:

@@ -9,7 +9,8 @@ from grainscope_report.figures.model import BarPanel, CurvePanel, Figure, Panel
 LEFT, RIGHT, GUTTER = 0.58, 0.14, 0.62
 TITLE_HEIGHT = 0.26
 PANEL_HEIGHT, SHORT_HEIGHT = 2.15, 0.95
-TITLE_LINE, BAND, BELOW_PANEL, BETWEEN = 0.16, 0.13, 0.40, 0.1
+TITLE_LINE, BAND, BETWEEN = 0.16, 0.13, 0.1
+BELOW, BELOW_LINE = 0.16, 0.12
 LINE = 1.28 / 72
 
 
@@ -22,13 +23,18 @@ class Box:
     width: float
     height: float
 
+    def relative(self, width: float, height: float) -> tuple[float, float, float, float]:
+        """The rectangle in fractions of a page of this size."""
+        return self.left / width, self.bottom / height, self.width / width, self.height / height
+
 
 @dataclass(frozen=True)
 class Layout:
-    """The page: its height, a box for each panel, and the tops of the blocks under them."""
+    """The page: its height, a box and a title for each panel, and the tops of the blocks under them."""
 
     height: float
     boxes: tuple[tuple[Box, ...], ...]
+    titles: tuple[tuple[str, ...], ...]
     legend_top: float
     notes_top: float
     footer_top: float
@@ -41,17 +47,21 @@ def layout(figure: Figure, legend_height: float) -> Layout:
     room = (style.WIDTH - 0.24) * 72
     notes = tuple(line for note in figure.notes for line in text.wrap(note, style.FINE, room))
     footer = tuple(line for note in footer_lines(figure) for line in text.wrap(note, style.FINE, room))
-    blocks = [_row_height(row) for row in figure.rows]
+    widest = max(figure.rows, key=_share)
+    widths = [_widths(row, widest) for row in figure.rows]
+    titles = [_titles(row, there) for row, there in zip(figure.rows, widths, strict=True)]
+    above = [_above(row, there) for row, there in zip(figure.rows, titles, strict=True)]
+    below = [_below(row) for row in figure.rows]
+    blocks = [one + _tall(row) + two for one, row, two in zip(above, figure.rows, below, strict=True)]
     under = legend_height + _lines(len(notes)) + _lines(len(footer)) + 0.08
     height = TITLE_HEIGHT + sum(blocks) + under
     top = height - TITLE_HEIGHT
     boxes = []
-    widest = max(figure.rows, key=_share)
-    for row, block in zip(figure.rows, blocks, strict=True):
-        boxes.append(_row_boxes(row, top - block, block, widest))
+    for row, there, block, free in zip(figure.rows, widths, blocks, below, strict=True):
+        boxes.append(_boxes(there, top - block + free, _tall(row)))
         top -= block
-    notes_top = top - legend_height
-    return Layout(height, tuple(boxes), top, notes_top, notes_top - _lines(len(notes)), notes, footer)
+    under_notes = top - legend_height - _lines(len(notes))
+    return Layout(height, tuple(boxes), tuple(titles), top, top - legend_height, under_notes, notes, footer)
 
 
 def footer_lines(figure: Figure) -> list[str]:
@@ -74,15 +84,36 @@ def _lines(count: int) -> float:
     return count * style.FINE * LINE + (0.06 if count else 0)
 
 
-def _above(row: tuple[Panel, ...]) -> float:
+def _tall(row: tuple[Panel, ...]) -> float:
+    """The height of the axes of a row."""
+    return SHORT_HEIGHT if all(isinstance(one, CurvePanel) and one.short for one in row) else PANEL_HEIGHT
+
+
+def _below(row: tuple[Panel, ...]) -> float:
+    """The room for tick labels, groups of them and axis labels under a row of panels."""
+    return BELOW + BELOW_LINE * max(
+        2 if isinstance(panel, CurvePanel) else _tick_lines(panel) for panel in row
+    )
+
+
+def _tick_lines(panel: BarPanel) -> int:
+    lines = 1 + max(name.count("\n") for name in panel.categories)
+    return lines + (1 + max(name.count("\n") for name, _ in panel.groups) if panel.groups else 0)
+
+
+def _titles(row: tuple[Panel, ...], widths: list[float]) -> tuple[str, ...]:
+    """The panels' titles in lines that do not reach the next panel."""
+    free = [*[GUTTER * 0.6] * (len(row) - 1), RIGHT * 0.6]
+    return tuple(
+        "\n".join(text.wrap(panel.title, style.TEXT, (width + more) * 72))
+        for panel, width, more in zip(row, widths, free, strict=True)
+    )
+
+
+def _above(row: tuple[Panel, ...], titles: tuple[str, ...]) -> float:
     """The room for titles and bands above a row of panels."""
-    lines = max(panel.title.count("\n") + bool(panel.title) for panel in row)
+    lines = max(title.count("\n") + bool(title) for title in titles)
     return BETWEEN + TITLE_LINE * lines + BAND * any(is_banded(panel) for panel in row)
-
-
-def _row_height(row: tuple[Panel, ...]) -> float:
-    short = all(isinstance(panel, CurvePanel) and panel.short for panel in row)
-    return _above(row) + (SHORT_HEIGHT if short else PANEL_HEIGHT) + BELOW_PANEL
 
 
 def _share(row: tuple[Panel, ...]) -> float:
@@ -90,17 +121,16 @@ def _share(row: tuple[Panel, ...]) -> float:
     return sum(panel.width if isinstance(panel, BarPanel) else 1.0 for panel in row)
 
 
-def _row_boxes(
-    row: tuple[Panel, ...], bottom: float, block: float, widest: tuple[Panel, ...]
-) -> tuple[Box, ...]:
-    """Boxes for the panels of a row; a row with fewer panels than the widest keeps their width."""
-    alone = len(widest) == 1
-    like = row if len(row) > 1 or alone else widest
+def _widths(row: tuple[Panel, ...], widest: tuple[Panel, ...]) -> list[float]:
+    """The widths of a row's panels; a single panel keeps the width that those of the widest row have."""
+    like = row if len(row) > 1 or len(widest) == 1 else widest
     room = style.WIDTH - LEFT - RIGHT - GUTTER * (len(like) - 1)
-    unit = room / max(_share(like), 1.5)
+    return [room / max(_share(like), 1.5) * _share((panel,)) for panel in row]
+
+
+def _boxes(widths: list[float], bottom: float, tall: float) -> tuple[Box, ...]:
     boxes, left = [], LEFT
-    for panel in row:
-        wide = unit * _share((panel,))
-        boxes.append(Box(left, bottom + BELOW_PANEL, wide, block - _above(row) - BELOW_PANEL))
+    for wide in widths:
+        boxes.append(Box(left, bottom, wide, tall))
         left += wide + GUTTER
     return tuple(boxes)

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from grainscope_report.drawing import style, text
-from grainscope_report.figures.model import BarPanel, CurvePanel, Figure
+from grainscope_report.figures.model import BarPanel, BarSeries, CurvePanel, Figure
 
 HANDLE = 24.0
 GAP = 14.0
@@ -18,7 +18,7 @@ LEVEL_NAMES = {"peak": "measured copy peak", "theoretical": "theoretical peak of
 REGION_NAMES = {
     "crossover": "crossover and its 95 % interval",
     "dip": "dip",
-    "slow": "prefetch slower",
+    "slow": "prefetch at least 20 % slower",
     "paper": "range that the paper gives",
 }
 HOLLOW = "hollow: wide interval or bimodal"
@@ -29,40 +29,44 @@ Entry = tuple[str, Artist]
 def entries(figure: Figure) -> list[Entry]:
     """What needs explaining, each once."""
     found: dict[str, Artist] = {}
+    curves = [panel for panel in figure.panels if isinstance(panel, CurvePanel)]
+    several = len(figure.machines) > 1
     for panel in figure.panels:
-        if isinstance(panel, CurvePanel):
-            if len({curve.name for curve in panel.curves}) == 1 and not panel.short:
-                continue
-            for curve in panel.curves:
-                line = Line2D(
-                    [],
-                    [],
-                    color=style.colour(curve.method),
-                    linestyle=style.DASHES[curve.dash],
-                    linewidth=1.3,
-                )
-                if len(figure.machines) == 1:
-                    line.set(marker=style.marker(0), markersize=3.4)
-                found.setdefault(curve.name, line)
-        else:
+        if isinstance(panel, BarPanel):
             _bar_entries(panel, found)
-    if len(figure.machines) > 1:
-        for machine in figure.machines:
-            mark = style.marker(machine.index)
-            shade = style.colour("host", machine.index)
-            found[f"{machine.letter}: {machine.label}"] = Line2D(
-                [], [], color=shade, marker=mark, markersize=4, linewidth=0
-            )
+        elif panel.short or len({curve.name for curve in panel.curves}) > 1:
+            _curve_entries(panel, found, several)
+    if several:
+        _add_machines(figure, found)
     _add_flags(figure, found)
     _add_lines(figure, found)
-    if any(
-        isinstance(panel, CurvePanel) and any(not curve.primary for curve in panel.curves)
-        for panel in figure.panels
-    ):
-        found["thin: the same on further GPUs or nodes"] = Line2D(
-            [], [], color=style.GREY, linewidth=0.6, marker="o", markersize=2
-        )
+    if any(not curve.primary for panel in curves for curve in panel.curves):
+        thin = Line2D([], [], color=style.GREY, linewidth=0.6, marker="o", markersize=2)
+        found["thin: the same on further GPUs or nodes"] = thin
     return list(found.items())
+
+
+def _curve_entries(panel: CurvePanel, found: dict[str, Artist], several: bool) -> None:
+    for curve in panel.curves:
+        dash, colour = style.DASHES[curve.dash], style.colour(curve.method)
+        line = Line2D([], [], color=colour, linestyle=dash, linewidth=1.3)
+        if not several:
+            line.set(marker=style.marker(0), markersize=3.4)
+        found.setdefault(curve.name, line)
+
+
+def _add_machines(figure: Figure, found: dict[str, Artist]) -> None:
+    """Machines by their marker; where only bars are drawn their letters stand on the bars."""
+    drawn = {
+        curve.machine.index: curve.machine
+        for panel in figure.panels
+        if isinstance(panel, CurvePanel)
+        for curve in panel.curves
+    }
+    for _, machine in sorted(drawn.items()):
+        shape = style.marker(machine.index)
+        handle = Line2D([], [], color=style.GREY, marker=shape, markersize=4.4, linewidth=0)
+        found[f"{machine.letter}: {machine.label}"] = handle
 
 
 def _bar_entries(panel: BarPanel, found: dict[str, Artist]) -> None:
@@ -70,7 +74,11 @@ def _bar_entries(panel: BarPanel, found: dict[str, Artist]) -> None:
         return
     for series in panel.series:
         if series.label != "paper":
-            found.setdefault(series.name, Patch(facecolor=style.colour(series.method), edgecolor="none"))
+            found.setdefault(series.name, Patch(facecolor=_fill(series), edgecolor="none"))
+
+
+def _fill(series: BarSeries) -> str:
+    return style.colour(series.method, series.machine.index if series.machine else 0)
 
 
 def _add_flags(figure: Figure, found: dict[str, Artist]) -> None:

@@ -40,18 +40,12 @@ def draw(figure: Figure) -> Page:
             gid="title",
         )
         several = len(figure.machines) > 1
-        for row, boxes in zip(figure.rows, place.boxes, strict=True):
+        for row, boxes, titles in zip(figure.rows, place.boxes, place.titles, strict=True):
             banded = any(is_banded(panel) for panel in row)
-            for panel, box in zip(row, boxes, strict=True):
-                axes = page.add_axes(
-                    (
-                        box.left / style.WIDTH,
-                        box.bottom / place.height,
-                        box.width / style.WIDTH,
-                        box.height / place.height,
-                    )
-                )
-                (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several, banded)
+            for panel, box, title in zip(row, boxes, titles, strict=True):
+                axes = page.add_axes(box.relative(style.WIDTH, place.height))
+                (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several)
+                axes.set_title(title, loc="left", fontsize=style.TEXT, pad=14 if banded else 5)
         legend.draw(page, found, place.legend_top)
         _block(page, place.notes, place.notes_top, "#222222")
         _block(page, place.footer, place.footer_top, "#777777")

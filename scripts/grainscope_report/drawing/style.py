@@ -3,8 +3,6 @@
 The colours are Okabe and Ito's and two of Paul Tol's, told apart with any colour vision.
 """
 
-import colorsys
-
 METHODS = {
     "pageable": "#D55E00",
     "pinned": "#0072B2",
@@ -63,14 +61,13 @@ RC = {
 
 
 def colour(method: str, machine: int = 0) -> str:
-    """The colour of a method, lighter or darker for further machines."""
+    """The colour of a method; bars of further machines are lighter or darker."""
     base = METHODS.get(method) or _step(method)
     if machine == 0:
         return base
-    red, green, blue = (int(base[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    hue, light, saturation = colorsys.rgb_to_hls(red, green, blue)
-    light = light + (1 - light) * 0.42 if machine % 2 else light * 0.55
-    return "#" + "".join(f"{round(255 * part):02x}" for part in colorsys.hls_to_rgb(hue, light, saturation))
+    share, towards = (0.5, 255) if machine % 2 else (0.4, 0)
+    parts = (int(base[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(part + share * (towards - part)):02x}" for part in parts)
 
 
 def _step(method: str) -> str:

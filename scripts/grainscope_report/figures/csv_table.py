@@ -127,14 +127,21 @@ def _level(unit: str, level: Level) -> dict:
     }
 
 
+def _categories(panel: BarPanel) -> list[str]:
+    """What each bar stands for: the group where there are groups, else the category."""
+    if not panel.groups:
+        return list(panel.categories)
+    return [name for name, count in panel.groups for _ in range(count)]
+
+
 def _bar_panel(panel: BarPanel) -> Iterator[dict]:
     for series in panel.series:
-        for category, bar in zip(panel.categories, series.bars, strict=True):
+        for category, bar in zip(_categories(panel), series.bars, strict=True):
             paper = series.label == "paper"
             row = {
                 "kind": "paper" if paper else "bar",
                 "series": series.name,
-                "machine": _who(series.machine),
+                "machine": _who(bar.machine or series.machine),
                 "x": category,
                 "y_unit": panel.y_unit,
                 "flags": _flags(bar.flags),
@@ -143,7 +150,7 @@ def _bar_panel(panel: BarPanel) -> Iterator[dict]:
             }
             if bar.value is None:
                 row["note"] = "; ".join(part for part in (bar.text or "no row", row["note"]) if part)
-            elif paper or series.machine is None:
+            elif paper or not (bar.machine or series.machine):
                 row |= {"y": bar.value.value}
             else:
                 value = bar.value

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, CurvePanel, Figure, Level
-from grainscope_report.figures.series import NEAREST, Curves, curves
+from grainscope_report.figures.series import Curves, curves, nearest
 from grainscope_report.machine import Machine
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.papers import COMM_SCOPE, paper
@@ -37,10 +37,11 @@ def copies(machines: Sequence[Machine], memory: str, direction: str, name: str, 
 def _panel(
     machines: Sequence[Machine], direction: str, kinds: dict[str, str], title: str = ""
 ) -> CurvePanel | None:
-    where = {"locality": NEAREST} if title else {}
     drawn = [
-        c for memory, name in kinds.items() for c in copies(machines, memory, direction, name, **where).curves
+        one for memory, name in kinds.items() for one in copies(machines, memory, direction, name).curves
     ]
+    if title:
+        drawn = nearest(drawn)
     if not drawn:
         return None
     arrow = parts.ARROWS[direction]
@@ -60,11 +61,11 @@ def _paper() -> BarPanel:
     bars = tuple(Bar(Estimate(one.value, one.value, one.value), f"{one.value:g}") for one in numbers)
     top = source["link_theoretical_ac922"]
     return BarPanel(
-        f"{source.name}:\nAC922, NVLink 2 ×3",
+        f"{source.name}: AC922, NVLink 2 ×3",
         ("pinned\nlocal", "pinned\nremote"),
         (BarSeries("paper", "paper", bars, label="paper", source="; ".join(one.source for one in numbers)),),
         "bandwidth (GB/s)",
         "GB/s",
         levels=(Level("paper", "theoretical", top.value, source=top.source),),
-        width=0.4,
+        width=0.5,
     )

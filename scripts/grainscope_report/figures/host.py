@@ -1,5 +1,6 @@
 """Figure h: the host's memory: latency, memcpy by threads, first touch by page kind, the cost of a flush."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from grainscope_report.figures import parts
@@ -13,6 +14,11 @@ MEMCPY = "host/memcpy"
 TOUCH = "host/first_touch"
 FLUSH = "host/flush"
 PAGES = {"4KiB": "4 KiB", "transparent_huge": "transparent\nhuge", "hugetlb": "hugetlb"}
+LATENCY_PAGES = {
+    "4KiB": ("loads, 4 KiB pages", "latency"),
+    "transparent_huge": ("loads, transparent huge pages", "step 1 of 3"),
+    "hugetlb": ("loads, hugetlb pages", "step 2 of 3"),
+}
 STATES = {"cached": ("cached lines", "solid"), "evicted": ("evicted lines", "dotted")}
 MOST_THREADS = 3
 
@@ -31,14 +37,16 @@ def _marks(drawn: Sequence[Curve]) -> tuple[Mark, ...]:
 
 
 def _latency(machines: Sequence[Machine]) -> CurvePanel | None:
-    drawn = curves(
-        machines, LATENCY, {}, name="dependent loads", method="latency", measure=operation_ns
-    ).curves
+    """Loads by working set, a curve for each kind of page: small pages add the cost of translation."""
+    drawn: list[Curve] = []
+    for kind, (name, method) in {**LATENCY_PAGES, None: ("dependent loads", "latency")}.items():
+        where = {"pages": kind}
+        drawn += curves(machines, LATENCY, where, name=name, method=method, measure=operation_ns).curves
     if not drawn:
         return None
     return CurvePanel(
-        "memory latency",
-        drawn,
+        "memory latency of dependent loads",
+        tuple(drawn),
         y_label="one load (ns)",
         y_unit="ns",
         x_label="working set",
@@ -74,33 +82,41 @@ def _first_touch(machines: Sequence[Machine]) -> BarPanel | None:
     rows = [row for machine in machines for row in select(machine.result.of(TOUCH), {"bytes": sizes[-1]})]
     counts = sorted({row.case.axes["threads"] for row in rows if "threads" in row.case.axes})
     chosen = counts if len(counts) <= MOST_THREADS else [counts[0], counts[len(counts) // 2], counts[-1]]
-    kinds = [kind for kind in PAGES if any(row.case.axes.get("pages") == kind for row in rows)]
-    series = []
-    for machine in machines:
-        for order, count in enumerate(chosen):
-            bars = tuple(_touched(machine, kind, count, sizes[-1]) for kind in kinds)
-            if any(bar.value for bar in bars):
-                name = f"{count:g} thread{'s' if count > 1 else ''}"
-                series.append(BarSeries(name, f"step {order} of {len(chosen)}", bars, machine))
-    if not series:
+    where = [(kind, machine) for kind in PAGES for machine in machines if _has(machine, kind, sizes[-1])]
+    if not where:
         return None
+    several = len({machine.index for _, machine in where}) > 1
+    names = tuple(machine.letter if several else PAGES[kind] for kind, machine in where)
+    counted = Counter(PAGES[kind] for kind, _ in where)
+    series = tuple(
+        BarSeries(
+            f"{count:g} thread{'s' if count > 1 else ''}",
+            f"step {order} of {len(chosen)}",
+            tuple(_touched(machine, kind, count, sizes[-1]) for kind, machine in where),
+        )
+        for order, count in enumerate(chosen)
+    )
     return BarPanel(
-        f"first touch of {format_bytes(sizes[-1])}",
-        tuple(PAGES[kind] for kind in kinds),
-        tuple(series),
+        f"first touch of {format_bytes(sizes[-1])} by kind of page",
+        names,
+        series,
         "bytes touched (GB/s)",
         "GB/s",
-        x_label="pages",
+        groups=tuple(counted.items()) if several else (),
     )
+
+
+def _has(machine: Machine, kind: str, size: float) -> bool:
+    return bool(select(machine.result.of(TOUCH), {"pages": kind, "bytes": size}))
 
 
 def _touched(machine: Machine, kind: str, count: float, size: float) -> Bar:
     where = {"pages": kind, "threads": count, "bytes": size, "locality": NEAREST}
     found = curves([machine], TOUCH, where, name="", method="").curves
     if not found:
-        return Bar(None, "")
+        return Bar(None, machine=machine)
     point = found[0].points[0]
-    return Bar(point.y, "", point.flags, _page_time(machine, where))
+    return Bar(point.y, "", point.flags, _page_time(machine, where), machine)
 
 
 def _page_time(machine: Machine, where: dict) -> str:

@@ -107,6 +107,7 @@ class Bar:
     text: str = ""
     flags: frozenset[str] = frozenset()
     note: str = ""
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,10 @@ class BarSeries:
 
 @dataclass(frozen=True)
 class BarPanel:
-    """Bars side by side, or on top of each other where `stacked`."""
+    """Bars side by side, or on top of each other where `stacked`.
+
+    `groups` names runs of categories, with how many each, in a second line under the axis.
+    """
 
     title: str
     categories: tuple[str, ...]
@@ -133,7 +137,7 @@ class BarPanel:
     stacked: bool = False
     levels: tuple[Level, ...] = ()
     width: float = 1.0
-    x_label: str = ""
+    groups: tuple[tuple[str, int], ...] = ()
 
 
 Panel = CurvePanel | BarPanel

@@ -6,8 +6,8 @@ from dataclasses import replace
 from string import ascii_lowercase
 
 from grainscope_report import statistics
-from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region, Site
-from grainscope_report.machine import Machine
+from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region
+from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Link, Row
 from grainscope_report.units import format_bytes
 
@@ -22,9 +22,9 @@ def levels(curves: Iterable[Curve], direction: str) -> tuple[Level, ...]:
         site = dict(curve.site)
         for link in curve.machine.result.links:
             if (link.gpu, link.numa, link.direction) == (site.get("gpu"), site.get("numa"), direction):
-                remote = ", remote" if curve.locality == "remote" else ""
+                remote = "remote " if curve.locality == "remote" else ""
                 place = (("gpu", link.gpu), ("numa", link.numa))
-                peak = Level("peak", f"copy peak{remote}", link.peak_gb_s, curve.machine, place)
+                peak = Level("peak", f"{remote}copy peak", link.peak_gb_s, curve.machine, place)
                 found[curve.machine.index, place] = peak
                 if link.theoretical_gb_s:
                     name = theoretical_name(link)
@@ -78,7 +78,7 @@ def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str) -> lis
         for crossing in statistics.crossovers(x, ones, twos):
             faster = "above" if crossing.first_wins_above else "below"
             text = (
-                f"{what}: {one.name} is faster than {two.name} {faster} {format_bytes(crossing.x)} "
+                f"{one.name} {what} is faster than {two.name} {faster} {format_bytes(crossing.x)} "
                 f"[{format_bytes(crossing.low)}, {format_bytes(crossing.high)}]"
             )
             found.append(
@@ -134,12 +134,6 @@ def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
     return notes
 
 
-def spoken_site(site: Site) -> str:
-    """`GPU 1, node 1`, or the site's own names where it has others."""
-    names = {"gpu": "GPU", "numa": "node", "node": "node"}
-    return ", ".join(f"{names.get(name, name.replace('_', ' '))} {value}" for name, value in site)
-
-
 def left_out(rows: Iterable[Row]) -> list[str]:
     """Notes on rows that are not drawn, failed and skipped apart, with their reasons counted."""
     reasons: dict[str, Counter] = {"failed": Counter(), "skipped": Counter()}
@@ -158,12 +152,3 @@ def left_out(rows: Iterable[Row]) -> list[str]:
         more = f"; and {len(counted) - MOST_NOTES} more reasons" if len(counted) > MOST_NOTES else ""
         notes.append(f"Not drawn: {total} {status} row{'s' if total > 1 else ''}: {'; '.join(shown)}{more}.")
     return notes
-
-
-def other_configurations(count: int, what: str) -> list[str]:
-    """A note on configurations that a curve does not stand for."""
-    if not count:
-        return []
-    return [
-        f"{count} other configuration{'s' if count > 1 else ''} of {what} not drawn; `list` shows all rows."
-    ]

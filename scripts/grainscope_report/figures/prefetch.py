@@ -47,8 +47,8 @@ def _dips(curve: Curve) -> list[Region]:
     for dip in statistics.dips(curve.x, curve.y):
         after = "recovers above" if dip.recovers else "does not recover"
         text = (
-            f"{curve.name} dips {_range(dip.low, dip.high)}, "
-            f"{100 * dip.depth:.0f} % down at {format_bytes(dip.bottom)}; {after}"
+            f"{curve.name} dips {_range(dip.low, dip.high)}, {100 * dip.depth:.0f} % down"
+            f"{'' if dip.high == dip.low else f' at {format_bytes(dip.bottom)}'}; {after}"
         )
         found.append(Region("dip", dip.low, dip.high, text, dip.bottom, machine=curve.machine))
     return found

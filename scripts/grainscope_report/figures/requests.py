@@ -84,21 +84,21 @@ def _shape(machines: Sequence[Machine], axes: dict) -> list[Curve]:
 def _bandwidth(there: list[str], drawn: dict[str, list[Curve]]) -> BarPanel:
     every = [curve for name in there for curve in drawn[name]]
     levels = parts.levels(every, HOST_TO_GPU)
+    owners = parts.machines_of(every)
     series = tuple(
         BarSeries(
-            "zero-copy read",
+            f"zero-copy read, {machine.letter}" if len(owners) > 1 else "zero-copy read",
             "zero_copy",
-            tuple(_bar(drawn[name], machine, levels) for name in there),
+            tuple(_bar(drawn[name], machine, levels, len(owners) > 1) for name in there),
             machine,
         )
-        for machine in parts.machines_of(every)
+        for machine in owners
     )
-    return BarPanel(
-        "zero-copy read, bandwidth by access", tuple(there), series, "bandwidth (GB/s)", "GB/s", levels=levels
-    )
+    title = "zero-copy read, bandwidth by access"
+    return BarPanel(title, tuple(there), series, "bandwidth (GB/s)", "GB/s", levels=levels)
 
 
-def _bar(drawn: list[Curve], machine: Machine, levels: Sequence[Level]) -> Bar:
+def _bar(drawn: list[Curve], machine: Machine, levels: Sequence[Level], several: bool) -> Bar:
     curve = next((curve for curve in drawn if curve.machine.index == machine.index), None)
     if curve is None:
         return Bar(None, "no row")
@@ -109,7 +109,8 @@ def _bar(drawn: list[Curve], machine: Machine, levels: Sequence[Level]) -> Bar:
         (level for level in own if dict(level.site) == {key: site.get(key) for key in ("gpu", "numa")}), None
     )
     share = f"\n{100 * point.y.value / peak.value:.0f} %" if peak else ""
-    return Bar(point.y, f"{point.y.value:.1f}{share}", point.flags)
+    owner = f"{machine.letter}\n" if several else ""
+    return Bar(point.y, f"{owner}{point.y.value:.1f}{share}", point.flags)
 
 
 def _exact(value: float) -> Estimate:

@@ -105,6 +105,15 @@ def curves(
     return Curves(tuple(drawn), len(found) - 1)
 
 
+def nearest(found: Sequence[Curve]) -> list[Curve]:
+    """Of each machine the curves of its nearest locality."""
+    best = {
+        machine: min((one.locality for one in found if one.machine.index == machine), key=NEAREST.index)
+        for machine in {one.machine.index for one in found}
+    }
+    return [one for one in found if one.locality == best[one.machine.index]]
+
+
 def _modelled(label: str) -> str:
     return "" if label == "measured" else f" ({label})"
 

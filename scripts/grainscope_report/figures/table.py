@@ -88,12 +88,17 @@ FIGURES: tuple[Entry, ...] = (
 
 
 def figure(entry: Entry, machines: Sequence[Machine]) -> Figure:
-    """Computes a figure, its title and its notes on what is not drawn; without panels where it has no data."""
+    """Computes a figure with its title and notes; without data for it, it has no panels."""
     made = entry.build(machines)
-    rows = [row for machine in machines for row in machine.result.of(*entry.families, *entry.beside)]
-    notes = (*made.notes, *parts.left_out(rows)) if made.rows else ()
+    notes = list(made.notes)
+    owners: dict[str, list[str]] = {}
+    for machine in machines if made.rows else ():
+        for note in parts.left_out(machine.result.of(*entry.families, *entry.beside)):
+            owners.setdefault(note, []).append(machine.letter)
+    for note, letters in owners.items():
+        notes.append(f"{', '.join(letters)}: {note}" if len(machines) > 1 else note)
     return replace(
-        made, id=entry.id, stem=entry.stem, title=entry.title, families=entry.families, notes=notes
+        made, id=entry.id, stem=entry.stem, title=entry.title, families=entry.families, notes=tuple(notes)
     )
 
 
@@ -102,7 +107,11 @@ def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
     rows = [row for machine in machines for row in machine.result.of(*entry.families)]
     why = []
     if there := sum(row.ok for row in rows):
-        why.append(f"the {there} ok row{'s' if there > 1 else ''} there answer other questions")
+        why.append(
+            "the 1 ok row there answers other questions"
+            if there == 1
+            else f"the {there} ok rows there answer other questions"
+        )
     for status in ("failed", "skipped"):
         reasons = list(dict.fromkeys(row.reason for row in rows if row.status == status))
         more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
@@ -110,7 +119,7 @@ def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
     if not rows:
         runs = [machine.result.run for machine in machines]
         asked = dict.fromkeys(
-            ", filter ".join(filter(None, (f"preset {run.preset}", run.filter))) for run in runs
+            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in runs
         )
         why.append(f"not part of this run ({'; '.join(asked)})")
     return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {'; '.join(why)}"

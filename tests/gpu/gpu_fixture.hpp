@@ -1,0 +1,20 @@
+#ifndef GRAINSCOPE_TESTS_GPU_GPU_FIXTURE_HPP
+#define GRAINSCOPE_TESTS_GPU_GPU_FIXTURE_HPP
+
+#include <gtest/gtest.h>
+
+#include "grainscope/cuda/runtime.hpp"
+
+namespace grainscope {
+
+// Skips its tests, with the reason, where there is no GPU.
+class GpuTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  // Read once a program.
+  [[nodiscard]] static const cuda::RuntimeReport& runtime();
+};
+
+}  // namespace grainscope
+
+#endif

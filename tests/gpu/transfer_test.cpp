@@ -1,0 +1,163 @@
+#include "grainscope/transfer/transfer.hpp"
+
+#include "gpu_fixture.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/system/topology.hpp"
+
+namespace grainscope::transfer {
+namespace {
+
+class Transfers : public GpuTest {
+ protected:
+  [[nodiscard]] std::unique_ptr<Mover> make(const Transfer& transfer) {
+    return make_mover(transfer, {&topology_, &budget_});
+  }
+
+  // What every transfer must do: take time, move everything, say what was checked, over and over.
+  void expect_moves(const Transfer& transfer) {
+    const auto mover = make(transfer);
+    for (int i = 0; i < 3; ++i) {
+      mover->prepare();
+      EXPECT_GT(mover->run(), 0);
+    }
+    EXPECT_FALSE(mover->verify().empty());
+    EXPECT_FALSE(mover->timing().timed.empty());
+  }
+
+  [[nodiscard]] int node() const { return topology_.usable_nodes().front(); }
+
+  [[nodiscard]] Transfer between(Placement host, Placement gpu, bool to_gpu, std::uint64_t bytes) const {
+    Transfer transfer;
+    transfer.source = Endpoint::host(host, node());
+    transfer.destination = Endpoint::gpu(gpu, 0);
+    if (!to_gpu) {
+      std::swap(transfer.source, transfer.destination);
+    }
+    transfer.bytes = bytes;
+    return transfer;
+  }
+
+  [[nodiscard]] Transfer walk_of(bool read, std::uint64_t bytes, const Walk& walk) const {
+    Transfer transfer = between(Placement::mapped, Placement::device, read, bytes);
+    transfer.engine = Engine::sm;
+    transfer.walk = walk;
+    return transfer;
+  }
+
+  const Topology topology_ = Topology::read();
+  cuda::ManagedBudget budget_;
+};
+
+TEST_F(Transfers, copies_move_every_byte_of_every_placement_both_ways) {
+  for (const Placement placement :
+       {Placement::pageable, Placement::pinned, Placement::registered, Placement::write_combined}) {
+    for (const bool to_gpu : {true, false}) {
+      for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{256}, kMiB + 4, 8 * kMiB}) {
+        SCOPED_TRACE(std::string(name(placement)) + (to_gpu ? " to GPU " : " from GPU ") +
+                     std::to_string(bytes));
+        Transfer copy = between(placement, Placement::device, to_gpu, bytes);
+        copy.flush = placement != Placement::write_combined;
+        expect_moves(copy);
+      }
+    }
+  }
+}
+
+TEST_F(Transfers, a_copy_that_moved_nothing_is_caught) {
+  for (const bool to_gpu : {true, false}) {
+    const auto mover = make(between(Placement::pinned, Placement::device, to_gpu, kMiB));
+    EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
+  }
+}
+
+TEST_F(Transfers, a_walk_that_moved_nothing_is_caught) {
+  for (const bool read : {true, false}) {
+    const auto mover = make(walk_of(read, kMiB, Walk{}));
+    EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
+  }
+}
+
+TEST_F(Transfers, submission_takes_less_time_than_a_large_copy) {
+  Transfer copy = between(Placement::pinned, Placement::device, true, 64 * kMiB);
+  const auto whole = make(copy);
+  copy.submission_only = true;
+  const auto call = make(copy);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_LT(call->run() * 3, whole->run());
+  }
+  EXPECT_FALSE(call->verify().empty());
+}
+
+TEST_F(Transfers, walks_of_every_pattern_width_offset_and_grid_read_and_write_all) {
+  for (const bool read : {true, false}) {
+    for (const int width : {4, 8, 16}) {
+      for (const int offset : {0, 4, 32, 64}) {
+        for (const int blocks : {0, 1, 7}) {
+          for (const Walk::Pattern pattern : {Walk::Pattern::merged, Walk::Pattern::strided}) {
+            if (offset % width != 0) {
+              continue;
+            }
+            SCOPED_TRACE(std::to_string(width) + " wide, off by " + std::to_string(offset));
+            expect_moves(walk_of(read, kMiB + 128, {pattern, offset, width, blocks, 256}));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Transfers, mapped_memory_of_every_making_can_be_read_and_written) {
+  for (const Allocation allocation :
+       {Allocation::host_alloc, Allocation::registered, Allocation::accessed_by}) {
+    for (const bool read : {true, false}) {
+      SCOPED_TRACE(name(allocation));
+      Transfer transfer = walk_of(read, 2 * kMiB, Walk{});
+      transfer.allocation = allocation;
+      expect_moves(transfer);
+    }
+  }
+}
+
+TEST_F(Transfers, walks_that_cannot_be_are_refused) {
+  EXPECT_THROW(static_cast<void>(make(walk_of(true, kMiB, {Walk::Pattern::merged, 4, 8}))), UsageError);
+  EXPECT_THROW(static_cast<void>(make(walk_of(true, kMiB, {Walk::Pattern::merged, 128, 4}))), UsageError);
+  EXPECT_THROW(static_cast<void>(make(walk_of(true, kMiB, {Walk::Pattern::merged, 0, 2}))), UsageError);
+  EXPECT_THROW(static_cast<void>(make(walk_of(true, kMiB + 4, Walk{}))), UsageError);
+  EXPECT_THROW(static_cast<void>(make(between(Placement::pinned, Placement::device, true, 0))), UsageError);
+}
+
+TEST_F(Transfers, managed_pages_move_on_demand_and_by_prefetch_both_ways) {
+  if (!runtime().devices[0].concurrent_managed_access) {
+    GTEST_SKIP() << "managed memory does not migrate on demand here";
+  }
+  for (const Engine engine : {Engine::fault, Engine::prefetch}) {
+    for (const bool to_gpu : {true, false}) {
+      for (const std::uint64_t bytes : {64 * kKiB, 3 * kMiB, 32 * kMiB}) {
+        SCOPED_TRACE(std::string(engine == Engine::fault ? "fault" : "prefetch") +
+                     (to_gpu ? " to GPU" : " from GPU"));
+        Transfer transfer = between(Placement::managed, Placement::managed, to_gpu, bytes);
+        transfer.engine = engine;
+        transfer.host_threads = 3;
+        expect_moves(transfer);
+      }
+    }
+  }
+}
+
+TEST_F(Transfers, a_managed_sample_from_the_wrong_side_is_caught) {
+  if (!runtime().devices[0].concurrent_managed_access) {
+    GTEST_SKIP() << "managed memory does not migrate on demand here";
+  }
+  Transfer transfer = between(Placement::managed, Placement::managed, true, 4 * kMiB);
+  transfer.engine = Engine::fault;
+  const auto mover = make(transfer);
+  mover->prepare();
+  static_cast<void>(mover->run());
+  // The pages are on the GPU now; a second sample without preparing would time an access that moves nothing.
+  EXPECT_THROW(static_cast<void>(mover->run()), FailedError);
+}
+
+}  // namespace
+}  // namespace grainscope::transfer

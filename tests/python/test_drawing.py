@@ -1,0 +1,321 @@
+"""Whether the drawn figures can be read: labels, scales, legends, and no text upon text or data."""
+
+import itertools
+from functools import cache
+
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Page
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+from grainscope_report import reader
+from grainscope_report.drawing import legend, levels, render, style, text
+from grainscope_report.figures.model import BarPanel, CurvePanel, Figure
+from grainscope_report.figures.table import FIGURES, figure
+from grainscope_report.machine import machines
+from synthetic import KIB, MIB, File
+
+ENTRIES = {entry.id: entry for entry in FIGURES}
+SHOWN = {
+    "h100": ("h100",),
+    "two_nodes": ("two_nodes",),
+    "cpu_only": ("cpu_only",),
+    "two_files": ("h100", "two_nodes"),
+    "three_files": ("h100", "two_nodes", "cpu_only"),
+}
+WITHOUT_GPU = {("cpu_only", number) for number in ("2", "5", "6", "7", "8")}
+CASES = [(shown, number) for shown in SHOWN for number in ENTRIES if (shown, number) not in WITHOUT_GPU]
+LOW_DPI = 60
+
+
+@pytest.fixture(scope="session")
+def drawn(show):
+    """Gives a figure as data and as drawn, each combination once."""
+
+    @cache
+    def one(shown: str, number: str) -> tuple[Figure, Page]:
+        made = figure(ENTRIES[number], show(*SHOWN[shown]))
+        page = render.draw(made)
+        page.set_dpi(LOW_DPI)
+        page.canvas.draw()
+        return made, page
+
+    return one
+
+
+def texts(page: Page) -> list[tuple[Text, Bbox]]:
+    """Every text that is seen, with its box."""
+    renderer = page.canvas.get_renderer()
+    found = [(one, one.get_window_extent(renderer)) for one in page.texts]
+    for axes in page.axes:
+        seen = [*axes.texts, axes.title, axes._left_title, axes._right_title]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            slack = 1e-9 * abs(high)
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                if low - slack <= tick.get_loc() <= high + slack:
+                    seen.append(tick.label1)
+            seen.append(axis.label)
+        found += [(one, one.get_window_extent(renderer)) for one in seen]
+    return [(one, box) for one, box in found if one.get_text().strip() and one.get_visible()]
+
+
+def overlap(one: Bbox, two: Bbox, slack: float = 0.7) -> bool:
+    """Whether two boxes share more than a hair."""
+    return (
+        min(one.x1, two.x1) - max(one.x0, two.x0) > slack
+        and min(one.y1, two.y1) - max(one.y0, two.y0) > slack
+    )
+
+
+@pytest.mark.parametrize(("shown", "number"), CASES)
+def test_no_text_overlaps_another_and_all_of_it_is_on_the_page(drawn, shown, number):
+    _, page = drawn(shown, number)
+    found = texts(page)
+    assert len(found) > 15
+    for (one, box), (two, other) in itertools.combinations(found, 2):
+        assert not overlap(box, other), f"{one.get_text()!r} overlaps {two.get_text()!r}"
+    for one, box in found:
+        inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.bbox.x1 and box.y1 <= page.bbox.y1
+        assert inside, f"{one.get_text()!r} leaves the page"
+
+
+@pytest.mark.parametrize(("shown", "number"), CASES)
+def test_no_label_of_a_line_covers_a_measured_point(drawn, shown, number):
+    _, page = drawn(shown, number)
+    renderer = page.canvas.get_renderer()
+    for axes in page.axes:
+        labels = [one for one in axes.texts if one.get_gid() == "level"]
+        points = [
+            axes.transData.transform(point)
+            for line in axes.lines
+            if line.get_marker() not in ("None", "_", "|") and line.get_transform() == axes.transData
+            for point in line.get_xydata()
+        ]
+        for label in labels:
+            box = label.get_window_extent(renderer)
+            assert not any(box.contains(*point) for point in points), f"{label.get_text()!r} covers a point"
+
+
+@pytest.mark.parametrize(("shown", "number"), CASES)
+def test_blocks_under_the_panels_stay_clear_of_them(drawn, shown, number):
+    _, page = drawn(shown, number)
+    renderer = page.canvas.get_renderer()
+    lowest = min(axes.get_tightbbox(renderer).y0 for axes in page.axes)
+    for one in page.texts:
+        if one.get_gid() in ("legend", "note"):
+            assert one.get_window_extent(renderer).y1 <= lowest + 0.5, one.get_text()
+
+
+@pytest.mark.parametrize(("shown", "number"), CASES)
+def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number):
+    made, page = drawn(shown, number)
+    assert len(page.axes) == len(made.panels)
+    for axes, panel in zip(page.axes, made.panels, strict=True):
+        assert axes.get_ylabel() == panel.y_label
+        assert panel.y_unit in {"GB/s", "ns", "%", "ratio"}
+        assert "GB/s" in panel.y_label or panel.y_unit != "GB/s"
+        if isinstance(panel, CurvePanel):
+            check_curves(axes, panel)
+        else:
+            check_bars(axes, panel)
+
+
+def check_curves(axes: Axes, panel: CurvePanel) -> None:
+    assert axes.get_xscale() == "log"
+    assert axes.xaxis.get_transform().base == 2
+    assert axes.get_yscale() == ("log" if panel.y_log else "linear")
+    if not panel.y_log:
+        assert axes.get_ylim()[0] == 0
+    ticks = [label.get_text() for label in axes.get_xticklabels()]
+    assert len(ticks) >= 2
+    if panel.x_unit == "bytes":
+        assert all(tick.split()[1] in ("B", "KiB", "MiB", "GiB") for tick in ticks)
+    points = sum(
+        len(line.get_xdata())
+        for line in axes.lines
+        if line.get_linestyle() == "None" and line.get_gid() is None
+    )
+    assert points >= sum(len(curve.points) for curve in panel.curves)
+    low, high = axes.get_xlim()
+    assert all(low <= x <= high for curve in panel.curves for x in curve.x)
+    bottom, top = axes.get_ylim()
+    assert all(bottom <= y.low and y.high <= top for curve in panel.curves for y in curve.y)
+    for level in panel.levels:
+        assert any(level.name in one.get_text() for one in axes.texts if one.get_gid() == "level")
+
+
+def check_bars(axes: Axes, panel: BarPanel) -> None:
+    assert axes.get_ylim()[0] == 0
+    bars = sum(len(container) for container in axes.containers if hasattr(container, "patches"))
+    assert bars == sum(bar.value is not None for series in panel.series for bar in series.bars)
+
+
+@pytest.mark.parametrize(("shown", "number"), CASES)
+def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
+    made, page = drawn(shown, number)
+    explained = {one.get_text() for one in page.texts if one.get_gid() == "legend"}
+    notes = " ".join(one.get_text() for one in page.texts if one.get_gid() == "note")
+    for panel in made.panels:
+        if isinstance(panel, CurvePanel):
+            names = {curve.name for curve in panel.curves}
+            assert len(names) == 1 or names <= explained
+            assert (
+                not any(point.flags for curve in panel.curves for point in curve.points)
+                or legend.HOLLOW in explained
+            )
+            assert all(f"({region.letter})" in notes for region in panel.regions)
+        kinds = {level.kind for level in panel.levels} & set(legend.LEVEL_NAMES)
+        assert {legend.LEVEL_NAMES[kind] for kind in kinds} <= explained
+    for machine in made.machines:
+        for part in (machine.result.host, "commit 1a2b3c4d5e", "2026-11-20"):
+            assert part in notes
+    if shown != "cpu_only":
+        assert "driver 580.159" in notes
+    if shown == "h100":
+        assert "severe warning: governor is powersave" in notes
+    assert "95 % interval" in notes
+
+
+def test_machines_of_several_files_are_told_apart(drawn):
+    _, page = drawn("two_files", "5")
+    explained = [one.get_text() for one in page.texts if one.get_gid() == "legend"]
+    assert "A: NVIDIA H100 80GB HBM3 (node-a)" in explained
+    assert "B: NVIDIA H200 ×2 (node-b)" in explained
+    markers = {line.get_marker() for line in page.axes[0].lines if line.get_linestyle() == "None"}
+    assert {"o", "s"} <= markers
+
+
+def test_flagged_points_are_hollow(drawn):
+    made, page = drawn("h100", "2")
+    flagged = sum(bool(point.flags) for curve in made.panels[0].curves for point in curve.points)
+    hollow = [
+        len(line.get_xdata())
+        for line in page.axes[0].lines
+        if line.get_linestyle() == "None" and line.get_markerfacecolor() == "white"
+    ]
+    assert flagged == 2
+    assert sum(hollow) == flagged
+
+
+def test_a_method_has_one_colour_in_all_figures(drawn):
+    colours = {}
+    for number in ("1", "2", "5", "6", "7"):
+        made, page = drawn("h100", number)
+        for axes, panel in zip(page.axes, made.panels, strict=True):
+            lines = [container.lines[0] for container in axes.containers if hasattr(container, "lines")]
+            for line, curve in zip(lines, getattr(panel, "curves", ()), strict=False):
+                colours.setdefault(curve.method, set()).add(line.get_color())
+    assert all(len(found) == 1 for found in colours.values())
+    assert len({next(iter(found)) for found in colours.values()}) == len(colours)
+
+
+def test_error_bars_are_the_interval(drawn):
+    made, page = drawn("h100", "6")
+    curve = next(one for one in made.panels[0].curves if one.name == "demand")
+    order = made.panels[0].curves.index(curve)
+    _, _, [bars] = page.axes[0].containers[order].lines
+    for segment, point in zip(bars.get_segments(), curve.points, strict=True):
+        assert segment[0][1] == pytest.approx(point.y.low)
+        assert segment[1][1] == pytest.approx(point.y.high)
+
+
+def test_crossovers_and_dips_are_drawn_where_they_are(drawn):
+    made, page = drawn("h100", "5")
+    [crossing] = made.panels[0].regions
+    spans = [
+        patch.get_extents().transformed(page.axes[0].transData.inverted()) for patch in page.axes[0].patches
+    ]
+    assert any(
+        span.x0 == pytest.approx(crossing.low) and span.x1 == pytest.approx(crossing.high) for span in spans
+    )
+    made, page = drawn("h100", "7")
+    [dip] = [region for region in made.panels[1].regions if region.kind == "dip"]
+    spans = [
+        patch.get_extents().transformed(page.axes[1].transData.inverted()) for patch in page.axes[1].patches
+    ]
+    assert any(span.x0 < dip.low <= dip.high < span.x1 for span in spans)
+
+
+def test_a_level_far_above_the_data_does_not_squash_it(drawn):
+    made, page = drawn("h100", "6")
+    assert page.axes[0].get_ylim()[1] < 20 < made.panels[0].levels[0].value
+    assert any(one.get_text().startswith("↑ copy peak: 54.7") for one in page.axes[0].texts)
+
+
+def test_one_point_alone_can_be_drawn(tmp_path):
+    file = File(gpus=("H100",))
+    axes = {"timed": "copy", "path": "pinned_to_gpu", "flush": "on", "bytes": MIB, "locality": "unknown"}
+    file.add("transfer/memcpy", axes, {"gpu": 0, "numa": 0}, 20e-6)
+    shown = machines([reader.read(file.write(tmp_path / "result.json"))])
+    page = render.draw(figure(ENTRIES["2"], shown))
+    page.canvas.draw()
+    found = texts(page)
+    assert not any(overlap(one, two) for (_, one), (_, two) in itertools.combinations(found, 2))
+
+
+def test_long_names_and_many_machines_stay_readable(tmp_path):
+    files = []
+    for order in range(5):
+        file = File(
+            host=f"a-very-long-host-name-{order}.cluster.example.org", gpus=("NVIDIA RTX PRO 6000 Blackwell",)
+        )
+        file.link("host_to_gpu", 40.0 + 4 * order)
+        for size in (4 * KIB, MIB, 64 * MIB):
+            axes = {
+                "timed": "copy",
+                "path": "pinned_to_gpu",
+                "flush": "on",
+                "bytes": size,
+                "locality": "local",
+            }
+            file.add("transfer/memcpy", axes, {"gpu": 0, "numa": 0}, 2e-6 + size / (40e9 + 4e9 * order))
+        files.append(file.write(tmp_path / str(order) / "result.json"))
+    page = render.draw(figure(ENTRIES["2"], machines([reader.read(path) for path in files])))
+    page.canvas.draw()
+    found = texts(page)
+    for (one, box), (two, other) in itertools.combinations(found, 2):
+        assert not overlap(box, other), f"{one.get_text()!r} overlaps {two.get_text()!r}"
+    assert all(box.x1 <= page.bbox.x1 for _, box in found)
+
+
+def test_svg_of_the_same_data_is_the_same(show):
+    made = figure(ENTRIES["8"], show("h100"))
+    first, second = (render.save(render.draw(made), "svg") for _ in range(2))
+    assert first == second
+    assert b"<svg" in first
+
+
+def test_a_figure_without_data_is_never_drawn(show):
+    with pytest.raises(ValueError, match="no data to draw"):
+        render.draw(figure(ENTRIES["2"], show("cpu_only")))
+
+
+def test_spread_keeps_order_and_distance():
+    placed = text.spread([10, 11, 12], [4, 4, 4], 0, 100, 1)
+    assert placed == sorted(placed)
+    assert all(right - left >= 5 for left, right in itertools.pairwise(placed))
+    assert text.spread([98], [10], 0, 100, 1) == [95]
+    assert text.spread([10, 50], [4, 4], 0, 100, 1) == [10, 50]
+
+
+def test_wrap_and_shorten_keep_to_the_room():
+    lines = text.wrap("one two three " * 10 + "x" * 200, style.FINE, 120)
+    assert all(text.width(line, style.FINE) <= 120 for line in lines)
+    assert "".join(lines).replace(" ", "").endswith("x" * 200)
+    assert text.width(text.shorten("a long label that does not fit", style.FINE, 50), style.FINE) <= 50
+    assert text.shorten("short", style.FINE, 50) == "short"
+
+
+def test_ink_reads_on_every_bar():
+    assert style.ink_on("#000000") == "#FFFFFF"
+    assert style.ink_on("#F0F0F0") == "#000000"
+
+
+def test_labels_avoid_what_is_taken():
+    one, two = levels.Rectangle(0, 0, 10, 5), levels.Rectangle(5, 4, 10, 5)
+    assert one.meets(two)
+    assert not one.meets(levels.Rectangle(11, 0, 5, 5))
+    assert one.holds((3, 3))
+    assert not one.holds((3, 6))

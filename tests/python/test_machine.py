@@ -1,0 +1,51 @@
+"""Labels of machines that are shown together, and their provenance."""
+
+import pytest
+
+from grainscope_report import reader
+from grainscope_report.machine import machines, spoken_site
+from synthetic import File
+
+
+@pytest.fixture
+def labels(tmp_path):
+    def show(*files: File) -> list[str]:
+        paths = [file.write(tmp_path / str(order) / "result.json") for order, file in enumerate(files)]
+        return [machine.label for machine in machines([reader.read(path) for path in paths])]
+
+    return show
+
+
+def test_a_gpu_names_the_machine_and_else_its_cpu(labels):
+    assert labels(
+        File(gpus=("NVIDIA H200",) * 2), File(host="laptop", cpu="Intel(R) Core(TM) i7 CPU @ 2.10GHz")
+    ) == ["NVIDIA H200 ×2 (node-a)", "Intel Core i7 (laptop)"]
+
+
+def test_two_runs_of_one_machine_are_told_apart_by_date_and_then_by_file(labels):
+    first, second = File(), File(date="2026-12-01T00:00:00")
+    assert labels(first, second) == ["Intel Xeon (node-a), 2026-11-20", "Intel Xeon (node-a), 2026-12-01"]
+    assert len(set(labels(first, File()))) == 2
+
+
+def test_provenance_names_machine_driver_commit_and_date(show):
+    [h100, laptop] = show("h100", "cpu_only")
+    assert h100.provenance == (
+        "NVIDIA H100 80GB HBM3 · Intel Xeon · node-a · driver 580.159 · CUDA 13.0 · "
+        "GrainScope 0.1.0 (commit 1a2b3c4d5e) · 2026-11-20"
+    )
+    assert "no GPU · Intel Xeon · laptop · no NVIDIA driver · built without CUDA" in laptop.provenance
+    assert (h100.letter, laptop.letter) == ("A", "B")
+
+
+@pytest.mark.parametrize("commit", ["", "unknown"])
+def test_an_unknown_commit_is_said(tmp_path, commit):
+    file = File()
+    file.context["grainscope"]["commit"] = commit
+    [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
+    assert "(commit unknown)" in machine.provenance
+
+
+def test_sites_are_spoken():
+    assert spoken_site((("gpu", 1), ("numa", 0))) == "GPU 1, node 0"
+    assert spoken_site((("from_node", 0), ("to_node", 1))) == "from node 0, to node 1"

@@ -1,0 +1,61 @@
+"""The papers' numbers: complete, each with its place in the paper and its sentence."""
+
+import json
+import re
+
+import pytest
+
+from grainscope_report import papers, resources
+from grainscope_report.figures.table import FIGURES
+from grainscope_report.papers import COMM_SCOPE, EMOGI, paper
+
+NAMES = (COMM_SCOPE, EMOGI)
+EVERY = [(name, number) for name in NAMES for number in paper(name).numbers.values()]
+
+
+@pytest.mark.parametrize(("name", "number"), EVERY, ids=[f"{name}: {number.id}" for name, number in EVERY])
+def test_a_number_has_a_unit_a_source_and_the_sentence_that_states_it(name, number):
+    assert number.unit
+    assert re.search(r"section|figure|table", number.source)
+    assert len(number.text) > 20
+    if isinstance(number.value, dict):
+        assert sum(number.value.values()) == pytest.approx(1)
+    systems = json.loads(resources.paper_path(name).read_text())["systems"]
+    assert not number.system or number.system in systems
+
+
+# Numbers whose sentence carries them in other words: a size as 16MB, a percentage as a fraction, …
+@pytest.mark.parametrize(
+    ("name", "number", "said"),
+    [
+        (COMM_SCOPE, "pinned_to_gpu_local_ac922", "72"),
+        (COMM_SCOPE, "pinned_to_gpu_remote_ac922", "41"),
+        (COMM_SCOPE, "link_theoretical_ac922", "75"),
+        (COMM_SCOPE, "zero_copy_read_behind_copy_s822lc", "10"),
+        (EMOGI, "merged_aligned", "12.23"),
+        (EMOGI, "naive_bfs", "4.7"),
+        (EMOGI, "memcpy_peak", "12.3"),
+        (EMOGI, "uvm_peak", "9"),
+    ],
+)
+def test_the_drawn_numbers_stand_in_their_sentences(name, number, said):
+    found = paper(name)[number]
+    assert f"{found.value:g}" == said
+    assert said in found.text
+
+
+def test_numbers_are_unique_and_citable():
+    for name in NAMES:
+        listed = json.loads(resources.paper_path(name).read_text())["numbers"]
+        assert len(listed) == len(paper(name).numbers)
+    assert paper(EMOGI).cite("merged_aligned") == "EMOGI 2020, section 3.3, figure 4b"
+
+
+def test_a_paper_that_is_missing_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(resources, "CHECKOUT", tmp_path)
+    with pytest.raises(Exception, match="install it again"):
+        papers.paper.__wrapped__(EMOGI)
+
+
+def test_figures_have_distinct_ids_and_stems():
+    assert len({entry.id for entry in FIGURES}) == len({entry.stem for entry in FIGURES}) == len(FIGURES)

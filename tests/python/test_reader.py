@@ -1,0 +1,214 @@
+"""What the reader makes of good files, and the one sentence that it says about each bad one."""
+
+import json
+
+import pytest
+
+from grainscope_report import reader, schema
+from grainscope_report.cli import main
+from grainscope_report.errors import ReportError
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Case
+from synthetic import MIB, File
+
+
+def small() -> File:
+    """A file with one row of everything."""
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    file.link(HOST_TO_GPU, 54.7)
+    axes = {"timed": "copy", "path": "pinned_to_gpu", "flush": "on", "bytes": MIB, "locality": "local"}
+    file.add("transfer/memcpy", axes, {"gpu": 0, "numa": 0}, 20e-6, flags=("bimodal",))
+    file.lose(
+        "skipped", "no such node", "transfer/memcpy", axes | {"locality": "remote"}, {"gpu": 0, "numa": 1}
+    )
+    file.warn("severe", "governor is powersave")
+    return file
+
+
+def said(path) -> str:
+    """What the reader says of a bad file: one sentence that names it."""
+    with pytest.raises(ReportError) as caught:
+        reader.read(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert caught.value.status == 2
+    return message
+
+
+def test_reads_what_the_file_says(tmp_path):
+    result = reader.read(small().write(tmp_path / "result.json"))
+    assert (result.host, result.version, result.commit, result.cuda) == (
+        "node-a",
+        "0.1.0",
+        "1a2b3c4d5e6f7890",
+        "13.0",
+    )
+    assert result.environment.gpu_names == ("NVIDIA H100 80GB HBM3",)
+    assert result.environment.driver == "580.159"
+    assert [(cache.level, cache.bytes) for cache in result.environment.caches] == [
+        (1, 48 << 10), (2, 2 << 20), (3, 105 << 20),
+    ]  # fmt: skip
+    assert [finding.finding for finding in result.environment.warnings] == ["governor is powersave"]
+    [link] = result.links
+    assert (link.direction, link.peak_gb_s, link.generation, link.width) == (HOST_TO_GPU, 54.7, 5, 16)
+    ok, skipped = result.rows
+    assert ok.ok
+    assert ok.median_s == pytest.approx(20e-6)
+    assert len(ok.samples_s) == 32
+    assert ok.flags == {"bimodal"}
+    assert ok.case.site == {"gpu": 0, "numa": 0}
+    assert (skipped.status, skipped.reason, skipped.median_s) == ("skipped", "no such node", None)
+
+
+def test_a_run_directory_means_its_result(tmp_path):
+    small().write(tmp_path / "run" / "result.json")
+    assert reader.read(tmp_path / "run").path == tmp_path / "run" / "result.json"
+
+
+def test_data_is_frozen(tmp_path):
+    result = reader.read(small().write(tmp_path / "result.json"))
+    with pytest.raises(AttributeError):
+        result.rows[0].median_s = 1.0
+
+
+@pytest.mark.parametrize(
+    ("axes", "direction"),
+    [
+        ({"path": "pinned_to_gpu"}, HOST_TO_GPU),
+        ({"path": "gpu_to_pageable"}, GPU_TO_HOST),
+        ({"path": "host_to_gpu"}, HOST_TO_GPU),
+        ({"path": "gpu_to_host"}, GPU_TO_HOST),
+        ({"direction": "read"}, HOST_TO_GPU),
+        ({"direction": "write"}, GPU_TO_HOST),
+        ({"threads": 2}, None),
+    ],
+)
+def test_direction_over_the_link(axes, direction):
+    assert Case("any", axes, {}).direction == direction
+
+
+def test_known_version_is_the_schema_s():
+    file = small()
+    file.context["schema_version"] = reader.SCHEMA_VERSION
+    assert schema.problems(file.document()) == []
+    file.context["schema_version"] = reader.SCHEMA_VERSION + 1
+    assert schema.problems(file.document())
+
+
+def test_a_larger_version_is_refused(tmp_path):
+    file = small()
+    file.context["schema_version"] = 99
+    message = said(file.write(tmp_path / "result.json"))
+    assert "schema version 99" in message
+    assert "update grainscope-report" in message
+
+
+@pytest.mark.parametrize("version", [0, -1, 1.5, "1", True, []])
+def test_a_version_that_is_none_is_refused(tmp_path, version):
+    file = small()
+    file.context["schema_version"] = version
+    assert "which is no version" in said(file.write(tmp_path / "result.json"))
+
+
+def test_truncated_anywhere_is_said_to_be_cut_off(tmp_path):
+    text = small().write(tmp_path / "whole.json").read_bytes()
+    path = tmp_path / "result.json"
+    for size in [*range(1, 60), *range(60, len(text), 97), len(text) - 1]:
+        path.write_bytes(text[:size])
+        message = said(path)
+        assert f"is cut off after {size} bytes" in message, text[max(0, size - 20) : size]
+        assert "--resume" in message
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_json_has_not_are_refused(tmp_path, number):
+    path = small().write(tmp_path / "result.json")
+    path.write_text(path.read_text().replace("54.7,", f"{number},", 1))
+    assert f"holds {number}, which is no JSON number" in said(path)
+
+
+def test_foreign_google_benchmark_json_is_recognised(tmp_path):
+    path = tmp_path / "foreign.json"
+    path.write_text(json.dumps({"context": {"date": "today"}, "benchmarks": [{"name": "BM_x"}]}))
+    message = said(path)
+    assert "is Google Benchmark's JSON but not GrainScope's" in message
+    assert "compare.py" in message
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", '"result"', "3", '{"context": {}}', '{"context": 1, "benchmarks": []}']
+)
+def test_other_json_is_no_result(tmp_path, text):
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    assert "is JSON but no GrainScope result" in said(path)
+
+
+@pytest.mark.parametrize("text", ["", " \n\t"])
+def test_empty(tmp_path, text):
+    path = tmp_path / "result.json"
+    path.write_text(text)
+    assert "is empty" in said(path)
+
+
+def test_not_json(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text("name,real_time\nBM_x,1\n")
+    assert "is not JSON (line 1, column 1" in said(path)
+
+
+def test_not_text(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    assert "is not text" in said(path)
+
+
+def test_missing(tmp_path):
+    assert "does not exist" in said(tmp_path / "result.json")
+
+
+def test_directory_without_a_result(tmp_path):
+    assert "is a directory without result.json" in said(tmp_path)
+
+
+def test_nested_too_deeply(tmp_path):
+    path = tmp_path / "result.json"
+    path.write_text("[" * 100_000 + "]" * 100_000)
+    assert "is no result file" in said(path)
+
+
+def test_unfinished_run_says_how_to_finish_it(tmp_path):
+    journal = tmp_path / "journal.jsonl"
+    journal.write_text('{"journal": 1, "context": {}}\n[{}]\n[{}]\n[{"cut')
+    for path in (tmp_path, journal):
+        message = said(path)
+        assert "2 finished cases" in message
+        assert f"grainscope --resume {tmp_path}" in message
+
+
+def test_the_journal_of_a_finished_run_points_to_its_result(tmp_path):
+    (tmp_path / "journal.jsonl").write_text("{}\n")
+    small().write(tmp_path / "result.json")
+    assert f"give {tmp_path / 'result.json'}" in said(tmp_path / "journal.jsonl")
+
+
+def test_a_file_off_the_schema_is_refused_with_the_first_problem(tmp_path):
+    file = small()
+    file.rows[0]["median_s"] = "fast"
+    file.rows[0]["bytes"] = -1
+    message = said(file.write(tmp_path / "result.json"))
+    assert "2 problems, first $.benchmarks[0].median_s" in message
+    assert "grainscope-report validate" in message
+
+
+@pytest.mark.parametrize("command", ["validate", "summary", "list", "plot"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "NaN", "\x00", '{"context": {"schema_version": 99}, "benchmarks": []}']
+)
+def test_no_command_shows_a_traceback(tmp_path, capsys, command, text):
+    path = tmp_path / "result.json"
+    path.write_text(text)
+    assert main([command, str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"grainscope-report: {path} ")
+    assert captured.err.count("\n") == 1
