@@ -12,6 +12,7 @@ namespace grainscope::harness {
 namespace {
 
 constexpr std::uint64_t kPeakBytes = 256 * kMiB;
+constexpr int kSessions = 3;  // each with new buffers; the fastest median is the peak
 constexpr int kCopiesUnderWatch = 12;  // some 60 ms on PCIe 5: time for a link to train up and be read
 
 transfer::Transfer pinned_copy(int gpu, int numa, bool to_gpu) {
@@ -25,6 +26,20 @@ transfer::Transfer pinned_copy(int gpu, int numa, bool to_gpu) {
   }
   copy.bytes = kPeakBytes;
   return copy;
+}
+
+// One session of copies, verified and possible.
+Summary time_copies(transfer::Mover& mover, int gpu, const std::optional<PhysicalLimit>& limit) {
+  Measurement measurement;
+  measurement.samples = draw_samples({.ci_target = 0.002, .budget_s = 0.2, .max_samples = 64, .warmups = 2},
+                                     [&] { return mover.run(); }, steady_now_s, [] { return false; });
+  measurement.verification = mover.verify();
+  measurement.bytes = kPeakBytes;
+  measurement.limit = limit;
+  if (const std::string why = why_impossible(measurement); !why.empty()) {
+    throw FailedError("the copy peak of GPU " + std::to_string(gpu) + ": " + why);
+  }
+  return measurement.samples.summary;
 }
 
 // The fastest state of the link that is seen while copies run over it.
@@ -62,15 +77,15 @@ LinkPeaks::LinkPeaks(const Machine& machine,
                      std::function<void(const LinkPeak&, const std::vector<Warning>&)> found)
     : machine_(machine), found_(std::move(found)) {}
 
-const LinkPeak& LinkPeaks::get(int gpu, int numa, bool to_gpu) {
+LinkPeak LinkPeaks::get(int gpu, int numa, bool to_gpu) {
   const auto known = std::find_if(peaks_.begin(), peaks_.end(), [&](const LinkPeak& peak) {
     return peak.gpu == gpu && peak.numa == numa && peak.to_gpu == to_gpu;
   });
   if (known != peaks_.end()) {
     return *known;
   }
-  peaks_.push_back(measure(gpu, numa, to_gpu));
-  const LinkPeak& peak = peaks_.back();
+  LinkPeak peak = measure(gpu, numa, to_gpu);
+  peaks_.push_back(peak);
   std::vector<Warning> warnings;
   const GpuReport* report = machine_.find_gpu(gpu);
   if (report != nullptr && peak.under_load) {
@@ -81,22 +96,21 @@ const LinkPeak& LinkPeaks::get(int gpu, int numa, bool to_gpu) {
 }
 
 LinkPeak LinkPeaks::measure(int gpu, int numa, bool to_gpu) const {
-  const auto mover = transfer::make_mover(pinned_copy(gpu, numa, to_gpu), {&machine_.topology, nullptr});
-  Measurement measurement;
-  measurement.samples = draw_samples(
-      {.ci_target = 0.002, .budget_s = 0.4, .max_samples = 64, .warmups = 2}, [&] { return mover->run(); },
-      steady_now_s, [] { return false; });
-  measurement.verification = mover->verify();
-  measurement.bytes = kPeakBytes;
-  measurement.limit = host_link_limit(machine_, gpu);
-  if (const std::string why = why_impossible(measurement); !why.empty()) {
-    throw FailedError("the copy peak of GPU " + std::to_string(gpu) + ": " + why);
+  LinkPeak peak{gpu, numa, to_gpu, 0, {}, kPeakBytes, {}, {}};
+  const auto limit = host_link_limit(machine_, gpu);
+  if (limit) {
+    peak.theoretical_gb_s = limit->gb_s;
   }
-  const Summary& summary = measurement.samples.summary;
-  LinkPeak peak{gpu, numa, to_gpu, gb_per_s(kPeakBytes, summary.median), {}, kPeakBytes, {}, {}};
-  peak.ci95_gb_s = {gb_per_s(kPeakBytes, summary.ci95->high), gb_per_s(kPeakBytes, summary.ci95->low)};
-  if (measurement.limit) {
-    peak.theoretical_gb_s = measurement.limit->gb_s;
+  std::unique_ptr<transfer::Mover> mover;
+  for (int session = 0; session < kSessions; ++session) {
+    mover.reset();  // before the next one's buffers are allocated
+    mover = transfer::make_mover(pinned_copy(gpu, numa, to_gpu), {&machine_.topology, nullptr});
+    const Summary summary = time_copies(*mover, gpu, limit);
+    const double rate = gb_per_s(kPeakBytes, summary.median);
+    if (rate > peak.peak_gb_s) {
+      peak.peak_gb_s = rate;
+      peak.ci95_gb_s = {gb_per_s(kPeakBytes, summary.ci95->high), gb_per_s(kPeakBytes, summary.ci95->low)};
+    }
   }
   const GpuReport* report = machine_.find_gpu(gpu);
   peak.under_load = watch_link(machine_.nvml.get(), report != nullptr ? report->uuid : "", *mover);

@@ -34,7 +34,7 @@ class LinkPeaks {
   LinkPeaks(const Machine& machine, std::function<void(const LinkPeak&, const std::vector<Warning>&)> found);
 
   // Throws FailedError where a peak beats the physical limit of its path.
-  [[nodiscard]] const LinkPeak& get(int gpu, int numa, bool to_gpu);
+  [[nodiscard]] LinkPeak get(int gpu, int numa, bool to_gpu);
   // One that an earlier part of this run measured.
   void add(const LinkPeak& peak) { peaks_.push_back(peak); }
   [[nodiscard]] const std::vector<LinkPeak>& all() const { return peaks_; }
