@@ -21,8 +21,8 @@ using namespace grainscope;
 using namespace grainscope::harness;
 
 Scope scope_of(const Options& options, const Machine& machine) {
-  Scope scope = make_scope(options.preset, gpu_targets(machine, options.gpus), !options.gpus.empty(),
-                           node_targets(machine, options.nodes));
+  Scope scope = make_scope(options.preset, gpu_targets(machine, options.gpus),
+                           options.all_gpus || !options.gpus.empty(), node_targets(machine, options.nodes));
   scope.min_bytes = options.min_bytes;
   scope.max_bytes = options.max_bytes;
   if (options.ci_target) {

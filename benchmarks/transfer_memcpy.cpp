@@ -93,15 +93,16 @@ class Lister {
   }
 
   void add_copies(const GpuTarget& gpu, int node, bool to_gpu) {
-    const std::uint64_t largest =
-        scope_.dense() ? std::max(kLargestQuick, std::min(largest_buffer(machine_, gpu.ordinal), 4 * kGiB))
-                       : kLargestQuick;
-    const auto everywhere = scope_.sizes(kSmallest, largest);
+    // Pinned copies go up to the memory there is; the others would only repeat their last octaves.
+    const std::uint64_t most =
+        scope_.dense() ? std::max(kLargestQuick, largest_buffer(machine_, gpu.ordinal)) : kLargestQuick;
+    const auto all_there_is = scope_.sizes(kSmallest, most);
+    const auto everywhere = scope_.sizes(kSmallest, std::min(most, 4 * kGiB));
     // Kinds that repeat another's curve are looked at where it bends, not at every size.
     const auto some = scope_.dense() ? everywhere : scope_.sizes(kMiB, 64 * kMiB);
     const auto warm = scope_.dense() ? everywhere : scope_.sizes(64 * kKiB, 64 * kMiB);
     for (const auto& [placement, flush, sizes] :
-         {std::tuple{Placement::pinned, true, everywhere}, std::tuple{Placement::pinned, false, warm},
+         {std::tuple{Placement::pinned, true, all_there_is}, std::tuple{Placement::pinned, false, warm},
           std::tuple{Placement::pageable, true, everywhere}, std::tuple{Placement::pageable, false, warm},
           std::tuple{Placement::registered, true, some},
           std::tuple{Placement::write_combined, false, some}}) {

@@ -27,6 +27,9 @@ constexpr std::uint64_t kLargest = kGiB;
 constexpr std::uint64_t kToyBytes = 256 * kMiB;
 constexpr std::uint64_t kFewBlocksBytes = 64 * kMiB;
 
+// 256 blocks of 256 threads, 4-byte accesses.
+constexpr Walk kCommScopeGrid{Walk::Pattern::merged, 0, 4, 256, 256};
+
 const char* const kFamily = "transfer/zero_copy";
 
 Explanation explain(const Transfer& transfer) {
@@ -98,6 +101,9 @@ class Lister {
   void add_sizes(const GpuTarget& gpu, int node, bool read) {
     for (const std::uint64_t bytes : scope_.sizes(kSmallest, kLargest)) {
       add(gpu, node, read, bytes, Walk{});
+      if (scope_.preset == Preset::paper) {
+        add(gpu, node, read, bytes, kCommScopeGrid);
+      }
     }
   }
 

@@ -12,7 +12,7 @@ namespace grainscope::harness {
 namespace {
 
 constexpr std::uint64_t kPeakBytes = 256 * kMiB;
-constexpr int kSessions = 3;  // each with new buffers; the fastest median is the peak
+constexpr int kSessions = 3;           // each with new buffers; the fastest median is the peak
 constexpr int kCopiesUnderWatch = 12;  // some 60 ms on PCIe 5: time for a link to train up and be read
 
 transfer::Transfer pinned_copy(int gpu, int numa, bool to_gpu) {
@@ -31,8 +31,9 @@ transfer::Transfer pinned_copy(int gpu, int numa, bool to_gpu) {
 // One session of copies, verified and possible.
 Summary time_copies(transfer::Mover& mover, int gpu, const std::optional<PhysicalLimit>& limit) {
   Measurement measurement;
-  measurement.samples = draw_samples({.ci_target = 0.002, .budget_s = 0.2, .max_samples = 64, .warmups = 2},
-                                     [&] { return mover.run(); }, steady_now_s, [] { return false; });
+  measurement.samples = draw_samples(
+      {.ci_target = 0.002, .budget_s = 0.2, .max_samples = 64, .warmups = 2}, [&] { return mover.run(); },
+      steady_now_s, [] { return false; });
   measurement.verification = mover.verify();
   measurement.bytes = kPeakBytes;
   measurement.limit = limit;

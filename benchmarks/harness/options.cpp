@@ -221,6 +221,7 @@ void understand_selection(const CLI::App& app, Options& options, const Raw& raw)
   options.preset = parse_preset(raw.preset);
   if (!raw.gpus.empty()) {
     options.gpus = parse_ids(raw.gpus, "--gpu");
+    options.all_gpus = raw.gpus == "all";
   }
   if (!raw.nodes.empty()) {
     options.nodes = parse_ids(raw.nodes, "--numa");

@@ -21,7 +21,8 @@ struct Options {
   // What is run: these come back from the journal when a run is resumed.
   std::string filter;  // POSIX extended regular expression; a leading '-' turns it round
   Preset preset = Preset::quick;
-  std::vector<int> gpus;   // empty: those of the preset
+  std::vector<int> gpus;  // empty: those of the preset, or all
+  bool all_gpus = false;
   std::vector<int> nodes;  // empty: all usable
   int shard_index = 1;     // of `shard_count`, from 1
   int shard_count = 1;

@@ -204,6 +204,9 @@ void SuiteReporter::Finalize() {
       sink.library->Finalize();
     }
   }
+}
+
+void SuiteReporter::save() const {
   if (!options_.file_out.empty()) {
     write_whole(options_.file_out, file_text_.str());
   }

@@ -48,6 +48,8 @@ class SuiteReporter final : public benchmark::BenchmarkReporter {
   bool ReportContext(const Context& context) override;
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
+  // Writes --benchmark_out, if there is one. Throws EnvironmentError; not within Google Benchmark.
+  void save() const;
 
   // Google Benchmark's own context, as JSON.
   [[nodiscard]] const nlohmann::json& context() const { return context_; }

@@ -34,6 +34,7 @@ std::vector<std::string> gpus_used(const Machine& machine, const std::vector<Ben
     }
   }
   std::vector<std::string> list;
+  list.reserve(uuids.size());
   for (const auto& [ordinal, uuid] : uuids) {
     list.push_back(uuid);
   }
@@ -68,6 +69,7 @@ class Suite {
     }
     progress_.wipe();
     finish(reporter.context());
+    reporter.save();
     return exit_status();
   }
 
@@ -109,6 +111,7 @@ class Suite {
     std::vector<std::string> arguments{"grainscope"};
     arguments.insert(arguments.end(), options_.library_flags.begin(), options_.library_flags.end());
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) {
       pointers.push_back(argument.data());
     }

@@ -263,8 +263,9 @@ class ZeroCopyMover final : public Mover {
 
   void annotate(Measurement& measurement) const override {
     measurement.traffic = walk_traffic(transfer_.walk, transfer_.bytes, false);
-    measurement.counters["requests_without_cache"] =
-        static_cast<double>(walk_traffic(transfer_.walk, transfer_.bytes, true).requests);
+    const Traffic without_cache = walk_traffic(transfer_.walk, transfer_.bytes, true);
+    measurement.counters["requests_without_cache"] = static_cast<double>(without_cache.requests);
+    measurement.counters["amplification_without_cache"] = without_cache.amplification;
     measurement.counters["blocks"] = blocks();
   }
 
