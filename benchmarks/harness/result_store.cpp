@@ -18,8 +18,8 @@ constexpr int kJournalVersion = 1;
 
 [[noreturn]] void cannot_write(const fs::path& path, int error) {
   throw EnvironmentError("could not write " + path.string() + ": " + std::strerror(error) +
-                         "; free space or choose a folder that can be written with --out; what was finished "
-                         "is in journal.jsonl, and --resume goes on from there");
+                         "; free space, or choose a folder that can be written. What a run with --out has "
+                         "finished is in its journal.jsonl, and --resume goes on from there");
 }
 
 fs::path journal_path(const fs::path& directory) {

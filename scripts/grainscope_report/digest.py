@@ -12,8 +12,10 @@ from grainscope_report.statistics import Estimate
 WITHIN = {"locality", "flush"}
 # How far a site must stay behind the best one to be named.
 SLOW_SHARE = 0.05
+# The words of a case in the order in which they are spoken, whatever order the file has them in.
+ORDER = ("timed", "method", "direction", "path", "access", "state", "pages", "allocation")
 # What goes without saying.
-PLAIN = {("timed", "copy")}
+PLAIN = {("timed", "copy"), ("blocks", "full")}
 HIDDEN = {"bytes", *WITHIN}
 
 
@@ -67,16 +69,17 @@ def groups(result: Result) -> list[Group]:
 
 
 def _name(row: Row) -> str:
-    """The words of the case, then its locality unless that is local, then its label unless measured."""
-    axes = row.case.axes.items()
-    words = [
-        value
-        for axis, value in axes
+    """The words of the case in speaking order, its locality unless local, its label unless measured."""
+    words = {
+        axis: value
+        for axis, value in row.case.axes.items()
         if isinstance(value, str) and axis not in WITHIN and (axis, value) not in PLAIN
-    ]
+    }
+    order = sorted(words, key=lambda axis: (ORDER.index(axis) if axis in ORDER else len(ORDER), axis))
     locality = {"remote": ["remote"], "unknown": ["locality unknown"]}.get(row.case.locality, [])
     label = "" if row.label == "measured" else f" ({row.label})"
-    return ", ".join([" ".join(words), *locality] if words else locality) + label
+    spoken = " ".join(words[axis] for axis in order)
+    return ", ".join([spoken, *locality] if words else locality) + label
 
 
 def _group(family: str, name: str, rows: list[Row]) -> Group:

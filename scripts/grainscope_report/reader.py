@@ -20,7 +20,11 @@ RESULT = "result.json"
 
 def read(path: str | Path) -> Result:
     """Reads a result file, or the one in a run directory, that follows the schema."""
-    found, document = load(path)
+    return parse(*load(path))
+
+
+def parse(found: Path, document: Mapping[str, Any]) -> Result:
+    """Makes what `load` gave into data; what is off the schema is refused."""
     if problems := schema.problems(document):
         count = len(problems)
         raise ReportError(
@@ -66,7 +70,7 @@ def locate(path: Path) -> Path:
 
 def _unfinished(directory: Path) -> str:
     with (directory / JOURNAL).open("rb") as journal:
-        cases = max(0, sum(line.endswith(b"\n") for line in journal) - 1)
+        cases = sum(line.startswith(b'{"rows":') and line.endswith(b"\n") for line in journal)
     return (
         f"{directory} holds an unfinished run ({JOURNAL} with {cases} finished "
         f"case{'s' if cases != 1 else ''}, no {RESULT}): finish it with `grainscope --resume {directory}`"

@@ -44,7 +44,7 @@ class Terminal:
             kept.remove(least)
         widths = {at: self._column(columns, rows, at) for at in kept}
         if over > 0:
-            widths[kept[0]] = max(24, widths[kept[0]] - over)
+            widths[kept[0]] = max(20, widths[kept[0]] - over)
         lines = [self._line(columns, [column.name for column in columns], widths)]
         return [*lines, *(self._line(columns, row, widths) for row in rows)]
 

@@ -24,8 +24,8 @@ SHOWN = {
     "two_files": ("h100", "two_nodes"),
     "three_files": ("h100", "two_nodes", "cpu_only"),
 }
-WITHOUT_GPU = {("cpu_only", number) for number in ("2", "5", "6", "7", "8")}
-CASES = [(shown, number) for shown in SHOWN for number in ENTRIES if (shown, number) not in WITHOUT_GPU]
+FIGURES_OF = {"cpu_only": ("1", "h"), "two_files": ("1", "2", "5", "6", "7"), "three_files": ("8", "h")}
+CASES = [(shown, number) for shown in SHOWN for number in FIGURES_OF.get(shown, ENTRIES)]
 LOW_DPI = 60
 
 

@@ -178,7 +178,8 @@ def test_nested_too_deeply(tmp_path):
 
 def test_unfinished_run_says_how_to_finish_it(tmp_path):
     journal = tmp_path / "journal.jsonl"
-    journal.write_text('{"journal": 1, "context": {}}\n[{}]\n[{}]\n[{"cut')
+    lines = ['{"journal":1,"id":"x"}', '{"link":{}}', '{"rows":[{}]}', '{"rows":[{},{}]}', '{"rows":[{"cut']
+    journal.write_text("\n".join(lines))
     for path in (tmp_path, journal):
         message = said(path)
         assert "2 finished cases" in message

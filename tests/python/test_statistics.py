@@ -134,7 +134,7 @@ def test_a_curve_that_stays_down_does_not_recover():
 
 
 def test_a_fall_within_the_intervals_is_no_dip():
-    assert statistics.dips([1, 2, 4], within(0.3, 10, 20, 14)) == []
+    assert statistics.dips([1, 2, 4], within(0.15, 10, 20, 14)) == []
 
 
 def test_a_small_fall_is_no_dip():

@@ -12,8 +12,8 @@ def results(paths: Sequence[Path]) -> list[Result]:
     """Reads result files for showing; says on stderr where a file's numbers contradict each other."""
     found = []
     for path in paths:
-        result = reader.read(path)
-        if problems := checks.problems(reader.load(path)[1]):
+        result = reader.parse(*(loaded := reader.load(path)))
+        if problems := checks.problems(loaded[1]):
             print(
                 f"warning: {result.path} contradicts itself "
                 f"({len(problems)} problem{'s' * (len(problems) > 1)}, "

@@ -169,7 +169,8 @@ def _timings(group: Group) -> str:
         size = f" ({format_bytes(small.bytes)})" if small.bytes else ""
         return f"{format_time(small.time_s)}{size}"
     if large and large.bytes != small.bytes:
-        return f"{format_time(small.time_s)} to {format_time(large.time_s)} each"
+        low, high = format_time(small.time_s), format_time(large.time_s)
+        return f"{low.removesuffix(high[-3:])} to {high} each"
     return f"{format_time(small.time_s)} each"
 
 

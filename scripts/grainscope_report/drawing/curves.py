@@ -69,7 +69,7 @@ def _uprights(axes: Axes, panel: CurvePanel, steps: int = 60) -> list[tuple[floa
 
 
 def _limits(panel: CurvePanel, x: list[float]) -> tuple[float, float]:
-    reach = [*x, *(mark.x for mark in panel.marks if min(x) / 2 <= mark.x <= max(x) * 2)]
+    reach = [*(panel.x_range or x), *(mark.x for mark in panel.marks if min(x) / 2 <= mark.x <= max(x) * 2)]
     low, high = min(reach), max(reach)
     if low == high:
         return low / 2, high * 2

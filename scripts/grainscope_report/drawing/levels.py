@@ -73,7 +73,7 @@ def draw(
         colour, dash, line = style.LEVELS[level.kind]
         axes.axhline(level.value, color=colour, linestyle=dash, linewidth=line, zorder=1.5)
     width, height = size_in_points(axes)
-    clear = [in_points(axes, point) for point in taken]
+    clear = in_points(axes, taken)
     lines = [_height_of(axes, level.value) for level in levels]
     placed: list[Rectangle] = []
     for order, group in enumerate(_by_name(beyond)):
@@ -88,11 +88,13 @@ def draw(
         placed.append(spot)
 
 
-def in_points(axes: Axes, point: Point) -> Point:
-    """A data point as points from the lower left corner of the axes."""
-    x, y = axes.transAxes.inverted().transform(axes.transData.transform(point))
+def in_points(axes: Axes, points: Sequence[Point]) -> list[Point]:
+    """Data points as points from the lower left corner of the axes."""
+    if not points:
+        return []
     width, height = size_in_points(axes)
-    return x * width, y * height
+    found = axes.transAxes.inverted().transform(axes.transData.transform(points))
+    return [(x * width, y * height) for x, y in found.tolist()]
 
 
 def _spots(axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[float]) -> list[Rectangle]:

@@ -1,5 +1,6 @@
 """Figure h: the host's memory: latency, memcpy by threads, first touch by page kind, the cost of a flush."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,12 +14,8 @@ LATENCY = "host/latency"
 MEMCPY = "host/memcpy"
 TOUCH = "host/first_touch"
 FLUSH = "host/flush"
-PAGES = {"4KiB": "4 KiB", "transparent_huge": "transparent\nhuge", "hugetlb": "hugetlb"}
-LATENCY_PAGES = {
-    "4KiB": ("loads, 4 KiB pages", "latency"),
-    "transparent_huge": ("loads, transparent huge pages", "step 1 of 3"),
-    "hugetlb": ("loads, hugetlb pages", "step 2 of 3"),
-}
+# Kinds of pages that are larger than the base page, which goes by its size (4KiB, on some machines 64KiB).
+LARGE_PAGES = {"transparent_huge": "transparent huge", "hugetlb": "hugetlb"}
 STATES = {"cached": ("cached lines", "solid"), "evicted": ("evicted lines", "dotted")}
 MOST_THREADS = 3
 
@@ -28,6 +25,8 @@ def build(machines: Sequence[Machine]) -> Figure:
     found = [_latency(machines), _by_threads(machines), _first_touch(machines), _flush(machines)]
     there = [panel for panel in found if panel]
     notes = parts.slow_sites(there, len(machines) > 1)
+    if any(isinstance(panel, BarPanel) for panel in there):
+        notes += parts.first_sites(machines, TOUCH, "First touch")
     rows = tuple(tuple(there[at : at + 2]) for at in range(0, len(there), 2))
     return Figure(machines, rows, tuple(notes))
 
@@ -39,9 +38,13 @@ def _marks(drawn: Sequence[Curve]) -> tuple[Mark, ...]:
 def _latency(machines: Sequence[Machine]) -> CurvePanel | None:
     """Loads by working set, a curve for each kind of page: small pages add the cost of translation."""
     drawn: list[Curve] = []
-    for kind, (name, method) in {**LATENCY_PAGES, None: ("dependent loads", "latency")}.items():
-        where = {"pages": kind}
-        drawn += curves(machines, LATENCY, where, name=name, method=method, measure=operation_ns).curves
+    kinds = _kinds(machines, LATENCY)
+    for order, kind in enumerate(kinds):
+        name = f"loads, {_page_name(kind)} pages" if kind else "dependent loads"
+        method = f"step {order} of {len(kinds)}" if order else "latency"
+        drawn += curves(
+            machines, LATENCY, {"pages": kind}, name=name, method=method, measure=operation_ns
+        ).curves
     if not drawn:
         return None
     return CurvePanel(
@@ -53,6 +56,18 @@ def _latency(machines: Sequence[Machine]) -> CurvePanel | None:
         y_log=True,
         marks=_marks(drawn),
     )
+
+
+def _kinds(machines: Sequence[Machine], family: str) -> list[str | None]:
+    """The kinds of pages of the family's rows, base pages first; None for rows that do not say."""
+    there = {row.case.axes.get("pages") for m in machines for row in select(m.result.of(family), {})}
+    order = [None, *sorted(kind for kind in there if kind and kind not in LARGE_PAGES), *LARGE_PAGES]
+    return [kind for kind in order if kind in there]
+
+
+def _page_name(kind: str) -> str:
+    """`4 KiB` for 4KiB, `transparent huge` for transparent_huge."""
+    return LARGE_PAGES.get(kind) or re.sub(r"(\d)([KMG]iB)", r"\1 \2", kind)
 
 
 def _sizes(machines: Sequence[Machine], family: str) -> list[float]:
@@ -82,12 +97,14 @@ def _first_touch(machines: Sequence[Machine]) -> BarPanel | None:
     rows = [row for machine in machines for row in select(machine.result.of(TOUCH), {"bytes": sizes[-1]})]
     counts = sorted({row.case.axes["threads"] for row in rows if "threads" in row.case.axes})
     chosen = counts if len(counts) <= MOST_THREADS else [counts[0], counts[len(counts) // 2], counts[-1]]
-    where = [(kind, machine) for kind in PAGES for machine in machines if _has(machine, kind, sizes[-1])]
+    kinds = [kind for kind in _kinds(machines, TOUCH) if kind]
+    where = [(kind, machine) for kind in kinds for machine in machines if _has(machine, kind, sizes[-1])]
     if not where:
         return None
+    pages = {kind: _page_name(kind).replace(" huge", "\nhuge") for kind in kinds}
     several = len({machine.index for _, machine in where}) > 1
-    names = tuple(machine.letter if several else PAGES[kind] for kind, machine in where)
-    counted = Counter(PAGES[kind] for kind, _ in where)
+    names = tuple(machine.letter if several else pages[kind] for kind, machine in where)
+    counted = Counter(pages[kind] for kind, _ in where)
     series = tuple(
         BarSeries(
             f"{count:g} thread{'s' if count > 1 else ''}",

@@ -47,7 +47,10 @@ def _by_size(machines: Sequence[Machine]) -> CurvePanel | None:
         return None
     scale = copies(machines, "pageable", HOST_TO_GPU, "pageable copy", locality=NEAREST).curves
     drawn = (*scale, *demand)
-    return CurvePanel("GPU faults: host → GPU", drawn, levels=parts.levels(drawn, HOST_TO_GPU))
+    regions = tuple(parts.crossings(demand, scale))
+    return CurvePanel(
+        "GPU faults: host → GPU", drawn, levels=parts.levels(drawn, HOST_TO_GPU), regions=regions
+    )
 
 
 def _axis(machines: Sequence[Machine], axis: str) -> list[float]:
@@ -65,18 +68,22 @@ def _spread(values: list[float], most: int) -> list[float]:
 
 def _by_size_and_threads(machines: Sequence[Machine]) -> CurvePanel | None:
     chosen = _spread(_axis(machines, "host_threads"), MOST_THREADS)
-    drawn: list[Curve] = list(
-        copies(machines, "pageable", GPU_TO_HOST, "pageable copy", locality=NEAREST).curves
-    )
-    before = len(drawn)
+    scale = copies(machines, "pageable", GPU_TO_HOST, "pageable copy", locality=NEAREST).curves
+    drawn: list[Curve] = []
     for order, count in enumerate(chosen):
         where = _where(GPU_TO_HOST, host_threads=count, locality=NEAREST)
         name = f"demand, {count:g} host thread{'s' if count > 1 else ''}"
         method = f"step {order} of {len(chosen)}"
         drawn += curves(machines, FAMILY, where, name=name, method=method).curves
-    if len(drawn) == before:
+    if not drawn:
         return None
-    return CurvePanel("host faults: GPU → host", tuple(drawn), levels=parts.levels(drawn, GPU_TO_HOST))
+    every = (*scale, *drawn)
+    return CurvePanel(
+        "host faults: GPU → host",
+        every,
+        levels=parts.levels(every, GPU_TO_HOST),
+        regions=tuple(region for curve in drawn for region in parts.crossings([curve], scale)),
+    )
 
 
 def _by_threads(machines: Sequence[Machine]) -> CurvePanel | None:

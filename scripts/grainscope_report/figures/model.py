@@ -97,6 +97,7 @@ class CurvePanel:
     regions: tuple[Region, ...] = ()
     short: bool = False
     y_top: float | None = None
+    x_range: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

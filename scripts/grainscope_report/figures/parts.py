@@ -68,9 +68,10 @@ def shared_points(one: Curve, two: Curve) -> tuple[list[float], list, list]:
     return x, [ones[at] for at in x], [twos[at] for at in x]
 
 
-def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str) -> list[Region]:
+def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str = "") -> list[Region]:
     """Where curves of `first` and `second` on the same machine and locality swap places, doing `what`."""
     found = []
+    doing = f" {what}" if what else ""
     for one, two in pairs(first, second):
         x, ones, twos = shared_points(one, two)
         if len(x) < 2:
@@ -78,7 +79,7 @@ def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str) -> lis
         for crossing in statistics.crossovers(x, ones, twos):
             faster = "above" if crossing.first_wins_above else "below"
             text = (
-                f"{one.name} {what} is faster than {two.name} {faster} {format_bytes(crossing.x)} "
+                f"{one.name}{doing} is faster than {two.name} {faster} {format_bytes(crossing.x)} "
                 f"[{format_bytes(crossing.low)}, {format_bytes(crossing.high)}]"
             )
             found.append(
@@ -132,6 +133,16 @@ def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
                     f"({panel.title}): {top.value:.1f} against {best.value:.1f} GB/s."
                 )
     return notes
+
+
+def first_sites(machines: Iterable[Machine], family: str, what: str) -> list[str]:
+    """A note that bars stand for the first of several GPUs and nodes, where a machine has more."""
+    for machine in machines:
+        sites = sorted({tuple(sorted(row.case.site.items())) for row in machine.result.of(family) if row.ok})
+        if len(sites) > 1:
+            more = f"{len(sites) - 1} further site{'s' if len(sites) > 2 else ''}"
+            return [f"{what}: bars are for {spoken_site(sites[0])}; `grainscope-report list` shows {more}."]
+    return []
 
 
 def left_out(rows: Iterable[Row]) -> list[str]:

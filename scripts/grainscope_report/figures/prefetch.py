@@ -39,7 +39,8 @@ def _column(machines: Sequence[Machine], direction: str) -> tuple[CurvePanel, Cu
         levels=parts.levels(drawn, direction),
         regions=tuple(dip for curve in drawn if curve.primary for dip in _dips(curve)),
     )
-    return top, _ratio(prefetch, pinned, direction)
+    sizes = [x for curve in drawn for x in curve.x]
+    return top, _ratio(prefetch, pinned, direction, (min(sizes), max(sizes)))
 
 
 def _dips(curve: Curve) -> list[Region]:
@@ -54,7 +55,9 @@ def _dips(curve: Curve) -> list[Region]:
     return found
 
 
-def _ratio(prefetch: Sequence[Curve], pinned: Sequence[Curve], direction: str) -> CurvePanel | None:
+def _ratio(
+    prefetch: Sequence[Curve], pinned: Sequence[Curve], direction: str, sizes: tuple[float, float]
+) -> CurvePanel | None:
     drawn, regions = [], []
     for one, two in parts.pairs(prefetch, pinned):
         x, ones, twos = parts.shared_points(one, two)
@@ -81,6 +84,7 @@ def _ratio(prefetch: Sequence[Curve], pinned: Sequence[Curve], direction: str) -
         y_unit="ratio",
         short=True,
         y_top=1.0,
+        x_range=sizes,
         levels=(Level("even", "equal", 1.0),),
         regions=tuple(regions),
     )

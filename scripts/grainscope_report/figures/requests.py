@@ -35,9 +35,11 @@ def build(machines: Sequence[Machine]) -> Figure:
         f"Zero-copy reads of {format_bytes(size)}; {', '.join(rest)}. “Off by”: merged, but not at 128 B.",
         "Percent: of the measured copy peak; in the paper's panel, of its cudaMemcpy.",
     ]
+    notes += parts.first_sites(machines, FAMILY, "Bandwidth")
     top = (_bandwidth(there, drawn), _paper_bandwidth())
     if not any(traffic.values()):
         return Figure(machines, (top,), tuple(notes))
+    notes += _without_cache(traffic)
     below = (_mix(there, traffic), _paper_mix(), _amplification(there, traffic))
     return Figure(machines, (top, below), tuple(notes))
 
@@ -164,6 +166,19 @@ def _of_one_label(traffic: dict[str, Row | None]) -> dict[str, Row | None]:
     labels = [row.traffic.label for row in traffic.values() if row]
     common = max(sorted(set(labels)), key=labels.count, default="")
     return {name: row if row and row.traffic.label == common else None for name, row in traffic.items()}
+
+
+def _without_cache(traffic: dict[str, Row | None]) -> list[str]:
+    """What the model says of caches, where the file has its other bound: a strided walk depends on them."""
+    more = {}
+    for name, row in traffic.items():
+        without = row.counters.get("requests_without_cache") if row else None
+        if without and row.traffic.requests and without > 1.01 * row.traffic.requests:
+            more[" ".join(name.split())] = without / row.traffic.requests
+    if not more:
+        return []
+    said = ", ".join(f"{name} {significant(factor)} times as many" for name, factor in more.items())
+    return [f"Modelled as if caches kept every sector; if they kept none, more requests: {said}."]
 
 
 def _label(traffic: dict[str, Row | None]) -> str:
