@@ -7,6 +7,8 @@ import pytest
 import synthetic_machines
 from grainscope_report import reader
 from grainscope_report.machine import Machine, machines
+from planted import FAR, SITE, pinned_copy
+from synthetic import MIB, File
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +32,22 @@ def show(files: dict[str, Path]):
         return machines([results[name] for name in names])
 
     return named
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same width and no colours wherever the tests run."""
+    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A file with an ok, a failed and a skipped row."""
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    file.link("host_to_gpu", 54.7)
+    file.add("transfer/memcpy", pinned_copy(), SITE, 20e-6)
+    file.lose("failed", "the copy came back wrong", "transfer/memcpy", pinned_copy(2 * MIB), SITE)
+    remote = pinned_copy(locality="remote")
+    file.lose("skipped", "this machine has one NUMA node", "transfer/memcpy", remote, FAR)
+    return file.write(tmp_path / "run" / "result.json")

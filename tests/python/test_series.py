@@ -8,21 +8,10 @@ from grainscope_report.figures.model import CurvePanel
 from grainscope_report.figures.series import NEAREST, bandwidth, curves, nearest, operation_ns, select
 from grainscope_report.machine import machines
 from grainscope_report.model import HOST_TO_GPU
+from planted import SITE, pinned_copy
 from synthetic import KIB, MIB, File
 
 FAMILY = "transfer/memcpy"
-SITE = {"gpu": 0, "numa": 0}
-
-
-def copy(size: int = MIB, locality: str = "local", **more) -> dict:
-    return {
-        "timed": "copy",
-        "path": "pinned_to_gpu",
-        "flush": "on",
-        "bytes": size,
-        "locality": locality,
-        **more,
-    }
 
 
 @pytest.fixture
@@ -43,7 +32,7 @@ def drawn(shown_machines, where=None, **options):
 def test_sessions_of_a_case_are_one_point(shown):
     file = File()
     for repetition, microseconds in enumerate((20, 25, 40)):
-        file.add(FAMILY, copy(), SITE, microseconds * 1e-6, repetition=repetition)
+        file.add(FAMILY, pinned_copy(), SITE, microseconds * 1e-6, repetition=repetition)
     [curve] = drawn(shown(file)).curves
     [point] = curve.points
     # The interval of 32 even samples of ±1 % reaches ±(6.5/15.5) %; that of three sessions spans them all.
@@ -57,24 +46,24 @@ def test_sessions_of_a_case_are_one_point(shown):
 
 def test_a_flag_of_any_session_is_kept(shown):
     file = File()
-    file.add(FAMILY, copy(), SITE, 20e-6, flags=("bimodal",))
-    file.add(FAMILY, copy(), SITE, 20e-6, repetition=1)
+    file.add(FAMILY, pinned_copy(), SITE, 20e-6, flags=("bimodal",))
+    file.add(FAMILY, pinned_copy(), SITE, 20e-6, repetition=1)
     assert drawn(shown(file)).curves[0].points[0].flags == {"bimodal"}
 
 
 def test_only_ok_rows_are_selected(shown):
     file = File()
-    file.add(FAMILY, copy(), SITE, 20e-6)
-    failed = file.add(FAMILY, copy(2 * MIB), SITE, 20e-6)
+    file.add(FAMILY, pinned_copy(), SITE, 20e-6)
+    failed = file.add(FAMILY, pinned_copy(2 * MIB), SITE, 20e-6)
     failed.update(status="failed", reason="impossible")
-    file.lose("skipped", "no", FAMILY, copy(4 * MIB), SITE)
+    file.lose("skipped", "no", FAMILY, pinned_copy(4 * MIB), SITE)
     assert drawn(shown(file)).curves[0].x == (MIB,)
 
 
 def test_points_are_in_order_of_size(shown):
     file = File()
     for size in (4 * MIB, 64 * KIB, MIB):
-        file.add(FAMILY, copy(size), SITE, 20e-6)
+        file.add(FAMILY, pinned_copy(size), SITE, 20e-6)
     assert drawn(shown(file)).curves[0].x == (64 * KIB, MIB, 4 * MIB)
 
 
@@ -82,7 +71,7 @@ def test_rows_that_differ_in_another_axis_never_share_a_curve(shown):
     file = File()
     for width, times in ((4, (20, 30, 40)), (16, (10, 15))):
         for size, microseconds in zip((MIB, 2 * MIB, 4 * MIB), times, strict=False):
-            file.add(FAMILY, copy(size, width=width), SITE, microseconds * 1e-6)
+            file.add(FAMILY, pinned_copy(size, width=width), SITE, microseconds * 1e-6)
     found = drawn(shown(file))
     [curve] = found.curves
     assert len(curve.points) == 3
@@ -93,24 +82,24 @@ def test_rows_that_differ_in_another_axis_never_share_a_curve(shown):
 def test_of_equally_long_configurations_the_faster_stands(shown):
     file = File()
     for width, microseconds in ((4, 20), (16, 10)):
-        file.add(FAMILY, copy(width=width), SITE, microseconds * 1e-6)
+        file.add(FAMILY, pinned_copy(width=width), SITE, microseconds * 1e-6)
     assert drawn(shown(file)).curves[0].config == "width 16"
 
 
 def test_all_machines_are_drawn_in_the_configuration_that_they_share(shown):
     one, two = File(host="one"), File(host="two")
     for size in (MIB, 2 * MIB):
-        one.add(FAMILY, copy(size, width=16), SITE, 5e-6)
-    one.add(FAMILY, copy(width=4), SITE, 20e-6)
-    two.add(FAMILY, copy(width=4), SITE, 30e-6)
+        one.add(FAMILY, pinned_copy(size, width=16), SITE, 5e-6)
+    one.add(FAMILY, pinned_copy(width=4), SITE, 20e-6)
+    two.add(FAMILY, pinned_copy(width=4), SITE, 30e-6)
     found = drawn(shown(one, two)).curves
     assert [(curve.machine.letter, curve.config) for curve in found] == [("A", "width 4"), ("B", "width 4")]
 
 
 def test_modelled_rows_are_never_mixed_with_measured_ones(shown):
     file = File()
-    file.add(FAMILY, copy(), SITE, 20e-6)
-    file.add(FAMILY, copy(2 * MIB), SITE, 20e-6)["label"] = "modelled"
+    file.add(FAMILY, pinned_copy(), SITE, 20e-6)
+    file.add(FAMILY, pinned_copy(2 * MIB), SITE, 20e-6)["label"] = "modelled"
     found = drawn(shown(file))
     assert [curve.label for curve in found.curves] == ["measured"]
     assert found.curves[0].x == (MIB,)
@@ -118,15 +107,15 @@ def test_modelled_rows_are_never_mixed_with_measured_ones(shown):
 
 def test_a_modelled_curve_says_so(shown):
     file = File()
-    file.add(FAMILY, copy(), SITE, 20e-6)["label"] = "modelled"
+    file.add(FAMILY, pinned_copy(), SITE, 20e-6)["label"] = "modelled"
     assert drawn(shown(file)).curves[0].name == "pinned (modelled)"
 
 
 def test_remote_is_dashed_and_named_where_there_is_more_than_one_locality(shown):
     file = File()
-    file.add(FAMILY, copy(), SITE, 20e-6)
+    file.add(FAMILY, pinned_copy(), SITE, 20e-6)
     assert [(curve.name, curve.dash) for curve in drawn(shown(file)).curves] == [("pinned", "solid")]
-    file.add(FAMILY, copy(locality="remote"), SITE | {"numa": 1}, 30e-6)
+    file.add(FAMILY, pinned_copy(locality="remote"), SITE | {"numa": 1}, 30e-6)
     assert [(curve.name, curve.dash) for curve in drawn(shown(file)).curves] == [
         ("pinned, local", "solid"),
         ("pinned, remote", "dashed"),
@@ -136,16 +125,16 @@ def test_remote_is_dashed_and_named_where_there_is_more_than_one_locality(shown)
 def test_every_site_has_its_curve_and_the_first_is_primary(shown):
     file = File()
     for gpu in (1, 0):
-        file.add(FAMILY, copy(), {"gpu": gpu, "numa": gpu}, 20e-6)
+        file.add(FAMILY, pinned_copy(), {"gpu": gpu, "numa": gpu}, 20e-6)
     found = drawn(shown(file)).curves
     assert [(dict(curve.site)["gpu"], curve.primary) for curve in found] == [(0, True), (1, False)]
 
 
 def test_nearest_locality_is_taken_machine_by_machine(shown):
     one, two = File(host="one"), File(host="two")
-    one.add(FAMILY, copy(), SITE, 20e-6)
-    one.add(FAMILY, copy(locality="remote"), SITE | {"numa": 1}, 30e-6)
-    two.add(FAMILY, copy(locality="unknown"), SITE, 25e-6)
+    one.add(FAMILY, pinned_copy(), SITE, 20e-6)
+    one.add(FAMILY, pinned_copy(locality="remote"), SITE | {"numa": 1}, 30e-6)
+    two.add(FAMILY, pinned_copy(locality="unknown"), SITE, 25e-6)
     by_where = drawn(shown(one, two), {"locality": NEAREST}).curves
     by_filter = nearest(drawn(shown(one, two)).curves)
     for found in (by_where, by_filter):
@@ -155,7 +144,7 @@ def test_nearest_locality_is_taken_machine_by_machine(shown):
 def test_a_tuple_prefers_and_a_set_admits(shown):
     file = File()
     for flush in ("on", "off"):
-        file.add(FAMILY, copy() | {"flush": flush}, SITE, 20e-6)
+        file.add(FAMILY, pinned_copy() | {"flush": flush}, SITE, 20e-6)
     rows = shown(file)[0].result.rows
     assert [row.case.axes["flush"] for row in select(rows, {"flush": ("none", "off", "on")})] == ["off"]
     assert len(select(rows, {"flush": frozenset({"on", "off"})})) == 2
@@ -164,7 +153,7 @@ def test_a_tuple_prefers_and_a_set_admits(shown):
 
 def test_measures(shown):
     file = File()
-    file.add(FAMILY, copy(), SITE, 20e-6, operations=1000)
+    file.add(FAMILY, pinned_copy(), SITE, 20e-6, operations=1000)
     [row] = shown(file)[0].result.rows
     [point] = drawn(shown(file), measure=operation_ns).curves[0].points
     assert point.y.value == pytest.approx(20)
@@ -176,7 +165,7 @@ def test_levels_belong_to_the_links_that_were_crossed(shown):
     for gpu, peak in ((0, 54.7), (1, 41.0)):
         file.link("host_to_gpu", peak, gpu=gpu, numa=0)
         file.link("gpu_to_host", peak + 1, gpu=gpu, numa=0)
-    file.add(FAMILY, copy(), SITE, 20e-6)
+    file.add(FAMILY, pinned_copy(), SITE, 20e-6)
     found = parts.levels(drawn(shown(file)).curves, HOST_TO_GPU)
     assert [(level.kind, level.value) for level in found] == [("peak", 54.7), ("theoretical", 63.0)]
     assert found[1].name == "theoretical, PCIe 5 ×16"
@@ -185,7 +174,7 @@ def test_levels_belong_to_the_links_that_were_crossed(shown):
 def test_a_slow_site_is_named(shown):
     file = File(gpus=("H100",) * 2)
     for gpu, microseconds in ((0, 20), (1, 25)):
-        file.add(FAMILY, copy(), {"gpu": gpu, "numa": gpu}, microseconds * 1e-6)
+        file.add(FAMILY, pinned_copy(), {"gpu": gpu, "numa": gpu}, microseconds * 1e-6)
     panel = CurvePanel("host → GPU", drawn(shown(file)).curves)
     [note] = parts.slow_sites([panel], several=False)
     assert (
@@ -196,16 +185,16 @@ def test_a_slow_site_is_named(shown):
 def test_sites_within_five_percent_are_not_named(shown):
     file = File(gpus=("H100",) * 2)
     for gpu, microseconds in ((0, 20), (1, 20.8)):
-        file.add(FAMILY, copy(), {"gpu": gpu, "numa": gpu}, microseconds * 1e-6)
+        file.add(FAMILY, pinned_copy(), {"gpu": gpu, "numa": gpu}, microseconds * 1e-6)
     assert parts.slow_sites([CurvePanel("", drawn(shown(file)).curves)], several=False) == []
 
 
 def test_rows_left_out_are_counted_by_reason(shown):
     file = File()
-    file.lose("failed", "impossible", FAMILY, copy(), SITE)
+    file.lose("failed", "impossible", FAMILY, pinned_copy(), SITE)
     for size in (MIB, 2 * MIB):
-        file.lose("skipped", "no second node", FAMILY, copy(size), SITE | {"numa": 1})
-    file.lose("skipped", "too large", FAMILY, copy(4 * MIB), SITE)
+        file.lose("skipped", "no second node", FAMILY, pinned_copy(size), SITE | {"numa": 1})
+    file.lose("skipped", "too large", FAMILY, pinned_copy(4 * MIB), SITE)
     assert parts.left_out(shown(file)[0].result.rows) == [
         "Not drawn: 1 failed row: impossible.",
         "Not drawn: 3 skipped rows: no second node (2); too large (1).",

@@ -66,7 +66,10 @@ def layout(figure: Figure, legend_height: float) -> Layout:
 
 def footer_lines(figure: Figure) -> list[str]:
     """Machine, driver, commit and date of each file, its worst findings, and what the bars mean."""
-    lines = ["Error bars: 95 % interval of the median; of several sessions, the median of their medians."]
+    lines = [
+        "Error bars: 95 % interval of the median; of several sessions, the median of their medians and an "
+        "interval across all."
+    ]
     several = len(figure.machines) > 1
     for machine in figure.machines:
         result = machine.result

@@ -34,7 +34,7 @@ def entries(figure: Figure) -> list[Entry]:
     for panel in figure.panels:
         if isinstance(panel, BarPanel):
             _bar_entries(panel, found)
-        elif panel.short or len({curve.name for curve in panel.curves}) > 1:
+        else:
             _curve_entries(panel, found, several)
     if several:
         _add_machines(figure, found)

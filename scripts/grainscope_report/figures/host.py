@@ -41,7 +41,7 @@ def _latency(machines: Sequence[Machine]) -> CurvePanel | None:
     kinds = _kinds(machines, LATENCY)
     for order, kind in enumerate(kinds):
         name = f"loads, {_page_name(kind)} pages" if kind else "dependent loads"
-        method = f"step {order} of {len(kinds)}" if order else "latency"
+        method = f"step {order} of {len(kinds) + 1}" if order else "latency"
         drawn += curves(
             machines, LATENCY, {"pages": kind}, name=name, method=method, measure=operation_ns
         ).curves

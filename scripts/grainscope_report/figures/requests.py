@@ -178,7 +178,10 @@ def _without_cache(traffic: dict[str, Row | None]) -> list[str]:
     if not more:
         return []
     said = ", ".join(f"{name} {significant(factor)} times as many" for name, factor in more.items())
-    return [f"Modelled as if caches kept every sector; if they kept none, more requests: {said}."]
+    return [
+        f"Modelled as if caches kept every sector; if they kept none, more requests: {said}.",
+        "Whiskers of the amplification: if caches kept none.",
+    ]
 
 
 def _label(traffic: dict[str, Row | None]) -> str:
@@ -232,7 +235,10 @@ def _amplification(there: list[str], traffic: dict[str, Row | None]) -> BarPanel
         row = traffic[name]
         if row is None or row.traffic.amplification is None:
             return Bar(None, "not\ngiven")
-        return Bar(_exact(row.traffic.amplification), significant(row.traffic.amplification))
+        least = row.traffic.amplification
+        most = max(least, row.counters.get("amplification_without_cache", least))
+        text = significant(least) if most == least else f"{significant(least)} to\n{significant(most)}"
+        return Bar(Estimate(least, least, most), text)
 
     label = _label(traffic)
     series = (

@@ -1,0 +1,203 @@
+"""The commands: exit statuses, what they print, and that they need no matplotlib but for plotting."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import synthetic_machines
+from grainscope_report.cli import main
+from grainscope_report.commands import plot
+from grainscope_report.drawing import render
+from planted import SITE, pinned_copy, spoiled
+from synthetic import File
+
+ROOT = Path(__file__).resolve().parents[2]
+LAUNCHER = ROOT / "scripts" / "grainscope-report"
+
+
+def test_validate_of_good_files(files, capsys):
+    assert main(["validate", *map(str, files.values())]) == 0
+    assert [line.split(": ")[1] for line in capsys.readouterr().out.splitlines()] == [
+        "valid, 513 rows",
+        "valid, 1867 rows",
+        "valid, 81 rows",
+    ]
+
+
+def test_validate_shows_problems_with_the_row_s_name_and_exits_1(small, capsys):
+    spoiled(small, lambda document: document["benchmarks"][0].update(mad_s=21e-6))
+    assert main(["validate", str(small)]) == 1
+    out = capsys.readouterr().out
+    assert f"{small}: 1 problem\n" in out
+    assert "$.benchmarks[0].mad_s: is 2.1e-05" in out
+    assert "(transfer/memcpy/copy/pinned_to_gpu/on/gpu:0/numa:0/bytes:1048576)" in out
+
+
+def test_validate_shows_the_first_problems_and_all_on_demand(small, capsys):
+    spoiled(small, lambda document: document["benchmarks"][0].update(samples_s=[-1.0] * 30))
+    assert main(["validate", str(small)]) == 1
+    out = capsys.readouterr().out
+    assert out.count("must be above 0") == 20
+    assert "… and 10 more (--all shows them)" in out
+    assert main(["validate", "--all", str(small)]) == 1
+    assert capsys.readouterr().out.count("must be above 0") == 30
+
+
+def test_validate_of_several_files_exits_with_the_worst(files, small, tmp_path, capsys):
+    good, bad, missing = (
+        files["cpu_only"],
+        spoiled(small, lambda document: document.pop("benchmarks") and document.update(benchmarks=[])),
+        tmp_path / "no.json",
+    )
+    assert main(["validate", str(good), str(bad)]) == 1
+    assert main(["validate", str(good), str(missing), str(bad)]) == 2
+    captured = capsys.readouterr()
+    assert "does not exist" in captured.err
+    assert captured.out.count("valid, 81 rows") == 2
+
+
+def test_list_shows_every_row_once(small, capsys):
+    assert main(["list", str(small)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert [line.split()[0] for line in lines[1:]] == ["ok", "failed", "skipped"]
+    assert "20 µs" in lines[1]
+    assert "52.43" in lines[1]
+    assert "95.8 %" in lines[1]
+    assert lines[2].endswith("the copy came back wrong")
+
+
+def test_list_names_the_session(tmp_path, capsys):
+    file = File()
+    for repetition in range(2):
+        file.add("transfer/memcpy", pinned_copy(), SITE, 20e-6, repetition=repetition)
+    assert main(["list", str(file.write(tmp_path / "result.json"))]) == 0
+    assert "bytes:1048576 (session 2)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rows"),
+    [(["--filter", "bytes:2"], 1), (["--status", "skipped"], 1), (["--filter", "memcpy"], 3)],
+)
+def test_list_filters(small, capsys, arguments, rows):
+    assert main(["list", str(small), *arguments]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + rows
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["--filter", "no such"], "none with a name that matches 'no such'"),
+    (["--filter", "("], "is no regular expression"),
+    (["--filter", "memcpy", "--status", "ok", "--filter", "bytes:2"], "and status ok"),
+])  # fmt: skip
+def test_list_of_nothing_is_a_usage_error(small, capsys, arguments, message):
+    assert main(["list", str(small), *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_plot_writes_pictures_and_tables_and_says_what_is_missing(files, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["plot", str(files["cpu_only"]), "-o", str(out), "--format", "svg", "--figures", "h,2"]) == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "figure_h_host_memory.csv",
+        "figure_h_host_memory.svg",
+    ]
+    assert (out / "figure_h_host_memory.svg").read_text().startswith("<?xml")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("figure h: ")
+    assert lines[1] == "figure 2: no rows of transfer/memcpy: skipped, no NVIDIA driver"
+
+
+def test_plot_of_several_files_and_formats(files, tmp_path):
+    out = tmp_path / "out"
+    chosen = [str(files["h100"]), str(files["two_nodes"])]
+    assert main(["plot", *chosen, "-o", str(out), "--figures", "5", "--format", "svg,png,pdf"]) == 0
+    kinds = {path.suffix: path.read_bytes()[:4] for path in out.iterdir()}
+    assert kinds[".png"] == b"\x89PNG"
+    assert kinds[".pdf"] == b"%PDF"
+    assert set(kinds) == {".svg", ".png", ".pdf", ".csv"}
+
+
+def test_plot_without_anything_to_draw_exits_1(files, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["plot", str(files["cpu_only"]), "-o", str(out), "--figures", "2,5"]) == 1
+    assert not out.exists()
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+@pytest.mark.parametrize("arguments", [["--figures", "99"], ["--format", "gif"], ["--no-such"], []])
+def test_plot_usage_errors(files, arguments, capsys):
+    files_given = [str(files["cpu_only"])] if arguments else []
+    assert main(["plot", *files_given, *arguments]) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_plot_says_where_it_cannot_write(files, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["plot", str(files["cpu_only"]), "-o", str(tmp_path / "file"), "--format", "svg"]) == 2
+    assert "give another directory with -o" in capsys.readouterr().err
+
+
+def test_formats_offered_are_the_formats_drawn():
+    assert set(plot.FORMATS) == set(render.FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("argv", "status"), [([], 2), (["--help"], 0), (["--version"], 0), (["fly"], 2), (["plot", "--help"], 0)]
+)
+def test_exit_status_of_the_command_line(argv, status, capsys):
+    assert main(argv) == status
+    captured = capsys.readouterr()
+    assert "Traceback" not in captured.out + captured.err
+
+
+def test_version_is_the_suite_s(capsys):
+    main(["--version"])
+    assert capsys.readouterr().out.strip().endswith((ROOT / "VERSION").read_text().strip())
+
+
+WITHOUT_MATPLOTLIB = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("matplotlib", "numpy"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Blocked())
+from grainscope_report.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(("command", "status"), [("validate", 0), ("list", 0), ("summary", 0), ("plot", 2)])
+def test_only_plotting_needs_matplotlib(files, tmp_path, command, status):
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MATPLOTLIB, command, str(files["cpu_only"])],
+        capture_output=True, text=True, cwd=tmp_path, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "scripts")},
+    )  # fmt: skip
+    assert ended.returncode == status, ended.stderr
+    assert "Traceback" not in ended.stderr
+    if command == "plot":
+        assert "plotting needs matplotlib" in ended.stderr
+
+
+def test_the_launcher_runs_from_anywhere(files, tmp_path):
+    ended = subprocess.run(
+        [LAUNCHER, "validate", files["cpu_only"]], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_closed_pipe_is_no_error(files):
+    ended = subprocess.run(
+        f"set -o pipefail; {LAUNCHER} list {files['two_nodes']} | head -1",
+        shell=True, executable="/bin/bash", capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_synthetic_machines_have_all_families():
+    families = {one["case"]["family"] for one in synthetic_machines.h100().rows}
+    assert len(families) == 7
