@@ -259,8 +259,7 @@ std::vector<std::string> selection_flags(const CLI::App& app) {
     if (option->get_group() != "What is run" || option->count() == 0) {
       continue;
     }
-    flags.push_back(option->get_expected_max() == 0 ? option->get_name()
-                                                    : option->get_name() + "=" + option->results().back());
+    flags.push_back(option->get_name() + "=" + option->results().back());
   }
   return flags;
 }
@@ -311,9 +310,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
   describe_running(app, options, raw);
   describe_looking(app, options, raw);
   describe_output(app, options, raw);
+  // CLI11 takes the words from the back, and an empty filter for a missing one.
+  std::vector<std::string> words(arguments.rbegin(), arguments.rend());
+  std::erase(words, "--benchmark_filter=");
   try {
-    // CLI11 takes the words from the back.
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    app.parse(std::move(words));
   } catch (const CLI::CallForHelp&) {
     throw HelpRequested{app.help()};
   } catch (const CLI::ParseError& error) {

@@ -152,7 +152,8 @@ bool SuiteReporter::ReportContext(const Context& context) {
 void SuiteReporter::show(Sink& sink, const std::vector<Run>& runs, const Rows& rows) const {
   if (sink.library) {
     std::vector<Run> shown;
-    const bool has_aggregates = options_.repetitions.value_or(1) > 1;
+    // A preset may repeat without being asked to.
+    const bool has_aggregates = runs.front().repetitions > 1;
     std::copy_if(runs.begin(), runs.end(), std::back_inserter(shown), [&](const Run& run) {
       return !sink.aggregates_only || !has_aggregates || is_aggregate(run);
     });

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -42,14 +43,29 @@ json parse_line(const std::string& line) {
   return parsed.is_object() ? parsed : json();
 }
 
-void take_line(const json& line, Journal& journal) {
+bool is_row(const json& row) {
+  return row.is_object() && row.contains("name") && row["name"].is_string() && row.contains("status");
+}
+
+bool is_header(const json& line) {
+  return line.contains("journal") && line["journal"] == kJournalVersion;
+}
+
+// False for a line that no version wrote: what is behind it is not trusted either.
+bool take_line(const json& line, Journal& journal) {
   if (line.contains("rows")) {
-    for (const json& row : line["rows"]) {
-      journal.rows.push_back(row);
+    const json& rows = line["rows"];
+    if (!rows.is_array() || !std::all_of(rows.begin(), rows.end(), is_row)) {
+      return false;
     }
-  } else if (line.contains("link")) {
-    journal.links.push_back(line["link"]);
+    journal.rows.insert(journal.rows.end(), rows.begin(), rows.end());
+    return true;
   }
+  if (line.contains("link") && line["link"].is_object()) {
+    journal.links.push_back(line["link"]);
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -79,12 +95,12 @@ Journal read_journal(const fs::path& directory) {
       break;
     }
     if (journal.header.is_null()) {
-      if (line.value("journal", 0) != kJournalVersion) {
+      if (!is_header(line)) {
         break;
       }
       journal.header = line;
-    } else {
-      take_line(line, journal);
+    } else if (!take_line(line, journal)) {
+      break;
     }
     journal.valid_bytes += text.size() + 1;
   }
@@ -184,6 +200,8 @@ void write_whole(const fs::path& path, const std::string& content) {
   std::error_code error;
   fs::rename(temporary, path, error);
   if (error) {
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
     cannot_write(path, error.value());
   }
 }

@@ -17,6 +17,8 @@ constexpr std::array<std::pair<std::string_view, Preset>, 5> kPresets{{{"smoke",
                                                                        {"acceptance", Preset::acceptance}}};
 
 constexpr std::uint64_t kSmokeBytes = kMiB;
+// Beyond any memory, and still a number after two more octaves or with two such buffers.
+constexpr std::uint64_t kLargest = std::uint64_t{1} << 61;
 
 SamplingPlan sampling_of(Preset preset) {
   switch (preset) {
@@ -67,7 +69,7 @@ std::vector<std::uint64_t> Scope::sizes(std::uint64_t low, std::uint64_t high) c
     all = {std::clamp(64 * kKiB, low, high), std::clamp(16 * kMiB, low, high),
            std::clamp(256 * kMiB, low, high)};
   } else {
-    const std::uint64_t last = std::max(high, max_bytes.value_or(0));
+    const std::uint64_t last = std::max(high, std::min(max_bytes.value_or(0), kLargest));
     for (std::uint64_t bytes = low; bytes <= last; bytes <<= stride_of(preset)) {
       all.push_back(bytes);
     }

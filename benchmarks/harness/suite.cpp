@@ -2,6 +2,8 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <map>
 #include <new>
@@ -108,15 +110,16 @@ class Suite {
   }
 
   void initialise_library() const {
-    std::vector<std::string> arguments{"grainscope"};
-    arguments.insert(arguments.end(), options_.library_flags.begin(), options_.library_flags.end());
-    std::vector<char*> pointers;
+    // The library keeps a pointer to the program's name for its context.
+    static std::array<char, 11> program{"grainscope"};
+    std::vector<std::string> arguments = options_.library_flags;
+    std::vector<char*> pointers{program.data()};
     pointers.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) {
       pointers.push_back(argument.data());
     }
     pointers.push_back(nullptr);
-    int count = static_cast<int>(arguments.size());
+    int count = static_cast<int>(arguments.size() + 1);
     benchmark::Initialize(&count, pointers.data());
     if (count > 1) {
       throw UsageError(std::string(pointers[1]) +
@@ -126,12 +129,14 @@ class Suite {
   }
 
   void register_all() {
+    const bool has_unit =
+        std::any_of(options_.library_flags.begin(), options_.library_flags.end(),
+                    [](const std::string& flag) { return flag.starts_with("--benchmark_time_unit"); });
     for (const Benchmark& benchmark : request_.selection.runnable) {
       auto* registered = benchmark::RegisterBenchmark(
           benchmark.id.name().c_str(), [this, &benchmark](auto& state) { run_session(benchmark, state); });
       registered->Iterations(1)->UseManualTime();
-      if (options_.library_flags.empty() ||
-          options_.library_flags.front().find("time_unit") == std::string::npos) {
+      if (!has_unit) {
         registered->Unit(benchmark::kMicrosecond);
       }
       if (request_.scope.repetitions > 1) {
@@ -181,8 +186,13 @@ class Suite {
         break;
       }
       state.SetIterationTime(measurement.samples.summary.median);
-      state.SetBytesProcessed(static_cast<std::int64_t>(measurement.bytes));
-      state.SetItemsProcessed(static_cast<std::int64_t>(measurement.operations));
+      // A rate of nothing would give a coefficient of variation that is not a number, which is no JSON.
+      if (measurement.bytes > 0) {
+        state.SetBytesProcessed(static_cast<std::int64_t>(measurement.bytes));
+      }
+      if (measurement.operations > 0) {
+        state.SetItemsProcessed(static_cast<std::int64_t>(measurement.operations));
+      }
     }
   }
 

@@ -1,0 +1,94 @@
+#include "fakes.hpp"
+
+#include <stdexcept>
+
+#include "child.hpp"
+#include "harness/context.hpp"
+#include "harness/interrupt.hpp"
+#include "harness/suite.hpp"
+
+namespace grainscope::test {
+
+using namespace harness;
+using nlohmann::json;
+
+Measurement honest(Session& session) {
+  Measurement measurement;
+  measurement.samples = session.sample([] { return 1e-3; });
+  measurement.bytes = 1'000'000;
+  measurement.limit = PhysicalLimit{20, "a link of glass"};
+  measurement.timing = {Clock::steady, false, "nothing"};
+  measurement.verification = "nothing was moved and nothing changed";
+  return measurement;
+}
+
+Benchmark fake_case(const std::string& name, Body body) {
+  Benchmark benchmark;
+  benchmark.id = {"fake", {{"which", name, AxisStyle::bare}, {"bytes", std::int64_t{1'000'000}}}, {}};
+  benchmark.run = std::move(body);
+  return benchmark;
+}
+
+std::string fake_name(const std::string& name) {
+  return "fake/" + name + "/bytes:1000000";
+}
+
+std::vector<Family> fake_family(std::vector<Benchmark> cases) {
+  return {{"fake", "Does the harness do as it should?",
+           [cases = std::move(cases)](const Machine&, const Scope&) { return cases; }}};
+}
+
+Machine machine_without_gpu() {
+  Machine machine = read_machine();
+  machine.runtime.devices.clear();
+  machine.environment.gpus.clear();
+  if (machine.runtime.why_none.empty()) {
+    machine.runtime.why_none = "this test looks away from the GPU";
+  }
+  return machine;
+}
+
+int run_fakes(const std::vector<Family>& families, const std::vector<std::string>& arguments,
+              int repetitions) {
+  catch_signals();
+  const Options options = parse_options(arguments);
+  Machine machine = machine_without_gpu();
+  Scope scope = make_scope(Preset::smoke, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  scope.repetitions = options.repetitions.value_or(repetitions);
+  Selection selection =
+      select(families, machine, scope, options.filter, options.shard_index, options.shard_count);
+  std::optional<Journal> journal;
+  std::optional<ResultStore> store;
+  if (options.resume) {
+    journal = read_journal(options.out_dir);
+    store = ResultStore::resume(options.out_dir, *journal);
+  } else if (!options.out_dir.empty()) {
+    store = ResultStore::begin(options.out_dir, journal_header(new_identity(), options, machine));
+    journal = read_journal(options.out_dir);
+  }
+  return run_suite({options, machine, scope, std::move(selection), store ? &*store : nullptr,
+                    journal ? &*journal : nullptr});
+}
+
+json read_result(const std::filesystem::path& directory) {
+  return json::parse(read_text(directory / "result.json"));
+}
+
+std::vector<std::string> names_of(const json& result) {
+  std::vector<std::string> names;
+  for (const json& row : result.at("benchmarks")) {
+    names.push_back(row.at("name"));
+  }
+  return names;
+}
+
+const json& row_named(const json& result, const std::string& name) {
+  for (const json& row : result.at("benchmarks")) {
+    if (row.at("name") == name) {
+      return row;
+    }
+  }
+  throw std::runtime_error("no row is named " + name);
+}
+
+}  // namespace grainscope::test

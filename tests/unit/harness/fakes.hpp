@@ -1,0 +1,42 @@
+#ifndef GRAINSCOPE_TESTS_FAKES_HPP
+#define GRAINSCOPE_TESTS_FAKES_HPP
+
+// Families that measure nothing, so that a test decides how their cases end.
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/benchmark.hpp"
+
+namespace grainscope::test {
+
+using Body = std::function<Measurement(harness::Session&)>;
+
+// A megabyte in a millisecond, checked, below its limit.
+[[nodiscard]] Measurement honest(harness::Session& session);
+
+// "fake/NAME/bytes:1000000".
+[[nodiscard]] harness::Benchmark fake_case(const std::string& name, Body body = honest);
+[[nodiscard]] std::string fake_name(const std::string& name);
+
+// One family `fake` of these cases.
+[[nodiscard]] std::vector<harness::Family> fake_family(std::vector<harness::Benchmark> cases);
+
+// This machine, as if it had no GPU.
+[[nodiscard]] harness::Machine machine_without_gpu();
+
+// What `main` does with these arguments, on fakes and with the preset `smoke`: the exit status.
+int run_fakes(const std::vector<harness::Family>& families, const std::vector<std::string>& arguments,
+              int repetitions = 1);
+
+// The rows of a result file, and their names.
+[[nodiscard]] nlohmann::json read_result(const std::filesystem::path& directory);
+[[nodiscard]] std::vector<std::string> names_of(const nlohmann::json& result);
+[[nodiscard]] const nlohmann::json& row_named(const nlohmann::json& result, const std::string& name);
+
+}  // namespace grainscope::test
+
+#endif

@@ -1,0 +1,106 @@
+#include "families.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "fakes.hpp"
+#include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
+#include "harness/selection.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+class AllFamilies : public testing::TestWithParam<Preset> {
+ protected:
+  [[nodiscard]] std::vector<Benchmark> listed() const {
+    return list_all(all_families(), machine_,
+                    make_scope(GetParam(), gpu_targets(machine_, {}), false, node_targets(machine_, {})));
+  }
+
+  Machine machine_ = test::machine_without_gpu();
+};
+
+TEST_P(AllFamilies, every_case_has_a_name_of_its_own_below_its_family) {
+  std::set<std::string> names;
+  for (const Benchmark& benchmark : listed()) {
+    const std::string name = benchmark.id.name();
+    EXPECT_TRUE(names.insert(name).second) << name;
+    EXPECT_EQ(name.find(benchmark.id.family + "/"), 0U) << name;
+    EXPECT_EQ(name.find(' '), std::string::npos) << name;
+  }
+}
+
+TEST_P(AllFamilies, every_case_can_be_explained_and_run) {
+  for (const Benchmark& benchmark : listed()) {
+    const std::string name = benchmark.id.name();
+    EXPECT_FALSE(benchmark.explanation.measures.empty()) << name;
+    EXPECT_FALSE(benchmark.explanation.timed.empty()) << name;
+    EXPECT_FALSE(benchmark.explanation.formula.empty()) << name;
+    EXPECT_FALSE(benchmark.explanation.source.empty()) << name;
+    EXPECT_TRUE(static_cast<bool>(benchmark.run)) << name;
+  }
+}
+
+TEST_P(AllFamilies, every_case_says_its_size_and_locality) {
+  for (const Benchmark& benchmark : listed()) {
+    EXPECT_GT(std::get<std::int64_t>(benchmark.id.axis("bytes")), 0);
+    const auto locality = std::get<std::string>(benchmark.id.axis("locality"));
+    EXPECT_TRUE(locality == "local" || locality == "remote" || locality == "unknown") << benchmark.id.name();
+  }
+}
+
+TEST_P(AllFamilies, without_a_gpu_every_transfer_is_skipped_for_the_drivers_reason) {
+  std::size_t transfers = 0;
+  for (const Benchmark& benchmark : listed()) {
+    if (benchmark.id.family.starts_with("transfer/")) {
+      ++transfers;
+      EXPECT_EQ(benchmark.skip, machine_.runtime.why_none) << benchmark.id.name();
+    }
+  }
+  EXPECT_GT(transfers, 10U);
+}
+
+TEST_P(AllFamilies, without_a_gpu_there_is_something_to_run_on_the_host) {
+  const auto all = listed();
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const Benchmark& b) { return b.skip.empty(); }));
+}
+
+TEST_P(AllFamilies, are_listed_within_a_second) {
+  const double start_s = steady_now_s();
+  const Selection selection = select(
+      all_families(), machine_,
+      make_scope(GetParam(), gpu_targets(machine_, {}), false, node_targets(machine_, {})), "host", 1, 1);
+  EXPECT_LT(steady_now_s() - start_s, 1.0);
+  EXPECT_FALSE(selection.runnable.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Presets, AllFamilies,
+                         testing::Values(Preset::smoke, Preset::quick, Preset::full, Preset::paper,
+                                         Preset::acceptance),
+                         [](const auto& preset) { return std::string(name(preset.param)); });
+
+TEST(Families, each_has_a_name_of_its_own_and_a_question) {
+  std::set<std::string> names;
+  for (const Family& family : all_families()) {
+    EXPECT_TRUE(names.insert(family.name).second) << family.name;
+    EXPECT_FALSE(family.question.empty()) << family.name;
+    EXPECT_EQ(family.question.back(), '?') << family.name;
+  }
+}
+
+TEST(Families, a_size_range_that_is_absurd_ends_in_cases_that_are_skipped) {
+  const Machine machine = test::machine_without_gpu();
+  Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  scope.min_bytes = 1024 * 1024 * kGiB;
+  scope.max_bytes = UINT64_MAX;
+  for (const Benchmark& benchmark : list_all(all_families(), machine, scope)) {
+    EXPECT_FALSE(benchmark.skip.empty()) << benchmark.id.name();
+  }
+}
+
+}  // namespace
+}  // namespace grainscope::harness

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "grainscope/core/error.hpp"
+#include "harness/selection.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+const char* const kName = "host/memcpy/node:0/flush:on/bytes:4096";
+
+TEST(Filter, finds_its_expression_anywhere_in_a_name) {
+  EXPECT_TRUE(Filter("memcpy").keeps(kName));
+  EXPECT_TRUE(Filter("flush:o[nf]").keeps(kName));
+  EXPECT_TRUE(Filter("latency|memcpy").keeps(kName));
+  EXPECT_FALSE(Filter("latency").keeps(kName));
+}
+
+TEST(Filter, anchors_hold_the_ends) {
+  EXPECT_TRUE(Filter("^host/").keeps(kName));
+  EXPECT_FALSE(Filter("^memcpy").keeps(kName));
+  EXPECT_TRUE(Filter("bytes:4096$").keeps(kName));
+  EXPECT_FALSE(Filter("bytes:409$").keeps(kName));
+}
+
+TEST(Filter, a_leading_minus_turns_it_round) {
+  EXPECT_FALSE(Filter("-memcpy").keeps(kName));
+  EXPECT_TRUE(Filter("-latency").keeps(kName));
+  EXPECT_TRUE(Filter("-bytes:409$").keeps(kName));
+}
+
+TEST(Filter, empty_and_all_keep_everything) {
+  for (const char* text : {"", "all", "."}) {
+    EXPECT_TRUE(Filter(text).keeps(kName)) << text;
+  }
+  EXPECT_FALSE(Filter("-all").keeps(kName));
+}
+
+TEST(Filter, two_filters_do_not_mix) {
+  const Filter one("memcpy");
+  const Filter other("latency");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(one.keeps(kName));
+    EXPECT_FALSE(other.keeps(kName));
+  }
+}
+
+TEST(Filter, what_does_not_compile_is_refused_by_name) {
+  for (const char* text : {"(", "[a", "a{2", "-(", "*a"}) {
+    try {
+      Filter{text};
+      FAIL() << "'" << text << "' was accepted";
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find("--benchmark_filter"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("regular expression"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(NearNames, the_nearest_comes_first) {
+  const std::vector<std::string> names{"host/latency/bytes:4096", "host/memcpy/bytes:4096",
+                                       "transfer/memcpy/bytes:64"};
+  EXPECT_EQ(near_names("host/memcopy", names, 1), std::vector{names[1]});
+  EXPECT_EQ(near_names("transfer/memcpy/bytes:65", names, 1), std::vector{names[2]});
+}
+
+TEST(NearNames, gives_no_more_than_asked_for_nor_than_there_are) {
+  const std::vector<std::string> names{"a", "b", "c"};
+  EXPECT_EQ(near_names("x", names, 2).size(), 2U);
+  EXPECT_EQ(near_names("x", names, 9).size(), 3U);
+  EXPECT_TRUE(near_names("x", {}, 9).empty());
+}
+
+}  // namespace
+}  // namespace grainscope::harness

@@ -1,0 +1,172 @@
+#include "harness/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "grainscope/core/units.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(Options, nothing_given_is_a_quick_run_of_everything) {
+  const Options options = parse_options({});
+  EXPECT_EQ(options.action, Action::run);
+  EXPECT_EQ(options.preset, Preset::quick);
+  EXPECT_EQ(options.filter, "");
+  EXPECT_TRUE(options.gpus.empty());
+  EXPECT_TRUE(options.nodes.empty());
+  EXPECT_EQ(options.shard_count, 1);
+  EXPECT_FALSE(options.repetitions.has_value());
+  EXPECT_FALSE(options.resume);
+  EXPECT_TRUE(options.wait_for_gpu);
+  EXPECT_EQ(options.display_format, "console");
+  EXPECT_TRUE(options.selection_flags.empty());
+}
+
+TEST(Options, a_filter_is_taken_letter_by_letter) {
+  for (const char* filter :
+       {"-host", "bytes:4096$", "[0-9]+", "a,b", "a=b", "a|b", "^x.*(y|z)$", "all", "\\.", ""}) {
+    EXPECT_EQ(parse_options({std::string("--benchmark_filter=") + filter}).filter, filter);
+  }
+}
+
+TEST(Options, everything_that_says_what_is_run_is_understood) {
+  const Options options =
+      parse_options({"--preset", "full", "--gpu", "1,0,1", "--numa=2", "--shard", "2/4", "--min-bytes",
+                     "4KiB", "--max-bytes=1GiB", "--ci-target", "0.01", "--benchmark_repetitions=3"});
+  EXPECT_EQ(options.preset, Preset::full);
+  EXPECT_EQ(options.gpus, (std::vector{0, 1}));
+  EXPECT_EQ(options.nodes, std::vector{2});
+  EXPECT_EQ(options.shard_index, 2);
+  EXPECT_EQ(options.shard_count, 4);
+  EXPECT_EQ(options.min_bytes, 4 * kKiB);
+  EXPECT_EQ(options.max_bytes, kGiB);
+  EXPECT_EQ(options.ci_target, 0.01);
+  EXPECT_EQ(options.repetitions, 3);
+}
+
+TEST(Options, all_gpus_and_nodes_are_no_restriction) {
+  const Options options = parse_options({"--gpu=all", "--numa=all"});
+  EXPECT_TRUE(options.gpus.empty());
+  EXPECT_TRUE(options.nodes.empty());
+}
+
+TEST(Options, every_action_has_its_flag) {
+  EXPECT_EQ(parse_options({"--benchmark_list_tests"}).action, Action::list);
+  EXPECT_EQ(parse_options({"--benchmark_list_tests=true"}).action, Action::list);
+  EXPECT_EQ(parse_options({"--benchmark_list_tests=false"}).action, Action::run);
+  EXPECT_EQ(parse_options({"--plan"}).action, Action::plan);
+  EXPECT_EQ(parse_options({"--env"}).action, Action::environment);
+  const Options explain = parse_options({"--explain", "host/flush"});
+  EXPECT_EQ(explain.action, Action::explain);
+  EXPECT_EQ(explain.explain_case, "host/flush");
+}
+
+TEST(Options, the_machine_report_is_text_unless_json_is_asked_for) {
+  EXPECT_EQ(parse_options({"--env"}).environment_format, "text");
+  EXPECT_EQ(parse_options({"--env=text"}).environment_format, "text");
+  EXPECT_EQ(parse_options({"--env=json"}).environment_format, "json");
+  EXPECT_EQ(parse_options({"--env", "json"}).environment_format, "json");
+}
+
+TEST(Options, times_come_in_seconds_minutes_and_hours) {
+  EXPECT_EQ(parse_options({"--max-time=90"}).max_time_s, 90);
+  EXPECT_EQ(parse_options({"--max-time=90s"}).max_time_s, 90);
+  EXPECT_EQ(parse_options({"--max-time=10m"}).max_time_s, 600);
+  EXPECT_EQ(parse_options({"--max-time=2min"}).max_time_s, 120);
+  EXPECT_EQ(parse_options({"--max-time=1.5h"}).max_time_s, 5400);
+}
+
+TEST(Options, output_flags_keep_their_meaning) {
+  const Options options = parse_options(
+      {"--benchmark_format=json", "--benchmark_out=x.csv", "--benchmark_out_format=csv",
+       "--benchmark_report_aggregates_only", "--benchmark_color=yes", "--benchmark_context=a=b,c=d",
+       "--benchmark_time_unit=ms", "--v=2", "--benchmark_counters_tabular=true"});
+  EXPECT_EQ(options.display_format, "json");
+  EXPECT_EQ(options.file_out, "x.csv");
+  EXPECT_EQ(options.file_format, "csv");
+  EXPECT_TRUE(options.display_aggregates_only);
+  EXPECT_TRUE(options.file_aggregates_only);
+  EXPECT_EQ(options.color, "true");
+  EXPECT_EQ(options.library_flags,
+            (Words{"--benchmark_context=a=b,c=d", "--benchmark_time_unit=ms", "--v=2"}));
+}
+
+TEST(Options, aggregates_on_display_leave_the_file_whole) {
+  const Options options = parse_options({"--benchmark_display_aggregates_only=true"});
+  EXPECT_TRUE(options.display_aggregates_only);
+  EXPECT_FALSE(options.file_aggregates_only);
+}
+
+TEST(Options, resuming_names_the_directory) {
+  const Options options =
+      parse_options({"--resume", "dir", "--max-time=1m", "--benchmark_format=csv", "--no-wait"});
+  EXPECT_TRUE(options.resume);
+  EXPECT_EQ(options.out_dir, "dir");
+  EXPECT_EQ(options.max_time_s, 60);
+  EXPECT_FALSE(options.wait_for_gpu);
+}
+
+void expect_same_selection(const Words& given) {
+  const Options first = parse_options(given);
+  const Options again = parse_options(first.selection_flags);
+  EXPECT_EQ(again.selection_flags, first.selection_flags);
+  EXPECT_EQ(again.filter, first.filter);
+  EXPECT_EQ(again.preset, first.preset);
+  EXPECT_EQ(again.gpus, first.gpus);
+  EXPECT_EQ(again.nodes, first.nodes);
+  EXPECT_EQ(again.shard_index, first.shard_index);
+  EXPECT_EQ(again.shard_count, first.shard_count);
+  EXPECT_EQ(again.min_bytes, first.min_bytes);
+  EXPECT_EQ(again.max_bytes, first.max_bytes);
+  EXPECT_EQ(again.ci_target, first.ci_target);
+  EXPECT_EQ(again.repetitions, first.repetitions);
+  EXPECT_EQ(again.allow_managed_oversubscription, first.allow_managed_oversubscription);
+}
+
+TEST(SelectionFlags, parse_into_the_selection_they_came_from) {
+  expect_same_selection({});
+  expect_same_selection({"--benchmark_filter=-a=b|[0-9],c$"});
+  expect_same_selection({"--preset=acceptance", "--gpu", "0,2", "--numa", "1", "--shard=3/7", "--min-bytes",
+                         "64 KiB", "--max-bytes=2G", "--ci-target=0.05", "--benchmark_repetitions", "4"});
+  expect_same_selection({"--gpu=all", "--numa=all", "--preset=smoke"});
+}
+
+TEST(SelectionFlags, a_switch_comes_back_as_it_was_set) {
+  EXPECT_TRUE(parse_options({"--allow-managed-oversubscription"}).allow_managed_oversubscription);
+  expect_same_selection({"--allow-managed-oversubscription"});
+  EXPECT_FALSE(parse_options({"--allow-managed-oversubscription=false"}).allow_managed_oversubscription);
+  expect_same_selection({"--allow-managed-oversubscription=false"});
+}
+
+TEST(SelectionFlags, leave_out_how_a_run_is_shown) {
+  const Options options = parse_options({"--out=d", "--max-time=5m", "--benchmark_format=json", "--no-wait",
+                                         "--benchmark_filter=x", "--benchmark_out=f"});
+  EXPECT_EQ(options.selection_flags, Words{"--benchmark_filter=x"});
+}
+
+TEST(Version, names_the_suite_its_commit_and_what_built_it) {
+  const std::string text = version_text();
+  for (const char* word : {"grainscope ", "commit ", "compiler ", "CUDA ", "benchmark "}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word;
+  }
+}
+
+TEST(Options, help_and_version_are_text_and_not_errors) {
+  try {
+    static_cast<void>(parse_options({"--help"}));
+    FAIL();
+  } catch (const HelpRequested& help) {
+    for (const char* flag : {"--benchmark_filter", "--preset", "--resume", "--env", "Exit status"}) {
+      EXPECT_NE(help.text.find(flag), std::string::npos) << flag;
+    }
+  }
+  EXPECT_THROW(static_cast<void>(parse_options({"--version"})), HelpRequested);
+}
+
+}  // namespace
+}  // namespace grainscope::harness

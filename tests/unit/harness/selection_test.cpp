@@ -1,0 +1,181 @@
+#include "harness/selection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fakes.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "harness/show.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using test::fake_case;
+using test::fake_family;
+using test::fake_name;
+
+class SelectionOf : public testing::Test {
+ protected:
+  [[nodiscard]] Selection select_from(std::vector<Benchmark> cases, const std::string& filter = "",
+                                      int index = 1, int count = 1) const {
+    return select(fake_family(std::move(cases)), machine_, scope_, filter, index, count);
+  }
+
+  [[nodiscard]] std::string refusal(std::vector<Benchmark> cases, const std::string& filter) const {
+    try {
+      static_cast<void>(select_from(std::move(cases), filter));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  static std::vector<Benchmark> numbered(int count) {
+    std::vector<Benchmark> cases;
+    for (int i = 0; i < count; ++i) {
+      cases.push_back(fake_case("case" + std::to_string(i)));
+      if (i % 5 == 4) {
+        cases.back().skip = "every fifth is left out";
+      }
+    }
+    return cases;
+  }
+
+  static std::vector<std::string> names(const std::vector<Benchmark>& benchmarks) {
+    std::vector<std::string> list(benchmarks.size());
+    std::transform(benchmarks.begin(), benchmarks.end(), list.begin(),
+                   [](const Benchmark& b) { return b.id.name(); });
+    return list;
+  }
+
+  Machine machine_ = test::machine_without_gpu();
+  Scope scope_ = make_scope(Preset::smoke, {}, false, {});
+};
+
+TEST_F(SelectionOf, keeps_what_the_filter_keeps_in_order) {
+  const Selection selection = select_from({fake_case("b"), fake_case("a"), fake_case("c")}, "fake/[ab]/");
+  EXPECT_EQ(names(selection.runnable), (std::vector{fake_name("b"), fake_name("a")}));
+  EXPECT_TRUE(selection.skipped.empty());
+}
+
+TEST_F(SelectionOf, a_filter_that_matches_nothing_names_its_neighbours) {
+  const std::string message = refusal({fake_case("alpha"), fake_case("beta")}, "fake/alhpa");
+  EXPECT_NE(message.find("no case matches 'fake/alhpa'"), std::string::npos) << message;
+  EXPECT_NE(message.find(fake_name("alpha")), std::string::npos) << message;
+  EXPECT_NE(message.find("--benchmark_list_tests"), std::string::npos) << message;
+}
+
+TEST_F(SelectionOf, no_cases_at_all_are_laid_to_the_size_range) {
+  EXPECT_NE(refusal({}, "").find("size range"), std::string::npos);
+}
+
+TEST_F(SelectionOf, a_case_that_is_skipped_is_a_match) {
+  Benchmark absent = fake_case("absent");
+  absent.skip = "it is not here";
+  const Selection selection = select_from({absent}, "absent");
+  EXPECT_TRUE(selection.runnable.empty());
+  ASSERT_EQ(selection.skipped.size(), 1U);
+  EXPECT_EQ(selection.skipped[0].skip, "it is not here");
+}
+
+TEST_F(SelectionOf, shards_part_the_runnable_exactly_and_carry_the_skipped_once) {
+  const Selection whole = select_from(numbered(23));
+  for (const int count : {1, 2, 3, 7, 40}) {
+    std::multiset<std::string> runnable;
+    std::multiset<std::string> skipped;
+    for (int index = 1; index <= count; ++index) {
+      const Selection part = select_from(numbered(23), "", index, count);
+      for (const std::string& name : names(part.runnable)) {
+        runnable.insert(name);
+      }
+      for (const std::string& name : names(part.skipped)) {
+        skipped.insert(name);
+      }
+    }
+    const auto all = names(whole.runnable);
+    const auto left_out = names(whole.skipped);
+    EXPECT_EQ(runnable, std::multiset<std::string>(all.begin(), all.end())) << count;
+    EXPECT_EQ(skipped, std::multiset<std::string>(left_out.begin(), left_out.end())) << count;
+  }
+}
+
+TEST_F(SelectionOf, shards_are_equal_but_for_one_case) {
+  for (int index = 1; index <= 4; ++index) {
+    const std::size_t size = select_from(numbered(23), "", index, 4).runnable.size();
+    EXPECT_GE(size, 4U);
+    EXPECT_LE(size, 5U);
+  }
+}
+
+TEST_F(SelectionOf, shards_are_of_what_the_filter_leaves) {
+  EXPECT_EQ(select_from({fake_case("x"), fake_case("a"), fake_case("y"), fake_case("b")}, "fake/[ab]/", 2, 2)
+                .runnable.front()
+                .id.name(),
+            fake_name("b"));
+}
+
+TEST_F(SelectionOf, what_is_larger_than_memory_is_skipped_with_both_numbers) {
+  Benchmark large = fake_case("large");
+  large.needs.host_bytes = 1024 * 1024 * kGiB;
+  machine_.environment.memory.available.meminfo_bytes = 8 * kGiB;
+  machine_.environment.memory.available.cgroup_bytes.reset();
+  const Selection selection = select_from({large});
+  ASSERT_EQ(selection.skipped.size(), 1U);
+  EXPECT_EQ(selection.skipped[0].skip, "needs 1024 TiB of host memory; 8 GiB are available");
+}
+
+TEST_F(SelectionOf, a_fifth_of_memory_is_left_to_the_rest) {
+  machine_.environment.memory.available.meminfo_bytes = 100 * kMiB;
+  machine_.environment.memory.available.cgroup_bytes.reset();
+  Benchmark large = fake_case("large");
+  large.needs.host_bytes = 80 * kMiB;
+  EXPECT_EQ(select_from({large}).runnable.size(), 1U);
+  large.needs.host_bytes = 81 * kMiB;
+  EXPECT_EQ(select_from({large}).skipped.size(), 1U);
+}
+
+TEST_F(SelectionOf, a_families_own_reason_comes_before_memory) {
+  Benchmark large = fake_case("large");
+  large.needs.host_bytes = 1024 * 1024 * kGiB;
+  large.skip = "no such thing here";
+  EXPECT_EQ(select_from({large}).skipped.at(0).skip, "no such thing here");
+}
+
+TEST_F(SelectionOf, two_cases_of_one_name_are_a_bug) {
+  EXPECT_THROW(static_cast<void>(select_from({fake_case("a"), fake_case("a")})), std::logic_error);
+}
+
+TEST_F(SelectionOf, is_listed_a_name_a_line_without_the_skipped) {
+  EXPECT_EQ(list_text(select_from(numbered(6))), fake_name("case0") + "\n" + fake_name("case1") + "\n" +
+                                                     fake_name("case2") + "\n" + fake_name("case3") + "\n" +
+                                                     fake_name("case5") + "\n");
+}
+
+TEST_F(SelectionOf, its_plan_counts_cases_and_says_why_others_are_skipped) {
+  const std::string plan = plan_text(select_from(numbered(10)), scope_);
+  EXPECT_NE(plan.find("every fifth is left out"), std::string::npos) << plan;
+  EXPECT_NE(plan.find("skipped, fake, 2 cases"), std::string::npos) << plan;
+  EXPECT_NE(plan.find(fake_name("case9")), std::string::npos) << plan;
+}
+
+TEST_F(SelectionOf, explains_the_case_named_or_the_first_that_matches) {
+  Benchmark first = fake_case("a");
+  first.explanation.measures = "the first thing";
+  Benchmark second = fake_case("ab");
+  second.explanation.measures = "the second thing";
+  const std::vector<Benchmark> all{first, second};
+  EXPECT_NE(explain_text(fake_name("ab"), all).find("the second thing"), std::string::npos);
+  const std::string both = explain_text("fake/", all);
+  EXPECT_NE(both.find("the first thing"), std::string::npos);
+  EXPECT_NE(both.find("1 more cases match"), std::string::npos);
+  EXPECT_THROW(static_cast<void>(explain_text("nothing", all)), UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::harness
