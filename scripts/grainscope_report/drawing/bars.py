@@ -8,6 +8,7 @@ from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 
 FILLED = 0.78
 GROUP_DROP = 14.0
+ROOM_ABOVE_WHISKERS = 0.16  # of the panel: the text of a bar far below its whisker stands above it
 
 
 def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
@@ -16,6 +17,8 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     within, beyond = levels.on_scale(panel.levels, top, False)
     top = max([top, *(level.value for level in within)])
     room = 0.0 if panel.stacked else levels.room_above(axes, within, beyond)
+    if any(bar.value and bar.value.high > 2 * bar.value.value for one in panel.series for bar in one.bars):
+        room = max(room, ROOM_ABOVE_WHISKERS)
     axes.set_xlim(-0.55, len(panel.categories) - 0.45)
     shared.y_axis(axes, 0, top / (1 - room), False)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.5)
