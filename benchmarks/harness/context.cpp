@@ -52,7 +52,7 @@ RunIdentity new_identity() {
   std::random_device random;
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%08x-%08x", random(), random());
-  return {text.data(), utc_now(), 0};
+  return {text.data(), utc_now()};
 }
 
 json fingerprint(const Machine& machine) {
@@ -86,8 +86,7 @@ void require_same_machine(const json& header, const Machine& machine) {
 }
 
 RunIdentity identity_of(const json& header) {
-  return {header.at("id").get<std::string>(), header.at("started").get<std::string>(),
-          header.value("wall_s", 0.0)};
+  return {header.at("id").get<std::string>(), header.at("started").get<std::string>()};
 }
 
 json link_json(const LinkPeak& peak) {
@@ -137,7 +136,7 @@ json result_context(const json& library_context, const RunIdentity& identity, co
       {"why_incomplete", outcome.complete ? json(nullptr) : json(outcome.why_incomplete)},
       {"shard", {{"index", options.shard_index}, {"count", options.shard_count}}},
       {"ci_target", ci_target},
-      {"wall_s", identity.wall_s + wall_s},
+      {"wall_s", wall_s},
       {"counts", {{"ok", outcome.ok}, {"skipped", outcome.skipped}, {"failed", outcome.failed}}}};
   context["environment"] = environment_json(machine.environment, machine.warnings);
   context["links"] = json::array();

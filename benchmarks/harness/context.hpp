@@ -17,7 +17,6 @@ namespace grainscope::harness {
 struct RunIdentity {
   std::string id;
   std::string started;  // UTC, ISO 8601
-  double wall_s = 0;    // of earlier parts
 };
 [[nodiscard]] RunIdentity new_identity();
 
