@@ -2,6 +2,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/peer_access.hpp"
 #include "grainscope/cuda/runtime.hpp"
 
 namespace grainscope::cuda {
@@ -22,5 +23,11 @@ void ManagedBudget::reserve(int /*gpu*/, std::uint64_t /*bytes*/) {
 }
 
 void ManagedBudget::release(int /*gpu*/, std::uint64_t /*bytes*/) noexcept {}
+
+PeerAccess::PeerAccess(int gpu, int peer) : gpu_(gpu), peer_(peer) {
+  throw SkipError("built without CUDA");
+}
+
+PeerAccess::~PeerAccess() = default;
 
 }  // namespace grainscope::cuda
