@@ -4,20 +4,13 @@
 // What families that work between two GPUs share: which pairs there are, what joins them, and why one of
 // them cannot be used.
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/benchmark.hpp"
+#include "harness/peer_wire.hpp"
 
 namespace grainscope::harness {
-
-// What joins two GPUs, as far as the machine tells.
-struct PeerWire {
-  std::string link = "unknown";  // "nvlink", "pcie" or "unknown"
-  std::optional<int> nvlinks;    // active links that lead there, by way of a switch or directly
-  std::optional<double> gb_s;    // what those links carry together, each way; absent: not told
-};
 
 // Two GPUs in an order: `gpu` executes, `peer` has the memory.
 struct GpuPair {
@@ -39,8 +32,8 @@ struct GpuPair {
 // one pair with a nominal peer, so that a reader sees what is skipped and why.
 [[nodiscard]] std::vector<GpuPair> gpu_pairs(const Machine& machine, const Scope& scope);
 
-// What NVML says of the way from one GPU to another.
-[[nodiscard]] PeerWire peer_wire(const Machine& machine, int from, int to);
+// Why `gpu` cannot reach the memory of `peer`; empty where it can.
+[[nodiscard]] std::string why_no_peer_access(const Machine& machine, int gpu, int peer);
 
 }  // namespace grainscope::harness
 

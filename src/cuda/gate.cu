@@ -35,6 +35,10 @@ __global__ void spin_until_open(volatile std::uint32_t* open, volatile std::uint
 }  // namespace
 
 Gate::Gate(double timeout_s) : memory_(sizeof(Flags), PinnedBuffer::Kind::cached), timeout_s_(timeout_s) {
+  load();
+}
+
+void Gate::load() {
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, spin_until_open), "load the gate's kernel");
 }
