@@ -71,13 +71,17 @@ class Lister {
 
   // One amount of bytes, spread over more and more streams.
   void add_streams(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
-    const std::vector<int> counts = scope_.dense() ? std::vector{1, 2, 3, 4, 6, 8, 16} : std::vector{1, 2, 4, 8};
+    const std::vector<int> counts =
+        scope_.dense() ? std::vector{1, 2, 3, 4, 6, 8, 16} : std::vector{1, 2, 4, 8};
     for (const int streams : counts) {
       std::vector<PlannedLane> lanes;
       const std::uint64_t share = bytes / static_cast<std::uint64_t>(streams) / 4 * 4;
       for (int i = 0; i < streams; ++i) {
         lanes.push_back({"stream_" + std::to_string(i),
-                         host_copy(to_gpu, Engine::copy_engine, node, gpu.ordinal, share), {}, false, 1});
+                         host_copy(to_gpu, Engine::copy_engine, node, gpu.ordinal, share),
+                         {},
+                         false,
+                         1});
       }
       add(gpu, node, to_gpu, bytes, "streams", {{"streams", std::int64_t{streams}}}, lanes);
     }
@@ -90,7 +94,8 @@ class Lister {
     stream.engine = Engine::sm;
     stream.source = Endpoint::gpu(Placement::device, gpu.ordinal);
     stream.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
-    stream.bytes = scope_.one_size(kStreamedBytes).empty() ? kStreamedBytes : scope_.one_size(kStreamedBytes).front();
+    stream.bytes =
+        scope_.one_size(kStreamedBytes).empty() ? kStreamedBytes : scope_.one_size(kStreamedBytes).front();
     stream.walk.width_bytes = 16;
     stream.staging_node = node;
     const double pass_s = static_cast<double>(stream.bytes) / (kDeviceMemory_gb_s * 1e9);
@@ -99,7 +104,8 @@ class Lister {
       const PlannedLane copy{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1};
       add(gpu, node, to_gpu, bytes, "beside_compute", {{"method", method_name(engine), AxisStyle::bare}},
           {copy, {"compute", {}, PlannedLane::Computing{gpu.ordinal, node, longest_s}, true, 1}});
-      add(gpu, node, to_gpu, bytes, "beside_device_stream", {{"method", method_name(engine), AxisStyle::bare}},
+      add(gpu, node, to_gpu, bytes, "beside_device_stream",
+          {{"method", method_name(engine), AxisStyle::bare}},
           {copy, {"device_stream", stream, {}, true, passes}});
     }
   }
@@ -137,11 +143,12 @@ class Lister {
         }
       }
     }
-    benchmark.explanation = {"what is left of a copy when something else runs",
-                             "each lane between two events, all behind gates that open together; each also alone",
-                             "bandwidth = bytes of the measured lanes / median time during which any of them ran",
-                             "nvbandwidth's bidirectional copies",
-                             "one GPU against one node; several GPUs are transfer/collective"};
+    benchmark.explanation = {
+        "what is left of a copy when something else runs",
+        "each lane between two events, all behind gates that open together; each also alone",
+        "bandwidth = bytes of the measured lanes / median time during which any of them ran",
+        "nvbandwidth's bidirectional copies",
+        "one GPU against one node; several GPUs are transfer/collective"};
     benchmark.run = [lanes](Session& session) { return measure_together(session, lanes, true); };
     benchmarks_.push_back(std::move(benchmark));
   }

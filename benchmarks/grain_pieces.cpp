@@ -3,15 +3,18 @@
 // Timed: copies, one a piece, in order, all enqueued behind a closed gate; a kernel whose lanes read or write
 // whole pieces that lie scattered over as many bytes as are moved, between two events behind a closed gate;
 // prefetches, one a piece, between two events on an idle stream.
-// Bytes: pieces times their size. Requests in flight by Little's law: rate × latency / request, the request of
-// a kernel being a piece, at most 128 bytes, and its latency that of a pointer chase in the same run.
+// Bytes: pieces times their size. Requests in flight by Little's law: rate × latency / request, the request
+// of a kernel being a piece, at most 128 bytes, and its latency that of a pointer chase in the same run.
 // Source: EMOGI, section 3.3; Hockney's n½ for copies.
 // Limits: pieces lie within a span that the GPU's address translation covers; reach/gather goes beyond.
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/probe.hpp"
 #include "transfer_case.hpp"
 
 namespace grainscope::harness {
@@ -30,6 +33,8 @@ constexpr std::uint64_t kMostCopies = 256;         // that a stream takes behind
 constexpr std::uint64_t kMostPrefetches = 64;
 constexpr std::uint64_t kRequestBytes = 128;  // the largest of a kernel
 constexpr int kLoadBytes = 16;
+constexpr std::uint64_t kChaseBytes = 2 * kMiB;
+constexpr int kChases = 9;
 
 const char* const kFamily = "grain/pieces";
 
@@ -39,9 +44,9 @@ struct Method {
   bool to_gpu;
 };
 constexpr Method kMethods[] = {
-    {"copy_engine", Engine::copy_engine, true},     {"copy_engine", Engine::copy_engine, false},
-    {"zero_copy_random", Engine::sm, true},         {"kernel_write_random", Engine::sm, false},
-    {"managed_prefetch", Engine::prefetch, true},   {"managed_prefetch", Engine::prefetch, false},
+    {"copy_engine", Engine::copy_engine, true},   {"copy_engine", Engine::copy_engine, false},
+    {"zero_copy_random", Engine::sm, true},       {"kernel_write_random", Engine::sm, false},
+    {"managed_prefetch", Engine::prefetch, true}, {"managed_prefetch", Engine::prefetch, false},
 };
 
 std::uint64_t smallest_grain(Engine engine) {
@@ -78,11 +83,33 @@ Transfer make_transfer(const Method& method, int node, int gpu, std::uint64_t gr
   return transfer;
 }
 
-Measurement measure(Session& session, const Transfer& transfer, std::uint64_t grain) {
+// The latency of one load from a node's memory, by GPU and node: measured once a run.
+using Latencies = std::map<std::pair<int, int>, double>;
+
+double load_latency_s(const Machine& machine, int gpu, int node) {
+  const auto chase = cuda::make_chase({.to = cuda::ChaseSpec::To::host_memory,
+                                       .gpu = gpu,
+                                       .node = node,
+                                       .bytes = kChaseBytes,
+                                       .order = Cycle::Order::stride},
+                                      machine.topology);
+  std::vector<double> seconds;
+  for (int i = 0; i < kChases; ++i) {
+    seconds.push_back(chase->sample() / static_cast<double>(chase->operations()));
+  }
+  static_cast<void>(chase->verify());
+  return summarize(seconds).median;
+}
+
+Measurement measure(Session& session, const Transfer& transfer, std::uint64_t grain, Latencies& latencies) {
   Measurement measurement = measure_transfer(session, transfer);
   measurement.operations = transfer.bytes / grain;
   if (transfer.engine == Engine::sm && transfer.to_gpu()) {
-    const double latency_s = session.load_latency_s(transfer.gpu(), transfer.node());
+    const std::pair path{transfer.gpu(), transfer.node()};
+    if (!latencies.contains(path)) {
+      latencies[path] = load_latency_s(session.machine(), path.first, path.second);
+    }
+    const double latency_s = latencies.at(path);
     const double request = static_cast<double>(std::min(grain, kRequestBytes));
     const double rate = static_cast<double>(transfer.bytes) / measurement.samples.summary.median;
     measurement.counters["latency_s"] = latency_s;
@@ -113,28 +140,30 @@ std::vector<std::uint64_t> grains(const Scope& scope, Engine engine) {
 
 std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   std::vector<Benchmark> benchmarks;
-  const Explanation text{"how fast bytes cross the link when asked for in pieces of one size",
-                         "one copy or prefetch a piece, in order, or one kernel over scattered pieces",
-                         "bandwidth = pieces x grain / median time; requests in flight = rate x latency / request",
-                         "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
-                         "the span is small: what address translation does to more is reach/gather"};
+  const auto latencies = std::make_shared<Latencies>();
+  const Explanation text{
+      "how fast bytes cross the link when asked for in pieces of one size",
+      "one copy or prefetch a piece, in order, or one kernel over scattered pieces",
+      "bandwidth = pieces x grain / median time; requests in flight = rate x latency / request",
+      "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
+      "the span is small: what address translation does to more is reach/gather"};
   for (const GpuTarget& gpu : scope.gpus) {
     for (const int node : scope.nodes_for(gpu)) {
       for (const Method& method : kMethods) {
         for (const std::uint64_t grain : grains(scope, method.engine)) {
           const Transfer transfer = make_transfer(method, node, gpu.ordinal, grain);
-          Benchmark benchmark = transfer_benchmark(
-              kFamily,
-              {{"method", method.name, AxisStyle::bare},
-               {"path", method.to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare},
-               {"grain", static_cast<std::int64_t>(grain)}},
-              transfer, gpu, text);
+          Benchmark benchmark =
+              transfer_benchmark(kFamily,
+                                 {{"method", method.name, AxisStyle::bare},
+                                  {"path", method.to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare},
+                                  {"grain", static_cast<std::int64_t>(grain)}},
+                                 transfer, gpu, text);
           if (benchmark.skip.empty()) {
             benchmark.skip = method.engine == Engine::sm         ? why_no_mapping(machine, gpu.ordinal)
                              : method.engine == Engine::prefetch ? why_no_migration(machine, gpu.ordinal)
                                                                  : "";
           }
-          benchmark.run = [transfer, grain](Session& session) { return measure(session, transfer, grain); };
+          benchmark.run = [=](Session& session) { return measure(session, transfer, grain, *latencies); };
           benchmarks.push_back(std::move(benchmark));
         }
       }

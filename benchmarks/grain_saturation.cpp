@@ -95,7 +95,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
             transfer.bytes = bytes;
             transfer.walk.width_bytes = width;
             Benchmark benchmark = transfer_benchmark(
-                kFamily, {{"direction", read ? "read" : "write", AxisStyle::bare}, {"width", std::int64_t{width}}},
+                kFamily,
+                {{"direction", read ? "read" : "write", AxisStyle::bare}, {"width", std::int64_t{width}}},
                 transfer, gpu, text);
             if (benchmark.skip.empty()) {
               benchmark.skip = why_no_mapping(machine, gpu.ordinal);

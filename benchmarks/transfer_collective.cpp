@@ -141,11 +141,12 @@ class Lister {
         benchmark.skip = why_no_peer_access(machine_, lane.transfer->gpu(), lane.transfer->peer());
       }
     }
-    benchmark.explanation = {"what the GPUs of a node reach together",
-                             "each lane between two events of its own GPU, all behind gates that open together",
-                             "bandwidth = bytes of all lanes / median time during which any lane ran",
-                             "nvbandwidth, all_to_host, host_to_all, all_to_one, one_to_all, *_bidirectional",
-                             "gates on different GPUs open within a microsecond of each other, not together"};
+    benchmark.explanation = {
+        "what the GPUs of a node reach together",
+        "each lane between two events of its own GPU, all behind gates that open together",
+        "bandwidth = bytes of all lanes / median time during which any lane ran",
+        "nvbandwidth, all_to_host, host_to_all, all_to_one, one_to_all, *_bidirectional",
+        "gates on different GPUs open within a microsecond of each other, not together"};
     benchmark.run = [lanes](Session& session) { return measure_together(session, lanes, true); };
     benchmarks_.push_back(std::move(benchmark));
   }

@@ -92,9 +92,10 @@ Explanation explain(bool between_gpus) {
           "each direction by itself, both started at the same moment; a sample is the time either ran",
           "bandwidth = bytes of both directions / median time; overlap = time both ran / time either ran",
           "Comm|Scope, section 3.2 and figure 7",
-          between_gpus ? "events of two GPUs have no common clock: that both began together rests on gates which "
-                         "open within a microsecond"
-                       : "where one direction ends first, the other runs alone for the rest: see overlap"};
+          between_gpus
+              ? "events of two GPUs have no common clock: that both began together rests on gates which "
+                "open within a microsecond"
+              : "where one direction ends first, the other runs alone for the rest: see overlap"};
 }
 
 class Lister {

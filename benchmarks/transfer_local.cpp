@@ -1,5 +1,5 @@
-// transfer/local and transfer/kernel_copy: copies within one GPU's memory, and copies between it and the host by
-// a kernel instead of a copy engine.
+// transfer/local and transfer/kernel_copy: copies within one GPU's memory, and copies between it and the host
+// by a kernel instead of a copy engine.
 //
 // Timed: one copy, or one kernel, between two events behind a closed gate. Bytes: the copy's size, counted
 // once, though a copy within a card both reads and writes its memory.
@@ -38,11 +38,12 @@ std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope
                         {{"gpu", gpu.ordinal}}};
         benchmark.skip = gpu.unavailable;
         benchmark.needs = needs_of(copy);
-        benchmark.explanation = {"how fast a GPU copies within its own memory",
-                                 "one copy or kernel between two events, behind a closed gate",
-                                 "bandwidth = bytes / median time: bytes count once, memory reads and writes them",
-                                 "nvbandwidth, device_local_copy; Comm|Scope's copies of GPU 0 to GPU 0",
-                                 "small copies are answered by the GPU's last-level cache"};
+        benchmark.explanation = {
+            "how fast a GPU copies within its own memory",
+            "one copy or kernel between two events, behind a closed gate",
+            "bandwidth = bytes / median time: bytes count once, memory reads and writes them",
+            "nvbandwidth, device_local_copy; Comm|Scope's copies of GPU 0 to GPU 0",
+            "small copies are answered by the GPU's last-level cache"};
         benchmark.run = [copy](Session& session) { return measure_transfer(session, copy); };
         benchmarks.push_back(std::move(benchmark));
       }

@@ -1,12 +1,11 @@
 // transfer/peer: how fast do bytes go from one GPU to another, by whom, and with what between them?
 //
-// Timed: one copy, or one kernel, between two events behind a closed gate; prefetches, and copies without peer
-// access, which the driver stages through the host, between two events on an idle stream.
-// `read` is issued by the GPU that receives, `write` by the one that sends; `gpu` of the site is the one that
-// issues it. Bytes: the copy's size.
-// Source: Comm|Scope, section 3.2 and figure 8 (peer access on and off), sections 3.3 and 3.4; nvbandwidth's
-// device_to_device tests.
-// Limits: one transfer at a time; all pairs at once is transfer/collective.
+// Timed: one copy, or one kernel, between two events behind a closed gate; prefetches, and copies without
+// peer access, which the driver stages through the host, between two events on an idle stream. `read` is
+// issued by the GPU that receives, `write` by the one that sends; `gpu` of the site is the one that issues
+// it. Bytes: the copy's size. Source: Comm|Scope, section 3.2 and figure 8 (peer access on and off),
+// sections 3.3 and 3.4; nvbandwidth's device_to_device tests. Limits: one transfer at a time; all pairs at
+// once is transfer/collective.
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
@@ -68,9 +67,10 @@ Explanation explain(const Method& method, bool access) {
                    : "one copy or kernel between two events, submitted beforehand behind a closed gate";
   text.formula = "bandwidth = bytes / median time";
   text.source = "Comm|Scope, section 3.2 and figure 8, sections 3.3 and 3.4; nvbandwidth, device_to_device";
-  text.limits = migrates(method)
-                    ? "where pages live is told by how fast they answer; sizes stay below a quarter of what is free"
-                    : "one transfer at a time";
+  text.limits =
+      migrates(method)
+          ? "where pages live is told by how fast they answer; sizes stay below a quarter of what is free"
+          : "one transfer at a time";
   return text;
 }
 

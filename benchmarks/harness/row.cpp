@@ -35,7 +35,7 @@ json traffic_json(const Traffic& traffic) {
 
 json lane_json(const LaneResult& lane) {
   const Summary summary = summarize(lane.seconds);
-  json result{{"name", lane.name}, {"from", lane.from},        {"to", lane.to},
+  json result{{"name", lane.name},   {"from", lane.from},          {"to", lane.to},
               {"bytes", lane.bytes}, {"median_s", summary.median}, {"background", lane.background}};
   if (summary.ci95) {
     result["ci95_s"] = {summary.ci95->low, summary.ci95->high};

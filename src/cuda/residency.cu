@@ -61,9 +61,8 @@ std::vector<Answer> ask(const void* data, std::uint64_t bytes, void* results) {
 double median_second_cycles(const void* data, void* results) {
   std::vector<Answer> answers = ask(data, kCalibrationBytes, results);
   const auto middle = answers.begin() + static_cast<std::ptrdiff_t>(answers.size() / 2);
-  std::nth_element(answers.begin(), middle, answers.end(), [](const Answer& a, const Answer& b) {
-    return a.second_cycles < b.second_cycles;
-  });
+  std::nth_element(answers.begin(), middle, answers.end(),
+                   [](const Answer& a, const Answer& b) { return a.second_cycles < b.second_cycles; });
   return static_cast<double>(middle->second_cycles);
 }
 

@@ -27,8 +27,8 @@ __host__ __device__ std::uint32_t after_steps(std::uint32_t x, std::uint64_t ste
 
 struct Outcome {
   unsigned long long launches;
-  std::uint32_t first;    // of the first thread
-  std::uint32_t sevens;   // how many results were 7: any thread's result may change it, so none is dropped
+  std::uint32_t first;   // of the first thread
+  std::uint32_t sevens;  // how many results were 7: any thread's result may change it, so none is dropped
 };
 
 __global__ void __launch_bounds__(kThreads) compute(std::uint64_t steps, Outcome* outcome) {

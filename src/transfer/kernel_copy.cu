@@ -14,7 +14,7 @@ namespace grainscope::transfer {
 namespace {
 
 constexpr int kThreads = 512;
-constexpr int kInFlight = 4;          // independent 16-byte loads of a thread before its first store
+constexpr int kInFlight = 4;  // independent 16-byte loads of a thread before its first store
 constexpr int kBlocksOnMultiprocessor = 4;
 
 // Copies `elements` of 16 bytes, then `words` of 4 behind them.
@@ -85,9 +85,10 @@ class KernelCopyLane final : public Lane {
 
   // Enough to fill the GPU, or as many blocks as asked for; none without work.
   [[nodiscard]] unsigned blocks() const {
-    const std::uint64_t full = transfer_.walk.blocks > 0
-                                   ? static_cast<std::uint64_t>(transfer_.walk.blocks)
-                                   : static_cast<std::uint64_t>(kBlocksOnMultiprocessor * cuda::sm_count(gpu()));
+    const std::uint64_t full =
+        transfer_.walk.blocks > 0
+            ? static_cast<std::uint64_t>(transfer_.walk.blocks)
+            : static_cast<std::uint64_t>(kBlocksOnMultiprocessor * cuda::sm_count(gpu()));
     return static_cast<unsigned>(std::clamp<std::uint64_t>((elements() + kThreads - 1) / kThreads, 1, full));
   }
 

@@ -71,8 +71,9 @@ class ManagedLane : public Lane {
  private:
   void prefetch_piece(std::uint64_t first, std::uint64_t size, const Endpoint& end,
                       const cuda::Stream& stream) const {
-    cuda::check(cuda::prefetch(static_cast<std::byte*>(memory_.data()) + first, size, location_of(end), stream.get()),
-                "prefetch " + format_bytes(size) + " of managed memory");
+    cuda::check(
+        cuda::prefetch(static_cast<std::byte*>(memory_.data()) + first, size, location_of(end), stream.get()),
+        "prefetch " + format_bytes(size) + " of managed memory");
   }
 
   Transfer transfer_;
@@ -172,7 +173,8 @@ class PeerManagedLane final : public ManagedLane {
         at_source_(transfer.source.id, transfer.destination.id),
         at_destination_(transfer.destination.id, transfer.source.id) {
     if (surroundings.managed->available(transfer.source.id) < transfer.bytes) {
-      throw SkipError(format_bytes(transfer.bytes) + " of managed memory are more than a quarter of what GPU " +
+      throw SkipError(format_bytes(transfer.bytes) +
+                      " of managed memory are more than a quarter of what GPU " +
                       std::to_string(transfer.source.id) + " has free");
     }
   }
@@ -191,13 +193,12 @@ class PeerManagedLane final : public ManagedLane {
     }
   }
 
-  void check_sample() override {
-    expect_pages(at_destination_, transfer().destination.id, "after a sample");
-  }
+  void check_sample() override { expect_pages(at_destination_, transfer().destination.id, "after a sample"); }
 
   std::string verify() override {
     expect_payload(cuda::find_mismatch(words(), word_count(), kPayload, own_stream()), "on the GPU");
-    return "every word at the destination, and by how fast they answer that pages live there after each sample";
+    return "every word at the destination, and by how fast they answer that pages live there after each "
+           "sample";
   }
 
  private:

@@ -249,8 +249,10 @@ Timing Mover::timing() const {
     return {Clock::steady, true, "the call that submits " + action + ", behind a closed gate"};
   }
   if (state_->lanes.size() > 1) {
-    return state_->gate ? Timing{Clock::event, true, "each lane between two events, all behind gates that open together"}
-                        : Timing{Clock::steady, false, "each lane on a host thread of its own, started together"};
+    return state_->gate
+               ? Timing{Clock::event, true,
+                        "each lane between two events, all behind gates that open together"}
+               : Timing{Clock::steady, false, "each lane on a host thread of its own, started together"};
   }
   switch (first.lane().conduct()) {
     case Conduct::enqueued:

@@ -30,8 +30,8 @@ void require_possible_walk(const Transfer& transfer) {
        walk.piece_bytes < static_cast<std::uint64_t>(walk.width_bytes) || walk.piece_bytes > transfer.bytes ||
        walk.offset_bytes != 0)) {
     throw UsageError("a scattered walk covers a power of two of bytes in pieces that are a smaller one, at " +
-                     std::to_string(walk.width_bytes) + " bytes least; not " + std::to_string(transfer.bytes) +
-                     " in pieces of " + std::to_string(walk.piece_bytes));
+                     std::to_string(walk.width_bytes) + " bytes least; not " +
+                     std::to_string(transfer.bytes) + " in pieces of " + std::to_string(walk.piece_bytes));
   }
 }
 
@@ -42,7 +42,8 @@ void require_possible(const Transfer& transfer) {
     throw UsageError("a transfer moves a multiple of 4 bytes, at least 4; not " +
                      std::to_string(transfer.bytes));
   }
-  if (transfer.piece_bytes % sizeof(std::uint32_t) != 0 || transfer.engine == Engine::sm && transfer.piece_bytes > 0) {
+  if (transfer.piece_bytes % sizeof(std::uint32_t) != 0 ||
+      (transfer.engine == Engine::sm && transfer.piece_bytes > 0)) {
     throw UsageError("copies and prefetches move pieces of a multiple of 4 bytes; not " +
                      std::to_string(transfer.piece_bytes));
   }

@@ -84,7 +84,8 @@ class WalkLane final : public Lane {
         reads_(transfer.destination.placement == Placement::registers),
         reach_(transfer),
         memory_(transfer, reads_ ? transfer.source : transfer.destination, surroundings),
-        // The running outcome lives on the GPU: on the host it would be written over the link that is measured.
+        // The running outcome lives on the GPU: on the host it would be written over the link that is
+        // measured.
         outcome_(transfer.gpu(), sizeof(WalkOutcome)) {
     load_walk_kernel(transfer.walk, reads_);
     memory_.fill(reads_ ? kPayload : kPoison);

@@ -17,7 +17,7 @@ constexpr int kMostMultiprocessors = 1024;
 
 // What a walk leaves in device memory, added up over all launches.
 struct WalkOutcome {
-  unsigned long long sum;                                // mod 2⁶⁴, of every word read
+  unsigned long long sum;                                    // mod 2⁶⁴, of every word read
   std::uint32_t multiprocessors[kMostMultiprocessors / 32];  // a bit for each that had a block
 };
 

@@ -41,12 +41,12 @@ struct Traffic {
 
 // One of several transfers that ran at once.
 struct LaneResult {
-  std::string name;            // "to_gpu"
-  std::string from;            // "host:0", "gpu:1"
+  std::string name;  // "to_gpu"
+  std::string from;  // "host:0", "gpu:1"
   std::string to;
-  std::uint64_t bytes = 0;     // in one sample; 0: a kernel that only computes
-  std::vector<double> seconds;  // its own time in each sample
-  bool background = false;     // only there to load what the others are measured on
+  std::uint64_t bytes = 0;        // in one sample; 0: a kernel that only computes
+  std::vector<double> seconds;    // its own time in each sample
+  bool background = false;        // only there to load what the others are measured on
   std::optional<double> alone_s;  // median of the same lane alone, in the same session
 };
 

@@ -14,8 +14,8 @@
 namespace grainscope::cuda {
 
 // A kernel that spins on a flag in host memory, with a time-out on the GPU's own clock. One gate may be
-// closed on several streams, of several GPUs; it opens for all of them at once. Never put a pageable copy or a host fault behind it: those may wait
-// for the stream before they return.
+// closed on several streams, of several GPUs; it opens for all of them at once. Never put a pageable copy or
+// a host fault behind it: those may wait for the stream before they return.
 class Gate {
  public:
   // Loads the kernel for the current GPU, since loading it lazily behind a spinning one can deadlock.

@@ -49,8 +49,8 @@ class Lane {
   [[nodiscard]] virtual std::string verify() = 0;
 
   [[nodiscard]] virtual Conduct conduct() const { return Conduct::enqueued; }
-  // Seconds of the last issue() by the lane's own watch, which on_host lanes may hold: their threads take time
-  // to wake before they start together.
+  // Seconds of the last issue() by the lane's own watch, which on_host lanes may hold: their threads take
+  // time to wake before they start together.
   [[nodiscard]] virtual std::optional<double> own_time_s() const { return {}; }
   // What issue() is, after "time of": "one cudaMemcpyAsync".
   [[nodiscard]] virtual std::string action() const = 0;

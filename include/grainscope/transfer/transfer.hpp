@@ -50,10 +50,10 @@ struct Walk {
     scattered,  // merged within a piece; the pieces follow one another as if at random
   };
   Pattern pattern = Pattern::merged;
-  int offset_bytes = 0;  // of the first element behind a 128-byte boundary; a multiple of the width
-  int width_bytes = 4;   // of one access: 4, 8 or 16
-  int blocks = 0;        // 0: enough to fill the GPU
-  int threads = 1024;    // a block
+  int offset_bytes = 0;           // of the first element behind a 128-byte boundary; a multiple of the width
+  int width_bytes = 4;            // of one access: 4, 8 or 16
+  int blocks = 0;                 // 0: enough to fill the GPU
+  int threads = 1024;             // a block
   std::uint64_t piece_bytes = 0;  // of `scattered`: a power of two, at least a width; so is their number
 };
 
@@ -63,14 +63,14 @@ struct Transfer {
   Engine engine = Engine::copy_engine;
   std::uint64_t bytes = 0;
   std::uint64_t piece_bytes = 0;  // of one copy or prefetch, in order, one after another; 0: all in one
-  bool flush = false;            // evict host buffers from the CPU's caches before every sample
-  bool submission_only = false;  // time the call that submits, not the copy
+  bool flush = false;             // evict host buffers from the CPU's caches before every sample
+  bool submission_only = false;   // time the call that submits, not the copy
   Allocation allocation = Allocation::host_alloc;
-  Walk walk;                 // of Engine::sm
-  int host_threads = 1;      // that touch managed pages from the host
-  bool by_source = false;    // between GPUs: the source issues it and writes; else the destination reads
-  bool peer_access = true;   // between GPUs: the issuer addresses the other's memory; else the host is between
-  int staging_node = 0;      // between GPUs without peer access: where the CPU that issues it runs
+  Walk walk;                // of Engine::sm
+  int host_threads = 1;     // that touch managed pages from the host
+  bool by_source = false;   // between GPUs: the source issues it and writes; else the destination reads
+  bool peer_access = true;  // between GPUs: the issuer addresses the other's memory; else the host is between
+  int staging_node = 0;     // between GPUs without peer access: where the CPU that issues it runs
 
   [[nodiscard]] bool between_gpus() const { return !source.on_host() && !destination.on_host(); }
   [[nodiscard]] bool within_gpu() const { return between_gpus() && source.id == destination.id; }
