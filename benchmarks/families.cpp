@@ -5,7 +5,7 @@ namespace grainscope::harness {
 std::vector<Family> all_families() {
   return {
       host_memcpy(),     host_latency(),       host_first_touch(), host_flush(),
-      transfer_memcpy(), transfer_zero_copy(), transfer_managed(),
+      transfer_memcpy(), transfer_zero_copy(), transfer_managed(), reach_gather(),
   };
 }
 
