@@ -49,6 +49,8 @@ class SpanCache {
     return claims_.add(key, bytes, sessions);
   }
 
+  [[nodiscard]] std::uint64_t held_bytes() const { return memory_ != nullptr ? memory_->bytes() : 0; }
+
   // The memory, for as long as one session lasts; afterwards it goes if it was the last that needs it.
   class [[nodiscard]] Lease {
    public:

@@ -84,11 +84,13 @@ Layout layout_of(const SpanMemory& memory, const GatherRequest& request) {
   return layout;
 }
 
-// As many blocks as the GPU holds at once; loads the kernel, too.
+// As many blocks as the GPU holds at once. Loads the kernel, which must be there before a gate closes.
 unsigned full_grid(int gpu) {
+  cudaFuncAttributes attributes{};
+  cuda::check(cudaFuncGetAttributes(&attributes, gather_rows), "load the kernel that gathers rows");
   int blocks = 0;
   cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, gather_rows, kThreads, 0),
-              "load the kernel that gathers rows");
+              "ask how many blocks a multiprocessor holds");
   return static_cast<unsigned>(std::max(1, blocks * cuda::sm_count(gpu)));
 }
 
