@@ -12,11 +12,12 @@
 // session but shared by all cases of a kind (span_cache.hpp).
 //
 // Time on an H100 with 128 GiB of host memory, estimated: a case takes 0.1 to 0.4 s in quick, up to 0.8 s in
-// full; locking memory 0.2 to 0.4 s a GiB. quick: 30 cases and 20 GiB, about 20 s; full: 180 cases and
-// 130 GiB, 3 to 4 minutes.
+// full; locking memory 0.2 to 0.4 s a GiB. quick: 32 cases and 20 GiB, about 20 s; full: 169 cases and
+// 112 GiB, about 3 minutes.
 
-#include <algorithm>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "families.hpp"
@@ -212,7 +213,8 @@ class Lister {
       return "a span is " + format_bytes(reach::kMostChunks * kGiB) + " at most";
     }
     if (point.on_host()) {
-      const std::string why = why_no_mapping(machine_, gpu.ordinal);
+      // Reserved huge pages are set aside already, and not counted as available.
+      std::string why = why_no_mapping(machine_, gpu.ordinal);
       return why.empty() && point.where.kind != SpanKind::hugetlb ? why_too_much(span) : why;
     }
     if (const std::string why = peer_of(machine_, gpu.ordinal).skip; !why.empty()) {
