@@ -217,7 +217,7 @@ class Lister {
       std::string why = why_no_mapping(machine_, gpu.ordinal);
       return why.empty() && point.where.kind != SpanKind::hugetlb ? why_too_much(span) : why;
     }
-    if (const std::string why = peer_of(machine_, gpu.ordinal).skip; !why.empty()) {
+    if (std::string why = peer_of(machine_, gpu.ordinal).skip; !why.empty()) {
       return why;
     }
     const GpuReport* peer = machine_.find_gpu(point.where.home);
