@@ -7,7 +7,7 @@ std::vector<Family> all_families() {
       host_memcpy(),     host_latency(),         host_first_touch(),   host_flush(),
       transfer_memcpy(), transfer_kernel_copy(), transfer_zero_copy(), transfer_managed(),
       transfer_duplex(), transfer_local(),       transfer_peer(),      transfer_collective(),
-      contention(),      grain_pieces(),         grain_saturation(),
+      contention(),      grain_pieces(),         grain_saturation(),   reach_gather(),
   };
 }
 

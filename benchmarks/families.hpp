@@ -21,6 +21,7 @@ namespace grainscope::harness {
 [[nodiscard]] Family transfer_duplex();
 [[nodiscard]] Family transfer_kernel_copy();
 [[nodiscard]] Family transfer_local();
+[[nodiscard]] Family reach_gather();
 [[nodiscard]] Family transfer_managed();
 [[nodiscard]] Family transfer_memcpy();
 [[nodiscard]] Family transfer_peer();

@@ -56,6 +56,9 @@ struct Needs {
   std::uint64_t host_bytes = 0;
   std::uint64_t device_bytes = 0;
   std::uint64_t managed_bytes = 0;
+  // Host memory that cases share and that grows step by step: whether there is room is looked at before each
+  // step, not at the start of the run.
+  std::uint64_t shared_host_bytes = 0;
 };
 
 struct Benchmark {
