@@ -153,6 +153,9 @@ class Suite {
     if (!store_error_.empty()) {
       return store_error_;
     }
+    if (!gpu_lost_.empty()) {
+      return gpu_lost_;
+    }
     if (options_.max_time_s && steady_now_s() - start_s_ > *options_.max_time_s) {
       return "--max-time of " + format_seconds(*options_.max_time_s) + " reached";
     }
@@ -170,6 +173,12 @@ class Suite {
       if (!stop.empty()) {
         incomplete_ = incomplete_.empty() ? stop : incomplete_;
         state.SkipWithError(stop.c_str());
+        break;
+      }
+      if (!gpu_lost_.empty()) {
+        // An earlier session of this case met the loss: the case is over, and none of it is measured again.
+        recorded_[name].push_back(outcome_row(benchmark.id, Status::failed, "not started: " + gpu_lost_));
+        state.SkipWithError(gpu_lost_.c_str());
         break;
       }
       progress_.start_case(name);
@@ -217,6 +226,9 @@ class Suite {
     } catch (const EnvironmentError& missing) {
       // No huge pages reserved, a node that may not be used: the machine's answer, not a wrong result.
       return failed(Status::skipped, missing.what());
+    } catch (const GpuLostError& lost) {
+      gpu_lost_ = "the GPU was lost while " + benchmark.id.name() + " ran";
+      return failed(Status::failed, lost.what());
     } catch (const std::bad_alloc&) {
       return failed(Status::failed, "the host ran out of memory: set a smaller --max-bytes");
     } catch (const std::exception& error) {
@@ -291,6 +303,9 @@ class Suite {
               << outcome_.failed << " failed in " << format_seconds(steady_now_s() - start_s_);
     if (request_.store == nullptr) {
       std::cerr << "; nothing was kept (--out DIR keeps it)\n";
+      if (!outcome_.complete) {
+        std::cerr << "grainscope: " << incomplete_ << '\n';
+      }
       return;
     }
     const json context =
@@ -323,6 +338,7 @@ class Suite {
   Outcome outcome_;
   std::string incomplete_;
   std::string store_error_;
+  std::string gpu_lost_;
 };
 
 }  // namespace
