@@ -63,13 +63,16 @@ TEST(Unwritable, a_folder_below_a_file_is_refused_with_the_remedy) {
 }
 
 TEST(Unwritable, a_full_disk_at_the_header_is_refused_and_can_be_begun_again) {
-  const TemporaryDirectory directory;
-  {
-    const FullDisk full(0);
-    expect_refusal_with_remedy([&] { static_cast<void>(ResultStore::begin(directory.path(), kResult)); },
-                               "journal.jsonl");
+  for (const rlim_t room : {0, 1, 10}) {
+    const TemporaryDirectory directory;
+    {
+      const FullDisk full(room);
+      expect_refusal_with_remedy([&] { static_cast<void>(ResultStore::begin(directory.path(), kResult)); },
+                                 "journal.jsonl");
+    }
+    EXPECT_EQ(std::filesystem::file_size(directory / "journal.jsonl"), room);
+    EXPECT_NO_THROW(static_cast<void>(ResultStore::begin(directory.path(), kResult)));
   }
-  EXPECT_NO_THROW(static_cast<void>(ResultStore::begin(directory.path(), kResult)));
 }
 
 TEST(Unwritable, a_disk_that_fills_up_loses_the_case_in_hand_alone) {

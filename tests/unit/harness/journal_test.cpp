@@ -63,7 +63,6 @@ TEST(Journal, cut_at_any_byte_holds_its_whole_lines_and_goes_on_to_the_same_end)
     const std::string left = whole.substr(0, cut);
     write_text(directory / "journal.jsonl", left);
     if (cut < header_bytes) {
-      EXPECT_THROW(static_cast<void>(read_journal(directory.path())), UsageError) << cut;
       continue;
     }
     const Journal journal = read_journal(directory.path());
@@ -75,6 +74,31 @@ TEST(Journal, cut_at_any_byte_holds_its_whole_lines_and_goes_on_to_the_same_end)
     }
     ASSERT_EQ(read_text(directory / "journal.jsonl"), whole) << cut;
   }
+}
+
+TEST(Journal, cut_at_any_byte_of_its_header_says_to_start_again_and_can_be_begun_over) {
+  const std::string header = kHeader.dump() + "\n";
+  for (std::size_t cut = 0; cut < header.size(); ++cut) {
+    const TemporaryDirectory directory;
+    write_text(directory / "journal.jsonl", header.substr(0, cut));
+    try {
+      static_cast<void>(read_journal(directory.path()));
+      FAIL() << cut;
+    } catch (const UsageError& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find("before it had finished anything"), std::string::npos) << cut << message;
+      EXPECT_NE(message.find("--out " + directory.path().string()), std::string::npos) << cut << message;
+    }
+    ASSERT_NO_THROW(static_cast<void>(ResultStore::begin(directory.path(), kHeader))) << cut;
+    EXPECT_EQ(read_text(directory / "journal.jsonl"), header) << cut;
+  }
+}
+
+TEST(Journal, with_its_header_whole_is_not_begun_over) {
+  const TemporaryDirectory directory;
+  write_text(directory / "journal.jsonl", kHeader.dump() + "\n");
+  EXPECT_THROW(static_cast<void>(ResultStore::begin(directory.path(), kHeader)), UsageError);
+  EXPECT_EQ(read_text(directory / "journal.jsonl"), kHeader.dump() + "\n");
 }
 
 TEST(Journal, ends_before_a_line_of_garbage) {
