@@ -35,11 +35,4 @@ std::multiset<std::string> sorted_names(const json& result) {
   return {names.begin(), names.end()};
 }
 
-testing::AssertionResult says(const std::string& text, const std::string& words) {
-  if (text.find(words) != std::string::npos) {
-    return testing::AssertionSuccess();
-  }
-  return testing::AssertionFailure() << "'" << words << "' is not in: " << text;
-}
-
 }  // namespace grainscope::test

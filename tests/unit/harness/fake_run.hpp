@@ -11,6 +11,7 @@
 
 #include "child.hpp"
 #include "fakes.hpp"
+#include "says.hpp"
 
 namespace grainscope::test {
 
@@ -33,9 +34,6 @@ class FakeRun : public testing::Test {
 
 // The names of a result's rows, however they are ordered.
 [[nodiscard]] std::multiset<std::string> sorted_names(const nlohmann::json& result);
-
-// Where a text says something; the text is shown where it does not.
-[[nodiscard]] testing::AssertionResult says(const std::string& text, const std::string& words);
 
 }  // namespace grainscope::test
 

@@ -3,9 +3,7 @@
 #include "harness/suite.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <new>
 #include <set>
@@ -15,6 +13,7 @@
 #include "fake_run.hpp"
 #include "grainscope/core/error.hpp"
 #include "harness/result_store.hpp"
+#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -133,9 +132,7 @@ TEST_F(SuiteRun, shows_aggregates_alone_when_the_preset_repeats) {
 TEST_F(SuiteRun, whose_disk_fills_up_ends_with_3_and_keeps_what_was_written) {
   // From the second case on no file may grow beyond what the journal has by then.
   const auto fill = [this](Session& session) {
-    const rlimit limit{std::filesystem::file_size(folder() / "journal.jsonl") + 10, RLIM_INFINITY};
-    std::signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
+    static const test::FullDisk full(std::filesystem::file_size(folder() / "journal.jsonl") + 10);
     return test::honest(session);
   };
   const Ended ended = begin({fake_case("a"), fake_case("b", fill), fake_case("c")});
