@@ -24,6 +24,8 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "grainscope/system/numa.hpp"
+#include "harness/peer_wire.hpp"
+#include "peer_case.hpp"
 #include "reach_points.hpp"
 #include "span_cache.hpp"
 #include "transfer_case.hpp"
@@ -63,7 +65,11 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   measurement.link_bytes = unique_bytes;
   if (point.on_host()) {
     measurement.limit = host_link_limit(session.machine(), point.where.gpu);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(point.where.gpu, point.where.home, true);
+    measurement.link_peak_gb_s =
+        session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.home, point.where.gpu));
+  } else {
+    measurement.limit = peer_link_limit(session.machine(), point.where.home, point.where.gpu);
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(point.where.home, point.where.gpu));
   }
   const double median_s = measurement.samples.summary.median;
   const auto rows = static_cast<double>(point.gather.rows);
@@ -88,43 +94,6 @@ Explanation explain() {
       "by the cases of a kind, not new in each session"};
 }
 
-// The GPU whose memory another reads, and what joins them.
-struct Peer {
-  int ordinal = 0;
-  std::string link = "unknown";
-  std::string skip;  // empty: it can be read
-};
-
-std::string link_between(const Machine& machine, int gpu, int peer) {
-  const GpuReport* from = machine.find_gpu(gpu);
-  const GpuReport* to = machine.find_gpu(peer);
-  if (from == nullptr || to == nullptr || !from->nvml || !from->nvml->nvlinks) {
-    return "unknown";
-  }
-  for (const NvmlNvlink& link : *from->nvml->nvlinks) {
-    // A switch joins all GPUs that hang on it.
-    if (link.active && (link.remote_type == "switch" || link.remote_pci_bus_id == to->pci_bus_id)) {
-      return "nvlink";
-    }
-  }
-  return "pcie";
-}
-
-Peer peer_of(const Machine& machine, int gpu) {
-  for (const cuda::PeerLink& link : machine.runtime.peers) {
-    if (link.from == gpu && link.access) {
-      return {link.to, link_between(machine, gpu, link.to), ""};
-    }
-  }
-  for (const cuda::DeviceProperties& device : machine.runtime.devices) {
-    if (device.ordinal != gpu) {
-      return {device.ordinal, "none",
-              "GPU " + std::to_string(gpu) + " cannot access the memory of another GPU"};
-    }
-  }
-  return {gpu + 1, "unknown", "there is no other GPU"};
-}
-
 class Lister {
  public:
   Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
@@ -140,11 +109,13 @@ class Lister {
         for (const SpanKind kind : {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
                                     SpanKind::hugetlb, SpanKind::vmm_host}) {
           if (far == (kind == SpanKind::host_alloc)) {
-            add_comparison(gpu, {kind, gpu.ordinal, node});
+            add_comparison(gpu, {kind, gpu.ordinal, node}, nullptr);
           }
         }
       }
-      add_comparison(gpu, {SpanKind::peer, gpu.ordinal, peer_of(machine_, gpu.ordinal).ordinal});
+    }
+    for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
+      add_comparison(pair.gpu, {SpanKind::peer, pair.gpu.ordinal, pair.peer}, &pair);
     }
     return std::move(benchmarks_);
   }
@@ -154,24 +125,26 @@ class Lister {
   void add_wall(const GpuTarget& gpu, int node) {
     for (const std::uint64_t span : wall_spans(scope_)) {
       for (const GatherShape& shape : wall_shapes(scope_, span)) {
-        add(gpu, {SpanKind::host_alloc, gpu.ordinal, node}, span, shape);
+        add(gpu, {SpanKind::host_alloc, gpu.ordinal, node}, span, shape, nullptr);
       }
     }
   }
 
-  void add_comparison(const GpuTarget& gpu, const SpanKey& where) {
+  // `pair` where the memory is a peer's.
+  void add_comparison(const GpuTarget& gpu, const SpanKey& where, const GpuPair* pair) {
     for (const std::uint64_t span : comparison_spans(scope_)) {
       for (const GatherShape& shape : comparison_shapes(scope_)) {
-        add(gpu, where, span, shape);
+        add(gpu, where, span, shape, pair);
       }
     }
   }
 
-  void add(const GpuTarget& gpu, const SpanKey& where, std::uint64_t span, const GatherShape& shape) {
+  void add(const GpuTarget& gpu, const SpanKey& where, std::uint64_t span, const GatherShape& shape,
+           const GpuPair* pair) {
     const Point point{where, {shape.row_bytes, shape.rows, span, shape.sorted}};
     Benchmark benchmark;
-    benchmark.id = case_of(gpu, point);
-    benchmark.skip = why_not(gpu, point);
+    benchmark.id = case_of(gpu, point, pair);
+    benchmark.skip = why_not(gpu, point, pair);
     // The lists, one more to sort into, and what the sort needs.
     const std::uint64_t lists = (reach::kLists + 2) * point.gather.rows * sizeof(std::uint64_t);
     benchmark.needs.device_bytes = lists + (point.on_host() ? 0 : span);
@@ -185,11 +158,11 @@ class Lister {
     benchmarks_.push_back(std::move(benchmark));
   }
 
-  [[nodiscard]] Case case_of(const GpuTarget& gpu, const Point& point) const {
+  [[nodiscard]] Case case_of(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
     const GatherRequest& gather = point.gather;
-    const Axis joined = point.on_host()
+    const Axis joined = pair == nullptr
                             ? Axis{"locality", gpu.locality(point.where.home), AxisStyle::hidden}
-                            : Axis{"link", peer_of(machine_, gpu.ordinal).link, AxisStyle::hidden};
+                            : Axis{"link", pair->link, AxisStyle::hidden};
     std::vector<Site> site{{"gpu", gpu.ordinal}, {"peer", point.where.home}};
     if (point.on_host()) {
       site = {{"numa", point.where.home}, {"gpu", gpu.ordinal}};
@@ -204,7 +177,7 @@ class Lister {
             site};
   }
 
-  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const Point& point) const {
+  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
     if (!gpu.unavailable.empty()) {
       return gpu.unavailable;
     }
@@ -217,8 +190,8 @@ class Lister {
       std::string why = why_no_mapping(machine_, gpu.ordinal);
       return why.empty() && point.where.kind != SpanKind::hugetlb ? why_too_much(span) : why;
     }
-    if (std::string why = peer_of(machine_, gpu.ordinal).skip; !why.empty()) {
-      return why;
+    if (!pair->why_no_access().empty()) {
+      return pair->why_no_access();
     }
     const GpuReport* peer = machine_.find_gpu(point.where.home);
     const std::uint64_t there = peer != nullptr && peer->cuda ? peer->cuda->total_memory_bytes : 0;

@@ -12,6 +12,7 @@
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/host_vmm.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/peer_access.hpp"
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
@@ -101,30 +102,14 @@ class DriverChunk final : public SpanChunk {
   cuda::HostVmmBuffer buffer_;
 };
 
-// Lets the current GPU read the memory of `peer`. Throws SkipError where it cannot.
-void enable_peer_access(int gpu, int peer) {
-  int possible = 0;
-  cuda::check(cudaDeviceCanAccessPeer(&possible, gpu, peer), "ask whether GPUs can access each other");
-  if (possible == 0) {
-    throw SkipError("GPU " + std::to_string(gpu) + " cannot access the memory of GPU " +
-                    std::to_string(peer));
-  }
-  const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
-  if (status == cudaErrorPeerAccessAlreadyEnabled) {
-    static_cast<void>(cudaGetLastError());
-    return;
-  }
-  cuda::check(status, "let GPU " + std::to_string(gpu) + " access GPU " + std::to_string(peer));
-}
-
 class PeerChunk final : public SpanChunk {
  public:
-  explicit PeerChunk(const SpanRequest& request) : buffer_(request.home, request.chunk_bytes) {
-    enable_peer_access(request.gpu, request.home);
-  }
+  explicit PeerChunk(const SpanRequest& request)
+      : access_(request.gpu, request.home), buffer_(request.home, request.chunk_bytes) {}
   [[nodiscard]] void* device_data() const override { return buffer_.data(); }
 
  private:
+  cuda::PeerAccess access_;
   cuda::DeviceBuffer buffer_;
 };
 
