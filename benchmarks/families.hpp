@@ -10,10 +10,14 @@
 
 namespace grainscope::harness {
 
+[[nodiscard]] Family call();
 [[nodiscard]] Family host_first_touch();
 [[nodiscard]] Family host_flush();
 [[nodiscard]] Family host_latency();
 [[nodiscard]] Family host_memcpy();
+[[nodiscard]] Family latency_chase();
+[[nodiscard]] Family latency_flag();
+[[nodiscard]] Family latency_managed_touch();
 [[nodiscard]] Family transfer_managed();
 [[nodiscard]] Family transfer_memcpy();
 [[nodiscard]] Family transfer_zero_copy();
