@@ -16,10 +16,13 @@ def format_bytes(size: float) -> str:
 
 def format_time(seconds: float) -> str:
     """A time with three significant digits in the fitting unit: 1.6e-6 is `1.6 µs`."""
-    for unit, name in _TIMES:
-        if seconds >= unit * 0.9995:
-            return f"{significant(seconds / unit)} {name}"
-    return f"{significant(seconds / 1e-12)} ps"
+    unit, name = time_unit(seconds)
+    return f"{significant(seconds / unit)} {name}"
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The fitting unit, in seconds, and its name: 1.6e-6 goes in `(1e-6, "µs")`."""
+    return next((one for one in _TIMES if seconds >= one[0] * 0.9995), (1e-12, "ps"))
 
 
 def format_rate(gb_s: float) -> str:
