@@ -39,6 +39,12 @@ def significant(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def format_count(count: float) -> str:
+    """A count of things that come in powers of two: 1048576 is `1 Mi`."""
+    said = format_bytes(count)
+    return said.removesuffix("B").rstrip()
+
+
 def format_interval(value: float, low: float, high: float) -> tuple[str, str]:
     """The value and its `[low, high]`, with the decimals that the width of the interval justifies."""
     width = high - low

@@ -43,6 +43,14 @@ def case_name(family: str, axes: dict, site: dict) -> str:
     return "/".join([family, *words, *where, *numbers])
 
 
+def _lane(lane: dict) -> dict:
+    seconds = lane.pop("seconds")
+    found = {"median_s": seconds, "ci95_s": [seconds * 0.99, seconds * 1.01]}
+    if lane["bytes"]:
+        found["bandwidth_gb_s"] = lane["bytes"] / seconds / 1e9
+    return lane | found
+
+
 class File:
     """A result file in the making."""
 
@@ -127,17 +135,25 @@ class File:
         gen: int = 5,
     ):
         """Adds a measured copy peak, GB/s."""
+        self._link({"gpu": gpu, "numa": numa}, direction, peak, theoretical, generation=gen, width=16)
+
+    def peer_link(
+        self, gpu: int, peer: int, peak: float, theoretical: float = 450.0, nvlinks: int | None = 18
+    ) -> None:
+        """Adds a measured copy peak from one GPU to another, GB/s."""
+        more = {"nvlinks": nvlinks} if nvlinks else {}
+        self._link({"gpu": gpu, "peer": peer}, "to_peer", peak, theoretical, **more)
+
+    def _link(self, ends: dict, direction: str, peak: float, theoretical: float, **more) -> None:
         self.links.append(
             {
-                "gpu": gpu,
-                "numa": numa,
+                **ends,
                 "direction": direction,
                 "peak_gb_s": peak,
                 "ci95_gb_s": [peak * 0.999, peak * 1.001],
                 "bytes": 512 * MIB,
                 "theoretical_gb_s": theoretical,
-                "generation": gen,
-                "width": 16,
+                **more,
             }
         )
 
@@ -173,6 +189,26 @@ class File:
         self.rows.append(row)
         return row
 
+    def together(
+        self,
+        family: str,
+        axes: dict,
+        site: dict,
+        lanes: list[dict],
+        *,
+        overlap: float,
+        median_s: float | None = None,
+        **more,
+    ) -> dict:
+        """Adds an `ok` row of lanes at once; each lane has name, bytes, seconds, from, to and what else."""
+        made = [_lane(dict(lane)) for lane in lanes]
+        counted = [lane for lane in made if not lane.get("background")]
+        total = sum(lane["bytes"] for lane in counted)
+        whole = median_s or max(lane["median_s"] for lane in counted)
+        if peak := self._peaks(counted):
+            more["link_fraction"] = total / whole / 1e9 / peak
+        return self.add(family, axes, site, whole, bytes=total, lanes=made, overlap=overlap, **more)
+
     def lose(self, status: str, reason: str, family: str, axes: dict, site: dict) -> dict:
         """Adds a `skipped` or `failed` row."""
         row = self._row(family, axes, site, 0) | {"status": status, "reason": reason}
@@ -191,12 +227,25 @@ class File:
             "label": "measured",
         }
 
+    def _peaks(self, lanes: list[dict]) -> float | None:
+        """The peaks of the links that the lanes cross, together; None where one is not known."""
+        known = {}
+        for link in self.links:
+            own = f"gpu:{link['gpu']}"
+            other = f"gpu:{link['peer']}" if "peer" in link else f"host:{link['numa']}"
+            pair = (other, own) if link["direction"] == "host_to_gpu" else (own, other)
+            known[pair] = link["peak_gb_s"]
+        crossed = {(lane["from"], lane["to"]) for lane in lanes if lane["bytes"]}
+        return sum(known[pair] for pair in crossed) if crossed and crossed <= known.keys() else None
+
     def _peak(self, axes: dict, site: dict) -> float | None:
+        if "peer" in site or "between" in axes:
+            return None
         path = f"{axes.get('path', '')}{axes.get('direction', '')}"
-        inward = path.endswith("_to_gpu") or path == "read"
+        inward = path.endswith("_to_gpu") or path == "read" or "memory" in axes
         direction = "host_to_gpu" if inward else "gpu_to_host"
         for link in self.links:
-            if (link["gpu"], link["numa"], link["direction"]) == (
+            if "numa" in link and (link["gpu"], link["numa"], link["direction"]) == (
                 site.get("gpu"),
                 site.get("numa"),
                 direction,

@@ -95,19 +95,22 @@ def curves(
     measure: Measure = bandwidth,
     view: View = lambda row: row,
     dash: str | None = None,
+    whatever: str = "",
 ) -> Curves:
     """Curves of `measure` over the axis `x`: for each machine one for each site, of one configuration.
 
     Rows that differ in another axis than locality are different questions and never share a curve.
     The configuration that most machines have, then that with most points, then the fastest, is taken
     on every machine, because different ones cannot be compared. Remote curves are dashed, and names
-    say the locality, or what joins two GPUs, where there is more than one.
+    say the locality, or what joins two GPUs, where there is more than one. An axis that may differ along
+    a curve is `whatever`: of several rows at one `x` those with the largest value of it are taken.
     """
     found: dict[Config, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for machine in machines:
         for row in filter(None, map(view, select(machine.result.of(family), where))):
             if isinstance(row.case.axes.get(x), (int, float)) and row.median_s is not None and row.ci95_s:
-                found[row.label, row.case.without(x, "locality", "link")][machine.index].append(row)
+                key = row.label, row.case.without(x, "locality", "link", whatever)
+                found[key][machine.index].append(row)
     if not found:
         return Curves(())
     config = max(found, key=lambda key: _preference(key, found[key], x))
@@ -118,7 +121,7 @@ def curves(
     drawn: list[Curve] = []
     for index, rows in sorted(found[config].items()):
         for locality, site, there in _by_place(rows):
-            if not (points := _points(there, x, measure)):
+            if not (points := _points(_largest(there, x, whatever), x, measure)):
                 continue
             first = not any(c.machine.index == index and c.locality == locality for c in drawn)
             drawn.append(
@@ -131,6 +134,7 @@ def curves(
                     locality=locality,
                     dash=dash or ("dashed" if locality == "remote" else "solid"),
                     config=said,
+                    axes=config[1],
                     label=config[0],
                     primary=first,
                 )
@@ -172,6 +176,14 @@ def _by_place(rows: Sequence[Row]) -> list[tuple[str, Site, list[Row]]]:
     for row in rows:
         places[PLACES.index(row.case.place), tuple(sorted(row.case.site.items()))].append(row)
     return [(PLACES[order], site, there) for (order, site), there in sorted(places.items())]
+
+
+def _largest(rows: Sequence[Row], x: str, axis: str) -> Sequence[Row]:
+    most: dict[float, float] = {}
+    for row in rows:
+        at, value = row.case.axes[x], row.case.axes.get(axis, 0.0)
+        most[at] = max(most.get(at, value), value)
+    return [row for row in rows if row.case.axes.get(axis, 0.0) == most[row.case.axes[x]]]
 
 
 def _points(rows: Sequence[Row], x: str, measure: Measure) -> tuple[Point, ...]:

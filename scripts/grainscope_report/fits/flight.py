@@ -36,6 +36,15 @@ class Fewest:
             f"({spoken_site(self.site)})"
         )
 
+    @property
+    def short(self) -> str:
+        """In few words."""
+        of = f" of {self.sms_available:g}" if self.sms_available else ""
+        return (
+            f"{self.direction} of {format_bytes(self.width)} a lane {self.sms:g}{of} "
+            f"({self.saturated_gb_s:.1f} of {self.full_gb_s:.1f} GB/s)"
+        )
+
 
 @dataclass(frozen=True)
 class Flight:

@@ -13,14 +13,21 @@ SHARE = 0.9
 class Knee:
     """Where a curve falls below `SHARE` of its small-span rate, interpolated in log-log.
 
-    `reached` is false where it never does: the span is then the largest measured. The interval comes
+    Where it never does the span is the largest measured, and nothing is `reached`. The interval comes
     from the ends of the points' intervals: the span at which the lower ends fall below the share, and
-    that at which the upper ends do.
+    that at which the upper ends do; where between `holds_at` and `falls_at`, both measured, the knee
+    really is only more spans would tell.
     """
 
     span: Estimate
     small: Estimate
-    reached: bool
+    holds_at: float
+    falls_at: float | None
+
+    @property
+    def reached(self) -> bool:
+        """Whether the curve falls within the measured spans."""
+        return self.falls_at is not None
 
 
 def knee(spans: Sequence[float], rates: Sequence[Estimate]) -> Knee | None:
@@ -31,7 +38,9 @@ def knee(spans: Sequence[float], rates: Sequence[Estimate]) -> Knee | None:
     middle = _last(spans, [rate.value for rate in rates], SHARE * small.value)
     low = _last(spans, [rate.low for rate in rates], SHARE * small.value)
     high = _last(spans, [rate.high for rate in rates], SHARE * small.value)
-    return Knee(Estimate(middle, min(low, middle), max(high, middle)), small, middle < spans[-1])
+    above = [span for span in spans if span > middle]
+    holds = max((span for span in spans if span <= middle), default=spans[0])
+    return Knee(Estimate(middle, min(low, middle), max(high, middle)), small, holds, min(above, default=None))
 
 
 def _small(rates: Sequence[Estimate]) -> Estimate:

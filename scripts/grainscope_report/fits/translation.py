@@ -12,7 +12,7 @@ squares ≤ least · e^(3.84 / rows in the wall) has (a profile likelihood, 95 %
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import statistics
@@ -73,6 +73,15 @@ class Translation:
     misses_per_s: Estimate
     link_gb_s: float
     checked: tuple[Checked, ...]
+    best: Mapping[tuple[str, float], float]
+
+    def rate(self, order: str, row: float, rows: float, span: float) -> float:
+        """GB/s of the rows asked for that the model gives for a gather."""
+        still = Estimate(1.0, 1.0, 1.0)
+        one = Gather(order, row, rows, expected_unique(rows, span / row), span, still)
+        link = one.crossing_rows * row / self.best[order, row] / 1e9
+        fetching = misses(one, self.granule.value, self.reach.value) / self.misses_per_s.value
+        return rows * row / max(link, fetching) / 1e9
 
     @property
     def wall(self) -> list[Checked]:
@@ -116,18 +125,24 @@ def misses(gather: Gather, granule: float, reach: float) -> float:
     return granules * -math.expm1(-gather.rows * touched / granules)
 
 
-def link_times(gathers: Sequence[Gather]) -> list[float]:
-    """Seconds that the link alone needs: by the best rate of each order and size of row."""
+def expected_unique(asked: float, there: float) -> float:
+    """How many different ones of `there` are among `asked` drawn at random, on average."""
+    return there * -math.expm1(-asked / there)
+
+
+def best_rates(gathers: Sequence[Gather]) -> dict[tuple[str, float], float]:
+    """What the link alone gives, GB/s: the best rate of each order and size of row."""
     best: dict[tuple[str, float], float] = {}
     for one in gathers:
         key = (one.order, one.row)
         best[key] = max(best.get(key, 0.0), one.rate.value)
-    return [one.crossing_rows * one.row / best[one.order, one.row] / 1e9 for one in gathers]
+    return best
 
 
 def fit(gathers: Sequence[Gather]) -> Translation | None:
     """The model that fits these rows best; None where too few of them are slowed by misses."""
-    link = link_times(gathers)
+    rates = best_rates(gathers)
+    link = [one.crossing_rows * one.row / rates[one.order, one.row] / 1e9 for one in gathers]
     if sum(_slow(one, time) for one, time in zip(gathers, link, strict=True)) < FEWEST_IN_THE_WALL:
         return None
     tried = [
@@ -159,6 +174,7 @@ def fit(gathers: Sequence[Gather]) -> Translation | None:
         ),
         link_gb_s=max(one.rate.value for one in gathers),
         checked=checked,
+        best=rates,
     )
 
 

@@ -1,6 +1,5 @@
 """The translation wall of a run: the gathers of each kind of memory, their knees, the model behind them."""
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +10,21 @@ from grainscope_report.fits.knee import Knee
 from grainscope_report.fits.translation import SORTED, Gather, Translation
 from grainscope_report.machine import spoken_site
 from grainscope_report.model import Result, Row
-from grainscope_report.units import format_bytes, significant
+from grainscope_report.units import format_bytes, format_count
 
 FAMILY = "reach/gather"
 ORDERS = ("as_asked", SORTED)
 # A rate this near the copy peak fills the link, as far as a kernel can.
 FULL = 0.8
-MEMORY = ("host_alloc", "registered", "transparent_huge", "hugetlb", "vmm_host", "peer")
+KINDS = {
+    "host_alloc": "cudaHostAlloc",
+    "registered": "registered pages",
+    "transparent_huge": "transparent huge pages",
+    "hugetlb": "hugetlb pages",
+    "vmm_host": "cuMemCreate on the host",
+    "peer": "another GPU's memory",
+}
+MEMORY = tuple(KINDS)
 Site = tuple[tuple[str, int], ...]
 
 
@@ -39,7 +46,7 @@ class Edge:
     @property
     def what(self) -> str:
         """`128 B rows as asked`, with how many at a time where that varies."""
-        count = "" if self.alone else f", {significant(self.rows)} at a time"
+        count = "" if self.alone else f", {format_count(self.rows)} at a time"
         return f"{format_bytes(self.row)} rows {self.order.replace('_', ' ')}{count}"
 
     @property
@@ -49,7 +56,8 @@ class Edge:
         holds = "the link is full" if self.full else f"the {small:.1f} GB/s of small spans hold"
         if not self.knee.reached:
             return f"{self.what}: {holds} at every span, up to {format_bytes(span.value)}"
-        return f"{self.what}: {holds} for spans up to {_sizes(span)}"
+        between = f"{format_bytes(self.knee.holds_at)} and {format_bytes(self.knee.falls_at)}"
+        return f"{self.what}: {holds} for spans up to {_sizes(span)} (measured at {between})"
 
 
 @dataclass(frozen=True)
@@ -64,8 +72,8 @@ class Wall:
 
     @property
     def where(self) -> str:
-        """`host_alloc, GPU 0, node 0`."""
-        return f"{self.memory}, {spoken_site(self.site)}"
+        """`cudaHostAlloc, GPU 0, node 0`."""
+        return f"{KINDS.get(self.memory, self.memory)}, {spoken_site(self.site)}"
 
 
 def walls(result: Result) -> list[Wall]:
@@ -97,17 +105,12 @@ def gather(sessions: Sequence[Row]) -> Gather:
         order=str(axes["order"]),
         row=row,
         rows=rows,
-        unique_rows=sessions[0].counters.get("unique_rows") or expected_unique(rows, span / row),
+        unique_rows=sessions[0].counters.get("unique_rows") or translation.expected_unique(rows, span / row),
         span=span,
         time_s=statistics.combine_sessions(
             [one.median_s for one in sessions], [one.ci95_s for one in sessions]
         ),
     )
-
-
-def expected_unique(asked: float, there: float) -> float:
-    """How many different ones of `there` are among `asked` drawn at random, on average."""
-    return there * -math.expm1(-asked / there)
 
 
 def _edges(memory: str, gathers: Sequence[Gather], peak: float | None) -> list[Edge]:
@@ -136,9 +139,9 @@ def model_text(model: Translation) -> list[str]:
     how = (
         f"the model {'holds' if model.holds else 'does not hold'}: median error "
         f"{100 * model.median_error:.0f} % over the {len(model.wall)} rows in the wall, worst "
-        f"{100 * worst.error:+.0f} % ({gather_text(worst.gather)})"
+        f"{_percent(worst.error)} ({gather_text(worst.gather)})"
     )
-    fails = [f"{gather_text(one.gather)} {100 * one.error:+.0f} %" for one in model.failing]
+    fails = [f"{gather_text(one.gather)} {_percent(one.error)}" for one in model.failing]
     more = [f"it fails by more than a quarter for {'; '.join(fails)}"] if fails else []
     need = f"a granule must give {format_bytes(model.bytes_a_miss)} for the link to stay full"
     return [said, how, *more, need]
@@ -148,6 +151,10 @@ def _sizes(value: statistics.Estimate) -> str:
     if value.low == value.high:
         return format_bytes(value.value)
     return f"{format_bytes(value.value)} [{format_bytes(value.low)}, {format_bytes(value.high)}]"
+
+
+def _percent(error: float) -> str:
+    return f"{100 * error:+.0f} %".replace("-0 %", "0 %").replace("+0 %", "0 %")
 
 
 def gather_text(one: Gather) -> str:
