@@ -10,7 +10,9 @@ from grainscope_report.statistics import Estimate
 
 # How far a site must stay behind the best one to be named.
 SLOW_SHARE = 0.05
-HIDDEN = {"bytes", *naming.WITHIN}
+HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
+# Where one of these varies the total says nothing.
+INSTEAD = {"row", "grain", "piece"}
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,8 @@ def _peak(cases: list[list[Row]]) -> Peak | None:
         if isinstance(value, (int, float)) and axis not in HIDDEN and axis in varying
     )
     fractions = [row.link_fraction for row in case if row.link_fraction]
-    return Peak(rate, _bytes(case), axes, statistics.median(fractions) if fractions else None)
+    size = None if varying & INSTEAD else _bytes(case)
+    return Peak(rate, size, axes, statistics.median(fractions) if fractions else None)
 
 
 def _axes(cases: list[list[Row]]) -> set[str]:

@@ -11,7 +11,7 @@ ORDER = (
     "state", "pages", "allocation",
 )  # fmt: skip
 # What goes without saying.
-PLAIN = {("timed", "copy"), ("blocks", "full")}
+PLAIN = {("timed", "copy"), ("blocks", "full"), ("access", "on")}
 SIZES = {"bytes", "row", "span", "grain", "piece", "width", "pitch", "offset"}
 PLACES = {
     "remote": "remote",

@@ -54,6 +54,12 @@ def format_interval(value: float, low: float, high: float) -> tuple[str, str]:
     return f"{value:.{places}f}", f"[{low:.{places}f}, {high:.{places}f}]"
 
 
+def format_error(fraction: float) -> str:
+    """A relative error in whole percent with its sign: `+12 %`, `-6 %`, `0 %`."""
+    percent = round(100 * fraction)
+    return f"{percent:+d} %" if percent else "0 %"
+
+
 def format_percent(fraction: float) -> str:
     """A fraction as a percentage with one decimal: 0.929 is `92.9 %`."""
     return f"{100 * fraction:.1f} %"

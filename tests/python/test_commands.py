@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import synthetic_links
 import synthetic_machines
 from grainscope_report.cli import main
 from grainscope_report.commands import plot
@@ -24,6 +25,8 @@ def test_validate_of_good_files(files, capsys):
         "valid, 513 rows",
         "valid, 1867 rows",
         "valid, 81 rows",
+        "valid, 766 rows",
+        "valid, 408 rows",
     ]
 
 
@@ -200,4 +203,6 @@ def test_a_closed_pipe_is_no_error(files):
 
 def test_synthetic_machines_have_all_families():
     families = {one["case"]["family"] for one in synthetic_machines.h100().rows}
+    assert len(families) == 7
+    families = {one["case"]["family"] for one in synthetic_links.linked().rows}
     assert len(families) == 7

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as Page
 from boxes import check_no_overlap, texts
 from grainscope_report import reader
 from grainscope_report.drawing import legend, render
-from grainscope_report.figures.model import BarPanel, CurvePanel, Figure
+from grainscope_report.figures.model import BarPanel, CurvePanel, Figure, MapPanel
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.machine import machines
 from synthetic import KIB, MIB, File
@@ -20,11 +20,23 @@ SHOWN = {
     "h100": ("h100",),
     "two_nodes": ("two_nodes",),
     "cpu_only": ("cpu_only",),
+    "linked": ("linked",),
+    "alone": ("alone",),
     "two_files": ("h100", "two_nodes"),
+    "two_linked": ("linked", "alone"),
     "three_files": ("h100", "two_nodes", "cpu_only"),
 }
-FIGURES_OF = {"cpu_only": ("1", "h"), "two_files": ("1", "2", "5", "6", "7"), "three_files": ("8", "h")}
-CASES = [(shown, number) for shown in SHOWN for number in FIGURES_OF.get(shown, ENTRIES)]
+FIGURES_OF = {
+    "h100": ("1", "2", "5", "6", "7", "8", "h"),
+    "two_nodes": ("1", "2", "5", "6", "7", "8", "h"),
+    "cpu_only": ("1", "h"),
+    "linked": ("3", "4", "13", "14"),
+    "alone": ("3",),
+    "two_files": ("1", "2", "5", "6", "7"),
+    "two_linked": ("13", "14"),
+    "three_files": ("8", "h"),
+}
+CASES = [(shown, number) for shown, numbers in FIGURES_OF.items() for number in numbers]
 LOW_DPI = 60
 
 
@@ -87,12 +99,24 @@ def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number)
     assert len(page.axes) == len(made.panels)
     for axes, panel in zip(page.axes, made.panels, strict=True):
         assert axes.get_ylabel() == panel.y_label
-        assert panel.y_unit in {"GB/s", "ns", "%", "ratio"}
+        assert panel.y_unit in {"GB/s", "ns", "%", "ratio", "requests", "SMs"}
+        if isinstance(panel, MapPanel):
+            check_map(axes, panel)
+            continue
         assert "GB/s" in panel.y_label or panel.y_unit != "GB/s"
         if isinstance(panel, CurvePanel):
             check_curves(axes, panel)
         else:
             check_bars(axes, panel)
+
+
+def check_map(axes: Axes, panel: MapPanel) -> None:
+    assert "GB/s" in panel.title
+    said = [one.get_text() for one in axes.texts if one.get_gid() == "cell"]
+    assert said == [cell.text for row in panel.cells for cell in row]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(panel.names)
+    colours = {patch.get_facecolor() for patch in axes.patches if patch.get_gid() == "cell"}
+    assert len(colours) >= 2
 
 
 def check_curves(axes: Axes, panel: CurvePanel) -> None:
@@ -110,7 +134,9 @@ def check_curves(axes: Axes, panel: CurvePanel) -> None:
         for line in axes.lines
         if line.get_linestyle() == "None" and line.get_gid() is None
     )
-    assert points >= sum(len(curve.points) for curve in panel.curves)
+    assert points >= sum(len(curve.points) for curve in panel.curves if curve.marked)
+    assert sum(line.get_gid() == "line" for line in axes.lines) == sum(not one.marked for one in panel.curves)
+    assert sum(line.get_gid() == "roof" for line in axes.lines) == len(panel.roofs)
     low, high = axes.get_xlim()
     assert all(low <= x <= high for curve in panel.curves for x in curve.x)
     bottom, top = axes.get_ylim()
@@ -144,6 +170,8 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
     for machine in made.machines:
         for part in (machine.result.host, "commit 1a2b3c4d5e", "2026-11-20"):
             assert part in notes
+    for said in made.subtitle:
+        assert said in " ".join(one.get_text() for one in page.texts if one.get_gid() == "subtitle")
     if shown != "cpu_only":
         assert "driver 580.159" in notes
     if shown == "h100":

@@ -183,7 +183,7 @@ def _timings(group: Group) -> str:
 
 
 def _fits(result: Result, out: Terminal) -> Iterator[str]:
-    yield from summary_fits.lines(everything.of(machine.machines([result])[0]), out)
+    yield from summary_fits.lines(everything.of(machine.machines([result])[0], every=False), out)
 
 
 def _reasons(result: Result, out: Terminal) -> Iterator[str]:

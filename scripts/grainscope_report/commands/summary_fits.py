@@ -6,17 +6,24 @@ from grainscope_report.fits import everything, paths
 from grainscope_report.fits.everything import Fits
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal
-from grainscope_report.units import format_bytes, format_interval, format_percent, format_time, time_unit
+from grainscope_report.units import (
+    format_bytes,
+    format_error,
+    format_interval,
+    format_percent,
+    format_time,
+    time_unit,
+)
 
 COLUMNS = (
     Column("time = latency + bytes / bandwidth"),
     Column("latency", right=True),
-    Column("95 % interval", optional=2),
+    Column("95 % interval", optional=4),
     Column("GB/s", right=True),
-    Column("95 % interval", optional=1),
-    Column("half of it at", right=True),
-    Column("of theoretical", right=True, optional=3),
-    Column("off by", right=True),
+    Column("95 % interval", optional=3),
+    Column("half of it at", right=True, optional=1),
+    Column("of theoretical", right=True),
+    Column("off by: median, worst", right=True, optional=2),
 )
 # A latency below this share of the smallest time cannot be told from nothing.
 NOTHING = 1e-12
@@ -24,10 +31,9 @@ NOTHING = 1e-12
 
 def lines(fits: Fits, out: Terminal) -> Iterator[str]:
     """The table and the sentences; nothing where there is nothing to fit."""
-    shown = paths.first_sites(fits.paths)
-    if shown:
-        yield from _table(shown, out)
-        yield out.paint(out.wrap(_explained(shown), "  "), "dim")
+    if fits.paths:
+        yield from _table(fits.paths, out)
+        yield out.paint(out.wrap(_explained(fits.paths), "  "), "dim")
     for heading, sentences in everything.sections(fits):
         if sentences:
             yield ""
@@ -40,7 +46,7 @@ def _explained(shown: Sequence[paths.Path]) -> str:
     theory = f" Of theoretical: of {', '.join(links)}, as negotiated under load." if links else ""
     return (
         "Lines with the least absolute relative errors, intervals by bootstrap over sizes; the first site of "
-        "each. Off by: median and worst error of the line, with the size of the worst." + theory
+        "each. Off by: how far the line is from the times, with the size of the worst." + theory
     )
 
 
@@ -67,7 +73,7 @@ def _cells(path: paths.Path) -> tuple[str, ...]:
     rate = line.bandwidth_gb_s
     bandwidth, between = format_interval(rate.value, rate.low, rate.high)
     latency, interval = _latency(line.latency_s)
-    worst = f"{100 * line.worst_error:+.0f} % at {format_bytes(line.worst_bytes)}"
+    worst = f"{format_error(line.worst_error)} at {format_bytes(line.worst_bytes)}"
     return (
         f"  {path.name or 'all'}",
         latency,

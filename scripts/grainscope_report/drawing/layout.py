@@ -45,7 +45,8 @@ class Layout:
 
 def layout(figure: Figure, legend_height: float) -> Layout:
     """Places a figure's panels and text on a page of fixed width."""
-    room = (style.WIDTH - 0.24) * 72
+    # A screen's hinting makes text a little wider than its outlines.
+    room = (style.WIDTH - 0.24) * 72 * 0.98
     subtitle = tuple(line for note in figure.subtitle for line in text.wrap(note, style.FINE, room))
     notes = tuple(line for note in figure.notes for line in text.wrap(note, style.FINE, room))
     footer = tuple(line for note in footer_lines(figure) for line in text.wrap(note, style.FINE, room))

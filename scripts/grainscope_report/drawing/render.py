@@ -40,7 +40,7 @@ def draw(figure: Figure) -> Page:
             ha="left",
             gid="title",
         )
-        _block(page, place.subtitle, place.height - layout.TITLE_HEIGHT + 0.06, "#555555")
+        _block(page, place.subtitle, place.height - layout.TITLE_HEIGHT + 0.06, "#555555", "subtitle")
         several = len(figure.machines) > 1
         for row, boxes, titles in zip(figure.rows, place.boxes, place.titles, strict=True):
             banded = any(is_banded(panel) for panel in row)
@@ -69,10 +69,10 @@ def _panel(axes: Axes, panel: Panel, several: bool) -> None:
         (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several)
 
 
-def _block(page: Page, lines: tuple[str, ...], top: float, colour: str) -> None:
+def _block(page: Page, lines: tuple[str, ...], top: float, colour: str, gid: str = "note") -> None:
     wide, tall = page.get_size_inches()
     for order, line in enumerate(lines):
         at = top - 0.03 - order * style.FINE * layout.LINE
         page.text(
-            0.12 / wide, at / tall, line, fontsize=style.FINE, color=colour, va="top", ha="left", gid="note"
+            0.12 / wide, at / tall, line, fontsize=style.FINE, color=colour, va="top", ha="left", gid=gid
         )

@@ -32,12 +32,11 @@ def build(machines: Sequence[Machine]) -> Figure:
         return Figure(machines, ())
     worth = any(panel and len({curve.method for curve in panel.curves}) > 1 for panel in methods)
     rows, letters = parts.lettered([access, methods if worth else [], *maps], several)
-    curved = [panel for panel in (*access, *methods) if panel]
     source = paper(COMM_SCOPE)
     gain = source["peer_access_gain_local"]
     notes = [
         *letters,
-        *parts.slow_sites(curved, several),
+        *parts.slow_sites(filter(None, access), several),
         *_said_of_maps([panel for row in maps for panel in row]),
         f"{source.name} ({gain.source}): peer access gains around {gain.value:g} {gain.unit}, local GPUs.",
     ]
@@ -68,7 +67,10 @@ def _panel(title: str, drawn: Sequence[Curve], direction: str) -> CurvePanel | N
         return None
     # Without peer access the bytes go through the host: the link between the GPUs is no limit of theirs.
     crossing = [curve for curve in drawn if curve.method != "no_peer"]
-    return CurvePanel(title, tuple(drawn), levels=parts.levels(crossing, WAYS[direction]))
+    # Pairs by the dozen have few different peaks.
+    every = parts.levels(crossing, WAYS[direction])
+    levels = {(one.machine.index, one.name, f"{one.value:.1f}"): one for one in every}
+    return CurvePanel(title, tuple(drawn), levels=tuple(levels.values()))
 
 
 def _rates(rows: Sequence[Row]) -> dict[tuple, Sizes]:

@@ -6,7 +6,7 @@ from grainscope_report.figures import parts
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
 from grainscope_report.figures.series import NEAREST, as_it_is, counter, curves
 from grainscope_report.fits import flight
-from grainscope_report.fits.flight import LINE, PIECES, Flight
+from grainscope_report.fits.flight import KERNELS, LINE, PIECES, Flight
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, ends
 from grainscope_report.statistics import Estimate
@@ -21,8 +21,6 @@ METHODS = {
     "managed_prefetch": "managed, prefetch",
     "managed_demand": "managed, demand",
 }
-# Kernels ask for a line at a time whatever the piece; the others ask for the piece.
-KERNELS = ("zero_copy_sequential", "zero_copy_random", "kernel_write_random")
 PATHS = (HOST_TO_GPU, GPU_TO_HOST)
 
 
@@ -42,7 +40,7 @@ def build(machines: Sequence[Machine]) -> Figure:
         if said := [one.short for one in flight.fewest(machine.result)]:
             notes.append(f"{owner}Fewest multiprocessors that fill the link: {'; '.join(said)}.")
         for path in PATHS:
-            there = [f"{roof.name} {roof.note}" for roof in roofs[path] if roof.machine is machine]
+            there = [f"{roof.name}: {roof.note}" for roof in roofs[path] if roof.machine is machine]
             if there:
                 notes.append(f"{owner}Roofs, {parts.ARROWS[path]}: {'; '.join(there)}.")
     return Figure(machines, tuple(row for row in rows if row), tuple(notes))
@@ -105,8 +103,10 @@ def _roof(curve: Curve, most: Flight, path: str) -> list[Roof]:
 
 
 def _in_flight(machines: Sequence[Machine]) -> CurvePanel | None:
+    """Of kernels: a copy is one request, and of those less than one is in flight as soon as they overlap."""
     drawn: list[Curve] = []
-    for method, name in METHODS.items():
+    for method in KERNELS[:2]:
+        name = METHODS[method]
         drawn += curves(
             machines,
             PIECES,
@@ -124,9 +124,8 @@ def _in_flight(machines: Sequence[Machine]) -> CurvePanel | None:
         f"requests in flight, {parts.ARROWS[HOST_TO_GPU]}",
         tuple(drawn),
         x_label="grain",
-        y_label="rate × latency ÷ size",
+        y_label="requests of 128 B or less",
         y_unit="requests",
-        y_log=True,
     )
 
 

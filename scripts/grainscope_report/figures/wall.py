@@ -25,8 +25,9 @@ STEPS_OF_MODEL = 60
 def build(machines: Sequence[Machine]) -> Figure:
     """A curve for each size of row, as asked and sorted; kinds of memory below; another GPU's memory last."""
     memory = next((kind for kind in HOST if _rows(machines, {"memory": kind})), None)
-    walls = {machine.index: wall.walls(machine.result) for machine in machines}
-    panels = [_orders(machines, one, walls) for one in (memory, "peer") if one]
+    shown = [one for one in (memory, "peer") if one]
+    walls = {machine.index: wall.walls(machine.result, shown) for machine in machines}
+    panels = [_orders(machines, one, walls) for one in shown]
     if not any(panel for row in panels for panel in row):
         return Figure(machines, ())
     rows, letters = parts.lettered([panels[0], _kinds(machines), *panels[1:]], len(machines) > 1)

@@ -5,12 +5,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from grainscope_report.figures import parts
-from grainscope_report.fits import flight, line, methods, paths, together, translation, wall
+from grainscope_report.fits import flight, line, methods, paths, together, translation_fit, wall
 from grainscope_report.fits.translation import Translation
 from grainscope_report.machine import Machine, between
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_time
 
+# Latencies closer than this share are the same.
+SAME = 0.02
 Section = tuple[str, list[str]]
 
 
@@ -29,10 +31,10 @@ class Fits:
     between: str
 
 
-def of(machine: Machine) -> Fits:
-    """Fits everything that the run has rows for."""
+def of(machine: Machine, every: bool = True) -> Fits:
+    """Fits everything that the run has rows for, paths at every site or at the first of each."""
     result = machine.result
-    found = paths.paths(result)
+    found = paths.paths(result, every)
     return Fits(
         found,
         paths.farther(found),
@@ -53,17 +55,28 @@ def sections(fits: Fits) -> Iterator[Section]:
         there = [one.text for one in fits.swaps if one.direction == direction]
         yield f"Which way is faster from which size on, {arrow}", there
     yield "Both ways at once", [one.text for one in fits.duplexes]
-    yield "Peer access", [one.text for one in fits.accesses]
+    yield "Peer access", together.accesses_text(fits.accesses)
+    yield from _walls(fits)
+    yield "What fills the link", [one.text for one in [*fits.fewest, *fits.flights]]
+
+
+def _walls(fits: Fits) -> Iterator[Section]:
+    """The first wall of host memory and the first of another GPU's in full, the others in a line each."""
+    full: dict[str, wall.Wall] = {}
     for one in fits.walls:
+        full.setdefault(one.link, one)
+    for number, (_, one) in enumerate(sorted(full.items())):
         said = [edge.text for edge in one.edges]
         said += wall.model_text(one.model) if one.model else ["too few rows in the wall to fit a model"]
-        yield f"Translation wall ({one.where})", [*said, fits.between]
-    yield "What fills the link", [one.text for one in [*fits.fewest, *fits.flights]]
+        more = [other.short for other in fits.walls if other.link == one.link and other is not one]
+        yield f"Translation wall, {one.where}", [*said, *more, *([] if number else [fits.between])]
 
 
 def _farther(one: paths.Farther) -> str:
     rate = one.rate
     later = f"{format_time(abs(one.latency_s))} {'later' if one.latency_s >= 0 else 'earlier'}"
+    if abs(one.latency_s) < SAME * one.local_latency_s:
+        later = "as late"
     share = f"{rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}] of the local bandwidth"
     return f"{one.family} {one.name}: {share}, {later}"
 
@@ -78,7 +91,7 @@ def as_json(fits: Fits) -> dict[str, Any]:
         "both_ways": [_plain(asdict(one)) for one in fits.duplexes],
         "peer_access": [_plain(asdict(one)) for one in fits.accesses],
         "walls": [_wall(one) for one in fits.walls],
-        "wall_method": translation.METHOD,
+        "wall_method": translation_fit.METHOD,
         "fewest_multiprocessors": [_plain(asdict(one)) for one in fits.fewest],
         "requests_in_flight": [_plain(asdict(one)) for one in fits.flights],
         "between": fits.between,

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
+from grainscope_report.figures import parts
 from grainscope_report.machine import spoken_site
 from grainscope_report.model import Result, Row
 from grainscope_report.units import format_bytes, format_time, significant
@@ -12,6 +13,10 @@ PIECES = "grain/pieces"
 CHASE = "latency/chase"
 ZERO_COPY = "transfer/zero_copy"
 LINE = 128
+# Kernels ask for a line at a time whatever the piece; the others ask for the piece.
+KERNELS = ("zero_copy_sequential", "zero_copy_random", "kernel_write_random")
+# Fewer than this are one after another.
+SEVERAL = 1.5
 
 
 @dataclass(frozen=True)
@@ -63,10 +68,12 @@ class Flight:
     @property
     def text(self) -> str:
         """In words."""
+        who = f"{self.method.replace('_', ' ')}, {parts.ARROWS.get(self.path, self.path)}"
+        if self.requests < SEVERAL:
+            return f"{who}: a piece every {format_time(self.latency_s / self.requests)}, one after another"
         source = ", from its rate and the latency of a dependent load" if self.derived else ""
         return (
-            f"{self.method.replace('_', ' ')} ({self.path.replace('_', ' ')}) keeps "
-            f"{significant(self.requests)} requests of {format_bytes(self.size)} in flight, "
+            f"{who}: up to {significant(self.requests)} requests of {format_bytes(self.size)} in flight, "
             f"{format_time(self.latency_s)} each{source}"
         )
 
@@ -103,16 +110,20 @@ def flights(result: Result) -> list[Flight]:
     for row in result.of(PIECES):
         if row.ok and {"requests_in_flight", "latency_s"} <= row.counters.keys():
             key = (str(row.case.axes.get("method")), str(row.case.axes.get("path")))
-            best[key] = max(row, best.get(key, row), key=lambda one: one.counters["requests_in_flight"])
+            best[key] = max(row, best.get(key, row), key=_most)
     found = [_flight(method, path, row) for (method, path), row in best.items()]
     return found or _derived(result)
 
 
+def _most(row: Row) -> tuple[float, float]:
+    """By requests, and of as many by the grain: there the link and not the piece is the limit."""
+    return float(f"{row.counters['requests_in_flight']:.3g}"), row.case.axes.get("grain", 0.0)
+
+
 def _flight(method: str, path: str, row: Row) -> Flight:
-    requests, latency_s = row.counters["requests_in_flight"], row.counters["latency_s"]
-    # The size that the rate and the count make, whatever the family takes as a request.
-    size = (row.bandwidth_gb_s or 0.0) * 1e9 * latency_s / requests
-    return Flight(method, path, requests, size, latency_s, False)
+    grain = float(row.case.axes.get("grain", 0.0))
+    size = min(grain, LINE) if method in KERNELS else grain
+    return Flight(method, path, row.counters["requests_in_flight"], size, row.counters["latency_s"], False)
 
 
 def _derived(result: Result) -> list[Flight]:

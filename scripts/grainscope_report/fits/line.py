@@ -18,7 +18,7 @@ FEWEST_SIZES = 5
 # Sizes closer together than this tell latency from bandwidth by noise alone.
 LEAST_RANGE = 32
 DRAWS = 200
-STEPS, STEPS_OF_A_DRAW = 40, 6
+STEPS, STEPS_OF_A_DRAW = 40, 5
 SMALLEST_ERROR = 0.005
 METHOD = "least absolute relative errors; 95 % by bootstrap over sizes"
 

@@ -51,13 +51,17 @@ class Farther:
     family: str
     rate: Estimate
     latency_s: float
+    local_latency_s: float
 
 
-def paths(result: Result) -> list[Path]:
-    """Every path with enough sizes, in the order of `FAMILIES` and of the file."""
+def paths(result: Result, every: bool = True) -> list[Path]:
+    """The paths with enough sizes, in the order of `FAMILIES` and of the file.
+
+    Unless `every` site is wanted, the first of each question and place.
+    """
     found = []
     for family in FAMILIES:
-        found += _of_family(result, [row for row in result.of(family) if _usable(row)])
+        found += _of_family(result, [row for row in result.of(family) if _usable(row)], every)
     return found
 
 
@@ -67,11 +71,13 @@ def _usable(row: Row) -> bool:
     ) and row.case.axes.get("timed") in (None, "copy")
 
 
-def _of_family(result: Result, rows: Sequence[Row]) -> list[Path]:
+def _of_family(result: Result, rows: Sequence[Row], every: bool) -> list[Path]:
     groups: dict[tuple, list[Row]] = defaultdict(list)
+    first: dict[tuple, tuple] = {}
     for row in rows:
-        key = row.case.without("bytes", "flush"), tuple(sorted(row.case.site.items()))
-        groups[key].append(row)
+        asked, site = row.case.without("bytes", "flush"), tuple(sorted(row.case.site.items()))
+        if every or first.setdefault(asked, site) == site:
+            groups[asked, site].append(row)
     fitted = [(there[0], line) for there in groups.values() if (line := _line(_cold(there)))]
     varying = _varying([row for row, _ in fitted])
     return [_path(result, row, line, varying) for row, line in fitted]
@@ -134,14 +140,6 @@ def _ends(case: Case) -> list:
     return [ends(case.site, first), ends(case.site, OPPOSITE[first])]
 
 
-def first_sites(found: Sequence[Path]) -> list[Path]:
-    """Of each question and place the path at the first site."""
-    kept: dict[tuple, Path] = {}
-    for path in found:
-        kept.setdefault((question(path), path.case.place), path)
-    return list(kept.values())
-
-
 def question(path: Path) -> Question:
     """What is asked, wherever: equal for local and remote."""
     return path.family, path.case.without("bytes", "flush", "locality", "link")
@@ -159,6 +157,7 @@ def farther(found: Sequence[Path]) -> list[Farther]:
             there["local"].family,
             statistics.ratio(there["remote"].line.bandwidth_gb_s, there["local"].line.bandwidth_gb_s),
             there["remote"].line.latency_s.value - there["local"].line.latency_s.value,
+            there["local"].line.latency_s.value,
         )
         for there in pairs
     ]

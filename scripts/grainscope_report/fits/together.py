@@ -11,6 +11,7 @@ from grainscope_report.units import format_bytes
 
 DUPLEX = "transfer/duplex"
 PEER = "transfer/peer"
+MOST_PAIRS = 4
 
 
 @dataclass(frozen=True)
@@ -23,15 +24,18 @@ class Duplex:
     rate: Estimate
     of_both_peaks: float | None
     overlap: float | None
+    over_one_way: float | None
 
     @property
     def text(self) -> str:
         """In words."""
+        gain = f", {self.over_one_way:.2f} times one way alone" if self.over_one_way else ""
+        name = self.name.replace("host_gpu", "host ↔ GPU").replace("gpu_gpu", "GPU ↔ GPU")
         share = f", {self.of_both_peaks:.2f} of both copy peaks together" if self.of_both_peaks else ""
         both = f"; both lanes ran {100 * self.overlap:.0f} % of the time" if self.overlap is not None else ""
         return (
-            f"{self.name}: {self.rate.value:.1f} GB/s both ways at once "
-            f"({format_bytes(self.bytes)} each way){share}{both}"
+            f"{name}: {self.rate.value:.1f} GB/s both ways at once "
+            f"({format_bytes(self.bytes)} each way){share}{gain}{both}"
         )
 
 
@@ -89,9 +93,43 @@ def duplexes(result: Result) -> list[Duplex]:
                 rate,
                 statistics.median(shares) if shares else None,
                 statistics.median(overlaps) if overlaps else None,
+                _over_one_way(best, rate),
             )
         )
     return found
+
+
+def _over_one_way(sessions: Sequence[Row], rate: Estimate) -> float | None:
+    """Both together over the faster lane alone, where the run measured the lanes alone."""
+    alone = [
+        max(rates) for row in sessions if (rates := [one.alone_gb_s for one in row.lanes]) and all(rates)
+    ]
+    return rate.value / statistics.median(alone) if alone else None
+
+
+def accesses_text(found: Sequence[Access]) -> list[str]:
+    """A sentence for each pair, or for many pairs of how they spread and which is the slowest."""
+    if len(found) <= MOST_PAIRS:
+        return [one.text for one in found]
+    said = []
+    for direction in dict.fromkeys(one.direction for one in found):
+        there = [one for one in found if one.direction == direction]
+        slowest = min(there, key=lambda one: one.on.value)
+        on, off = ([each(one).value for one in there] for each in (_on, _off))
+        said.append(
+            f"{direction}, {len(there)} pairs: {statistics.median(on):.1f} GB/s with peer access "
+            f"({min(on):.1f} to {max(on):.1f}), {statistics.median(off):.1f} without "
+            f"({min(off):.1f} to {max(off):.1f}); the slowest is GPU {slowest.gpu}, peer {slowest.peer}"
+        )
+    return said
+
+
+def _on(one: Access) -> Estimate:
+    return one.on
+
+
+def _off(one: Access) -> Estimate:
+    return one.off
 
 
 def accesses(result: Result) -> list[Access]:

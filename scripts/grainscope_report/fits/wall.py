@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import statistics
-from grainscope_report.fits import knee, translation
+from grainscope_report.fits import knee, translation, translation_fit
 from grainscope_report.fits.knee import Knee
 from grainscope_report.fits.translation import SORTED, Gather, Translation
 from grainscope_report.machine import spoken_site
 from grainscope_report.model import Result, Row
-from grainscope_report.units import format_bytes, format_count
+from grainscope_report.units import format_bytes, format_count, format_error
 
 FAMILY = "reach/gather"
 ORDERS = ("as_asked", SORTED)
@@ -75,15 +75,38 @@ class Wall:
         """`cudaHostAlloc, GPU 0, node 0`."""
         return f"{KINDS.get(self.memory, self.memory)}, {spoken_site(self.site)}"
 
+    @property
+    def link(self) -> str:
+        """Whether it is the wall of the host's memory or of another GPU's."""
+        return "peer" if self.memory == "peer" else "host"
 
-def walls(result: Result) -> list[Wall]:
-    """The walls of a run, one for each kind of memory and site."""
+    @property
+    def short(self) -> str:
+        """All of its knees in one line."""
+        knees = [
+            f"{edge.what} {'to ' if edge.knee.reached else 'beyond '}{format_bytes(edge.knee.span.value)}"
+            for edge in self.edges
+        ]
+        if self.model:
+            rate = self.model.misses_per_s.value / 1e6
+            knees.append(f"{rate:.1f} million misses a second at {format_bytes(self.model.granule.value)}")
+        return f"{self.where}: {'; '.join(knees)}"
+
+
+def walls(result: Result, memories: Sequence[str] = MEMORY) -> list[Wall]:
+    """The walls of a run, one for each of these kinds of memory and each site."""
     found: dict[tuple[str, Site], list[Row]] = defaultdict(list)
     for row in result.of(FAMILY):
-        if row.ok and row.label == "measured" and row.bytes and row.ci95_s:
+        if (
+            row.case.axes.get("memory") in memories
+            and row.ok
+            and row.label == "measured"
+            and row.bytes
+            and row.ci95_s
+        ):
             key = (str(row.case.axes.get("memory")), tuple(sorted(row.case.site.items())))
             found[key].append(row)
-    keys = sorted(found, key=lambda key: (MEMORY.index(key[0]) if key[0] in MEMORY else 99, key))
+    keys = sorted(found, key=lambda key: (MEMORY.index(key[0]), key[1]))
     return [_wall(result, memory, site, found[memory, site]) for memory, site in keys]
 
 
@@ -94,7 +117,7 @@ def _wall(result: Result, memory: str, site: Site, rows: Sequence[Row]) -> Wall:
     gathers = [gather(there) for there in cases.values()]
     link = result.link(rows[0].case.ends)
     edges = _edges(memory, gathers, link.peak_gb_s if link else None)
-    return Wall(memory, site, tuple(edges), translation.fit(gathers), tuple(gathers))
+    return Wall(memory, site, tuple(edges), translation_fit.fit(gathers), tuple(gathers))
 
 
 def gather(sessions: Sequence[Row]) -> Gather:
@@ -139,9 +162,9 @@ def model_text(model: Translation) -> list[str]:
     how = (
         f"the model {'holds' if model.holds else 'does not hold'}: median error "
         f"{100 * model.median_error:.0f} % over the {len(model.wall)} rows in the wall, worst "
-        f"{_percent(worst.error)} ({gather_text(worst.gather)})"
+        f"{format_error(worst.error)} ({gather_text(worst.gather)})"
     )
-    fails = [f"{gather_text(one.gather)} {_percent(one.error)}" for one in model.failing]
+    fails = [f"{gather_text(one.gather)} {format_error(one.error)}" for one in model.failing]
     more = [f"it fails by more than a quarter for {'; '.join(fails)}"] if fails else []
     need = f"a granule must give {format_bytes(model.bytes_a_miss)} for the link to stay full"
     return [said, how, *more, need]
@@ -151,10 +174,6 @@ def _sizes(value: statistics.Estimate) -> str:
     if value.low == value.high:
         return format_bytes(value.value)
     return f"{format_bytes(value.value)} [{format_bytes(value.low)}, {format_bytes(value.high)}]"
-
-
-def _percent(error: float) -> str:
-    return f"{100 * error:+.0f} %".replace("-0 %", "0 %").replace("+0 %", "0 %")
 
 
 def gather_text(one: Gather) -> str:
