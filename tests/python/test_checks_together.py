@@ -1,23 +1,14 @@
-"""Contradictions of rows of things at once, between GPUs, of gathers and of grains, planted one by one."""
+"""Contradictions of rows of things at once and between GPUs, planted one by one."""
 
 import pytest
 
 import synthetic_links
 from grainscope_report import checks, schema
+from planted import faults_of, linked_file
 from synthetic import MIB, File, times
-from synthetic_links import add_gather, add_piece, add_saturation
 
 SITE = {"gpu": 0, "numa": 0}
 ROW = "$.benchmarks[0]."
-
-
-def machine() -> File:
-    file = File(gpus=("NVIDIA H200",) * 2)
-    file.link("host_to_gpu", 55.0)
-    file.link("gpu_to_host", 56.0)
-    file.peer_link(0, 1, 394.0)
-    file.peer_link(1, 0, 392.0)
-    return file
 
 
 def lane(name: str, source: str, target: str, seconds: float = 2e-3, size: int = 64 * MIB, **more) -> dict:
@@ -26,19 +17,11 @@ def lane(name: str, source: str, target: str, seconds: float = 2e-3, size: int =
 
 def duplex() -> File:
     """A right row: 64 MiB each way in 2 ms, the lane to the host a little later."""
-    file = machine()
+    file = linked_file()
     axes = {"between": "host_gpu", "method": "pinned", "bytes": 64 * MIB, "locality": "local"}
     lanes = [lane("to_gpu", "host:0", "gpu:0"), lane("to_host", "gpu:0", "host:0", 2.02e-3)]
     file.together("transfer/duplex", axes, SITE, lanes, overlap=0.97, median_s=2.05e-3)
     return file
-
-
-def faults_of(file: File, spoil=None) -> list[str]:
-    document = file.document()
-    if spoil:
-        spoil(document["benchmarks"][0])
-    assert schema.problems(document) == []
-    return [str(problem) for problem in checks.problems(document)]
 
 
 def put(index: int, **values):
@@ -129,7 +112,7 @@ def test_a_lane_that_moved_nothing_is_named():
 
 
 def test_background_lanes_are_not_counted():
-    file = machine()
+    file = linked_file()
     axes = {"what": "opposite_copy", "path": "host_to_gpu", "bytes": 64 * MIB, "locality": "local"}
     other = lane("other", "gpu:0", "host:0", 9e-3, 256 * MIB, background=True)
     measured = lane("measured", "host:0", "gpu:0", alone_s=1.25e-3, alone_gb_s=64 * MIB / 1.25e-3 / 1e9)
@@ -139,7 +122,7 @@ def test_background_lanes_are_not_counted():
 
 
 def test_a_computing_lane_has_no_bytes_and_no_rate():
-    file = machine()
+    file = linked_file()
     axes = {"what": "beside_compute", "path": "host_to_gpu", "bytes": 64 * MIB, "locality": "local"}
     work = {
         "name": "compute",
@@ -155,7 +138,7 @@ def test_a_computing_lane_has_no_bytes_and_no_rate():
 
 
 def test_streams_on_one_link_share_its_peak():
-    file = machine()
+    file = linked_file()
     axes = {"what": "streams", "streams": 2, "path": "host_to_gpu", "bytes": 64 * MIB, "locality": "local"}
     lanes = [lane(f"stream_{order}", "host:0", "gpu:0", 2.6e-3) for order in range(2)]
     file.together("contention", axes, SITE, lanes, overlap=0.99)
@@ -164,7 +147,7 @@ def test_streams_on_one_link_share_its_peak():
 
 
 def test_both_ways_between_gpus_are_held_against_both_peaks():
-    file = machine()
+    file = linked_file()
     synthetic_links.add_gpu_duplex(file, 0, 1, 390.0)
     assert faults_of(file) == []
     row = file.rows[0]
@@ -173,7 +156,7 @@ def test_both_ways_between_gpus_are_held_against_both_peaks():
 
 @pytest.mark.parametrize(("direction", "peak"), [("read", 392.0), ("write", 394.0)])
 def test_a_peer_row_is_a_share_of_its_own_direction(direction, peak):
-    file = machine()
+    file = linked_file()
     axes = {"method": "kernel_copy", "direction": direction, "access": "on", "bytes": MIB, "link": "nvlink"}
     row = file.add("transfer/peer", axes, {"gpu": 0, "peer": 1}, 4e-6)
     row["link_fraction"] = row["bandwidth_gb_s"] / peak
@@ -191,88 +174,16 @@ LINKS = [
 
 @pytest.mark.parametrize(("fault", "field", "message"), LINKS)
 def test_links_between_gpus_agree_with_themselves(fault, field, message):
-    document = machine().document()
+    document = linked_file().document()
     document["context"]["links"][2].update(fault)
     found = [str(one) for one in checks.problems(document)]
     assert any(one.startswith(f"$.context.links[2].{field}") and message in one for one in found)
 
 
 def test_a_link_needs_a_node_or_a_peer():
-    document = machine().document()
+    document = linked_file().document()
     del document["context"]["links"][0]["numa"]
     document["context"]["links"][2]["direction"] = "host_to_gpu"
     found = [str(one) for one in schema.problems(document)]
     assert found[0] == "$.context.links[0].numa: is missing"
     assert 'must be "to_peer"' in found[1]
-
-
-def gathered() -> File:
-    file = machine()
-    axes = {
-        "memory": "host_alloc", "order": "sorted", "row": 128, "rows": 1 << 20, "span": 1 << 28,
-        "locality": "local",
-    }  # fmt: skip
-    add_gather(file, axes, SITE, 2.5e-3, 800_000)
-    return file
-
-
-GATHER_FAULTS = [
-    (lambda row: row.update(link_bytes=row["bytes"] + 1), "link_bytes", "more than the 134217728 bytes"),
-    (lambda row: row["counters"].update(unique_rows=900_000), "counters.unique_bytes", "make it 115200000"),
-    (lambda row: row["counters"].update(unique_gb_s=1.0), "counters.unique_gb_s", "make it 40.96"),
-    (lambda row: row["counters"].update(rows_per_granule=16), "counters.rows_per_granule", "make it 256"),
-    (lambda row: row.update(link_bytes=row["bytes"]), "link_bytes", "counters.unique_bytes is 102400000"),
-    (lambda row: row["case"]["axes"].update(span=1 << 26), "counters.unique_rows", "at most 524288 rows"),
-    (lambda row: row["case"]["axes"].update(row=256), "bytes", "row × rows is 268435456"),
-    (lambda row: row.update(limit_gb_s=40.0), "status", "40.96 GB/s beats limit_gb_s"),
-]
-
-
-@pytest.mark.parametrize(("spoil", "field", "message"), GATHER_FAULTS, ids=[m for *_, m in GATHER_FAULTS])
-def test_a_gather_agrees_with_its_counters(spoil, field, message):
-    assert faults_of(gathered()) == []
-    found = faults_of(gathered(), spoil)
-    assert any(one.startswith(ROW + field) and message in one for one in found), found
-
-
-def test_repeated_rows_may_beat_the_limit():
-    file = gathered()
-    file.rows[0]["limit_gb_s"] = 50.0
-    assert file.rows[0]["bandwidth_gb_s"] > 50
-    assert faults_of(file) == []
-
-
-def test_requests_in_flight_are_rate_times_latency_over_size():
-    file = machine()
-    add_piece(file, SITE, "host_to_gpu", "zero_copy_random", 4096, 50.0, 1.2e-6, 460.0)
-    assert faults_of(file) == []
-    [found] = faults_of(file, lambda row: row["counters"].update(requests_in_flight=14.6))
-    assert "rate × latency / 128 bytes is 460" in found
-
-
-SMS = [
-    ({"sms": 200}, "counters.sms", "the GPU has 132"),
-    ({"saturated_gb_s": 40.0}, "counters.saturated_gb_s", "below threshold × full_gb_s"),
-]
-
-
-@pytest.mark.parametrize(("fault", "field", "message"), SMS)
-def test_multiprocessors_that_fill_the_link(fault, field, message):
-    file = machine()
-    add_saturation(file, SITE, "read", 4, 32, 50.0)
-    assert faults_of(file) == []
-    [found] = faults_of(file, lambda row: row["counters"].update(fault))
-    assert found.startswith(ROW + field)
-    assert message in found
-
-
-def test_a_box_has_the_bytes_of_its_sides():
-    file = machine()
-    axes = {
-        "path": "host_to_gpu", "method": "copy_2d", "width": 256, "rows": 64, "planes": 4, "pitch": 512,
-        "bytes": 65536, "locality": "local",
-    }  # fmt: skip
-    file.add("shape/copy", axes, SITE, 1e-5)
-    assert faults_of(file) == []
-    found = faults_of(file, lambda row: row["case"]["axes"].update(planes=2))
-    assert "width × rows × planes is 32768" in found[0]
