@@ -2,7 +2,10 @@
 
 import pytest
 
-from planted import FAR, SITE, around, linked_file, made, only, point, table
+from grainscope_report.figures.model import Figure
+from grainscope_report.figures.table import figure
+from grainscope_report.machine import Machine
+from planted import ENTRIES, FAR, SITE, around, linked_file, made, only, point, table
 from synthetic import GIB, KIB, MIB, File
 from synthetic_links import GRANULE, add_gather, add_pair, add_piece, add_saturation, gathered
 
@@ -51,6 +54,10 @@ def test_figure_3_both_together_each_lane_and_the_2x_line(tmp_path):
     assert "GPU ↔ GPU" not in str(rows)
 
 
+def made_of(machines: list[Machine], number: str) -> Figure:
+    return figure(ENTRIES[number], machines)
+
+
 def test_figure_3_has_a_column_for_each_kind_of_pair(show):
     made_of_both = made_of(show("linked"), "3")
     assert [len(row) for row in made_of_both.rows] == [2, 2, 2, 2]
@@ -59,13 +66,6 @@ def test_figure_3_has_a_column_for_each_kind_of_pair(show):
     assert double.value == 788
     alone = made_of(show("alone"), "3")
     assert [len(row) for row in alone.rows] == [2, 2]
-
-
-def made_of(machines, number: str):
-    from grainscope_report.figures.table import figure
-    from planted import ENTRIES
-
-    return figure(ENTRIES[number], machines)
 
 
 def test_figure_4_peer_access_by_size_and_a_map_of_two(tmp_path):

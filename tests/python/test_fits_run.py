@@ -51,11 +51,15 @@ def test_paths_between_gpus_and_both_ways_have_their_own_links(show):
     assert found["transfer/local", "copy_engine"].theoretical_gb_s is None
 
 
-def test_every_site_or_the_first_of_each_place(show):
-    [machine] = show("two_nodes")
-    every, first = (paths.paths(machine.result, every=one) for one in (True, False))
-    assert len(every) == 2 * len(first)
-    assert {path.case.place for path in first} == {"local", "remote"}
+def test_every_site_or_the_first_of_each_place(tmp_path):
+    file = linked_file()
+    for gpu in range(2):
+        copies(file, "pinned_to_gpu", 2e-6, 50.0, site={"gpu": gpu, "numa": gpu})
+        copies(file, "pinned_to_gpu", 2e-6, 40.0, site={"gpu": gpu, "numa": 1 - gpu}, locality="remote")
+    result = read(tmp_path, file).result
+    every, first = (paths.paths(result, every=one) for one in (True, False))
+    assert [path.case.site["gpu"] for path in every] == [0, 0, 1, 1]
+    assert [(path.case.place, path.case.site["gpu"]) for path in first] == [("local", 0), ("remote", 0)]
 
 
 def test_remote_memory_is_held_against_local(tmp_path):
@@ -99,7 +103,7 @@ def test_both_ways_over_one_way_alone(tmp_path):
     )
 
 
-def test_peer_access_of_a_pair_and_of_many(tmp_path, show):
+def test_peer_access_of_a_pair_and_of_many(tmp_path):
     file = linked_file()
     add_pair(file, 0, 1, "read", 394.0, 38.0)
     [found] = together.accesses(read(tmp_path, file).result)

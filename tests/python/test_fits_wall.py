@@ -115,7 +115,7 @@ def test_a_wall_of_another_kind_does_not_hold():
     """Rates that fall with the span whatever the size of a row: no translation does that."""
     rows = [
         gather("as_asked", row, 128 * MIB // row, span, 128 * MIB / 50e9 * (1 + 3 * at))
-        for row in (128, 512, 4096, 32768)
+        for row in (128, 512, 4096)
         for at, span in enumerate(SPANS)
     ]
     assert not fit(rows).holds
