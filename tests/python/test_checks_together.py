@@ -119,6 +119,9 @@ def test_background_lanes_are_not_counted():
     file.together("contention", axes, SITE, [measured, other], overlap=1.0)
     assert faults_of(file) == []
     assert file.rows[0]["link_fraction"] == pytest.approx(file.rows[0]["bandwidth_gb_s"] / 55.0)
+    both = file.rows[0]["bandwidth_gb_s"] / (55.0 + 56.0)
+    [found] = faults_of(file, lambda row: row.update(link_fraction=both))
+    assert "link_fraction" in found
 
 
 def test_a_computing_lane_has_no_bytes_and_no_rate():

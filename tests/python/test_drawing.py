@@ -4,10 +4,11 @@ from functools import cache
 
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Page
 
 from boxes import check_no_overlap, texts
-from grainscope_report.drawing import legend, render
+from grainscope_report.drawing import legend, maps, render
 from grainscope_report.figures.model import BarPanel, CurvePanel, Figure, MapPanel
 from grainscope_report.figures.table import FIGURES, figure
 
@@ -111,8 +112,10 @@ def check_map(axes: Axes, panel: MapPanel) -> None:
     said = [one.get_text() for one in axes.texts if one.get_gid() == "cell"]
     assert said == [cell.text for row in panel.cells for cell in row]
     assert [label.get_text() for label in axes.get_yticklabels()] == list(panel.names)
-    colours = {patch.get_facecolor() for patch in axes.patches if patch.get_gid() == "cell"}
-    assert len(colours) >= 2
+    shades = [to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_gid() == "cell"]
+    cells = [cell for row in panel.cells for cell in row]
+    assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {maps.OWN.lower()}
+    assert maps.OWN.lower() not in {shade for shade, cell in zip(shades, cells, strict=True) if not cell.own}
 
 
 def check_curves(axes: Axes, panel: CurvePanel) -> None:

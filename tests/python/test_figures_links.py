@@ -164,10 +164,26 @@ def test_figure_13_dashes_distinct_rows_only_where_rows_repeat(tmp_path):
     figure = made(tmp_path, "13", wall_file())
     distinct = [curve for curve in figure.panels[1].curves if curve.name == "distinct rows only"]
     assert {curve.dash for curve in distinct} == {"dashed"}
+    row_sizes = {
+        name: {one.method for panel in figure.panels for one in panel.curves if one.name == name}
+        for name in ("128 B rows", "4 KiB rows")
+    }
+    assert row_sizes == {"128 B rows": {"row 0 of 2"}, "4 KiB rows": {"row 1 of 2"}}
     small = next(curve for curve in distinct if dict(curve.axes)["row"] == 128)
     # A quarter of a GiB repeats 21 % of 1 Mi rows; 16 GiB hardly any, so the dashes end before that.
     assert small.x == (256 * MIB, GIB, 4 * GIB)
     assert small.points[0].y.value == pytest.approx(50, rel=0.01)
+
+
+def test_figure_13_draws_another_batch_of_sorted_rows(tmp_path):
+    file = wall_file()
+    axes = {"memory": "host_alloc", "order": "sorted", "row": 128, "rows": 8 << 20, "span": 16 * GIB}
+    add_gather(file, axes | {"locality": "local"}, SITE, GIB / 50e9, 8e6)
+    rows = table(tmp_path, "13", file)
+    batch = {"panel": "sorted by address, cudaHostAlloc", "series": "128 B rows, 8 Mi at a time"}
+    assert point(rows, kind="point", **batch) == around(16 * GIB, 50)
+    assert len(only(rows, series="128 B rows", panel="sorted by address, cudaHostAlloc", kind="point")) == 4
+    assert all("8 Mi at a time" not in row["note"] for row in only(rows, kind="knee"))
 
 
 def test_figure_13_says_what_stands_between(tmp_path):

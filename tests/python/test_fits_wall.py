@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from grainscope_report.fits import knee, translation
+from grainscope_report.fits import knee, translation, wall
 from grainscope_report.fits.translation import Gather
 from grainscope_report.fits.translation_fit import fit
 from grainscope_report.statistics import Estimate
@@ -119,6 +119,20 @@ def test_a_wall_of_another_kind_does_not_hold():
         for at, span in enumerate(SPANS)
     ]
     assert not fit(rows).holds
+
+
+def test_a_row_larger_than_a_granule_needs_several_translations():
+    large = gather("as_asked", 256 * KIB, 1000, 8 * GIB, 1.0)
+    assert translation.misses(large, 64 * KIB, 4 * GIB) == 1000 * 4 / 2
+    assert translation.misses(large, 64 * KIB, 8 * GIB) == 0
+
+
+def test_rows_as_asked_alone_do_not_tell_the_granule():
+    rows = [one for one in planted(33e6, 700 * MIB, noise=0.02) if one.order == "as_asked" and one.row == 128]
+    found = fit(rows)
+    assert found.granule.low < 64 * KIB < found.granule.high
+    assert "at a granule that these rows do not tell" in wall.model_text(found)[0]
+    assert found.misses_per_s.low <= 33e6 <= found.misses_per_s.high
 
 
 def test_without_a_wall_there_is_no_model():

@@ -34,9 +34,11 @@ def lines(fits: Fits, out: Terminal) -> Iterator[str]:
     if fits.paths:
         yield from _table(fits.paths, out)
         yield out.paint(out.wrap(_explained(fits.paths), "  "), "dim")
+    said = bool(fits.paths)
     for heading, sentences in everything.sections(fits):
         if sentences:
-            yield ""
+            yield from [""] * said
+            said = True
             yield out.paint(heading, "bold")
             yield from (line for said in sentences for line in _sentence(said, out))
 

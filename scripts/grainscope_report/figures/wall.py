@@ -7,7 +7,7 @@ from grainscope_report.figures import parts
 from grainscope_report.figures.model import Curve, CurvePanel, Figure, Mark, Point, Region
 from grainscope_report.figures.series import NEAREST, curves, select
 from grainscope_report.fits import wall
-from grainscope_report.fits.translation import Translation
+from grainscope_report.fits.translation import SORTED, Translation
 from grainscope_report.machine import Machine, between
 from grainscope_report.model import FROM_PEER, HOST_TO_GPU, Row
 from grainscope_report.statistics import Estimate, rate_gb_s
@@ -55,11 +55,14 @@ def _near(memory: str) -> dict:
 
 def _by_row(machines: Sequence[Machine], memory: str, order: str, walls: dict) -> CurvePanel | None:
     where = {**_near(memory), "order": order}
-    sizes = _values(machines, "row", where)
+    # Of all rows, whatever their order and memory, so that a size has one colour in all panels.
+    sizes = _values(machines, "row", {})
     drawn: list[Curve] = []
     for at, size in enumerate(sizes):
         name, method = f"{format_bytes(size)} rows", f"row {at} of {len(sizes)}"
         drawn += _asked_and_unique(machines, {**where, "row": size}, name, method)
+        if order == SORTED:
+            drawn += _other_batches(machines, {**where, "row": size}, drawn, name, method)
     if not drawn:
         return None
     found = [_fitted(walls, memory, curve) for curve in drawn]
@@ -88,6 +91,19 @@ def _asked_and_unique(machines: Sequence[Machine], where: dict, name: str, metho
     return [*asked, *kept]
 
 
+def _other_batches(
+    machines: Sequence[Machine], where: dict, drawn: Sequence[Curve], name: str, method: str
+) -> list[Curve]:
+    """The same rows with another number of them at a time: sorted, it is the batch that decides."""
+    main = {dict(curve.axes)["rows"] for curve in drawn if curve.method == method}
+    found: list[Curve] = []
+    for rows in (one for one in _values(machines, "rows", where) if one not in main):
+        said = f"{name}, {format_count(rows)} at a time"
+        more = curves(machines, FAMILY, {**where, "rows": rows}, name=said, method=method, x="span").curves
+        found += [replace(curve, dash="dashed", config=said) for curve in more]
+    return found
+
+
 def _unique(time_s: Estimate, row: Row) -> Estimate | None:
     there = row.counters.get("unique_bytes", row.link_bytes)
     return rate_gb_s(time_s, there) if there else None
@@ -105,7 +121,7 @@ def _where_fewer(asked: Curve, distinct: Curve) -> Curve | None:
 
 def _fitted(walls: dict, memory: str, curve: Curve) -> tuple[Curve | None, Region | None, Mark | None]:
     """The model's line, the knee and the reach beside a measured curve."""
-    if not curve.primary or curve.name == UNIQUE:
+    if not curve.primary or curve.dash == "dashed":
         return None, None, None
     there = next(
         (one for one in walls[curve.machine.index] if (one.memory, one.site) == (memory, curve.site)), None
@@ -183,5 +199,7 @@ def _explained(machines: Sequence[Machine], rows: Sequence[Sequence[CurvePanel]]
     drawn = [curve for row in rows for panel in row for curve in panel.curves]
     notes = [f"Rows asked for at a time, at most: {', '.join(counts)}."]
     if any(curve.name == UNIQUE for curve in drawn):
-        notes.append("Dashed: distinct rows only; repeated ones hit in cache and may beat the link.")
+        notes.append(
+            "Dashed, no markers: distinct rows only; repeated ones hit in cache and may beat the link."
+        )
     return notes

@@ -16,6 +16,8 @@ FAMILY = "reach/gather"
 ORDERS = ("as_asked", SORTED)
 # A rate this near the copy peak fills the link, as far as a kernel can.
 FULL = 0.8
+# A granule that may be this many times as large is not known.
+UNKNOWN = 64
 KINDS = {
     "host_alloc": "cudaHostAlloc",
     "registered": "registered pages",
@@ -47,7 +49,8 @@ class Edge:
     def what(self) -> str:
         """`128 B rows as asked`, with how many at a time where that varies."""
         count = "" if self.alone else f", {format_count(self.rows)} at a time"
-        return f"{format_bytes(self.row)} rows {self.order.replace('_', ' ')}{count}"
+        whose = " of another GPU" if self.memory == "peer" else ""
+        return f"{format_bytes(self.row)} rows{whose} {self.order.replace('_', ' ')}{count}"
 
     @property
     def text(self) -> str:
@@ -156,7 +159,7 @@ def model_text(model: Translation) -> list[str]:
     rate, granule, reach = model.misses_per_s, model.granule, model.reach
     said = (
         f"{rate.value / 1e6:.1f} [{rate.low / 1e6:.1f}, {rate.high / 1e6:.1f}] million translation misses "
-        f"a second at a granule of {_sizes(granule)}, beyond a reach of {_sizes(reach)}"
+        f"a second at {_granule(granule)}, beyond a reach of {_sizes(reach)}"
     )
     worst = model.worst
     how = (
@@ -166,7 +169,7 @@ def model_text(model: Translation) -> list[str]:
     )
     fails = [f"{gather_text(one.gather)} {format_error(one.error)}" for one in model.failing]
     more = [f"it fails by more than a quarter for {'; '.join(fails)}"] if fails else []
-    need = f"a granule must give {format_bytes(model.bytes_a_miss)} for the link to stay full"
+    need = f"each miss must bring {format_bytes(model.bytes_a_miss)} for the link to stay full"
     return [said, how, *more, need]
 
 
@@ -174,6 +177,12 @@ def _sizes(value: statistics.Estimate) -> str:
     if value.low == value.high:
         return format_bytes(value.value)
     return f"{format_bytes(value.value)} [{format_bytes(value.low)}, {format_bytes(value.high)}]"
+
+
+def _granule(granule: statistics.Estimate) -> str:
+    if granule.high > UNKNOWN * granule.low:
+        return "a granule that these rows do not tell (sorted ones over wide spans would)"
+    return f"a granule of {_sizes(granule)}"
 
 
 def gather_text(one: Gather) -> str:
