@@ -32,7 +32,7 @@ def add_gpu_duplex(file: File, gpu: int, peer: int, rate: float, link: str = "nv
     """Both ways between two GPUs."""
     ends = (f"gpu:{gpu}", f"gpu:{peer}")
     lanes = (("to_peer", *ends), ("from_peer", *ends[::-1]))
-    for method, share in (("pinned", 0.98), ("kernel_copy", 0.95), ("prefetch", 0.2)):
+    for method, share in (("copy_engine", 0.98), ("kernel_copy", 0.95), ("prefetch", 0.2)):
         for size in SIZES:
             axes = {"between": "gpu_gpu", "method": method, "bytes": size, "link": link}
             seconds = 6e-6 + size / (rate * share * 1e9)

@@ -103,6 +103,10 @@ def test_an_overlap_is_a_share(overlap, said):
     assert said in str(problem)
 
 
+def test_a_lane_of_few_samples_has_no_interval():
+    assert faults_of(duplex(), lambda row: row["lanes"][0].pop("ci95_s")) == []
+
+
 def test_a_lane_that_moved_nothing_is_named():
     def spoil(row: dict) -> None:
         row["lanes"][1]["bytes"] = 0

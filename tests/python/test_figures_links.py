@@ -164,15 +164,19 @@ def test_figure_13_dashes_distinct_rows_only_where_rows_repeat(tmp_path):
     figure = made(tmp_path, "13", wall_file())
     distinct = [curve for curve in figure.panels[1].curves if curve.name == "distinct rows only"]
     assert {curve.dash for curve in distinct} == {"dashed"}
-    row_sizes = {
-        name: {one.method for panel in figure.panels for one in panel.curves if one.name == name}
-        for name in ("128 B rows", "4 KiB rows")
-    }
-    assert row_sizes == {"128 B rows": {"row 0 of 2"}, "4 KiB rows": {"row 1 of 2"}}
     small = next(curve for curve in distinct if dict(curve.axes)["row"] == 128)
     # A quarter of a GiB repeats 21 % of 1 Mi rows; 16 GiB hardly any, so the dashes end before that.
     assert small.x == (256 * MIB, GIB, 4 * GIB)
     assert small.points[0].y.value == pytest.approx(50, rel=0.01)
+
+
+def test_figure_13_a_size_of_row_has_one_colour_in_all_panels(tmp_path):
+    file = wall_file()
+    axes = {"memory": "host_alloc", "order": "as_asked", "row": 8192, "rows": 16384, "span": GIB}
+    add_gather(file, axes | {"locality": "local"}, SITE, 128 * MIB / 50e9, 15_000)
+    panels = made(tmp_path, "13", file).panels
+    methods = {one.method for panel in panels for one in panel.curves if one.name == "4 KiB rows"}
+    assert methods == {"row 1 of 3"}
 
 
 def test_figure_13_draws_another_batch_of_sorted_rows(tmp_path):

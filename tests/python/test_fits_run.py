@@ -10,7 +10,7 @@ from grainscope_report.fits import everything, flight, methods, paths, together
 from grainscope_report.machine import machines
 from planted import FAR, SITE, add_copy, linked_file, zero_copy
 from synthetic import GIB, KIB, MIB, File
-from synthetic_links import add_latency, add_pair
+from synthetic_links import add_gather, add_latency, add_pair
 
 SIZES = [4 * KIB << step for step in range(0, 19, 2)]
 
@@ -130,6 +130,30 @@ def test_requests_in_flight_from_rate_and_latency_where_nothing_counts_them(tmp_
         "zero copy, host → GPU: up to 465 requests of 128 B in flight, 1.19 µs each, from its rate and the "
         "latency of a dependent load"
     )
+
+
+def test_copies_start_one_after_another(tmp_path):
+    file = linked_file()
+    for grain, each_s in ((32, 2.1e-6), (4 * KIB, 2e-6), (MIB, 20e-6)):
+        axes = {"method": "copy_engine", "path": "host_to_gpu", "grain": grain, "bytes": 64 * grain}
+        axes["locality"] = "local"
+        file.add("grain/pieces", axes, SITE, 64 * each_s, operations=64)
+    [found] = flight.flights(read(tmp_path, file).result)
+    assert found.text == "copy engine, host → GPU: a piece every 2 µs, one after another"
+
+
+def test_two_spans_of_a_kind_of_memory_give_rates_and_no_knee(tmp_path):
+    file = linked_file()
+    for order, gb_s in (("as_asked", 6.0), ("sorted", 50.0)):
+        for span in (256 * MIB, 4 * GIB):
+            axes = {"memory": "hugetlb", "order": order, "row": 128, "rows": 1 << 20, "span": span}
+            unique = 1 << 20 if span > GIB else 800_000
+            add_gather(file, axes | {"locality": "local"}, SITE, 128 * MIB / gb_s / 1e9, unique)
+    said = dict(everything.sections(everything.of(read(tmp_path, file))))
+    assert said["Translation wall, hugetlb pages, GPU 0, node 0"][:2] == [
+        "hugetlb pages, GPU 0, node 0: 128 B as asked over 4 GiB 6.0 GB/s; 128 B sorted over 4 GiB 50.0 GB/s",
+        "too few rows in the wall to fit a model",
+    ]
 
 
 def test_the_summary_speaks_of_what_the_rows_come_to(files, capsys):

@@ -139,6 +139,22 @@ def test_without_a_wall_there_is_no_model():
     assert fit([gather("as_asked", 4096, 1 << 15, span, 128 * MIB / 50e9) for span in SPANS]) is None
 
 
+def test_rows_that_caches_served_do_not_move_the_wall():
+    rows = planted(33e6, 700 * MIB)
+    small = [
+        gather("as_asked", row, 128 * MIB // row, 64 * MIB, 128 * MIB / 90e9) for row in (128, 512, 4096)
+    ]
+    found = fit([*small, *rows])
+    assert found == fit(rows)
+    assert found.granule.value == 64 * KIB
+
+
+def test_what_a_cache_adds_to_small_spans_is_not_the_rate_of_the_link():
+    found = knee.knee([1, 2, 4, 8, 16], rates(90, 60, 50, 50, 10), most=51.0)
+    assert found.small.value == 51
+    assert found.holds_at == 8
+
+
 def rates(*values: float, width: float = 0.0) -> list[Estimate]:
     return [Estimate(value, value * (1 - width), value * (1 + width)) for value in values]
 

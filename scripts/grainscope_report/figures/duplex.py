@@ -14,6 +14,7 @@ FAMILY = "transfer/duplex"
 METHODS = {
     "pageable": "pageable",
     "pinned": "pinned",
+    "copy_engine": "copy engine",
     "kernel_copy": "kernel copy",
     "zero_copy": "zero-copy",
     "demand": "demand",

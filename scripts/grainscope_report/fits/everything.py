@@ -66,7 +66,7 @@ def _walls(fits: Fits) -> Iterator[Section]:
     for one in fits.walls:
         full.setdefault(one.link, one)
     for number, (_, one) in enumerate(sorted(full.items())):
-        said = [edge.text for edge in one.edges]
+        said = [edge.text for edge in one.edges] or [one.short]
         said += wall.model_text(one.model) if one.model else ["too few rows in the wall to fit a model"]
         more = [other.short for other in fits.walls if other.link == one.link and other is not one]
         yield f"Translation wall, {one.where}", [*said, *more, *([] if number else [fits.between])]

@@ -12,6 +12,7 @@ SATURATION = "grain/saturation"
 PIECES = "grain/pieces"
 CHASE = "latency/chase"
 ZERO_COPY = "transfer/zero_copy"
+ZERO = "zero_copy"
 LINE = 128
 # Kernels ask for a line at a time whatever the piece; the others ask for the piece.
 KERNELS = ("zero_copy_sequential", "zero_copy_random", "kernel_write_random")
@@ -105,14 +106,31 @@ def _sms(one: Fewest) -> float:
 
 
 def flights(result: Result) -> list[Flight]:
-    """The requests in flight of each method; where the run has no counters, of zero-copy reads."""
+    """The requests in flight of each method: as counted, or one piece after another.
+
+    Where nothing counts those of zero-copy reads, they are worked out.
+    """
     best: dict[tuple[str, str], Row] = {}
+    each: dict[tuple[str, str], Row] = {}
     for row in result.of(PIECES):
+        key = (str(row.case.axes.get("method")), str(row.case.axes.get("path")))
         if row.ok and {"requests_in_flight", "latency_s"} <= row.counters.keys():
-            key = (str(row.case.axes.get("method")), str(row.case.axes.get("path")))
             best[key] = max(row, best.get(key, row), key=_most)
+        elif row.ok and row.operation_s and key[0] not in KERNELS:
+            each[key] = min(row, each.get(key, row), key=_shortest)
     found = [_flight(method, path, row) for (method, path), row in best.items()]
-    return found or _derived(result)
+    found += [_one_by_one(*key, row) for key, row in each.items() if key not in best]
+    counted = any(method.startswith(ZERO) for method, _ in best)
+    return found if counted else [*found, *_derived(result)]
+
+
+def _shortest(row: Row) -> float:
+    return row.operation_s or 0.0
+
+
+def _one_by_one(method: str, path: str, row: Row) -> Flight:
+    """Pieces that start one after another: the shortest time of a piece is the cost of starting one."""
+    return Flight(method, path, 1.0, float(row.case.axes.get("grain", 0.0)), row.operation_s or 0.0, False)
 
 
 def _most(row: Row) -> tuple[float, float]:

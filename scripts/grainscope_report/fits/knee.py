@@ -30,11 +30,15 @@ class Knee:
         return self.falls_at is not None
 
 
-def knee(spans: Sequence[float], rates: Sequence[Estimate]) -> Knee | None:
-    """The knee of a curve over ascending spans; None for fewer than three of them."""
+def knee(spans: Sequence[float], rates: Sequence[Estimate], most: float = math.inf) -> Knee | None:
+    """The knee of a curve over ascending spans; None for fewer than three of them.
+
+    The link gives no more than `most`: what small spans have above it comes from caches.
+    """
     if len(spans) < 3:
         return None
     small = _small(rates)
+    small = small.scaled(min(1.0, most / small.value))
     middle = _last(spans, [rate.value for rate in rates], SHARE * small.value)
     low = _last(spans, [rate.low for rate in rates], SHARE * small.value)
     high = _last(spans, [rate.high for rate in rates], SHARE * small.value)

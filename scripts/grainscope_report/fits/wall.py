@@ -93,7 +93,15 @@ class Wall:
         if self.model:
             rate = self.model.misses_per_s.value / 1e6
             knees.append(f"{rate:.1f} million misses a second at {format_bytes(self.model.granule.value)}")
-        return f"{self.where}: {'; '.join(knees)}"
+        return f"{self.where}: {'; '.join(knees or self._widest())}"
+
+    def _widest(self) -> list[str]:
+        """Where there are too few spans for a knee, the rates over the widest."""
+        span = max(one.span for one in self.gathers)
+        there = sorted(
+            (one for one in self.gathers if one.span == span), key=lambda one: (one.order, one.row)
+        )
+        return [f"{gather_text(one)} {one.rate.value:.1f} GB/s" for one in there]
 
 
 def walls(result: Result, memories: Sequence[str] = MEMORY) -> list[Wall]:
@@ -119,8 +127,9 @@ def _wall(result: Result, memory: str, site: Site, rows: Sequence[Row]) -> Wall:
         cases[row.case.without()].append(row)
     gathers = [gather(there) for there in cases.values()]
     link = result.link(rows[0].case.ends)
-    edges = _edges(memory, gathers, link.peak_gb_s if link else None)
-    return Wall(memory, site, tuple(edges), translation_fit.fit(gathers), tuple(gathers))
+    peak = link.peak_gb_s if link else None
+    edges = _edges(memory, gathers, peak)
+    return Wall(memory, site, tuple(edges), translation_fit.fit(gathers, peak), tuple(gathers))
 
 
 def gather(sessions: Sequence[Row]) -> Gather:
@@ -144,9 +153,10 @@ def _edges(memory: str, gathers: Sequence[Gather], peak: float | None) -> list[E
     for one in gathers:
         curves[one.order, one.row, one.rows].append(one)
     found = []
+    most = translation_fit.ceiling(gathers, peak)
     for (order, row, rows), there in sorted(curves.items()):
         there.sort(key=lambda one: one.span)
-        edge = knee.knee([one.span for one in there], [one.rate for one in there])
+        edge = knee.knee([one.span for one in there], [one.rate for one in there], most)
         if edge:
             full = edge.small.value >= FULL * peak if peak else None
             alone = sum(key[:2] == (order, row) for key in curves) == 1
