@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,7 @@ def test_version_is_the_suite_s(capsys):
 
 WITHOUT_MATPLOTLIB = """
 import sys
+import tomllib
 class Blocked:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("matplotlib", "numpy"):
@@ -206,3 +208,10 @@ def test_synthetic_machines_have_all_families():
     assert len(families) == 7
     families = {one["case"]["family"] for one in synthetic_links.linked().rows}
     assert len(families) == 7
+
+
+def test_a_wheel_has_every_package():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    folders = {path.parent for path in (ROOT / "scripts" / "grainscope_report").rglob("__init__.py")}
+    there = {".".join(folder.relative_to(ROOT / "scripts").parts) for folder in folders}
+    assert there <= set(listed)
