@@ -1,0 +1,241 @@
+// Several transfers at once, and the three ways in which Comm|Scope's duplex benchmarks went wrong.
+
+#include "gpu_fixture.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/system/topology.hpp"
+#include "grainscope/transfer/mover.hpp"
+
+namespace grainscope::transfer {
+namespace {
+
+// A lane that is there and does not do its work.
+class IdleLane final : public Lane {
+ public:
+  explicit IdleLane(std::unique_ptr<Lane> real)
+      : Lane(real->gpu(), real->node(), real->bytes()), real_(std::move(real)) {}
+  void prepare() override { real_->prepare(); }
+  void issue(const cuda::Stream& /*stream*/) override {}
+  std::string verify() override { return real_->verify(); }
+  [[nodiscard]] std::string action() const override { return "nothing"; }
+
+ private:
+  std::unique_ptr<Lane> real_;
+};
+
+class Lanes : public GpuTest {
+ protected:
+  [[nodiscard]] Surroundings surroundings() { return {&topology_, &budget_}; }
+  [[nodiscard]] int node() const { return topology_.usable_nodes().front(); }
+  [[nodiscard]] static bool has_peers() {
+    return runtime().devices.size() > 1 && !runtime().peers.empty() && runtime().peers.front().access;
+  }
+
+  [[nodiscard]] Transfer one_way(Engine engine, Placement host, Placement gpu, bool to_gpu,
+                                 std::uint64_t bytes = 4 * kMiB) const {
+    Transfer transfer;
+    transfer.engine = engine;
+    transfer.source = Endpoint::host(host, node());
+    transfer.destination = Endpoint::gpu(gpu, 0);
+    if (!to_gpu) {
+      std::swap(transfer.source, transfer.destination);
+    }
+    transfer.bytes = bytes;
+    return transfer;
+  }
+
+  [[nodiscard]] std::unique_ptr<Mover> together(const std::vector<Transfer>& transfers) {
+    std::vector<MoverLane> lanes;
+    for (const Transfer& transfer : transfers) {
+      lanes.push_back({make_lane(transfer, surroundings())});
+    }
+    return std::make_unique<Mover>(std::move(lanes), surroundings());
+  }
+
+  void expect_moves(Mover& mover) {
+    for (int i = 0; i < 3; ++i) {
+      mover.prepare();
+      const double any_s = mover.run();
+      EXPECT_GT(any_s, 0);
+      for (const Span& span : mover.spans()) {
+        EXPECT_GT(span.length_s(), 0);
+        EXPECT_LE(span.length_s(), any_s * 1.001);
+      }
+    }
+    EXPECT_FALSE(mover.verify().empty());
+  }
+
+  const Topology topology_ = Topology::read();
+  cuda::ManagedBudget budget_;
+};
+
+TEST_F(Lanes, go_both_ways_by_every_method) {
+  for (const auto& [engine, host, gpu] :
+       {std::tuple{Engine::copy_engine, Placement::pinned, Placement::device},
+        std::tuple{Engine::copy_engine, Placement::pageable, Placement::device},
+        std::tuple{Engine::sm, Placement::pinned, Placement::device},
+        std::tuple{Engine::sm, Placement::mapped, Placement::registers},
+        std::tuple{Engine::fault, Placement::managed, Placement::managed},
+        std::tuple{Engine::prefetch, Placement::managed, Placement::managed}}) {
+    SCOPED_TRACE(name(host));
+    const auto mover = together({one_way(engine, host, gpu, true), one_way(engine, host, gpu, false)});
+    expect_moves(*mover);
+  }
+}
+
+// Comm|Scope's duplex zero-copy read loads nothing, its duplex peer copy moves gpu1 to gpu1.
+TEST_F(Lanes, a_direction_that_moved_nothing_is_caught) {
+  for (const int broken : {0, 1}) {
+    for (const auto& [engine, host, gpu] :
+         {std::tuple{Engine::copy_engine, Placement::pinned, Placement::device},
+          std::tuple{Engine::sm, Placement::mapped, Placement::registers}}) {
+      std::vector<MoverLane> lanes;
+      for (const int i : {0, 1}) {
+        auto lane = make_lane(one_way(engine, host, gpu, i == 0), surroundings());
+        if (i == broken) {
+          lane = std::make_unique<IdleLane>(std::move(lane));
+        }
+        lanes.push_back({std::move(lane)});
+      }
+      Mover mover(std::move(lanes), surroundings());
+      static_cast<void>(mover.run());
+      EXPECT_THROW(static_cast<void>(mover.verify()), FailedError);
+    }
+  }
+}
+
+// Comm|Scope's duplex prefetch takes the stop event before the second prefetch.
+TEST_F(Lanes, both_directions_end_before_the_clock_stops) {
+  const auto mover =
+      together({one_way(Engine::copy_engine, Placement::pinned, Placement::device, true, 64 * kMiB),
+                one_way(Engine::copy_engine, Placement::pinned, Placement::device, false, kMiB)});
+  for (int i = 0; i < 3; ++i) {
+    const double both_s = mover->run();
+    EXPECT_GE(both_s, mover->run_alone(0) * 0.9);
+    EXPECT_GE(both_s, mover->run_alone(1));
+  }
+}
+
+TEST_F(Lanes, a_background_lane_outlasts_what_is_measured_and_does_not_count) {
+  std::vector<MoverLane> lanes;
+  lanes.push_back({make_lane(
+      one_way(Engine::copy_engine, Placement::pinned, Placement::device, true, 16 * kMiB), surroundings())});
+  lanes.push_back(
+      {make_lane(one_way(Engine::copy_engine, Placement::pinned, Placement::device, false, 16 * kMiB),
+                 surroundings()),
+       true, 4});
+  Mover mover(std::move(lanes), surroundings());
+  static_cast<void>(mover.run());
+  const double measured_s = mover.run();
+  EXPECT_NEAR(measured_s, mover.spans()[0].length_s(), 1e-9);
+  EXPECT_GT(mover.spans()[1].length_s(), measured_s);
+  EXPECT_FALSE(mover.verify().empty());
+}
+
+TEST_F(Lanes, a_computing_lane_takes_about_the_time_asked_for_and_is_checked) {
+  std::vector<MoverLane> lanes;
+  lanes.push_back({make_computing_lane(0, node(), 0.01, surroundings())});
+  Mover mover(std::move(lanes), surroundings());
+  EXPECT_THROW(static_cast<void>(mover.verify()), FailedError);
+  static_cast<void>(mover.run());
+  const double seconds = mover.run();
+  EXPECT_GT(seconds, 0.003);
+  EXPECT_LT(seconds, 0.04);
+  EXPECT_FALSE(mover.verify().empty());
+}
+
+TEST_F(Lanes, kernels_copy_any_number_of_words_either_way_and_within_a_card) {
+  for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{20}, kMiB + 12, 8 * kMiB}) {
+    for (const bool to_gpu : {true, false}) {
+      expect_moves(*together({one_way(Engine::sm, Placement::pinned, Placement::device, to_gpu, bytes)}));
+    }
+    Transfer local = one_way(Engine::sm, Placement::pinned, Placement::device, true, bytes);
+    local.source = Endpoint::gpu(Placement::device, 0);
+    local.staging_node = node();
+    expect_moves(*together({local}));
+    local.engine = Engine::copy_engine;
+    expect_moves(*together({local}));
+  }
+}
+
+TEST_F(Lanes, scattered_walks_read_and_write_every_piece) {
+  for (const std::uint64_t piece : {std::uint64_t{32}, std::uint64_t{128}, 64 * kKiB, kMiB}) {
+    for (const bool read : {true, false}) {
+      Transfer walk = one_way(Engine::sm, Placement::mapped, Placement::registers, read, kMiB);
+      walk.walk.pattern = Walk::Pattern::scattered;
+      walk.walk.width_bytes = 16;
+      walk.walk.piece_bytes = piece;
+      expect_moves(*together({walk}));
+    }
+  }
+}
+
+TEST_F(Lanes, copies_and_prefetches_move_in_pieces) {
+  for (const bool to_gpu : {true, false}) {
+    Transfer copy = one_way(Engine::copy_engine, Placement::pinned, Placement::device, to_gpu, kMiB);
+    copy.piece_bytes = 12 * kKiB;  // the last one is shorter
+    expect_moves(*together({copy}));
+    Transfer prefetch = one_way(Engine::prefetch, Placement::managed, Placement::managed, to_gpu, kMiB);
+    prefetch.piece_bytes = 64 * kKiB;
+    expect_moves(*together({prefetch}));
+  }
+}
+
+TEST_F(Lanes, go_between_two_gpus_by_every_method_and_either_issuer) {
+  if (!has_peers()) {
+    GTEST_SKIP() << "needs two GPUs that reach each other's memory";
+  }
+  for (const auto& [engine, here, there] :
+       {std::tuple{Engine::copy_engine, Placement::device, Placement::device},
+        std::tuple{Engine::sm, Placement::device, Placement::device},
+        std::tuple{Engine::sm, Placement::registers, Placement::device},
+        std::tuple{Engine::fault, Placement::managed, Placement::managed},
+        std::tuple{Engine::prefetch, Placement::managed, Placement::managed}}) {
+    for (const bool read : {true, false}) {
+      if (here == Placement::managed && !read) {
+        continue;
+      }
+      Transfer transfer;
+      transfer.engine = engine;
+      transfer.source = Endpoint::gpu(there, 1);
+      transfer.destination = Endpoint::gpu(here, 0);
+      transfer.by_source = !read;
+      if (!read) {
+        std::swap(transfer.source, transfer.destination);
+      }
+      transfer.bytes = 8 * kMiB;
+      transfer.staging_node = node();
+      SCOPED_TRACE(std::string(name(here)) + (read ? " read" : " write"));
+      expect_moves(*together({transfer}));
+    }
+  }
+  Transfer staged;
+  staged.source = Endpoint::gpu(Placement::device, 0);
+  staged.destination = Endpoint::gpu(Placement::device, 1);
+  staged.bytes = 8 * kMiB;
+  staged.peer_access = false;
+  staged.staging_node = node();
+  expect_moves(*together({staged}));
+}
+
+// The trap that caught us: the source's kernel touches pages that are its own already.
+TEST_F(Lanes, managed_pages_that_stay_at_their_source_gpu_are_caught) {
+  if (!has_peers()) {
+    GTEST_SKIP() << "needs two GPUs that reach each other's memory";
+  }
+  Transfer transfer;
+  transfer.engine = Engine::fault;
+  transfer.source = Endpoint::gpu(Placement::managed, 1);
+  transfer.destination = Endpoint::gpu(Placement::managed, 0);
+  transfer.bytes = 4 * kMiB;
+  transfer.staging_node = node();
+  const auto lane = make_lane(transfer, surroundings());
+  const cuda::DeviceGuard guard(0);
+  lane->prepare();
+  EXPECT_THROW(lane->check_sample(), FailedError);
+}
+
+}  // namespace
+}  // namespace grainscope::transfer
