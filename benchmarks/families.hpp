@@ -14,6 +14,8 @@ namespace grainscope::harness {
 [[nodiscard]] Family host_flush();
 [[nodiscard]] Family host_latency();
 [[nodiscard]] Family host_memcpy();
+[[nodiscard]] Family shape_batch();
+[[nodiscard]] Family shape_copy();
 [[nodiscard]] Family transfer_managed();
 [[nodiscard]] Family transfer_memcpy();
 [[nodiscard]] Family transfer_zero_copy();

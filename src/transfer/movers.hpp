@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "grainscope/transfer/seeds.hpp"
 #include "grainscope/transfer/transfer.hpp"
 
 namespace grainscope::transfer {
@@ -13,10 +14,6 @@ namespace grainscope::transfer {
 [[nodiscard]] std::unique_ptr<Mover> make_zero_copy(const Transfer& transfer,
                                                     const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Mover> make_managed(const Transfer& transfer, const Surroundings& surroundings);
-
-// The pattern's seed of what is moved, and of what lies at the destination before.
-inline constexpr std::uint32_t kPayload = 1;
-inline constexpr std::uint32_t kPoison = 2;
 
 // Throws FailedError, naming the first wrong word, unless `mismatch` is empty.
 void expect_payload(std::optional<std::uint64_t> mismatch, const char* where);

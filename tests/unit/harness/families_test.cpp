@@ -45,18 +45,29 @@ TEST_P(AllFamilies, every_case_can_be_explained_and_run) {
   }
 }
 
-TEST_P(AllFamilies, every_case_says_its_size_and_locality) {
+TEST_P(AllFamilies, every_case_says_its_size_and_how_near_its_ends_are) {
+  const auto has_site = [](const Benchmark& benchmark, const std::string& key) {
+    const auto& site = benchmark.id.site;
+    return std::any_of(site.begin(), site.end(), [&](const Site& place) { return place.key == key; });
+  };
   for (const Benchmark& benchmark : listed()) {
     EXPECT_GT(std::get<std::int64_t>(benchmark.id.axis("bytes")), 0);
-    const auto locality = std::get<std::string>(benchmark.id.axis("locality"));
-    EXPECT_TRUE(locality == "local" || locality == "remote" || locality == "unknown") << benchmark.id.name();
+    if (has_site(benchmark, "peer")) {
+      const auto link = std::get<std::string>(benchmark.id.axis("link"));
+      EXPECT_TRUE(std::set<std::string>({"nvlink", "pcie", "none", "unknown"}).contains(link))
+          << benchmark.id.name();
+    } else if (benchmark.id.site.size() > 1 || !has_site(benchmark, "gpu")) {
+      const auto locality = std::get<std::string>(benchmark.id.axis("locality"));
+      EXPECT_TRUE(std::set<std::string>({"local", "remote", "unknown"}).contains(locality))
+          << benchmark.id.name();
+    }
   }
 }
 
 TEST_P(AllFamilies, without_a_gpu_every_transfer_is_skipped_for_the_drivers_reason) {
   std::size_t transfers = 0;
   for (const Benchmark& benchmark : listed()) {
-    if (benchmark.id.family.starts_with("transfer/")) {
+    if (benchmark.id.family.starts_with("transfer/") || benchmark.id.family.starts_with("shape/")) {
       ++transfers;
       EXPECT_EQ(benchmark.skip, machine_.runtime.why_none) << benchmark.id.name();
     }
