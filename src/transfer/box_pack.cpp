@@ -7,6 +7,7 @@
 
 #include "box_mover.hpp"
 #include "grainscope/core/thread_team.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/gate.hpp"
 #include "stopwatches.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 // Host threads that pack: more bring nothing, and a small box is done before they are awake.
 constexpr std::uint64_t kMostPackers = 8;
-constexpr std::uint64_t kBytesPerPacker = 512 * 1024;
+constexpr std::uint64_t kBytesPerPacker = 512 * kKiB;
 
 // A stream of another GPU that works between two moments of this one's.
 class Detour {
