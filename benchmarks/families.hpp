@@ -10,14 +10,23 @@
 
 namespace grainscope::harness {
 
+[[nodiscard]] Family contention();
+[[nodiscard]] Family grain_pieces();
+[[nodiscard]] Family grain_saturation();
 [[nodiscard]] Family host_first_touch();
 [[nodiscard]] Family host_flush();
 [[nodiscard]] Family host_latency();
 [[nodiscard]] Family host_memcpy();
 [[nodiscard]] Family shape_batch();
 [[nodiscard]] Family shape_copy();
+[[nodiscard]] Family transfer_collective();
+[[nodiscard]] Family transfer_duplex();
+[[nodiscard]] Family transfer_kernel_copy();
+[[nodiscard]] Family transfer_local();
+[[nodiscard]] Family reach_gather();
 [[nodiscard]] Family transfer_managed();
 [[nodiscard]] Family transfer_memcpy();
+[[nodiscard]] Family transfer_peer();
 [[nodiscard]] Family transfer_zero_copy();
 
 // All of them, in the order in which they run: the host first, since every other figure rests on it.

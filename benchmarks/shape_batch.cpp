@@ -99,7 +99,7 @@ Explanation explain(BatchMethod method) {
 
 Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Batch& batch,
                          BatchMethod method) {
-  const BatchCopy copy{path.source, path.destination, batch, method};
+  const BatchCopy copy{path.source, path.destination, batch, method, path.node};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
   benchmark.id = shape_case(kFamily, path, name(method),

@@ -2,58 +2,13 @@
 
 #include <algorithm>
 
+#include "peer_case.hpp"
+
 namespace grainscope::harness {
 namespace {
 
 using transfer::Endpoint;
 using transfer::Placement;
-
-// What joins two GPUs, by the management library: a link between them, or from both to a switch.
-std::string link_between(const Machine& machine, int gpu, int peer) {
-  const GpuReport* from = machine.find_gpu(gpu);
-  const GpuReport* to = machine.find_gpu(peer);
-  if (from == nullptr || to == nullptr || !from->nvml || !from->nvml->nvlinks) {
-    return "unknown";
-  }
-  for (const NvmlNvlink& link : *from->nvml->nvlinks) {
-    if (link.active && (link.remote_type == "switch" || link.remote_pci_bus_id == to->pci_bus_id)) {
-      return "nvlink";
-    }
-  }
-  return "pcie";
-}
-
-bool can_access(const Machine& machine, int from, int to) {
-  const auto& peers = machine.runtime.peers;
-  return std::any_of(peers.begin(), peers.end(), [&](const cuda::PeerLink& peer) {
-    return peer.from == from && peer.to == to && peer.access;
-  });
-}
-
-ShapePath to_peer(const Machine& machine, const GpuTarget& gpu, int peer) {
-  ShapePath path{
-      "gpu_to_peer", Endpoint::gpu(Placement::device, gpu.ordinal), Endpoint::gpu(Placement::device, peer),
-      gpu,           link_between(machine, gpu.ordinal, peer),      gpu.unavailable};
-  if (path.why_not.empty() && machine.runtime.devices.size() < 2) {
-    path.why_not = "needs two GPUs; this machine shows one";
-  } else if (path.why_not.empty() && !can_access(machine, gpu.ordinal, peer)) {
-    path.why_not =
-        "GPU " + std::to_string(gpu.ordinal) + " cannot reach the memory of GPU " + std::to_string(peer);
-    path.link = "none";
-  }
-  return path;
-}
-
-// The other GPUs, whether the run was asked for them or not; a nominal one where there is none.
-std::vector<int> peers_of(const Machine& machine, const Scope& scope, int gpu) {
-  std::vector<int> peers;
-  for (const cuda::DeviceProperties& device : machine.runtime.devices) {
-    if (device.ordinal != gpu && (scope.dense() || peers.empty())) {
-      peers.push_back(device.ordinal);
-    }
-  }
-  return peers.empty() ? std::vector{gpu + 1} : peers;
-}
 
 // Which node matters most is another family's question: here the nearest stands for all unless all are asked.
 std::vector<int> nodes_of(const Scope& scope, const GpuTarget& gpu) {
@@ -63,6 +18,17 @@ std::vector<int> nodes_of(const Scope& scope, const GpuTarget& gpu) {
   const auto near = std::find_if(scope.nodes.begin(), scope.nodes.end(),
                                  [&](int node) { return gpu.locality(node) == "local"; });
   return {near != scope.nodes.end() ? *near : scope.nodes.front()};
+}
+
+// Where the CPU should be that submits what touches no memory of the host.
+int near_node(const Scope& scope, const GpuTarget& gpu) {
+  const auto nodes = nodes_of(scope, gpu);
+  return gpu.local_node.value_or(nodes.empty() ? 0 : nodes.front());
+}
+
+// The same wire answers both orders: a short run asks for one.
+bool is_wanted(const GpuPair& pair, Preset preset) {
+  return (preset != Preset::smoke && preset != Preset::quick) || pair.gpu.ordinal < pair.peer;
 }
 
 // What the card's memory gives or takes. Absent where it is not told, and for copies that the card's cache
@@ -94,12 +60,16 @@ std::vector<ShapePath> shape_paths(const Machine& machine, const Scope& scope) {
     const Endpoint card = Endpoint::gpu(Placement::device, gpu.ordinal);
     for (const int node : nodes_of(scope, gpu)) {
       const Endpoint host = Endpoint::host(Placement::pinned, node);
-      paths.push_back({"host_to_gpu", host, card, gpu, "", gpu.unavailable});
-      paths.push_back({"gpu_to_host", card, host, gpu, "", gpu.unavailable});
+      paths.push_back({"host_to_gpu", host, card, gpu, node, "", gpu.unavailable});
+      paths.push_back({"gpu_to_host", card, host, gpu, node, "", gpu.unavailable});
     }
-    paths.push_back({"local", card, card, gpu, "", gpu.unavailable});
-    for (const int peer : peers_of(machine, scope, gpu.ordinal)) {
-      paths.push_back(to_peer(machine, gpu, peer));
+    paths.push_back({"local", card, card, gpu, near_node(scope, gpu), "", gpu.unavailable});
+  }
+  for (const GpuPair& pair : gpu_pairs(machine, scope)) {
+    if (is_wanted(pair, scope.preset)) {
+      paths.push_back({"gpu_to_peer", Endpoint::gpu(Placement::device, pair.gpu.ordinal),
+                       Endpoint::gpu(Placement::device, pair.peer), pair.gpu, near_node(scope, pair.gpu),
+                       pair.link, pair.why_no_access()});
     }
   }
   return paths;
@@ -109,9 +79,8 @@ Case shape_case(const std::string& family, const ShapePath& path, const char* me
                 const std::vector<Axis>& axes) {
   Case id{family, {{"path", path.name, AxisStyle::bare}, {"method", method, AxisStyle::bare}}, {}};
   if (path.has_host()) {
-    const int node = path.to_gpu() ? path.source.id : path.destination.id;
-    id.axes.push_back({"locality", path.gpu.locality(node), AxisStyle::hidden});
-    id.site.push_back({"numa", node});
+    id.axes.push_back({"locality", path.gpu.locality(path.node), AxisStyle::hidden});
+    id.site.push_back({"numa", path.node});
   }
   id.site.push_back({"gpu", path.gpu.ordinal});
   if (path.has_peer()) {
@@ -144,10 +113,13 @@ Measurement measure_shape(Session& session, const ShapePath& path, transfer::Mov
   mover.annotate(measurement);
   measurement.bytes = bytes;
   if (path.has_host()) {
-    const int node = path.to_gpu() ? path.source.id : path.destination.id;
     measurement.limit = host_link_limit(session.machine(), gpu);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(gpu, node, path.to_gpu());
-  } else if (!path.has_peer()) {
+    measurement.link_peak_gb_s = session.link_peak_gb_s(
+        path.to_gpu() ? LinkPath::host_to_gpu(path.node, gpu) : LinkPath::gpu_to_host(gpu, path.node));
+  } else if (path.has_peer()) {
+    measurement.limit = peer_link_limit(session.machine(), gpu, path.destination.id);
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(gpu, path.destination.id));
+  } else {
     measurement.limit = card_limit(session.machine(), gpu, bytes);
   }
   return measurement;

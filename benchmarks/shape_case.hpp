@@ -18,7 +18,8 @@ struct ShapePath {
   transfer::Endpoint source;
   transfer::Endpoint destination;
   GpuTarget gpu;        // that carries it out
-  std::string link;     // what joins two GPUs: "nvlink", "pcie", "none", "unknown"; empty on other paths
+  int node = 0;         // whose CPUs submit it: the host end's, else one near the GPU
+  std::string link;     // what joins two GPUs: "nvlink", "pcie", "unknown"; empty on other paths
   std::string why_not;  // why nothing can be copied on it; empty: it can
 
   [[nodiscard]] bool has_host() const;
@@ -27,8 +28,8 @@ struct ShapePath {
 };
 
 // All paths of the scope's GPUs: to and from the host (every node where dense, else the nearest), within the
-// card, and to other GPUs (all where dense, else one). With one GPU there is a nominal path to another, which
-// says why it cannot be used.
+// card, and between GPUs as gpu_pairs has them, in smoke and quick in one order alone. With one GPU there is
+// a nominal path to another, which says why it cannot be used.
 [[nodiscard]] std::vector<ShapePath> shape_paths(const Machine& machine, const Scope& scope);
 
 // The case of a family on a path: `path` and `method` bare, locality or link hidden, `axes`, and the site.

@@ -3,13 +3,12 @@
 // A box of rows and planes is copied from one allocation to the same place in another of the same shape: by
 // the runtime's strided copies, by one kernel from box to box, packed into one contiguous copy, or row by
 // row. Timed: everything that brings the box over, between two events behind a closed gate; ungated from an
-// idle stream where that is more than some hundred submissions (a copy a row, or a call a plane of very many
-// planes); on the host's clock where host threads pack or unpack. Not timed: allocation, filling, checking.
-// Bytes: those of the box, counted once.
-// Source: Comm|Scope's `Comm_3d_*`, `Comm_chunk_*` and `Comm_stride_*` benchmarks (c3sr/comm_scope, src/3d,
-// src/chunk, src/stride).
-// Limits: both ends have the same layout; small boxes within one card fit in its cache, and are measured so;
-// the host's caches are left as the sample before left them.
+// idle stream where that is more than 512 operations (a copy a row of many rows, or a call a plane of very
+// many planes); on the host's clock where host threads pack or unpack. Not timed: allocation, filling,
+// checking. Bytes: those of the box, counted once. Source: Comm|Scope's `Comm_3d_*`, `Comm_chunk_*` and
+// `Comm_stride_*` benchmarks (c3sr/comm_scope, src/3d, src/chunk, src/stride). Limits: both ends have the
+// same layout; small boxes within one card fit in its cache, and are measured so; the host's caches are left
+// as the sample before left them.
 
 #include <algorithm>
 
@@ -153,9 +152,8 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
                  : "a kernel that packs, one contiguous copy and a kernel that unpacks, between two events "
                    "behind a closed gate";
     case BoxMethod::row_copies:
-      return "one cudaMemcpyAsync a row, between two events, submitted from an idle stream: submission is "
-             "part "
-             "of it";
+      return "one cudaMemcpyAsync a row, between two events behind a closed gate; from an idle stream where "
+             "there are more than 512 rows, and then submission is part of it";
   }
   return {};
 }
@@ -169,7 +167,7 @@ Explanation explain(const BoxCopy& copy, const ShapePath& path) {
 }
 
 Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method) {
-  const BoxCopy copy{path.source, path.destination, box, method};
+  const BoxCopy copy{path.source, path.destination, box, method, path.node};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
   benchmark.id = shape_case(kFamily, path, name(method),

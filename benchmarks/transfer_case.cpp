@@ -4,28 +4,48 @@
 #include <bit>
 
 #include "grainscope/system/limits.hpp"
+#include "harness/peer_wire.hpp"
 
 namespace grainscope::harness {
 namespace {
 
-bool uses_placement(const transfer::Transfer& transfer, transfer::Placement placement) {
-  return transfer.source.placement == placement || transfer.destination.placement == placement;
-}
-
 bool is_managed(const transfer::Transfer& transfer) {
-  return uses_placement(transfer, transfer::Placement::managed) ||
+  return transfer.source.placement == transfer::Placement::managed ||
          (transfer.engine == transfer::Engine::sm &&
           transfer.allocation == transfer::Allocation::accessed_by);
 }
 
-Needs needs_of(const transfer::Transfer& transfer) {
-  if (is_managed(transfer)) {
-    return {transfer.bytes, 0, transfer.bytes};
+std::string text(const transfer::Endpoint& end) {
+  return (end.on_host() ? "host:" : "gpu:") + std::to_string(end.id);
+}
+
+// What a transfer may reach; several at once may reach the sum.
+std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Transfer& transfer) {
+  if (transfer.within_gpu()) {
+    return local_copy_limit(machine, transfer.gpu(), transfer.bytes);
   }
-  return {transfer.bytes, transfer.engine == transfer::Engine::sm ? 0 : transfer.bytes, 0};
+  if (transfer.between_gpus() && transfer.peer_access) {
+    return peer_link_limit(machine, transfer.source.id, transfer.destination.id);
+  }
+  return host_link_limit(machine, transfer.gpu());
 }
 
 }  // namespace
+
+Needs needs_of(const transfer::Transfer& transfer) {
+  Needs needs;
+  if (is_managed(transfer)) {
+    needs.managed_bytes = transfer.bytes;
+    needs.host_bytes = transfer.between_gpus() ? 0 : transfer.bytes;
+    return needs;
+  }
+  for (const transfer::Endpoint& end : {transfer.source, transfer.destination}) {
+    if (end.placement != transfer::Placement::registers) {
+      (end.on_host() ? needs.host_bytes : needs.device_bytes) += transfer.bytes;
+    }
+  }
+  return needs;
+}
 
 Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
                              const transfer::Transfer& transfer, const GpuTarget& gpu,
@@ -43,14 +63,13 @@ Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
 }
 
 Measurement measure_transfer(Session& session, const transfer::Transfer& transfer) {
-  const int gpu = transfer.gpu_end().id;
   Measurement measurement;
   const auto mover = transfer::make_mover(transfer, session.surroundings());
   const auto one_sample = [&] {
     mover->prepare();
     return mover->run();
   };
-  measurement.samples = session.sample(one_sample, gpu, measurement);
+  measurement.samples = session.sample(one_sample, transfer.gpu(), measurement);
   measurement.verification = mover->verify();
   measurement.timing = mover->timing();
   mover->annotate(measurement);
@@ -59,8 +78,126 @@ Measurement measure_transfer(Session& session, const transfer::Transfer& transfe
     return measurement;
   }
   measurement.bytes = transfer.bytes;
-  measurement.limit = host_link_limit(session.machine(), gpu);
-  measurement.link_peak_gb_s = session.link_peak_gb_s(gpu, transfer.host_end().id, transfer.to_gpu());
+  measurement.limit = limit_of(session.machine(), transfer);
+  if (!transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access)) {
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::of(transfer));
+  }
+  return measurement;
+}
+
+namespace {
+
+// Median of a few runs of one lane alone, after one that does not count.
+double time_alone(transfer::Mover& mover, std::size_t lane) {
+  constexpr int kRuns = 9;
+  std::vector<double> seconds;
+  for (int i = 0; i <= kRuns; ++i) {
+    mover.prepare();
+    const double run_s = mover.run_alone(lane);
+    if (i > 0) {
+      seconds.push_back(run_s);
+    }
+  }
+  return summarize(seconds).median;
+}
+
+// The limits and the peaks of all measured lanes, added up; absent where one of them is.
+void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measurement& measurement) {
+  PhysicalLimit limit{0, ""};
+  double peak_gb_s = 0;
+  bool limited = true;
+  bool has_peak = true;
+  std::vector<LinkPath> paths;
+  for (const PlannedLane& planned : lanes) {
+    if (planned.background || !planned.transfer) {
+      continue;
+    }
+    const transfer::Transfer& transfer = *planned.transfer;
+    const LinkPath path = LinkPath::of(transfer);
+    if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
+      continue;  // two lanes of one path share its link
+    }
+    paths.push_back(path);
+    const auto own = limit_of(session.machine(), transfer);
+    limited = limited && own.has_value();
+    if (own) {
+      limit.gb_s += own->gb_s;
+      limit.source += (limit.source.empty() ? "" : " + ") + own->source;
+    }
+    has_peak = has_peak && !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
+    peak_gb_s += has_peak ? session.link_peak_gb_s(path) : 0;
+  }
+  if (limited && limit.gb_s > 0) {
+    measurement.limit = limit;
+  }
+  if (has_peak && peak_gb_s > 0) {
+    measurement.link_peak_gb_s = peak_gb_s;
+  }
+}
+
+transfer::MoverLane make_mover_lane(const PlannedLane& planned, const transfer::Surroundings& surroundings) {
+  return {planned.transfer ? transfer::make_lane(*planned.transfer, surroundings)
+                           : transfer::make_computing_lane(planned.computing->gpu, planned.computing->node,
+                                                           planned.computing->seconds, surroundings),
+          planned.background, planned.repeats};
+}
+
+std::vector<LaneResult> describe_lanes(const std::vector<PlannedLane>& lanes) {
+  std::vector<LaneResult> results;
+  for (const PlannedLane& planned : lanes) {
+    LaneResult result;
+    result.name = planned.name;
+    result.background = planned.background;
+    if (planned.transfer) {
+      result.from = text(planned.transfer->source);
+      result.to = text(planned.transfer->destination);
+      result.bytes = planned.transfer->bytes * static_cast<std::uint64_t>(planned.repeats);
+    } else {
+      result.from = result.to = "gpu:" + std::to_string(planned.computing->gpu);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+}  // namespace
+
+Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes, bool also_alone) {
+  std::vector<transfer::MoverLane> mover_lanes;
+  mover_lanes.reserve(lanes.size());
+  for (const PlannedLane& planned : lanes) {
+    mover_lanes.push_back(make_mover_lane(planned, session.surroundings()));
+  }
+  transfer::Mover mover(std::move(mover_lanes), session.surroundings());
+
+  Measurement measurement;
+  std::vector<std::vector<transfer::Span>> runs;
+  measurement.samples = session.sample([&] {
+    mover.prepare();
+    const double seconds = mover.run();
+    runs.push_back(mover.spans());
+    return seconds;
+  });
+  const std::vector<double>& seconds = measurement.samples.seconds;
+  runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(seconds.size()));  // warm-ups
+  measurement.lanes = describe_lanes(lanes);
+  std::vector<double> overlaps;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      measurement.lanes[i].seconds.push_back(runs[run][i].length_s());
+    }
+    overlaps.push_back(transfer::time_all_ran(runs[run]) / seconds[run]);
+  }
+  measurement.overlap = std::min(1.0, summarize(overlaps).median);
+  for (std::size_t i = 0; also_alone && i < lanes.size(); ++i) {
+    measurement.lanes[i].alone_s = time_alone(mover, i);
+  }
+  measurement.verification = mover.verify();
+  measurement.timing = mover.timing();
+  for (const LaneResult& lane : measurement.lanes) {
+    measurement.bytes += lane.background ? 0 : lane.bytes;
+  }
+  add_bounds(session, lanes, measurement);
   return measurement;
 }
 

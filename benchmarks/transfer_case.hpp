@@ -3,6 +3,7 @@
 
 // What the transfer families share: a transfer between the host and a GPU becomes a benchmark.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,28 @@ namespace grainscope::harness {
 
 // Prepares, times and verifies one transfer, and says what bounds it.
 [[nodiscard]] Measurement measure_transfer(Session& session, const transfer::Transfer& transfer);
+
+// One of several transfers that run at once; without a transfer, a kernel that computes.
+struct PlannedLane {
+  struct Computing {
+    int gpu = 0;
+    int node = 0;
+    double seconds = 0;
+  };
+  std::string name;  // "to_gpu"
+  std::optional<transfer::Transfer> transfer;
+  std::optional<Computing> computing;
+  bool background = false;  // it only loads what the others are measured on
+  int repeats = 1;          // of a background lane, so that it outlasts the others
+};
+
+// Starts lanes at once, times each and all of them, checks every destination; `also_alone` times each by
+// itself as well. Bytes are those of the lanes that are not background.
+[[nodiscard]] Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes,
+                                           bool also_alone);
+
+// The memory that the buffers of a transfer take.
+[[nodiscard]] Needs needs_of(const transfer::Transfer& transfer);
 
 // Why host memory cannot be mapped into a GPU's address space here; empty where it can.
 [[nodiscard]] std::string why_no_mapping(const Machine& machine, int gpu);

@@ -67,7 +67,7 @@ class Lister {
     Transfer transfer;
     transfer.engine = Engine::sm;
     transfer.source = Endpoint::host(Placement::mapped, node);
-    transfer.destination = Endpoint::gpu(Placement::device, gpu.ordinal);
+    transfer.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
     if (!read) {
       std::swap(transfer.source, transfer.destination);
     }

@@ -11,13 +11,12 @@
 
 #include "grainscope/core/case.hpp"
 #include "grainscope/core/measurement.hpp"
-#include "grainscope/transfer/transfer.hpp"
+#include "grainscope/transfer/mover.hpp"
+#include "link_peaks.hpp"
 #include "machine.hpp"
 #include "scope.hpp"
 
 namespace grainscope::harness {
-
-class LinkPeaks;
 
 // One sampling session, as a benchmark's body sees it.
 class Session {
@@ -33,8 +32,8 @@ class Session {
 
   [[nodiscard]] const Machine& machine() const { return machine_; }
   [[nodiscard]] transfer::Surroundings surroundings() const { return {&machine_.topology, managed_}; }
-  // The measured copy peak of this run between `node` and `gpu`, in GB/s; measured at the first call.
-  [[nodiscard]] double link_peak_gb_s(int gpu, int node, bool to_gpu) const;
+  // The measured copy peak of this run on a path, in GB/s; measured at the first call.
+  [[nodiscard]] double link_peak_gb_s(const LinkPath& path) const;
 
  private:
   const Machine& machine_;
@@ -57,6 +56,9 @@ struct Needs {
   std::uint64_t host_bytes = 0;
   std::uint64_t device_bytes = 0;
   std::uint64_t managed_bytes = 0;
+  // Host memory that cases share and that grows step by step: whether there is room is looked at before each
+  // step, not at the start of the run.
+  std::uint64_t shared_host_bytes = 0;
 };
 
 struct Benchmark {

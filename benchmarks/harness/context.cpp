@@ -90,29 +90,43 @@ RunIdentity identity_of(const json& header) {
 }
 
 json link_json(const LinkPeak& peak) {
-  return {{"gpu", peak.gpu},
-          {"numa", peak.numa},
-          {"direction", peak.to_gpu ? "host_to_gpu" : "gpu_to_host"},
-          {"peak_gb_s", peak.peak_gb_s},
-          {"ci95_gb_s", {peak.ci95_gb_s.low, peak.ci95_gb_s.high}},
-          {"bytes", peak.bytes},
-          {"theoretical_gb_s", or_null(peak.theoretical_gb_s)},
-          {"generation", peak.under_load ? json(peak.under_load->generation) : json(nullptr)},
-          {"width", peak.under_load ? json(peak.under_load->width) : json(nullptr)}};
+  json link{{"gpu", peak.path.gpu},
+            {"peak_gb_s", peak.peak_gb_s},
+            {"ci95_gb_s", {peak.ci95_gb_s.low, peak.ci95_gb_s.high}},
+            {"bytes", peak.bytes},
+            {"theoretical_gb_s", or_null(peak.theoretical_gb_s)}};
+  if (peak.path.peer) {
+    link["peer"] = *peak.path.peer;
+    link["direction"] = "to_peer";
+    link["nvlinks"] = or_null(peak.nvlinks);
+    return link;
+  }
+  link["numa"] = or_null(peak.path.numa);
+  link["direction"] = peak.path.to_gpu ? "host_to_gpu" : "gpu_to_host";
+  link["generation"] = peak.under_load ? json(peak.under_load->generation) : json(nullptr);
+  link["width"] = peak.under_load ? json(peak.under_load->width) : json(nullptr);
+  return link;
 }
 
 LinkPeak link_from_json(const json& link) {
   LinkPeak peak;
-  peak.gpu = link.at("gpu");
-  peak.numa = link.at("numa");
-  peak.to_gpu = link.at("direction") == "host_to_gpu";
+  const int gpu = link.at("gpu");
+  if (link.contains("peer")) {
+    peak.path = LinkPath::between(gpu, link.at("peer"));
+    if (!link.at("nvlinks").is_null()) {
+      peak.nvlinks = link.at("nvlinks").get<int>();
+    }
+  } else {
+    peak.path = link.at("direction") == "host_to_gpu" ? LinkPath::host_to_gpu(link.at("numa"), gpu)
+                                                      : LinkPath::gpu_to_host(gpu, link.at("numa"));
+  }
   peak.peak_gb_s = link.at("peak_gb_s");
   peak.ci95_gb_s = {link.at("ci95_gb_s").at(0), link.at("ci95_gb_s").at(1)};
   peak.bytes = link.at("bytes");
   if (!link.at("theoretical_gb_s").is_null()) {
     peak.theoretical_gb_s = link.at("theoretical_gb_s").get<double>();
   }
-  if (!link.at("generation").is_null()) {
+  if (link.contains("generation") && !link.at("generation").is_null()) {
     peak.under_load = NvmlLinkState{link.at("generation"), link.at("width")};
   }
   return peak;

@@ -6,7 +6,8 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/transfer/transfer.hpp"
+#include "grainscope/transfer/mover.hpp"
+#include "peer_wire.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -15,21 +16,33 @@ constexpr std::uint64_t kPeakBytes = 256 * kMiB;
 constexpr int kSessions = 3;           // each with new buffers; the fastest median is the peak
 constexpr int kCopiesUnderWatch = 12;  // some 60 ms on PCIe 5: time for a link to train up and be read
 
-transfer::Transfer pinned_copy(int gpu, int numa, bool to_gpu) {
+transfer::Transfer yardstick_copy(const LinkPath& path) {
   using transfer::Endpoint;
   using transfer::Placement;
   transfer::Transfer copy;
-  copy.source = Endpoint::host(Placement::pinned, numa);
-  copy.destination = Endpoint::gpu(Placement::device, gpu);
-  if (!to_gpu) {
-    std::swap(copy.source, copy.destination);
-  }
   copy.bytes = kPeakBytes;
+  const Endpoint gpu = Endpoint::gpu(Placement::device, path.gpu);
+  if (path.peer) {
+    copy.source = gpu;
+    copy.destination = Endpoint::gpu(Placement::device, *path.peer);
+    copy.by_source = true;  // a copy engine writes to a peer a little faster than it reads from one
+    return copy;
+  }
+  const Endpoint host = Endpoint::host(Placement::pinned, *path.numa);
+  copy.source = path.to_gpu ? host : gpu;
+  copy.destination = path.to_gpu ? gpu : host;
   return copy;
 }
 
+std::string text(const LinkPath& path) {
+  if (path.peer) {
+    return "the copy peak from GPU " + std::to_string(path.gpu) + " to GPU " + std::to_string(*path.peer);
+  }
+  return "the copy peak of GPU " + std::to_string(path.gpu);
+}
+
 // One session of copies, verified and possible.
-Summary time_copies(transfer::Mover& mover, int gpu, const std::optional<PhysicalLimit>& limit) {
+Summary time_copies(transfer::Mover& mover, const LinkPath& path, const std::optional<PhysicalLimit>& limit) {
   Measurement measurement;
   measurement.samples = draw_samples(
       {.ci_target = 0.002, .budget_s = 0.2, .max_samples = 64, .warmups = 2}, [&] { return mover.run(); },
@@ -38,7 +51,7 @@ Summary time_copies(transfer::Mover& mover, int gpu, const std::optional<Physica
   measurement.bytes = kPeakBytes;
   measurement.limit = limit;
   if (const std::string why = why_impossible(measurement); !why.empty()) {
-    throw FailedError("the copy peak of GPU " + std::to_string(gpu) + ": " + why);
+    throw FailedError(text(path) + ": " + why);
   }
   return measurement.samples.summary;
 }
@@ -78,17 +91,24 @@ LinkPeaks::LinkPeaks(const Machine& machine,
                      std::function<void(const LinkPeak&, const std::vector<Warning>&)> found)
     : machine_(machine), found_(std::move(found)) {}
 
-LinkPeak LinkPeaks::get(int gpu, int numa, bool to_gpu) {
-  const auto known = std::find_if(peaks_.begin(), peaks_.end(), [&](const LinkPeak& peak) {
-    return peak.gpu == gpu && peak.numa == numa && peak.to_gpu == to_gpu;
-  });
+LinkPath LinkPath::of(const transfer::Transfer& transfer) {
+  if (transfer.between_gpus()) {
+    return between(transfer.source.id, transfer.destination.id);
+  }
+  return transfer.to_gpu() ? host_to_gpu(transfer.source.id, transfer.destination.id)
+                           : gpu_to_host(transfer.source.id, transfer.destination.id);
+}
+
+LinkPeak LinkPeaks::get(const LinkPath& path) {
+  const auto known =
+      std::find_if(peaks_.begin(), peaks_.end(), [&](const LinkPeak& peak) { return peak.path == path; });
   if (known != peaks_.end()) {
     return *known;
   }
-  LinkPeak peak = measure(gpu, numa, to_gpu);
+  LinkPeak peak = measure(path);
   peaks_.push_back(peak);
   std::vector<Warning> warnings;
-  const GpuReport* report = machine_.find_gpu(gpu);
+  const GpuReport* report = machine_.find_gpu(path.gpu);
   if (report != nullptr && peak.under_load) {
     warnings = judge_link_under_load(*report, *peak.under_load);
   }
@@ -96,25 +116,30 @@ LinkPeak LinkPeaks::get(int gpu, int numa, bool to_gpu) {
   return peak;
 }
 
-LinkPeak LinkPeaks::measure(int gpu, int numa, bool to_gpu) const {
-  LinkPeak peak{gpu, numa, to_gpu, 0, {}, kPeakBytes, {}, {}};
-  const auto limit = host_link_limit(machine_, gpu);
+LinkPeak LinkPeaks::measure(const LinkPath& path) const {
+  LinkPeak peak{path, 0, {}, kPeakBytes, {}, {}, {}};
+  const auto limit =
+      path.peer ? peer_link_limit(machine_, path.gpu, *path.peer) : host_link_limit(machine_, path.gpu);
   if (limit) {
     peak.theoretical_gb_s = limit->gb_s;
   }
   std::unique_ptr<transfer::Mover> mover;
   for (int session = 0; session < kSessions; ++session) {
     mover.reset();  // before the next one's buffers are allocated
-    mover = transfer::make_mover(pinned_copy(gpu, numa, to_gpu), {&machine_.topology, nullptr});
-    const Summary summary = time_copies(*mover, gpu, limit);
+    mover = transfer::make_mover(yardstick_copy(path), {&machine_.topology, nullptr});
+    const Summary summary = time_copies(*mover, path, limit);
     const double rate = gb_per_s(kPeakBytes, summary.median);
     if (rate > peak.peak_gb_s) {
       peak.peak_gb_s = rate;
       peak.ci95_gb_s = {gb_per_s(kPeakBytes, summary.ci95->high), gb_per_s(kPeakBytes, summary.ci95->low)};
     }
   }
-  const GpuReport* report = machine_.find_gpu(gpu);
-  peak.under_load = watch_link(machine_.nvml.get(), report != nullptr ? report->uuid : "", *mover);
+  if (path.peer) {
+    peak.nvlinks = peer_wire(machine_, path.gpu, *path.peer).nvlinks;
+  } else {
+    const GpuReport* report = machine_.find_gpu(path.gpu);
+    peak.under_load = watch_link(machine_.nvml.get(), report != nullptr ? report->uuid : "", *mover);
+  }
   return peak;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "grainscope/core/statistics.hpp"
+#include "grainscope/transfer/transfer.hpp"
 #include "machine.hpp"
 
 namespace grainscope::cuda {
@@ -17,15 +18,28 @@ class ManagedBudget;
 
 namespace grainscope::harness {
 
-struct LinkPeak {
+// A way that bytes take: between a GPU and a node of the host, or from a GPU to a peer.
+struct LinkPath {
   int gpu = 0;
-  int numa = 0;
-  bool to_gpu = true;
+  std::optional<int> numa;  // of the host's end
+  std::optional<int> peer;  // where the other end is a GPU: bytes go there
+  bool to_gpu = true;       // of a path to the host: which way
+
+  static LinkPath host_to_gpu(int numa, int gpu) { return {gpu, numa, {}, true}; }
+  static LinkPath gpu_to_host(int gpu, int numa) { return {gpu, numa, {}, false}; }
+  static LinkPath between(int from, int to) { return {from, {}, to, false}; }
+  static LinkPath of(const transfer::Transfer& transfer);
+  bool operator==(const LinkPath&) const = default;
+};
+
+struct LinkPeak {
+  LinkPath path;
   double peak_gb_s = 0;
   Interval ci95_gb_s;
   std::uint64_t bytes = 0;
   std::optional<double> theoretical_gb_s;
-  std::optional<NvmlLinkState> under_load;  // the link, read while a copy ran over it
+  std::optional<NvmlLinkState> under_load;  // the link to the host, read while a copy ran over it
+  std::optional<int> nvlinks;               // between GPUs: how many join them, where the machine tells
 };
 
 class LinkPeaks {
@@ -34,13 +48,13 @@ class LinkPeaks {
   LinkPeaks(const Machine& machine, std::function<void(const LinkPeak&, const std::vector<Warning>&)> found);
 
   // Throws FailedError where a peak beats the physical limit of its path.
-  [[nodiscard]] LinkPeak get(int gpu, int numa, bool to_gpu);
+  [[nodiscard]] LinkPeak get(const LinkPath& path);
   // One that an earlier part of this run measured.
   void add(const LinkPeak& peak) { peaks_.push_back(peak); }
   [[nodiscard]] const std::vector<LinkPeak>& all() const { return peaks_; }
 
  private:
-  [[nodiscard]] LinkPeak measure(int gpu, int numa, bool to_gpu) const;
+  [[nodiscard]] LinkPeak measure(const LinkPath& path) const;
 
   const Machine& machine_;
   std::function<void(const LinkPeak&, const std::vector<Warning>&)> found_;

@@ -11,6 +11,17 @@ namespace {
 // NVLink-C2C of Grace Hopper and Grace Blackwell: 900 GB/s both ways together.
 constexpr double kChipToChipGbS = 450;
 
+// A copy this many times the size of the last-level cache is not answered by it.
+constexpr std::uint64_t kOutOfCache = 8;
+
+// Both clock edges carry data; absent where the machine does not tell.
+std::optional<double> memory_gb_s(const cuda::DeviceProperties& device) {
+  if (device.memory_clock_hz == 0 || device.memory_bus_width_bits == 0) {
+    return std::nullopt;
+  }
+  return 2.0 * static_cast<double>(device.memory_clock_hz) * device.memory_bus_width_bits / 8e9;
+}
+
 template <class T, class ToText>
 std::string listed(const std::vector<T>& things, ToText to_text) {
   std::string text;
@@ -124,13 +135,20 @@ std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu) {
     }
   }
   // Nothing crosses a link faster than the card's own memory takes or gives it.
-  const cuda::DeviceProperties& device = *report->cuda;
-  if (device.memory_clock_hz > 0 && device.memory_bus_width_bits > 0) {
-    const double rate =
-        2.0 * static_cast<double>(device.memory_clock_hz) * device.memory_bus_width_bits / 8e9;
-    return PhysicalLimit{rate, "the GPU's own memory (its link is unknown)"};
+  if (const auto rate = memory_gb_s(*report->cuda)) {
+    return PhysicalLimit{*rate, "the GPU's own memory (its link is unknown)"};
   }
   return std::nullopt;
+}
+
+std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu, std::uint64_t bytes) {
+  const GpuReport* report = machine.find_gpu(gpu);
+  if (report == nullptr || report->cuda->l2_bytes == 0 || bytes < kOutOfCache * report->cuda->l2_bytes) {
+    return std::nullopt;
+  }
+  const auto rate = memory_gb_s(*report->cuda);
+  return rate ? std::optional(PhysicalLimit{*rate / 2, "the GPU's own memory, read and written"})
+              : std::nullopt;
 }
 
 PhysicalLimit cpu_limit(int threads) {

@@ -51,6 +51,11 @@ struct GpuTarget {
 // The fastest that bytes can cross between host and GPU; absent where the machine tells nothing of it.
 [[nodiscard]] std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu);
 
+// The fastest that `bytes` can be copied within a GPU: half of what its memory gives, read and written.
+// Absent where its caches may hold them, or the machine does not tell.
+[[nodiscard]] std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu,
+                                                            std::uint64_t bytes);
+
 // No CPU copies or touches faster than this: two 64-byte accesses a cycle for each thread, at 6 GHz.
 [[nodiscard]] PhysicalLimit cpu_limit(int threads);
 

@@ -51,6 +51,17 @@ bool is_header(const json& line) {
   return line.contains("journal") && line["journal"] == kJournalVersion;
 }
 
+// A run that a kill or a full disk ended in its first write has no whole line, and nothing to lose. What
+// cannot be read is not taken for one.
+bool has_a_line(const fs::path& journal) {
+  std::ifstream file(journal, std::ios::binary);
+  if (!file) {
+    return fs::exists(journal);
+  }
+  std::string line;
+  return std::getline(file, line) && !file.eof();
+}
+
 // False for a line that no version wrote: what is behind it is not trusted either.
 bool take_line(const json& line, Journal& journal) {
   if (line.contains("rows")) {
@@ -104,6 +115,11 @@ Journal read_journal(const fs::path& directory) {
     }
     journal.valid_bytes += text.size() + 1;
   }
+  if (!has_a_line(journal_path(directory))) {
+    throw UsageError("the run in " + directory.string() +
+                     " was ended before it had finished anything: start it again with --out " +
+                     directory.string());
+  }
   if (journal.header.is_null()) {
     throw UsageError(journal_path(directory).string() +
                      " does not begin with the header of a run of this version: start a new run with --out");
@@ -131,8 +147,7 @@ ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
   if (fs::exists(result_path(directory))) {
     throw UsageError(directory.string() + " already holds a finished run: choose another folder with --out");
   }
-  // An empty journal is what a full disk leaves: nothing is lost by starting over.
-  if (fs::exists(journal_path(directory)) && fs::file_size(journal_path(directory)) > 0) {
+  if (has_a_line(journal_path(directory))) {
     throw UsageError(directory.string() + " holds an unfinished run: go on with --resume " +
                      directory.string() + ", or choose another folder with --out");
   }

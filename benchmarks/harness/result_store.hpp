@@ -24,14 +24,14 @@ struct Journal {
   [[nodiscard]] std::set<std::string> finished() const;
 };
 
-// Reads a journal as far as it is whole. Throws UsageError where there is none, or its first line is not
-// a header that this version knows.
+// Reads a journal as far as it is whole. Throws UsageError where there is none, where it was cut within its
+// first line, and where that line is not a header that this version knows.
 [[nodiscard]] Journal read_journal(const std::filesystem::path& directory);
 
 class ResultStore {
  public:
-  // Begins a run in a new or empty directory. Throws UsageError where one lies there already,
-  // EnvironmentError where it cannot be written.
+  // Begins a run in a directory that holds none, or one whose journal was cut within its first line. Throws
+  // UsageError where one lies there already, EnvironmentError where it cannot be written.
   [[nodiscard]] static ResultStore begin(const std::filesystem::path& directory,
                                          const nlohmann::json& header);
   // Goes on with a run: cuts off an incomplete last line and appends from there.

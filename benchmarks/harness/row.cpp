@@ -33,6 +33,39 @@ json traffic_json(const Traffic& traffic) {
           {"amplification", traffic.amplification}};
 }
 
+json lane_json(const LaneResult& lane) {
+  const Summary summary = summarize(lane.seconds);
+  json result{{"name", lane.name},   {"from", lane.from},          {"to", lane.to},
+              {"bytes", lane.bytes}, {"median_s", summary.median}, {"background", lane.background}};
+  if (summary.ci95) {
+    result["ci95_s"] = {summary.ci95->low, summary.ci95->high};
+  }
+  const auto bytes = static_cast<double>(lane.bytes);
+  if (lane.bytes > 0) {
+    result["bandwidth_gb_s"] = gb_per_s(bytes, summary.median);
+  }
+  if (lane.alone_s) {
+    result["alone_s"] = *lane.alone_s;
+    if (lane.bytes > 0) {
+      result["alone_gb_s"] = gb_per_s(bytes, *lane.alone_s);
+    }
+  }
+  return result;
+}
+
+void add_lanes(json& row, const Measurement& measurement) {
+  if (measurement.lanes.empty()) {
+    return;
+  }
+  row["lanes"] = json::array();
+  for (const LaneResult& lane : measurement.lanes) {
+    row["lanes"].push_back(lane_json(lane));
+  }
+  if (measurement.overlap) {
+    row["overlap"] = *measurement.overlap;
+  }
+}
+
 void add_statistics(json& row, const Samples& samples) {
   const Summary& summary = samples.summary;
   row["samples_s"] = samples.seconds;
@@ -103,6 +136,7 @@ void add_measurement(json& row, const Measurement& measurement) {
   }
   add_statistics(row, measurement.samples);
   add_rates(row, measurement);
+  add_lanes(row, measurement);
   row["timing"] = {{"clock", measurement.timing.clock == Clock::event ? "event" : "steady"},
                    {"gated", measurement.timing.gated},
                    {"timed", measurement.timing.timed}};

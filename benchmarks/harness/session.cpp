@@ -35,8 +35,8 @@ Samples Session::sample(const std::function<double()>& one_sample, int gpu, Meas
   return samples;
 }
 
-double Session::link_peak_gb_s(int gpu, int node, bool to_gpu) const {
-  return peaks_.get(gpu, node, to_gpu).peak_gb_s;
+double Session::link_peak_gb_s(const LinkPath& path) const {
+  return peaks_.get(path).peak_gb_s;
 }
 
 }  // namespace grainscope::harness

@@ -71,8 +71,9 @@ std::string explanation_of(const Benchmark& benchmark) {
   result += wrapped("limits", text.limits);
   result += wrapped("axes", axis_text(benchmark.id));
   const Needs& needs = benchmark.needs;
-  result += wrapped("memory", format_bytes(needs.host_bytes) + " host, " + format_bytes(needs.device_bytes) +
-                                  " GPU, " + format_bytes(needs.managed_bytes) + " managed");
+  result += wrapped("memory", format_bytes(needs.host_bytes + needs.shared_host_bytes) + " host, " +
+                                  format_bytes(needs.device_bytes) + " GPU, " +
+                                  format_bytes(needs.managed_bytes) + " managed");
   result += wrapped("here", benchmark.skip.empty() ? "it can run" : "skipped: " + benchmark.skip);
   return result;
 }
@@ -94,7 +95,8 @@ std::string plan_text(const Selection& selection, const Scope& scope) {
     for (FamilyPlan* plan : {&families[benchmark.id.family], &total}) {
       ++plan->cases;
       plan->seconds += estimate_s(benchmark, scope);
-      plan->most.host_bytes = std::max(plan->most.host_bytes, benchmark.needs.host_bytes);
+      plan->most.host_bytes =
+          std::max(plan->most.host_bytes, benchmark.needs.host_bytes + benchmark.needs.shared_host_bytes);
       plan->most.device_bytes =
           std::max(plan->most.device_bytes, benchmark.needs.device_bytes + benchmark.needs.managed_bytes);
     }

@@ -3,17 +3,15 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <map>
-#include <new>
 
-#include "build_info.hpp"
+#include "case_runner.hpp"
 #include "context.hpp"
+#include "google_benchmark.hpp"
 #include "gpu_lock.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
 #include "interrupt.hpp"
 #include "link_peaks.hpp"
 #include "progress.hpp"
@@ -29,7 +27,8 @@ std::vector<std::string> gpus_used(const Machine& machine, const std::vector<Ben
   std::map<int, std::string> uuids;
   for (const Benchmark& benchmark : benchmarks) {
     for (const Site& site : benchmark.id.site) {
-      const GpuReport* gpu = site.key == "gpu" ? machine.find_gpu(static_cast<int>(site.value)) : nullptr;
+      const bool is_gpu = site.key == "gpu" || site.key == "peer";
+      const GpuReport* gpu = is_gpu ? machine.find_gpu(static_cast<int>(site.value)) : nullptr;
       if (gpu != nullptr) {
         uuids[static_cast<int>(site.value)] = gpu->cuda->uuid;
       }
@@ -48,10 +47,12 @@ class Suite {
   explicit Suite(RunRequest& request)
       : request_(request),
         options_(request.options),
-        managed_(options_.allow_managed_oversubscription),
         peaks_(request.machine, [this](const LinkPeak& peak,
                                        const std::vector<Warning>& warnings) { note_link(peak, warnings); }),
         progress_(request.selection.runnable.size()),
+        runner_(request.machine, request.scope.sampling, peaks_, options_.allow_managed_oversubscription,
+                {.starting = [this](const std::string& name) { progress_.start_case(name); },
+                 .why_stop = [this] { return why_stop(); }}),
         identity_(request.resumed != nullptr ? identity_of(request.resumed->header) : new_identity()) {}
 
   int run() {
@@ -59,7 +60,7 @@ class Suite {
     note_skipped();
     const GpuLock lock(gpus_used(request_.machine, request_.selection.runnable), options_.wait_for_gpu,
                        [] { return signal_received() != 0; });
-    initialise_library();
+    initialise_library(options_.library_flags);
     SuiteReporter reporter(options_, longest_name(), hooks());
     register_all();
     if (request_.selection.runnable.empty()) {
@@ -109,47 +110,14 @@ class Suite {
     }
   }
 
-  void initialise_library() const {
-    // The library keeps a pointer to the program's name for its context.
-    static std::array<char, 11> program{"grainscope"};
-    std::vector<std::string> arguments = options_.library_flags;
-    std::vector<char*> pointers{program.data()};
-    pointers.reserve(arguments.size() + 1);
-    for (std::string& argument : arguments) {
-      pointers.push_back(argument.data());
-    }
-    pointers.push_back(nullptr);
-    int count = static_cast<int>(arguments.size() + 1);
-    benchmark::Initialize(&count, pointers.data());
-    if (count > 1) {
-      throw UsageError(std::string(pointers[1]) +
-                       " is unknown to the Google Benchmark that this was built with (" +
-                       build::kBenchmarkLibrary + ")");
-    }
-  }
-
   void register_all() {
-    const bool has_unit =
-        std::any_of(options_.library_flags.begin(), options_.library_flags.end(),
-                    [](const std::string& flag) { return flag.starts_with("--benchmark_time_unit"); });
     for (const Benchmark& benchmark : request_.selection.runnable) {
-      auto* registered = benchmark::RegisterBenchmark(
-          benchmark.id.name().c_str(), [this, &benchmark](auto& state) { run_session(benchmark, state); });
-      registered->Iterations(1)->UseManualTime();
-      if (!has_unit) {
-        registered->Unit(benchmark::kMicrosecond);
-      }
-      if (request_.scope.repetitions > 1) {
-        registered->Repetitions(request_.scope.repetitions);
-      }
+      register_case(benchmark.id.name(), request_.scope.repetitions, options_.library_flags,
+                    [this, &benchmark](auto& state) { runner_.run_session(benchmark, state); });
     }
   }
 
-  // Why nothing more is to be started; empty while the run goes on.
   [[nodiscard]] std::string why_stop() const {
-    if (signal_received() != 0) {
-      return "interrupted by signal " + std::to_string(signal_received());
-    }
     if (!store_error_.empty()) {
       return store_error_;
     }
@@ -159,80 +127,8 @@ class Suite {
     return {};
   }
 
-  // One session of one case. Records a row unless it was interrupted.
-  void run_session(const Benchmark& benchmark, benchmark::State& state) {
-    const std::string name = benchmark.id.name();
-    for ([[maybe_unused]] auto _ : state) {
-      // Once begun, a case ends all its sessions before --max-time is looked at again.
-      const std::string stop = recorded_[name].empty()  ? why_stop()
-                               : signal_received() != 0 ? "interrupted"
-                                                        : "";
-      if (!stop.empty()) {
-        incomplete_ = incomplete_.empty() ? stop : incomplete_;
-        state.SkipWithError(stop.c_str());
-        break;
-      }
-      progress_.start_case(name);
-      Measurement measurement;
-      const json row = measure(benchmark, measurement);
-      if (row.is_null()) {
-        incomplete_ = why_stop();
-        state.SkipWithError("interrupted");
-        break;
-      }
-      recorded_[name].push_back(row);
-      if (row["status"] != "ok") {
-        state.SkipWithError(row["error_message"].get<std::string>().c_str());
-        break;
-      }
-      state.SetIterationTime(measurement.samples.summary.median);
-      // A rate of nothing would give a coefficient of variation that is not a number, which is no JSON.
-      if (measurement.bytes > 0) {
-        state.SetBytesProcessed(static_cast<std::int64_t>(measurement.bytes));
-      }
-      if (measurement.operations > 0) {
-        state.SetItemsProcessed(static_cast<std::int64_t>(measurement.operations));
-      }
-    }
-  }
-
-  // The row of one session; null where it was interrupted.
-  json measure(const Benchmark& benchmark, Measurement& measurement) {
-    const auto failed = [&](Status status, const std::string& reason) {
-      json row = outcome_row(benchmark.id, status, reason);
-      add_measurement(row, measurement);
-      return row;
-    };
-    Session session(request_.machine, request_.scope.sampling, peaks_, &managed_,
-                    [] { return signal_received() != 0; });
-    try {
-      measurement = benchmark.run(session);
-      if (const std::string why = why_impossible(measurement); !why.empty()) {
-        return failed(Status::failed, why);
-      }
-    } catch (const Interrupted&) {
-      return nullptr;
-    } catch (const SkipError& skip) {
-      return failed(Status::skipped, skip.what());
-    } catch (const EnvironmentError& missing) {
-      // No huge pages reserved, a node that may not be used: the machine's answer, not a wrong result.
-      return failed(Status::skipped, missing.what());
-    } catch (const std::bad_alloc&) {
-      return failed(Status::failed, "the host ran out of memory: set a smaller --max-bytes");
-    } catch (const std::exception& error) {
-      return failed(Status::failed, error.what());
-    }
-    json row = outcome_row(benchmark.id, Status::ok, "");
-    add_measurement(row, measurement);
-    return row;
-  }
-
   SuiteReporter::Hooks hooks() {
-    return {.take_recorded =
-                [this](const std::string& name) {
-                  auto node = recorded_.extract(name);
-                  return node.empty() ? std::vector<json>{} : std::move(node.mapped());
-                },
+    return {.take_recorded = [this](const std::string& name) { return runner_.take_rows(name); },
             .finished =
                 [this](const std::vector<json>& rows) {
                   for (const json& row : rows) {
@@ -282,8 +178,8 @@ class Suite {
   }
 
   void finish(const json& library_context) {
-    outcome_.complete = incomplete_.empty();
-    outcome_.why_incomplete = incomplete_;
+    outcome_.why_incomplete = runner_.why_incomplete();
+    outcome_.complete = outcome_.why_incomplete.empty();
     if (!store_error_.empty()) {
       throw EnvironmentError(store_error_);
     }
@@ -291,6 +187,9 @@ class Suite {
               << outcome_.failed << " failed in " << format_seconds(steady_now_s() - start_s_);
     if (request_.store == nullptr) {
       std::cerr << "; nothing was kept (--out DIR keeps it)\n";
+      if (!outcome_.complete) {
+        std::cerr << "grainscope: " << outcome_.why_incomplete << '\n';
+      }
       return;
     }
     const json context =
@@ -300,7 +199,7 @@ class Suite {
     const std::string directory = request_.store->directory().string();
     std::cerr << "; " << directory << "/result.json\n";
     if (!outcome_.complete) {
-      std::cerr << "grainscope: " << incomplete_ << "; go on with --resume " << directory << '\n';
+      std::cerr << "grainscope: " << outcome_.why_incomplete << "; go on with --resume " << directory << '\n';
     }
   }
 
@@ -314,14 +213,12 @@ class Suite {
   RunRequest& request_;
   const Options& options_;
   const double start_s_ = steady_now_s();
-  cuda::ManagedBudget managed_;
   LinkPeaks peaks_;
   Progress progress_;
+  CaseRunner runner_;
   RunIdentity identity_;
-  std::map<std::string, std::vector<json>> recorded_;
   std::vector<json> rows_;
   Outcome outcome_;
-  std::string incomplete_;
   std::string store_error_;
 };
 

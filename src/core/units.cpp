@@ -61,6 +61,9 @@ std::uint64_t parse_bytes(std::string_view text) {
     throw refuse("it does not begin with a whole number");
   }
   std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  if (!unit.empty() && unit.back() == ' ') {
+    throw refuse("a blank ends it");
+  }
   while (!unit.empty() && unit.front() == ' ') {
     unit.remove_prefix(1);
   }

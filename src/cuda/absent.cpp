@@ -2,6 +2,8 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/peer_access.hpp"
+#include "grainscope/cuda/probe.hpp"
 #include "grainscope/cuda/runtime.hpp"
 
 namespace grainscope::cuda {
@@ -22,5 +24,29 @@ void ManagedBudget::reserve(int /*gpu*/, std::uint64_t /*bytes*/) {
 }
 
 void ManagedBudget::release(int /*gpu*/, std::uint64_t /*bytes*/) noexcept {}
+
+PeerAccess::PeerAccess(int gpu, int peer) : gpu_(gpu), peer_(peer) {
+  throw SkipError("built without CUDA");
+}
+
+PeerAccess::~PeerAccess() = default;
+
+std::unique_ptr<Probe> make_chase(const ChaseSpec& /*spec*/, const Topology& /*topology*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<Probe> make_flag(const FlagSpec& /*spec*/, const Topology& /*topology*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<Probe> make_managed_touch(const TouchSpec& /*spec*/, const Topology& /*topology*/,
+                                          ManagedBudget& /*budget*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<Probe> make_call(const CallSpec& /*spec*/, const Topology& /*topology*/,
+                                 ManagedBudget& /*budget*/) {
+  throw SkipError("built without CUDA");
+}
 
 }  // namespace grainscope::cuda

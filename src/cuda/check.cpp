@@ -1,5 +1,7 @@
 #include "grainscope/cuda/check.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <string>
 
@@ -25,18 +27,67 @@ const char* remedy(cudaError_t status) {
   }
 }
 
+// Errors after which, by the runtime's reference, "any further CUDA work will return the same error" until
+// the process is relaunched. Numbers stand for names that the oldest toolkits do not have.
+constexpr std::array kLasting{
+    cudaErrorIllegalAddress,       cudaErrorLaunchTimeout,      cudaErrorAssert,
+    cudaErrorHardwareStackError,   cudaErrorIllegalInstruction, cudaErrorMisalignedAddress,
+    cudaErrorInvalidAddressSpace,  cudaErrorInvalidPc,          cudaErrorLaunchFailure,
+    cudaErrorMpsClientTerminated,
+    static_cast<cudaError_t>(226),   // cudaErrorContained
+    static_cast<cudaError_t>(721),   // cudaErrorTensorMemoryLeak
+    static_cast<cudaError_t>(911)};  // cudaErrorExternalDevice
+
+// What a GPU that is well may answer: it is full, held by someone else, or recording a graph.
+bool may_pass(cudaError_t answer) {
+  switch (answer) {
+    case cudaSuccess:
+    case cudaErrorMemoryAllocation:
+    case cudaErrorDevicesUnavailable:
+    case cudaErrorMpsServerNotReady:
+    case cudaErrorMpsMaxClientsReached:
+    case cudaErrorMpsMaxConnectionsReached:
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorStreamCaptureWrongThread:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Another GPU than the current one may have caused `status`, so the documented errors need no question.
+bool is_lost(cudaError_t status) {
+  if (std::find(kLasting.begin(), kLasting.end(), status) != kLasting.end()) {
+    return true;
+  }
+  // Freeing nothing does nothing and waits for nothing, not even a kernel that spins, but it reports an
+  // error that lasts. A call that synchronizes could wait here for ever.
+  const cudaError_t answer = cudaFree(nullptr);
+  static_cast<void>(cudaGetLastError());
+  return !may_pass(answer);
+}
+
 }  // namespace
 
 void check(cudaError_t status, std::string_view tried, std::source_location where) {
   if (status == cudaSuccess) {
     return;
   }
-  // A sticky error would otherwise be reported again by the next, innocent call.
+  // An error that has been told would otherwise be told again by the next, innocent call.
   static_cast<void>(cudaGetLastError());
-  throw FailedError("could not " + std::string(tried) + ": " + cudaGetErrorName(status) + " (" +
-                    cudaGetErrorString(status) + ")" + remedy(status) + " [" +
-                    std::filesystem::path(where.file_name()).filename().string() + ":" +
-                    std::to_string(where.line()) + "]");
+  const std::string what = "could not " + std::string(tried) + ": " + cudaGetErrorName(status) + " (" +
+                           cudaGetErrorString(status) + ")" + remedy(status);
+  const std::string place = " [" + std::filesystem::path(where.file_name()).filename().string() + ":" +
+                            std::to_string(where.line()) + "]";
+  if (is_lost(status)) {
+    throw GpuLostError(what +
+                       "; this process can no longer use the GPU: see `nvidia-smi`, and `dmesg` for lines "
+                       "with Xid, then go on with --resume DIR, which starts a new process" +
+                       place);
+  }
+  throw FailedError(what + place);
 }
 
 void check_launch(std::string_view kernel, std::source_location where) {

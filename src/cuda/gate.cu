@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "global_timer.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/gate.hpp"
@@ -14,12 +15,6 @@ struct Gate::Flags {
 };
 
 namespace {
-
-__device__ std::uint64_t global_timer_ns() {
-  std::uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
 
 __global__ void spin_until_open(volatile std::uint32_t* open, volatile std::uint32_t* timed_out,
                                 std::uint64_t timeout_ns) {
@@ -35,6 +30,10 @@ __global__ void spin_until_open(volatile std::uint32_t* open, volatile std::uint
 }  // namespace
 
 Gate::Gate(double timeout_s) : memory_(sizeof(Flags), PinnedBuffer::Kind::cached), timeout_s_(timeout_s) {
+  load();
+}
+
+void Gate::load() {
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, spin_until_open), "load the gate's kernel");
 }

@@ -11,10 +11,10 @@ namespace {
 constexpr int kBlocks = 1024;
 constexpr int kThreads = 256;
 
-__global__ void fill(std::uint32_t* data, std::uint64_t words, std::uint32_t seed) {
+__global__ void fill(std::uint32_t* data, std::uint64_t words, std::uint32_t seed, std::uint64_t first) {
   const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < words; i += stride) {
-    data[i] = pattern_word(i, seed);
+    data[i] = pattern_word(first + i, seed);
   }
 }
 
@@ -31,8 +31,9 @@ __global__ void first_mismatch(const std::uint32_t* data, std::uint64_t words, s
 
 }  // namespace
 
-void fill_pattern(std::uint32_t* data, std::uint64_t words, std::uint32_t seed, const Stream& stream) {
-  fill<<<kBlocks, kThreads, 0, stream.get()>>>(data, words, seed);
+void fill_pattern(std::uint32_t* data, std::uint64_t words, std::uint32_t seed, const Stream& stream,
+                  std::uint64_t first) {
+  fill<<<kBlocks, kThreads, 0, stream.get()>>>(data, words, seed, first);
   check_launch("fill");
   stream.synchronize();
 }

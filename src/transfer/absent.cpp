@@ -3,10 +3,44 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/transfer/batch.hpp"
 #include "grainscope/transfer/box.hpp"
-#include "grainscope/transfer/transfer.hpp"
+#include "grainscope/transfer/mover.hpp"
 
 namespace grainscope::transfer {
 
+struct Mover::State {
+  std::vector<Span> spans;
+};
+
+Mover::Mover(std::vector<MoverLane> /*lanes*/, const Surroundings& /*surroundings*/,
+             bool /*submission_only*/) {
+  throw SkipError("built without CUDA");
+}
+Mover::~Mover() = default;
+void Mover::prepare() {}
+double Mover::run() {
+  return 0;
+}
+double Mover::run_alone(std::size_t /*lane*/) {
+  return 0;
+}
+const std::vector<Span>& Mover::spans() const {
+  return state_->spans;
+}
+std::string Mover::verify() {
+  return {};
+}
+Timing Mover::timing() const {
+  return {};
+}
+void Mover::annotate(Measurement& /*measurement*/) const {}
+
+std::unique_ptr<Lane> make_lane(const Transfer& /*transfer*/, const Surroundings& /*surroundings*/) {
+  throw SkipError("built without CUDA");
+}
+std::unique_ptr<Lane> make_computing_lane(int /*gpu*/, int /*node*/, double /*seconds*/,
+                                          const Surroundings& /*surroundings*/) {
+  throw SkipError("built without CUDA");
+}
 std::unique_ptr<Mover> make_mover(const Transfer& /*transfer*/, const Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }

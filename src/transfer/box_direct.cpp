@@ -1,77 +1,70 @@
 // A box copied from place to place, by the runtime's calls or by one kernel.
 
-#include "box_mover.hpp"
-#include "grainscope/cuda/gate.hpp"
-#include "stopwatches.hpp"
+#include "box_lane.hpp"
 
 namespace grainscope::transfer {
 namespace {
 
-class DirectBoxMover final : public BoxMover {
+// More operations than this are not enqueued behind a closed gate: near a thousand a stream is full, and the
+// next call would wait for the gate.
+constexpr std::uint64_t kMostBehindGate = 512;
+
+class DirectBoxLane final : public BoxLane {
  public:
-  DirectBoxMover(const BoxCopy& copy, const Topology& topology)
-      : BoxMover(copy, topology),
+  DirectBoxLane(const BoxCopy& copy, const Topology& topology)
+      : BoxLane(copy, topology),
         from_(is_kernel() ? ends().mapped_source() : ends().source()),
         to_(is_kernel() ? ends().mapped_destination() : ends().destination()) {}
 
-  void issue(const cuda::Stream& stream) override { enqueue_box_copy(copy_.method, to_, from_, stream); }
+  void issue(const cuda::Stream& stream) override { enqueue_box_copy(copy().method, to_, from_, stream); }
 
-  double run() override {
-    const auto work = [this] { issue(stream_); };
-    return is_gated() ? stopwatch_.time_s(stream_, work) : idle_stopwatch_.time_s(stream_, work);
+  [[nodiscard]] Conduct conduct() const override {
+    return operations() <= kMostBehindGate ? Conduct::enqueued : Conduct::called;
   }
 
-  [[nodiscard]] Timing timing() const override {
-    const std::string what = is_kernel()                             ? "one kernel"
-                             : copy_.method == BoxMethod::row_copies ? "one cudaMemcpyAsync a row"
-                             : copy_.method == BoxMethod::copy_2d    ? "one cudaMemcpy2DAsync a plane"
-                             : copy_.between_gpus()                  ? "one cudaMemcpy3DPeerAsync"
-                                                                     : "one cudaMemcpy3DAsync";
-    return {
-        Clock::event, is_gated(),
-        what + (is_gated() ? " between two events" : " between two events, submitted from an idle stream")};
+  [[nodiscard]] std::string action() const override {
+    switch (copy().method) {
+      case BoxMethod::row_copies:
+        return "one cudaMemcpyAsync a row";
+      case BoxMethod::copy_2d:
+        return "one cudaMemcpy2DAsync a plane";
+      case BoxMethod::copy_3d:
+        return copy().between_gpus() ? "one cudaMemcpy3DPeerAsync" : "one cudaMemcpy3DAsync";
+      default:
+        return "one kernel";
+    }
   }
 
   void annotate(Measurement& measurement) const override {
     if (is_kernel()) {
-      const BoxLaunch launch = box_launch(to_.box, from_.box, copy_.method == BoxMethod::kernel_chunked);
+      const BoxLaunch launch = box_launch(to_.box, from_.box, copy().method == BoxMethod::kernel_chunked);
       measurement.counters["blocks"] = launch.blocks;
       measurement.counters["element_bytes"] = launch.element_bytes;
     } else {
-      measurement.counters["calls"] = static_cast<double>(calls());
+      measurement.counters["calls"] =
+          copy().method == BoxMethod::copy_3d ? 1 : static_cast<double>(operations());
     }
   }
 
  private:
   [[nodiscard]] bool is_kernel() const {
-    return copy_.method == BoxMethod::kernel_strided || copy_.method == BoxMethod::kernel_chunked;
+    return copy().method == BoxMethod::kernel_strided || copy().method == BoxMethod::kernel_chunked;
   }
-  [[nodiscard]] std::uint64_t calls() const {
-    switch (copy_.method) {
-      case BoxMethod::row_copies:
-        return copy_.box.all_rows();
-      case BoxMethod::copy_2d:
-        return copy_.box.planes;
-      default:
-        return 1;
-    }
-  }
-  // A copy of a box in one call may still be a command for each plane. A row's copy is so short that the
-  // price of its submission is the answer.
-  [[nodiscard]] bool is_gated() const {
-    return is_kernel() || (copy_.method != BoxMethod::row_copies && copy_.box.planes <= kMostBehindGate);
+  // What stands on the stream. A copy of a box in one call may still be a command for each plane.
+  [[nodiscard]] std::uint64_t operations() const {
+    return is_kernel()                              ? 1
+           : copy().method == BoxMethod::row_copies ? copy().box.all_rows()
+                                                    : copy().box.planes;
   }
 
   PlacedBox from_;
   PlacedBox to_;
-  cuda::GatedStopwatch stopwatch_;
-  IdleStopwatch idle_stopwatch_;
 };
 
 }  // namespace
 
-std::unique_ptr<BoxMover> make_direct_box_mover(const BoxCopy& copy, const Topology& topology) {
-  return std::make_unique<DirectBoxMover>(copy, topology);
+std::unique_ptr<BoxLane> make_direct_box_lane(const BoxCopy& copy, const Topology& topology) {
+  return std::make_unique<DirectBoxLane>(copy, topology);
 }
 
 }  // namespace grainscope::transfer

@@ -4,13 +4,13 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
-#include "box_mover.hpp"
+#include "box_lane.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/gate.hpp"
-#include "stopwatches.hpp"
 
 namespace grainscope::transfer {
 namespace {
@@ -45,14 +45,14 @@ class Detour {
   std::optional<cuda::Event> done_;
 };
 
-class PackedBoxMover final : public BoxMover {
+class PackedBoxLane final : public BoxLane {
  public:
-  PackedBoxMover(const BoxCopy& copy, const Topology& topology)
-      : BoxMover(copy, topology),
+  PackedBoxLane(const BoxCopy& copy, const Topology& topology)
+      : BoxLane(copy, topology),
         packed_source_(copy.source, copy.box.bytes(), topology),
         packed_destination_(copy.destination, copy.box.bytes(), topology) {
-    if (const auto node = host_node(copy)) {
-      const std::vector<int>& cpus = topology.find_node(*node)->allowed_cpus;
+    if (copy.source.on_host() || copy.destination.on_host()) {
+      const std::vector<int>& cpus = topology.find_node(copy.node())->allowed_cpus;
       const std::uint64_t most = std::min<std::uint64_t>(cpus.size(), kMostPackers);
       const std::uint64_t useful = copy.box.bytes() / kBytesPerPacker;
       packers_.emplace(static_cast<int>(std::clamp<std::uint64_t>(useful, 1, most)), cpus);
@@ -64,25 +64,17 @@ class PackedBoxMover final : public BoxMover {
 
   void issue(const cuda::Stream& stream) override {
     pack(stream);
-    cuda::check(cudaMemcpyAsync(packed_destination_.data(), packed_source_.data(), copy_.box.bytes(),
+    cuda::check(cudaMemcpyAsync(packed_destination_.data(), packed_source_.data(), copy().box.bytes(),
                                 cudaMemcpyDefault, stream.get()),
                 "copy a packed box");
     unpack(stream);
   }
 
-  double run() override {
-    const auto work = [this] { issue(stream_); };
-    return packers_ ? host_stopwatch_.time_s(stream_, work) : stopwatch_.time_s(stream_, work);
-  }
+  [[nodiscard]] Conduct conduct() const override { return packers_ ? Conduct::hosted : Conduct::enqueued; }
 
-  [[nodiscard]] Timing timing() const override {
-    if (packers_) {
-      return {
-          Clock::steady, false,
-          "host threads that pack or unpack, one contiguous copy, and a kernel on the GPU's side, from the "
-          "waking of the first until the last is done"};
-    }
-    return {Clock::event, true, "a kernel that packs, one contiguous copy and a kernel that unpacks"};
+  [[nodiscard]] std::string action() const override {
+    return packers_ ? "host threads that pack or unpack, one contiguous copy, and a kernel on the GPU's side"
+                    : "a kernel that packs, one contiguous copy and a kernel that unpacks";
   }
 
   void annotate(Measurement& measurement) const override {
@@ -92,10 +84,10 @@ class PackedBoxMover final : public BoxMover {
   }
 
  private:
-  [[nodiscard]] PlacedBox flat(const EndMemory& memory) const { return {memory.data(), packed(copy_.box)}; }
+  [[nodiscard]] PlacedBox flat(const EndMemory& memory) const { return {memory.data(), packed(copy().box)}; }
 
   void pack(const cuda::Stream& stream) {
-    if (copy_.source.side == Endpoint::Side::gpu) {
+    if (copy().source.side == Endpoint::Side::gpu) {
       launch_box_kernel(flat(packed_source_), ends().source(), false, stream);
     } else {
       copy_on_host(flat(packed_source_), ends().source());
@@ -108,7 +100,7 @@ class PackedBoxMover final : public BoxMover {
     if (at_destination_) {
       at_destination_->run(stream,
                            [&](const cuda::Stream& there) { launch_box_kernel(to, from, false, there); });
-    } else if (copy_.destination.side == Endpoint::Side::gpu) {
+    } else if (copy().destination.side == Endpoint::Side::gpu) {
       launch_box_kernel(to, from, false, stream);
     } else {
       stream.synchronize();
@@ -127,14 +119,12 @@ class PackedBoxMover final : public BoxMover {
   EndMemory packed_destination_;
   std::optional<ThreadTeam> packers_;
   std::optional<Detour> at_destination_;
-  cuda::GatedStopwatch stopwatch_;
-  HostStopwatch host_stopwatch_;
 };
 
 }  // namespace
 
-std::unique_ptr<BoxMover> make_packed_box_mover(const BoxCopy& copy, const Topology& topology) {
-  return std::make_unique<PackedBoxMover>(copy, topology);
+std::unique_ptr<BoxLane> make_packed_box_lane(const BoxCopy& copy, const Topology& topology) {
+  return std::make_unique<PackedBoxLane>(copy, topology);
 }
 
 }  // namespace grainscope::transfer

@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint64_t kLine = 128;
 constexpr std::uint64_t kSector = 32;
 constexpr std::uint64_t kLanes = 32;
+constexpr std::uint64_t kFarApart = std::uint64_t{1} << 40;
 
 // Counts the requests of one warp load after another: the lanes' sectors, grouped by 128-byte line.
 class RequestCounter {
@@ -44,9 +45,12 @@ class RequestCounter {
 std::uint64_t walk_one_period(const Walk& walk, std::uint64_t base, RequestCounter& counter) {
   const auto width = static_cast<std::uint64_t>(walk.width_bytes);
   std::vector<std::uint64_t> lanes(kLanes);
-  if (walk.pattern == Walk::Pattern::merged) {
+  if (walk.pattern != Walk::Pattern::strided) {
+    const bool scattered = walk.pattern == Walk::Pattern::scattered;
     for (std::uint64_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = base + lane * width;
+      // Pieces of a scattered walk that one load touches lie far apart.
+      const std::uint64_t piece = scattered ? lane * width / walk.piece_bytes : 0;
+      lanes[lane] = base + lane * width + piece * kFarApart;
     }
     counter.load(lanes, width);
     return kLanes * width;
@@ -78,6 +82,8 @@ const char* name(Placement placement) {
       return "managed";
     case Placement::device:
       return "device";
+    case Placement::registers:
+      return "registers";
   }
   throw std::logic_error("a placement has no name");
 }
@@ -97,6 +103,9 @@ const char* name(Allocation allocation) {
 const char* access_name(const Walk& walk) {
   if (walk.pattern == Walk::Pattern::strided) {
     return "strided";
+  }
+  if (walk.pattern == Walk::Pattern::scattered) {
+    return "scattered";
   }
   return walk.offset_bytes == 0 ? "merged_aligned" : "merged";
 }

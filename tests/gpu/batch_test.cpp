@@ -42,7 +42,8 @@ class BatchCopies : public GpuTest {
     return all;
   }
 
-  [[nodiscard]] std::unique_ptr<Mover> make(const BatchCopy& copy) const {
+  [[nodiscard]] std::unique_ptr<Mover> make(BatchCopy copy) const {
+    copy.staging_node = topology_.usable_nodes().front();
     return make_batch_mover(copy, {&topology_, nullptr});
   }
 

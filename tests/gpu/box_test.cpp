@@ -37,7 +37,8 @@ class BoxCopies : public GpuTest {
     return all;
   }
 
-  [[nodiscard]] std::unique_ptr<Mover> make(const BoxCopy& copy) const {
+  [[nodiscard]] std::unique_ptr<Mover> make(BoxCopy copy) const {
+    copy.staging_node = topology_.usable_nodes().front();
     return make_box_mover(copy, {&topology_, nullptr});
   }
 
@@ -152,6 +153,7 @@ TEST_F(BoxCopies, of_more_planes_than_go_behind_a_gate_are_timed_without_one) {
     expect_moves({card, card, few, method});
     expect_moves({card, card, many, method});
   }
+  EXPECT_TRUE(make({card, card, {64, 2, 256, 128, 4}, BoxMethod::row_copies})->timing().gated);
   EXPECT_FALSE(make({card, card, few, BoxMethod::row_copies})->timing().gated);
 }
 

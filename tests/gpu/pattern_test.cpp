@@ -30,6 +30,18 @@ TEST_F(Patterns, the_gpu_writes_what_the_host_computes) {
   }
 }
 
+TEST_F(Patterns, a_part_of_the_pattern_begins_where_it_is_told_to) {
+  constexpr std::size_t kWords = 1000;
+  constexpr std::uint64_t kFirst = (std::uint64_t{1} << 32) - 100;  // across the index's upper half
+  const Stream stream;
+  const DeviceBuffer buffer(0, kWords * 4);
+  fill_pattern(static_cast<std::uint32_t*>(buffer.data()), kWords, 7, stream, kFirst);
+  const auto host = read_back(buffer, kWords);
+  for (std::size_t i = 0; i < kWords; ++i) {
+    ASSERT_EQ(host[i], pattern_word(kFirst + i, 7)) << i;
+  }
+}
+
 TEST_F(Patterns, a_planted_wrong_word_is_found_wherever_it_is) {
   constexpr std::size_t kWords = 300'001;
   const Stream stream;

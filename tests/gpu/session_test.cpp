@@ -35,12 +35,12 @@ TEST_F(Sessions, the_copy_peak_lies_below_the_link_and_is_measured_once) {
   int found = 0;
   LinkPeaks peaks(*machine_, [&](const LinkPeak&, const std::vector<Warning>&) { ++found; });
   const int node = machine_->topology.usable_nodes().front();
-  const double peak = peaks.get(0, node, true).peak_gb_s;
+  const double peak = peaks.get(LinkPath::host_to_gpu(node, 0)).peak_gb_s;
   EXPECT_GT(peak, 0);
   if (const auto limit = host_link_limit(*machine_, 0)) {
     EXPECT_LT(peak, limit->gb_s);
   }
-  EXPECT_EQ(peaks.get(0, node, true).peak_gb_s, peak);
+  EXPECT_EQ(peaks.get(LinkPath::host_to_gpu(node, 0)).peak_gb_s, peak);
   EXPECT_EQ(found, 1);
 }
 

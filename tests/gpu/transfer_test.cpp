@@ -1,5 +1,7 @@
 #include "grainscope/transfer/transfer.hpp"
 
+#include "grainscope/transfer/mover.hpp"
+
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
@@ -40,7 +42,7 @@ class Transfers : public GpuTest {
   }
 
   [[nodiscard]] Transfer walk_of(bool read, std::uint64_t bytes, const Walk& walk) const {
-    Transfer transfer = between(Placement::mapped, Placement::device, read, bytes);
+    Transfer transfer = between(Placement::mapped, Placement::registers, read, bytes);
     transfer.engine = Engine::sm;
     transfer.walk = walk;
     return transfer;

@@ -44,6 +44,13 @@ class FailedError : public Error {
   explicit FailedError(const std::string& message) : Error(ExitStatus::failed, message) {}
 };
 
+// The GPU cannot be used by this process any more, whatever is asked of it: nothing further can be measured
+// before a new process.
+class GpuLostError : public FailedError {
+ public:
+  using FailedError::FailedError;
+};
+
 // A case found only while it ran that this machine cannot do it: its row becomes `skipped`.
 class SkipError : public std::runtime_error {
  public:

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "grainscope/core/sampler.hpp"
 
@@ -38,6 +39,17 @@ struct Traffic {
   double amplification = 0;  // bytes over bytes asked for
 };
 
+// One of several transfers that ran at once.
+struct LaneResult {
+  std::string name;  // "to_gpu"
+  std::string from;  // "host:0", "gpu:1"
+  std::string to;
+  std::uint64_t bytes = 0;        // in one sample; 0: a kernel that only computes
+  std::vector<double> seconds;    // its own time in each sample
+  bool background = false;        // only there to load what the others are measured on
+  std::optional<double> alone_s;  // median of the same lane alone, in the same session
+};
+
 struct Measurement {
   Samples samples;
   Timing timing;
@@ -49,8 +61,10 @@ struct Measurement {
   std::string verification;                   // what was checked; empty: nothing was, and the row fails
   std::optional<Traffic> traffic;
   std::optional<double> energy_j;        // a sample, on the GPU's board
-  std::optional<double> link_peak_gb_s;  // measured copy peak of the same GPU, node and direction
+  std::optional<double> link_peak_gb_s;  // measured copy peak of the same path
   std::map<std::string, double> counters;
+  std::vector<LaneResult> lanes;  // where several ran at once; `samples` is when any that is measured ran
+  std::optional<double> overlap;  // median over samples: time all lanes ran over time any measured one ran
 };
 
 // Empty, or why this measurement cannot be true: nothing verified, or faster than its physical limit.

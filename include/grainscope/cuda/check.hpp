@@ -11,7 +11,9 @@
 namespace grainscope::cuda {
 
 // Throws FailedError unless `status` is cudaSuccess. `tried` reads after "could not":
-// "allocate 64 MiB on GPU 0". Out of memory, and a lost GPU, come with their remedy.
+// "allocate 64 MiB on GPU 0". Out of memory comes with its remedy. Throws GpuLostError where the error
+// lasts: a kernel's illegal access, a GPU that fell off the bus, a killed MPS server. Whether it does is
+// asked of the current GPU by a call that waits for no work.
 void check(cudaError_t status, std::string_view tried,
            std::source_location where = std::source_location::current());
 

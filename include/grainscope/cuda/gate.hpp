@@ -13,14 +13,16 @@
 
 namespace grainscope::cuda {
 
-// A kernel that spins on a flag in host memory, with a time-out on the GPU's own clock. One gate is
-// closed at most once at a time. Never put a pageable copy or a host fault behind it: those may wait
-// for the stream before they return.
+// A kernel that spins on a flag in host memory, with a time-out on the GPU's own clock. One gate may be
+// closed on several streams, of several GPUs; it opens for all of them at once. Never put a pageable copy or
+// a host fault behind it: those may wait for the stream before they return.
 class Gate {
  public:
-  // Loads the kernel, since loading it lazily behind a spinning one can deadlock.
+  // Loads the kernel for the current GPU, since loading it lazily behind a spinning one can deadlock.
   explicit Gate(double timeout_s = 5.0);
-  // Enqueues the spinning kernel.
+  // The same for another GPU, which must be current.
+  static void load();
+  // Enqueues the spinning kernel. The stream's GPU must be current.
   void close(const Stream& stream);
   // Lets the stream go on.
   void open() noexcept;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "grainscope/transfer/mover.hpp"
 #include "grainscope/transfer/transfer.hpp"
 
 namespace grainscope::transfer {
@@ -78,9 +79,14 @@ struct BoxCopy {
   Endpoint destination;
   Box box;
   BoxMethod method = BoxMethod::copy_3d;
+  int staging_node = 0;  // where no end is on the host: whose CPUs submit it
 
   // The GPU that carries it out: the source, or the destination where the source is the host.
   [[nodiscard]] int gpu() const { return source.side == Endpoint::Side::gpu ? source.id : destination.id; }
+  // The node whose CPUs submit it: the host end's, where there is one.
+  [[nodiscard]] int node() const {
+    return source.on_host() ? source.id : destination.on_host() ? destination.id : staging_node;
+  }
   [[nodiscard]] bool between_gpus() const {
     return source.side == destination.side && source.id != destination.id;
   }

@@ -2,29 +2,23 @@
 #define GRAINSCOPE_TRANSFER_TRANSFER_HPP
 
 // A transfer as data: what moves, from where to where, by what. Every transfer family is a list of
-// these; one function turns one of them into buffers and something that can be timed.
+// these; make_lane (lane.hpp) turns one into buffers, and a Mover (mover.hpp) times one or several at once.
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 
 #include "grainscope/core/measurement.hpp"
-#include "grainscope/system/topology.hpp"
-
-namespace grainscope::cuda {
-class ManagedBudget;  // cuda/memory.hpp
-}
 
 namespace grainscope::transfer {
 
-// Where bytes live.
-enum class Placement { pageable, pinned, registered, write_combined, mapped, managed, device };
+// Where bytes live. `registers` is the GPU's end of a kernel that only reads, or only writes, the other end.
+enum class Placement { pageable, pinned, registered, write_combined, mapped, managed, device, registers };
 
 // What moves them.
 enum class Engine {
   copy_engine,  // cudaMemcpyAsync
-  sm,           // a kernel that loads or stores over the link
+  sm,           // a kernel: a walk where one end is registers, else a copy
   fault,        // first access to managed memory that lives elsewhere
   prefetch,     // cudaMemPrefetchAsync
 };
@@ -45,19 +39,22 @@ struct Endpoint {
 
   static constexpr Endpoint host(Placement placement, int node) { return {placement, Side::host, node}; }
   static constexpr Endpoint gpu(Placement placement, int ordinal) { return {placement, Side::gpu, ordinal}; }
+  [[nodiscard]] constexpr bool on_host() const { return side == Side::host; }
 };
 
-// How warps walk host memory in a zero-copy transfer.
+// How warps walk the memory at the other end of their registers.
 struct Walk {
   enum class Pattern {
-    strided,  // a thread reads its own 128-byte chunk, one element after another
-    merged,   // the lanes of a warp read consecutive elements
+    strided,    // a thread reads its own 128-byte chunk, one element after another
+    merged,     // the lanes of a warp read consecutive elements
+    scattered,  // merged within a piece; the pieces follow one another as if at random
   };
   Pattern pattern = Pattern::merged;
-  int offset_bytes = 0;  // of the first element behind a 128-byte boundary; a multiple of the width
-  int width_bytes = 4;   // of one access: 4, 8 or 16
-  int blocks = 0;        // 0: enough to fill the GPU
-  int threads = 1024;    // a block
+  int offset_bytes = 0;           // of the first element behind a 128-byte boundary; a multiple of the width
+  int width_bytes = 4;            // of one access: 4, 8 or 16
+  int blocks = 0;                 // 0: enough to fill the GPU
+  int threads = 1024;             // a block
+  std::uint64_t piece_bytes = 0;  // of `scattered`: a power of two, at least a width; so is their number
 };
 
 struct Transfer {
@@ -65,58 +62,42 @@ struct Transfer {
   Endpoint destination;
   Engine engine = Engine::copy_engine;
   std::uint64_t bytes = 0;
-  bool flush = false;            // evict the host buffer from the CPU's caches before every sample
-  bool submission_only = false;  // time the call that submits, not the copy
+  std::uint64_t piece_bytes = 0;  // of one copy or prefetch, in order, one after another; 0: all in one
+  bool flush = false;             // evict host buffers from the CPU's caches before every sample
+  bool submission_only = false;   // time the call that submits, not the copy
   Allocation allocation = Allocation::host_alloc;
-  Walk walk;             // of Engine::sm
-  int host_threads = 1;  // that touch managed pages from the host
+  Walk walk;                // of Engine::sm
+  int host_threads = 1;     // that touch managed pages from the host
+  bool by_source = false;   // between GPUs: the source issues it and writes; else the destination reads
+  bool peer_access = true;  // between GPUs: the issuer addresses the other's memory; else the host is between
+  int staging_node = 0;     // between GPUs without peer access: where the CPU that issues it runs
 
-  [[nodiscard]] bool to_gpu() const { return destination.side == Endpoint::Side::gpu; }
+  [[nodiscard]] bool between_gpus() const { return !source.on_host() && !destination.on_host(); }
+  [[nodiscard]] bool within_gpu() const { return between_gpus() && source.id == destination.id; }
+  [[nodiscard]] bool to_gpu() const { return !destination.on_host(); }
   // The ends of a transfer between the host and a GPU.
   [[nodiscard]] const Endpoint& host_end() const { return to_gpu() ? source : destination; }
   [[nodiscard]] const Endpoint& gpu_end() const { return to_gpu() ? destination : source; }
+  // The GPU whose stream, or whose kernel, carries it out, and the GPU at the other end.
+  [[nodiscard]] int gpu() const {
+    return between_gpus() ? (by_source ? source.id : destination.id) : gpu_end().id;
+  }
+  [[nodiscard]] int peer() const { return by_source ? destination.id : source.id; }
+  // The node whose CPUs issue it.
+  [[nodiscard]] int node() const { return between_gpus() ? staging_node : host_end().id; }
 };
 
 [[nodiscard]] const char* name(Placement placement);
 [[nodiscard]] const char* name(Allocation allocation);
-// "strided", "merged" (off a 128-byte boundary) or "merged_aligned".
+// "strided", "merged" (off a 128-byte boundary), "merged_aligned" or "scattered".
 [[nodiscard]] const char* access_name(const Walk& walk);
 
 // What `walk` over `bytes` sends over the link, if the GPU's caches kept every sector (the lower bound).
 // `without_cache` gives the requests if they kept none.
 [[nodiscard]] Traffic walk_traffic(const Walk& walk, std::uint64_t bytes, bool without_cache);
 
-// A transfer with its buffers: prepared, timed, checked. Not thread-safe.
-class Mover {
- public:
-  virtual ~Mover() = default;
-  Mover(const Mover&) = delete;
-  Mover& operator=(const Mover&) = delete;
-
-  // Brings everything to where a sample starts: pages at their source, caches flushed. Untimed.
-  virtual void prepare() = 0;
-  // One timed sample, in seconds.
-  [[nodiscard]] virtual double run() = 0;
-  // Throws FailedError unless what was asked for really moved; says what was checked.
-  [[nodiscard]] virtual std::string verify() = 0;
-  // What `run` times.
-  [[nodiscard]] virtual Timing timing() const = 0;
-  // Anything worth a number beside the times.
-  virtual void annotate(Measurement& measurement) const { static_cast<void>(measurement); }
-
- protected:
-  Mover() = default;
-};
-
-// What a mover needs of its surroundings; all outlive it.
-struct Surroundings {
-  const Topology* topology = nullptr;
-  cuda::ManagedBudget* managed = nullptr;
-};
-
-// Allocates and initialises. Throws SkipError where this machine cannot hold it, EnvironmentError or
-// FailedError where something that should work does not; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<Mover> make_mover(const Transfer& transfer, const Surroundings& surroundings);
+// Throws UsageError, saying why, for a transfer that cannot be: its size, its ends, its walk.
+void require_possible(const Transfer& transfer);
 
 }  // namespace grainscope::transfer
 

@@ -3,9 +3,8 @@
 #include <stdexcept>
 
 #include "child.hpp"
-#include "harness/context.hpp"
 #include "harness/interrupt.hpp"
-#include "harness/suite.hpp"
+#include "harness/run.hpp"
 
 namespace grainscope::test {
 
@@ -48,26 +47,10 @@ Machine machine_without_gpu() {
   return machine;
 }
 
-int run_fakes(const std::vector<Family>& families, const std::vector<std::string>& arguments,
-              int repetitions) {
+int run_fakes(const std::vector<Family>& families, const std::vector<std::string>& arguments) {
   catch_signals();
-  const Options options = parse_options(arguments);
   Machine machine = machine_without_gpu();
-  Scope scope = make_scope(Preset::smoke, gpu_targets(machine, {}), false, node_targets(machine, {}));
-  scope.repetitions = options.repetitions.value_or(repetitions);
-  Selection selection =
-      select(families, machine, scope, options.filter, options.shard_index, options.shard_count);
-  std::optional<Journal> journal;
-  std::optional<ResultStore> store;
-  if (options.resume) {
-    journal = read_journal(options.out_dir);
-    store = ResultStore::resume(options.out_dir, *journal);
-  } else if (!options.out_dir.empty()) {
-    store = ResultStore::begin(options.out_dir, journal_header(new_identity(), options, machine));
-    journal = read_journal(options.out_dir);
-  }
-  return run_suite({options, machine, scope, std::move(selection), store ? &*store : nullptr,
-                    journal ? &*journal : nullptr});
+  return run_families(families, parse_options(arguments), machine);
 }
 
 json read_result(const std::filesystem::path& directory) {

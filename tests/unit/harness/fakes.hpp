@@ -28,9 +28,8 @@ using Body = std::function<Measurement(harness::Session&)>;
 // This machine, as if it had no GPU.
 [[nodiscard]] harness::Machine machine_without_gpu();
 
-// What `main` does with these arguments, on fakes and with the preset `smoke`: the exit status.
-int run_fakes(const std::vector<harness::Family>& families, const std::vector<std::string>& arguments,
-              int repetitions = 1);
+// What the program does with these arguments, on fakes and without a GPU: its exit status.
+int run_fakes(const std::vector<harness::Family>& families, const std::vector<std::string>& arguments);
 
 // The rows of a result file, and their names.
 [[nodiscard]] nlohmann::json read_result(const std::filesystem::path& directory);

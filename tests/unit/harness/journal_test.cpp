@@ -3,20 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "child.hpp"
 #include "grainscope/core/error.hpp"
-#include "harness/result_store.hpp"
+#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 using nlohmann::json;
-using test::read_text;
-using test::TemporaryDirectory;
-using test::write_text;
+using test::refusal;
+using test::says;
+
+// As something left it.
+using LeftJournal = test::RunFolder;
 
 const json kHeader{{"id", "x"}, {"journal", 1}};
 
@@ -43,89 +45,91 @@ void append(ResultStore& store, const json& line) {
   }
 }
 
-TEST(Journal, of_a_whole_run_reads_back) {
-  const TemporaryDirectory directory;
-  write_text(directory / "journal.jsonl", whole_text());
-  const Journal journal = read_journal(directory.path());
-  EXPECT_EQ(journal.header, kHeader);
-  EXPECT_EQ(journal.rows.size(), 3U);
-  ASSERT_EQ(journal.links.size(), 1U);
-  EXPECT_EQ(journal.links[0]["gpu"], 0);
-  EXPECT_EQ(journal.valid_bytes, whole_text().size());
-  EXPECT_EQ(journal.finished(), (std::set<std::string>{"a", "b\n\"}"}));
+TEST_F(LeftJournal, of_a_whole_run_reads_back) {
+  leave_journal(whole_text());
+  const Journal left = journal();
+  EXPECT_EQ(left.header, kHeader);
+  EXPECT_EQ(left.rows.size(), 3U);
+  ASSERT_EQ(left.links.size(), 1U);
+  EXPECT_EQ(left.links[0]["gpu"], 0);
+  EXPECT_EQ(left.valid_bytes, whole_text().size());
+  EXPECT_EQ(left.finished(), (std::set<std::string>{"a", "b\n\"}"}));
 }
 
-TEST(Journal, cut_at_any_byte_holds_its_whole_lines_and_goes_on_to_the_same_end) {
+TEST_F(LeftJournal, cut_behind_its_header_holds_its_whole_lines_and_goes_on_to_the_same_end) {
   const std::string whole = whole_text();
-  const std::size_t header_bytes = whole.find('\n') + 1;
-  for (std::size_t cut = 0; cut < whole.size(); ++cut) {
-    const TemporaryDirectory directory;
-    const std::string left = whole.substr(0, cut);
-    write_text(directory / "journal.jsonl", left);
-    if (cut < header_bytes) {
-      EXPECT_THROW(static_cast<void>(read_journal(directory.path())), UsageError) << cut;
-      continue;
-    }
-    const Journal journal = read_journal(directory.path());
-    const auto whole_lines = static_cast<std::size_t>(std::count(left.begin(), left.end(), '\n'));
-    ASSERT_EQ(journal.valid_bytes, left.rfind('\n') + 1) << cut;
-    ResultStore store = ResultStore::resume(directory.path(), journal);
+  for (std::size_t cut = whole.find('\n') + 1; cut < whole.size(); ++cut) {
+    const std::string text = whole.substr(0, cut);
+    leave_journal(text);
+    const Journal left = journal();
+    const auto whole_lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    ASSERT_EQ(left.valid_bytes, text.rfind('\n') + 1) << cut;
+    ResultStore store = ResultStore::resume(folder(), left);
     for (std::size_t line = whole_lines; line <= lines().size(); ++line) {
       append(store, lines()[line - 1]);
     }
-    ASSERT_EQ(read_text(directory / "journal.jsonl"), whole) << cut;
+    ASSERT_EQ(journal_text(), whole) << cut;
   }
 }
 
-TEST(Journal, ends_before_a_line_of_garbage) {
+TEST_F(LeftJournal, cut_at_any_byte_of_its_header_says_to_start_again_and_can_be_begun_over) {
+  const std::string header = kHeader.dump() + "\n";
+  for (std::size_t cut = 0; cut < header.size(); ++cut) {
+    leave_journal(header.substr(0, cut));
+    const std::string said = refusal<UsageError>([this] { static_cast<void>(journal()); });
+    EXPECT_TRUE(says(said, "before it had finished anything")) << cut;
+    EXPECT_TRUE(says(said, "--out " + folder().string())) << cut;
+    ASSERT_NO_THROW(static_cast<void>(begin(kHeader))) << cut;
+    EXPECT_EQ(journal_text(), header) << cut;
+  }
+}
+
+TEST_F(LeftJournal, with_its_header_whole_is_not_begun_over) {
+  leave_journal(kHeader.dump() + "\n");
+  EXPECT_THROW(static_cast<void>(begin(kHeader)), UsageError);
+  EXPECT_EQ(journal_text(), kHeader.dump() + "\n");
+}
+
+TEST_F(LeftJournal, ends_before_a_line_of_garbage) {
   for (const char* garbage :
        {"%$&", "", "[1, 2]", "{}", "7", "\"text\"", "{\"rows\": [", "null", "\x01\x02"}) {
-    const TemporaryDirectory directory;
     const std::string head = kHeader.dump() + "\n" + lines()[0].dump() + "\n";
-    write_text(directory / "journal.jsonl", head + garbage + "\n" + lines()[2].dump() + "\n");
-    const Journal journal = read_journal(directory.path());
-    EXPECT_EQ(journal.rows.size(), 1U) << garbage;
-    EXPECT_EQ(journal.valid_bytes, head.size()) << garbage;
-    ResultStore store = ResultStore::resume(directory.path(), journal);
+    leave_journal(head + garbage + "\n" + lines()[2].dump() + "\n");
+    const Journal left = journal();
+    EXPECT_EQ(left.rows.size(), 1U) << garbage;
+    EXPECT_EQ(left.valid_bytes, head.size()) << garbage;
+    ResultStore store = ResultStore::resume(folder(), left);
     append(store, lines()[2]);
-    EXPECT_EQ(read_text(directory / "journal.jsonl"), head + lines()[2].dump() + "\n") << garbage;
+    EXPECT_EQ(journal_text(), head + lines()[2].dump() + "\n") << garbage;
   }
 }
 
-TEST(Journal, ends_before_a_line_whose_rows_are_none) {
+TEST_F(LeftJournal, ends_before_a_line_whose_rows_are_none) {
   for (const char* damaged :
        {R"({"rows": 5})", R"({"rows": [5]})", R"({"rows": [{"nom": "a", "status": "ok"}]})",
         R"({"rows": [{"name": 5, "status": "ok"}]})", R"({"rows": [{"name": "a", "status": "ok"}, null]})",
         R"({"rows": [{"name": "a"}]})", R"({"link": 5})"}) {
-    const TemporaryDirectory directory;
     const std::string head = kHeader.dump() + "\n";
-    write_text(directory / "journal.jsonl", head + damaged + "\n");
-    const Journal journal = read_journal(directory.path());
-    EXPECT_TRUE(journal.rows.empty()) << damaged;
-    EXPECT_TRUE(journal.links.empty()) << damaged;
-    EXPECT_EQ(journal.valid_bytes, head.size()) << damaged;
-    EXPECT_TRUE(journal.finished().empty()) << damaged;
+    leave_journal(head + damaged + "\n");
+    const Journal left = journal();
+    EXPECT_TRUE(left.rows.empty()) << damaged;
+    EXPECT_TRUE(left.links.empty()) << damaged;
+    EXPECT_EQ(left.valid_bytes, head.size()) << damaged;
+    EXPECT_TRUE(left.finished().empty()) << damaged;
   }
 }
 
-TEST(Journal, without_a_header_of_this_version_is_refused) {
+TEST_F(LeftJournal, without_a_header_of_this_version_is_refused) {
   for (const char* header : {"{\"journal\":2}\n", "{\"journal\":\"1\"}\n", "{\"id\":\"x\"}\n", "hello\n",
                              "{}\n", "[]\n", "\n", "{\"journal\":null}\n"}) {
-    const TemporaryDirectory directory;
-    write_text(directory / "journal.jsonl", std::string(header) + lines()[0].dump() + "\n");
-    try {
-      static_cast<void>(read_journal(directory.path()));
-      FAIL() << header;
-    } catch (const UsageError& error) {
-      EXPECT_NE(std::string(error.what()).find("--out"), std::string::npos) << error.what();
-    }
+    leave_journal(std::string(header) + lines()[0].dump() + "\n");
+    EXPECT_TRUE(says(refusal<UsageError>([this] { static_cast<void>(journal()); }), "--out")) << header;
   }
 }
 
-TEST(Journal, that_is_not_there_is_refused) {
-  const TemporaryDirectory directory;
-  EXPECT_THROW(static_cast<void>(read_journal(directory.path())), UsageError);
-  EXPECT_THROW(static_cast<void>(read_journal(directory.path() / "absent")), UsageError);
+TEST_F(LeftJournal, that_is_not_there_is_refused) {
+  EXPECT_THROW(static_cast<void>(journal()), UsageError);
+  EXPECT_THROW(static_cast<void>(read_journal(folder() / "absent")), UsageError);
 }
 
 }  // namespace

@@ -50,7 +50,10 @@ TEST(Output, of_repetitions_has_clean_names_and_aggregates) {
 TEST(Output, of_repetitions_is_aggregates_alone_where_asked_for) {
   const Ended ended =
       run_few({"--benchmark_format=json", "--benchmark_repetitions=2", "--benchmark_report_aggregates_only"});
-  for (const json& row : json::parse(ended.out)["benchmarks"]) {
+  // Named: a range-for keeps no more than the last of a chain of temporaries alive.
+  const json output = json::parse(ended.out);
+  ASSERT_FALSE(output["benchmarks"].empty());
+  for (const json& row : output["benchmarks"]) {
     EXPECT_EQ(row["run_type"], "aggregate") << row.dump();
   }
 }

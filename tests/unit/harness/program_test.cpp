@@ -71,6 +71,15 @@ TEST(Program, there_is_nothing_to_resume_in_an_empty_folder) {
   expect_refused({"--resume=" + directory.path().string()}, 2, {"no journal.jsonl"});
 }
 
+TEST(Program, a_run_that_was_ended_in_its_first_write_is_begun_over_in_its_folder) {
+  const TemporaryDirectory directory;
+  const std::string folder = directory.path().string();
+  test::write_text(directory / "journal.jsonl", R"({"fingerprint": {"comm)");
+  expect_refused({"--resume=" + folder}, 2, {"before it had finished anything", "--out " + folder});
+  EXPECT_EQ(run_program({"--preset=smoke", kFewCases, "--out=" + folder}).status, 0);
+  EXPECT_EQ(test::result_errors(test::read_result(folder)), "");
+}
+
 TEST(Program, a_run_of_another_machine_is_not_resumed) {
   const TemporaryDirectory directory;
   test::write_text(

@@ -2,125 +2,112 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <string>
 
-#include "child.hpp"
 #include "grainscope/core/error.hpp"
+#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 using nlohmann::json;
-using test::read_text;
-using test::TemporaryDirectory;
-using test::write_text;
+using test::refusal;
+using test::says;
 
-std::string refusal(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const UsageError& error) {
-    return error.what();
+const json kRow{{"name", "a"}, {"status", "ok"}};
+
+class BegunRun : public test::RunFolder {
+ protected:
+  [[nodiscard]] std::string refused() const {
+    return refusal<UsageError>([this] { static_cast<void>(begin()); });
   }
-  return "";
-}
+};
 
-TEST(ResultStore, begins_in_a_directory_that_is_not_there_yet) {
-  const TemporaryDirectory parent;
-  const auto directory = parent.path() / "a" / "b";
+TEST_F(BegunRun, makes_its_directory) {
+  const auto directory = folder() / "a" / "b";
   const ResultStore store = ResultStore::begin(directory, {{"id", "x"}});
   EXPECT_EQ(store.directory(), directory);
-  EXPECT_EQ(read_text(directory / "journal.jsonl"), "{\"id\":\"x\",\"journal\":1}\n");
+  EXPECT_EQ(test::read_text(directory / "journal.jsonl"), "{\"id\":\"x\",\"journal\":1}\n");
 }
 
-TEST(ResultStore, does_not_begin_on_top_of_a_finished_run) {
-  const TemporaryDirectory directory;
-  write_text(directory / "result.json", "{}");
-  const std::string said =
-      refusal([&] { static_cast<void>(ResultStore::begin(directory.path(), json::object())); });
-  EXPECT_NE(said.find("finished run"), std::string::npos) << said;
-  EXPECT_NE(said.find("--out"), std::string::npos) << said;
-  EXPECT_FALSE(std::filesystem::exists(directory / "journal.jsonl"));
+TEST_F(BegunRun, does_not_replace_a_finished_one) {
+  test::write_text(result_path(), "{}");
+  const std::string said = refused();
+  EXPECT_TRUE(says(said, "finished run"));
+  EXPECT_TRUE(says(said, "--out"));
+  EXPECT_FALSE(std::filesystem::exists(journal_path()));
 }
 
-TEST(ResultStore, does_not_begin_on_top_of_an_unfinished_run) {
-  const TemporaryDirectory directory;
-  write_text(directory / "journal.jsonl", "{\"journal\":1}\n");
-  const std::string said =
-      refusal([&] { static_cast<void>(ResultStore::begin(directory.path(), json::object())); });
-  EXPECT_NE(said.find("--resume " + directory.path().string()), std::string::npos) << said;
-  EXPECT_EQ(read_text(directory / "journal.jsonl"), "{\"journal\":1}\n");
+TEST_F(BegunRun, does_not_replace_an_unfinished_one) {
+  leave_journal("{\"journal\":1}\n");
+  EXPECT_TRUE(says(refused(), "--resume " + folder().string()));
+  EXPECT_EQ(journal_text(), "{\"journal\":1}\n");
 }
 
-TEST(ResultStore, begins_over_an_empty_journal) {
-  const TemporaryDirectory directory;
-  write_text(directory / "journal.jsonl", "");
-  EXPECT_NO_THROW(static_cast<void>(ResultStore::begin(directory.path(), json::object())));
+TEST_F(BegunRun, replaces_one_that_wrote_nothing) {
+  leave_journal("");
+  EXPECT_EQ(refused(), "");
 }
 
-TEST(ResultStore, every_line_is_on_disk_when_the_call_returns) {
-  const TemporaryDirectory directory;
-  ResultStore store = ResultStore::begin(directory.path(), json::object());
-  store.append_rows(json::array({{{"name", "a"}, {"status", "ok"}}}));
-  EXPECT_EQ(read_journal(directory.path()).rows.size(), 1U);
+TEST_F(BegunRun, has_every_line_on_disk_when_the_call_returns) {
+  ResultStore store = begin();
+  store.append_rows(json::array({kRow}));
+  EXPECT_EQ(journal().rows.size(), 1U);
   store.append_link({{"gpu", 0}});
-  EXPECT_EQ(read_journal(directory.path()).links.size(), 1U);
+  EXPECT_EQ(journal().links.size(), 1U);
 }
 
-void expect_written_as_it_is(const json& result) {
-  const TemporaryDirectory directory;
-  const ResultStore store = ResultStore::begin(directory.path(), json::object());
-  store.finish(result);
-  EXPECT_EQ(json::parse(read_text(directory / "result.json")), result);
-  EXPECT_FALSE(std::filesystem::exists(directory / "result.json.tmp"));
-}
+class FinishedResult : public test::RunFolder {
+ protected:
+  void expect_written_as_it_is(const json& handed_over) const {
+    const ResultStore store = ResultStore::begin(folder() / "run", json::object());
+    store.finish(handed_over);
+    EXPECT_EQ(json::parse(test::read_text(folder() / "run" / "result.json")), handed_over);
+    EXPECT_FALSE(std::filesystem::exists(folder() / "run" / "result.json.tmp"));
+    std::filesystem::remove_all(folder() / "run");
+  }
+};
 
-TEST(FinishedResult, is_what_was_handed_over) {
+TEST_F(FinishedResult, is_what_was_handed_over) {
   expect_written_as_it_is({{"context", {{"a", 1}}}, {"benchmarks", {{{"name", "x"}}, {{"name", "y"}}}}});
   expect_written_as_it_is({{"context", json::object()}, {"benchmarks", json::array()}});
 }
 
-TEST(FinishedResult, keeps_its_rows_apart_from_empty_lists_in_the_context) {
+TEST_F(FinishedResult, keeps_its_rows_apart_from_empty_lists_in_the_context) {
   expect_written_as_it_is(
       {{"context",
         {{"links", json::array()}, {"aaa", {{"benchmarks", json::array()}}}, {"warnings", json::array()}}},
        {"benchmarks", {{{"name", "x"}, {"flags", json::array()}}}}});
 }
 
-TEST(FinishedResult, survives_text_that_looks_like_its_own) {
+TEST_F(FinishedResult, survives_text_that_looks_like_its_own) {
   expect_written_as_it_is(
       {{"context", {{"note", "\"benchmarks\": []"}}}, {"benchmarks", {{{"name", "\"benchmarks\": []"}}}}});
 }
 
-TEST(FinishedResult, has_a_row_a_line) {
-  const TemporaryDirectory directory;
-  const ResultStore store = ResultStore::begin(directory.path(), json::object());
+TEST_F(FinishedResult, has_a_row_a_line) {
   json rows = json::array();
   for (int i = 0; i < 10; ++i) {
     rows.push_back({{"name", "case" + std::to_string(i)}, {"samples_s", {1, 2, 3}}});
   }
-  store.finish({{"context", json::object()}, {"benchmarks", rows}});
-  const std::string text = read_text(directory / "result.json");
-  EXPECT_NE(text.find("\n  {\"name\":\"case9\",\"samples_s\":[1,2,3]}\n"), std::string::npos) << text;
+  begin().finish({{"context", json::object()}, {"benchmarks", rows}});
+  EXPECT_TRUE(says(test::read_text(result_path()), "\n  {\"name\":\"case9\",\"samples_s\":[1,2,3]}\n"));
 }
 
-TEST(FinishedResult, takes_bytes_that_are_no_text) {
-  const TemporaryDirectory directory;
-  ResultStore store = ResultStore::begin(directory.path(), json::object());
+TEST_F(FinishedResult, takes_bytes_that_are_no_text) {
+  ResultStore store = begin();
   store.append_rows(json::array({{{"name", "a\xff"}, {"status", "ok"}}}));
   store.finish({{"context", {{"host", "\xc3"}}}, {"benchmarks", {{{"name", "a\xff"}}}}});
-  EXPECT_EQ(json::parse(read_text(directory / "result.json"))["benchmarks"].size(), 1U);
-  EXPECT_EQ(read_journal(directory.path()).rows.size(), 1U);
+  EXPECT_EQ(result()["benchmarks"].size(), 1U);
+  EXPECT_EQ(journal().rows.size(), 1U);
 }
 
-TEST(FinishedResult, replaces_the_one_of_an_earlier_part) {
-  const TemporaryDirectory directory;
-  const ResultStore store = ResultStore::begin(directory.path(), json::object());
+TEST_F(FinishedResult, replaces_the_one_of_an_earlier_part) {
+  const ResultStore store = begin();
   store.finish({{"context", {{"part", 1}}}, {"benchmarks", json::array()}});
   store.finish({{"context", {{"part", 2}}}, {"benchmarks", json::array()}});
-  EXPECT_EQ(json::parse(read_text(directory / "result.json"))["context"]["part"], 2);
+  EXPECT_EQ(result()["context"]["part"], 2);
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST(Shapes, with_one_gpu_copies_between_gpus_say_that_two_are_needed) {
   EXPECT_GT(peers, 0U);
 }
 
-TEST(Shapes, gpus_that_cannot_reach_each_other_are_skipped_and_said_to_have_no_link) {
+TEST(Shapes, gpus_that_cannot_reach_each_other_are_skipped) {
   Machine machine = machine_with_gpus(2);
   for (cuda::PeerLink& peer : machine.runtime.peers) {
     peer.access = false;
@@ -132,7 +132,6 @@ TEST(Shapes, gpus_that_cannot_reach_each_other_are_skipped_and_said_to_have_no_l
   for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
     if (axis(benchmark, "path") == "gpu_to_peer") {
       EXPECT_NE(benchmark.skip.find("cannot reach"), std::string::npos) << benchmark.id.name();
-      EXPECT_EQ(axis(benchmark, "link"), "none");
     }
   }
 }
@@ -143,6 +142,9 @@ TEST(Shapes, gpus_joined_by_a_switch_or_directly_are_on_nvlink_and_others_on_pci
         std::tuple{"gpu", "0000:03:00.0", "pcie"}}) {
     Machine machine = machine_with_gpus(2);
     machine.environment.gpus[0].nvml->nvlinks->push_back({0, true, "4.0", {}, type, remote});
+    if (std::string(type) == "switch") {
+      machine.environment.gpus[1].nvml->nvlinks->push_back({0, true, "4.0", {}, type, remote});
+    }
     for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
       if (axis(benchmark, "path") == "gpu_to_peer") {
         EXPECT_EQ(axis(benchmark, "link"), expected);

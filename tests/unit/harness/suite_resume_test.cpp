@@ -8,28 +8,22 @@
 #include <filesystem>
 #include <string>
 
-#include "child.hpp"
-#include "fakes.hpp"
+#include "fake_run.hpp"
 #include "harness/result_store.hpp"
-#include "schema_check.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 using nlohmann::json;
-using test::Child;
 using test::Ended;
 using test::fake_case;
-using test::fake_family;
 using test::fake_name;
-using test::TemporaryDirectory;
+using test::sorted_names;
 
-class EarlyEnd : public testing::Test {
+class EarlyEnd : public test::FakeRun {
  protected:
-  [[nodiscard]] std::filesystem::path folder() const { return directory_.path() / "run"; }
-
   // Cases a to e; the third does something before it measures.
-  [[nodiscard]] std::vector<Benchmark> cases(std::function<void()> in_the_middle) const {
+  [[nodiscard]] static std::vector<Benchmark> cases(std::function<void()> in_the_middle) {
     std::vector<Benchmark> list;
     for (const char* name : {"a", "b", "c", "d", "e"}) {
       list.push_back(fake_case(name));
@@ -43,34 +37,20 @@ class EarlyEnd : public testing::Test {
     return list;
   }
 
-  Ended run(std::function<void()> in_the_middle, std::vector<std::string> arguments, int repetitions = 1) {
-    Child child =
-        Child::of([&] { return test::run_fakes(fake_family(cases(in_the_middle)), arguments, repetitions); });
-    return child.wait();
+  Ended begin(std::function<void()> in_the_middle, std::vector<std::string> more = {}) {
+    return FakeRun::begin(cases(std::move(in_the_middle)), std::move(more));
   }
 
-  Ended begin(std::function<void()> in_the_middle, std::vector<std::string> more = {}, int repetitions = 1) {
-    more.push_back("--out=" + folder().string());
-    return run(std::move(in_the_middle), more, repetitions);
-  }
-
-  json finish(int repetitions = 1) {
-    const Ended ended = run([] {}, {"--resume=" + folder().string()}, repetitions);
+  json finish() {
+    const Ended ended = resume(cases([] {}));
     EXPECT_EQ(ended.status, 0) << ended.err;
-    json result = test::read_result(folder());
-    EXPECT_EQ(test::result_errors(result), "");
-    EXPECT_EQ(result["context"]["run"]["complete"], true);
-    return result;
-  }
-
-  [[nodiscard]] static std::multiset<std::string> sorted(const json& result) {
-    const auto names = test::names_of(result);
-    return {names.begin(), names.end()};
+    json whole = result();
+    EXPECT_EQ(whole["context"]["run"]["complete"], true);
+    return whole;
   }
 
   const std::multiset<std::string> all_{fake_name("a"), fake_name("b"), fake_name("c"),
                                         fake_name("d"), fake_name("e"), fake_name("absent")};
-  TemporaryDirectory directory_;
 };
 
 TEST_F(EarlyEnd, by_a_signal_leaves_a_whole_result_that_says_so_and_goes_on) {
@@ -79,14 +59,13 @@ TEST_F(EarlyEnd, by_a_signal_leaves_a_whole_result_that_says_so_and_goes_on) {
     const Ended ended = begin([signal] { raise(signal); });
     EXPECT_EQ(ended.status, 128 + signal) << ended.err;
     EXPECT_NE(ended.err.find("--resume " + folder().string()), std::string::npos) << ended.err;
-    const json part = test::read_result(folder());
-    EXPECT_EQ(test::result_errors(part), "");
+    const json part = result();
     EXPECT_EQ(part["context"]["run"]["complete"], false);
     EXPECT_EQ(part["context"]["run"]["why_incomplete"], "interrupted by signal " + std::to_string(signal));
-    EXPECT_EQ(sorted(part),
+    EXPECT_EQ(sorted_names(part),
               (std::multiset<std::string>{fake_name("a"), fake_name("b"), fake_name("absent")}));
     const json whole = finish();
-    EXPECT_EQ(sorted(whole), all_);
+    EXPECT_EQ(sorted_names(whole), all_);
     EXPECT_EQ(whole["context"]["run"]["id"], part["context"]["run"]["id"]);
     EXPECT_EQ(whole["context"]["run"]["started"], part["context"]["run"]["started"]);
   }
@@ -98,7 +77,7 @@ TEST_F(EarlyEnd, by_a_kill_loses_no_more_than_the_case_in_hand) {
   EXPECT_FALSE(std::filesystem::exists(folder() / "result.json"));
   EXPECT_EQ(read_journal(folder()).finished(),
             (std::set<std::string>{fake_name("a"), fake_name("b"), fake_name("absent")}));
-  EXPECT_EQ(sorted(finish()), all_);
+  EXPECT_EQ(sorted_names(finish()), all_);
 }
 
 TEST_F(EarlyEnd, runs_no_case_twice) {
@@ -113,18 +92,17 @@ TEST_F(EarlyEnd, runs_no_case_twice) {
 TEST_F(EarlyEnd, at_the_time_limit_starts_no_further_case_and_goes_on) {
   const Ended ended = begin([] { usleep(300'000); }, {"--max-time=0.25"});
   EXPECT_EQ(ended.status, 0) << ended.err;
-  const json part = test::read_result(folder());
-  EXPECT_EQ(test::result_errors(part), "");
+  const json part = result();
   EXPECT_EQ(part["context"]["run"]["complete"], false);
   EXPECT_NE(part["context"]["run"]["why_incomplete"].get<std::string>().find("--max-time"),
             std::string::npos);
   EXPECT_EQ(part["context"]["run"]["counts"]["ok"], 3);
-  EXPECT_EQ(sorted(finish()), all_);
+  EXPECT_EQ(sorted_names(finish()), all_);
 }
 
 TEST_F(EarlyEnd, at_the_time_limit_ends_the_repetitions_of_the_case_in_hand) {
-  EXPECT_EQ(begin([] { usleep(150'000); }, {"--max-time=0.1"}, 2).status, 0);
-  const auto names = test::names_of(test::read_result(folder()));
+  EXPECT_EQ(begin([] { usleep(150'000); }, {"--max-time=0.1", "--benchmark_repetitions=2"}).status, 0);
+  const auto names = test::names_of(result());
   EXPECT_EQ(std::count(names.begin(), names.end(), fake_name("c")), 2);
   EXPECT_EQ(std::count(names.begin(), names.end(), fake_name("d")), 0);
 }
@@ -138,12 +116,12 @@ TEST_F(EarlyEnd, between_two_repetitions_does_not_keep_half_a_case) {
         }
         test::write_text(second, "");
       },
-      {}, 2);
+      {"--benchmark_repetitions=2"});
   EXPECT_EQ(ended.status, 130) << ended.err;
-  const auto part = test::names_of(test::read_result(folder()));
+  const auto part = test::names_of(result());
   EXPECT_EQ(std::count(part.begin(), part.end(), fake_name("a")), 2);
   EXPECT_EQ(std::count(part.begin(), part.end(), fake_name("c")), 0);
-  const auto whole = sorted(finish(2));
+  const auto whole = sorted_names(finish());
   EXPECT_EQ(whole.count(fake_name("a")), 2U);
   EXPECT_EQ(whole.count(fake_name("c")), 2U);
   EXPECT_EQ(whole.size(), 11U);
@@ -154,12 +132,12 @@ TEST_F(EarlyEnd, within_a_cut_line_of_the_journal_goes_on) {
   const auto journal = folder() / "journal.jsonl";
   std::filesystem::resize_file(journal, std::filesystem::file_size(journal) - 5);
   EXPECT_EQ(read_journal(folder()).finished().count(fake_name("b")), 0U);
-  EXPECT_EQ(sorted(finish()), all_);
+  EXPECT_EQ(sorted_names(finish()), all_);
 }
 
 TEST_F(EarlyEnd, of_a_run_that_is_whole_changes_no_row) {
   EXPECT_EQ(begin([] {}).status, 0);
-  const json before = test::read_result(folder());
+  const json before = result();
   const json after = finish();
   EXPECT_EQ(after["benchmarks"], before["benchmarks"]);
   EXPECT_GE(after["context"]["run"]["wall_s"], 0);

@@ -1,53 +1,36 @@
-// Whole runs of families that measure nothing, each in a process of its own: Google Benchmark is a
-// process-wide thing.
+// Whole runs of families that measure nothing.
 
 #include "harness/suite.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <new>
 #include <set>
 #include <stdexcept>
 #include <string>
 
-#include "child.hpp"
-#include "fakes.hpp"
+#include "fake_run.hpp"
 #include "grainscope/core/error.hpp"
-#include "schema_check.hpp"
+#include "harness/result_store.hpp"
+#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 using nlohmann::json;
-using test::Child;
 using test::Ended;
 using test::fake_case;
-using test::fake_family;
 using test::fake_name;
-using test::TemporaryDirectory;
 
-class SuiteRun : public testing::Test {
+class SuiteRun : public test::FakeRun {
  protected:
-  Ended run(const std::vector<Benchmark>& cases, std::vector<std::string> arguments = {},
-            int repetitions = 1) {
-    arguments.push_back("--out=" + (directory_ / "run").string());
-    Child child = Child::of([&] { return test::run_fakes(fake_family(cases), arguments, repetitions); });
-    return child.wait();
-  }
-
-  // Runs and gives the result file, which is held against its schema.
-  json result_of(const std::vector<Benchmark>& cases, int status, int repetitions = 1) {
-    const Ended ended = run(cases, {}, repetitions);
+  // Runs and gives the result file.
+  json result_of(const std::vector<Benchmark>& cases, int status, std::vector<std::string> more = {}) {
+    const Ended ended = begin(cases, std::move(more));
     EXPECT_EQ(ended.status, status) << ended.err;
-    json result = test::read_result(directory_ / "run");
-    EXPECT_EQ(test::result_errors(result), "");
-    return result;
+    return result();
   }
-
-  TemporaryDirectory directory_;
 };
 
 TEST_F(SuiteRun, of_good_cases_ends_with_0_and_a_row_each) {
@@ -128,7 +111,7 @@ TEST_F(SuiteRun, of_nothing_but_skipped_cases_is_a_whole_result) {
 }
 
 TEST_F(SuiteRun, gives_every_repetition_a_row_and_a_session_of_its_own) {
-  const json result = result_of({fake_case("a"), fake_case("b")}, 0, 3);
+  const json result = result_of({fake_case("a"), fake_case("b")}, 0, {"--benchmark_repetitions=3"});
   ASSERT_EQ(result["benchmarks"].size(), 6U);
   for (int i = 0; i < 6; ++i) {
     const json& row = result["benchmarks"][static_cast<std::size_t>(i)];
@@ -139,8 +122,8 @@ TEST_F(SuiteRun, gives_every_repetition_a_row_and_a_session_of_its_own) {
 }
 
 TEST_F(SuiteRun, shows_aggregates_alone_when_the_preset_repeats) {
-  const Ended ended =
-      run({fake_case("a")}, {"--benchmark_format=csv", "--benchmark_report_aggregates_only"}, 3);
+  const Ended ended = begin({fake_case("a")}, {"--preset=acceptance", "--benchmark_format=csv",
+                                               "--benchmark_report_aggregates_only"});
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_NE(ended.out.find("_median"), std::string::npos) << ended.out;
   EXPECT_EQ(ended.out.find("bytes:1000000\","), std::string::npos) << ended.out;
@@ -149,16 +132,13 @@ TEST_F(SuiteRun, shows_aggregates_alone_when_the_preset_repeats) {
 TEST_F(SuiteRun, whose_disk_fills_up_ends_with_3_and_keeps_what_was_written) {
   // From the second case on no file may grow beyond what the journal has by then.
   const auto fill = [this](Session& session) {
-    const rlimit limit{std::filesystem::file_size(directory_.path() / "run" / "journal.jsonl") + 10,
-                       RLIM_INFINITY};
-    std::signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
+    static const test::FullDisk full(std::filesystem::file_size(folder() / "journal.jsonl") + 10);
     return test::honest(session);
   };
-  const Ended ended = run({fake_case("a"), fake_case("b", fill), fake_case("c")});
+  const Ended ended = begin({fake_case("a"), fake_case("b", fill), fake_case("c")});
   EXPECT_EQ(ended.status, 3) << ended.err;
-  EXPECT_FALSE(std::filesystem::exists(directory_.path() / "run" / "result.json"));
-  const Journal journal = read_journal(directory_.path() / "run");
+  EXPECT_FALSE(std::filesystem::exists(folder() / "result.json"));
+  const Journal journal = read_journal(folder());
   EXPECT_EQ(journal.finished(), std::set<std::string>{fake_name("a")});
 }
 

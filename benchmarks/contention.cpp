@@ -1,0 +1,168 @@
+// contention: what is left of a copy between host and GPU when something else runs?
+//
+// Timed: every lane between two events of its own, all behind gates that open together. A background lane is
+// issued often enough to outlast the measured one. Each lane is also timed alone in the same session.
+// Bytes: those of the lanes that are not background.
+// Source: nvbandwidth's bidirectional copies (`opposite_copy`: one direction under a copy the other way).
+// Limits: one GPU against one node; several GPUs against one node are transfer/collective.
+
+#include <algorithm>
+
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "transfer_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using transfer::Endpoint;
+using transfer::Engine;
+using transfer::Placement;
+using transfer::Transfer;
+
+constexpr std::uint64_t kBytes = 256 * kMiB;
+constexpr std::uint64_t kStreamedBytes = kGiB;  // of device memory, out of any cache
+constexpr double kSlowestLink_gb_s = 20;        // background work is sized to outlast a copy over this
+constexpr double kDeviceMemory_gb_s = 4000;     // and at this rate
+constexpr int kOppositeCopies = 3;
+
+const char* const kFamily = "contention";
+
+Transfer host_copy(bool to_gpu, Engine engine, int node, int gpu, std::uint64_t bytes) {
+  Transfer copy;
+  copy.engine = engine;
+  copy.source = Endpoint::host(Placement::pinned, node);
+  copy.destination = Endpoint::gpu(Placement::device, gpu);
+  if (!to_gpu) {
+    std::swap(copy.source, copy.destination);
+  }
+  copy.bytes = bytes;
+  return copy;
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+
+  std::vector<Benchmark> list() {
+    for (const GpuTarget& gpu : scope_.gpus) {
+      for (const int node : scope_.nodes_for(gpu)) {
+        for (const bool to_gpu : {true, false}) {
+          for (const std::uint64_t bytes : scope_.one_size(kBytes)) {
+            add_opposite(gpu, node, to_gpu, bytes);
+            add_streams(gpu, node, to_gpu, bytes);
+            add_beside(gpu, node, to_gpu, bytes);
+            add_two_engines(gpu, node, to_gpu, bytes);
+          }
+        }
+      }
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  void add_opposite(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
+    for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
+      add(gpu, node, to_gpu, bytes, "opposite_copy", {{"method", method_name(engine), AxisStyle::bare}},
+          {{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1},
+           {"opposite", host_copy(!to_gpu, engine, node, gpu.ordinal, bytes), {}, true, kOppositeCopies}});
+    }
+  }
+
+  // One amount of bytes, spread over more and more streams.
+  void add_streams(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
+    const std::vector<int> counts =
+        scope_.dense() ? std::vector{1, 2, 3, 4, 6, 8, 16} : std::vector{1, 2, 4, 8};
+    for (const int streams : counts) {
+      std::vector<PlannedLane> lanes;
+      const std::uint64_t share = bytes / static_cast<std::uint64_t>(streams) / 4 * 4;
+      for (int i = 0; i < streams; ++i) {
+        lanes.push_back({"stream_" + std::to_string(i),
+                         host_copy(to_gpu, Engine::copy_engine, node, gpu.ordinal, share),
+                         {},
+                         false,
+                         1});
+      }
+      add(gpu, node, to_gpu, bytes, "streams", {{"streams", std::int64_t{streams}}}, lanes);
+    }
+  }
+
+  // A copy, by either means, while all multiprocessors compute, or read the card's own memory.
+  void add_beside(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
+    const double longest_s = static_cast<double>(bytes) / (kSlowestLink_gb_s * 1e9);
+    Transfer stream;
+    stream.engine = Engine::sm;
+    stream.source = Endpoint::gpu(Placement::device, gpu.ordinal);
+    stream.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
+    stream.bytes =
+        scope_.one_size(kStreamedBytes).empty() ? kStreamedBytes : scope_.one_size(kStreamedBytes).front();
+    stream.walk.width_bytes = 16;
+    stream.staging_node = node;
+    const double pass_s = static_cast<double>(stream.bytes) / (kDeviceMemory_gb_s * 1e9);
+    const int passes = std::clamp(static_cast<int>(longest_s / pass_s), 1, 200);
+    for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
+      const PlannedLane copy{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1};
+      add(gpu, node, to_gpu, bytes, "beside_compute", {{"method", method_name(engine), AxisStyle::bare}},
+          {copy, {"compute", {}, PlannedLane::Computing{gpu.ordinal, node, longest_s}, true, 1}});
+      add(gpu, node, to_gpu, bytes, "beside_device_stream",
+          {{"method", method_name(engine), AxisStyle::bare}},
+          {copy, {"device_stream", stream, {}, true, passes}});
+    }
+  }
+
+  // A copy engine and a kernel share one direction of the link.
+  void add_two_engines(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
+    const std::uint64_t half = bytes / 2 / 4 * 4;
+    add(gpu, node, to_gpu, bytes, "engine_and_kernel", {},
+        {{"copy_engine", host_copy(to_gpu, Engine::copy_engine, node, gpu.ordinal, half), {}, false, 1},
+         {"kernel_copy", host_copy(to_gpu, Engine::sm, node, gpu.ordinal, half), {}, false, 1}});
+  }
+
+  static const char* method_name(Engine engine) {
+    return engine == Engine::sm ? "kernel_copy" : "copy_engine";
+  }
+
+  void add(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes, const char* what,
+           const std::vector<Axis>& more, const std::vector<PlannedLane>& lanes) {
+    Benchmark benchmark;
+    benchmark.id.family = kFamily;
+    benchmark.id.axes = {{"what", what, AxisStyle::bare},
+                         {"path", to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare}};
+    benchmark.id.axes.insert(benchmark.id.axes.end(), more.begin(), more.end());
+    benchmark.id.axes.push_back({"locality", gpu.locality(node), AxisStyle::hidden});
+    benchmark.id.axes.push_back({"bytes", static_cast<std::int64_t>(bytes)});
+    benchmark.id.site = {{"numa", node}, {"gpu", gpu.ordinal}};
+    benchmark.skip = gpu.unavailable;
+    for (const PlannedLane& lane : lanes) {
+      if (lane.transfer) {
+        const Needs needs = needs_of(*lane.transfer);
+        benchmark.needs.host_bytes += needs.host_bytes;
+        benchmark.needs.device_bytes += needs.device_bytes;
+        if (benchmark.skip.empty() && lane.transfer->engine == Engine::sm && !lane.transfer->within_gpu()) {
+          benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
+        }
+      }
+    }
+    benchmark.explanation = {
+        "what is left of a copy when something else runs",
+        "each lane between two events, all behind gates that open together; each also alone",
+        "bandwidth = bytes of the measured lanes / median time during which any of them ran",
+        "nvbandwidth's bidirectional copies",
+        "one GPU against one node; several GPUs are transfer/collective"};
+    benchmark.run = [lanes](Session& session) { return measure_together(session, lanes, true); };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family contention() {
+  return {kFamily, "What is left of a copy between host and GPU when something else runs?",
+          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,120 @@
+// grain/saturation: how few multiprocessors does a kernel need to fill the link?
+//
+// First the rate of a full grid is measured, then that of one block of 1024 threads, two, and so on until the
+// full grid's rate is reached but for 2 %; the smallest such grid is then sampled like any other case. Blocks
+// of that size lie on multiprocessors of their own, which the kernel itself reports.
+// Timed: one kernel between two events behind a closed gate. Bytes: what the kernel asks for.
+// Source: dissertation, section 3 (SM shares); EMOGI, section 3.3.
+// Limits: nothing else runs; contention tells what a copy and a computation do to each other.
+
+#include <algorithm>
+#include <map>
+
+#include "families.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "transfer_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using transfer::Endpoint;
+using transfer::Engine;
+using transfer::Placement;
+using transfer::Transfer;
+
+constexpr std::uint64_t kBytes = 64 * kMiB;
+constexpr double kThreshold = 0.98;  // of the full grid's rate
+constexpr int kRuns = 9;             // to look at one grid
+
+const char* const kFamily = "grain/saturation";
+
+// Median rate over a few runs.
+double look_gb_s(Session& session, const Transfer& transfer) {
+  const auto mover = transfer::make_mover(transfer, session.surroundings());
+  std::vector<double> seconds;
+  for (int i = 0; i <= kRuns; ++i) {
+    mover->prepare();
+    const double run_s = mover->run();
+    if (i > 0) {
+      seconds.push_back(run_s);
+    }
+  }
+  static_cast<void>(mover->verify());
+  return gb_per_s(static_cast<double>(transfer.bytes), summarize(seconds).median);
+}
+
+Measurement measure(Session& session, Transfer transfer) {
+  const int most = session.machine().find_gpu(transfer.gpu())->cuda->sm_count;
+  const double full_gb_s = look_gb_s(session, transfer);
+  const auto saturates = [&](int blocks) {
+    transfer.walk.blocks = blocks;
+    return look_gb_s(session, transfer) >= kThreshold * full_gb_s;
+  };
+  // Doubling finds a grid that does, halving the gap to the one before it finds the smallest.
+  int fails = 0;
+  int does = 1;
+  while (does < most && !saturates(does)) {
+    fails = does;
+    does = std::min(2 * does, most);
+  }
+  while (does - fails > 1) {
+    const int middle = (fails + does) / 2;
+    (saturates(middle) ? does : fails) = middle;
+  }
+  transfer.walk.blocks = does;
+  Measurement measurement = measure_transfer(session, transfer);
+  measurement.counters["sms"] = measurement.counters.at("multiprocessors");
+  measurement.counters["sms_available"] = most;
+  measurement.counters["full_gb_s"] = full_gb_s;
+  measurement.counters["threshold"] = kThreshold;
+  measurement.counters["saturated_gb_s"] =
+      gb_per_s(static_cast<double>(transfer.bytes), measurement.samples.summary.median);
+  return measurement;
+}
+
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+  std::vector<Benchmark> benchmarks;
+  const Explanation text{"the fewest multiprocessors with which a kernel fills the link",
+                         "one kernel on the smallest grid that reaches the full grid's rate but for 2 %",
+                         "`sms` counts the multiprocessors that had a block; found by doubling and halving",
+                         "dissertation, section 3; EMOGI, section 3.3",
+                         "nothing else runs on the GPU meanwhile"};
+  for (const GpuTarget& gpu : scope.gpus) {
+    for (const int node : scope.nodes_for(gpu)) {
+      for (const bool read : {true, false}) {
+        for (const int width : {4, 16}) {
+          for (const std::uint64_t bytes : scope.one_size(kBytes)) {
+            Transfer transfer;
+            transfer.engine = Engine::sm;
+            transfer.source = Endpoint::host(Placement::mapped, node);
+            transfer.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
+            if (!read) {
+              std::swap(transfer.source, transfer.destination);
+            }
+            transfer.bytes = bytes;
+            transfer.walk.width_bytes = width;
+            Benchmark benchmark = transfer_benchmark(
+                kFamily,
+                {{"direction", read ? "read" : "write", AxisStyle::bare}, {"width", std::int64_t{width}}},
+                transfer, gpu, text);
+            if (benchmark.skip.empty()) {
+              benchmark.skip = why_no_mapping(machine, gpu.ordinal);
+            }
+            benchmark.run = [transfer](Session& session) { return measure(session, transfer); };
+            benchmarks.push_back(std::move(benchmark));
+          }
+        }
+      }
+    }
+  }
+  return benchmarks;
+}
+
+}  // namespace
+
+Family grain_saturation() {
+  return {kFamily, "How few multiprocessors does a kernel need to fill the link?", list};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,128 @@
+#include "option_flags.hpp"
+
+#include <array>
+#include <utility>
+
+#include "grainscope/core/error.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+// The group of the flags that a journal keeps.
+constexpr const char* kWhatIsRun = "What is run";
+
+// Google Benchmark's flags that would change what a sampling session decides for itself.
+constexpr std::array<std::pair<const char*, const char*>, 5> kRefused{{
+    {"--benchmark_min_time",
+     "a session samples until its interval is narrow enough: use --ci-target or a larger --preset"},
+    {"--benchmark_min_warmup_time", "every session warms up by itself"},
+    {"--benchmark_enable_random_interleaving", "a session is never cut: use --benchmark_repetitions"},
+    {"--benchmark_perf_counters", "run the program under `perf stat` instead"},
+    {"--benchmark_dry_run", "use --plan, or --preset smoke"},
+}};
+
+void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
+  const auto group = kWhatIsRun;
+  app.add_option("--benchmark_filter", options.filter,
+                 "Regular expression that a case's name must contain; a leading - turns it round")
+      ->group(group);
+  app.add_option("--preset", raw.preset, "smoke, quick (the default), full, paper or acceptance")
+      ->group(group);
+  app.add_option("--gpu", raw.gpus, "GPUs: 0, or 0,1, or all")->group(group);
+  app.add_option("--numa", raw.nodes, "NUMA nodes: 0, or 0,1, or all")->group(group);
+  app.add_option("--shard", raw.shard, "Run the i-th of n equal parts: i/n")->group(group);
+  app.add_option("--min-bytes", raw.min_bytes, "Smallest size, e.g. 64KiB")->group(group);
+  app.add_option("--max-bytes", raw.max_bytes, "Largest size, e.g. 4GiB")->group(group);
+  app.add_option("--ci-target", raw.ci_target,
+                 "Half-width of the 95 % interval to reach, over the median, e.g. 0.01")
+      ->group(group);
+  app.add_option("--benchmark_repetitions", raw.repetitions, "Sessions of every case, each with new buffers")
+      ->group(group);
+  app.add_flag("--allow-managed-oversubscription", options.allow_managed_oversubscription,
+               "Lift the cap of a quarter of the card's free memory on managed memory. That can hang a GPU, "
+               "also for others who share it: only for someone who owns the machine")
+      ->group(group);
+}
+
+void describe_running(CLI::App& app, Options& options, RawOptions& raw) {
+  const auto group = "How it is run";
+  app.add_option("--out", options.out_dir, "Directory for journal.jsonl and result.json")->group(group);
+  app.add_option("--resume", raw.resume_dir, "Continue the unfinished run in a directory")->group(group);
+  app.add_option("--max-time", raw.max_time, "Start no case after this time, e.g. 10m; --resume goes on")
+      ->group(group);
+  app.add_flag("--no-wait", raw.no_wait, "Do not wait for a GPU that another run holds: exit with 3")
+      ->group(group);
+}
+
+void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
+  const auto group = "Instead of running";
+  app.add_flag("--benchmark_list_tests", raw.list, "Print the names of the cases that would run")
+      ->group(group);
+  app.add_flag("--plan", raw.plan, "Print how many cases, how long, how much memory, what is skipped and why")
+      ->group(group);
+  app.add_option("--explain", options.explain_case,
+                 "Print what a case measures, times and counts, and its source")
+      ->group(group);
+  app.add_option("--env", raw.environment, "Print the machine report: text or json")
+      ->expected(0, 1)
+      ->default_str("text")
+      ->group(group);
+}
+
+void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
+  const auto group = "Google Benchmark's output flags";
+  app.add_option("--benchmark_format", options.display_format, "On stdout: console, json or csv")
+      ->group(group);
+  app.add_option("--benchmark_out", options.file_out, "Also write Google Benchmark's output to a file")
+      ->group(group);
+  app.add_option("--benchmark_out_format", options.file_format, "In that file: json, csv or console")
+      ->group(group);
+  app.add_option("--benchmark_context", raw.context, "key=value,… for the context of the output")
+      ->group(group);
+  app.add_option("--benchmark_color", options.color, "auto, true or false; NO_COLOR is honoured")
+      ->group(group);
+  app.add_option("--benchmark_time_unit", raw.time_unit, "ns, us, ms or s for Google Benchmark's output")
+      ->group(group);
+  app.add_flag("--benchmark_report_aggregates_only", raw.aggregates_only, "Of repetitions, aggregates alone")
+      ->group(group);
+  app.add_flag("--benchmark_display_aggregates_only", raw.display_aggregates_only, "The same, on stdout only")
+      ->group(group);
+  app.add_flag("--benchmark_counters_tabular", raw.tabular, "Accepted: the table always has columns")
+      ->group(group);
+  app.add_option("--v", raw.verbosity, "Google Benchmark's verbosity")->group(group);
+}
+
+}  // namespace
+
+void refuse_what_cannot_be_honoured(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    for (const auto& [flag, instead] : kRefused) {
+      const std::string_view name(flag);
+      if (argument == name || argument.starts_with(std::string(name) + "=")) {
+        throw UsageError(std::string(name) + " cannot be honoured: " + instead);
+      }
+    }
+  }
+}
+
+void describe_flags(CLI::App& app, Options& options, RawOptions& raw) {
+  app.set_help_flag("-h,--help", "Print this and exit");
+  app.add_flag("--version", raw.version, "Print versions and exit");
+  describe_selection(app, options, raw);
+  describe_running(app, options, raw);
+  describe_looking(app, options, raw);
+  describe_output(app, options, raw);
+}
+
+std::vector<std::string> selection_flags(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() != kWhatIsRun || option->count() == 0) {
+      continue;
+    }
+    flags.push_back(option->get_name() + "=" + option->results().back());
+  }
+  return flags;
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,79 @@
+#include "option_values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "grainscope/core/error.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+template <class Number>
+std::optional<Number> parse_whole(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+}  // namespace
+
+std::pair<int, int> parse_shard(const std::string& text) {
+  const auto slash = text.find('/');
+  if (slash != std::string::npos) {
+    const auto index = parse_whole<int>(std::string_view(text).substr(0, slash));
+    const auto count = parse_whole<int>(std::string_view(text).substr(slash + 1));
+    if (index && count && *index >= 1 && *index <= *count) {
+      return {*index, *count};
+    }
+  }
+  throw UsageError("--shard " + text + " is not a part of a whole: write i/n with 1 <= i <= n, e.g. 2/4");
+}
+
+double parse_duration_s(const std::string& text) {
+  double number = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  const double factor = unit.empty() || unit == "s"    ? 1
+                        : unit == "m" || unit == "min" ? 60
+                        : unit == "h"                  ? 3600
+                                                       : 0;
+  if (error != std::errc{} || factor == 0 || !(number > 0) || !std::isfinite(number)) {
+    throw UsageError("--max-time " + text + " is not a time: write e.g. 90s, 10m or 1h");
+  }
+  return number * factor;
+}
+
+std::vector<int> parse_ids(const std::string& text, const char* flag) {
+  std::vector<int> ids;
+  std::size_t start = 0;
+  while (text != "all" && start <= text.size()) {
+    const auto comma = std::min(text.find(',', start), text.size());
+    const auto id = parse_whole<int>(std::string_view(text).substr(start, comma - start));
+    if (!id || *id < 0) {
+      throw UsageError(std::string(flag) + " " + text + " names no such thing: write e.g. 0, 0,1 or all");
+    }
+    ids.push_back(*id);
+    start = comma + 1;
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
+
+void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag) {
+  if (std::none_of(allowed.begin(), allowed.end(), [&](const char* one) { return value == one; })) {
+    std::string list;
+    for (const char* one : allowed) {
+      list += (list.empty() ? "" : ", ") + std::string(one);
+    }
+    throw UsageError(std::string(flag) + " " + value + " is not known; there are " + list);
+  }
+}
+
+}  // namespace grainscope::harness

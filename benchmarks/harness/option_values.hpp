@@ -1,0 +1,26 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_OPTION_VALUES_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_OPTION_VALUES_HPP
+
+// What flags are given, understood. Each throws UsageError, with what to write instead.
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace grainscope::harness {
+
+// "i/n" with 1 <= i <= n.
+[[nodiscard]] std::pair<int, int> parse_shard(const std::string& text);
+
+// "90", "90s", "10m", "1h" to seconds.
+[[nodiscard]] double parse_duration_s(const std::string& text);
+
+// "0,2,1" to numbers in order, each once; "all" to none.
+[[nodiscard]] std::vector<int> parse_ids(const std::string& text, const char* flag);
+
+void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag);
+
+}  // namespace grainscope::harness
+
+#endif

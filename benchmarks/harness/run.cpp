@@ -1,0 +1,73 @@
+#include "run.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "context.hpp"
+#include "result_store.hpp"
+#include "suite.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+// A resumed run is asked for again as it was, with the flags of this command that say how to run it.
+Options resumed_options(const Options& given, const Journal& journal) {
+  Options options = parse_options(journal.header.at("flags").get<std::vector<std::string>>());
+  options.resume = true;
+  options.out_dir = given.out_dir;
+  options.max_time_s = given.max_time_s;
+  options.wait_for_gpu = given.wait_for_gpu;
+  options.display_format = given.display_format;
+  options.display_aggregates_only = given.display_aggregates_only;
+  options.file_aggregates_only = given.file_aggregates_only;
+  options.file_out = given.file_out;
+  options.file_format = given.file_format;
+  options.color = given.color;
+  options.library_flags = given.library_flags;
+  return options;
+}
+
+}  // namespace
+
+Scope scope_of(const Options& options, const Machine& machine) {
+  Scope scope = make_scope(options.preset, gpu_targets(machine, options.gpus),
+                           options.all_gpus || !options.gpus.empty(), node_targets(machine, options.nodes));
+  scope.min_bytes = options.min_bytes;
+  scope.max_bytes = options.max_bytes;
+  if (options.ci_target) {
+    scope.sampling.ci_target = *options.ci_target;
+  }
+  if (options.repetitions) {
+    scope.repetitions = *options.repetitions;
+  }
+  return scope;
+}
+
+Selection selection_of(const std::vector<Family>& families, const Options& options, const Machine& machine,
+                       const Scope& scope) {
+  return select(families, machine, scope, options.filter, options.shard_index, options.shard_count);
+}
+
+int run_families(const std::vector<Family>& families, const Options& given, Machine& machine) {
+  Options options = given;
+  std::optional<Journal> journal;
+  if (options.resume) {
+    journal = read_journal(options.out_dir);
+    require_same_machine(journal->header, machine);
+    options = resumed_options(given, *journal);
+  }
+  const Scope scope = scope_of(options, machine);
+  Selection selection = selection_of(families, options, machine, scope);
+  std::optional<ResultStore> store;
+  if (journal) {
+    store = ResultStore::resume(options.out_dir, *journal);
+  } else if (!options.out_dir.empty()) {
+    store = ResultStore::begin(options.out_dir, journal_header(new_identity(), options, machine));
+    journal = read_journal(options.out_dir);
+  }
+  return run_suite({options, machine, scope, std::move(selection), store ? &*store : nullptr,
+                    journal ? &*journal : nullptr});
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,30 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_RUN_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_RUN_HPP
+
+// A run from its flags to its exit status: what is asked for, where it is kept, and whether it goes on with
+// one that ended early.
+
+#include <vector>
+
+#include "machine.hpp"
+#include "options.hpp"
+#include "scope.hpp"
+#include "selection.hpp"
+
+namespace grainscope::harness {
+
+// How much of parameter space the flags ask for on this machine. Throws EnvironmentError for a GPU or node
+// that does not exist.
+[[nodiscard]] Scope scope_of(const Options& options, const Machine& machine);
+
+// The cases of it that filter and shard leave. Throws UsageError where there are none.
+[[nodiscard]] Selection selection_of(const std::vector<Family>& families, const Options& options,
+                                     const Machine& machine, const Scope& scope);
+
+// Runs them: in a new folder, in the one that --resume names, or without keeping anything. Returns the
+// program's exit status, as run_suite does. Throws UsageError or EnvironmentError before the first case.
+[[nodiscard]] int run_families(const std::vector<Family>& families, const Options& options, Machine& machine);
+
+}  // namespace grainscope::harness
+
+#endif

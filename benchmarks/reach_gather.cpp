@@ -1,0 +1,232 @@
+// reach/gather: how fast does a GPU read rows at random places, and over how much memory does that last?
+//
+// The translation wall: beyond some span the GPU, or the host's IOMMU, has to look up where almost every row
+// lies, and the rate falls to a tenth. Looking rows up in the order of their addresses puts the wall off.
+// Timed: one kernel between two events, behind a closed gate. Not timed: drawing and sorting the rows, and
+// overwriting the GPU's L2 cache before each sample. Four lists of rows take turns. The words of all rows
+// that every sample reads are added up, and the sum is checked.
+// Bytes: what is asked for; link bytes: each different row once, the least that can cross the link.
+// Source: no public suite measures this. GraphBolt sorts each batch of rows for it; the granule near 64 KiB
+// and the misses a second are a hypothesis that these rows test.
+// Limits: sorting is not timed. Who misses, GPU or IOMMU, cannot be told from here. Memory is not new in each
+// session but shared by all cases of a kind (span_cache.hpp).
+//
+// Time on an H100 with 128 GiB of host memory, estimated: a case takes 0.1 to 0.4 s in quick, up to 0.8 s in
+// full; locking memory 0.2 to 0.4 s a GiB. quick: 32 cases and 20 GiB, about 20 s; full: 169 cases and
+// 112 GiB, about 3 minutes.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/reach/row_gather.hpp"
+#include "grainscope/system/numa.hpp"
+#include "harness/peer_wire.hpp"
+#include "peer_case.hpp"
+#include "reach_points.hpp"
+#include "span_cache.hpp"
+#include "transfer_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using reach::GatherRequest;
+using reach::SpanKind;
+
+const char* const kFamily = "reach/gather";
+
+constexpr std::uint64_t kGranule = 64 * kKiB;  // of the hypothesis
+constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
+
+struct Point {
+  SpanKey where;
+  GatherRequest gather;
+  [[nodiscard]] bool on_host() const { return where.kind != SpanKind::peer; }
+};
+
+Measurement measure(Session& session, const Point& point, SpanCache& cache, SpanCache::Claim& claim) {
+  const Topology& topology = session.machine().topology;
+  std::optional<NodeBinding> binding;
+  if (point.on_host()) {
+    binding.emplace(topology, point.where.home);
+  }
+  const SpanCache::Lease lease(cache, claim, topology);
+  const auto gather = reach::make_row_gather(lease.memory(), point.gather);
+
+  Measurement measurement;
+  measurement.samples = session.sample([&] { return gather->run(); }, point.where.gpu, measurement);
+  measurement.verification = gather->verify();
+  measurement.timing = gather->timing();
+  measurement.bytes = point.gather.asked_bytes();
+  const std::uint64_t unique_bytes = gather->unique_rows() * point.gather.row_bytes;
+  measurement.link_bytes = unique_bytes;
+  if (point.on_host()) {
+    measurement.limit = host_link_limit(session.machine(), point.where.gpu);
+    measurement.link_peak_gb_s =
+        session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.home, point.where.gpu));
+  } else {
+    measurement.limit = peer_link_limit(session.machine(), point.where.home, point.where.gpu);
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(point.where.home, point.where.gpu));
+  }
+  const double median_s = measurement.samples.summary.median;
+  const auto rows = static_cast<double>(point.gather.rows);
+  measurement.counters = {{"unique_rows", static_cast<double>(gather->unique_rows())},
+                          {"unique_bytes", static_cast<double>(unique_bytes)},
+                          {"unique_gb_s", gb_per_s(static_cast<double>(unique_bytes), median_s)},
+                          {"rows_per_s", rows / median_s},
+                          {"rows_per_granule", rows * static_cast<double>(kGranule) /
+                                                   static_cast<double>(point.gather.span_bytes)}};
+  return measurement;
+}
+
+Explanation explain() {
+  return {
+      "the rate at which a kernel reads rows at random places of a span of memory over the link",
+      "one kernel between two events, submitted beforehand behind a closed gate; not drawing and sorting "
+      "the rows, nor overwriting the GPU's L2 cache before it",
+      "bandwidth = rows * bytes of a row / median time; link_bytes = different rows * bytes of a row, the "
+      "least that crosses the link; rows_per_granule = rows / (span / 64 KiB)",
+      "GraphBolt sorts rows for it; no public suite measures it",
+      "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
+      "by the cases of a kind, not new in each session"};
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+
+  std::vector<Benchmark> list() {
+    for (const GpuTarget& gpu : scope_.gpus) {
+      for (const int node : scope_.nodes_for(gpu)) {
+        // A far node is a comparison; the near one has the whole picture.
+        const bool far = gpu.locality(node) == "remote";
+        if (!far) {
+          add_wall(gpu, node);
+        }
+        for (const SpanKind kind : {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
+                                    SpanKind::hugetlb, SpanKind::vmm_host}) {
+          if (far == (kind == SpanKind::host_alloc)) {
+            add_comparison(gpu, {kind, gpu.ordinal, node}, nullptr);
+          }
+        }
+      }
+    }
+    for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
+      add_comparison(pair.gpu, {SpanKind::peer, pair.gpu.ordinal, pair.peer}, &pair);
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  // Memory by cudaHostAlloc: by span, row and order.
+  void add_wall(const GpuTarget& gpu, int node) {
+    for (const std::uint64_t span : wall_spans(scope_)) {
+      for (const GatherShape& shape : wall_shapes(scope_, span)) {
+        add(gpu, {SpanKind::host_alloc, gpu.ordinal, node}, span, shape, nullptr);
+      }
+    }
+  }
+
+  // `pair` where the memory is a peer's.
+  void add_comparison(const GpuTarget& gpu, const SpanKey& where, const GpuPair* pair) {
+    for (const std::uint64_t span : comparison_spans(scope_)) {
+      for (const GatherShape& shape : comparison_shapes(scope_)) {
+        add(gpu, where, span, shape, pair);
+      }
+    }
+  }
+
+  void add(const GpuTarget& gpu, const SpanKey& where, std::uint64_t span, const GatherShape& shape,
+           const GpuPair* pair) {
+    const Point point{where, {shape.row_bytes, shape.rows, span, shape.sorted}};
+    Benchmark benchmark;
+    benchmark.id = case_of(gpu, point, pair);
+    benchmark.skip = why_not(gpu, point, pair);
+    // The lists, one more to sort into, and what the sort needs.
+    const std::uint64_t lists = (reach::kLists + 2) * point.gather.rows * sizeof(std::uint64_t);
+    benchmark.needs.device_bytes = lists + (point.on_host() ? 0 : span);
+    benchmark.needs.shared_host_bytes = point.on_host() ? span : 0;
+    benchmark.explanation = explain();
+    // A case that is skipped will not ask for memory: nobody should keep it for one.
+    const auto claim = benchmark.skip.empty() ? cache_->claim(where, span, scope_.repetitions) : nullptr;
+    benchmark.run = [point, cache = cache_, claim](Session& session) {
+      return measure(session, point, *cache, *claim);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] Case case_of(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
+    const GatherRequest& gather = point.gather;
+    const Axis joined = pair == nullptr
+                            ? Axis{"locality", gpu.locality(point.where.home), AxisStyle::hidden}
+                            : Axis{"link", pair->link, AxisStyle::hidden};
+    std::vector<Site> site{{"gpu", gpu.ordinal}, {"peer", point.where.home}};
+    if (point.on_host()) {
+      site = {{"numa", point.where.home}, {"gpu", gpu.ordinal}};
+    }
+    return {kFamily,
+            {{"memory", reach::name(point.where.kind), AxisStyle::bare},
+             {"order", gather.sorted ? "sorted" : "as_asked", AxisStyle::bare},
+             joined,
+             {"row", static_cast<std::int64_t>(gather.row_bytes)},
+             {"rows", static_cast<std::int64_t>(gather.rows)},
+             {"span", static_cast<std::int64_t>(gather.span_bytes)}},
+            site};
+  }
+
+  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
+    if (!gpu.unavailable.empty()) {
+      return gpu.unavailable;
+    }
+    const std::uint64_t span = point.gather.span_bytes;
+    if (span > reach::kMostChunks * kGiB) {
+      return "a span is " + format_bytes(reach::kMostChunks * kGiB) + " at most";
+    }
+    if (point.on_host()) {
+      // Reserved huge pages are set aside already, and not counted as available.
+      std::string why = why_no_mapping(machine_, gpu.ordinal);
+      return why.empty() && point.where.kind != SpanKind::hugetlb ? why_too_much(span) : why;
+    }
+    if (!pair->why_no_access().empty()) {
+      return pair->why_no_access();
+    }
+    const GpuReport* peer = machine_.find_gpu(point.where.home);
+    const std::uint64_t there = peer != nullptr && peer->cuda ? peer->cuda->total_memory_bytes : 0;
+    return span > there / 100 * kLargestShare
+               ? "needs " + format_bytes(span) + " on GPU " + std::to_string(point.where.home) +
+                     ", which has " + format_bytes(there)
+               : "";
+  }
+
+  // What cannot fit in any case. Whether the rest does is seen chunk by chunk: on some virtual machines
+  // memory grows as it is touched.
+  [[nodiscard]] std::string why_too_much(std::uint64_t span) const {
+    const AvailableMemory& available = machine_.environment.memory.available;
+    const bool asked = scope_.max_bytes.has_value();
+    const std::uint64_t most = asked ? available.cgroup_bytes.value_or(UINT64_MAX)
+                                     : reach::can_take(available) / 100 * kLargestShare;
+    if (span <= most) {
+      return {};
+    }
+    return "needs " + format_bytes(span) + " of host memory; " +
+           (asked ? format_bytes(most) + " are available"
+                  : format_bytes(most) + " are taken at most unless --max-bytes asks for more");
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  std::shared_ptr<SpanCache> cache_ = std::make_shared<SpanCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family reach_gather() {
+  return {kFamily, "How fast does a GPU read rows at random places, and over how much memory does that last?",
+          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+}
+
+}  // namespace grainscope::harness

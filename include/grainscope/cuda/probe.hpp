@@ -1,0 +1,110 @@
+#ifndef GRAINSCOPE_CUDA_PROBE_HPP
+#define GRAINSCOPE_CUDA_PROBE_HPP
+
+// Latencies and costs of calls as data: what is asked, and something that can be sampled. Families include
+// this; it knows nothing of the toolkit.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "grainscope/core/cycle.hpp"
+#include "grainscope/core/measurement.hpp"
+#include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/topology.hpp"
+
+namespace grainscope::cuda {
+
+class ManagedBudget;
+
+// A measurement with its memory: sampled, then verified. Not thread-safe.
+class Probe {
+ public:
+  virtual ~Probe() = default;
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+
+  // Seconds of one sample; what prepares it is not in them. Throws FailedError for a wrong result.
+  [[nodiscard]] virtual double sample() = 0;
+  // Throws FailedError unless everything that was sampled really happened; says what was checked.
+  [[nodiscard]] virtual std::string verify() = 0;
+  // What `sample` times.
+  [[nodiscard]] virtual Timing timing() const = 0;
+  // Equal operations in one sample.
+  [[nodiscard]] virtual std::uint64_t operations() const = 0;
+
+ protected:
+  Probe() = default;
+};
+
+// A walk along a chain of pointers by one thread of a GPU.
+struct ChaseSpec {
+  enum class To { host_memory, peer_memory, own_memory };
+  To to = To::host_memory;
+  int gpu = 0;              // walks
+  int node = 0;             // of the host memory
+  int peer = 0;             // of the peer memory
+  std::uint64_t bytes = 0;  // of the chain: a power of two
+  Cycle::Order order = Cycle::Order::shuffled;
+};
+
+// Round trips of a flag.
+struct FlagSpec {
+  bool between_gpus = false;  // else between the CPU and a GPU
+  int gpu = 0;
+  int node = 0;
+  int peer = 0;
+};
+
+// First touches of managed pages that live on the other side.
+struct TouchSpec {
+  bool to_gpu = true;
+  int gpu = 0;
+  int node = 0;
+};
+
+// What a call of the runtime costs.
+enum class Call {
+  launch,
+  launch_and_wait,
+  stream_synchronize,
+  event_record,
+  event_synchronize,
+  stream_wait_event,
+  graph_instantiate,
+  graph_launch,
+  malloc,
+  free,
+  malloc_async,
+  free_async,
+  host_alloc,
+  host_free,
+  host_register,
+  host_unregister,
+  malloc_managed,
+  managed_free,
+  managed_first_touch,
+};
+[[nodiscard]] const char* name(Call call);
+
+struct CallSpec {
+  Call what = Call::launch;
+  int gpu = 0;
+  int node = 0;                     // of the CPU that calls, and of host memory
+  std::uint64_t bytes = 0;          // of calls that take or give memory
+  PageKind pages = PageKind::base;  // of memory that is registered
+  int graph_nodes = 0;              // of calls on graphs
+};
+
+// Allocate and initialise. SkipError where this machine cannot, EnvironmentError or FailedError where
+// something that should work does not; in a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<Probe> make_chase(const ChaseSpec& spec, const Topology& topology);
+[[nodiscard]] std::unique_ptr<Probe> make_flag(const FlagSpec& spec, const Topology& topology);
+[[nodiscard]] std::unique_ptr<Probe> make_managed_touch(const TouchSpec& spec, const Topology& topology,
+                                                        ManagedBudget& budget);
+[[nodiscard]] std::unique_ptr<Probe> make_call(const CallSpec& spec, const Topology& topology,
+                                               ManagedBudget& budget);
+
+}  // namespace grainscope::cuda
+
+#endif

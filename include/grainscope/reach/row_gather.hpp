@@ -1,0 +1,50 @@
+#ifndef GRAINSCOPE_REACH_ROW_GATHER_HPP
+#define GRAINSCOPE_REACH_ROW_GATHER_HPP
+
+// A kernel that reads random rows of a memory over the link: prepared, timed, checked.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grainscope/core/measurement.hpp"
+#include "grainscope/reach/row_list.hpp"
+#include "grainscope/reach/span_memory.hpp"
+
+namespace grainscope::reach {
+
+class RowGather {
+ public:
+  virtual ~RowGather() = default;
+  RowGather(const RowGather&) = delete;
+  RowGather& operator=(const RowGather&) = delete;
+
+  // One timed sample, in seconds: the next list in turn. Before it, untimed, the GPU's L2 cache is
+  // overwritten.
+  [[nodiscard]] virtual double run() = 0;
+  // Throws FailedError unless the words that all samples read add up to what is in the rows they asked for;
+  // says what was checked.
+  [[nodiscard]] virtual std::string verify() = 0;
+  // What `run` times.
+  [[nodiscard]] virtual Timing timing() const = 0;
+  // Different rows in a sample: exactly, of the list that has fewest.
+  [[nodiscard]] virtual std::uint64_t unique_rows() const = 0;
+
+  // For tests: the row numbers of a list, in the order in which they are read, and the sum of their words.
+  [[nodiscard]] virtual std::vector<std::uint64_t> rows_of(int list) const = 0;
+  [[nodiscard]] virtual std::uint64_t sum_of(int list) const = 0;
+
+ protected:
+  RowGather() = default;
+};
+
+// Draws and sorts the lists on the GPU that reads `memory`, which outlives the gather and does not shrink.
+// Throws UsageError for an impossible request or one beyond the memory, SkipError where the GPU has no room
+// for the lists; in a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<RowGather> make_row_gather(const SpanMemory& memory,
+                                                         const GatherRequest& request);
+
+}  // namespace grainscope::reach
+
+#endif

@@ -1,0 +1,70 @@
+#ifndef GRAINSCOPE_TRANSFER_MOVER_HPP
+#define GRAINSCOPE_TRANSFER_MOVER_HPP
+
+// Starts lanes at once and times each of them. One lane is the usual case; two are a duplex transfer; many
+// are all the GPUs of a node against one memory.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grainscope/core/measurement.hpp"
+#include "grainscope/transfer/lane.hpp"
+#include "grainscope/transfer/transfer.hpp"
+
+namespace grainscope::transfer {
+
+// When a lane ran within one sample, in seconds since the common start.
+struct Span {
+  double start_s = 0;
+  double end_s = 0;
+  [[nodiscard]] double length_s() const { return end_s - start_s; }
+};
+
+// Time during which at least one of `spans` ran, and during which all of them did.
+[[nodiscard]] double time_any_ran(const std::vector<Span>& spans);
+[[nodiscard]] double time_all_ran(const std::vector<Span>& spans);
+
+struct MoverLane {
+  std::unique_ptr<Lane> lane;
+  bool background = false;  // it loads what the others are measured on; its own end is not waited for
+  int repeats = 1;          // how often it is issued in a sample
+};
+
+class Mover {
+ public:
+  // Lanes that are all enqueued start behind closed gates that open together and are timed by events; a
+  // single lane that the driver works on within the call is timed by events too; all others start together
+  // on host threads and are timed by the host's clock.
+  // `submission_only`, of a single lane: the time of issue() alone, behind a closed gate.
+  Mover(std::vector<MoverLane> lanes, const Surroundings& surroundings, bool submission_only = false);
+  ~Mover();
+  Mover(const Mover&) = delete;
+  Mover& operator=(const Mover&) = delete;
+
+  // Brings every lane to where a sample starts. Untimed.
+  void prepare();
+  // One sample: seconds during which any lane that is not background ran.
+  [[nodiscard]] double run();
+  // The same of one lane alone.
+  [[nodiscard]] double run_alone(std::size_t lane);
+  // When each lane ran in the sample before.
+  [[nodiscard]] const std::vector<Span>& spans() const;
+  // Throws FailedError unless every lane moved what was asked; says what was checked.
+  [[nodiscard]] std::string verify();
+  // What a sample times.
+  [[nodiscard]] Timing timing() const;
+  // Anything worth a number beside the times, where there is one lane.
+  void annotate(Measurement& measurement) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// A mover of a single transfer.
+[[nodiscard]] std::unique_ptr<Mover> make_mover(const Transfer& transfer, const Surroundings& surroundings);
+
+}  // namespace grainscope::transfer
+
+#endif

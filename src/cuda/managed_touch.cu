@@ -1,0 +1,134 @@
+#include <cuda_runtime.h>
+
+#include <cstring>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/pattern.hpp"
+#include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/managed_touch.hpp"
+#include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/placement.hpp"
+
+namespace grainscope::cuda {
+namespace {
+
+constexpr std::uint32_t kSeed = 11;
+
+// The words at the start of a touched page.
+struct Page {
+  Page* next;
+  std::uint64_t value;
+};
+
+// What a walk over all pages ends with.
+struct Walk {
+  const Page* end = nullptr;
+  std::uint64_t sum = 0;
+};
+
+// The same on both sides: each address is what the page before told. Volatile: the loads are the purpose.
+__host__ __device__ inline Walk walk_pages(const Page* first, std::uint64_t pages) {
+  Walk walk{first, 0};
+  for (std::uint64_t i = 0; i < pages; ++i) {
+    const volatile Page* page = walk.end;
+    walk.end = page->next;
+    walk.sum += page->value;
+  }
+  return walk;
+}
+
+__global__ void walk_managed_pages(const Page* first, std::uint64_t pages, Walk* result) {
+  *result = walk_pages(first, pages);
+}
+
+Page* page_at(const ManagedBuffer& memory, std::uint64_t place) {
+  // Blocks begin at multiples of their size, whatever the allocation begins at.
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  const std::uintptr_t first =
+      (begin + ManagedTouch::kBlockBytes - 1) / ManagedTouch::kBlockBytes * ManagedTouch::kBlockBytes;
+  return reinterpret_cast<Page*>(first + place * ManagedTouch::kBlockBytes);
+}
+
+}  // namespace
+
+ManagedTouch::ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu, int bits)
+    : cycle_(Cycle::Order::shuffled, bits),
+      gpu_(gpu),
+      node_(node),
+      to_gpu_(to_gpu),
+      // One block more than there are pages, since the first may begin within the allocation.
+      memory_(budget, gpu, (cycle_.places() + 1) * kBlockBytes),
+      result_(gpu, sizeof(Walk)) {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, walk_managed_pages), "load the kernel that touches pages");
+  // All of every block exists before it is asked for: a page that never was is made, not moved.
+  std::memset(memory_.data(), 0, memory_.bytes());
+  for (std::uint64_t place = 0; place < pages(); ++place) {
+    const std::uint64_t value = pattern_word(place, kSeed);
+    *page_at(memory_, place) = {page_at(memory_, cycle_.next(place)), value};
+    expected_sum_ += value;
+  }
+}
+
+void ManagedTouch::prefetch(Location to) const {
+  check(cuda::prefetch(memory_.data(), memory_.bytes(), to, stream_.get()),
+        "prefetch " + format_bytes(memory_.bytes()) + " of managed memory");
+  stream_.synchronize();
+}
+
+void ManagedTouch::prepare() {
+  if (!to_gpu_) {
+    prefetch(Location::gpu(gpu_));
+    return;
+  }
+  prefetch(Location::host_node(node_));
+  for (std::uint64_t place = 0; place < pages(); ++place) {
+    // The host owns and maps a page only once it has written to it.
+    volatile Page* page = page_at(memory_, place);
+    page->value = pattern_word(place, kSeed);
+  }
+}
+
+double ManagedTouch::run() {
+  expect_pages(to_gpu_, "before a sample");
+  const Page* first = page_at(memory_, 0);
+  Walk walk;
+  double seconds = 0;
+  if (to_gpu_) {
+    seconds = stopwatch_.time_s(stream_, [&] {
+      walk_managed_pages<<<1, 1, 0, stream_.get()>>>(first, pages(), static_cast<Walk*>(result_.data()));
+      check_launch("walk_managed_pages");
+    });
+    check(cudaMemcpy(&walk, result_.data(), sizeof(walk), cudaMemcpyDeviceToHost), "read what a walk found");
+  } else {
+    const double start_s = steady_now_s();
+    walk = walk_pages(first, pages());
+    seconds = steady_now_s() - start_s;
+  }
+  expect_pages(!to_gpu_, "after a sample");
+  if (walk.end != first || walk.sum != expected_sum_) {
+    throw FailedError("wrong result: the pages touched do not hold what was written to them");
+  }
+  return seconds;
+}
+
+void ManagedTouch::expect_pages(bool on_host, const char* when) {
+  std::uint64_t misplaced = 0;
+  for (std::uint64_t place = 0; place < pages(); ++place) {
+    const auto presence = pages_present(page_at(memory_, place), base_page_bytes());
+    if (!presence) {
+      residency_known_ = false;
+      return;
+    }
+    misplaced += on_host ? presence->absent : presence->present;
+  }
+  if (misplaced > 0) {
+    throw FailedError("managed pages did not move: " + std::to_string(misplaced) + " of " +
+                      std::to_string(pages()) + " are " + (on_host ? "not on the host " : "on the host ") +
+                      when);
+  }
+}
+
+}  // namespace grainscope::cuda

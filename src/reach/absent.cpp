@@ -1,0 +1,21 @@
+// What stands in for GPU gathers where the suite is built without CUDA.
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/reach/row_gather.hpp"
+
+namespace grainscope::reach {
+
+SpanMemory::SpanMemory(const Topology& topology, SpanRequest request)
+    : topology_(topology), request_(std::move(request)) {
+  throw SkipError("built without CUDA");
+}
+
+SpanMemory::~SpanMemory() = default;
+
+void SpanMemory::grow(std::uint64_t /*bytes*/) {}
+
+std::unique_ptr<RowGather> make_row_gather(const SpanMemory& /*memory*/, const GatherRequest& /*request*/) {
+  throw SkipError("built without CUDA");
+}
+
+}  // namespace grainscope::reach

@@ -1,0 +1,89 @@
+#include "grainscope/reach/span_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <string>
+#include <typeinfo>
+#include <utility>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/pattern.hpp"
+#include "grainscope/system/numa.hpp"
+#include "span_chunk.hpp"
+
+namespace grainscope::reach {
+namespace {
+
+constexpr std::uint64_t kSmallestChunk = 4 * kKiB;
+
+}  // namespace
+
+SpanMemory::SpanMemory(const Topology& topology, SpanRequest request)
+    : topology_(topology), request_(std::move(request)), at_start_(request_.available()) {
+  if (!std::has_single_bit(request_.chunk_bytes) || request_.chunk_bytes < kSmallestChunk) {
+    throw UsageError("memory is taken in chunks of a power of two from 4 KiB, not of " +
+                     std::to_string(request_.chunk_bytes) + " bytes");
+  }
+}
+
+SpanMemory::~SpanMemory() = default;
+
+void SpanMemory::grow(std::uint64_t wanted) {
+  if (wanted > kMostChunks * request_.chunk_bytes) {
+    throw SkipError("needs " + format_bytes(wanted) + "; a span is " +
+                    format_bytes(kMostChunks * request_.chunk_bytes) + " at most");
+  }
+  const bool on_host = request_.kind != SpanKind::peer;
+  const cuda::DeviceGuard guard(request_.gpu);
+  std::optional<NodeBinding> binding;
+  if (on_host) {
+    binding.emplace(topology_, request_.home);
+  }
+  while (bytes() < wanted) {
+    // Reserved huge pages are set aside already, and a GPU's memory is asked for by its own allocator.
+    if (on_host && request_.kind != SpanKind::hugetlb) {
+      require_room(wanted);
+    }
+    add_chunk(wanted);
+  }
+}
+
+void SpanMemory::require_room(std::uint64_t wanted) const {
+  const std::uint64_t room = room_for_more(at_start_, request_.available(), bytes());
+  if (room < request_.chunk_bytes) {
+    throw SkipError("needs " + format_bytes(wanted) + " of host memory; " + format_bytes(bytes() + room) +
+                    " can be taken");
+  }
+}
+
+void SpanMemory::add_chunk(std::uint64_t wanted) {
+  std::unique_ptr<SpanChunk> chunk;
+  try {
+    chunk = make_span_chunk(topology_, request_);
+  } catch (const FailedError& error) {
+    // The driver may lock no more although there is more. A derived error says something else: a lost GPU.
+    if (chunks_.empty() || typeid(error) != typeid(FailedError)) {
+      throw;
+    }
+    throw SkipError("needs " + format_bytes(wanted) + "; beyond " + format_bytes(bytes()) + ": " +
+                    error.what());
+  }
+  // By a GPU, which writes host memory faster than CPUs do; a peer's memory by the peer.
+  const cuda::DeviceGuard guard(request_.kind == SpanKind::peer ? request_.home : request_.gpu);
+  const cuda::Stream stream;
+  const std::uint64_t words = request_.chunk_bytes / sizeof(std::uint32_t);
+  cuda::fill_pattern(static_cast<std::uint32_t*>(chunk->device_data()), words, kSpanSeed, stream,
+                     chunks_.size() * words);
+  chunks_.push_back(std::move(chunk));
+}
+
+std::vector<void*> SpanMemory::device_chunks() const {
+  std::vector<void*> addresses(chunks_.size());
+  std::transform(chunks_.begin(), chunks_.end(), addresses.begin(),
+                 [](const auto& chunk) { return chunk->device_data(); });
+  return addresses;
+}
+
+}  // namespace grainscope::reach

@@ -1,0 +1,107 @@
+// Copies by a kernel, both ends memory: what a program gets that moves data with its own multiprocessors.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include "end_buffer.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "lanes.hpp"
+#include "peer_reach.hpp"
+
+namespace grainscope::transfer {
+namespace {
+
+constexpr int kThreads = 512;
+constexpr int kInFlight = 4;  // independent 16-byte loads of a thread before its first store
+constexpr int kBlocksOnMultiprocessor = 4;
+
+// Copies `elements` of 16 bytes, then `words` of 4 behind them.
+__global__ void __launch_bounds__(kThreads)
+    copy_elements(const uint4* __restrict__ from, uint4* __restrict__ to, std::uint64_t elements, int words) {
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  std::uint64_t i = first;
+  for (; i + (kInFlight - 1) * stride < elements; i += kInFlight * stride) {
+    uint4 values[kInFlight];
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      values[k] = from[i + k * stride];
+    }
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      to[i + k * stride] = values[k];
+    }
+  }
+  for (; i < elements; i += stride) {
+    to[i] = from[i];
+  }
+  if (first < static_cast<std::uint64_t>(words)) {
+    reinterpret_cast<std::uint32_t*>(to + elements)[first] =
+        reinterpret_cast<const std::uint32_t*>(from + elements)[first];
+  }
+}
+
+class KernelCopyLane final : public Lane {
+ public:
+  KernelCopyLane(const Transfer& transfer, const Topology& topology)
+      : Lane(transfer.gpu(), transfer.node(), transfer.bytes),
+        transfer_(transfer),
+        reach_(transfer),
+        source_(transfer.source, transfer.bytes, topology),
+        destination_(transfer.destination, transfer.bytes, topology) {
+    cudaFuncAttributes attributes{};
+    cuda::check(cudaFuncGetAttributes(&attributes, copy_elements), "load the kernel that copies");
+    source_.fill(kPayload);
+    destination_.fill(kPoison);
+  }
+
+  void prepare() override {
+    if (transfer_.flush) {
+      source_.flush();
+      destination_.flush();
+    }
+  }
+
+  void issue(const cuda::Stream& stream) override {
+    copy_elements<<<blocks(), kThreads, 0, stream.get()>>>(
+        static_cast<const uint4*>(source_.device_data()), static_cast<uint4*>(destination_.device_data()),
+        elements(), static_cast<int>(bytes() % sizeof(uint4) / sizeof(std::uint32_t)));
+    cuda::check_launch("copy_elements");
+  }
+
+  std::string verify() override {
+    destination_.expect_payload();
+    return "every word at the destination, which held other data before";
+  }
+
+  [[nodiscard]] std::string action() const override { return "one kernel that copies"; }
+
+  void annotate(Measurement& measurement) const override { measurement.counters["blocks"] = blocks(); }
+
+ private:
+  [[nodiscard]] std::uint64_t elements() const { return bytes() / sizeof(uint4); }
+
+  // Enough to fill the GPU, or as many blocks as asked for; none without work.
+  [[nodiscard]] unsigned blocks() const {
+    const std::uint64_t full =
+        transfer_.walk.blocks > 0
+            ? static_cast<std::uint64_t>(transfer_.walk.blocks)
+            : static_cast<std::uint64_t>(kBlocksOnMultiprocessor * cuda::sm_count(gpu()));
+    return static_cast<unsigned>(std::clamp<std::uint64_t>((elements() + kThreads - 1) / kThreads, 1, full));
+  }
+
+  Transfer transfer_;
+  PeerReach reach_;
+  EndBuffer source_;
+  EndBuffer destination_;
+};
+
+}  // namespace
+
+std::unique_ptr<Lane> make_kernel_copy_lane(const Transfer& transfer, const Surroundings& surroundings) {
+  return std::make_unique<KernelCopyLane>(transfer, *surroundings.topology);
+}
+
+}  // namespace grainscope::transfer

@@ -1,0 +1,225 @@
+// Managed memory that moves between host and GPU: on demand, by the first access of the other side, or
+// by prefetch. Comm|Scope, section 3.4. Every sample proves that the pages really moved.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/pattern.hpp"
+#include "grainscope/core/thread_team.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/compat.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/pattern.hpp"
+#include "grainscope/cuda/residency.hpp"
+#include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/numa.hpp"
+#include "grainscope/system/placement.hpp"
+#include "lanes.hpp"
+#include "peer_reach.hpp"
+#include "touch_pages.hpp"
+
+namespace grainscope::transfer {
+namespace {
+
+constexpr std::size_t kPagesLookedAt = 64;  // for residency, around every sample
+
+cuda::Location location_of(const Endpoint& end) {
+  return end.on_host() ? cuda::Location::host_node(end.id) : cuda::Location::gpu(end.id);
+}
+
+// What both kinds share: one buffer whose pages go from the source to the destination.
+class ManagedLane : public Lane {
+ public:
+  ManagedLane(const Transfer& transfer, const Surroundings& surroundings)
+      : Lane(transfer.gpu(), transfer.node(), transfer.bytes),
+        transfer_(transfer),
+        memory_(*surroundings.managed, transfer.gpu(), transfer.bytes) {
+    load_touch_kernel();
+    grainscope::fill_pattern(words(), word_count(), kPayload);
+  }
+
+  std::string action() const override {
+    return transfer_.engine == Engine::prefetch ? "cudaMemPrefetchAsync; the driver works within the call"
+                                                : "a kernel that writes one word to each page";
+  }
+  [[nodiscard]] Conduct conduct() const override {
+    return transfer_.engine == Engine::prefetch ? Conduct::called : Conduct::enqueued;
+  }
+
+ protected:
+  [[nodiscard]] const Transfer& transfer() const { return transfer_; }
+  [[nodiscard]] std::uint32_t* words() const { return static_cast<std::uint32_t*>(memory_.data()); }
+  [[nodiscard]] std::uint64_t word_count() const { return bytes() / sizeof(std::uint32_t); }
+  [[nodiscard]] const cuda::Stream& own_stream() const { return stream_; }
+
+  // All of it at once: how a sample is prepared.
+  void prefetch_to(const Endpoint& end, const cuda::Stream& stream) const {
+    prefetch_piece(0, bytes(), end, stream);
+  }
+  // In the transfer's pieces.
+  void prefetch_pieces_to_destination(const cuda::Stream& stream) const {
+    const std::uint64_t piece = transfer_.piece_bytes > 0 ? transfer_.piece_bytes : bytes();
+    for (std::uint64_t first = 0; first < bytes(); first += piece) {
+      prefetch_piece(first, std::min(piece, bytes() - first), transfer_.destination, stream);
+    }
+  }
+
+ private:
+  void prefetch_piece(std::uint64_t first, std::uint64_t size, const Endpoint& end,
+                      const cuda::Stream& stream) const {
+    cuda::check(
+        cuda::prefetch(static_cast<std::byte*>(memory_.data()) + first, size, location_of(end), stream.get()),
+        "prefetch " + format_bytes(size) + " of managed memory");
+  }
+
+  Transfer transfer_;
+  cuda::Stream stream_;
+  cuda::ManagedBuffer memory_;
+};
+
+class HostManagedLane final : public ManagedLane {
+ public:
+  HostManagedLane(const Transfer& transfer, const Surroundings& surroundings)
+      : ManagedLane(transfer, surroundings), team_(transfer.host_threads, current_affinity()) {}
+
+  void prepare() override {
+    prefetch_to(transfer().source, own_stream());
+    own_stream().synchronize();
+    if (transfer().to_gpu()) {
+      // The host owns and maps every page only once it has written to it.
+      static_cast<void>(touch_from_host());
+    }
+    expect_pages(transfer().to_gpu(), "before a sample");
+  }
+
+  void issue(const cuda::Stream& stream) override {
+    if (transfer().engine == Engine::prefetch) {
+      prefetch_pieces_to_destination(stream);
+    } else if (transfer().to_gpu()) {
+      touch_from_gpu(words(), word_count(), stream.get());
+    } else {
+      touched_s_ = touch_from_host();
+    }
+  }
+
+  void check_sample() override { expect_pages(!transfer().to_gpu(), "after a sample"); }
+
+  std::string verify() override {
+    if (transfer().to_gpu()) {
+      expect_payload(cuda::find_mismatch(words(), word_count(), kPayload, own_stream()), "on the GPU");
+    } else {
+      expect_payload(grainscope::find_mismatch(words(), word_count(), kPayload), "on the host");
+    }
+    return residency_known_
+               ? "every word at the destination, and where pages live before and after each sample"
+               : "every word at the destination; the system does not tell where pages live";
+  }
+
+  [[nodiscard]] Conduct conduct() const override {
+    return touches_from_host() ? Conduct::on_host : ManagedLane::conduct();
+  }
+  [[nodiscard]] std::optional<double> own_time_s() const override {
+    return touches_from_host() ? std::optional<double>(touched_s_) : std::nullopt;
+  }
+  [[nodiscard]] std::string action() const override {
+    return touches_from_host() ? "host threads that write one word to each page" : ManagedLane::action();
+  }
+
+ private:
+  [[nodiscard]] bool touches_from_host() const {
+    return transfer().engine == Engine::fault && !transfer().to_gpu();
+  }
+
+  double touch_from_host() {
+    volatile std::uint32_t* data = words();
+    const std::uint64_t page = base_page_bytes() / sizeof(std::uint32_t);
+    const std::uint64_t pages = (word_count() + page - 1) / page;
+    return team_.run([=, this](int worker) {
+      const Share share = share_of(pages, worker, team_.size());
+      for (std::uint64_t i = share.first; i < share.last; ++i) {
+        data[i * page] = pattern_word(i * page, kPayload);
+      }
+    });
+  }
+
+  // Throws FailedError unless the pages looked at are all on the host, or all not, as expected.
+  void expect_pages(bool on_host, const char* when) {
+    const auto presence = pages_present(words(), bytes(), kPagesLookedAt);
+    if (!presence) {
+      residency_known_ = false;
+      return;
+    }
+    const std::uint64_t misplaced = on_host ? presence->absent : presence->present;
+    if (misplaced > 0) {
+      throw FailedError("managed pages did not move: " + std::to_string(misplaced) + " of " +
+                        std::to_string(presence->present + presence->absent) + " looked at are " +
+                        (on_host ? "not on the host " : "still on the host ") + when);
+    }
+  }
+
+  ThreadTeam team_;
+  double touched_s_ = 0;
+  bool residency_known_ = true;
+};
+
+class PeerManagedLane final : public ManagedLane {
+ public:
+  PeerManagedLane(const Transfer& transfer, const Surroundings& surroundings)
+      : ManagedLane(transfer, surroundings),
+        at_source_(transfer.source.id, transfer.destination.id),
+        at_destination_(transfer.destination.id, transfer.source.id) {
+    if (surroundings.managed->available(transfer.source.id) < transfer.bytes) {
+      throw SkipError(format_bytes(transfer.bytes) +
+                      " of managed memory are more than a quarter of what GPU " +
+                      std::to_string(transfer.source.id) + " has free");
+    }
+  }
+
+  void prepare() override {
+    prefetch_to(transfer().source, own_stream());
+    own_stream().synchronize();
+    expect_pages(at_source_, transfer().source.id, "before a sample");
+  }
+
+  void issue(const cuda::Stream& stream) override {
+    if (transfer().engine == Engine::prefetch) {
+      prefetch_pieces_to_destination(stream);
+    } else {
+      touch_from_gpu(words(), word_count(), stream.get());
+    }
+  }
+
+  void check_sample() override { expect_pages(at_destination_, transfer().destination.id, "after a sample"); }
+
+  std::string verify() override {
+    expect_payload(cuda::find_mismatch(words(), word_count(), kPayload, own_stream()), "on the GPU");
+    return "every word at the destination, and by how fast they answer that pages live there after each "
+           "sample";
+  }
+
+ private:
+  void expect_pages(const cuda::ResidencyProbe& probe, int gpu, const char* when) const {
+    if (const std::uint64_t elsewhere = probe.pages_elsewhere(words(), bytes()); elsewhere > 0) {
+      throw FailedError("managed pages did not move: " + std::to_string(elsewhere) +
+                        " of those looked at do not live on GPU " + std::to_string(gpu) + " " + when);
+    }
+  }
+
+  cuda::ResidencyProbe at_source_;
+  cuda::ResidencyProbe at_destination_;
+};
+
+}  // namespace
+
+std::unique_ptr<Lane> make_managed_lane(const Transfer& transfer, const Surroundings& surroundings) {
+  if (transfer.between_gpus()) {
+    return std::make_unique<PeerManagedLane>(transfer, surroundings);
+  }
+  return std::make_unique<HostManagedLane>(transfer, surroundings);
+}
+
+}  // namespace grainscope::transfer

@@ -1,0 +1,271 @@
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gpu_fixture.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/pattern.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/host_vmm.hpp"
+#include "grainscope/reach/row_gather.hpp"
+#include "grainscope/system/topology.hpp"
+
+namespace grainscope::reach {
+namespace {
+
+// Small, so that spans of a few MiB lie in several: a transparent huge page.
+constexpr std::uint64_t kChunk = 2 * kMiB;
+
+// Any GPU that the first can read.
+std::optional<int> peer_of_first(const cuda::RuntimeReport& runtime) {
+  for (const cuda::PeerLink& link : runtime.peers) {
+    if (link.from == 0 && link.access) {
+      return link.to;
+    }
+  }
+  return std::nullopt;
+}
+
+class Reach : public GpuTest {
+ protected:
+  [[nodiscard]] SpanRequest request_of(SpanKind kind) const {
+    SpanRequest request;
+    request.kind = kind;
+    request.home =
+        kind == SpanKind::peer ? peer_of_first(runtime()).value_or(0) : topology_.usable_nodes().front();
+    request.chunk_bytes = kChunk;
+    return request;
+  }
+
+  // Memory of a kind, grown; nullptr, told of on the terminal, where this machine has none of it.
+  [[nodiscard]] std::unique_ptr<SpanMemory> memory_of(SpanKind kind, std::uint64_t bytes) const {
+    if (kind == SpanKind::peer && !peer_of_first(runtime())) {
+      std::cout << "peer: there is no other GPU that the first can read\n";
+      return nullptr;
+    }
+    auto memory = std::make_unique<SpanMemory>(topology_, request_of(kind));
+    try {
+      memory->grow(bytes);
+    } catch (const SkipError& error) {
+      std::cout << name(kind) << ": " << error.what() << '\n';
+      return nullptr;
+    } catch (const EnvironmentError& error) {
+      std::cout << name(kind) << ": " << error.what() << '\n';
+      return nullptr;
+    }
+    return memory;
+  }
+
+  // Words of a memory, as the copy engine sees them.
+  [[nodiscard]] static std::vector<std::uint32_t> words_of(const SpanMemory& memory, std::size_t chunk) {
+    std::vector<std::uint32_t> words(memory.request().chunk_bytes / 4);
+    cuda::check(
+        cudaMemcpy(words.data(), memory.device_chunks().at(chunk), words.size() * 4, cudaMemcpyDefault),
+        "read a chunk");
+    return words;
+  }
+
+  // Overwrites one word of the memory, counted from its beginning.
+  static void plant(const SpanMemory& memory, std::uint64_t word, std::uint32_t value) {
+    const std::uint64_t in_chunk = memory.request().chunk_bytes / 4;
+    auto* chunk = static_cast<std::uint32_t*>(memory.device_chunks().at(word / in_chunk));
+    cuda::check(cudaMemcpy(chunk + word % in_chunk, &value, 4, cudaMemcpyDefault), "plant a word");
+  }
+
+  // Everything that a gather must get right, against the oracle.
+  static void expect_right(const SpanMemory& memory, const GatherRequest& request) {
+    SCOPED_TRACE(std::string(name(memory.request().kind)) + ", " + std::to_string(request.rows) +
+                 " rows of " + std::to_string(request.row_bytes) +
+                 (request.sorted ? " sorted" : " as asked"));
+    const auto gather = make_row_gather(memory, request);
+    std::uint64_t fewest = UINT64_MAX;
+    for (int list = 0; list < kLists; ++list) {
+      const std::vector<std::uint64_t> rows = row_list(request, list);
+      EXPECT_EQ(gather->rows_of(list), rows);
+      EXPECT_EQ(gather->sum_of(list), sum_of_rows(rows, request.row_bytes, kSpanSeed));
+      fewest = std::min(fewest, distinct_rows(rows));
+    }
+    EXPECT_EQ(gather->unique_rows(), fewest);
+    for (int sample = 0; sample < kLists + 1; ++sample) {
+      EXPECT_GT(gather->run(), 0);
+    }
+    EXPECT_FALSE(gather->verify().empty());
+    EXPECT_TRUE(gather->timing().gated);
+  }
+
+  const Topology topology_ = Topology::read();
+};
+
+GatherRequest gather_of(std::uint64_t row, std::uint64_t rows, std::uint64_t span, bool sorted = false) {
+  GatherRequest request;
+  request.row_bytes = row;
+  request.rows = rows;
+  request.span_bytes = span;
+  request.sorted = sorted;
+  return request;
+}
+
+constexpr SpanKind kKinds[] = {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
+                               SpanKind::hugetlb,    SpanKind::vmm_host,   SpanKind::peer};
+
+TEST_F(Reach, every_row_and_order_from_every_memory_is_what_the_oracle_reads) {
+  for (const SpanKind kind : kKinds) {
+    const auto memory = memory_of(kind, 4 * kChunk);
+    for (std::uint64_t row = kSmallestRow; memory != nullptr && row <= kLargestRow; row *= 2) {
+      for (const bool sorted : {false, true}) {
+        expect_right(*memory, gather_of(row, 5000, 4 * kChunk, sorted));
+      }
+    }
+  }
+}
+
+TEST_F(Reach, cudahostalloc_and_registered_memory_exist_wherever_a_gpu_does) {
+  EXPECT_NE(memory_of(SpanKind::host_alloc, kChunk), nullptr);
+  EXPECT_NE(memory_of(SpanKind::registered, kChunk), nullptr);
+}
+
+TEST_F(Reach, lists_and_spans_of_odd_lengths_are_right_too) {
+  const auto memory = memory_of(SpanKind::host_alloc, 4 * kChunk);
+  for (const std::uint64_t row : {32U, 128U, 512U, 4096U}) {
+    for (const std::uint64_t rows : {1U, 2U, 31U, 127U, 1001U, 70'001U}) {
+      expect_right(*memory, gather_of(row, rows, 3 * kChunk + 5 * row, rows % 2 == 1));
+    }
+    expect_right(*memory, gather_of(row, 1000, row));  // every row is row 0
+  }
+}
+
+TEST_F(Reach, rows_lie_whole_in_a_chunk_however_small_it_is) {
+  SpanRequest request = request_of(SpanKind::host_alloc);
+  request.chunk_bytes = 4 * kKiB;
+  SpanMemory memory(topology_, request);
+  memory.grow(kMiB);
+  EXPECT_EQ(memory.device_chunks().size(), 256U);
+  for (const std::uint64_t row : {32U, 512U, 4096U}) {
+    expect_right(memory, gather_of(row, 3000, kMiB));
+    expect_right(memory, gather_of(row, 3000, kMiB, true));
+  }
+}
+
+TEST_F(Reach, one_wrong_word_in_a_row_that_is_read_is_caught) {
+  const auto memory = memory_of(SpanKind::host_alloc, 4 * kChunk);
+  const GatherRequest request = gather_of(128, 1000, 4 * kChunk);
+  const auto gather = make_row_gather(*memory, request);
+  // The last word of a row of the first list, and of no other row.
+  const std::uint64_t word = row_list(request, 0).at(500) * 32 + 31;
+  plant(*memory, word, pattern_word(word, kSpanSeed) ^ 1U);
+  static_cast<void>(gather->run());
+  EXPECT_THROW(static_cast<void>(gather->verify()), FailedError);
+  plant(*memory, word, pattern_word(word, kSpanSeed));
+  const auto again = make_row_gather(*memory, request);
+  static_cast<void>(again->run());
+  EXPECT_NO_THROW(static_cast<void>(again->verify()));
+}
+
+TEST_F(Reach, a_gather_that_read_nothing_is_caught) {
+  const auto memory = memory_of(SpanKind::host_alloc, kChunk);
+  const auto gather = make_row_gather(*memory, gather_of(128, 1000, kChunk));
+  EXPECT_THROW(static_cast<void>(gather->verify()), FailedError);
+}
+
+TEST_F(Reach, a_gather_beyond_its_memory_is_refused) {
+  const auto memory = memory_of(SpanKind::host_alloc, kChunk);
+  EXPECT_THROW(static_cast<void>(make_row_gather(*memory, gather_of(128, 1, 2 * kChunk))), UsageError);
+  EXPECT_THROW(static_cast<void>(make_row_gather(*memory, gather_of(48, 1, kChunk))), UsageError);
+}
+
+TEST_F(Reach, memory_grows_by_chunks_and_keeps_what_is_in_it) {
+  for (const SpanKind kind : kKinds) {
+    SCOPED_TRACE(name(kind));
+    const auto memory = memory_of(kind, 1);
+    if (memory == nullptr) {
+      continue;
+    }
+    EXPECT_EQ(memory->bytes(), kChunk);
+    const std::vector<void*> before = memory->device_chunks();
+    plant(*memory, 77, 0xdeadbeef);
+    memory->grow(3 * kChunk);
+    EXPECT_EQ(memory->bytes(), 3 * kChunk);
+    EXPECT_EQ(memory->device_chunks().front(), before.front());
+    memory->grow(kChunk);
+    EXPECT_EQ(memory->bytes(), 3 * kChunk);
+    for (std::size_t chunk = 0; chunk < 3; ++chunk) {
+      const std::vector<std::uint32_t> words = words_of(*memory, chunk);
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        const bool planted = chunk == 0 && i == 77;
+        ASSERT_EQ(words[i], planted ? 0xdeadbeef : pattern_word(chunk * words.size() + i, kSpanSeed))
+            << chunk << ' ' << i;
+      }
+    }
+  }
+}
+
+TEST_F(Reach, memory_that_is_not_there_is_skipped_with_the_numbers_and_what_was_taken_stays) {
+  SpanRequest request = request_of(SpanKind::host_alloc);
+  request.chunk_bytes = 32 * kMiB;
+  // Nine tenths less 2 GiB: 72 MiB can be taken, two chunks.
+  request.available = [] {
+    AvailableMemory available;
+    available.cgroup_bytes = (2 * kGiB + 72 * kMiB) / 9 * 10 + 10;
+    return available;
+  };
+  SpanMemory memory(topology_, request);
+  try {
+    memory.grow(256 * kMiB);
+    FAIL() << "more was taken than there is";
+  } catch (const SkipError& error) {
+    EXPECT_STREQ(error.what(), "needs 256 MiB of host memory; 72 MiB can be taken");
+  }
+  EXPECT_EQ(memory.bytes(), 64 * kMiB);
+  expect_right(memory, gather_of(128, 10'000, 64 * kMiB));
+}
+
+TEST_F(Reach, a_span_of_more_chunks_than_a_kernel_can_be_told_of_is_skipped) {
+  SpanMemory memory(topology_, request_of(SpanKind::host_alloc));
+  EXPECT_THROW(memory.grow((kMostChunks + 1) * kChunk), SkipError);
+  EXPECT_EQ(memory.bytes(), 0U);
+}
+
+TEST_F(Reach, chunks_that_are_no_power_of_two_are_refused) {
+  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{2048}, 3 * kMiB}) {
+    SpanRequest request = request_of(SpanKind::host_alloc);
+    request.chunk_bytes = bytes;
+    EXPECT_THROW(SpanMemory(topology_, request), UsageError) << bytes;
+  }
+}
+
+TEST_F(Reach, memory_of_the_driver_is_one_address_for_the_gpu_and_the_host) {
+  std::unique_ptr<cuda::HostVmmBuffer> buffer;
+  try {
+    buffer = std::make_unique<cuda::HostVmmBuffer>(0, topology_.usable_nodes().front(), 3 * kMiB);
+  } catch (const SkipError& error) {
+    GTEST_SKIP() << error.what();
+  }
+  ASSERT_GE(buffer->bytes(), 3 * kMiB);
+  auto* words = static_cast<std::uint32_t*>(buffer->data());
+  words[0] = 1;
+  words[buffer->bytes() / 4 - 1] = 2;
+  std::uint32_t last = 0;
+  cuda::check(cudaMemcpy(&last, words + buffer->bytes() / 4 - 1, 4, cudaMemcpyDefault), "read a word");
+  EXPECT_EQ(last, 2U);
+  cuda::check(cudaMemset(words, 0xff, 4), "write a word from the GPU");
+  cuda::check(cudaDeviceSynchronize(), "wait for the GPU");
+  EXPECT_EQ(words[0], 0xffffffffU);
+}
+
+TEST_F(Reach, memory_of_the_driver_on_a_node_that_is_not_there_is_skipped_with_the_drivers_words) {
+  try {
+    const cuda::HostVmmBuffer buffer(0, 4095, kMiB);
+    FAIL() << "there is no such node";
+  } catch (const SkipError& error) {
+    EXPECT_FALSE(std::string(error.what()).empty());
+  }
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+}  // namespace
+}  // namespace grainscope::reach

@@ -1,0 +1,231 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "fakes.hpp"
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "reach_points.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+std::string text_of(const Benchmark& benchmark, const char* axis) {
+  return to_string(benchmark.id.axis(axis));
+}
+
+std::uint64_t span_of(const Benchmark& benchmark) {
+  return static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis("span")));
+}
+
+// A machine with GPUs that are not there, and memory as a test wants it.
+class ReachGather : public testing::Test {
+ protected:
+  ReachGather() {
+    add_gpu();
+    available(200 * kGiB);
+  }
+
+  void add_gpu() {
+    cuda::DeviceProperties device;
+    device.ordinal = static_cast<int>(machine_.runtime.devices.size());
+    device.total_memory_bytes = 80 * kGiB;
+    device.can_map_host_memory = true;
+    GpuReport report;
+    report.cuda = device;
+    report.near.node = machine_.topology.usable_nodes().front();
+    report.pci_bus_id = "0000:0" + std::to_string(device.ordinal) + ":00.0";
+    report.nvml.emplace();
+    report.nvml->nvlinks.emplace();
+    machine_.environment.driver.confidential_computing = false;
+    machine_.runtime.devices.push_back(device);
+    machine_.environment.gpus.push_back(report);
+  }
+
+  void join(int a, int b, bool access) {
+    machine_.runtime.peers.push_back({a, b, access, false});
+    machine_.runtime.peers.push_back({b, a, access, false});
+  }
+
+  void available(std::uint64_t bytes) {
+    machine_.environment.memory.available.meminfo_bytes = bytes;
+    machine_.environment.memory.available.cgroup_bytes.reset();
+  }
+
+  [[nodiscard]] Scope scope_of(Preset preset) const {
+    return make_scope(preset, gpu_targets(machine_, {}), false, {machine_.topology.usable_nodes().front()});
+  }
+
+  [[nodiscard]] std::vector<Benchmark> listed(const Scope& scope) const {
+    return reach_gather().list(machine_, scope);
+  }
+
+  Machine machine_ = test::machine_without_gpu();
+};
+
+TEST_F(ReachGather, names_read_as_a_sentence) {
+  std::set<std::string> names;
+  for (const Benchmark& benchmark : listed(scope_of(Preset::quick))) {
+    names.insert(benchmark.id.name());
+  }
+  const std::string node = std::to_string(machine_.topology.usable_nodes().front());
+  EXPECT_TRUE(names.contains("reach/gather/host_alloc/as_asked/numa:" + node +
+                             "/gpu:0/row:128/rows:1048576/span:268435456"));
+  EXPECT_TRUE(names.contains("reach/gather/peer/as_asked/gpu:0/peer:1/row:128/rows:1048576/span:268435456"));
+}
+
+// Memory grows from case to case and goes with the last of its kind: it must not come and go.
+TEST_F(ReachGather, every_memory_is_listed_in_one_go_with_rising_spans) {
+  for (const Preset preset :
+       {Preset::smoke, Preset::quick, Preset::full, Preset::paper, Preset::acceptance}) {
+    std::set<std::string> closed;
+    std::string kind;
+    std::uint64_t span = 0;
+    for (const Benchmark& benchmark : listed(scope_of(preset))) {
+      if (text_of(benchmark, "memory") != kind) {
+        closed.insert(kind);
+        kind = text_of(benchmark, "memory");
+        span = 0;
+        EXPECT_FALSE(closed.contains(kind)) << kind;
+      }
+      EXPECT_GE(span_of(benchmark), span) << benchmark.id.name();
+      span = span_of(benchmark);
+    }
+  }
+}
+
+TEST_F(ReachGather, the_reference_table_is_in_the_paper_preset) {
+  std::set<std::string> points;
+  for (const Benchmark& benchmark : listed(scope_of(Preset::paper))) {
+    if (text_of(benchmark, "memory") == "host_alloc") {
+      points.insert(text_of(benchmark, "row") + " " + text_of(benchmark, "order") + " " +
+                    text_of(benchmark, "rows") + " " + format_bytes(span_of(benchmark)));
+    }
+  }
+  for (const char* span : {"256 MiB", "1 GiB", "4 GiB", "8 GiB", "32 GiB"}) {
+    for (const char* order : {"as_asked", "sorted"}) {
+      EXPECT_TRUE(points.contains(std::string("128 ") + order + " 1048576 " + span)) << order << span;
+      EXPECT_TRUE(points.contains(std::string("512 ") + order + " 524288 " + span)) << order << span;
+    }
+    EXPECT_TRUE(points.contains(std::string("4096 as_asked 65536 ") + span)) << span;
+  }
+  EXPECT_TRUE(points.contains("128 sorted 8388608 32 GiB"));
+}
+
+TEST_F(ReachGather, presets_keep_to_their_size) {
+  EXPECT_LE(listed(scope_of(Preset::smoke)).size(), 10U);
+  EXPECT_LE(listed(scope_of(Preset::quick)).size(), 36U);
+  EXPECT_LE(listed(scope_of(Preset::full)).size(), 200U);
+  std::set<std::string> rows;
+  for (const Benchmark& benchmark : listed(scope_of(Preset::full))) {
+    rows.insert(text_of(benchmark, "row"));
+  }
+  EXPECT_EQ(rows.size(), 8U);
+}
+
+TEST_F(ReachGather, a_span_beyond_what_can_be_taken_is_skipped_with_the_numbers) {
+  available(10 * kGiB);  // 7 GiB with the margin, three quarters of that by default
+  std::size_t skipped = 0;
+  for (const Benchmark& benchmark : listed(scope_of(Preset::quick))) {
+    const std::string memory = text_of(benchmark, "memory");
+    if (memory == "peer" || memory == "hugetlb") {
+      continue;
+    }
+    EXPECT_EQ(benchmark.skip.empty(), span_of(benchmark) <= 4 * kGiB) << benchmark.id.name();
+    if (!benchmark.skip.empty()) {
+      ++skipped;
+      EXPECT_NE(benchmark.skip.find("needs 8 GiB of host memory; 5.2 GiB"), std::string::npos)
+          << benchmark.skip;
+    }
+  }
+  EXPECT_EQ(skipped, 4U);
+}
+
+TEST_F(ReachGather, the_control_group_bounds_where_there_is_one) {
+  available(kGiB);
+  machine_.environment.memory.available.cgroup_bytes = 200 * kGiB;
+  for (const Benchmark& benchmark : listed(scope_of(Preset::full))) {
+    if (text_of(benchmark, "memory") != "peer") {
+      EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
+    }
+  }
+}
+
+TEST_F(ReachGather, max_bytes_reaches_farther_and_is_tried_up_to_the_groups_limit) {
+  available(40 * kGiB);
+  machine_.environment.memory.available.cgroup_bytes = 100 * kGiB;
+  Scope scope = scope_of(Preset::quick);
+  scope.max_bytes = 512 * kGiB;
+  std::map<std::uint64_t, std::string> skips;
+  for (const Benchmark& benchmark : listed(scope)) {
+    if (text_of(benchmark, "memory") == "host_alloc") {
+      skips[span_of(benchmark)] = benchmark.skip;
+    }
+  }
+  EXPECT_EQ(skips.at(64 * kGiB), "");
+  EXPECT_EQ(skips.at(128 * kGiB), "needs 128 GiB of host memory; 100 GiB are available");
+  EXPECT_EQ(skips.at(512 * kGiB), "a span is 256 GiB at most");
+  EXPECT_EQ(skips.rbegin()->first, 512 * kGiB);
+}
+
+TEST_F(ReachGather, the_users_range_cuts_the_spans) {
+  Scope scope = scope_of(Preset::full);
+  scope.min_bytes = 256 * kMiB;
+  scope.max_bytes = kGiB;
+  std::set<std::uint64_t> spans;
+  for (const Benchmark& benchmark : listed(scope)) {
+    spans.insert(span_of(benchmark));
+  }
+  EXPECT_EQ(spans, (std::set<std::uint64_t>{256 * kMiB, 512 * kMiB, kGiB}));
+}
+
+TEST_F(ReachGather, a_gpu_alone_has_no_peer) {
+  for (const Benchmark& benchmark : listed(scope_of(Preset::quick))) {
+    if (text_of(benchmark, "memory") == "peer") {
+      EXPECT_EQ(benchmark.skip, "there is no other GPU");
+      EXPECT_EQ(text_of(benchmark, "link"), "unknown");
+    }
+  }
+}
+
+TEST_F(ReachGather, a_peer_is_read_where_access_is_and_named_by_its_link) {
+  add_gpu();
+  add_gpu();
+  join(0, 1, false);
+  for (const Benchmark& benchmark : listed(scope_of(Preset::quick))) {
+    if (text_of(benchmark, "memory") == "peer") {
+      EXPECT_NE(benchmark.skip.find("cannot access"), std::string::npos) << benchmark.skip;
+      EXPECT_EQ(text_of(benchmark, "link"), "none");
+    }
+  }
+  join(0, 2, true);
+  for (const char* expected : {"pcie", "nvlink"}) {
+    std::size_t peers = 0;
+    for (const Benchmark& benchmark : listed(scope_of(Preset::quick))) {
+      if (text_of(benchmark, "memory") == "peer") {
+        ++peers;
+        EXPECT_EQ(benchmark.skip, "");
+        EXPECT_EQ(benchmark.id.site.back().value, 2);
+        EXPECT_EQ(text_of(benchmark, "link"), expected);
+      }
+    }
+    EXPECT_EQ(peers, 2U);
+    NvmlNvlink link;
+    link.active = true;
+    link.remote_type = "switch";
+    machine_.environment.gpus[0].nvml->nvlinks->push_back(link);
+  }
+}
+
+TEST(RowsAsked, are_a_million_or_what_makes_256_mib) {
+  EXPECT_EQ(rows_asked(32), 1U << 20);
+  EXPECT_EQ(rows_asked(128), 1U << 20);
+  EXPECT_EQ(rows_asked(256), 1U << 20);
+  EXPECT_EQ(rows_asked(512), 1U << 19);
+  EXPECT_EQ(rows_asked(4096), 1U << 16);
+}
+
+}  // namespace
+}  // namespace grainscope::harness

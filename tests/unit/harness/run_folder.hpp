@@ -1,0 +1,52 @@
+#ifndef GRAINSCOPE_TESTS_RUN_FOLDER_HPP
+#define GRAINSCOPE_TESTS_RUN_FOLDER_HPP
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "child.hpp"
+#include "harness/result_store.hpp"
+#include "says.hpp"
+
+namespace grainscope::test {
+
+// The folder of a run, as the suite writes it and as something else may leave it.
+class RunFolder : public testing::Test {
+ protected:
+  [[nodiscard]] std::filesystem::path folder() const { return directory_.path(); }
+  [[nodiscard]] std::filesystem::path journal_path() const { return directory_ / "journal.jsonl"; }
+  [[nodiscard]] std::filesystem::path result_path() const { return directory_ / "result.json"; }
+  [[nodiscard]] std::filesystem::path temporary_path() const { return directory_ / "result.json.tmp"; }
+
+  [[nodiscard]] harness::ResultStore begin(const nlohmann::json& header = nlohmann::json::object()) const {
+    return harness::ResultStore::begin(folder(), header);
+  }
+  [[nodiscard]] harness::Journal journal() const { return harness::read_journal(folder()); }
+  [[nodiscard]] std::string journal_text() const { return read_text(journal_path()); }
+  void leave_journal(const std::string& text) const { write_text(journal_path(), text); }
+  [[nodiscard]] nlohmann::json result() const { return nlohmann::json::parse(read_text(result_path())); }
+
+ private:
+  TemporaryDirectory directory_;
+};
+
+// No file may grow beyond `bytes` while this lives: what a full disk does, for one process.
+class [[nodiscard]] FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes);
+  ~FullDisk();
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  void (*old_handler_)(int);
+  rlimit old_{};
+};
+
+}  // namespace grainscope::test
+
+#endif
