@@ -13,6 +13,7 @@ namespace grainscope::harness {
 [[nodiscard]] Family contention();
 [[nodiscard]] Family grain_pieces();
 [[nodiscard]] Family grain_saturation();
+[[nodiscard]] Family call();
 [[nodiscard]] Family host_first_touch();
 [[nodiscard]] Family host_flush();
 [[nodiscard]] Family host_latency();
@@ -24,6 +25,9 @@ namespace grainscope::harness {
 [[nodiscard]] Family transfer_kernel_copy();
 [[nodiscard]] Family transfer_local();
 [[nodiscard]] Family reach_gather();
+[[nodiscard]] Family latency_chase();
+[[nodiscard]] Family latency_flag();
+[[nodiscard]] Family latency_managed_touch();
 [[nodiscard]] Family transfer_managed();
 [[nodiscard]] Family transfer_memcpy();
 [[nodiscard]] Family transfer_peer();

@@ -1,7 +1,7 @@
 // grain/saturation: how few multiprocessors does a kernel need to fill the link?
 //
 // First the rate of a full grid is measured, then that of one block of 1024 threads, two, and so on until the
-// full grid's rate is reached but for 2 %; the smallest such grid is then sampled like any other case. Blocks
+// full grid's rate is reached but for 5 %; the smallest such grid is then sampled like any other case. Blocks
 // of that size lie on multiprocessors of their own, which the kernel itself reports.
 // Timed: one kernel between two events behind a closed gate. Bytes: what the kernel asks for.
 // Source: dissertation, section 3 (SM shares); EMOGI, section 3.3.
@@ -24,7 +24,7 @@ using transfer::Placement;
 using transfer::Transfer;
 
 constexpr std::uint64_t kBytes = 64 * kMiB;
-constexpr double kThreshold = 0.98;  // of the full grid's rate
+constexpr double kThreshold = 0.95;  // of the full grid's rate
 constexpr int kRuns = 9;             // to look at one grid
 
 const char* const kFamily = "grain/saturation";
@@ -76,7 +76,7 @@ Measurement measure(Session& session, Transfer transfer) {
 std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   std::vector<Benchmark> benchmarks;
   const Explanation text{"the fewest multiprocessors with which a kernel fills the link",
-                         "one kernel on the smallest grid that reaches the full grid's rate but for 2 %",
+                         "one kernel on the smallest grid that reaches the full grid's rate but for 5 %",
                          "`sms` counts the multiprocessors that had a block; found by doubling and halving",
                          "dissertation, section 3; EMOGI, section 3.3",
                          "nothing else runs on the GPU meanwhile"};

@@ -160,9 +160,8 @@ class Lister {
 
   [[nodiscard]] Case case_of(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
     const GatherRequest& gather = point.gather;
-    const Axis joined = pair == nullptr
-                            ? Axis{"locality", gpu.locality(point.where.home), AxisStyle::hidden}
-                            : Axis{"link", pair->link, AxisStyle::hidden};
+    const Axis joined = pair == nullptr ? Axis{"locality", gpu.locality(point.where.home), AxisStyle::hidden}
+                                        : Axis{"link", pair->link, AxisStyle::hidden};
     std::vector<Site> site{{"gpu", gpu.ordinal}, {"peer", point.where.home}};
     if (point.on_host()) {
       site = {{"numa", point.where.home}, {"gpu", gpu.ordinal}};

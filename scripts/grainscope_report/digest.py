@@ -4,19 +4,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import statistics
+from grainscope_report import naming, statistics
 from grainscope_report.model import Result, Row
 from grainscope_report.statistics import Estimate
 
-# Axes that vary within a line of the summary rather than name it.
-WITHIN = {"locality", "flush"}
 # How far a site must stay behind the best one to be named.
 SLOW_SHARE = 0.05
-# The words of a case in the order in which they are spoken, whatever order the file has them in.
-ORDER = ("timed", "method", "direction", "path", "access", "state", "pages", "allocation")
-# What goes without saying.
-PLAIN = {("timed", "copy"), ("blocks", "full")}
-HIDDEN = {"bytes", *WITHIN}
+HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
+# Where one of these varies the total says nothing.
+INSTEAD = {"row", "grain", "piece"}
 
 
 @dataclass(frozen=True)
@@ -64,22 +60,8 @@ def groups(result: Result) -> list[Group]:
     """The groups, family by family, in the order in which the file first names them."""
     families: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in result.rows:
-        families[row.case.family][_name(row)].append(row)
+        families[row.case.family][naming.name(row)].append(row)
     return [_group(family, name, rows) for family, named in families.items() for name, rows in named.items()]
-
-
-def _name(row: Row) -> str:
-    """The words of the case in speaking order, its locality unless local, its label unless measured."""
-    words = {
-        axis: value
-        for axis, value in row.case.axes.items()
-        if isinstance(value, str) and axis not in WITHIN and (axis, value) not in PLAIN
-    }
-    order = sorted(words, key=lambda axis: (ORDER.index(axis) if axis in ORDER else len(ORDER), axis))
-    locality = {"remote": ["remote"], "unknown": ["locality unknown"]}.get(row.case.locality, [])
-    label = "" if row.label == "measured" else f" ({row.label})"
-    spoken = " ".join(words[axis] for axis in order)
-    return ", ".join([spoken, *locality] if words else locality) + label
 
 
 def _group(family: str, name: str, rows: list[Row]) -> Group:
@@ -155,7 +137,8 @@ def _peak(cases: list[list[Row]]) -> Peak | None:
         if isinstance(value, (int, float)) and axis not in HIDDEN and axis in varying
     )
     fractions = [row.link_fraction for row in case if row.link_fraction]
-    return Peak(rate, _bytes(case), axes, statistics.median(fractions) if fractions else None)
+    size = None if varying & INSTEAD else _bytes(case)
+    return Peak(rate, size, axes, statistics.median(fractions) if fractions else None)
 
 
 def _axes(cases: list[list[Row]]) -> set[str]:

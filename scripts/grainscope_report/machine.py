@@ -2,9 +2,10 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
+from typing import Any
 
 from grainscope_report.model import Result
 
@@ -73,6 +74,32 @@ def spoken_site(site: Sequence[tuple[str, int]]) -> str:
     """`GPU 1, node 1`, or the site's own names where it has others."""
     names = {"gpu": "GPU", "numa": "node"}
     return ", ".join(f"{names.get(name, name.replace('_', ' '))} {value}" for name, value in site)
+
+
+def between(result: Result) -> str:
+    """What stands between the GPUs and the host's memory: a virtual machine, an IOMMU, or neither."""
+    kernel = result.environment.raw.get("kernel") or {}
+    iommu = _iommu(result.environment.raw.get("gpus") or [], kernel)
+    virtual = kernel.get("virtual_machine")
+    if virtual:
+        hypervisor = f" ({kernel['hypervisor']})" if kernel.get("hypervisor") else ""
+        return (
+            f"In a virtual machine{hypervisor}: whether the host's IOMMU translates addresses, too, "
+            f"cannot be seen from inside; {iommu} in the guest."
+        )
+    where = "On bare metal" if virtual is False else "Whether this is a virtual machine is unknown"
+    return f"{where}; {iommu}."
+
+
+def _iommu(found: Sequence[Mapping[str, Any]], kernel: Mapping[str, Any]) -> str:
+    kinds = sorted({str(gpu["iommu"]) for gpu in found if gpu.get("iommu")})
+    if any(kind.startswith("DMA") for kind in kinds):
+        return f"an IOMMU translates the GPUs' addresses ({', '.join(kinds)})"
+    if kinds:
+        return f"the IOMMU lets the GPUs' addresses through ({', '.join(kinds)})"
+    if kernel.get("iommu_units") == []:
+        return "no IOMMU shows"
+    return "whether an IOMMU translates is unknown"
 
 
 def _label(result: Result) -> str:

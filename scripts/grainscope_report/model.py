@@ -10,9 +10,29 @@ from typing import Any
 
 HOST_TO_GPU = "host_to_gpu"
 GPU_TO_HOST = "gpu_to_host"
+# Between GPUs, as seen by the one that issues the transfer: the site's `gpu`; the other is its `peer`.
+TO_PEER = "to_peer"
+FROM_PEER = "from_peer"
+OPPOSITE = {HOST_TO_GPU: GPU_TO_HOST, GPU_TO_HOST: HOST_TO_GPU, TO_PEER: FROM_PEER, FROM_PEER: TO_PEER}
 _DIRECTIONS = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
+# Families whose kernels only read what is far away, and so name no direction.
+READERS = {"reach/gather", "latency/chase"}
+JOINED = {"nvlink", "pcie", "none"}
 
 Interval = tuple[float, float]
+Ends = tuple[str, str]
+
+
+def ends(site: Mapping[str, int], direction: str | None) -> Ends | None:
+    """Where bytes come from and go to, `("host:0", "gpu:1")`; None where the site does not say."""
+    near, far = site.get("gpu"), site.get("peer")
+    if direction in (TO_PEER, FROM_PEER):
+        pair = (f"gpu:{near}", f"gpu:{far}")
+        known = near is not None and far is not None
+        return (pair if direction == TO_PEER else pair[::-1]) if known else None
+    pair = (f"host:{site.get('numa')}", f"gpu:{near}")
+    known = direction is not None and near is not None and "numa" in site
+    return (pair if direction == HOST_TO_GPU else pair[::-1]) if known else None
 
 
 @dataclass(frozen=True)
@@ -29,14 +49,31 @@ class Case:
         return str(said) if (said := self.axes.get("locality")) in ("local", "remote") else "unknown"
 
     @property
+    def place(self) -> str:
+        """What stands between the ends: the locality of the host, or between GPUs what joins them."""
+        if "link" not in self.axes or "locality" in self.axes:
+            return self.locality
+        return str(said) if (said := self.axes["link"]) in JOINED else "link unknown"
+
+    @property
     def direction(self) -> str | None:
-        """`host_to_gpu` or `gpu_to_host` where the case crosses that link, else None."""
-        if (direction := self.axes.get("direction")) in _DIRECTIONS:
-            return _DIRECTIONS[direction]
+        """Which way bytes cross the link to the host or to the peer; None where both or neither."""
+        said = self.axes.get("direction")
+        if "peer" in self.site:
+            if self.axes.get("between"):
+                return None
+            return FROM_PEER if said == "read" or self.family in READERS else TO_PEER
+        if said in _DIRECTIONS:
+            return _DIRECTIONS[said]
         path = str(self.axes.get("path", ""))
-        if path.endswith("_to_gpu"):
+        if path.endswith("_to_gpu") or (self.family in READERS and "gpu" in self.site):
             return HOST_TO_GPU
         return GPU_TO_HOST if path.startswith("gpu_to_") else None
+
+    @property
+    def ends(self) -> Ends | None:
+        """Where bytes come from and go to, where the case has one direction."""
+        return ends(self.site, self.direction)
 
     def without(self, *axes: str) -> tuple[tuple[str, str | float], ...]:
         """The axes but these, sorted: equal for rows that differ in nothing else."""
@@ -55,6 +92,25 @@ class Traffic:
 
 
 @dataclass(frozen=True)
+class Lane:
+    """One of several operations that ran at once: its bytes, its own time, and how it does alone.
+
+    `background` lanes only load the link or the GPU; lanes of a computing kernel have no bytes.
+    """
+
+    name: str
+    bytes: int
+    source: str
+    target: str
+    median_s: float | None
+    ci95_s: Interval | None
+    bandwidth_gb_s: float | None
+    background: bool
+    alone_gb_s: float | None
+    alone_s: float | None
+
+
+@dataclass(frozen=True)
 class Row:
     """One session of one case. Only `ok` rows may be drawn or compared."""
 
@@ -69,12 +125,15 @@ class Row:
     ci95_s: Interval | None
     flags: frozenset[str]
     bytes: int | None
+    link_bytes: int | None
     bandwidth_gb_s: float | None
     link_fraction: float | None
     operations: int | None
     operation_s: float | None
     traffic: Traffic | None
     counters: Mapping[str, float]
+    lanes: tuple[Lane, ...] = ()
+    overlap: float | None = None
 
     @property
     def ok(self) -> bool:
@@ -84,10 +143,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Link:
-    """The measured copy peak of one GPU, node and direction in this run, GB/s."""
+    """The measured copy peak of one GPU, one node or peer, and direction in this run, GB/s."""
 
     gpu: int
-    numa: int
+    numa: int | None
+    peer: int | None
     direction: str
     peak_gb_s: float
     ci95_gb_s: Interval
@@ -95,6 +155,21 @@ class Link:
     theoretical_gb_s: float | None
     generation: int | None
     width: int | None
+    nvlinks: int | None
+
+    @property
+    def ends(self) -> Ends:
+        """Where the copied bytes come from and go to."""
+        numa = {} if self.numa is None else {"numa": self.numa}
+        peer = {} if self.peer is None else {"peer": self.peer}
+        return ends({"gpu": self.gpu, **numa, **peer}, self.direction) or ("", "")
+
+    @property
+    def negotiated(self) -> str | None:
+        """`PCIe 5 ×16` or `NVLink ×18`, as sampled under load; None where that is not known."""
+        if self.nvlinks:
+            return f"NVLink ×{self.nvlinks}"
+        return f"PCIe {self.generation} ×{self.width}" if self.generation and self.width else None
 
 
 @dataclass(frozen=True)
@@ -161,3 +236,7 @@ class Result:
     def of(self, *families: str) -> list[Row]:
         """The rows of these families, in file order, whatever their status."""
         return [row for row in self.rows if row.case.family in families]
+
+    def link(self, between: Ends | None) -> Link | None:
+        """The measured link between these ends in this direction."""
+        return next((link for link in self.links if link.ends == between), None)

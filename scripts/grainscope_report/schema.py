@@ -203,6 +203,10 @@ _KEYWORDS: dict[str, Callable[[Any, Any], Check]] = {
         lambda value, rule: not _is_number(value) or value >= rule,
         lambda value, rule: f"is {value}, must be at least {significant(rule)}",
     ),
+    "maximum": _simple(
+        lambda value, rule: not _is_number(value) or value <= rule,
+        lambda value, rule: f"is {value}, must be at most {significant(rule)}",
+    ),
     "exclusiveMinimum": _simple(
         lambda value, rule: not _is_number(value) or value > rule,
         lambda value, rule: f"is {value}, must be above {significant(rule)}",

@@ -16,10 +16,13 @@ def format_bytes(size: float) -> str:
 
 def format_time(seconds: float) -> str:
     """A time with three significant digits in the fitting unit: 1.6e-6 is `1.6 µs`."""
-    for unit, name in _TIMES:
-        if seconds >= unit * 0.9995:
-            return f"{significant(seconds / unit)} {name}"
-    return f"{significant(seconds / 1e-12)} ps"
+    unit, name = time_unit(seconds)
+    return f"{significant(seconds / unit)} {name}"
+
+
+def time_unit(seconds: float) -> tuple[float, str]:
+    """The fitting unit, in seconds, and its name: 1.6e-6 goes in `(1e-6, "µs")`."""
+    return next((one for one in _TIMES if seconds >= one[0] * 0.9995), (1e-12, "ps"))
 
 
 def format_rate(gb_s: float) -> str:
@@ -36,6 +39,12 @@ def significant(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def format_count(count: float) -> str:
+    """A count of things that come in powers of two: 1048576 is `1 Mi`."""
+    said = format_bytes(count)
+    return said.removesuffix("B").rstrip()
+
+
 def format_interval(value: float, low: float, high: float) -> tuple[str, str]:
     """The value and its `[low, high]`, with the decimals that the width of the interval justifies."""
     width = high - low
@@ -43,6 +52,12 @@ def format_interval(value: float, low: float, high: float) -> tuple[str, str]:
     room = max(2, 3 - math.floor(math.log10(value))) if value > 0 else 4
     places = min(max(wanted, 0), room)
     return f"{value:.{places}f}", f"[{low:.{places}f}, {high:.{places}f}]"
+
+
+def format_error(fraction: float) -> str:
+    """A relative error in whole percent with its sign: `+12 %`, `-6 %`, `0 %`."""
+    percent = round(100 * fraction)
+    return f"{percent:+d} %" if percent else "0 %"
 
 
 def format_percent(fraction: float) -> str:

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
@@ -42,6 +43,14 @@ class ManagedLane : public Lane {
     grainscope::fill_pattern(words(), word_count(), kPayload);
   }
 
+  void issue(const cuda::Stream& stream) final {
+    // A second sample without preparing would time an access that moves nothing.
+    if (!std::exchange(at_source_side_, false)) {
+      throw FailedError("managed pages do not live where a sample starts: they were not brought back");
+    }
+    move(stream);
+  }
+
   std::string action() const override {
     return transfer_.engine == Engine::prefetch ? "cudaMemPrefetchAsync; the driver works within the call"
                                                 : "a kernel that writes one word to each page";
@@ -51,6 +60,10 @@ class ManagedLane : public Lane {
   }
 
  protected:
+  virtual void move(const cuda::Stream& stream) = 0;
+  // Pages were brought to the source, and shown to be there.
+  void note_at_source() { at_source_side_ = true; }
+
   [[nodiscard]] const Transfer& transfer() const { return transfer_; }
   [[nodiscard]] std::uint32_t* words() const { return static_cast<std::uint32_t*>(memory_.data()); }
   [[nodiscard]] std::uint64_t word_count() const { return bytes() / sizeof(std::uint32_t); }
@@ -77,6 +90,7 @@ class ManagedLane : public Lane {
   }
 
   Transfer transfer_;
+  bool at_source_side_ = false;
   cuda::Stream stream_;
   cuda::ManagedBuffer memory_;
 };
@@ -94,9 +108,10 @@ class HostManagedLane final : public ManagedLane {
       static_cast<void>(touch_from_host());
     }
     expect_pages(transfer().to_gpu(), "before a sample");
+    note_at_source();
   }
 
-  void issue(const cuda::Stream& stream) override {
+  void move(const cuda::Stream& stream) override {
     if (transfer().engine == Engine::prefetch) {
       prefetch_pieces_to_destination(stream);
     } else if (transfer().to_gpu()) {
@@ -183,9 +198,10 @@ class PeerManagedLane final : public ManagedLane {
     prefetch_to(transfer().source, own_stream());
     own_stream().synchronize();
     expect_pages(at_source_, transfer().source.id, "before a sample");
+    note_at_source();
   }
 
-  void issue(const cuda::Stream& stream) override {
+  void move(const cuda::Stream& stream) override {
     if (transfer().engine == Engine::prefetch) {
       prefetch_pieces_to_destination(stream);
     } else {

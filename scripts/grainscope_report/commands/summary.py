@@ -1,13 +1,15 @@
 """`grainscope-report summary`: one screen about a run, the machine's warnings first."""
 
 import argparse
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from grainscope_report import digest, machine
-from grainscope_report.commands import files
+from grainscope_report import digest, machine, naming
+from grainscope_report.commands import files, summary_fits, summary_json
 from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
+from grainscope_report.fits import everything
 from grainscope_report.model import Link, Result
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
@@ -43,16 +45,21 @@ def register(commands: argparse._SubParsersAction) -> None:
         help="show one screen about a run",
         description="Shows the machine with its warnings, the measured copy peaks, and for each family and "
         "path the peak bandwidth with its 95 % interval, where it is reached, its share of the copy peak, "
-        "the time of the smallest size, and how many rows are ok, failed and skipped, with the reasons.",
+        "the time of the smallest size, and how many rows are ok, failed and skipped, with the reasons; and "
+        "what the rows come to: latency and bandwidth of each path, crossovers, walls, what fills the link.",
         epilog="Colours only on a terminal; NO_COLOR turns them off, COLUMNS sets the width.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a result file or a run directory")
+    parser.add_argument("--json", action="store_true", help="the same as JSON, every site, for programs")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the summary."""
     [result] = files.results([arguments.file])
+    if arguments.json:
+        print(json.dumps(summary_json.document(result), indent=1, ensure_ascii=False))
+        return EXIT_OK
     for line in lines(result, terminal()):
         print(line)
     return EXIT_OK
@@ -60,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
-    for block in (_warnings, _machine, _links, _groups, _reasons):
+    for block in (_warnings, _machine, _links, _groups, _fits, _reasons):
         found = list(block(result, out))
         if found:
             yield from found
@@ -99,14 +106,15 @@ def _links(result: Result, out: Terminal) -> Iterator[str]:
 def _link(link: Link) -> tuple[str, ...]:
     peak, interval = format_interval(link.peak_gb_s, *link.ci95_gb_s)
     most = link.theoretical_gb_s
+    there = f"gpu {link.gpu}, node {link.numa}, {link.direction.replace('_', ' ').replace('gpu', 'GPU')}"
     return (
-        f"gpu {link.gpu}, node {link.numa}, {link.direction.replace('_', ' ').replace('gpu', 'GPU')}",
+        there if link.peer is None else f"gpu {link.gpu} to gpu {link.peer}",
         peak,
         interval,
         format_bytes(link.bytes),
         f"{most:.1f}" if most else "unknown",
         format_percent(link.peak_gb_s / most) if most else "-",
-        f"PCIe {link.generation} ×{link.width}" if link.generation and link.width else "unknown",
+        link.negotiated or "unknown",
     )
 
 
@@ -157,7 +165,7 @@ def _at(group: Group) -> str:
     if not group.peak:
         return ""
     size = [format_bytes(group.peak.bytes)] if group.peak.bytes else []
-    return ", ".join(size + [f"{axis} {value:g}" for axis, value in group.peak.axes])
+    return ", ".join(size + [naming.number(axis, value) for axis, value in group.peak.axes])
 
 
 def _timings(group: Group) -> str:
@@ -172,6 +180,10 @@ def _timings(group: Group) -> str:
         low, high = format_time(small.time_s), format_time(large.time_s)
         return f"{low.removesuffix(high[-3:])} to {high} each"
     return f"{format_time(small.time_s)} each"
+
+
+def _fits(result: Result, out: Terminal) -> Iterator[str]:
+    yield from summary_fits.lines(everything.of(machine.machines([result])[0], every=False), out)
 
 
 def _reasons(result: Result, out: Terminal) -> Iterator[str]:

@@ -9,6 +9,9 @@ from grainscope_report.drawing import levels, style
 from grainscope_report.figures.model import Curve, CurvePanel, Level, Region
 from grainscope_report.units import format_bytes
 
+# Regions with a line where they are most likely.
+LINED = ("crossover", "knee")
+
 
 def draw(axes: Axes, panel: CurvePanel, several: bool) -> None:
     """Curves with their intervals, level lines, cache marks, regions."""
@@ -23,11 +26,15 @@ def draw(axes: Axes, panel: CurvePanel, several: bool) -> None:
         _region(axes, region)
     for curve in panel.curves:
         _curve(axes, curve, several)
+    for roof in panel.roofs:
+        x, y = zip(*roof.points, strict=True)
+        dotted = style.DASHES["dotted"]
+        axes.plot(x, y, color=style.colour(roof.method), linestyle=dotted, linewidth=0.9, gid="roof")
     taken = [*(point for curve in panel.curves for point in _along(curve)), *_uprights(axes, panel)]
     levels.draw(axes, within, beyond, several, taken)
     labels = _marks(axes, panel, several)
     labels += [
-        (region.at or (region.low * region.high) ** 0.5, f"({region.letter})", style.REGIONS[region.kind])
+        (region.at or (region.low * region.high) ** 0.5, f"({region.letter})", _shade(region))
         for region in panel.regions
     ]
     shared.band_labels(axes, labels)
@@ -36,8 +43,9 @@ def draw(axes: Axes, panel: CurvePanel, several: bool) -> None:
 def _scales(axes: Axes, panel: CurvePanel) -> tuple[list[Level], list[Level]]:
     """Sets the y axis; gives the levels on it and those beyond it."""
     values = [point.y for curve in panel.curves for point in curve.points]
-    top = max([panel.y_top or 0.0, *(value.high for value in values)])
-    bottom = min(value.low for value in values)
+    roofs = [y for roof in panel.roofs for _, y in roof.points]
+    top = max([panel.y_top or 0.0, *(value.high for value in values), *roofs])
+    bottom = min([*(value.low for value in values), *roofs])
     within, beyond = levels.on_scale(panel.levels, top, panel.y_log)
     top = max([top, *(level.value for level in within)])
     room = levels.room_above(axes, within, beyond)
@@ -65,7 +73,7 @@ def _uprights(axes: Axes, panel: CurvePanel, steps: int = 60) -> list[tuple[floa
     """Points along the vertical lines of crossovers."""
     low, high = axes.get_ylim()
     spread = [low * (high / low) ** (at / steps) if panel.y_log else high * at / steps for at in range(steps)]
-    return [(region.at, y) for region in panel.regions if region.kind == "crossover" for y in spread]
+    return [(region.at, y) for region in panel.regions if region.kind in LINED for y in spread]
 
 
 def _limits(panel: CurvePanel, x: list[float]) -> tuple[float, float]:
@@ -87,6 +95,11 @@ def _curve(axes: Axes, curve: Curve, several: bool) -> None:
     below = [max(0.0, y.value - y.low) for y in curve.y]
     above = [max(0.0, y.high - y.value) for y in curve.y]
     dash = style.DASHES[curve.dash if curve.label == "measured" else "dotted"]
+    if not curve.marked:
+        axes.plot(
+            curve.x, middle, color=colour, linestyle=dash, linewidth=0.9, zorder=level - 0.2, gid="line"
+        )
+        return
     axes.errorbar(
         curve.x,
         middle,
@@ -131,8 +144,12 @@ def _marks(axes: Axes, panel: CurvePanel, several: bool) -> list[tuple[float, st
     return labels
 
 
+def _shade(region: Region) -> str:
+    return style.colour(region.method) if region.method else style.REGIONS[region.kind]
+
+
 def _region(axes: Axes, region: Region) -> None:
-    colour = style.REGIONS[region.kind]
+    colour = _shade(region)
     low, high = axes.get_xlim()
     if region.kind == "paper":
         # A bracket along the bottom: someone else's machine, so nothing of ours is shaded.
@@ -155,5 +172,7 @@ def _region(axes: Axes, region: Region) -> None:
         linewidth=0,
         zorder=0.5,
     )
-    if region.kind == "crossover":
-        axes.axvline(region.at, color=colour, linewidth=0.9, zorder=1.2)
+    if region.kind in LINED:
+        knee = region.kind == "knee"
+        line, dash = (0.7, (0, (4, 1.6))) if knee else (0.9, "-")
+        axes.axvline(region.at, color=colour, linewidth=line, linestyle=dash, zorder=1.2)

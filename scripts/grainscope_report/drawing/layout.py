@@ -40,11 +40,14 @@ class Layout:
     footer_top: float
     notes: tuple[str, ...]
     footer: tuple[str, ...]
+    subtitle: tuple[str, ...]
 
 
 def layout(figure: Figure, legend_height: float) -> Layout:
     """Places a figure's panels and text on a page of fixed width."""
-    room = (style.WIDTH - 0.24) * 72
+    # A screen's hinting makes text a little wider than its outlines.
+    room = (style.WIDTH - 0.24) * 72 * 0.98
+    subtitle = tuple(line for note in figure.subtitle for line in text.wrap(note, style.FINE, room))
     notes = tuple(line for note in figure.notes for line in text.wrap(note, style.FINE, room))
     footer = tuple(line for note in footer_lines(figure) for line in text.wrap(note, style.FINE, room))
     widest = max(figure.rows, key=_share)
@@ -54,14 +57,16 @@ def layout(figure: Figure, legend_height: float) -> Layout:
     below = [_below(row) for row in figure.rows]
     blocks = [one + _tall(row) + two for one, row, two in zip(above, figure.rows, below, strict=True)]
     under = legend_height + _lines(len(notes)) + _lines(len(footer)) + 0.08
-    height = TITLE_HEIGHT + sum(blocks) + under
-    top = height - TITLE_HEIGHT
+    above_panels = TITLE_HEIGHT + _lines(len(subtitle))
+    height = above_panels + sum(blocks) + under
+    top = height - above_panels
     boxes = []
     for row, there, block, free in zip(figure.rows, widths, blocks, below, strict=True):
         boxes.append(_boxes(there, top - block + free, _tall(row)))
         top -= block
     under_notes = top - legend_height - _lines(len(notes))
-    return Layout(height, tuple(boxes), tuple(titles), top, top - legend_height, under_notes, notes, footer)
+    tops = (top, top - legend_height, under_notes)
+    return Layout(height, tuple(boxes), tuple(titles), *tops, notes, footer, subtitle)
 
 
 def footer_lines(figure: Figure) -> list[str]:
@@ -94,9 +99,7 @@ def _tall(row: tuple[Panel, ...]) -> float:
 
 def _below(row: tuple[Panel, ...]) -> float:
     """The room for tick labels, groups of them and axis labels under a row of panels."""
-    return BELOW + BELOW_LINE * max(
-        2 if isinstance(panel, CurvePanel) else _tick_lines(panel) for panel in row
-    )
+    return BELOW + BELOW_LINE * max(_tick_lines(panel) if isinstance(panel, BarPanel) else 2 for panel in row)
 
 
 def _tick_lines(panel: BarPanel) -> int:
@@ -121,7 +124,7 @@ def _above(row: tuple[Panel, ...], titles: tuple[str, ...]) -> float:
 
 def _share(row: tuple[Panel, ...]) -> float:
     """The room that a row of panels wants, in panels."""
-    return sum(panel.width if isinstance(panel, BarPanel) else 1.0 for panel in row)
+    return sum(1.0 if isinstance(panel, CurvePanel) else panel.width for panel in row)
 
 
 def _widths(row: tuple[Panel, ...], widest: tuple[Panel, ...]) -> list[float]:

@@ -14,13 +14,19 @@ HANDLE = 24.0
 GAP = 14.0
 ROW = style.SMALL * 1.45 / 72
 PAD = 0.08
-LEVEL_NAMES = {"peak": "measured copy peak", "theoretical": "theoretical peak of the link"}
+LEVEL_NAMES = {
+    "peak": "measured copy peak",
+    "double": "2× line: both measured copy peaks together",
+    "theoretical": "theoretical peak of the link",
+}
 REGION_NAMES = {
     "crossover": "crossover and its 95 % interval",
+    "knee": "knee of a curve and its 95 % interval",
     "dip": "dip",
     "slow": "prefetch at least 20 % slower",
     "paper": "range that the paper gives",
 }
+ROOF = "roof: requests in flight × size ÷ latency"
 HOLLOW = "hollow: wide interval or bimodal"
 
 Entry = tuple[str, Artist]
@@ -34,7 +40,7 @@ def entries(figure: Figure) -> list[Entry]:
     for panel in figure.panels:
         if isinstance(panel, BarPanel):
             _bar_entries(panel, found)
-        else:
+        elif isinstance(panel, CurvePanel):
             _curve_entries(panel, found, several)
     if several:
         _add_machines(figure, found)
@@ -50,9 +56,15 @@ def _curve_entries(panel: CurvePanel, found: dict[str, Artist], several: bool) -
     for curve in panel.curves:
         dash, colour = style.DASHES[curve.dash], style.colour(curve.method)
         line = Line2D([], [], color=colour, linestyle=dash, linewidth=1.3)
-        if not several:
+        if not several and curve.marked:
             line.set(marker=style.marker(0), markersize=3.4)
-        found.setdefault(curve.name, line)
+        known = found.setdefault(curve.name, line)
+        if known.get_color() != colour:
+            # One name for lines that belong to several curves: their colours say to which.
+            known.set_color(style.GREY)
+    if panel.roofs:
+        line = Line2D([], [], color=style.GREY, linestyle=style.DASHES["dotted"], linewidth=0.9)
+        found.setdefault(ROOF, line)
 
 
 def _add_machines(figure: Figure, found: dict[str, Artist]) -> None:

@@ -4,12 +4,13 @@ import io
 from collections.abc import Mapping
 
 import matplotlib
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Page
 
-from grainscope_report.drawing import bars, curves, layout, legend, style
+from grainscope_report.drawing import bars, curves, layout, legend, maps, style
 from grainscope_report.drawing.axes import is_banded
-from grainscope_report.figures.model import CurvePanel, Figure
+from grainscope_report.figures.model import CurvePanel, Figure, MapPanel, Panel
 
 FORMATS = ("svg", "png", "pdf")
 # Dates of drawing would make every picture differ; the footer carries the date of the measurement.
@@ -39,12 +40,13 @@ def draw(figure: Figure) -> Page:
             ha="left",
             gid="title",
         )
+        _block(page, place.subtitle, place.height - layout.TITLE_HEIGHT + 0.06, "#555555", "subtitle")
         several = len(figure.machines) > 1
         for row, boxes, titles in zip(figure.rows, place.boxes, place.titles, strict=True):
             banded = any(is_banded(panel) for panel in row)
             for panel, box, title in zip(row, boxes, titles, strict=True):
                 axes = page.add_axes(box.relative(style.WIDTH, place.height))
-                (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several)
+                _panel(axes, panel, several)
                 axes.set_title(title, loc="left", fontsize=style.TEXT, pad=14 if banded else 5)
         legend.draw(page, found, place.legend_top)
         _block(page, place.notes, place.notes_top, "#222222")
@@ -60,10 +62,17 @@ def save(page: Page, kind: str) -> bytes:
     return out.getvalue()
 
 
-def _block(page: Page, lines: tuple[str, ...], top: float, colour: str) -> None:
+def _panel(axes: Axes, panel: Panel, several: bool) -> None:
+    if isinstance(panel, MapPanel):
+        maps.draw(axes, panel)
+    else:
+        (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several)
+
+
+def _block(page: Page, lines: tuple[str, ...], top: float, colour: str, gid: str = "note") -> None:
     wide, tall = page.get_size_inches()
     for order, line in enumerate(lines):
         at = top - 0.03 - order * style.FINE * layout.LINE
         page.text(
-            0.12 / wide, at / tall, line, fontsize=style.FINE, color=colour, va="top", ha="left", gid="note"
+            0.12 / wide, at / tall, line, fontsize=style.FINE, color=colour, va="top", ha="left", gid=gid
         )

@@ -16,6 +16,20 @@ METHODS = {
     "warm": "#999999",
     "paper": "#B8B8B8",
     "traffic": "#44AA99",
+    "kernel_copy": "#332288",
+    "copy_engine": "#0072B2",
+    "no_peer": "#999999",
+    "batch": "#56B4E9",
+    "zero_copy_sequential": "#009E73",
+    "zero_copy_random": "#999933",
+    "kernel_write_random": "#882255",
+    "managed_prefetch": "#CC79A7",
+    "managed_demand": "#E69F00",
+    "host_alloc": "#0072B2",
+    "transparent_huge": "#E69F00",
+    "hugetlb": "#D55E00",
+    "vmm_host": "#882255",
+    "peer": "#332288",
     "request 32": "#882255",
     "request 64": "#CC79A7",
     "request 96": "#88CCEE",
@@ -24,15 +38,20 @@ METHODS = {
 # Ordered steps (thread counts, sizes), light to dark, readable in grey.
 STEPS = ("#C7B3E0", "#9A79C6", "#6B44A0", "#371560")
 SIZE_STEPS = ("#8CC5E3", "#3C8DBC", "#123F63")
+# Sizes of rows, of which there may be many: between these colours the scale is continuous.
+ROW_STEPS = ("#F2B233", "#E0701E", "#B8336A", "#5C3A93", "#16193B")
+# A map's colours from nothing to the most.
+MAP = ("#F7FBFF", "#9CC8E2", "#3C8DBC", "#123F63")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = {"solid": "-", "dashed": (0, (4, 1.8)), "dotted": (0, (1.2, 1.4))}
 LEVELS = {
     "peak": ("#000000", (0, (6, 2)), 0.8),
+    "double": ("#000000", (0, (1.2, 1.2)), 1.1),
     "theoretical": ("#777777", (0, (1, 1.5)), 0.9),
     "paper": ("#555555", (0, (6, 2)), 0.8),
     "even": ("#777777", "-", 0.6),
 }
-REGIONS = {"crossover": "#009E73", "dip": "#D55E00", "slow": "#CC79A7", "paper": "#999999"}
+REGIONS = {"crossover": "#009E73", "knee": "#333333", "dip": "#D55E00", "slow": "#CC79A7", "paper": "#999999"}
 
 WIDTH = 7.2
 DPI = 200
@@ -73,9 +92,19 @@ def colour(method: str, machine: int = 0) -> str:
 def _step(method: str) -> str:
     """`step 1 of 4`: the place in an ordered scale."""
     kind, order, _, count = method.split()
+    if kind == "row":
+        return blend(ROW_STEPS, int(order) / max(1, int(count) - 1))
     scale = SIZE_STEPS if kind == "size" else STEPS
     place = len(scale) - 1 if int(count) == 1 else round(int(order) * (len(scale) - 1) / (int(count) - 1))
     return scale[place]
+
+
+def blend(scale: tuple[str, ...], share: float) -> str:
+    """The colour at a share of a scale, blended from the two that it lies between."""
+    place = min(max(share, 0.0), 1.0) * (len(scale) - 1)
+    below = min(int(place), len(scale) - 2)
+    pairs = ((int(scale[below][at : at + 2], 16), int(scale[below + 1][at : at + 2], 16)) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(low + (place - below) * (high - low)):02x}" for low, high in pairs)
 
 
 def marker(machine: int) -> str:

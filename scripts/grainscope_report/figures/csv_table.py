@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterator
 
-from grainscope_report.figures.model import BarPanel, Curve, CurvePanel, Figure, Level
+from grainscope_report.figures.model import BarPanel, Curve, CurvePanel, Figure, Level, MapPanel, Panel
 from grainscope_report.machine import Machine
 from grainscope_report.units import significant
 
@@ -34,19 +34,24 @@ DIGITS = 9
 def write(figure: Figure) -> str:
     """The CSV of a figure.
 
-    `kind` is point, bar, peak, theoretical, paper, even, cache, crossover, dip or slow. A region
-    (crossover, dip, slow, paper's range) has its place in `x` and its ends in `y_low` and `y_high`,
-    whose unit is then that of the x axis.
+    `kind` is point, bar, cell, roof, peak, double, theoretical, paper, even, cache, reach, crossover,
+    knee, dip or slow. A region (crossover, knee, dip, slow, paper's range) has its place in `x` and its
+    ends in `y_low` and `y_high`, whose unit is then that of the x axis. A cell goes from `series` to `x`.
     """
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
     writer.writeheader()
     for panel in figure.panels:
-        rows = _curve_panel(panel) if isinstance(panel, CurvePanel) else _bar_panel(panel)
-        for row in rows:
+        for row in _rows(panel):
             shown = {key: _cell(value) for key, value in row.items() if value is not None}
             writer.writerow({"figure": figure.id, "panel": panel.title or panel.y_label, **shown})
     return out.getvalue()
+
+
+def _rows(panel: Panel) -> Iterator[dict]:
+    if isinstance(panel, CurvePanel):
+        return _curve_panel(panel)
+    return _map_panel(panel) if isinstance(panel, MapPanel) else _bar_panel(panel)
 
 
 def _cell(value: object) -> str:
@@ -74,12 +79,24 @@ def _curve_panel(panel: CurvePanel) -> Iterator[dict]:
         yield _level(panel.y_unit, level)
     for mark in panel.marks:
         yield {
-            "kind": "cache",
+            "kind": mark.kind,
             "series": mark.name,
             "machine": _who(mark.machine),
             "x": mark.x,
             "x_unit": "bytes",
         }
+    for roof in panel.roofs:
+        for x, y in roof.points:
+            yield {
+                "kind": "roof",
+                "series": roof.name,
+                "machine": _who(roof.machine),
+                "x": x,
+                "x_unit": panel.x_unit,
+                "y": y,
+                "y_unit": panel.y_unit,
+                "note": roof.note,
+            }
     for region in panel.regions:
         yield {
             "kind": region.kind,
@@ -125,6 +142,26 @@ def _level(unit: str, level: Level) -> dict:
         "y_unit": unit,
         "note": level.source,
     }
+
+
+def _map_panel(panel: MapPanel) -> Iterator[dict]:
+    for source, row in zip(panel.names, panel.cells, strict=True):
+        for target, cell in zip(panel.names, row, strict=True):
+            told = {"series": source, "x": target, "machine": _who(panel.machine)}
+            if cell.value is None:
+                yield {"kind": "cell", **told, "y_unit": panel.y_unit, "note": cell.text}
+                continue
+            yield {
+                "kind": "cell",
+                **told,
+                "y": cell.value.value,
+                "y_low": cell.value.low,
+                "y_high": cell.value.high,
+                "y_unit": panel.y_unit,
+                "sessions": cell.value.sessions,
+                "label": "measured",
+                "note": "within one GPU" if cell.own else None,
+            }
 
 
 def _categories(panel: BarPanel) -> list[str]:

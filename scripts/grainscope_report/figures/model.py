@@ -22,7 +22,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """Points of one method on one machine and site; `primary` is false for further sites of the same."""
+    """Points of one method on one machine and site; `primary` is false for further sites of the same.
+
+    `axes` are those that all points share. Without `marked` the line alone is drawn: what follows from
+    measured points, or a model's.
+    """
 
     name: str
     method: str
@@ -32,8 +36,10 @@ class Curve:
     locality: str = ""
     site: Site = ()
     config: str = ""
+    axes: tuple[tuple[str, str | float], ...] = ()
     label: str = "measured"
     primary: bool = True
+    marked: bool = True
 
     @property
     def x(self) -> tuple[float, ...]:
@@ -48,7 +54,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Level:
-    """A horizontal line: a measured copy peak, a theoretical peak, or a number of a paper."""
+    """A horizontal line: a measured copy peak or two, a theoretical peak, or a number of a paper."""
 
     kind: str
     name: str
@@ -60,16 +66,34 @@ class Level:
 
 @dataclass(frozen=True)
 class Mark:
-    """A vertical line with a short name: a cache's size."""
+    """A vertical line with a short name: a cache's size, the reach of translations."""
 
     name: str
     x: float
     machine: Machine
+    kind: str = "cache"
+
+
+@dataclass(frozen=True)
+class Roof:
+    """What a method cannot beat: so many requests in flight, each of a grain and a latency.
+
+    `points` are grain and GB/s; the line between them is straight in log-log.
+    """
+
+    name: str
+    method: str
+    points: tuple[tuple[float, float], ...]
+    machine: Machine
+    note: str
 
 
 @dataclass(frozen=True)
 class Region:
-    """A stretch of the x axis, explained in the notes under its `letter`: a crossover, a dip, a range."""
+    """A stretch of the x axis, explained in the notes under its `letter`: a crossover, a dip, a range.
+
+    A `method` lends it the colour of that method's curve.
+    """
 
     kind: str
     low: float
@@ -79,6 +103,7 @@ class Region:
     letter: str = ""
     machine: Machine | None = None
     source: str = ""
+    method: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,6 +120,7 @@ class CurvePanel:
     levels: tuple[Level, ...] = ()
     marks: tuple[Mark, ...] = ()
     regions: tuple[Region, ...] = ()
+    roofs: tuple[Roof, ...] = ()
     short: bool = False
     y_top: float | None = None
     x_range: tuple[float, float] | None = None
@@ -141,7 +167,35 @@ class BarPanel:
     groups: tuple[tuple[str, int], ...] = ()
 
 
-Panel = CurvePanel | BarPanel
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a map; `own` where it is a GPU with itself; without a value its `text` says why."""
+
+    value: Estimate | None
+    text: str = ""
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class MapPanel:
+    """A square of all pairs: rows are where bytes come from, columns where they go to.
+
+    `top` is the value of the strongest colour, 0 for the map's own largest.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    machine: Machine
+    y_label: str = "from"
+    x_label: str = "to"
+    y_unit: str = "GB/s"
+    width: float = 1.0
+    top: float = 0.0
+    levels: tuple[Level, ...] = ()
+
+
+Panel = CurvePanel | BarPanel | MapPanel
 
 
 @dataclass(frozen=True)
@@ -155,6 +209,7 @@ class Figure:
     stem: str = ""
     title: str = ""
     families: tuple[str, ...] = field(default=())
+    subtitle: tuple[str, ...] = ()
 
     @property
     def panels(self) -> list[Panel]:

@@ -6,38 +6,63 @@ from dataclasses import replace
 from string import ascii_lowercase
 
 from grainscope_report import statistics
-from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region
+from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region, Site
 from grainscope_report.machine import Machine, spoken_site
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Link, Row
+from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, Link, Row, ends
+from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 
-ARROWS = {HOST_TO_GPU: "host → GPU", GPU_TO_HOST: "GPU → host"}
+ARROWS = {
+    HOST_TO_GPU: "host → GPU",
+    GPU_TO_HOST: "GPU → host",
+    TO_PEER: "GPU → peer",
+    FROM_PEER: "peer → GPU",
+}
 MOST_NOTES = 4
+MOST_SITES = 6
 
 
 def levels(curves: Iterable[Curve], direction: str) -> tuple[Level, ...]:
     """The measured copy peak and the theoretical peak of the links that these curves crossed."""
     found: dict[tuple, Level] = {}
     for curve in curves:
-        site = dict(curve.site)
-        for link in curve.machine.result.links:
-            if (link.gpu, link.numa, link.direction) == (site.get("gpu"), site.get("numa"), direction):
-                remote = "remote " if curve.locality == "remote" else ""
-                place = (("gpu", link.gpu), ("numa", link.numa))
-                peak = Level("peak", f"{remote}copy peak", link.peak_gb_s, curve.machine, place)
-                found[curve.machine.index, place] = peak
-                if link.theoretical_gb_s:
-                    name = theoretical_name(link)
-                    most = Level("theoretical", name, link.theoretical_gb_s, curve.machine)
-                    found[curve.machine.index, name, link.theoretical_gb_s] = most
+        link = curve.machine.result.link(ends(dict(curve.site), direction))
+        if link is None:
+            continue
+        remote = "remote " if curve.locality == "remote" else ""
+        place = place_of(link)
+        peak = Level("peak", f"{remote}copy peak", link.peak_gb_s, curve.machine, place)
+        found[curve.machine.index, place] = peak
+        if link.theoretical_gb_s:
+            name = theoretical_name(link)
+            most = Level("theoretical", name, link.theoretical_gb_s, curve.machine)
+            found[curve.machine.index, name, link.theoretical_gb_s] = most
     return tuple(found.values())
+
+
+def place_of(link: Link) -> Site:
+    """The GPU and the node or peer of a link."""
+    other = ("numa", link.numa) if link.peer is None else ("peer", link.peer)
+    return (("gpu", link.gpu), other)
 
 
 def theoretical_name(link: Link) -> str:
     """`theoretical, PCIe 5 ×16` where the run sampled the link under load."""
-    if link.generation and link.width:
-        return f"theoretical, PCIe {link.generation} ×{link.width}"
-    return "theoretical"
+    return f"theoretical, {link.negotiated}" if link.negotiated else "theoretical"
+
+
+def both_ways(curves: Iterable[Curve], direction: str) -> tuple[Level, ...]:
+    """The sum of the measured copy peaks of both directions of the links that these curves crossed."""
+    found: dict[tuple, Level] = {}
+    for curve in curves:
+        site, result = dict(curve.site), curve.machine.result
+        there = [result.link(ends(site, way)) for way in (direction, OPPOSITE[direction])]
+        if all(there):
+            remote = "remote " if curve.locality == "remote" else ""
+            total = sum(link.peak_gb_s for link in there)
+            level = Level("double", f"{remote}both copy peaks together", total, curve.machine, curve.site)
+            found[curve.machine.index, curve.site] = level
+    return tuple(found.values())
 
 
 def cache_marks(machines: Iterable[Machine]) -> tuple[Mark, ...]:
@@ -73,19 +98,25 @@ def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str = "") -
     found = []
     doing = f" {what}" if what else ""
     for one, two in pairs(first, second):
-        x, ones, twos = shared_points(one, two)
-        if len(x) < 2:
-            continue
-        for crossing in statistics.crossovers(x, ones, twos):
-            faster = "above" if crossing.first_wins_above else "below"
-            text = (
-                f"{one.name}{doing} is faster than {two.name} {faster} {format_bytes(crossing.x)} "
-                f"[{format_bytes(crossing.low)}, {format_bytes(crossing.high)}]"
-            )
-            found.append(
-                Region("crossover", crossing.low, crossing.high, text, crossing.x, machine=one.machine)
-            )
+        for crossing in crossovers(one, two):
+            size = Estimate(crossing.x, crossing.low, crossing.high)
+            text = crossing_text(f"{one.name}{doing}", two.name, crossing.first_wins_above, size)
+            found.append(Region("crossover", size.low, size.high, text, size.value, machine=one.machine))
     return found
+
+
+def crossovers(one: Curve, two: Curve) -> list[statistics.Crossover]:
+    """Where two curves swap places, over the sizes that both have."""
+    x, ones, twos = shared_points(one, two)
+    return statistics.crossovers(x, ones, twos) if len(x) > 1 else []
+
+
+def crossing_text(faster: str, slower: str, above: bool, size: Estimate) -> str:
+    """`zero-copy is faster than pinned copy below 180 KiB [150 KiB, 210 KiB]`."""
+    return (
+        f"{faster} is faster than {slower} {'above' if above else 'below'} {format_bytes(size.value)} "
+        f"[{format_bytes(size.low)}, {format_bytes(size.high)}]"
+    )
 
 
 def lettered(rows: Sequence[Sequence[Panel | None]], several: bool) -> tuple[tuple, tuple[str, ...]]:
@@ -113,7 +144,9 @@ def slow_sites(panels: Iterable[Panel], several: bool, share: float = 0.05) -> l
     for panel in panels:
         if isinstance(panel, CurvePanel) and panel.y_unit == "GB/s":
             notes += _slow_sites(panel, several, share)
-    return list(dict.fromkeys(notes))
+    notes = list(dict.fromkeys(notes))
+    more = len(notes) - MOST_SITES
+    return notes if more <= 0 else [*notes[:MOST_SITES], f"Slower sites: {more} more like these."]
 
 
 def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:

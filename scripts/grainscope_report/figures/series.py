@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from grainscope_report import statistics
+from grainscope_report import naming, statistics
 from grainscope_report.figures.model import Curve, Point, Site
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
@@ -13,10 +13,11 @@ from grainscope_report.statistics import Estimate
 # An axis must equal a value, or be one of a set; a tuple is a preference: the first value that has rows.
 Where = Mapping[str, str | float | frozenset | tuple]
 Measure = Callable[[Estimate, Row], Estimate | None]
+# A row as another question sees it, such as one lane of several; None where it has nothing to say.
+View = Callable[[Row], Row | None]
 
 NEAREST = ("local", "unknown", "remote")
-LOCALITIES = ("local", "remote", "unknown")
-_SPOKEN = {"local": "local", "remote": "remote", "unknown": "locality unknown"}
+PLACES = ("local", "remote", "unknown", "nvlink", "pcie", "none", "link unknown")
 
 
 def bandwidth(time_s: Estimate, row: Row) -> Estimate | None:
@@ -27,6 +28,37 @@ def bandwidth(time_s: Estimate, row: Row) -> Estimate | None:
 def operation_ns(time_s: Estimate, row: Row) -> Estimate | None:
     """Nanoseconds for one of the row's equal operations."""
     return time_s.scaled(1e9 / row.operations) if row.operations else None
+
+
+def as_it_is(time_s: Estimate, _row: Row) -> Estimate:
+    """What a view has put in the place of the time."""
+    return time_s
+
+
+def lane(name: str) -> View:
+    """One lane of rows of several at once: its own time and bytes."""
+
+    def view(row: Row) -> Row | None:
+        one = next((one for one in row.lanes if one.name == name), None)
+        return one and replace(row, median_s=one.median_s, ci95_s=one.ci95_s, bytes=one.bytes)
+
+    return view
+
+
+def overlap(row: Row) -> Row | None:
+    """The share of the time in which all lanes ran, in the place of the time."""
+    share = row.overlap
+    return None if share is None else replace(row, median_s=share, ci95_s=(share, share))
+
+
+def counter(name: str) -> View:
+    """A counter of the row in the place of the time."""
+
+    def view(row: Row) -> Row | None:
+        value = row.counters.get(name)
+        return None if value is None else replace(row, median_s=value, ci95_s=(value, value))
+
+    return view
 
 
 def select(rows: Sequence[Row], where: Where) -> list[Row]:
@@ -61,36 +93,40 @@ def curves(
     method: str,
     x: str = "bytes",
     measure: Measure = bandwidth,
+    view: View = lambda row: row,
     dash: str | None = None,
+    whatever: str = "",
 ) -> Curves:
     """Curves of `measure` over the axis `x`: for each machine one for each site, of one configuration.
 
     Rows that differ in another axis than locality are different questions and never share a curve.
     The configuration that most machines have, then that with most points, then the fastest, is taken
     on every machine, because different ones cannot be compared. Remote curves are dashed, and names
-    say the locality where there is more than one.
+    say the locality, or what joins two GPUs, where there is more than one. An axis that may differ along
+    a curve is `whatever`: of several rows at one `x` those with the largest value of it are taken.
     """
     found: dict[Config, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for machine in machines:
-        for row in select(machine.result.of(family), where):
-            if isinstance(row.case.axes.get(x), (int, float)) and row.median_s and row.ci95_s:
-                found[row.label, row.case.without(x, "locality")][machine.index].append(row)
+        for row in filter(None, map(view, select(machine.result.of(family), where))):
+            if isinstance(row.case.axes.get(x), (int, float)) and row.median_s is not None and row.ci95_s:
+                key = row.label, row.case.without(x, "locality", "link", whatever)
+                found[key][machine.index].append(row)
     if not found:
         return Curves(())
     config = max(found, key=lambda key: _preference(key, found[key], x))
     said = ", ".join(f"{axis} {value}" for axis, value in _varying(config, found))
-    places = {row.case.locality for rows in found[config].values() for row in rows}
-    spelled = len(places) > 1 or places == {"remote"}
+    places = {row.case.place for rows in found[config].values() for row in rows}
+    spelled = len(places) > 1 or places <= {"remote", "pcie", "none"}
     known = {machine.index: machine for machine in machines}
     drawn: list[Curve] = []
     for index, rows in sorted(found[config].items()):
         for locality, site, there in _by_place(rows):
-            if not (points := _points(there, x, measure)):
+            if not (points := _points(_largest(there, x, whatever), x, measure)):
                 continue
             first = not any(c.machine.index == index and c.locality == locality for c in drawn)
             drawn.append(
                 Curve(
-                    name=", ".join([name, *([_SPOKEN[locality]] if spelled else [])]) + _modelled(config[0]),
+                    name=", ".join([name, *([_spoken(locality)] if spelled else [])]) + _modelled(config[0]),
                     method=method,
                     machine=known[index],
                     points=points,
@@ -98,6 +134,7 @@ def curves(
                     locality=locality,
                     dash=dash or ("dashed" if locality == "remote" else "solid"),
                     config=said,
+                    axes=config[1],
                     label=config[0],
                     primary=first,
                 )
@@ -112,6 +149,10 @@ def nearest(found: Sequence[Curve]) -> list[Curve]:
         for machine in {one.machine.index for one in found}
     }
     return [one for one in found if one.locality == best[one.machine.index]]
+
+
+def _spoken(place: str) -> str:
+    return naming.PLACES.get(place, place)
 
 
 def _modelled(label: str) -> str:
@@ -133,8 +174,16 @@ def _by_place(rows: Sequence[Row]) -> list[tuple[str, Site, list[Row]]]:
     """The rows of each locality and site, local ones first."""
     places: dict[tuple[int, Site], list[Row]] = defaultdict(list)
     for row in rows:
-        places[LOCALITIES.index(row.case.locality), tuple(sorted(row.case.site.items()))].append(row)
-    return [(LOCALITIES[order], site, there) for (order, site), there in sorted(places.items())]
+        places[PLACES.index(row.case.place), tuple(sorted(row.case.site.items()))].append(row)
+    return [(PLACES[order], site, there) for (order, site), there in sorted(places.items())]
+
+
+def _largest(rows: Sequence[Row], x: str, axis: str) -> Sequence[Row]:
+    most: dict[float, float] = {}
+    for row in rows:
+        at, value = row.case.axes[x], row.case.axes.get(axis, 0.0)
+        most[at] = max(most.get(at, value), value)
+    return [row for row in rows if row.case.axes.get(axis, 0.0) == most[row.case.axes[x]]]
 
 
 def _points(rows: Sequence[Row], x: str, measure: Measure) -> tuple[Point, ...]:

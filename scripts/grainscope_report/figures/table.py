@@ -3,7 +3,20 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from grainscope_report.figures import explicit, flush, host, migration, parts, prefetch, requests, zero_copy
+from grainscope_report.figures import (
+    duplex,
+    explicit,
+    flush,
+    host,
+    migration,
+    parts,
+    peers,
+    prefetch,
+    requests,
+    roofline,
+    wall,
+    zero_copy,
+)
 from grainscope_report.figures.model import Figure
 from grainscope_report.machine import Machine
 
@@ -41,6 +54,16 @@ FIGURES: tuple[Entry, ...] = (
         "rows",
         explicit.build,
     ),
+    Entry("3", "figure_3_duplex", "Both directions at once", ("transfer/duplex",), "rows", duplex.build),
+    Entry(
+        "4",
+        "figure_4_peers",
+        "Copies between GPUs",
+        ("transfer/peer",),
+        "rows",
+        peers.build,
+        beside=("transfer/local",),
+    ),
     Entry(
         "5",
         "figure_5_zero_copy",
@@ -75,6 +98,23 @@ FIGURES: tuple[Entry, ...] = (
         ("transfer/zero_copy",),
         "rows of one size with several accesses",
         requests.build,
+    ),
+    Entry(
+        "13",
+        "figure_13_translation_wall",
+        "The translation wall: rows at random against the bytes they lie over",
+        ("reach/gather",),
+        "rows",
+        wall.build,
+    ),
+    Entry(
+        "14",
+        "figure_14_link_roofline",
+        "The link roofline: useful bytes by grain",
+        ("grain/pieces",),
+        "rows",
+        roofline.build,
+        beside=("grain/saturation",),
     ),
     Entry(
         "h",

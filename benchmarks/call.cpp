@@ -1,0 +1,183 @@
+// call: what does a call of the CUDA runtime cost the CPU that makes it?
+//
+// Timed: on the host's clock, a batch of equal calls (launch, wait, event, graph), or one call that takes or
+// gives back memory; first touches alone are timed on the GPU, by two events behind a closed gate. What lies
+// between two clock readings is in each row's `timing.timed`. Not timed: the work that is submitted, and what
+// is needed to make and to check. Operations: calls. The calling thread is bound to the node.
+// Source: the costs that a program pays beside its transfers: Comm|Scope has launch, cudaMalloc's and page
+// touches' among its micro-benchmarks; the graph's against that of as many launches.
+// Limits: one thread, one process, an idle GPU. Small pieces of device memory come from a chunk that the
+// driver has already.
+
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "latency_case.hpp"
+#include "transfer_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using cuda::Call;
+using cuda::CallSpec;
+
+// No call into a library and back takes less.
+constexpr double kFastestCall_s = 2e-9;
+constexpr std::uint64_t kLargest = kGiB;
+
+// A call that takes or gives memory, by size.
+struct MemoryCalls {
+  std::vector<Call> calls;
+  std::uint64_t low;               // every octave from here where dense
+  std::vector<std::uint64_t> few;  // else these
+};
+
+bool needs_host_memory(Call call) {
+  return call == Call::host_alloc || call == Call::host_free || call == Call::host_register ||
+         call == Call::host_unregister;
+}
+bool registers(Call call) {
+  return call == Call::host_register || call == Call::host_unregister;
+}
+bool is_managed(Call call) {
+  return call == Call::malloc_managed || call == Call::managed_free || call == Call::managed_first_touch;
+}
+
+Needs needs_of(const CallSpec& spec) {
+  if (needs_host_memory(spec.what)) {
+    return {spec.bytes, 0, 0};
+  }
+  return is_managed(spec.what) ? Needs{spec.bytes, 0, spec.bytes} : Needs{0, spec.bytes, 0};
+}
+
+Explanation explain(const CallSpec& spec) {
+  Explanation text;
+  text.measures = std::string("what the call `") + cuda::name(spec.what) + "` costs the CPU";
+  text.timed = spec.what == Call::managed_first_touch
+                   ? "a kernel that writes one word to each page of a fresh managed allocation, between two "
+                     "events behind a closed gate"
+               : spec.bytes > 0
+                   ? "the calls alone, on the host's clock; the memory is used between taking and "
+                     "giving back, untimed"
+                   : "a batch of calls on the host's clock; the work that they submit is waited for "
+                     "afterwards, unless waiting is the call";
+  text.formula = "operation time = median time / calls";
+  text.source =
+      "the costs beside a program's transfers; Comm|Scope's launch, allocation and touch benchmarks";
+  text.limits = "one thread, one process, an idle GPU";
+  return text;
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+
+  std::vector<Benchmark> list() {
+    for (const GpuTarget& gpu : scope_.gpus) {
+      const std::vector<int> nodes = scope_.nodes_for(gpu);
+      for (const int node : nodes) {
+        if (scope_.dense() || node == nearest(gpu, nodes)) {
+          add_submission(gpu, node);
+          add_device_memory(gpu, node);
+        }
+        add_host_memory(gpu, node);
+      }
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  // Where a program that minds its placement calls from.
+  static int nearest(const GpuTarget& gpu, const std::vector<int>& nodes) {
+    for (const int node : nodes) {
+      if (gpu.locality(node) == "local") {
+        return node;
+      }
+    }
+    return nodes.front();
+  }
+
+  void add(const GpuTarget& gpu, const CallSpec& call, int node) {
+    CallSpec spec = call;
+    spec.gpu = gpu.ordinal;
+    spec.node = node;
+    Benchmark benchmark;
+    benchmark.id = {
+        "call", {{"what", cuda::name(spec.what), AxisStyle::bare}}, {{"numa", node}, {"gpu", gpu.ordinal}}};
+    auto& axes = benchmark.id.axes;
+    if (spec.graph_nodes > 0) {
+      axes.push_back({"nodes", std::int64_t{spec.graph_nodes}});
+    }
+    if (registers(spec.what)) {
+      axes.push_back({"pages", page_kind_name(spec.pages)});
+    }
+    axes.push_back({"locality", gpu.locality(node), AxisStyle::hidden});
+    if (spec.bytes > 0) {
+      axes.push_back({"bytes", static_cast<std::int64_t>(spec.bytes)});
+    }
+    benchmark.skip = gpu.unavailable;
+    if (benchmark.skip.empty() && needs_host_memory(spec.what)) {
+      benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
+    }
+    if (benchmark.skip.empty() && is_managed(spec.what)) {
+      benchmark.skip = why_no_migration(machine_, gpu.ordinal);
+    }
+    benchmark.needs = needs_of(spec);
+    benchmark.explanation = explain(spec);
+    benchmark.run = probe_body(
+        [spec](const transfer::Surroundings& around) {
+          return cuda::make_call(spec, *around.topology, *around.managed);
+        },
+        gpu.ordinal, kFastestCall_s);
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  void add_sizes(const GpuTarget& gpu, int node, const MemoryCalls& calls, PageKind pages = PageKind::base) {
+    for (const Call what : calls.calls) {
+      for (const std::uint64_t bytes : few_or_all(scope_, calls.low, kLargest, calls.few)) {
+        add(gpu, {.what = what, .bytes = bytes, .pages = pages}, node);
+      }
+    }
+  }
+
+  void add_submission(const GpuTarget& gpu, int node) {
+    for (const Call what : {Call::launch, Call::launch_and_wait, Call::stream_synchronize, Call::event_record,
+                            Call::event_synchronize, Call::stream_wait_event}) {
+      add(gpu, {.what = what}, node);
+    }
+    for (const Call what : {Call::graph_instantiate, Call::graph_launch}) {
+      for (const int graph_nodes : {1, 16, 256}) {
+        add(gpu, {.what = what, .graph_nodes = graph_nodes}, node);
+      }
+    }
+  }
+
+  void add_device_memory(const GpuTarget& gpu, int node) {
+    add_sizes(gpu, node, {{Call::malloc, Call::free}, 4 * kKiB, {4 * kKiB, kMiB, 64 * kMiB, kGiB}});
+    add_sizes(gpu, node, {{Call::malloc_async, Call::free_async}, 4 * kKiB, {kMiB, 64 * kMiB}});
+    add_sizes(gpu, node, {{Call::malloc_managed, Call::managed_free}, 64 * kKiB, {64 * kKiB, 64 * kMiB}});
+    add_sizes(gpu, node, {{Call::managed_first_touch}, 64 * kKiB, {64 * kKiB, 64 * kMiB}});
+  }
+
+  void add_host_memory(const GpuTarget& gpu, int node) {
+    add_sizes(gpu, node, {{Call::host_alloc, Call::host_free}, 4 * kKiB, {4 * kKiB, kMiB, 64 * kMiB}});
+    const std::vector<Call> both{Call::host_register, Call::host_unregister};
+    add_sizes(gpu, node, {both, base_page_bytes(), {base_page_bytes(), kMiB, 64 * kMiB}});
+    // Smaller than this there may be no huge page to register.
+    for (const PageKind pages : {PageKind::transparent_huge, PageKind::hugetlb}) {
+      add_sizes(gpu, node, {both, 4 * kMiB, {64 * kMiB}}, pages);
+    }
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family call() {
+  return {"call", "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
+          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,48 @@
+"""What `summary --json` prints: the summary as plain data."""
+
+from dataclasses import asdict
+from typing import Any
+
+from grainscope_report import digest
+from grainscope_report.fits import everything
+from grainscope_report.fits.everything import estimate
+from grainscope_report.machine import machines, provenance
+from grainscope_report.model import Result
+
+FORMAT = 1
+
+
+def document(result: Result) -> dict[str, Any]:
+    """The whole summary; what a run does not know is null."""
+    [machine] = machines([result])
+    return {
+        "summary_format": FORMAT,
+        "file": str(result.path),
+        "machine": provenance(result),
+        "complete": result.run.complete,
+        "links": [
+            asdict(link) | {"from": link.ends[0], "to": link.ends[1], "negotiated": link.negotiated}
+            for link in result.links
+        ],
+        "groups": [_group(group) for group in digest.groups(result)],
+        "fits": everything.as_json(everything.of(machine)),
+        "reasons": [asdict(reason) for reason in digest.reasons(result)],
+    }
+
+
+def _group(group: digest.Group) -> dict[str, Any]:
+    peak = group.peak
+    return {
+        "family": group.family,
+        "name": group.name,
+        "counts": dict(group.counts),
+        "peak": peak
+        and {
+            "gb_s": estimate(peak.rate),
+            "bytes": peak.bytes,
+            "axes": dict(peak.axes),
+            "link_fraction": peak.link_fraction,
+        },
+        "smallest": group.smallest and asdict(group.smallest),
+        "largest": group.largest and asdict(group.largest),
+    }

@@ -1,0 +1,157 @@
+"""Figure 14: the link roofline: useful GB/s against the grain, every method, under measured roofs."""
+
+from collections.abc import Sequence
+
+from grainscope_report.figures import parts
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
+from grainscope_report.figures.series import NEAREST, as_it_is, counter, curves
+from grainscope_report.fits import flight
+from grainscope_report.fits.flight import KERNELS, LINE, PIECES, Flight
+from grainscope_report.machine import Machine, spoken_site
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, ends
+from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_bytes, format_time, significant
+
+METHODS = {
+    "copy_engine": "a copy a piece",
+    "batch": "batch copy",
+    "zero_copy_sequential": "zero-copy, in order",
+    "zero_copy_random": "zero-copy, at random",
+    "kernel_write_random": "kernel writes, at random",
+    "managed_prefetch": "managed, prefetch",
+    "managed_demand": "managed, demand",
+}
+PATHS = (HOST_TO_GPU, GPU_TO_HOST)
+
+
+def build(machines: Sequence[Machine]) -> Figure:
+    """Rates under roofs above; requests in flight and the fewest multiprocessors below."""
+    drawn = {path: _drawn(machines, path) for path in PATHS}
+    roofs = {path: _roofs(curves, path) for path, curves in drawn.items()}
+    top = [_panel(drawn[path], roofs[path], path) for path in PATHS]
+    below = [_in_flight(machines), _fewest(machines)]
+    rows = tuple(tuple(panel for panel in row if panel) for row in (top, below))
+    if not any(top):
+        return Figure(machines, ())
+    several = len(machines) > 1
+    notes = parts.slow_sites([panel for panel in top if panel], several)
+    for machine in machines:
+        owner = f"{machine.letter}: " if several else ""
+        if said := [one.short for one in flight.fewest(machine.result)]:
+            notes.append(f"{owner}Fewest multiprocessors that fill the link: {'; '.join(said)}.")
+        for path in PATHS:
+            there = [f"{roof.name}: {roof.note}" for roof in roofs[path] if roof.machine is machine]
+            if there:
+                notes.append(f"{owner}Roofs, {parts.ARROWS[path]}: {'; '.join(there)}.")
+    return Figure(machines, tuple(row for row in rows if row), tuple(notes))
+
+
+def _where(method: str, path: str) -> dict:
+    return {"method": method, "path": path, "locality": NEAREST}
+
+
+def _drawn(machines: Sequence[Machine], path: str) -> list[Curve]:
+    found: list[Curve] = []
+    for method, name in METHODS.items():
+        found += curves(
+            machines, PIECES, _where(method, path), name=name, method=method, x="grain", whatever="bytes"
+        ).curves
+    return found
+
+
+def _panel(drawn: Sequence[Curve], roofs: Sequence[Roof], path: str) -> CurvePanel | None:
+    if not drawn:
+        return None
+    return CurvePanel(
+        parts.ARROWS[path],
+        tuple(drawn),
+        x_label="grain",
+        y_label="useful bytes (GB/s)",
+        y_log=True,
+        levels=parts.levels(drawn, path),
+        roofs=tuple(roofs),
+    )
+
+
+def _roofs(drawn: Sequence[Curve], path: str) -> list[Roof]:
+    """For each method whose requests were counted: as many as ever in flight, at every grain."""
+    found = []
+    for curve in drawn:
+        known = [one for one in flight.flights(curve.machine.result) if not one.derived]
+        most = next((one for one in known if (one.method, one.path) == (curve.method, path)), None)
+        if most and curve.primary:
+            found += _roof(curve, most, path)
+    return found
+
+
+def _roof(curve: Curve, most: Flight, path: str) -> list[Roof]:
+    link = curve.machine.result.link(ends(dict(curve.site), path))
+    top = link.peak_gb_s if link else max(point.y.high for point in curve.points)
+    low, high = min(curve.x), max(curve.x)
+    request = LINE if curve.method in KERNELS else high
+    # Beyond the size of a request more of them cannot be under way, and above the peak there is another roof.
+    full = top * 1e9 * most.latency_s / most.requests
+    bend = min(request, full, high)
+    if bend <= low:
+        return []
+    slope = most.requests / most.latency_s / 1e9
+    points = [(low, slope * low), (bend, slope * bend)]
+    if bend < high and bend < full:
+        points.append((high, slope * bend))
+    note = f"{significant(most.requests)} in flight, {format_time(most.latency_s)} each"
+    return [Roof(curve.name, curve.method, tuple(points), curve.machine, note)]
+
+
+def _in_flight(machines: Sequence[Machine]) -> CurvePanel | None:
+    """Of kernels: a copy is one request, and of those less than one is in flight as soon as they overlap."""
+    drawn: list[Curve] = []
+    for method in KERNELS[:2]:
+        name = METHODS[method]
+        drawn += curves(
+            machines,
+            PIECES,
+            _where(method, HOST_TO_GPU),
+            name=name,
+            method=method,
+            x="grain",
+            view=counter("requests_in_flight"),
+            measure=as_it_is,
+            whatever="bytes",
+        ).curves
+    if not drawn:
+        return None
+    return CurvePanel(
+        f"requests in flight, {parts.ARROWS[HOST_TO_GPU]}",
+        tuple(drawn),
+        x_label="grain",
+        y_label="requests of 128 B or less",
+        y_unit="requests",
+    )
+
+
+def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
+    """The fewest multiprocessors that fill the link, by direction and width, first site of each machine."""
+    bars: dict[tuple[str, float], dict[int, Bar]] = {}
+    for machine in machines:
+        for one in reversed(flight.fewest(machine.result)):
+            of = f"\nof {one.sms_available:g}" if one.sms_available else ""
+            letter = f"{machine.letter}\n" if len(machines) > 1 else ""
+            value = Estimate(one.sms, one.sms, one.sms)
+            note = f"{spoken_site(one.site)}: {one.saturated_gb_s:.1f} of {one.full_gb_s:.1f} GB/s"
+            key = (one.direction, one.width)
+            bars.setdefault(key, {})[machine.index] = Bar(value, f"{letter}{one.sms:g}{of}", note=note)
+    if not bars:
+        return None
+    keys = sorted(bars)
+    owners = [machine for machine in machines if any(machine.index in there for there in bars.values())]
+    series = tuple(
+        BarSeries(
+            f"fewest multiprocessors, {machine.letter}" if len(owners) > 1 else "fewest multiprocessors",
+            "traffic",
+            tuple(bars[key].get(machine.index, Bar(None, "no row")) for key in keys),
+            machine,
+        )
+        for machine in owners
+    )
+    names = tuple(f"{direction}\n{format_bytes(width)} a lane" for direction, width in keys)
+    return BarPanel("fewest multiprocessors that fill the link", names, series, "multiprocessors", "SMs")

@@ -1,0 +1,126 @@
+"""From a path to parsed JSON of a known schema version; what it means is the reader's.
+
+Whatever is wrong with a file becomes one `ReportError`: the file, what was found, what to do.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from grainscope_report.errors import ReportError
+
+SCHEMA_VERSION = 1
+JOURNAL = "journal.jsonl"
+RESULT = "result.json"
+
+
+def load(path: str | Path) -> tuple[Path, dict[str, Any]]:
+    """Parses a file as JSON of a known schema version; its structure is not looked at yet."""
+    found = locate(Path(path))
+    document = _parse(found, _text(found))
+    if (
+        not isinstance(document, dict)
+        or not isinstance(document.get("benchmarks"), list)
+        or (not isinstance(document.get("context"), dict))
+    ):
+        raise ReportError(
+            f"{found} is JSON but no GrainScope result (it has no `context` and `benchmarks`): "
+            f"give the {RESULT} that `grainscope --out DIR` wrote"
+        )
+    _check_version(found, document["context"])
+    return found, document
+
+
+def locate(path: Path) -> Path:
+    """The result file meant by `path`, which may be a run directory."""
+    if path.is_dir():
+        if (path / RESULT).is_file():
+            return path / RESULT
+        if (path / JOURNAL).is_file():
+            raise ReportError(_unfinished(path))
+        raise ReportError(
+            f"{path} is a directory without {RESULT}: give the directory of a run (`--out DIR`)"
+        )
+    if path.name == JOURNAL and path.is_file():
+        if (path.parent / RESULT).is_file():
+            raise ReportError(f"{path} is the journal of a finished run: give {path.parent / RESULT}")
+        raise ReportError(_unfinished(path.parent))
+    return path
+
+
+def _unfinished(directory: Path) -> str:
+    with (directory / JOURNAL).open("rb") as journal:
+        cases = sum(line.startswith(b'{"rows":') and line.endswith(b"\n") for line in journal)
+    return (
+        f"{directory} holds an unfinished run ({JOURNAL} with {cases} finished "
+        f"case{'s' if cases != 1 else ''}, no {RESULT}): finish it with `grainscope --resume {directory}`"
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise ReportError(f"{path} does not exist: give a {RESULT} or the directory of a run") from None
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
+    if not data.strip():
+        raise ReportError(f"{path} is empty: the run wrote nothing there; run it again or resume it")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if len(data) - error.start < 4 and data.lstrip().startswith(b"{"):
+            raise ReportError(_cut(path, len(data))) from None
+        raise ReportError(f"{path} is not text (byte {error.start} is no UTF-8): give a {RESULT}") from None
+
+
+def _cut(path: Path, size: int) -> str:
+    return (
+        f"{path} is cut off after {size} bytes: copy it again, or if the run was killed "
+        "finish it with `grainscope --resume DIR`"
+    )
+
+
+def _parse(path: Path, text: str) -> Any:
+    def constant(name: str) -> float:
+        raise ReportError(
+            f"{path} holds {name}, which is no JSON number: it was not written by grainscope or was edited; "
+            "run the benchmark again"
+        )
+
+    def number(digits: str) -> float:
+        value = float(digits)
+        return value if math.isfinite(value) else constant(digits)
+
+    try:
+        return json.loads(text, parse_constant=constant, parse_float=number)
+    except json.JSONDecodeError as error:
+        left = text.rstrip()[error.pos :]
+        if "\n" not in left and (len(left) <= 8 or error.msg.startswith("Unterminated")):
+            raise ReportError(_cut(path, len(text.encode()))) from None
+        raise ReportError(
+            f"{path} is not JSON (line {error.lineno}, column {error.colno}: {error.msg}): give a {RESULT}"
+        ) from None
+    except (RecursionError, ValueError) as error:
+        raise ReportError(f"{path} is no result file ({error}): give a {RESULT}") from None
+
+
+def _check_version(path: Path, context: Mapping[str, Any]) -> None:
+    version = context.get("schema_version")
+    if version is None:
+        raise ReportError(
+            f"{path} is Google Benchmark's JSON but not GrainScope's (no `context.schema_version`): "
+            f"read it with Google Benchmark's compare.py, or give a {RESULT} that grainscope wrote"
+        )
+    if type(version) is not int or version < 1:
+        raise ReportError(
+            f"{path} has schema_version {json.dumps(version)}, which is no version: "
+            "it was not written by grainscope or was edited; run the benchmark again"
+        )
+    if version > SCHEMA_VERSION:
+        raise ReportError(
+            f"{path} has schema version {version} and this grainscope-report reads up to {SCHEMA_VERSION}: "
+            "update grainscope-report"
+        )

@@ -1,0 +1,51 @@
+"""What a case is called in a table: its words in speaking order, what stands between its ends, its label."""
+
+from grainscope_report.model import Case, Row
+from grainscope_report.units import format_bytes
+
+# Axes that vary within a line of the summary rather than name it.
+WITHIN = {"locality", "link", "flush"}
+# The words of a case in the order in which they are spoken, whatever order the file has them in.
+ORDER = (
+    "timed", "between", "what", "pattern", "to", "memory", "method", "direction", "path", "access", "order",
+    "state", "pages", "allocation",
+)  # fmt: skip
+# What goes without saying.
+PLAIN = {("timed", "copy"), ("blocks", "full"), ("access", "on")}
+SIZES = {"bytes", "row", "span", "grain", "piece", "width", "pitch", "offset"}
+PLACES = {
+    "remote": "remote",
+    "unknown": "locality unknown",
+    "nvlink": "over NVLink",
+    "pcie": "over PCIe",
+    "none": "through the host",
+    "link unknown": "link unknown",
+}
+
+
+def name(row: Row) -> str:
+    """The words of the case in speaking order, its place unless local, its label unless measured."""
+    words = {
+        axis: _word(axis, value)
+        for axis, value in row.case.axes.items()
+        if isinstance(value, str) and axis not in WITHIN and (axis, value) not in PLAIN
+    }
+    order = sorted(words, key=lambda axis: (ORDER.index(axis) if axis in ORDER else len(ORDER), axis))
+    label = "" if row.label == "measured" else f" ({row.label})"
+    spoken = " ".join(words[axis] for axis in order)
+    return ", ".join([spoken, *place(row.case)] if words else place(row.case)) + label
+
+
+def place(case: Case) -> list[str]:
+    """What stands between the ends, in words; nothing where that is as it should be."""
+    spoken = case.axes.keys() & {"locality", "link"}
+    return [PLACES[case.place]] if spoken and case.place in PLACES else []
+
+
+def number(axis: str, value: float) -> str:
+    """`span 4 GiB`, `threads 16`."""
+    return f"{axis} {format_bytes(value) if axis in SIZES else f'{value:g}'}"
+
+
+def _word(axis: str, value: str) -> str:
+    return f"peer access {value}" if axis == "access" and value in ("on", "off") else value

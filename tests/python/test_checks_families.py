@@ -1,0 +1,81 @@
+"""Contradictions of gathers, grains and boxes, planted one by one."""
+
+import pytest
+
+from planted import SITE, faults_of, linked_file
+from synthetic import File
+from synthetic_links import add_gather, add_piece, add_saturation
+
+ROW = "$.benchmarks[0]."
+
+
+def gathered() -> File:
+    file = linked_file()
+    axes = {
+        "memory": "host_alloc", "order": "sorted", "row": 128, "rows": 1 << 20, "span": 1 << 28,
+        "locality": "local",
+    }  # fmt: skip
+    add_gather(file, axes, SITE, 2.5e-3, 800_000)
+    return file
+
+
+GATHER_FAULTS = [
+    (lambda row: row.update(link_bytes=row["bytes"] + 1), "link_bytes", "more than the 134217728 bytes"),
+    (lambda row: row["counters"].update(unique_rows=900_000), "counters.unique_bytes", "make it 115200000"),
+    (lambda row: row["counters"].update(unique_gb_s=1.0), "counters.unique_gb_s", "make it 40.96"),
+    (lambda row: row["counters"].update(rows_per_granule=16), "counters.rows_per_granule", "make it 256"),
+    (lambda row: row.update(link_bytes=row["bytes"]), "link_bytes", "counters.unique_bytes is 102400000"),
+    (lambda row: row["case"]["axes"].update(span=1 << 26), "counters.unique_rows", "at most 524288 rows"),
+    (lambda row: row["case"]["axes"].update(row=256), "bytes", "row × rows is 268435456"),
+    (lambda row: row.update(limit_gb_s=40.0), "status", "40.96 GB/s beats limit_gb_s"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "field", "message"), GATHER_FAULTS, ids=[m for *_, m in GATHER_FAULTS])
+def test_a_gather_agrees_with_its_counters(spoil, field, message):
+    assert faults_of(gathered()) == []
+    found = faults_of(gathered(), spoil)
+    assert any(one.startswith(ROW + field) and message in one for one in found), found
+
+
+def test_repeated_rows_may_beat_the_limit():
+    file = gathered()
+    file.rows[0]["limit_gb_s"] = 50.0
+    assert file.rows[0]["bandwidth_gb_s"] > 50
+    assert faults_of(file) == []
+
+
+def test_requests_in_flight_are_rate_times_latency_over_size():
+    file = linked_file()
+    add_piece(file, SITE, "host_to_gpu", "zero_copy_random", 4096, 50.0, 1.2e-6, 460.0)
+    assert faults_of(file) == []
+    [found] = faults_of(file, lambda row: row["counters"].update(requests_in_flight=14.6))
+    assert "rate × latency / 128 bytes is 460" in found
+
+
+SMS = [
+    ({"sms": 200}, "counters.sms", "the GPU has 132"),
+    ({"saturated_gb_s": 46.0}, "counters.saturated_gb_s", "below threshold × full_gb_s"),
+]
+
+
+@pytest.mark.parametrize(("fault", "field", "message"), SMS)
+def test_multiprocessors_that_fill_the_link(fault, field, message):
+    file = linked_file()
+    add_saturation(file, SITE, "read", 4, 32, 50.0)
+    assert faults_of(file) == []
+    [found] = faults_of(file, lambda row: row["counters"].update(fault))
+    assert found.startswith(ROW + field)
+    assert message in found
+
+
+def test_a_box_has_the_bytes_of_its_sides():
+    file = linked_file()
+    axes = {
+        "path": "host_to_gpu", "method": "copy_2d", "width": 256, "rows": 64, "planes": 4, "pitch": 512,
+        "bytes": 65536, "locality": "local",
+    }  # fmt: skip
+    file.add("shape/copy", axes, SITE, 1e-5)
+    assert faults_of(file) == []
+    found = faults_of(file, lambda row: row["case"]["axes"].update(planes=2))
+    assert "width × rows × planes is 32768" in found[0]
