@@ -62,6 +62,9 @@ void require_possible(const Transfer& transfer) {
     throw UsageError("managed memory that lives on GPU " + std::to_string(transfer.source.id) +
                      " has nowhere to go there: nothing would move");
   }
+  if (migrates && transfer.by_source) {
+    throw UsageError("managed pages come to the GPU that touches them: the source cannot send them");
+  }
   if (!transfer.peer_access && transfer.engine != Engine::copy_engine) {
     throw UsageError("without peer access only copies go between GPUs");
   }
