@@ -18,6 +18,8 @@ namespace grainscope::harness {
 [[nodiscard]] Family host_flush();
 [[nodiscard]] Family host_latency();
 [[nodiscard]] Family host_memcpy();
+[[nodiscard]] Family shape_batch();
+[[nodiscard]] Family shape_copy();
 [[nodiscard]] Family transfer_collective();
 [[nodiscard]] Family transfer_duplex();
 [[nodiscard]] Family transfer_kernel_copy();

@@ -1,6 +1,8 @@
 // What stands in for transfers where the suite is built without CUDA.
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/transfer/batch.hpp"
+#include "grainscope/transfer/box.hpp"
 #include "grainscope/transfer/mover.hpp"
 
 namespace grainscope::transfer {
@@ -40,6 +42,14 @@ std::unique_ptr<Lane> make_computing_lane(int /*gpu*/, int /*node*/, double /*se
   throw SkipError("built without CUDA");
 }
 std::unique_ptr<Mover> make_mover(const Transfer& /*transfer*/, const Surroundings& /*surroundings*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<Mover> make_box_mover(const BoxCopy& /*copy*/, const Surroundings& /*surroundings*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<Mover> make_batch_mover(const BatchCopy& /*copy*/, const Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "grainscope/transfer/lane.hpp"
+#include "grainscope/transfer/seeds.hpp"
 
 namespace grainscope::transfer {
 
@@ -19,10 +20,6 @@ namespace grainscope::transfer {
                                                    const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Lane> make_managed_lane(const Transfer& transfer,
                                                       const Surroundings& surroundings);
-
-// The pattern's seed of what is moved, and of what lies at the destination before.
-inline constexpr std::uint32_t kPayload = 1;
-inline constexpr std::uint32_t kPoison = 2;
 
 // Throws FailedError, naming the first wrong word, unless `mismatch` is empty.
 void expect_payload(std::optional<std::uint64_t> mismatch, const char* where);

@@ -12,10 +12,12 @@ namespace grainscope::transfer {
 // asks for that; nothing for any other. Both directions, since a copy may be issued from either end.
 class PeerReach {
  public:
-  explicit PeerReach(const Transfer& transfer) {
-    if (transfer.between_gpus() && !transfer.within_gpu() && transfer.peer_access) {
-      there_.emplace(transfer.source.id, transfer.destination.id);
-      back_.emplace(transfer.destination.id, transfer.source.id);
+  explicit PeerReach(const Transfer& transfer)
+      : PeerReach(transfer.source, transfer.destination, transfer.peer_access) {}
+  PeerReach(const Endpoint& source, const Endpoint& destination, bool wanted = true) {
+    if (wanted && !source.on_host() && !destination.on_host() && source.id != destination.id) {
+      there_.emplace(source.id, destination.id);
+      back_.emplace(destination.id, source.id);
     }
   }
 

@@ -1,7 +1,8 @@
 #ifndef GRAINSCOPE_CUDA_COMPAT_HPP
 #define GRAINSCOPE_CUDA_COMPAT_HPP
 
-// The one place that knows that CUDA 13 spells managed-memory calls otherwise than CUDA 12.
+// The one place that knows which CUDA spells a call how: managed memory and batches of copies differ
+// between CUDA 12 and 13.
 
 #include <cuda_runtime_api.h>
 
@@ -26,6 +27,15 @@ struct Location {
 // cudaMemAdvise with a location.
 [[nodiscard]] cudaError_t advise(const void* data, std::size_t bytes, cudaMemoryAdvise advice,
                                  Location where);
+
+// Whether this build has cudaMemcpyBatchAsync, which came with CUDA 12.8.
+inline constexpr bool kHasBatchCopy = CUDART_VERSION >= 12080;
+
+// cudaMemcpyBatchAsync: copy i moves sizes[i] bytes from from[i] to to[i], in any order, each source read in
+// stream order. The arrays are in host memory and may change once it has returned. The driver refuses the
+// legacy default stream. cudaErrorNotSupported where kHasBatchCopy is false.
+[[nodiscard]] cudaError_t copy_batch(void* const* to, const void* const* from, const std::size_t* sizes,
+                                     std::size_t count, cudaStream_t stream);
 
 }  // namespace grainscope::cuda
 

@@ -72,7 +72,9 @@ TEST_P(AllFamilies, every_case_says_its_locality_or_what_joins_its_gpus) {
     const auto link = text_axis(benchmark.id, "link");
     // Within a card, and among many, nothing joins two ends.
     const std::string& family = benchmark.id.family;
-    EXPECT_TRUE(joined || link || family == "transfer/local" || family == "transfer/collective") << name;
+    const bool within = family == "transfer/local" ||
+                        (family.starts_with("shape/") && to_string(benchmark.id.axis("path")) == "local");
+    EXPECT_TRUE(joined || link || within || family == "transfer/collective") << name;
     EXPECT_TRUE(!joined || *joined == "local" || *joined == "remote" || *joined == "unknown") << name;
     EXPECT_TRUE(!link || *link == "nvlink" || *link == "pcie" || *link == "none" || *link == "unknown")
         << name;

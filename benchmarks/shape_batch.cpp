@@ -1,0 +1,155 @@
+// shape/batch: what do many small copies cost, and does submitting them together help?
+//
+// Pieces of one size lie scattered, with gaps, at both ends, in another order at the destination.
+// Timed: on the host's clock, from the first call until an event behind the last copy has completed, for
+// every method alike, since submission is half of the price. Not timed: the arrays for cudaMemcpyBatchAsync,
+// the graph's instantiation and upload, the kernel's table on the GPU; a program that copies the same pieces
+// again and again pays for those once. Bytes: those of the pieces; an operation is one piece. Source:
+// Comm|Scope's `Comm_cudart_*` graph benchmarks; the CUDA runtime's documentation of cudaMemcpyBatchAsync.
+// Limits: all pieces have one size; the order of addresses is random, and the same in every run.
+
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/transfer/batch.hpp"
+#include "shape_case.hpp"
+#include "transfer_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using transfer::Batch;
+using transfer::BatchCopy;
+using transfer::BatchMethod;
+
+const char* const kFamily = "shape/batch";
+
+// The first CUDA version, of toolkit and driver, that has cudaMemcpyBatchAsync.
+constexpr int kBatchCopyVersion = 12080;
+
+std::vector<std::uint64_t> piece_sizes(const Scope& scope) {
+  if (scope.preset == Preset::smoke || scope.preset == Preset::acceptance) {
+    return {4 * kKiB};
+  }
+  if (!scope.dense()) {
+    return {256, 4 * kKiB, 64 * kKiB};
+  }
+  return {64, 256, kKiB, 4 * kKiB, 16 * kKiB, 64 * kKiB, 256 * kKiB};
+}
+
+std::vector<std::uint64_t> piece_counts(const Scope& scope) {
+  if (scope.preset == Preset::smoke) {
+    return {64};
+  }
+  return scope.dense() ? std::vector<std::uint64_t>{64, 256, 1024} : std::vector<std::uint64_t>{256};
+}
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+std::string why_no_batch_copy(const Machine& machine) {
+  const int toolkit = machine.runtime.toolkit_version.value_or(0);
+  const int driver = machine.runtime.driver_version.value_or(0);
+  if (toolkit < kBatchCopyVersion) {
+    return "needs CUDA 12.8; this program was built with " + version_text(toolkit);
+  }
+  if (driver < kBatchCopyVersion) {
+    return "needs CUDA 12.8; the driver is for " + version_text(driver);
+  }
+  return {};
+}
+
+std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod method) {
+  if (!path.why_not.empty()) {
+    return path.why_not;
+  }
+  if (method == BatchMethod::batch) {
+    return why_no_batch_copy(machine);
+  }
+  return method == BatchMethod::kernel && path.has_host() ? why_no_mapping(machine, path.gpu.ordinal)
+                                                          : std::string();
+}
+
+std::string submitted_by(BatchMethod method) {
+  switch (method) {
+    case BatchMethod::one_by_one:
+      return "one cudaMemcpyAsync a piece";
+    case BatchMethod::batch:
+      return "one cudaMemcpyBatchAsync; its arrays are made beforehand";
+    case BatchMethod::graph:
+      return "one launch of a graph of independent copies, instantiated and uploaded beforehand";
+    case BatchMethod::kernel:
+      return "one kernel, a warp a piece (a block where pieces are over 8 KiB), whose table lies on the GPU "
+             "beforehand";
+  }
+  return {};
+}
+
+Explanation explain(BatchMethod method) {
+  return {
+      "the time of many small copies that are wanted together",
+      submitted_by(method) +
+          "; on the host's clock, from the first call until an event behind the last "
+          "copy has completed",
+      "bandwidth = piece * pieces / median time; an operation is one piece",
+      "CUDA runtime API, cudaMemcpyBatchAsync; Comm|Scope (c3sr/comm_scope), graphs of cudaMemcpyAsync",
+      "pieces of one size in a random order of addresses, the same in every run; what is made beforehand is "
+      "not counted"};
+}
+
+Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Batch& batch,
+                         BatchMethod method) {
+  const BatchCopy copy{path.source, path.destination, batch, method, path.node};
+  const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  Benchmark benchmark;
+  benchmark.id = shape_case(kFamily, path, name(method),
+                            {{"piece", number(batch.piece_bytes)},
+                             {"pieces", number(batch.pieces)},
+                             {"bytes", number(batch.bytes())}});
+  benchmark.skip = why_not(machine, path, method);
+  benchmark.needs = shape_needs(path, batch.memory_bytes());
+  benchmark.explanation = explain(method);
+  benchmark.run = [copy, path](Session& session) {
+    const auto mover = transfer::make_batch_mover(copy, session.surroundings());
+    Measurement measurement = measure_shape(session, path, *mover, copy.batch.bytes());
+    measurement.operations = copy.batch.pieces;
+    return measurement;
+  };
+  return benchmark;
+}
+
+std::vector<Batch> batches(const Scope& scope) {
+  std::vector<Batch> all;
+  for (const std::uint64_t piece : piece_sizes(scope)) {
+    for (const std::uint64_t pieces : piece_counts(scope)) {
+      const Batch batch = transfer::scattered(piece, pieces);
+      if (scope.one_size(batch.bytes()) == std::vector{batch.bytes()}) {
+        all.push_back(batch);
+      }
+    }
+  }
+  return all;
+}
+
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+  const std::vector<Batch> all = batches(scope);
+  std::vector<Benchmark> benchmarks;
+  for (const ShapePath& path : shape_paths(machine, scope)) {
+    for (const Batch& batch : all) {
+      for (const BatchMethod method :
+           {BatchMethod::one_by_one, BatchMethod::batch, BatchMethod::graph, BatchMethod::kernel}) {
+        benchmarks.push_back(make_benchmark(machine, path, batch, method));
+      }
+    }
+  }
+  return benchmarks;
+}
+
+}  // namespace
+
+Family shape_batch() {
+  return {kFamily, "What do many small copies cost one by one, in a batch, as a graph and by a kernel?",
+          list};
+}
+
+}  // namespace grainscope::harness

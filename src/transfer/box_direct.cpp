@@ -1,0 +1,70 @@
+// A box copied from place to place, by the runtime's calls or by one kernel.
+
+#include "box_lane.hpp"
+
+namespace grainscope::transfer {
+namespace {
+
+// More operations than this are not enqueued behind a closed gate: near a thousand a stream is full, and the
+// next call would wait for the gate.
+constexpr std::uint64_t kMostBehindGate = 512;
+
+class DirectBoxLane final : public BoxLane {
+ public:
+  DirectBoxLane(const BoxCopy& copy, const Topology& topology)
+      : BoxLane(copy, topology),
+        from_(is_kernel() ? ends().mapped_source() : ends().source()),
+        to_(is_kernel() ? ends().mapped_destination() : ends().destination()) {}
+
+  void issue(const cuda::Stream& stream) override { enqueue_box_copy(copy().method, to_, from_, stream); }
+
+  [[nodiscard]] Conduct conduct() const override {
+    return operations() <= kMostBehindGate ? Conduct::enqueued : Conduct::called;
+  }
+
+  [[nodiscard]] std::string action() const override {
+    switch (copy().method) {
+      case BoxMethod::row_copies:
+        return "one cudaMemcpyAsync a row";
+      case BoxMethod::copy_2d:
+        return "one cudaMemcpy2DAsync a plane";
+      case BoxMethod::copy_3d:
+        return copy().between_gpus() ? "one cudaMemcpy3DPeerAsync" : "one cudaMemcpy3DAsync";
+      default:
+        return "one kernel";
+    }
+  }
+
+  void annotate(Measurement& measurement) const override {
+    if (is_kernel()) {
+      const BoxLaunch launch = box_launch(to_.box, from_.box, copy().method == BoxMethod::kernel_chunked);
+      measurement.counters["blocks"] = launch.blocks;
+      measurement.counters["element_bytes"] = launch.element_bytes;
+    } else {
+      measurement.counters["calls"] =
+          copy().method == BoxMethod::copy_3d ? 1 : static_cast<double>(operations());
+    }
+  }
+
+ private:
+  [[nodiscard]] bool is_kernel() const {
+    return copy().method == BoxMethod::kernel_strided || copy().method == BoxMethod::kernel_chunked;
+  }
+  // What stands on the stream. A copy of a box in one call may still be a command for each plane.
+  [[nodiscard]] std::uint64_t operations() const {
+    return is_kernel()                              ? 1
+           : copy().method == BoxMethod::row_copies ? copy().box.all_rows()
+                                                    : copy().box.planes;
+  }
+
+  PlacedBox from_;
+  PlacedBox to_;
+};
+
+}  // namespace
+
+std::unique_ptr<BoxLane> make_direct_box_lane(const BoxCopy& copy, const Topology& topology) {
+  return std::make_unique<DirectBoxLane>(copy, topology);
+}
+
+}  // namespace grainscope::transfer

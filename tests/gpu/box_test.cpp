@@ -1,0 +1,227 @@
+#include "grainscope/transfer/box.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "gpu_fixture.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/system/numa.hpp"
+#include "grainscope/transfer/box_copy.hpp"
+
+namespace grainscope::transfer {
+namespace {
+
+constexpr BoxMethod kDirect[] = {BoxMethod::copy_2d, BoxMethod::copy_3d, BoxMethod::kernel_strided,
+                                 BoxMethod::kernel_chunked, BoxMethod::row_copies};
+constexpr BoxMethod kAll[] = {BoxMethod::copy_2d,        BoxMethod::copy_3d, BoxMethod::kernel_strided,
+                              BoxMethod::kernel_chunked, BoxMethod::pack,    BoxMethod::row_copies};
+
+class BoxCopies : public GpuTest {
+ protected:
+  // Every path that this machine has.
+  [[nodiscard]] std::vector<std::pair<Endpoint, Endpoint>> paths() const {
+    const Endpoint host = Endpoint::host(Placement::pinned, topology_.usable_nodes().front());
+    const Endpoint card = Endpoint::gpu(Placement::device, 0);
+    std::vector<std::pair<Endpoint, Endpoint>> all{{host, card}, {card, host}, {card, card}};
+    for (const cuda::PeerLink& peer : runtime().peers) {
+      if (peer.from == 0 && peer.access) {
+        all.emplace_back(card, Endpoint::gpu(Placement::device, peer.to));
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::unique_ptr<Mover> make(BoxCopy copy) const {
+    copy.staging_node = topology_.usable_nodes().front();
+    return make_box_mover(copy, {&topology_, nullptr});
+  }
+
+  void expect_moves(const BoxCopy& copy) const {
+    SCOPED_TRACE(text(copy));
+    const auto mover = make(copy);
+    for (int i = 0; i < 3; ++i) {
+      mover->prepare();
+      EXPECT_GT(mover->run(), 0);
+    }
+    EXPECT_FALSE(mover->verify().empty());
+    EXPECT_FALSE(mover->timing().timed.empty());
+  }
+
+  [[nodiscard]] static std::string text(const BoxCopy& copy) {
+    const auto side = [](const Endpoint& end) {
+      return end.side == Endpoint::Side::host ? std::string("host") : "gpu " + std::to_string(end.id);
+    };
+    const Box& box = copy.box;
+    return std::string(name(copy.method)) + " from " + side(copy.source) + " to " + side(copy.destination) +
+           ", " + std::to_string(box.width_bytes) + " x " + std::to_string(box.rows) + " x " +
+           std::to_string(box.planes) + " at " + std::to_string(box.pitch_bytes) + ", " +
+           std::to_string(box.plane_rows);
+  }
+
+  const Topology topology_ = Topology::read();
+};
+
+// A box and the memory around it on the GPU.
+struct OnGpu {
+  explicit OnGpu(const std::vector<std::byte>& bytes) : buffer(0, bytes.size()) {
+    cuda::check(cudaMemcpy(buffer.data(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice),
+                "fill a buffer");
+  }
+  [[nodiscard]] std::vector<std::byte> read() const {
+    std::vector<std::byte> bytes(buffer.bytes());
+    cuda::check(cudaMemcpy(bytes.data(), buffer.data(), bytes.size(), cudaMemcpyDeviceToHost),
+                "read a buffer");
+    return bytes;
+  }
+  [[nodiscard]] PlacedBox at(std::uint64_t offset, const Box& box) const {
+    return {static_cast<std::byte*>(buffer.data()) + offset, box, 0};
+  }
+  cuda::DeviceBuffer buffer;
+};
+
+std::vector<std::byte> random_bytes(std::size_t count, std::mt19937& random) {
+  std::vector<std::byte> bytes(count);
+  for (std::byte& byte : bytes) {
+    byte = static_cast<std::byte>(random());
+  }
+  return bytes;
+}
+
+// A box of any size whose layouts at the two ends differ, held against a serial copy on the host.
+TEST_F(BoxCopies, of_random_boxes_agree_with_a_serial_oracle) {
+  constexpr std::uint64_t kMargin = 64;
+  std::mt19937 random(5);
+  const cuda::Stream stream;
+  for (int i = 0; i < 60; ++i) {
+    const auto below = [&](std::uint64_t most) { return 1 + random() % most; };
+    // Widths of every alignment: a multiple of 1, 2, 4, 8 or 16 bytes.
+    const std::uint64_t unit = std::uint64_t{1} << random() % 5;
+    const Box from{unit * below(40), below(50), below(6), 0, 0};
+    const auto laid_out = [&](Box box) {
+      box.pitch_bytes = box.width_bytes + unit * (random() % 30);
+      box.plane_rows = box.rows + random() % 5;
+      return box;
+    };
+    const Box source = laid_out(from);
+    const Box destination = laid_out(from);
+    const auto sent = random_bytes(2 * kMargin + source.span_bytes(), random);
+    const auto before = random_bytes(2 * kMargin + destination.span_bytes(), random);
+    auto expected = before;
+    for (std::uint64_t plane = 0; plane < from.planes; ++plane) {
+      for (std::uint64_t row = 0; row < from.rows; ++row) {
+        std::memcpy(&expected[kMargin + (plane * destination.plane_rows + row) * destination.pitch_bytes],
+                    &sent[kMargin + (plane * source.plane_rows + row) * source.pitch_bytes],
+                    from.width_bytes);
+      }
+    }
+    for (const BoxMethod method : kDirect) {
+      const OnGpu sender(sent);
+      const OnGpu receiver(before);
+      enqueue_box_copy(method, receiver.at(kMargin, destination), sender.at(kMargin, source), stream);
+      stream.synchronize();
+      EXPECT_EQ(receiver.read(), expected) << i << " " << name(method);
+    }
+  }
+}
+
+TEST_F(BoxCopies, by_every_method_on_every_path_move_the_box_and_nothing_else) {
+  const Box boxes[] = {{32, 4096, 1, 512, 4096}, {16, 60, 60, 128, 64},    {480, 2, 50, 512, 64},
+                       {480, 60, 2, 512, 64},    {65536, 8, 1, 131072, 8}, {512, 16, 4, 512, 16},
+                       {12, 30, 7, 96, 33},      {37, 11, 3, 41, 13},      {1, 1, 1, 1, 1}};
+  for (const auto& [source, destination] : paths()) {
+    for (const Box& box : boxes) {
+      for (const BoxMethod method : kAll) {
+        expect_moves({source, destination, box, method});
+      }
+    }
+  }
+}
+
+TEST_F(BoxCopies, of_more_planes_than_go_behind_a_gate_are_timed_without_one) {
+  const Endpoint card = Endpoint::gpu(Placement::device, 0);
+  const Box few{64, 2, 512, 128, 4};
+  const Box many{64, 2, 600, 128, 4};
+  for (const BoxMethod method : {BoxMethod::copy_2d, BoxMethod::copy_3d}) {
+    EXPECT_TRUE(make({card, card, few, method})->timing().gated) << name(method);
+    EXPECT_FALSE(make({card, card, many, method})->timing().gated) << name(method);
+    expect_moves({card, card, few, method});
+    expect_moves({card, card, many, method});
+  }
+  EXPECT_TRUE(make({card, card, {64, 2, 256, 128, 4}, BoxMethod::row_copies})->timing().gated);
+  EXPECT_FALSE(make({card, card, few, BoxMethod::row_copies})->timing().gated);
+}
+
+TEST_F(BoxCopies, that_moved_nothing_are_caught) {
+  for (const auto& [source, destination] : paths()) {
+    for (const BoxMethod method : kAll) {
+      const BoxCopy copy{source, destination, {64, 30, 4, 256, 32}, method};
+      SCOPED_TRACE(text(copy));
+      EXPECT_THROW(static_cast<void>(make(copy)->verify()), FailedError);
+    }
+  }
+}
+
+// What a wrong mover would leave behind, by the same ends and the same check as a mover's.
+TEST_F(BoxCopies, that_moved_one_plane_or_one_row_too_few_or_too_much_are_caught) {
+  const Box box{64, 30, 4, 256, 32};
+  for (const auto& [source, destination] : paths()) {
+    const BoxCopy copy{source, destination, box, BoxMethod::copy_3d};
+    if (copy.between_gpus()) {
+      continue;
+    }
+    SCOPED_TRACE(text(copy));
+    const NodeBinding binding(topology_, topology_.usable_nodes().front());
+    const cuda::Stream stream;
+    const BoxEnds ends(copy, topology_);
+    const auto after = [&](const Box& moved) {
+      ends.fill();
+      PlacedBox from = ends.source();
+      PlacedBox to = ends.destination();
+      from.box = to.box = moved;
+      enqueue_box_copy(BoxMethod::copy_3d, to, from, stream);
+      stream.synchronize();
+    };
+    after(box);
+    EXPECT_NO_THROW(ends.expect_moved());
+    for (const Box& wrong : {Box{64, 30, 1, 256, 32}, Box{64, 30, 3, 256, 32}, Box{64, 29, 4, 256, 32},
+                             Box{63, 30, 4, 256, 32}, Box{64, 31, 4, 256, 32}, Box{65, 30, 4, 256, 32},
+                             Box{64, 30, 4, 256, 31}, Box{64, 30, 4, 252, 32}}) {
+      after(wrong);
+      EXPECT_THROW(ends.expect_moved(), FailedError)
+          << wrong.width_bytes << " " << wrong.rows << " " << wrong.planes << " " << wrong.pitch_bytes;
+    }
+  }
+}
+
+TEST_F(BoxCopies, that_cannot_be_are_refused) {
+  const Endpoint host = Endpoint::host(Placement::pinned, topology_.usable_nodes().front());
+  const Endpoint card = Endpoint::gpu(Placement::device, 0);
+  EXPECT_THROW(static_cast<void>(make({host, card, {0, 1, 1, 1, 1}, BoxMethod::copy_3d})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({host, card, {64, 1, 1, 32, 1}, BoxMethod::copy_3d})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({host, host, {64, 1, 1, 64, 1}, BoxMethod::copy_3d})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({host, card, {8, 4097, 1, 8, 4097}, BoxMethod::row_copies})),
+               UsageError);
+}
+
+TEST_F(BoxCopies, of_wide_rows_are_no_slower_than_of_narrow_ones) {
+  const Endpoint host = Endpoint::host(Placement::pinned, topology_.usable_nodes().front());
+  const Endpoint card = Endpoint::gpu(Placement::device, 0);
+  const auto fastest = [&](const Box& box) {
+    const auto mover = make({host, card, box, BoxMethod::kernel_strided});
+    double seconds = mover->run();
+    for (int i = 0; i < 10; ++i) {
+      seconds = std::min(seconds, mover->run());
+    }
+    return seconds;
+  };
+  EXPECT_LT(fastest({65536, 64, 1, 131072, 64}), 1.5 * fastest({32, 131072, 1, 512, 131072}));
+}
+
+}  // namespace
+}  // namespace grainscope::transfer
