@@ -82,8 +82,8 @@ Transfer one_way(Method method, const Endpoint& other, int gpu, bool outward, st
   }
   transfer.source = outward ? here : there;
   transfer.destination = outward ? there : here;
-  // Between GPUs each sends: a kernel of each, or a copy engine of each. A walk's registers are on this GPU, and
-  // managed pages come to the GPU that touches them.
+  // Between GPUs each sends: a kernel of each, or a copy engine of each. A walk's registers are on this GPU,
+  // and managed pages come to the GPU that touches them.
   const bool migrates = here.placement == Placement::managed;
   transfer.by_source = method == Method::zero_copy ? outward : !other.on_host() && !migrates;
   return transfer;

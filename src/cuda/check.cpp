@@ -28,12 +28,14 @@ const char* remedy(cudaError_t status) {
 }
 
 // Errors after which, by the runtime's reference, "any further CUDA work will return the same error" until
-// the process is relaunched. Numbers stand for names that the oldest toolkits do not have.
+// the process is relaunched, and those that were seen to last. Numbers stand for names that the oldest
+// toolkits do not have.
 constexpr std::array kLasting{
-    cudaErrorIllegalAddress,       cudaErrorLaunchTimeout,      cudaErrorAssert,
-    cudaErrorHardwareStackError,   cudaErrorIllegalInstruction, cudaErrorMisalignedAddress,
-    cudaErrorInvalidAddressSpace,  cudaErrorInvalidPc,          cudaErrorLaunchFailure,
-    cudaErrorMpsClientTerminated,
+    cudaErrorIllegalAddress, cudaErrorLaunchTimeout, cudaErrorAssert, cudaErrorHardwareStackError,
+    cudaErrorIllegalInstruction, cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,
+    cudaErrorLaunchFailure, cudaErrorMpsClientTerminated,
+    // Seen when the MPS server was killed: calls that do nothing then still succeed, all others fail.
+    cudaErrorMpsRpcFailure, cudaErrorNoDevice,
     static_cast<cudaError_t>(226),   // cudaErrorContained
     static_cast<cudaError_t>(721),   // cudaErrorTensorMemoryLeak
     static_cast<cudaError_t>(911)};  // cudaErrorExternalDevice
