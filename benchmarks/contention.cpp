@@ -75,6 +75,7 @@ class Lister {
         scope_.dense() ? std::vector{1, 2, 3, 4, 6, 8, 16} : std::vector{1, 2, 4, 8};
     for (const int streams : counts) {
       std::vector<PlannedLane> lanes;
+      lanes.reserve(static_cast<std::size_t>(streams));
       const std::uint64_t share = bytes / static_cast<std::uint64_t>(streams) / 4 * 4;
       for (int i = 0; i < streams; ++i) {
         lanes.push_back({"stream_" + std::to_string(i),

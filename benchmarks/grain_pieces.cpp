@@ -94,6 +94,7 @@ double load_latency_s(const Machine& machine, int gpu, int node) {
                                        .order = Cycle::Order::stride},
                                       machine.topology);
   std::vector<double> seconds;
+  seconds.reserve(kChases);
   for (int i = 0; i < kChases; ++i) {
     seconds.push_back(chase->sample() / static_cast<double>(chase->operations()));
   }
