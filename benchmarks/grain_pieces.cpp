@@ -66,6 +66,7 @@ Transfer make_transfer(const Method& method, int node, int gpu, std::uint64_t gr
       transfer.walk.pattern = Walk::Pattern::scattered;
       transfer.walk.width_bytes = kLoadBytes;
       transfer.walk.piece_bytes = grain;
+      transfer.flush = true;
       break;
     case Engine::prefetch:
       transfer.source.placement = transfer.destination.placement = Placement::managed;

@@ -93,6 +93,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
               std::swap(transfer.source, transfer.destination);
             }
             transfer.bytes = bytes;
+            transfer.flush = true;  // lines in the CPU's caches answer otherwise than memory
             transfer.walk.width_bytes = width;
             Benchmark benchmark = transfer_benchmark(
                 kFamily,
