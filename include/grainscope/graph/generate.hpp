@@ -13,13 +13,14 @@
 
 namespace grainscope::graph {
 
-// What --graph names: "kron:24", "urand:20:4" (degree 4), "dense:17", "web:20", "file:PATH".
+// What --graph names: "kron:24", "urand:20:4" (degree 4), "dense:17", "web:20", "power" and
+// "pgp" (small real graphs inside the program), "file:PATH".
 struct GraphSpec {
-  enum class Kind { kron, urand, dense, web, file };
+  enum class Kind { kron, urand, dense, web, builtin, file };
   Kind kind = Kind::kron;
-  int scale = 0;   // 2^scale vertices, 1 to 31
-  int degree = 0;  // edges drawn a vertex
-  std::string path;
+  int scale = 0;     // 2^scale vertices, 1 to 31
+  int degree = 0;    // edges drawn a vertex
+  std::string path;  // of a file; of a builtin its name
 
   // "kron24", "urand20_4" where the degree is not the kind's own (16; dense 128, web 16); of a file its stem.
   [[nodiscard]] std::string name() const;
