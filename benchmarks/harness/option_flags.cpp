@@ -38,9 +38,10 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_option("--benchmark_repetitions", raw.repetitions, "Sessions of every case, each with new buffers")
       ->group(group);
-  app.add_option("--graph", raw.graphs,
-                 "Graphs to traverse: kron:24, urand:24 or kron:24:8 (degree 8), dense:17, web:20, power, pgp, "
-                 "file:PATH; several by commas")
+  app.add_option(
+         "--graph", raw.graphs,
+         "Graphs to traverse: kron:24, urand:24 or kron:24:8 (degree 8), dense:17, web:20, power, pgp, "
+         "file:PATH; several by commas")
       ->group(group);
   app.add_option("--trials", raw.trials, "Sources that a traversal is run from; 64 in full")->group(group);
   app.add_flag("--allow-managed-oversubscription", options.allow_managed_oversubscription,

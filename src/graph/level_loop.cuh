@@ -141,8 +141,9 @@ class LevelLoop {
     kernels_.emit<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
     settle_level<<<1, 1, 0, stream>>>(arrays, item_count(), program);
     cuda::check_launch("the kernels of a frontier");
-    cuda::check(cudaMemcpyAsync(seen_.data(), arrays.summary, sizeof(LevelSummary), cudaMemcpyDefault, stream),
-                "read a level's summary");
+    cuda::check(
+        cudaMemcpyAsync(seen_.data(), arrays.summary, sizeof(LevelSummary), cudaMemcpyDefault, stream),
+        "read a level's summary");
     summed_.record(stream_);
     tell_active(observer);
     walk(program, observer);
@@ -210,11 +211,11 @@ class LevelLoop {
   [[nodiscard]] int scan_length() const { return static_cast<int>(words_ + 1); }
   [[nodiscard]] std::size_t scan_bytes() const {
     std::size_t bytes = 0;
-    cuda::check(cub::DeviceScan::ExclusiveScan(
-                    nullptr, bytes, static_cast<const std::uint32_t*>(nullptr),
-                    static_cast<std::uint64_t*>(nullptr), ::cuda::std::plus<std::uint64_t>{}, std::uint64_t{0},
-                    scan_length()),
-                "ask what a scan needs");
+    cuda::check(
+        cub::DeviceScan::ExclusiveScan(nullptr, bytes, static_cast<const std::uint32_t*>(nullptr),
+                                       static_cast<std::uint64_t*>(nullptr),
+                                       ::cuda::std::plus<std::uint64_t>{}, std::uint64_t{0}, scan_length()),
+        "ask what a scan needs");
     return bytes;
   }
   // As many blocks as the GPU holds at once.

@@ -3,13 +3,14 @@
 
 // What every algorithm's program may leave as it is, and the two halves of a Traversal that all share.
 
+#include "algorithms.hpp"
 #include "level_loop.cuh"
 
 namespace grainscope::graph {
 
 struct ProgramDefaults {
-  static constexpr bool kWeighted = false;       // reads weights
-  static constexpr bool kMeasuresRest = false;   // has a rest_of(vertex), taken before activate()
+  static constexpr bool kWeighted = false;      // reads weights
+  static constexpr bool kMeasuresRest = false;  // has a rest_of(vertex), taken before activate()
   struct Nothing {};
   // What is taken from a list's vertex before its edges are visited, by all lanes of the team.
   __device__ Nothing open(const WorkItem& /*item*/, Team /*team*/) const { return {}; }
@@ -21,8 +22,8 @@ struct ProgramDefaults {
   void next_level() {}
 };
 
-// A vertex's value that other warps lower meanwhile: read once for the whole team, so that all its lanes go by
-// the same, and never from this multiprocessor's own cache.
+// A vertex's value that other warps lower meanwhile: read once for the whole team, so that all its lanes go
+// by the same, and never from this multiprocessor's own cache.
 __device__ inline std::uint32_t read_once(const std::uint32_t* value, Team team) {
   if (team == Team::thread) {
     return __ldcg(value);
@@ -34,8 +35,8 @@ __device__ inline std::uint32_t read_once(const std::uint32_t* value, Team team)
   return __shfl_sync(~0U, read, 0);
 }
 
-// The state of algorithms that lower one number a vertex until nothing falls any more. A vertex is active when
-// its value lies below the one with which its list was last walked.
+// The state of algorithms that lower one number a vertex until nothing falls any more. A vertex is active
+// when its value lies below the one with which its list was last walked.
 struct Lowering : ProgramDefaults {
   std::uint32_t* values = nullptr;  // [V], device
   std::uint32_t* walked = nullptr;  // [V], device: with which each list was walked, all of it
@@ -126,12 +127,6 @@ class ProgramTraversal final : public Traversal {
   LevelLoop<Program> loop_;
   Vertex vertices_;
 };
-
-// One of each, in a file of its own.
-[[nodiscard]] std::unique_ptr<Traversal> make_bfs(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<Traversal> make_sssp(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access);
 
 }  // namespace grainscope::graph
 

@@ -23,8 +23,8 @@ struct TraceBuffer {
 };
 
 struct WalkInput {
-  const WorkItem* items = nullptr;         // device
-  const std::uint64_t* count = nullptr;    // of them, device
+  const WorkItem* items = nullptr;       // device
+  const std::uint64_t* count = nullptr;  // of them, device
   GraphView graph;
   TraceBuffer trace;
 };

@@ -3,9 +3,9 @@
 
 // The four algorithms on a GPU, over edges that need not fit into its memory.
 //
-// Offsets and the vertices' state are in GPU memory; the edge list, and weights, are where the placement says.
-// A traversal goes level by level: the vertices that the last one changed are collected in ascending order,
-// their lists cut into work items (access.hpp), and walked. Source: EMOGI, VLDB 2020.
+// Offsets and the vertices' state are in GPU memory; the edge list, and weights, are where the placement
+// says. A traversal goes level by level: the vertices that the last one changed are collected in ascending
+// order, their lists cut into work items (access.hpp), and walked. Source: EMOGI, VLDB 2020.
 
 #include <cstdint>
 #include <memory>

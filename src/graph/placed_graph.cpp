@@ -1,6 +1,6 @@
 // Where the edge list lies that a GPU walks: copied, and widened, to page-locked, managed or device memory.
 
-#include <cuda_runtime.h>
+#include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <optional>
@@ -14,29 +14,17 @@
 #include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/graph/traversal.hpp"
-#include "program.cuh"
+#include "grainscope/system/placement.hpp"
+#include "widen.hpp"
 
 namespace grainscope::graph {
 namespace {
 
-void widen(const Vertex* from, std::uint64_t* to, std::uint64_t count) {
+// By all threads: pages come to lie where the memory policy says.
+template <class From, class To>
+void copy_all(const From* from, To* to, std::uint64_t count) {
 #pragma omp parallel for
   for (std::uint64_t i = 0; i < count; ++i) {
-    to[i] = from[i];
-  }
-}
-
-template <class T>
-void copy_all(const T* from, T* to, std::uint64_t count) {
-#pragma omp parallel for
-  for (std::uint64_t i = 0; i < count; ++i) {
-    to[i] = from[i];
-  }
-}
-
-__global__ void widen_on_gpu(const Vertex* from, std::uint64_t* to, std::uint64_t count) {
-  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
-       i += std::uint64_t{gridDim.x} * blockDim.x) {
     to[i] = from[i];
   }
 }
@@ -84,7 +72,7 @@ class CudaPlacedGraph final : public PlacedGraph {
   CudaPlacedGraph(const Csr& graph, const PlacementRequest& request, cuda::ManagedBudget* budget)
       : PlacedGraph(request),
         guard_(request.gpu),
-        offsets_(request.gpu, graph.offsets.size()),
+        offsets_(request.gpu, graph.offsets.bytes()),
         targets_(request, graph.edges() * static_cast<std::uint64_t>(request.edge_bytes), budget) {
     if (request.weights) {
       weights_.emplace(request, graph.edges() * sizeof(Weight), budget);
@@ -95,7 +83,7 @@ class CudaPlacedGraph final : public PlacedGraph {
     if (weights_) {
       fill(graph.weights.data(), *weights_, graph.edges());
     }
-    view_ = {offsets_.data(),
+    view_ = {static_cast<const std::uint64_t*>(offsets_.data()),
              targets_.device(),
              weights_ ? static_cast<const Weight*>(weights_->device()) : nullptr,
              graph.vertices(),
@@ -118,7 +106,7 @@ class CudaPlacedGraph final : public PlacedGraph {
                   "bring managed edges back to the host");
     });
     stream_.synchronize();
-    for_each_array([](const PlacedArray& array) { require_on_host(array); });
+    for_each_array([](const PlacedArray& array) { settle_on_host(array); });
     advise(cudaMemAdviseSetReadMostly);
   }
 
@@ -133,7 +121,8 @@ class CudaPlacedGraph final : public PlacedGraph {
     if (to.host() != nullptr) {
       copy_all(from, static_cast<T*>(to.host()), count);
     } else {
-      cuda::check(cudaMemcpy(to.device(), from, count * sizeof(T), cudaMemcpyDefault), "copy edges to the GPU");
+      cuda::check(cudaMemcpy(to.device(), from, count * sizeof(T), cudaMemcpyDefault),
+                  "copy edges to the GPU");
     }
   }
 
@@ -141,15 +130,13 @@ class CudaPlacedGraph final : public PlacedGraph {
     if (request().edge_bytes == 4) {
       fill(graph.targets.data(), targets_, graph.edges());
     } else if (targets_.host() != nullptr) {
-      widen(graph.targets.data(), static_cast<std::uint64_t*>(targets_.host()), graph.edges());
+      copy_all(graph.targets.data(), static_cast<std::uint64_t*>(targets_.host()), graph.edges());
     } else {
       const cuda::DeviceBuffer narrow(request().gpu, std::max<std::uint64_t>(8, graph.targets.bytes()));
       cuda::check(cudaMemcpy(narrow.data(), graph.targets.data(), graph.targets.bytes(), cudaMemcpyDefault),
                   "copy edges to the GPU");
-      widen_on_gpu<<<1024, 256>>>(static_cast<const Vertex*>(narrow.data()),
-                                  static_cast<std::uint64_t*>(targets_.device()), graph.edges());
-      cuda::check_launch("widen_on_gpu");
-      cuda::check(cudaDeviceSynchronize(), "widen edges on the GPU");
+      widen_on_gpu(static_cast<const Vertex*>(narrow.data()), static_cast<std::uint64_t*>(targets_.device()),
+                   graph.edges());
     }
   }
 
@@ -163,25 +150,29 @@ class CudaPlacedGraph final : public PlacedGraph {
 
   void advise(cudaMemoryAdvise advice) const {
     for_each_array([&](const PlacedArray& array) {
-      cuda::check(
-          cuda::advise(array.device(), array.bytes(), advice, cuda::Location::gpu(request().gpu)),
-          "advise the driver about managed edges");
+      cuda::check(cuda::advise(array.device(), array.bytes(), advice, cuda::Location::gpu(request().gpu)),
+                  "advise the driver about managed edges");
     });
   }
 
-  static void require_on_host(const PlacedArray& array) {
-    int where = 0;
-    cuda::check(cudaMemRangeGetAttribute(&where, sizeof(where), cudaMemRangeAttributeLastPrefetchLocation,
-                                         array.device(), array.bytes()),
-                "ask where managed edges went");
-    if (where != cudaCpuDeviceId) {
-      throw FailedError("managed edges did not go back to the host before a trial");
+  // The host owns and maps a page only once it has written to it.
+  static void settle_on_host(const PlacedArray& array) {
+    constexpr std::uint64_t kPage = 4096;
+    auto* bytes = static_cast<volatile std::byte*>(array.host());
+#pragma omp parallel for
+    for (std::uint64_t at = 0; at < array.bytes(); at += kPage) {
+      bytes[at] = bytes[at];
+    }
+    const auto pages = pages_present(array.host(), array.bytes());
+    if (pages && pages->absent > 0) {
+      throw FailedError("managed edges did not go back to the host before a trial: " +
+                        std::to_string(pages->absent) + " of the pages looked at are elsewhere");
     }
   }
 
   cuda::DeviceGuard guard_;
   cuda::Stream stream_;
-  DeviceArray<std::uint64_t> offsets_;
+  cuda::DeviceBuffer offsets_;
   PlacedArray targets_;
   std::optional<PlacedArray> weights_;
 };
@@ -197,20 +188,6 @@ std::unique_ptr<PlacedGraph> place_graph(const Csr& graph, const PlacementReques
     throw UsageError("the graph " + graph.name + " has no weights to place");
   }
   return std::make_unique<CudaPlacedGraph>(graph, request, budget);
-}
-
-std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm, Access access) {
-  switch (algorithm) {
-    case Algorithm::bfs:
-      return make_bfs(graph, access);
-    case Algorithm::sssp:
-      return make_sssp(graph, access);
-    case Algorithm::cc:
-      return make_cc(graph, access);
-    case Algorithm::pr:
-      return make_pr(graph, access);
-  }
-  throw UsageError("no such algorithm");
 }
 
 }  // namespace grainscope::graph
