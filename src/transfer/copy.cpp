@@ -4,9 +4,10 @@
 
 #include <algorithm>
 
-#include "end_buffer.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/transfer/end_memory.hpp"
 #include "lanes.hpp"
 #include "peer_reach.hpp"
 
@@ -37,8 +38,7 @@ class CopyLane final : public Lane {
     for (std::uint64_t first = 0; first < bytes(); first += piece) {
       const std::uint64_t size = std::min(piece, bytes() - first);
       // Without peer access a copy by unified addresses is staged through the host like any other.
-      cuda::check(cudaMemcpyAsync(static_cast<std::byte*>(destination_.data()) + first,
-                                  static_cast<const std::byte*>(source_.data()) + first, size,
+      cuda::check(cudaMemcpyAsync(destination_.data() + first, source_.data() + first, size,
                                   cudaMemcpyDefault, stream.get()),
                   "copy " + format_bytes(size));
     }
@@ -66,8 +66,8 @@ class CopyLane final : public Lane {
  private:
   Transfer transfer_;
   PeerReach reach_;
-  EndBuffer source_;
-  EndBuffer destination_;
+  EndMemory source_;
+  EndMemory destination_;
 };
 
 }  // namespace

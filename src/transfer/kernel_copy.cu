@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "end_buffer.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/transfer/end_memory.hpp"
 #include "lanes.hpp"
 #include "peer_reach.hpp"
 
@@ -66,8 +66,9 @@ class KernelCopyLane final : public Lane {
 
   void issue(const cuda::Stream& stream) override {
     copy_elements<<<blocks(), kThreads, 0, stream.get()>>>(
-        static_cast<const uint4*>(source_.device_data()), static_cast<uint4*>(destination_.device_data()),
-        elements(), static_cast<int>(bytes() % sizeof(uint4) / sizeof(std::uint32_t)));
+        reinterpret_cast<const uint4*>(source_.device_data()),
+        reinterpret_cast<uint4*>(destination_.device_data()), elements(),
+        static_cast<int>(bytes() % sizeof(uint4) / sizeof(std::uint32_t)));
     cuda::check_launch("copy_elements");
   }
 
@@ -94,8 +95,8 @@ class KernelCopyLane final : public Lane {
 
   Transfer transfer_;
   PeerReach reach_;
-  EndBuffer source_;
-  EndBuffer destination_;
+  EndMemory source_;
+  EndMemory destination_;
 };
 
 }  // namespace
