@@ -185,7 +185,7 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
   benchmark.explanation = explain(copy, path);
   benchmark.run = [copy, path](Session& session) {
     const auto mover = transfer::make_box_mover(copy, session.surroundings());
-    return measure_shape(session, path, *mover, copy.box.bytes());
+    return measure_mover(session, *mover, path.as_transfer(copy.box.bytes()));
   };
   return benchmark;
 }

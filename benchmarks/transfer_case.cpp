@@ -19,6 +19,11 @@ std::string text(const transfer::Endpoint& end) {
   return (end.on_host() ? "host:" : "gpu:") + std::to_string(end.id);
 }
 
+// Whether the path has a measured peak: a copy within a card, or one that the host stages, has none.
+bool has_peak(const transfer::Transfer& transfer) {
+  return !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
+}
+
 // What a transfer may reach; several at once may reach the sum.
 std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Transfer& transfer) {
   if (transfer.within_gpu()) {
@@ -63,23 +68,27 @@ Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
 }
 
 Measurement measure_transfer(Session& session, const transfer::Transfer& transfer) {
-  Measurement measurement;
   const auto mover = transfer::make_mover(transfer, session.surroundings());
+  return measure_mover(session, *mover, transfer);
+}
+
+Measurement measure_mover(Session& session, transfer::Mover& mover, const transfer::Transfer& transfer) {
+  Measurement measurement;
   const auto one_sample = [&] {
-    mover->prepare();
-    return mover->run();
+    mover.prepare();
+    return mover.run();
   };
   measurement.samples = session.sample(one_sample, transfer.gpu(), measurement);
-  measurement.verification = mover->verify();
-  measurement.timing = mover->timing();
-  mover->annotate(measurement);
+  measurement.verification = mover.verify();
+  measurement.timing = mover.timing();
+  mover.annotate(measurement);
   if (transfer.submission_only) {
     measurement.operations = 1;
     return measurement;
   }
   measurement.bytes = transfer.bytes;
   measurement.limit = limit_of(session.machine(), transfer);
-  if (!transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access)) {
+  if (has_peak(transfer)) {
     measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::of(transfer));
   }
   return measurement;
@@ -106,7 +115,7 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
   PhysicalLimit limit{0, ""};
   double peak_gb_s = 0;
   bool limited = true;
-  bool has_peak = true;
+  bool peaked = true;
   std::vector<LinkPath> paths;
   for (const PlannedLane& planned : lanes) {
     if (planned.background || !planned.transfer) {
@@ -124,13 +133,13 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
       limit.gb_s += own->gb_s;
       limit.source += (limit.source.empty() ? "" : " + ") + own->source;
     }
-    has_peak = has_peak && !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
-    peak_gb_s += has_peak ? session.link_peak_gb_s(path) : 0;
+    peaked = peaked && has_peak(transfer);
+    peak_gb_s += peaked ? session.link_peak_gb_s(path) : 0;
   }
   if (limited && limit.gb_s > 0) {
     measurement.limit = limit;
   }
-  if (has_peak && peak_gb_s > 0) {
+  if (peaked && peak_gb_s > 0) {
     measurement.link_peak_gb_s = peak_gb_s;
   }
 }

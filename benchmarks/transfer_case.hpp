@@ -21,6 +21,10 @@ namespace grainscope::harness {
 // Prepares, times and verifies one transfer, and says what bounds it.
 [[nodiscard]] Measurement measure_transfer(Session& session, const transfer::Transfer& transfer);
 
+// The same of a mover that is there: `transfer` says what it moves, from where to where, by which GPU.
+[[nodiscard]] Measurement measure_mover(Session& session, transfer::Mover& mover,
+                                        const transfer::Transfer& transfer);
+
 // One of several transfers that run at once; without a transfer, a kernel that computes.
 struct PlannedLane {
   struct Computing {

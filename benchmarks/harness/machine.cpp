@@ -143,12 +143,16 @@ std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu) {
 
 std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu, std::uint64_t bytes) {
   const GpuReport* report = machine.find_gpu(gpu);
-  if (report == nullptr || report->cuda->l2_bytes == 0 || bytes < kOutOfCache * report->cuda->l2_bytes) {
+  if (report == nullptr || report->cuda->l2_bytes == 0 || bytes < report->cuda->l2_bytes) {
     return std::nullopt;
   }
   const auto rate = memory_gb_s(*report->cuda);
-  return rate ? std::optional(PhysicalLimit{*rate / 2, "the GPU's own memory, read and written"})
-              : std::nullopt;
+  if (!rate) {
+    return std::nullopt;
+  }
+  return bytes < kOutOfCache * report->cuda->l2_bytes
+             ? PhysicalLimit{*rate, "the GPU's own memory"}
+             : PhysicalLimit{*rate / 2, "the GPU's own memory, read and written"};
 }
 
 PhysicalLimit cpu_limit(int threads) {

@@ -51,8 +51,10 @@ struct GpuTarget {
 // The fastest that bytes can cross between host and GPU; absent where the machine tells nothing of it.
 [[nodiscard]] std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu);
 
-// The fastest that `bytes` can be copied within a GPU: half of what its memory gives, read and written.
-// Absent where its caches may hold them, or the machine does not tell.
+// The fastest that `bytes` can be copied within a GPU: half of what its memory gives, read and written. Of
+// bytes that are no fewer than its cache holds, but not many times as many, at least half the traffic, which
+// is twice the bytes, goes to memory: all of what that gives. Absent where the cache may hold them, or the
+// machine does not tell.
 [[nodiscard]] std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu,
                                                             std::uint64_t bytes);
 
