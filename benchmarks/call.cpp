@@ -73,9 +73,8 @@ class Lister {
 
   std::vector<Benchmark> list() {
     for (const GpuTarget& gpu : scope_.gpus) {
-      const std::vector<int> nodes = scope_.nodes_for(gpu);
-      for (const int node : nodes) {
-        if (scope_.dense() || node == nearest(gpu, nodes)) {
+      for (const int node : scope_.nodes_for(gpu)) {
+        if (scope_.dense() || node == scope_.nearest_node(gpu)) {
           add_submission(gpu, node);
           add_device_memory(gpu, node);
         }
@@ -86,16 +85,6 @@ class Lister {
   }
 
  private:
-  // Where a program that minds its placement calls from.
-  static int nearest(const GpuTarget& gpu, const std::vector<int>& nodes) {
-    for (const int node : nodes) {
-      if (gpu.locality(node) == "local") {
-        return node;
-      }
-    }
-    return nodes.front();
-  }
-
   void add(const GpuTarget& gpu, const CallSpec& call, int node) {
     CallSpec spec = call;
     spec.gpu = gpu.ordinal;

@@ -1,7 +1,5 @@
 #include "shape_case.hpp"
 
-#include <algorithm>
-
 #include "peer_case.hpp"
 
 namespace grainscope::harness {
@@ -12,18 +10,7 @@ using transfer::Placement;
 
 // Which node matters most is another family's question: here the nearest stands for all unless all are asked.
 std::vector<int> nodes_of(const Scope& scope, const GpuTarget& gpu) {
-  if (scope.dense() || scope.nodes.empty()) {
-    return scope.nodes;
-  }
-  const auto near = std::find_if(scope.nodes.begin(), scope.nodes.end(),
-                                 [&](int node) { return gpu.locality(node) == "local"; });
-  return {near != scope.nodes.end() ? *near : scope.nodes.front()};
-}
-
-// Where the CPU should be that submits what touches no memory of the host.
-int near_node(const Scope& scope, const GpuTarget& gpu) {
-  const auto nodes = nodes_of(scope, gpu);
-  return gpu.local_node.value_or(nodes.empty() ? 0 : nodes.front());
+  return scope.dense() || scope.nodes.empty() ? scope.nodes : std::vector{scope.nearest_node(gpu)};
 }
 
 // The same wire answers both orders: a short run asks for one.
@@ -56,12 +43,12 @@ std::vector<ShapePath> shape_paths(const Machine& machine, const Scope& scope) {
       paths.push_back({"host_to_gpu", host, card, gpu, node, "", gpu.unavailable});
       paths.push_back({"gpu_to_host", card, host, gpu, node, "", gpu.unavailable});
     }
-    paths.push_back({"local", card, card, gpu, near_node(scope, gpu), "", gpu.unavailable});
+    paths.push_back({"local", card, card, gpu, scope.nearest_node(gpu), "", gpu.unavailable});
   }
   for (const GpuPair& pair : gpu_pairs(machine, scope)) {
     if (is_wanted(pair, scope.preset)) {
       paths.push_back({"gpu_to_peer", Endpoint::gpu(Placement::device, pair.gpu.ordinal),
-                       Endpoint::gpu(Placement::device, pair.peer), pair.gpu, near_node(scope, pair.gpu),
+                       Endpoint::gpu(Placement::device, pair.peer), pair.gpu, scope.nearest_node(pair.gpu),
                        pair.link, pair.why_no_access()});
     }
   }

@@ -30,7 +30,7 @@ std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope
         copy.engine = engine;
         copy.source = copy.destination = Endpoint::gpu(Placement::device, gpu.ordinal);
         copy.bytes = bytes;
-        copy.staging_node = gpu.local_node.value_or(scope.nodes.empty() ? 0 : scope.nodes.front());
+        copy.staging_node = scope.nearest_node(gpu);
         Benchmark benchmark;
         benchmark.id = {kLocal,
                         {{"method", engine == Engine::sm ? "kernel_copy" : "copy_engine", AxisStyle::bare},

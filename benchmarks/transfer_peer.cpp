@@ -117,8 +117,7 @@ class Lister {
            std::optional<int> node) {
     if (!node) {
       // The CPU that submits should be near, and need not be anywhere else.
-      const auto nodes = scope_.nodes_for(pair.gpu);
-      transfer.staging_node = pair.gpu.local_node.value_or(nodes.empty() ? 0 : nodes.front());
+      transfer.staging_node = scope_.nearest_node(pair.gpu);
     }
     Benchmark benchmark;
     benchmark.id = {kFamily,

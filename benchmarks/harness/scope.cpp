@@ -108,6 +108,13 @@ std::vector<int> Scope::nodes_for(const GpuTarget& gpu) const {
   return chosen;
 }
 
+int Scope::nearest_node(const GpuTarget& gpu) const {
+  if (gpu.local_node && std::find(nodes.begin(), nodes.end(), *gpu.local_node) != nodes.end()) {
+    return *gpu.local_node;
+  }
+  return nodes.empty() ? 0 : nodes.front();
+}
+
 Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for, std::vector<int> nodes) {
   Scope scope;
   scope.preset = preset;

@@ -48,6 +48,10 @@ struct Scope {
 
   // Nodes to pair with a GPU: all where dense, else the local one and one remote.
   [[nodiscard]] std::vector<int> nodes_for(const GpuTarget& gpu) const;
+
+  // Of the scope's nodes the GPU's own, else the first: where a program that minds its placement runs.
+  // 0 where there are none.
+  [[nodiscard]] int nearest_node(const GpuTarget& gpu) const;
 };
 
 // The preset's own sampling and repetitions, on the GPUs and nodes given: quick and smoke take the first GPU

@@ -116,6 +116,15 @@ TEST(NodesFor, two_nodes_are_few_enough) {
   EXPECT_EQ(scope.nodes_for({0, "", 1}), scope.nodes);
 }
 
+TEST(NearestNode, is_the_gpus_own_where_the_scope_has_it_else_the_first) {
+  Scope scope = scope_of(Preset::quick);
+  EXPECT_EQ(scope.nearest_node({0, "", 2}), 0);
+  scope.nodes = {1, 2, 3};
+  EXPECT_EQ(scope.nearest_node({0, "", 2}), 2);
+  EXPECT_EQ(scope.nearest_node({0, "", 0}), 1);
+  EXPECT_EQ(scope.nearest_node({0, "", std::nullopt}), 1);
+}
+
 TEST(MakeScope, quick_and_smoke_take_the_first_gpu_unless_gpus_were_asked_for) {
   const std::vector<GpuTarget> gpus{{0, "", 0}, {1, "", 0}};
   EXPECT_EQ(make_scope(Preset::quick, gpus, false, {}).gpus.size(), 1U);
