@@ -94,10 +94,7 @@ Measurement measure_mover(Session& session, transfer::Mover& mover, const transf
   return measurement;
 }
 
-namespace {
-
-// Median of a few runs of one lane alone, after one that does not count.
-double time_alone(transfer::Mover& mover, std::size_t lane) {
+double median_s(transfer::Mover& mover, std::size_t lane) {
   constexpr int kRuns = 9;
   std::vector<double> seconds;
   for (int i = 0; i <= kRuns; ++i) {
@@ -109,6 +106,8 @@ double time_alone(transfer::Mover& mover, std::size_t lane) {
   }
   return summarize(seconds).median;
 }
+
+namespace {
 
 // The limits and the peaks of all measured lanes, added up; absent where one of them is.
 void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measurement& measurement) {
@@ -199,7 +198,7 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
   }
   measurement.overlap = std::min(1.0, summarize(overlaps).median);
   for (std::size_t i = 0; also_alone && i < lanes.size(); ++i) {
-    measurement.lanes[i].alone_s = time_alone(mover, i);
+    measurement.lanes[i].alone_s = median_s(mover, i);
   }
   measurement.verification = mover.verify();
   measurement.timing = mover.timing();

@@ -25,6 +25,9 @@ namespace grainscope::harness {
 [[nodiscard]] Measurement measure_mover(Session& session, transfer::Mover& mover,
                                         const transfer::Transfer& transfer);
 
+// Median time of a few runs of one lane alone, after one that does not count: a look, not a measurement.
+[[nodiscard]] double median_s(transfer::Mover& mover, std::size_t lane = 0);
+
 // One of several transfers that run at once; without a transfer, a kernel that computes.
 struct PlannedLane {
   struct Computing {

@@ -12,6 +12,7 @@
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
+#include "grainscope/transfer/seeds.hpp"
 #include "lanes.hpp"
 
 namespace grainscope::transfer {
@@ -103,6 +104,11 @@ HostView EndMemory::read() const {
               "read back " + format_bytes(bytes_) + " of GPU " + std::to_string(end_.id));
   const std::byte* first = bytes.get();
   return {first, std::move(bytes)};
+}
+
+void BothEnds::fill() const {
+  source.fill(kPayload);
+  destination.fill(kPoison);
 }
 
 }  // namespace grainscope::transfer

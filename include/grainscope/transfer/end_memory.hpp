@@ -65,6 +65,16 @@ class EndMemory {
   std::byte* data_ = nullptr;
 };
 
+struct BothEnds {
+  BothEnds(const Endpoint& from, const Endpoint& to, std::uint64_t bytes, const Topology& topology)
+      : source(from, bytes, topology), destination(to, bytes, topology) {}
+  // Fills the source with payload, the destination with poison, and waits.
+  void fill() const;
+
+  EndMemory source;
+  EndMemory destination;
+};
+
 }  // namespace grainscope::transfer
 
 #endif
