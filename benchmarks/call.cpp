@@ -122,7 +122,7 @@ class Lister {
 
   void add_sizes(const GpuTarget& gpu, int node, const MemoryCalls& calls, PageKind pages = PageKind::base) {
     for (const Call what : calls.calls) {
-      for (const std::uint64_t bytes : few_or_all(scope_, calls.low, kLargest, calls.few)) {
+      for (const std::uint64_t bytes : scope_.few_or_all(calls.low, kLargest, calls.few)) {
         add(gpu, {.what = what, .bytes = bytes, .pages = pages}, node);
       }
     }

@@ -82,7 +82,7 @@ class Lister {
       walk.order = order;
       // nvbandwidth's stride needs no more than its own span to be compared.
       const std::vector<std::uint64_t> some = order == Order::stride ? std::vector{kStrideBytes} : few;
-      for (const std::uint64_t bytes : few_or_all(scope_, low, kLargest, some)) {
+      for (const std::uint64_t bytes : scope_.few_or_all(low, kLargest, some)) {
         walk.bytes = bytes;
         add_one(walk);
       }

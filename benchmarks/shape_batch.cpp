@@ -123,7 +123,7 @@ std::vector<Batch> batches(const Scope& scope) {
   for (const std::uint64_t piece : piece_sizes(scope)) {
     for (const std::uint64_t pieces : piece_counts(scope)) {
       const Batch batch = transfer::scattered(piece, pieces);
-      if (scope.one_size(batch.bytes()) == std::vector{batch.bytes()}) {
+      if (scope.keeps(batch.bytes())) {
         all.push_back(batch);
       }
     }

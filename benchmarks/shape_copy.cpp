@@ -108,7 +108,7 @@ std::vector<Box> boxes(const Scope& scope) {
     sides.insert(sides.end(), ours.begin(), ours.end());
   }
   std::copy_if(sides.begin(), sides.end(), std::back_inserter(all),
-               [&](const Box& box) { return scope.one_size(box.bytes()) == std::vector{box.bytes()}; });
+               [&](const Box& box) { return scope.keeps(box.bytes()); });
   return all;
 }
 

@@ -120,16 +120,9 @@ class Lister {
  private:
   [[nodiscard]] std::vector<std::uint64_t> sizes(Method method) const {
     const bool heavy = method == Method::pageable || method == Method::demand || method == Method::prefetch;
-    if (scope_.preset == Preset::quick) {
-      std::vector<std::uint64_t> few;
-      for (const std::uint64_t bytes : {kMiB, 16 * kMiB, heavy ? kLargestHeavy : kLargest}) {
-        if (scope_.one_size(bytes) == std::vector{bytes}) {
-          few.push_back(bytes);
-        }
-      }
-      return few;
-    }
-    return scope_.sizes(kSmallest, heavy ? kLargestHeavy : kLargest);
+    const std::uint64_t most = heavy ? kLargestHeavy : kLargest;
+    return scope_.preset == Preset::quick ? scope_.few_or_all(kSmallest, most, {kMiB, 16 * kMiB, most})
+                                          : scope_.sizes(kSmallest, most);
   }
 
   void add(Benchmark benchmark, const Transfer& in, const Transfer& out, const char* in_name,
