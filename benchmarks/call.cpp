@@ -104,11 +104,11 @@ class Lister {
       axes.push_back({"bytes", static_cast<std::int64_t>(spec.bytes)});
     }
     benchmark.skip = gpu.unavailable;
-    if (benchmark.skip.empty() && needs_host_memory(spec.what)) {
-      benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
+    if (needs_host_memory(spec.what)) {
+      benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
     }
-    if (benchmark.skip.empty() && is_managed(spec.what)) {
-      benchmark.skip = why_no_migration(machine_, gpu.ordinal);
+    if (is_managed(spec.what)) {
+      benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
     }
     benchmark.needs = needs_of(spec);
     benchmark.explanation = explain(spec);

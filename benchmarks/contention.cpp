@@ -139,8 +139,8 @@ class Lister {
         const Needs needs = needs_of(*lane.transfer);
         benchmark.needs.host_bytes += needs.host_bytes;
         benchmark.needs.device_bytes += needs.device_bytes;
-        if (benchmark.skip.empty() && lane.transfer->engine == Engine::sm && !lane.transfer->within_gpu()) {
-          benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
+        if (lane.transfer->engine == Engine::sm && !lane.transfer->within_gpu()) {
+          benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
         }
       }
     }

@@ -91,9 +91,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
                 kFamily,
                 {{"direction", read ? "read" : "write", AxisStyle::bare}, {"width", std::int64_t{width}}},
                 transfer, gpu, text);
-            if (benchmark.skip.empty()) {
-              benchmark.skip = why_no_mapping(machine, gpu.ordinal);
-            }
+            benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
             benchmark.run = [transfer](Session& session) { return measure(session, transfer); };
             benchmarks.push_back(std::move(benchmark));
           }

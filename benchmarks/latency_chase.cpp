@@ -95,7 +95,8 @@ class Lister {
     Benchmark& added = add(walk, {"locality", gpu.locality(node), AxisStyle::hidden},
                            {{"numa", node}, {"gpu", gpu.ordinal}});
     added.needs = {walk.bytes, 0, 0};
-    added.skip = gpu.unavailable.empty() ? why_no_mapping(machine_, gpu.ordinal) : gpu.unavailable;
+    added.skip = gpu.unavailable;
+    added.skip_for(why_no_mapping(machine_, gpu.ordinal));
   }
 
   Benchmark& add(const ChaseSpec& walk, Axis joined_by, std::vector<Site> site) {

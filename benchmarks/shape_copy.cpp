@@ -178,8 +178,8 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
                              {"bytes", number(box.bytes())}});
   benchmark.skip = path.why_not;
   const bool is_kernel = method == BoxMethod::kernel_strided || method == BoxMethod::kernel_chunked;
-  if (benchmark.skip.empty() && is_kernel && path.has_host()) {
-    benchmark.skip = why_no_mapping(machine, path.gpu.ordinal);
+  if (is_kernel && path.has_host()) {
+    benchmark.skip_for(why_no_mapping(machine, path.gpu.ordinal));
   }
   benchmark.needs = shape_needs(path, end_bytes(copy));
   benchmark.explanation = explain(copy, path);

@@ -137,8 +137,8 @@ class Lister {
       const Needs needs = needs_of(*lane.transfer);
       benchmark.needs.host_bytes += needs.host_bytes;
       benchmark.needs.device_bytes += needs.device_bytes;
-      if (benchmark.skip.empty() && between_gpus) {
-        benchmark.skip = why_no_peer_access(machine_, lane.transfer->gpu(), lane.transfer->peer());
+      if (between_gpus) {
+        benchmark.skip_for(why_no_peer_access(machine_, lane.transfer->gpu(), lane.transfer->peer()));
       }
     }
     benchmark.explanation = {

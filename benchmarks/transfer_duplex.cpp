@@ -149,11 +149,11 @@ class Lister {
                          {"bytes", static_cast<std::int64_t>(bytes)}},
                         {{"numa", node}, {"gpu", gpu.ordinal}}};
         benchmark.skip = gpu.unavailable;
-        if (benchmark.skip.empty() && (method == Method::demand || method == Method::prefetch)) {
-          benchmark.skip = why_no_migration(machine_, gpu.ordinal);
+        if (method == Method::demand || method == Method::prefetch) {
+          benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
         }
-        if (benchmark.skip.empty() && (method == Method::zero_copy || method == Method::kernel_copy)) {
-          benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
+        if (method == Method::zero_copy || method == Method::kernel_copy) {
+          benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
         }
         add(std::move(benchmark), one_way(method, host, gpu.ordinal, false, bytes),
             one_way(method, host, gpu.ordinal, true, bytes), "to_gpu", "to_host");
@@ -178,8 +178,8 @@ class Lister {
                         {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}}};
         const bool migrates = method == Method::demand || method == Method::prefetch;
         benchmark.skip = migrates ? pair.unavailable : pair.why_no_access();
-        if (benchmark.skip.empty() && migrates) {
-          benchmark.skip = why_no_migration(machine_, pair.gpu.ordinal);
+        if (migrates) {
+          benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
         }
         add(std::move(benchmark), one_way(method, peer, pair.gpu.ordinal, true, bytes),
             one_way(method, peer, pair.gpu.ordinal, false, bytes), "to_peer", "from_peer");

@@ -75,9 +75,7 @@ std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& sco
           Benchmark benchmark = transfer_benchmark(
               kKernelCopy, {{"path", to_gpu ? "pinned_to_gpu" : "gpu_to_pinned", AxisStyle::bare}}, copy, gpu,
               text);
-          if (benchmark.skip.empty()) {
-            benchmark.skip = why_no_mapping(machine, gpu.ordinal);
-          }
+          benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
           benchmarks.push_back(std::move(benchmark));
         }
       }

@@ -132,8 +132,8 @@ class Lister {
       benchmark.id.site.push_back({"numa", *node});
     }
     benchmark.skip = access && !migrates(method) ? pair.why_no_access() : pair.unavailable;
-    if (benchmark.skip.empty() && migrates(method)) {
-      benchmark.skip = why_no_migration(machine_, pair.gpu.ordinal);
+    if (migrates(method)) {
+      benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
     }
     benchmark.needs = needs_of(transfer);
     benchmark.explanation = explain(method, access);
