@@ -12,7 +12,6 @@
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "latency_case.hpp"
-#include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -14,7 +14,6 @@
 #include "grainscope/core/units.hpp"
 #include "latency_case.hpp"
 #include "peer_case.hpp"
-#include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {

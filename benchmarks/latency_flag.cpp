@@ -11,7 +11,6 @@
 #include "families.hpp"
 #include "latency_case.hpp"
 #include "peer_case.hpp"
-#include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -1,9 +1,7 @@
 #include "transfer_case.hpp"
 
 #include <algorithm>
-#include <bit>
 
-#include "grainscope/system/limits.hpp"
 #include "harness/peer_wire.hpp"
 
 namespace grainscope::harness {
@@ -35,8 +33,7 @@ std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Tr
   return host_link_limit(machine, transfer.gpu());
 }
 
-}  // namespace
-
+// The memory that the buffers of a transfer take.
 Needs needs_of(const transfer::Transfer& transfer) {
   Needs needs;
   if (is_managed(transfer)) {
@@ -52,6 +49,8 @@ Needs needs_of(const transfer::Transfer& transfer) {
   return needs;
 }
 
+}  // namespace
+
 Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
                              const transfer::Transfer& transfer, const GpuTarget& gpu,
                              const Explanation& explanation) {
@@ -61,10 +60,14 @@ Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
   Benchmark benchmark;
   benchmark.id = {family, std::move(axes), {{"numa", node}, {"gpu", gpu.ordinal}}};
   benchmark.skip = gpu.unavailable;
-  benchmark.needs = needs_of(transfer);
   benchmark.explanation = explanation;
-  benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
+  carry_out(benchmark, transfer);
   return benchmark;
+}
+
+void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
+  benchmark.needs = needs_of(transfer);
+  benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
 }
 
 Measurement measure_transfer(Session& session, const transfer::Transfer& transfer) {
@@ -168,8 +171,6 @@ std::vector<LaneResult> describe_lanes(const std::vector<PlannedLane>& lanes) {
   return results;
 }
 
-}  // namespace
-
 Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes, bool also_alone) {
   std::vector<transfer::MoverLane> mover_lanes;
   mover_lanes.reserve(lanes.size());
@@ -209,32 +210,16 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
   return measurement;
 }
 
-std::string why_no_mapping(const Machine& machine, int gpu) {
-  if (machine.environment.driver.confidential_computing.value_or(false)) {
-    return "confidential computing is on: the GPU cannot map host memory";
-  }
-  const GpuReport* report = machine.find_gpu(gpu);
-  if (report != nullptr && !report->cuda->can_map_host_memory) {
-    return "the GPU cannot map host memory (CUDA attribute canMapHostMemory is 0)";
-  }
-  return {};
-}
+}  // namespace
 
-std::string why_no_migration(const Machine& machine, int gpu) {
-  const GpuReport* report = machine.find_gpu(gpu);
-  if (report != nullptr && !report->cuda->concurrent_managed_access) {
-    return "managed memory does not migrate on demand here (CUDA attribute concurrentManagedAccess is 0)";
+void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes, bool also_alone) {
+  for (const PlannedLane& lane : lanes) {
+    const Needs needs = lane.transfer ? needs_of(*lane.transfer) : Needs{};
+    benchmark.needs.host_bytes += needs.host_bytes;
+    benchmark.needs.device_bytes += needs.device_bytes;
+    benchmark.needs.managed_bytes += needs.managed_bytes;
   }
-  return {};
-}
-
-std::uint64_t largest_buffer(const Machine& machine, int gpu) {
-  std::uint64_t most =
-      machine.environment.memory.available.bytes().value_or(8 * (std::uint64_t{1} << 30)) / 2;
-  if (const GpuReport* report = machine.find_gpu(gpu)) {
-    most = std::min(most, report->cuda->total_memory_bytes / 2);
-  }
-  return std::bit_floor(most);
+  benchmark.run = [=](Session& session) { return measure_together(session, lanes, also_alone); };
 }
 
 }  // namespace grainscope::harness

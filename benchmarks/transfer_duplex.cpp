@@ -127,12 +127,8 @@ class Lister {
 
   void add(Benchmark benchmark, const Transfer& in, const Transfer& out, const char* in_name,
            const char* out_name) {
-    const Needs needs = needs_of(in);
-    benchmark.needs = {2 * needs.host_bytes, 2 * needs.device_bytes, 2 * needs.managed_bytes};
     benchmark.explanation = explain(in.between_gpus());
-    PlannedLane inward{in_name, in, {}, false, 1};
-    PlannedLane outward{out_name, out, {}, false, 1};
-    benchmark.run = [=](Session& session) { return measure_together(session, {inward, outward}, false); };
+    carry_out_together(benchmark, {{in_name, in, {}, false, 1}, {out_name, out, {}, false, 1}}, false);
     benchmarks_.push_back(std::move(benchmark));
   }
 

@@ -37,14 +37,13 @@ std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope
                          {"bytes", static_cast<std::int64_t>(bytes)}},
                         {{"gpu", gpu.ordinal}}};
         benchmark.skip = gpu.unavailable;
-        benchmark.needs = needs_of(copy);
         benchmark.explanation = {
             "how fast a GPU copies within its own memory",
             "one copy or kernel between two events, behind a closed gate",
             "bandwidth = bytes / median time: bytes count once, memory reads and writes them",
             "nvbandwidth, device_local_copy; Comm|Scope's copies of GPU 0 to GPU 0",
             "small copies are answered by the GPU's last-level cache"};
-        benchmark.run = [copy](Session& session) { return measure_transfer(session, copy); };
+        carry_out(benchmark, copy);
         benchmarks.push_back(std::move(benchmark));
       }
     }

@@ -135,9 +135,8 @@ class Lister {
     if (migrates(method)) {
       benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
     }
-    benchmark.needs = needs_of(transfer);
     benchmark.explanation = explain(method, access);
-    benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
+    carry_out(benchmark, transfer);
     benchmarks_.push_back(std::move(benchmark));
   }
 
