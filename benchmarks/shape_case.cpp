@@ -10,6 +10,13 @@ namespace {
 using transfer::Endpoint;
 using transfer::Placement;
 
+// The first CUDA version, of toolkit and driver, that has cudaMemcpyBatchAsync.
+constexpr int kBatchCopyVersion = 12080;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 // Which node matters most is another family's question: here the nearest stands for all unless all are asked.
 std::vector<int> nodes_of(const Scope& scope, const GpuTarget& gpu) {
   if (scope.dense() || scope.nodes.empty()) {
@@ -45,6 +52,18 @@ std::optional<PhysicalLimit> card_limit(const Machine& machine, int gpu, std::ui
 }
 
 }  // namespace
+
+std::string why_no_batch_copy(const Machine& machine) {
+  const int toolkit = machine.runtime.toolkit_version.value_or(0);
+  const int driver = machine.runtime.driver_version.value_or(0);
+  if (toolkit < kBatchCopyVersion) {
+    return "needs CUDA 12.8; this program was built with " + version_text(toolkit);
+  }
+  if (driver < kBatchCopyVersion) {
+    return "needs CUDA 12.8; the driver is for " + version_text(driver);
+  }
+  return {};
+}
 
 bool ShapePath::has_host() const {
   return source.side == Endpoint::Side::host || destination.side == Endpoint::Side::host;
