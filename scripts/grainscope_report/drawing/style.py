@@ -20,6 +20,7 @@ METHODS = {
     "copy_engine": "#0072B2",
     "no_peer": "#999999",
     "batch": "#56B4E9",
+    "graph": "#117733",
     "zero_copy_sequential": "#009E73",
     "zero_copy_random": "#999933",
     "kernel_write_random": "#882255",

@@ -45,6 +45,11 @@ def lane(name: str) -> View:
     return view
 
 
+def crossed(row: Row) -> Row | None:
+    """What crossed the link in the place of what was asked for."""
+    return replace(row, bytes=row.link_bytes) if row.link_bytes else None
+
+
 def overlap(row: Row) -> Row | None:
     """The share of the time in which all lanes ran, in the place of the time."""
     share = row.overlap
