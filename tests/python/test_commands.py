@@ -28,6 +28,8 @@ def test_validate_of_good_files(files, capsys):
         "valid, 81 rows",
         "valid, 810 rows",
         "valid, 452 rows",
+        "valid, 250 rows",
+        "valid, 250 rows",
     ]
 
 
