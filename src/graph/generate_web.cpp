@@ -1,0 +1,6 @@
+#include "generators.hpp"
+namespace grainscope::graph {
+EdgeList web_edges(int scale, int degree) {
+  return urand_edges(scale, degree);
+}
+}  // namespace grainscope::graph

@@ -1,0 +1,22 @@
+#ifndef GRAINSCOPE_GRAPH_GENERATORS_HPP
+#define GRAINSCOPE_GRAPH_GENERATORS_HPP
+
+// The kinds of generated edges. Each gives degree × 2^scale edges, without weights, from `scale` 1 to 31.
+
+#include "grainscope/graph/build.hpp"
+
+namespace grainscope::graph {
+
+[[nodiscard]] EdgeList kron_edges(int scale, int degree);
+[[nodiscard]] EdgeList urand_edges(int scale, int degree);
+[[nodiscard]] EdgeList dense_edges(int scale, int degree);
+[[nodiscard]] EdgeList web_edges(int scale, int degree);
+
+// GAP's weights 1 … 255 for edges in the order of the list.
+void add_gap_weights(EdgeList& edges);
+
+inline constexpr std::uint32_t kGapSeed = 27491095;
+
+}  // namespace grainscope::graph
+
+#endif
