@@ -58,11 +58,11 @@ void check_csr(const Csr& graph) {
   }
   const auto fault = graph.directed ? std::nullopt : first_unpaired(graph);
   if (fault) {
-    refuse(graph, "the edge from " + std::to_string(fault->vertex) + " to " +
-                      std::to_string(graph.targets[fault->entry]) +
-                      (fault->other_weight
-                           ? " has another weight the other way round"
-                           : " is not there the other way round, though the graph is undirected"));
+    refuse(graph,
+           "the edge from " + std::to_string(fault->vertex) + " to " +
+               std::to_string(graph.targets[fault->entry]) +
+               (fault->other_weight ? " has another weight the other way round"
+                                    : " is not there the other way round, though the graph is undirected"));
   }
 }
 

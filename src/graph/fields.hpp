@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_SRC_GRAPH_FIELDS_HPP
 #define GRAINSCOPE_SRC_GRAPH_FIELDS_HPP
 
-// Words and whole numbers of a line. Each function leaves the cursor behind what it took and throws TextFault,
-// with the place, for anything else.
+// Words and whole numbers of a line. Each function leaves the cursor behind what it took and throws
+// TextFault, with the place, for anything else.
 
 #include <cstdint>
 #include <cstring>

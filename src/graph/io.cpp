@@ -86,9 +86,10 @@ Format format_of(const std::string& path) {
       return format;
     }
   }
-  throw UsageError("the name " + path +
-                   " does not tell a graph's format; names end in .sg, .wsg, .el, .wel, .txt or .snap (SNAP), "
-                   ".mtx, .graph (METIS) or .bel (EMOGI)");
+  throw UsageError(
+      "the name " + path +
+      " does not tell a graph's format; names end in .sg, .wsg, .el, .wel, .txt or .snap (SNAP), "
+      ".mtx, .graph (METIS) or .bel (EMOGI)");
 }
 
 std::string graph_stem(const std::string& path) {

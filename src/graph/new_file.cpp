@@ -78,8 +78,7 @@ void NewFile::put_in_place() {
 }
 
 void NewFile::fail(int error) const {
-  throw EnvironmentError("could not write the graph " + path_ + ": " +
-                         std::system_category().message(error) +
+  throw EnvironmentError("could not write the graph " + path_ + ": " + std::system_category().message(error) +
                          "; free space, or choose a folder that can be written");
 }
 

@@ -29,8 +29,9 @@ Csr read_edge_lines(const Text& text, Format format, const ReadOptions& options)
   const LineRule rule = rule_of(format, options.weights);
   EdgeList edges = parse_edge_lines(text, text.bytes, rule);
   if (edges.vertices == 0) {
-    refuse(text, text.bytes.data(),
-           text.bytes.empty() ? "the file is empty" : "there is no edge in it, only comments and empty lines");
+    refuse(
+        text, text.bytes.data(),
+        text.bytes.empty() ? "the file is empty" : "there is no edge in it, only comments and empty lines");
   }
   const std::uint64_t most = most_vertices(text.bytes.size());
   if (edges.vertices > most) {

@@ -127,8 +127,9 @@ Csr read_matrix_market(const Text& text, const ReadOptions& options) {
   }
   EdgeList edges = parse_edge_lines(text, header.body, rule_of(header, options.weights));
   if (edges.from.size() != header.entries) {
-    refuse(text, header.sizes, std::to_string(header.entries) + " entries are declared, " +
-                                   std::to_string(edges.from.size()) + " follow");
+    refuse(text, header.sizes,
+           std::to_string(header.entries) + " entries are declared, " + std::to_string(edges.from.size()) +
+               " follow");
   }
   edges.vertices = header.vertices;
   return build_csr(std::move(edges), {.symmetrise = header.symmetric || !options.directed});

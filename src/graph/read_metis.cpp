@@ -1,5 +1,5 @@
-// METIS .graph files (METIS 5 manual, 4.1.1): "vertices edges [fmt [ncon]]", then a line of neighbours for each
-// vertex, counted from 1; comments begin with '%'.
+// METIS .graph files (METIS 5 manual, 4.1.1): "vertices edges [fmt [ncon]]", then a line of neighbours for
+// each vertex, counted from 1; comments begin with '%'.
 
 #include <algorithm>
 
@@ -213,15 +213,17 @@ Csr read_metis(const Text& text, const ReadOptions& options) {
   const std::uint64_t lines = chunks.back().first + chunks.back().lines;
   const std::uint64_t entries = chunks.back().entry + chunks.back().entries;
   if (lines < header.vertices) {
-    refuse(text, header.line, std::to_string(header.vertices) + " vertices are declared, " +
-                                  std::to_string(lines) + " lines follow");
+    refuse(text, header.line,
+           std::to_string(header.vertices) + " vertices are declared, " + std::to_string(lines) +
+               " lines follow");
   }
   EdgeList edges{header.vertices, HostArray<Vertex>(entries), HostArray<Vertex>(entries),
                  HostArray<Weight>(options.weights ? entries : 0)};
   for_chunks(text, chunks.size(), [&](std::uint64_t i) { parse_chunk(chunks[i], header, edges); });
   if (entries != 2 * header.edges) {
-    refuse(text, header.line, std::to_string(header.edges) + " edges are declared, the lists hold " +
-                                  std::to_string(entries) + " neighbours, not twice as many");
+    refuse(text, header.line,
+           std::to_string(header.edges) + " edges are declared, the lists hold " + std::to_string(entries) +
+               " neighbours, not twice as many");
   }
   Csr graph = build_csr(std::move(edges), {.symmetrise = false});
   graph.directed = false;

@@ -67,10 +67,10 @@ void read_offsets(const BinaryFile& file, const Layout& layout, Csr& graph) {
   for_pieces(layout.vertices, kMiB, [&](std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t v = first; v < last; ++v) {
       if (offsets[v + 1] < offsets[v] || offsets[v + 1] > layout.entries) {
-        file.refuse(kOffsetsAt + 8 * (v + 1),
-                    "the offset " + std::to_string(static_cast<std::int64_t>(offsets[v + 1])) +
-                        " stands behind " + std::to_string(offsets[v]) + ", with " +
-                        std::to_string(layout.entries) + " entries declared");
+        file.refuse(kOffsetsAt + 8 * (v + 1), "the offset " +
+                                                  std::to_string(static_cast<std::int64_t>(offsets[v + 1])) +
+                                                  " stands behind " + std::to_string(offsets[v]) + ", with " +
+                                                  std::to_string(layout.entries) + " entries declared");
       }
     }
   });
@@ -92,9 +92,9 @@ void read_wide_entries(const BinaryFile& file, const Layout& layout, bool weight
         for (std::uint64_t i = 0; weights && i < n; ++i) {
           graph.weights[first + i] = entries[i][1];
           if (entries[i][1] > INT32_MAX) {
-            file.refuse(layout.entry_at(first + i) + 4,
-                        "the weight " + std::to_string(static_cast<std::int32_t>(entries[i][1])) +
-                            " is negative");
+            file.refuse(
+                layout.entry_at(first + i) + 4,
+                "the weight " + std::to_string(static_cast<std::int32_t>(entries[i][1])) + " is negative");
           }
         }
       });

@@ -83,8 +83,7 @@ void write_bel(const Csr& graph, const std::string& stem) {
   // Weights of another graph must not stay beside this one's edges.
   const std::string old_weights = stem + ".val";
   if (::unlink(old_weights.c_str()) != 0 && errno != ENOENT) {
-    throw EnvironmentError("could not replace " + old_weights + ": " +
-                           std::system_category().message(errno));
+    throw EnvironmentError("could not replace " + old_weights + ": " + std::system_category().message(errno));
   }
   offsets->put_in_place();
   targets->put_in_place();
