@@ -14,8 +14,7 @@
 //   hub, the first page of one of n/1024 hosts, of which the share x is linked by ∛x of those links; in 1 of
 //   16 to any page.
 // Self-loops and repeats go when the graph is built: of 16 links a page 12 remain, three quarters of them
-// between numbers less than 4096 apart; the first hub is linked from a sixth of all pages (SK-2005: also a
-// sixth).
+// between numbers less than 4096 apart; the first hub is linked from a sixth of all pages.
 //
 // Everything is a hash of a seed, the page and the link's number: nothing depends on the machine.
 
