@@ -65,7 +65,7 @@ class Falling {
   // The vertices whose value fell since the last call; their values are set aside.
   [[nodiscard]] std::span<const Vertex> next_level() {
     const auto active = fell_.list();
-#pragma omp parallel for
+#pragma omp parallel for if (active.size() > kFewVertices)
     for (std::size_t i = 0; i < active.size(); ++i) {
       before_[i] = values_[active[i]];
     }
