@@ -16,10 +16,12 @@
 namespace grainscope::graph {
 namespace {
 
+constexpr std::size_t kFewActive = 256;  // so few lists are read before other threads wake
+
 // work(i) for every place i of a frontier, in turns: neighbours in a frontier often differ in degree.
 template <class Work>
 void for_each_active(std::span<const Vertex> active, const Work& work) {
-#pragma omp parallel for schedule(dynamic, 64) if (active.size() > 64)
+#pragma omp parallel for schedule(dynamic, 64) if (active.size() > kFewActive)
   for (std::size_t i = 0; i < active.size(); ++i) {
     work(i);
   }
