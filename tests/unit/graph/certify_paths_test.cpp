@@ -185,8 +185,10 @@ TEST(CertifyPaths, sssp_is_exact_where_edges_have_no_length) {
 }
 
 TEST(CertifyPaths, sssp_is_exact_near_the_end_of_32_bits) {
-  expect_exact(every_graph(3, false, {1, kUnreached - 2, kUnreached - 1}), Kind::sssp,
-               {0, 1, 2, kUnreached - 2, kUnreached - 1, kUnreached});
+  for (const bool directed : {false, true}) {
+    expect_exact(every_graph(3, directed, {1, kUnreached - 2, kUnreached - 1, kUnreached}), Kind::sssp,
+                 {0, 1, 2, kUnreached - 2, kUnreached - 1, kUnreached});
+  }
 }
 
 // Depth 0 less one is the number that stands for "not reached".
