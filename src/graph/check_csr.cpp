@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "edge_chunks.hpp"
 #include "faults.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/build.hpp"
@@ -30,7 +31,7 @@ void check_offsets(const Csr& graph) {
     refuse(graph, "the first offset is " + std::to_string(graph.offsets[0]));
   }
   std::uint64_t falling = kNone;
-#pragma omp parallel for reduction(min : falling)
+#pragma omp parallel for reduction(min : falling) if (graph.vertices() > kWorthThreads)
   for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
     if (v < falling && graph.offsets[v] > graph.offsets[v + 1]) {
       falling = v;

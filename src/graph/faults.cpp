@@ -2,25 +2,11 @@
 
 #include <algorithm>
 
+#include "edge_chunks.hpp"
 #include "hash.hpp"
 
 namespace grainscope::graph {
 namespace {
-
-constexpr std::uint64_t kNone = UINT64_MAX;
-
-// The first vertex for which `wrong(v)` holds, or kNone. All threads.
-template <class Wrong>
-std::uint64_t first_vertex(const Csr& graph, const Wrong& wrong) {
-  std::uint64_t first = kNone;
-#pragma omp parallel for schedule(dynamic, 1024) reduction(min : first)
-  for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
-    if (v < first && wrong(static_cast<Vertex>(v))) {
-      first = v;
-    }
-  }
-  return first;
-}
 
 bool list_is_wrong(const Csr& graph, Vertex v) {
   std::uint64_t least = 0;  // that the next neighbour may be
@@ -56,14 +42,18 @@ ListFault fault_of_list(const Csr& graph, Vertex v) {
 // The sum of a hash of every edge's ends and weight, added in one direction and taken away in the other.
 // 0 where every edge is there both ways; where one is not it is 0 by a chance of 2⁻⁶⁴.
 std::uint64_t unpaired_sum(const Csr& graph) {
+  const EdgeChunks chunks(graph);
   std::uint64_t sum = 0;
-#pragma omp parallel for schedule(dynamic, 1024) reduction(+ : sum)
-  for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
-    for (Edge i = graph.offsets[v]; i < graph.offsets[v + 1]; ++i) {
-      const std::uint64_t u = graph.targets[i];
-      std::uint64_t hash = mixed(std::min(u, v) << 32 | std::max(u, v));
-      hash = graph.weighted() ? mixed(hash ^ graph.weights[i]) : hash;
-      sum += u > v ? hash : 0 - hash;
+#pragma omp parallel for schedule(dynamic) reduction(+ : sum) if (chunks.size() > 1)
+  for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
+    const std::uint64_t last = chunks.first(chunk + 1);
+    for (std::uint64_t v = chunks.first(chunk); v < last; ++v) {
+      for (Edge i = graph.offsets[v]; i < graph.offsets[v + 1]; ++i) {
+        const std::uint64_t u = graph.targets[i];
+        std::uint64_t hash = mixed(std::min(u, v) << 32 | std::max(u, v));
+        hash = graph.weighted() ? mixed(hash ^ graph.weights[i]) : hash;
+        sum += u > v ? hash : 0 - hash;
+      }
     }
   }
   return sum;
@@ -87,17 +77,16 @@ std::optional<Unpaired> unpaired_of(const Csr& graph, Vertex v) {
 }  // namespace
 
 std::optional<ListFault> first_list_fault(const Csr& graph) {
-  const std::uint64_t v = first_vertex(graph, [&](Vertex each) { return list_is_wrong(graph, each); });
-  return v == kNone ? std::nullopt : std::optional(fault_of_list(graph, static_cast<Vertex>(v)));
+  const auto v = first_wrong(graph, [&](Vertex each) { return list_is_wrong(graph, each); });
+  return v ? std::optional(fault_of_list(graph, *v)) : std::nullopt;
 }
 
 std::optional<Unpaired> first_unpaired(const Csr& graph) {
   if (unpaired_sum(graph) == 0) {
     return std::nullopt;
   }
-  const std::uint64_t v =
-      first_vertex(graph, [&](Vertex each) { return unpaired_of(graph, each).has_value(); });
-  return v == kNone ? std::nullopt : unpaired_of(graph, static_cast<Vertex>(v));
+  const auto v = first_wrong(graph, [&](Vertex each) { return unpaired_of(graph, each).has_value(); });
+  return v ? unpaired_of(graph, *v) : std::nullopt;
 }
 
 }  // namespace grainscope::graph
