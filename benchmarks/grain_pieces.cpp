@@ -160,11 +160,9 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
                                   {"path", method.to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare},
                                   {"grain", static_cast<std::int64_t>(grain)}},
                                  transfer, gpu, text);
-          if (benchmark.skip.empty()) {
-            benchmark.skip = method.engine == Engine::sm         ? why_no_mapping(machine, gpu.ordinal)
+          benchmark.skip_for(method.engine == Engine::sm         ? why_no_mapping(machine, gpu.ordinal)
                              : method.engine == Engine::prefetch ? why_no_migration(machine, gpu.ordinal)
-                                                                 : "";
-          }
+                                                                 : "");
           benchmark.run = [=](Session& session) { return measure(session, transfer, grain, *latencies); };
           benchmarks.push_back(std::move(benchmark));
         }

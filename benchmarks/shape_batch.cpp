@@ -111,7 +111,7 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Ba
   benchmark.explanation = explain(method);
   benchmark.run = [copy, path](Session& session) {
     const auto mover = transfer::make_batch_mover(copy, session.surroundings());
-    Measurement measurement = measure_shape(session, path, *mover, copy.batch.bytes());
+    Measurement measurement = measure_mover(session, *mover, path.as_transfer(copy.batch.bytes()));
     measurement.operations = copy.batch.pieces;
     return measurement;
   };
@@ -123,7 +123,7 @@ std::vector<Batch> batches(const Scope& scope) {
   for (const std::uint64_t piece : piece_sizes(scope)) {
     for (const std::uint64_t pieces : piece_counts(scope)) {
       const Batch batch = transfer::scattered(piece, pieces);
-      if (scope.one_size(batch.bytes()) == std::vector{batch.bytes()}) {
+      if (scope.keeps(batch.bytes())) {
         all.push_back(batch);
       }
     }

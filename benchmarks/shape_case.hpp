@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_SHAPE_CASE_HPP
 #define GRAINSCOPE_BENCHMARKS_SHAPE_CASE_HPP
 
-// What the shape families share: the paths that they copy on, and how one such copy is measured.
+// What the shape families share: the paths that they copy on, and what follows from a path.
 
 #include <memory>
 #include <string>
@@ -23,8 +23,9 @@ struct ShapePath {
   std::string why_not;  // why nothing can be copied on it; empty: it can
 
   [[nodiscard]] bool has_host() const;
-  [[nodiscard]] bool to_gpu() const;  // of a path with a host: towards the GPU
   [[nodiscard]] bool has_peer() const { return !link.empty(); }
+  // What moves where `bytes` are copied on it: what a measurement is bounded by.
+  [[nodiscard]] transfer::Transfer as_transfer(std::uint64_t bytes) const;
 };
 
 // All paths of the scope's GPUs: to and from the host (every node where dense, else the nearest), within the
@@ -38,10 +39,6 @@ struct ShapePath {
 
 // What a copy that takes `end_bytes` at each end needs of host and GPU.
 [[nodiscard]] Needs shape_needs(const ShapePath& path, std::uint64_t end_bytes);
-
-// Samples, verifies and bounds one mover that moves `bytes`.
-[[nodiscard]] Measurement measure_shape(Session& session, const ShapePath& path, transfer::Mover& mover,
-                                        std::uint64_t bytes);
 
 }  // namespace grainscope::harness
 

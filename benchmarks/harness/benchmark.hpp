@@ -67,6 +67,13 @@ struct Benchmark {
   Needs needs;
   Explanation explanation;
   std::function<Measurement(Session&)> run;
+
+  // One more reason not to run; the first that is not empty stands.
+  void skip_for(const std::string& why) {
+    if (skip.empty()) {
+      skip = why;
+    }
+  }
 };
 
 // One file of benchmarks that answer one question.
