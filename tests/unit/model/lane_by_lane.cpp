@@ -96,10 +96,10 @@ void LaneByLane::load(const Elements& elements, int array, Requests& sum) {
   const std::uint64_t bytes = array == 0 ? layout_.edge_bytes : 4;
   std::map<std::uint64_t, std::set<std::uint64_t>> lines;
   for (const std::uint64_t element : elements) {
-    for (std::uint64_t byte = base + element * bytes; byte < base + (element + 1) * bytes; ++byte) {
-      lines[byte / 128].insert(byte / 32);
-      sectors_.insert({array, byte / 32});
-    }
+    // An element is aligned to its size, and so lies in one sector.
+    const std::uint64_t byte = base + element * bytes;
+    lines[byte / 128].insert(byte / 32);
+    sectors_.insert({array, byte / 32});
   }
   for (const auto& [line, sectors] : lines) {
     ++sum.by_sectors[sectors.size() - 1];
