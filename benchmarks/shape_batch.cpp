@@ -66,8 +66,8 @@ std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod m
   if (method == BatchMethod::batch) {
     return why_no_batch_copy(machine);
   }
-  return method == BatchMethod::kernel && path.has_host() ? why_no_mapping(machine, path.gpu.ordinal)
-                                                          : std::string();
+  return method == BatchMethod::kernel && path.route.has_host() ? why_no_mapping(machine, path.gpu.ordinal)
+                                                                : std::string();
 }
 
 std::string submitted_by(BatchMethod method) {
@@ -99,7 +99,7 @@ Explanation explain(BatchMethod method) {
 
 Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Batch& batch,
                          BatchMethod method) {
-  const BatchCopy copy{path.source, path.destination, batch, method, path.node};
+  const BatchCopy copy{path.route, batch, method};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
   benchmark.id = shape_case(kFamily, path, name(method),

@@ -11,6 +11,7 @@
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
+#include "shape_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -72,6 +73,30 @@ TEST(Shapes, every_preset_has_every_path_and_method) {
     for (const char* path : {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}) {
       EXPECT_EQ(methods[std::string("shape/copy ") + path].size(), 6U) << path << " " << name(preset);
       EXPECT_EQ(methods[std::string("shape/batch ") + path].size(), 4U) << path << " " << name(preset);
+    }
+  }
+}
+
+TEST(Shapes, are_measured_against_the_link_of_their_path_by_the_gpu_that_copies) {
+  const Machine machine = machine_with_gpus(2);
+  const int node = machine.topology.nodes().front().id;
+  const Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, {node});
+  for (const ShapePath& path : shape_paths(machine, scope)) {
+    SCOPED_TRACE(path.name);
+    const transfer::Transfer moved = path.as_transfer(kMiB);
+    const int gpu = path.gpu.ordinal;
+    EXPECT_EQ(moved.bytes, kMiB);
+    EXPECT_EQ(moved.gpu(), gpu);
+    EXPECT_EQ(path.route.gpu(), gpu);
+    EXPECT_EQ(moved.node(), path.route.node());
+    EXPECT_EQ(moved.within_gpu(), path.name == "local");
+    if (path.name == "host_to_gpu") {
+      EXPECT_EQ(LinkPath::of(moved), LinkPath::host_to_gpu(node, gpu));
+    } else if (path.name == "gpu_to_host") {
+      EXPECT_EQ(LinkPath::of(moved), LinkPath::gpu_to_host(gpu, node));
+    } else if (path.name == "gpu_to_peer") {
+      EXPECT_EQ(LinkPath::of(moved), LinkPath::between(gpu, 1 - gpu));
+      EXPECT_TRUE(moved.peer_access);
     }
   }
 }
