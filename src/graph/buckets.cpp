@@ -1,14 +1,12 @@
 #include "buckets.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <string>
 #include <utility>
 
-#include "edge_chunks.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/thread_team.hpp"
+#include "threads.hpp"
 
 namespace grainscope::graph {
 namespace {
@@ -108,10 +106,6 @@ void scatter(const EdgeList& edges, bool symmetrise, int shift, std::vector<std:
 }
 
 }  // namespace
-
-int threads_for(std::uint64_t count) {
-  return static_cast<int>(std::min<std::uint64_t>(omp_get_max_threads(), 1 + count / kWorthThreads));
-}
 
 Buckets fill_buckets(EdgeList edges, bool symmetrise) {
   Buckets buckets;

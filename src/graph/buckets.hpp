@@ -36,9 +36,6 @@ struct Buckets {
 // UsageError for an endpoint that is no vertex, EnvironmentError where memory does not suffice.
 [[nodiscard]] Buckets fill_buckets(EdgeList edges, bool symmetrise);
 
-// As many threads as `count` things are worth waking.
-[[nodiscard]] int threads_for(std::uint64_t count);
-
 }  // namespace grainscope::graph
 
 #endif

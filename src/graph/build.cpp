@@ -18,6 +18,7 @@
 #include "grainscope/core/error.hpp"
 #include "list_sort.hpp"
 #include "require_memory.hpp"
+#include "threads.hpp"
 
 namespace grainscope::graph {
 namespace {

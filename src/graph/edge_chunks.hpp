@@ -13,9 +13,6 @@
 
 namespace grainscope::graph {
 
-// Waking threads is worth while for more things than these.
-inline constexpr std::uint64_t kWorthThreads = std::uint64_t{1} << 14;
-
 // Vertices in ascending order, cut into chunks of about as much work: a vertex counts one and its list's
 // length. Where the cuts lie depends on the graph alone, never on the number of threads.
 class EdgeChunks {
