@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/sweep.hpp"
 #include "grainscope/model/replay.hpp"
@@ -73,6 +74,8 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
   model::Replayer replayer(loaded.csr(), point.access, layout_of(point));
   std::vector<Vertex> heaviest;
   std::uint64_t most = 0;
+  // The very trial that scripts/grainscope-count has a profiler count.
+  const cuda::ProfileRange counted("counted trial");
   traversal.follow(source, [&](std::span<const Vertex> active) {
     replayer.level(active);
     if (const std::uint64_t elements = replayer.result().levels.back().elements; elements > most) {
