@@ -71,7 +71,7 @@ void write_bel(const Csr& graph, const std::string& stem) {
   const auto targets = begin_bel(stem + ".dst", graph.edges(), 8);
   targets->write_elements(graph.edges(), [&](std::uint64_t i) { return std::uint64_t{graph.targets[i]}; });
   std::unique_ptr<NewFile> weights;
-  if (graph.weighted()) {
+  if (graph.weighted() || graph.edges() == 0) {  // without edges no weight is missing
     weights = begin_bel(stem + ".val", graph.edges(), 4);
     weights->write_array(graph.weights);
   }
