@@ -25,6 +25,7 @@ EdgeBuffers::EdgeBuffers(const Csr& graph, const SubwayRequest& request, Edge ca
                Buffer(request.gpu, capacity * element_bytes(request))} {}
 
 void EdgeBuffers::begin_run() {
+  copies_.synchronize();  // a run that failed may have left some
   levels_.clear();
   for (Buffer& buffer : buffers_) {
     buffer.level.reset();
