@@ -91,8 +91,16 @@ ActiveLists::ActiveLists(const GraphView& graph, int gpu, std::uint64_t most_ite
       grid_(static_cast<unsigned>(cuda::sm_count(gpu)) * 8),
       chunk_copied_(graph.vertices / kChunkLists + 1) {
   // The scans read one more than is written; what it is does not matter.
-  cuda::check(cudaMemset(counts_.data(), 0, counts_.bytes()), "clear the counts of a frontier");
-  cuda::check(cudaMemset(degrees_.data(), 0, degrees_.bytes()), "clear the degrees of a frontier");
+  cuda::check(cudaMemsetAsync(counts_.data(), 0, counts_.bytes(), to_host_.get()),
+              "clear the counts of a frontier");
+  cuda::check(cudaMemsetAsync(degrees_.data(), 0, degrees_.bytes(), to_host_.get()),
+              "clear the degrees of a frontier");
+  // Kernels are loaded here, not in the first run.
+  cudaFuncAttributes attributes{};
+  cuda::check(cudaFuncGetAttributes(&attributes, write_lists), "load write_lists");
+  cuda::check(cudaFuncGetAttributes(&attributes, write_partition_items), "load write_partition_items");
+  scan(lists().degrees, lists().positions, graph.vertices + std::uint64_t{1}, to_host_);
+  to_host_.synchronize();
 }
 
 FrontierArrays ActiveLists::frontier(const cuda::Stream& stream) const {

@@ -9,6 +9,7 @@ namespace {
 
 // Lists far from each other: their first lines are asked for while those before are copied.
 constexpr std::uint64_t kListsAhead = 8;
+constexpr std::uint64_t kPiecesAThread = 4;
 constexpr Edge kLineElements = 64 / sizeof(Vertex);
 
 template <class T>
@@ -24,7 +25,7 @@ void copy_elements(const From* __restrict from, To* __restrict to, std::uint64_t
   }
 }
 
-// A thread's part of a partition: elements [begin, end) of the sequence.
+// A piece of a partition at a time: elements [begin, end) of the sequence.
 template <class Target>
 struct Part {
   const Csr& graph;
@@ -76,13 +77,16 @@ template <class Target>
 std::uint64_t gather(const Part<Target>& part) {
   const Partition& partition = part.partition;
   const int threads = threads_for(partition.elements());
-  // Whole lines to each: no two threads write to the same.
-  const auto share = (partition.elements() / static_cast<unsigned>(threads) / kWarpLanes + 1) * kWarpLanes;
+  // Several pieces a thread, since some lists come from farther than others; of whole lines, so that no two
+  // threads write to the same.
+  const std::uint64_t wanted = threads == 1 ? 1 : static_cast<unsigned>(threads) * kPiecesAThread;
+  const std::uint64_t length = (partition.elements() / wanted / kWarpLanes + 1) * kWarpLanes;
+  const std::uint64_t pieces = (partition.elements() + length - 1) / length;
   std::uint64_t copied = 0;
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : copied)
-  for (int i = 0; i < threads; ++i) {
-    const Edge begin = std::min(partition.end, partition.begin + static_cast<unsigned>(i) * share);
-    copied += part.gather(begin, std::min(partition.end, begin + share));
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(+ : copied)
+  for (std::uint64_t i = 0; i < pieces; ++i) {
+    const Edge begin = partition.begin + i * length;
+    copied += part.gather(begin, std::min(partition.end, begin + length));
   }
   return copied;
 }

@@ -58,6 +58,8 @@ class SubwayLoop {
     int blocks = 0;
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walk_, kWalkThreads, 0),
                 "ask how many blocks a multiprocessor holds");
+    cudaFuncAttributes attributes{};
+    cuda::check(cudaFuncGetAttributes(&attributes, count_items<Naive, Program>), "load count_items");
     walk_grid_ = static_cast<unsigned>(std::max(1, blocks * cuda::sm_count(request.gpu)));
   }
 
