@@ -82,7 +82,8 @@ std::string link_text(EdgePlacement placement) {
 Explanation explain(const TraversalPoint& point) {
   return {
       "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
-          link_text(point.where.request.placement),
+          (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
+                        : link_text(point.where.request.placement)),
       "everything on the GPU between two events, from clearing the state to the last level; not making "
       "or placing the graph, nor verifying, which every trial is",
       "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
