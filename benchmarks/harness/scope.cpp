@@ -35,6 +35,22 @@ SamplingPlan sampling_of(Preset preset) {
   return {};
 }
 
+// 64 are what the GAP benchmark suite asks for.
+int trials_of(Preset preset) {
+  switch (preset) {
+    case Preset::smoke:
+      return 2;
+    case Preset::quick:
+      return 8;
+    case Preset::full:
+    case Preset::paper:
+      return 64;
+    case Preset::acceptance:
+      return 16;
+  }
+  return 8;
+}
+
 // Octaves between two sizes.
 int stride_of(Preset preset) {
   return preset == Preset::full || preset == Preset::paper ? 1 : 2;
@@ -113,6 +129,7 @@ Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for
   scope.preset = preset;
   scope.sampling = sampling_of(preset);
   scope.repetitions = preset == Preset::acceptance ? 5 : 1;
+  scope.trials = trials_of(preset);
   scope.gpus = std::move(gpus);
   scope.nodes = std::move(nodes);
   if (!gpus_asked_for && (preset == Preset::quick || preset == Preset::smoke) && scope.gpus.size() > 1) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "machine.hpp"
 
 namespace grainscope::harness {
@@ -34,6 +35,9 @@ struct Scope {
   std::optional<std::uint64_t> max_bytes;
   std::vector<GpuTarget> gpus;
   std::vector<int> nodes;
+  std::vector<graph::GraphSpec> graphs;  // what the user asked for; empty: a family's own
+  std::string graph_cache;               // where generated graphs are kept; empty: nowhere
+  int trials = 8;                        // sources of a traversal
 
   // Whether every point of an axis is wanted, or a few that show its shape.
   [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }
