@@ -160,14 +160,14 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
 
 Explanation explain(const BoxCopy& copy, const ShapePath& path) {
   return {"the bandwidth of copying a box that is not contiguous at either end",
-          timed_by(copy, path.has_host()), "bandwidth = width * rows * planes / median time",
+          timed_by(copy, path.route.has_host()), "bandwidth = width * rows * planes / median time",
           "Comm|Scope (c3sr/comm_scope): Comm_3d_*, Comm_chunk_*, Comm_stride_*",
           path.name == "local" ? "a box that the card's cache holds is copied from and to the cache"
                                : "both ends have the same layout; the host's caches are not flushed"};
 }
 
 Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method) {
-  const BoxCopy copy{path.source, path.destination, box, method, path.node};
+  const BoxCopy copy{path.route, box, method};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
   benchmark.id = shape_case(kFamily, path, name(method),
@@ -178,7 +178,7 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
                              {"bytes", number(box.bytes())}});
   benchmark.skip = path.why_not;
   const bool is_kernel = method == BoxMethod::kernel_strided || method == BoxMethod::kernel_chunked;
-  if (is_kernel && path.has_host()) {
+  if (is_kernel && path.route.has_host()) {
     benchmark.skip_for(why_no_mapping(machine, path.gpu.ordinal));
   }
   benchmark.needs = shape_needs(path, end_bytes(copy));

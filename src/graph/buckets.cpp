@@ -1,15 +1,12 @@
 #include "buckets.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
 #include <string>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/thread_team.hpp"
+#include "threads.hpp"
 
 namespace grainscope::graph {
 namespace {
@@ -53,7 +50,7 @@ void for_arcs(const EdgeList& edges, bool symmetrise, Share share, const Take& t
   }
 }
 
-// counts[thread][bucket]; false where an endpoint is no vertex.
+// counts[part of the list][bucket]; false where an endpoint is no vertex.
 bool count_arcs(const EdgeList& edges, bool symmetrise, int shift, std::vector<std::vector<Edge>>& counts) {
   bool valid = true;
 #pragma omp parallel num_threads(static_cast <int>(counts.size())) reduction(&& : valid)
@@ -65,23 +62,24 @@ bool count_arcs(const EdgeList& edges, bool symmetrise, int shift, std::vector<s
     for (std::size_t i = share.first; i < share.last; ++i) {
       largest = std::max({largest, edges.from[i], edges.to[i]});
     }
-    valid = share.first == share.last || largest < edges.vertices;
-    if (valid) {
+    if (share.first != share.last && largest >= edges.vertices) {
+      valid = false;
+    } else {
       for_arcs(edges, symmetrise, share, [&](std::size_t, Vertex from, Vertex) { ++mine[from >> shift]; });
     }
   }
   return valid;
 }
 
-// Counts to places: bucket by bucket, in each the threads in order.
+// Counts to places: bucket by bucket, in each the parts of the list in order.
 std::vector<Edge> place(std::vector<std::vector<Edge>>& counts) {
   const std::size_t buckets = counts[0].size();
   std::vector<Edge> begin(buckets + 1);
   Edge next = 0;
   for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
     begin[bucket] = next;
-    for (std::vector<Edge>& thread : counts) {
-      next += std::exchange(thread[bucket], next);
+    for (std::vector<Edge>& part : counts) {
+      next += std::exchange(part[bucket], next);
     }
   }
   begin[buckets] = next;
@@ -111,10 +109,10 @@ void scatter(const EdgeList& edges, bool symmetrise, int shift, std::vector<std:
 
 Buckets fill_buckets(EdgeList edges, bool symmetrise) {
   Buckets buckets;
-  const std::uint64_t most = edges.from.size() * (symmetrise ? 2 : 1);
-  buckets.shift = shift_for(edges.vertices, most);
+  buckets.vertices = edges.vertices;
+  buckets.shift = shift_for(edges.vertices, edges.from.size() * (symmetrise ? 2 : 1));
   buckets.words = edges.weights.empty() ? 2 : 3;
-  std::vector<std::vector<Edge>> counts(static_cast<std::size_t>(omp_get_max_threads()),
+  std::vector<std::vector<Edge>> counts(static_cast<std::size_t>(threads_for(edges.from.size())),
                                         std::vector<Edge>((edges.vertices >> buckets.shift) + 1));
   if (!count_arcs(edges, symmetrise, buckets.shift, counts)) {
     throw_no_vertex(edges);

@@ -9,7 +9,7 @@
 #include "grainscope/graph/build.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -17,6 +17,8 @@
 #include "buckets.hpp"
 #include "grainscope/core/error.hpp"
 #include "list_sort.hpp"
+#include "require_memory.hpp"
+#include "threads.hpp"
 
 namespace grainscope::graph {
 namespace {
@@ -37,16 +39,6 @@ std::size_t clean(WeightedNeighbour* list, std::size_t count) {
   return kept;
 }
 
-// The element of an arc {from, to, weight}.
-template <class Element>
-Element element_of(const std::uint32_t* arc) {
-  if constexpr (sizeof(Element) == 4) {
-    return arc[1];
-  } else {
-    return static_cast<Element>(arc[1]) << 32 | arc[2];
-  }
-}
-
 // What one thread needs to finish buckets; grows with the largest it met.
 template <class Element>
 struct Workplace {
@@ -54,19 +46,20 @@ struct Workplace {
   std::vector<Element> lists;
   std::vector<Element> spare;
 
-  // Scatters `count` arcs into lists; afterwards the list of vertex v of the bucket is [ends[v], ends[v +
-  // 1]).
-  void scatter(const std::uint32_t* arcs, std::uint64_t count, Vertex first, std::uint64_t vertices) {
+  // Scatters `count` arcs into lists; afterwards that of the bucket's vertex v goes from ends[v] to ends[v +
+  // 1].
+  void scatter(const std::uint32_t* arcs, std::uint64_t count, std::uint64_t first, std::uint64_t vertices) {
     constexpr std::size_t kWords = sizeof(Element) == 4 ? 2 : 3;
     ends.assign(vertices + 2, 0);
     for (std::uint64_t i = 0; i < count; ++i) {
-      ++ends[arcs[i * kWords] - first + std::size_t{2}];
+      ++ends[arcs[i * kWords] - first + 2];
     }
     std::partial_sum(ends.begin(), ends.end(), ends.begin());
     lists.resize(std::max<std::size_t>(lists.size(), count));
     spare.resize(lists.size());
     for (std::uint64_t i = 0; i < count; ++i) {
-      lists[ends[arcs[i * kWords] - first + std::size_t{1}]++] = element_of<Element>(arcs + i * kWords);
+      lists[ends[arcs[i * kWords] - first + 1]++] =
+          element_of<Element>(arcs[i * kWords + 1], arcs[i * kWords + kWords - 1]);
     }
   }
 };
@@ -74,7 +67,7 @@ struct Workplace {
 // Writes a bucket's lists, one behind the other, over its arcs: neighbours first, weights from word `count`
 // on. The length of v's list goes to offsets[v + 1].
 template <class Element>
-void finish(Workplace<Element>& place, std::uint32_t* arcs, std::uint64_t count, Vertex first,
+void finish(Workplace<Element>& place, std::uint32_t* arcs, std::uint64_t count, std::uint64_t first,
             std::uint64_t vertices, Edge* offsets) {
   place.scatter(arcs, count, first, vertices);
   std::uint64_t done = 0;
@@ -83,48 +76,47 @@ void finish(Workplace<Element>& place, std::uint32_t* arcs, std::uint64_t count,
     const std::size_t length = place.ends[v + 1] - place.ends[v];
     sort_list(list, length, place.spare.data());
     const std::size_t kept = clean(list, length);
-    for (std::size_t i = 0; i < kept; ++i) {
-      arcs[done + i] = neighbour_of(list[i]);
-      if constexpr (sizeof(Element) == 8) {
-        arcs[count + done + i] = static_cast<Weight>(list[i]);
-      }
-    }
+    write_list(list, kept, arcs + done, arcs + count + done);
     done += kept;
     offsets[first + v + 1] = kept;
   }
 }
 
+// What the workplaces of `threads` threads take at most: each has met another largest bucket.
+std::uint64_t workplace_bytes(const Buckets& buckets, int threads, std::uint64_t element_bytes) {
+  std::vector<Edge> sizes(buckets.count());
+  for (std::uint64_t b = 0; b < buckets.count(); ++b) {
+    sizes[b] = buckets.arcs_in(b);
+  }
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  const std::size_t met = std::min(sizes.size(), static_cast<std::size_t>(threads));
+  return std::accumulate(sizes.begin(), sizes.begin() + met, Edge{0}) * 2 * element_bytes;
+}
+
 template <class Element>
-void finish_all(Buckets& buckets, std::uint64_t vertices, Edge* offsets) {
-#pragma omp parallel
+void finish_all(const Buckets& buckets, Edge* offsets) {
+  const int threads = threads_for(buckets.begin.back());
+  require_memory(workplace_bytes(buckets, threads, sizeof(Element)));
+#pragma omp parallel num_threads(threads)
   {
     Workplace<Element> place;
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(dynamic)
     for (std::uint64_t b = 0; b < buckets.count(); ++b) {
-      const std::uint64_t first = b << buckets.shift;
-      const std::uint64_t past = std::min(vertices, (b + 1) << buckets.shift);
-      if (first < past) {
-        finish(place, buckets.arcs.data() + buckets.begin[b] * static_cast<unsigned>(buckets.words),
-               buckets.begin[b + 1] - buckets.begin[b], static_cast<Vertex>(first), past - first, offsets);
-      }
+      finish(place, buckets.words_of(b), buckets.arcs_in(b), buckets.first(b),
+             buckets.first(b + 1) - buckets.first(b), offsets);
     }
   }
 }
 
-void join(const Buckets& buckets, Csr& graph) {
-#pragma omp parallel for schedule(dynamic, 1)
+void join(const Buckets& buckets, const Csr& graph) {
+#pragma omp parallel for schedule(dynamic) num_threads(threads_for(graph.edges()))
   for (std::uint64_t b = 0; b < buckets.count(); ++b) {
-    const std::uint64_t first = std::min<std::uint64_t>(graph.vertices(), b << buckets.shift);
-    const std::uint64_t past = std::min<std::uint64_t>(graph.vertices(), (b + 1) << buckets.shift);
-    const Edge begin = graph.offsets[first];
-    const std::uint64_t bytes = (graph.offsets[past] - begin) * sizeof(std::uint32_t);
-    const std::uint32_t* const lists =
-        buckets.arcs.data() + buckets.begin[b] * static_cast<unsigned>(buckets.words);
-    if (bytes != 0) {
-      std::memcpy(graph.targets.data() + begin, lists, bytes);
-    }
-    if (bytes != 0 && graph.weighted()) {
-      std::memcpy(graph.weights.data() + begin, lists + (buckets.begin[b + 1] - buckets.begin[b]), bytes);
+    const Edge begin = graph.offsets[buckets.first(b)];
+    const std::uint64_t count = graph.offsets[buckets.first(b + 1)] - begin;
+    const std::uint32_t* const lists = buckets.words_of(b);
+    std::copy_n(lists, count, graph.targets.data() + begin);
+    if (graph.weighted()) {
+      std::copy_n(lists + buckets.arcs_in(b), count, graph.weights.data() + begin);
     }
   }
 }
@@ -144,9 +136,10 @@ Csr build_csr(EdgeList edges, const BuildOptions& options) {
   Csr graph;
   graph.directed = !options.symmetrise;
   graph.offsets = HostArray<Edge>(vertices + 1);
-  Buckets buckets = fill_buckets(std::move(edges), options.symmetrise);
-  (weighted ? finish_all<WeightedNeighbour> : finish_all<Neighbour>)(buckets, vertices, graph.offsets.data());
+  const Buckets buckets = fill_buckets(std::move(edges), options.symmetrise);
+  (weighted ? finish_all<WeightedNeighbour> : finish_all<Neighbour>)(buckets, graph.offsets.data());
   std::partial_sum(graph.offsets.begin(), graph.offsets.end(), graph.offsets.begin());
+  require_memory(graph.offsets[vertices] * (weighted ? 8 : 4));
   graph.targets = HostArray<Vertex>(graph.offsets[vertices]);
   graph.weights = HostArray<Weight>(weighted ? graph.targets.size() : 0);
   join(buckets, graph);

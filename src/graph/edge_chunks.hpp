@@ -13,6 +13,9 @@
 
 namespace grainscope::graph {
 
+// Passes over so few vertices are left to one thread: waking the others costs more.
+inline constexpr std::size_t kFewVertices = 4096;
+
 // Vertices in ascending order, cut into chunks of about as much work: a vertex counts one and its list's
 // length. Where the cuts lie depends on the graph alone, never on the number of threads.
 class EdgeChunks {
@@ -47,7 +50,7 @@ class EdgeChunks {
 template <class Work>
 void for_all(const Csr& graph, const Work& work) {
   const EdgeChunks chunks(graph);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (chunks.size() > 1)
   for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
     const Vertex last = chunks.first(chunk + 1);
     for (Vertex v = chunks.first(chunk); v < last; ++v) {
@@ -63,7 +66,7 @@ template <class Wrong>
   const EdgeChunks chunks(graph);
   const Vertex none = graph.vertices();
   Vertex found = none;
-#pragma omp parallel for schedule(dynamic) reduction(min : found)
+#pragma omp parallel for schedule(dynamic) reduction(min : found) if (chunks.size() > 1)
   for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
     const Vertex last = std::min(chunks.first(chunk + 1), found);
     for (Vertex v = chunks.first(chunk); v < last; ++v) {
@@ -81,7 +84,7 @@ template <class Term>
 [[nodiscard]] double sum_of(const Csr& graph, const Term& term) {
   const EdgeChunks chunks(graph);
   std::vector<double> sums(chunks.size());
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (chunks.size() > 1)
   for (std::uint64_t chunk = 0; chunk < chunks.size(); ++chunk) {
     const Vertex last = chunks.first(chunk + 1);
     double sum = 0;

@@ -4,6 +4,7 @@
 
 #include "generators.hpp"
 #include "grainscope/core/error.hpp"
+#include "require_memory.hpp"
 
 namespace grainscope::graph {
 namespace {
@@ -26,6 +27,12 @@ EdgeList edges_of(const GraphSpec& spec) {
 }
 
 }  // namespace
+
+EdgeList unfilled_list(int scale, int degree) {
+  const std::uint64_t count = static_cast<std::uint64_t>(degree) << scale;
+  require_memory(2 * count * sizeof(Vertex));
+  return {std::uint64_t{1} << scale, HostArray<Vertex>(count), HostArray<Vertex>(count), {}};
+}
 
 EdgeList generate_edges(const GraphSpec& spec, bool weights) {
   EdgeList edges = edges_of(spec);

@@ -33,10 +33,6 @@ Vertex for_blocks(std::uint64_t edges, const Block& block) {
   return largest;
 }
 
-EdgeList list_of(std::uint64_t edges) {
-  return {0, HostArray<Vertex>(edges), HostArray<Vertex>(edges), {}};
-}
-
 // The two bits that a draw stands for, in one word: the first endpoint's from bit 16 on, the second's from
 // bit 0 on, so that up to 16 levels add up in one word.
 constexpr int kLevelsAWord = 16;
@@ -100,7 +96,7 @@ Vertex renumber(Vertex* ends, std::uint64_t count, const HostArray<Vertex>& numb
 }  // namespace
 
 EdgeList kron_edges(int scale, int degree) {
-  EdgeList edges = list_of(static_cast<std::uint64_t>(degree) << scale);
+  EdgeList edges = unfilled_list(scale, degree);
   const HostArray<Vertex> numbers = shuffled_identity(std::uint64_t{1} << scale, kGapSeed);
   edges.vertices =
       std::uint64_t{1} + for_blocks(edges.from.size(), [&](auto first, auto count, Mersenne& random) {
@@ -113,7 +109,7 @@ EdgeList kron_edges(int scale, int degree) {
 }
 
 EdgeList urand_edges(int scale, int degree) {
-  EdgeList edges = list_of(static_cast<std::uint64_t>(degree) << scale);
+  EdgeList edges = unfilled_list(scale, degree);
   const GapUniform uniform(Mersenne::max(), std::uint32_t{1} << scale);
   edges.vertices =
       std::uint64_t{1} + for_blocks(edges.from.size(), [&](auto first, auto count, Mersenne& random) {

@@ -2,10 +2,10 @@
 
 #include <array>
 #include <charconv>
-#include <filesystem>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "grainscope/graph/io.hpp"
 
 namespace grainscope::graph {
 namespace {
@@ -109,7 +109,7 @@ std::string GraphSpec::name() const {
     return path;
   }
   if (kind == Kind::file) {
-    return std::filesystem::path(path).stem().string();
+    return graph_stem(path);
   }
   const Generated* const one = generated(*this);
   return one->name + std::to_string(scale) + (degree == one->degree ? "" : "_" + std::to_string(degree));

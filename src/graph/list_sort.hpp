@@ -1,5 +1,5 @@
-#ifndef GRAINSCOPE_GRAPH_LIST_SORT_HPP
-#define GRAINSCOPE_GRAPH_LIST_SORT_HPP
+#ifndef GRAINSCOPE_SRC_GRAPH_LIST_SORT_HPP
+#define GRAINSCOPE_SRC_GRAPH_LIST_SORT_HPP
 
 // Sorts one adjacency list, of neighbours alone (u32) or of neighbours with weights (u64, the neighbour
 // above).
@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "grainscope/graph/csr.hpp"
 
@@ -20,6 +21,26 @@ using WeightedNeighbour = std::uint64_t;  // neighbour << 32 | weight
 }
 [[nodiscard]] constexpr Vertex neighbour_of(WeightedNeighbour element) {
   return static_cast<Vertex>(element >> 32);
+}
+
+template <class Element>
+[[nodiscard]] constexpr Element element_of(Vertex neighbour, Weight weight) {
+  if constexpr (sizeof(Element) == sizeof(Neighbour)) {
+    return neighbour;
+  } else {
+    return static_cast<Element>(neighbour) << 32 | weight;
+  }
+}
+
+// Elements as they stand in a graph; `weights` is not touched where there are none.
+inline void write_list(const Neighbour* list, std::size_t count, Vertex* targets, Weight* /*weights*/) {
+  std::copy_n(list, count, targets);
+}
+inline void write_list(const WeightedNeighbour* list, std::size_t count, Vertex* targets, Weight* weights) {
+  for (std::size_t i = 0; i < count; ++i) {
+    targets[i] = neighbour_of(list[i]);
+    weights[i] = static_cast<Weight>(list[i]);
+  }
 }
 
 namespace detail {

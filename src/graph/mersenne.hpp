@@ -1,5 +1,5 @@
-#ifndef GRAINSCOPE_GRAPH_MERSENNE_HPP
-#define GRAINSCOPE_GRAPH_MERSENNE_HPP
+#ifndef GRAINSCOPE_SRC_GRAPH_MERSENNE_HPP
+#define GRAINSCOPE_SRC_GRAPH_MERSENNE_HPP
 
 // std::mt19937, 624 draws at a time in loops that a compiler turns into vector code, and GAP's way from a
 // draw to a number below a bound.

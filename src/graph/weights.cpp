@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "edge_chunks.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/build.hpp"
 #include "hash.hpp"
@@ -17,14 +18,13 @@ void draw_weights(Csr& graph, Weight low, Weight high, std::uint64_t seed) {
   HostArray<Weight> weights(graph.edges());
   const std::uint32_t span = high - low + 1;
   const std::uint64_t key = mixed(seed);
-#pragma omp parallel for schedule(dynamic, 1024)
-  for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
+  for_all(graph, [&](std::uint64_t v) {
     for (Edge i = graph.offsets[v]; i < graph.offsets[v + 1]; ++i) {
       const std::uint64_t u = graph.targets[i];
       const std::uint64_t ends = std::min(u, v) << 32 | std::max(u, v);
       weights[i] = low + below(mixed(ends ^ key), span);
     }
-  }
+  });
   graph.weights = std::move(weights);
 }
 
