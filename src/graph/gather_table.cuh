@@ -91,6 +91,13 @@ struct GatherMemory {
   // What the program took from each list's vertex when its first edges were gathered.
   alignas(alignof(Source)) unsigned char sources[kWorkingLists][sizeof(Source)];
 
+  __device__ void put(std::uint32_t slot, Vertex neighbour, Weight weight, std::uint8_t list) {
+    neighbours[slot] = neighbour;
+    owners[slot] = list;
+    if constexpr (Program::kWeighted) {
+      weights[slot] = weight;
+    }
+  }
   __device__ Source& source(std::uint32_t list) { return *reinterpret_cast<Source*>(sources[list]); }
 };
 
