@@ -136,10 +136,6 @@ class EdgeGatherer {
     return loaded;
   }
 
-  __device__ WorkingList& list() {
-    return memory_.lists[lane_];
-  }
-
   const WalkInput& input_;
   GatherMemory<Program>& memory_;
   std::uint32_t lane_ = threadIdx.x % kWarpLanes;
