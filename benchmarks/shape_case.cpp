@@ -85,7 +85,7 @@ Case shape_case(const std::string& family, const ShapePath& path, const char* me
   id.site.push_back({"gpu", path.gpu.ordinal});
   if (path.has_peer()) {
     id.axes.push_back({"link", path.link, AxisStyle::hidden});
-    id.site.push_back({"peer", path.destination.id});
+    id.site.push_back({"peer", path.peer()});
   }
   id.axes.insert(id.axes.end(), axes.begin(), axes.end());
   return id;
@@ -117,8 +117,9 @@ Measurement measure_shape(Session& session, const ShapePath& path, transfer::Mov
     measurement.link_peak_gb_s = session.link_peak_gb_s(
         path.to_gpu() ? LinkPath::host_to_gpu(path.node, gpu) : LinkPath::gpu_to_host(gpu, path.node));
   } else if (path.has_peer()) {
-    measurement.limit = peer_link_limit(session.machine(), gpu, path.destination.id);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(gpu, path.destination.id));
+    measurement.limit = peer_link_limit(session.machine(), path.source.id, path.destination.id);
+    measurement.link_peak_gb_s =
+        session.link_peak_gb_s(LinkPath::between(path.source.id, path.destination.id));
   } else {
     measurement.limit = card_limit(session.machine(), gpu, bytes);
   }

@@ -14,7 +14,7 @@ namespace grainscope::harness {
 
 // From one place to another, by one GPU.
 struct ShapePath {
-  std::string name;  // "host_to_gpu", "gpu_to_host", "local" or "gpu_to_peer"
+  std::string name;  // "host_to_gpu", "gpu_to_host", "local", "gpu_to_peer" or "peer_to_gpu"
   transfer::Endpoint source;
   transfer::Endpoint destination;
   GpuTarget gpu;        // that carries it out
@@ -25,6 +25,10 @@ struct ShapePath {
   [[nodiscard]] bool has_host() const;
   [[nodiscard]] bool to_gpu() const;  // of a path with a host: towards the GPU
   [[nodiscard]] bool has_peer() const { return !link.empty(); }
+  // Of a path between GPUs: the one that receives carries it out.
+  [[nodiscard]] bool by_destination() const { return has_peer() && gpu.ordinal == destination.id; }
+  // Of a path between GPUs: the other one.
+  [[nodiscard]] int peer() const { return by_destination() ? source.id : destination.id; }
 };
 
 // All paths of the scope's GPUs: to and from the host (every node where dense, else the nearest), within the

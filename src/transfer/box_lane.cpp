@@ -14,6 +14,10 @@ void require_possible(const BoxCopy& copy) {
   if (copy.source.on_host() && copy.destination.on_host()) {
     throw UsageError("a box is copied to or from a GPU, not from host to host");
   }
+  const bool is_kernel = copy.method == BoxMethod::kernel_strided || copy.method == BoxMethod::kernel_chunked;
+  if (copy.by_destination && !(copy.between_gpus() && is_kernel)) {
+    throw UsageError("only a kernel of one GPU fetches a box from another");
+  }
   if (copy.method == BoxMethod::row_copies && copy.box.all_rows() > kMostRowCopies) {
     throw UsageError("a copy a row of " + std::to_string(copy.box.all_rows()) + " rows; at most " +
                      std::to_string(kMostRowCopies));
@@ -54,7 +58,7 @@ std::unique_ptr<Mover> make_box_mover(const BoxCopy& copy, const Surroundings& s
   require_possible(copy);
   std::vector<MoverLane> lanes;
   lanes.push_back({make_box_lane(copy, *surroundings.topology)});
-  return std::make_unique<Mover>(std::move(lanes), surroundings);
+  return std::make_unique<Mover>(std::move(lanes), surroundings, copy.submission_only);
 }
 
 }  // namespace grainscope::transfer

@@ -93,6 +93,28 @@ std::vector<std::byte> random_bytes(std::size_t count, std::mt19937& random) {
   return bytes;
 }
 
+TEST_F(BoxCopies, are_fetched_by_the_gpu_that_receives_them) {
+  const auto all = paths();
+  if (all.size() < 4) {
+    GTEST_SKIP() << "needs two GPUs that reach each other's memory";
+  }
+  for (const BoxMethod method : {BoxMethod::kernel_strided, BoxMethod::kernel_chunked}) {
+    BoxCopy copy{all[3].second, all[3].first, {32, 300, 3, 512, 310}, method, 0, true};
+    EXPECT_EQ(copy.gpu(), 0);
+    expect_moves(copy);
+  }
+}
+
+TEST_F(BoxCopies, take_time_to_submit_and_arrive_all_the_same) {
+  for (const auto& [source, destination] : paths()) {
+    const auto mover = make({source, destination, {8, 8, 8, 64, 8}, BoxMethod::copy_3d, 0, false, true});
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_GT(mover->run(), 0);
+    }
+    EXPECT_FALSE(mover->verify().empty());
+  }
+}
+
 // A box of any size whose layouts at the two ends differ, held against a serial copy on the host.
 TEST_F(BoxCopies, of_random_boxes_agree_with_a_serial_oracle) {
   constexpr std::uint64_t kMargin = 64;

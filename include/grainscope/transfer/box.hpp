@@ -79,10 +79,12 @@ struct BoxCopy {
   Endpoint destination;
   Box box;
   BoxMethod method = BoxMethod::copy_3d;
-  int staging_node = 0;  // where no end is on the host: whose CPUs submit it
+  int staging_node = 0;          // where no end is on the host: whose CPUs submit it
+  bool by_destination = false;   // between GPUs: the one that receives carries it out, with a kernel
+  bool submission_only = false;  // time the calls that submit, not the copy
 
-  // The GPU that carries it out: the source, or the destination where the source is the host.
-  [[nodiscard]] int gpu() const { return source.side == Endpoint::Side::gpu ? source.id : destination.id; }
+  // The GPU that carries it out: the source, unless that is the host or `by_destination`.
+  [[nodiscard]] int gpu() const { return source.on_host() || by_destination ? destination.id : source.id; }
   // The node whose CPUs submit it: the host end's, where there is one.
   [[nodiscard]] int node() const {
     return source.on_host() ? source.id : destination.on_host() ? destination.id : staging_node;

@@ -76,6 +76,22 @@ TEST(Shapes, every_preset_has_every_path_and_method) {
   }
 }
 
+TEST(Shapes, boxes_are_sent_by_every_method_and_fetched_by_kernels_and_small_cubes_are_submitted) {
+  std::set<std::string> fetched;
+  std::set<std::string> submitted;
+  for (const Benchmark& benchmark : listed(machine_with_gpus(2), Preset::quick)) {
+    const std::string path = axis(benchmark, "path");
+    if (benchmark.id.name().starts_with("shape/copy/submission/")) {
+      submitted.insert(path);
+    } else if (path == "peer_to_gpu") {
+      fetched.insert(axis(benchmark, "method"));
+      EXPECT_EQ(benchmark.id.name().find("/gpu:0/peer:1/") != std::string::npos, true);
+    }
+  }
+  EXPECT_EQ(fetched, (std::set<std::string>{"kernel_strided", "kernel_chunked"}));
+  EXPECT_EQ(submitted, (std::set<std::string>{"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}));
+}
+
 TEST(Shapes, bytes_are_those_of_the_shape) {
   for (const Benchmark& benchmark : listed(machine_with_gpus(1), Preset::full)) {
     const auto number = [&](const char* key) { return std::get<std::int64_t>(benchmark.id.axis(key)); };
@@ -159,11 +175,12 @@ TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
     (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
     std::size_t batches = 0;
     for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
-      if (axis(benchmark, "method") == "batch" && axis(benchmark, "path") != "gpu_to_peer") {
+      const bool alone = axis(benchmark, "path").find("peer") == std::string::npos;
+      if (axis(benchmark, "method") == "batch" && alone) {
         ++batches;
         EXPECT_NE(benchmark.skip.find("needs CUDA 12.8"), std::string::npos) << benchmark.skip;
         EXPECT_NE(benchmark.skip.find("12.4"), std::string::npos) << benchmark.skip;
-      } else if (axis(benchmark, "path") != "gpu_to_peer") {
+      } else if (alone) {
         EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       }
     }
@@ -178,7 +195,7 @@ TEST(Shapes, kernels_that_reach_the_host_need_mapped_memory_and_others_do_not) {
     const std::string path = axis(benchmark, "path");
     const bool host = path == "host_to_gpu" || path == "gpu_to_host";
     const bool kernel = axis(benchmark, "method").starts_with("kernel");
-    if (path != "gpu_to_peer") {
+    if (path.find("peer") == std::string::npos) {
       EXPECT_EQ(benchmark.skip.find("cannot map") != std::string::npos, host && kernel)
           << benchmark.id.name();
     }
