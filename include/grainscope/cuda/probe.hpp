@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "grainscope/core/cycle.hpp"
@@ -60,7 +61,8 @@ struct FlagSpec {
 struct TouchSpec {
   bool to_gpu = true;
   int gpu = 0;
-  int node = 0;
+  int node = 0;                  // of the host's pages, and of the CPU that calls
+  std::optional<int> from_peer;  // whose pages the GPU touches, in place of the host's
 };
 
 // What a call of the runtime costs.
