@@ -7,10 +7,9 @@
 // many planes); on the host's clock where host threads pack or unpack. Not timed: allocation, filling,
 // checking. The GPU at the source carries a copy out; on the path peer_to_gpu the one at the destination
 // fetches, by a kernel. `submission`: the call that submits a copy of a small cube, behind a closed gate.
-// Bytes: those of the box, counted once. Source: Comm|Scope's `Comm_3d_*`, `Comm_chunk_*` and
-// `Comm_stride_*` benchmarks (c3sr/comm_scope, src/3d, src/chunk, src/stride). Limits: both ends have the
-// same layout; small boxes within one card fit in its cache, and are measured so; the host's caches are left
-// as the sample before left them.
+// Bytes: those of the box, counted once. Source: Comm|Scope's `Comm_3d_*` benchmarks (c3sr/comm_scope,
+// src/3d). Limits: both ends have the same layout; small boxes within one card fit in its cache, and are
+// measured so; the host's caches are left as the sample before left them.
 
 #include <algorithm>
 
@@ -162,7 +161,7 @@ Explanation explain(const BoxCopy& copy, const ShapePath& path) {
   return {"the bandwidth of copying a box that is not contiguous at either end",
           timed_by(copy, path.has_host()),
           "bandwidth = width * rows * planes / median time (of a submission: the time alone)",
-          "Comm|Scope (c3sr/comm_scope): Comm_3d_*, Comm_chunk_*, Comm_stride_*",
+          "Comm|Scope (c3sr/comm_scope): Comm_3d_*",
           path.name == "local" ? "a box that the card's cache holds is copied from and to the cache"
                                : "both ends have the same layout; the host's caches are not flushed"};
 }
@@ -194,7 +193,6 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
   return benchmark;
 }
 
-// A cube so small that its copy's submission is what it costs.
 constexpr Box kSmallCube{8, 8, 8, 64, 8};
 
 Benchmark make_submission(const Machine& machine, const ShapePath& path) {
