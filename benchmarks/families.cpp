@@ -16,7 +16,7 @@ std::vector<Family> all_families() {
       contention(),         grain_pieces(),
       grain_gpu_memory(),   grain_saturation(),
       reach_gather(),       shape_copy(),
-      shape_batch(),
+      shape_batch(),        traversal(),
   };
 }
 

@@ -41,16 +41,14 @@ struct Place {
 };
 
 std::vector<Place> places(const Machine& machine, const Scope& scope) {
-  const int first = scope.nodes.empty() ? 0 : scope.nodes.front();
   std::vector<Place> all;
   for (const GpuTarget& gpu : scope.gpus) {
-    all.push_back({gpu, gpu.ordinal, "", gpu.unavailable, gpu.local_node.value_or(first)});
+    all.push_back({gpu, gpu.ordinal, "", gpu.unavailable, scope.nearest_node(gpu)});
   }
   for (const GpuPair& pair : gpu_pairs(machine, scope)) {
     // The same wire answers both orders: a short run asks for one.
     if (scope.dense() || pair.gpu.ordinal < pair.peer) {
-      all.push_back(
-          {pair.gpu, pair.peer, pair.link, pair.why_no_access(), pair.gpu.local_node.value_or(first)});
+      all.push_back({pair.gpu, pair.peer, pair.link, pair.why_no_access(), scope.nearest_node(pair.gpu)});
     }
   }
   return all;
@@ -111,7 +109,7 @@ Benchmark make_benchmark(const Place& place, bool reads, std::uint64_t grain, st
     benchmark.id.site.push_back({"peer", place.memory_of});
   }
   benchmark.skip = place.skip;
-  benchmark.needs = needs_of(walk);
+  carry_out(benchmark, walk);
   benchmark.explanation = {
       "how fast a kernel reads or writes pieces of one size in a GPU's memory",
       "one kernel over scattered pieces, between two events behind a closed gate",

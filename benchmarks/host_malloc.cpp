@@ -17,7 +17,6 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/numa.hpp"
 #include "host_case.hpp"
-#include "latency_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -121,7 +120,7 @@ std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
   for (const int node : scope.nodes) {
     for (const bool fills : {false, true}) {
       for (const std::uint64_t bytes :
-           few_or_all(scope, 256, kGiB, {256, 4 * kKiB, 64 * kKiB, kMiB, 64 * kMiB})) {
+           scope.few_or_all(256, kGiB, {256, 4 * kKiB, 64 * kKiB, kMiB, 64 * kMiB})) {
         benchmarks.push_back(make_benchmark({fills, node, bytes}));
       }
     }

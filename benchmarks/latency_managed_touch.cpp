@@ -13,7 +13,6 @@
 #include "grainscope/core/units.hpp"
 #include "latency_case.hpp"
 #include "peer_case.hpp"
-#include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -56,20 +55,20 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
                            {{"path", to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare},
                             {"locality", gpu.locality(node), AxisStyle::hidden}},
                            {{"numa", node}, {"gpu", gpu.ordinal}});
-        benchmark.skip = gpu.unavailable.empty() ? why_no_migration(machine, gpu.ordinal) : gpu.unavailable;
+        benchmark.skip = gpu.unavailable;
+        benchmark.skip_for(why_no_migration(machine, gpu.ordinal));
         benchmarks.push_back(std::move(benchmark));
       }
     }
   }
   for (const GpuPair& pair : gpu_pairs(machine, scope)) {
-    const int node = pair.gpu.local_node.value_or(scope.nodes.empty() ? 0 : scope.nodes.front());
     Benchmark benchmark =
-        make_benchmark({true, pair.gpu.ordinal, node, pair.peer},
+        make_benchmark({true, pair.gpu.ordinal, scope.nearest_node(pair.gpu), pair.peer},
                        {{"path", "peer_to_gpu", AxisStyle::bare}, {"link", pair.link, AxisStyle::hidden}},
                        {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}});
     benchmark.skip = pair.unavailable;
     for (const int gpu : {pair.gpu.ordinal, pair.peer}) {
-      benchmark.skip = benchmark.skip.empty() ? why_no_migration(machine, gpu) : benchmark.skip;
+      benchmark.skip_for(why_no_migration(machine, gpu));
     }
     benchmarks.push_back(std::move(benchmark));
   }

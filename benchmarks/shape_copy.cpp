@@ -109,7 +109,7 @@ std::vector<Box> boxes(const Scope& scope) {
     sides.insert(sides.end(), ours.begin(), ours.end());
   }
   std::copy_if(sides.begin(), sides.end(), std::back_inserter(all),
-               [&](const Box& box) { return scope.one_size(box.bytes()) == std::vector{box.bytes()}; });
+               [&](const Box& box) { return scope.keeps(box.bytes()); });
   return all;
 }
 
@@ -159,19 +159,16 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
 
 Explanation explain(const BoxCopy& copy, const ShapePath& path) {
   return {"the bandwidth of copying a box that is not contiguous at either end",
-          timed_by(copy, path.has_host()),
+          timed_by(copy, path.route.has_host()),
           "bandwidth = width * rows * planes / median time (of a submission: the time alone)",
           "Comm|Scope (c3sr/comm_scope): Comm_3d_*",
           path.name == "local" ? "a box that the card's cache holds is copied from and to the cache"
                                : "both ends have the same layout; the host's caches are not flushed"};
 }
 
-bool is_kernel(BoxMethod method) {
-  return method == BoxMethod::kernel_strided || method == BoxMethod::kernel_chunked;
-}
-
-Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method) {
-  const BoxCopy copy{path.source, path.destination, box, method, path.node, path.by_destination()};
+Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method,
+                         bool submission_only = false) {
+  const BoxCopy copy{path.route, box, method, submission_only};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
   benchmark.id = shape_case(kFamily, path, name(method),
@@ -181,14 +178,16 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
                              {"pitch", number(box.pitch_bytes)},
                              {"bytes", number(box.bytes())}});
   benchmark.skip = path.why_not;
-  if (benchmark.skip.empty() && is_kernel(method) && path.has_host()) {
-    benchmark.skip = why_no_mapping(machine, path.gpu.ordinal);
+  if (is_kernel(method) && path.route.has_host()) {
+    benchmark.skip_for(why_no_mapping(machine, path.gpu.ordinal));
   }
   benchmark.needs = shape_needs(path, end_bytes(copy));
   benchmark.explanation = explain(copy, path);
-  benchmark.run = [copy, path](Session& session) {
+  transfer::Transfer moved = path.as_transfer(box.bytes());
+  moved.submission_only = submission_only;
+  benchmark.run = [copy, moved](Session& session) {
     const auto mover = transfer::make_box_mover(copy, session.surroundings());
-    return measure_shape(session, path, *mover, copy.box.bytes());
+    return measure_mover(session, *mover, moved);
   };
   return benchmark;
 }
@@ -196,34 +195,16 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
 constexpr Box kSmallCube{8, 8, 8, 64, 8};
 
 Benchmark make_submission(const Machine& machine, const ShapePath& path) {
-  Benchmark benchmark = make_benchmark(machine, path, kSmallCube, BoxMethod::copy_3d);
+  Benchmark benchmark = make_benchmark(machine, path, kSmallCube, BoxMethod::copy_3d, true);
   auto& axes = benchmark.id.axes;
   axes.insert(axes.begin(), {"timed", "submission", AxisStyle::bare});
   benchmark.explanation.measures = "what submitting a copy of a small cube costs the CPU";
   benchmark.explanation.timed = "the call alone, on the host's clock, behind a closed gate";
-  const BoxCopy copy{path.source, path.destination, kSmallCube, BoxMethod::copy_3d, path.node, false, true};
-  benchmark.run = [copy](Session& session) {
-    const auto mover = transfer::make_box_mover(copy, session.surroundings());
-    Measurement measurement;
-    measurement.samples = session.sample([&] { return mover->run(); });
-    measurement.verification = mover->verify();
-    measurement.timing = mover->timing();
-    measurement.operations = 1;
-    return measurement;
-  };
   return benchmark;
-}
-
-// The same box the same way, fetched by the GPU that receives it.
-ShapePath fetched(ShapePath path) {
-  path.name = "peer_to_gpu";
-  std::swap(path.source, path.destination);
-  return path;
 }
 
 std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   const std::vector<Box> all = boxes(scope);
-  const std::uint64_t cube = kSmallCube.bytes();
   std::vector<Benchmark> benchmarks;
   for (const ShapePath& path : shape_paths(machine, scope)) {
     for (const Box& box : all) {
@@ -234,7 +215,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
         }
       }
     }
-    if (scope.one_size(cube) == std::vector{cube}) {
+    if (scope.keeps(kSmallCube.bytes())) {
       benchmarks.push_back(make_submission(machine, path));
     }
   }

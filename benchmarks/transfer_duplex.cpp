@@ -133,26 +133,15 @@ class Lister {
  private:
   [[nodiscard]] std::vector<std::uint64_t> sizes(Method method, bool access = true) const {
     const bool heavy = method == Method::pageable || migrates(method) || !access;
-    if (scope_.preset == Preset::quick) {
-      std::vector<std::uint64_t> few;
-      for (const std::uint64_t bytes : {kMiB, 16 * kMiB, heavy ? kLargestHeavy : kLargest}) {
-        if (scope_.one_size(bytes) == std::vector{bytes}) {
-          few.push_back(bytes);
-        }
-      }
-      return few;
-    }
-    return scope_.sizes(kSmallest, heavy ? kLargestHeavy : kLargest);
+    const std::uint64_t most = heavy ? kLargestHeavy : kLargest;
+    return scope_.preset == Preset::quick ? scope_.few_or_all(kSmallest, most, {kMiB, 16 * kMiB, most})
+                                          : scope_.sizes(kSmallest, most);
   }
 
   void add(Benchmark benchmark, const Transfer& in, const Transfer& out, const char* in_name,
            const char* out_name) {
-    const Needs needs = needs_of(in);
-    benchmark.needs = {2 * needs.host_bytes, 2 * needs.device_bytes, 2 * needs.managed_bytes};
     benchmark.explanation = explain(in.between_gpus());
-    PlannedLane inward{in_name, in, {}, false, 1};
-    PlannedLane outward{out_name, out, {}, false, 1};
-    benchmark.run = [=](Session& session) { return measure_together(session, {inward, outward}, false); };
+    carry_out_together(benchmark, {{in_name, in, {}, false, 1}, {out_name, out, {}, false, 1}}, false);
     benchmarks_.push_back(std::move(benchmark));
   }
 
@@ -169,11 +158,11 @@ class Lister {
                          {"bytes", static_cast<std::int64_t>(bytes)}},
                         {{"numa", node}, {"gpu", gpu.ordinal}}};
         benchmark.skip = gpu.unavailable;
-        if (benchmark.skip.empty() && migrates(method)) {
-          benchmark.skip = why_no_migration(machine_, gpu.ordinal);
+        if (migrates(method)) {
+          benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
         }
-        if (benchmark.skip.empty() && (method == Method::zero_copy || method == Method::kernel_copy)) {
-          benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
+        if (method == Method::zero_copy || method == Method::kernel_copy) {
+          benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
         }
         const Issuer issuer = method == Method::zero_copy ? Issuer::first : Issuer::destination;
         add(std::move(benchmark), one_way(method, host, gpu.ordinal, false, bytes, issuer),
@@ -225,8 +214,8 @@ class Lister {
         outward.staging_node = inward.staging_node = *staging_node;
       }
       benchmark.skip = migrates(method) || staging_node ? pair.unavailable : pair.why_no_access();
-      if (benchmark.skip.empty() && migrates(method)) {
-        benchmark.skip = why_no_migration(machine_, pair.gpu.ordinal);
+      if (migrates(method)) {
+        benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
       }
       add(std::move(benchmark), outward, inward, "to_peer", "from_peer");
     }

@@ -44,8 +44,8 @@ Benchmark make_benchmark(const Machine& machine, const GpuTarget& gpu, const Hos
                   {{"from_node", copy.from_node}, {"to_node", copy.to_node}, {"gpu", gpu.ordinal}}};
   benchmark.needs = {2 * copy.bytes, 0, 0};
   benchmark.skip = gpu.unavailable;
-  if (benchmark.skip.empty() && copy.flush && !can_flush()) {
-    benchmark.skip = "this processor has no instruction that evicts a cache line from user space";
+  if (copy.flush && !can_flush()) {
+    benchmark.skip_for("this processor has no instruction that evicts a cache line from user space");
   }
   benchmark.explanation = {
       "the bandwidth of the runtime's copy from ordinary memory to page-locked memory",

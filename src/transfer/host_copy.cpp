@@ -5,16 +5,11 @@
 #include <string>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/pattern.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/memory.hpp"
-#include "grainscope/system/cache_flush.hpp"
-#include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/numa.hpp"
-#include "grainscope/system/placement.hpp"
-#include "lanes.hpp"
+#include "grainscope/transfer/end_memory.hpp"
 
 namespace grainscope::transfer {
 namespace {
@@ -24,34 +19,26 @@ class HostCopyLane final : public Lane {
   HostCopyLane(const HostCopy& copy, const Topology& topology)
       : Lane(copy.gpu, copy.from_node, copy.bytes),
         flush_(copy.flush),
-        source_(topology, {.bytes = copy.bytes, .node = copy.from_node}),
-        destination_(topology, {.bytes = copy.bytes, .node = copy.to_node}),
-        locked_(destination_.data(), copy.bytes) {
-    // With one node there is nowhere else to be.
-    if (topology.nodes().size() > 1) {
-      verify_placement(source_.data(), copy.bytes, copy.from_node);
-      verify_placement(destination_.data(), copy.bytes, copy.to_node);
-    }
-    grainscope::fill_pattern(source_.as<std::uint32_t>(), words(), kPayload);
-    grainscope::fill_pattern(destination_.as<std::uint32_t>(), words(), kPoison);
+        ends_(Endpoint::host(Placement::pageable, copy.from_node),
+              Endpoint::host(Placement::registered, copy.to_node), copy.bytes, topology) {
+    ends_.fill();
   }
 
   void prepare() override {
     if (flush_) {
-      flush_cache(source_.data(), bytes(), 1);
-      flush_cache(destination_.data(), bytes(), 1);
+      ends_.source.flush();
+      ends_.destination.flush();
     }
   }
 
   void issue(const cuda::Stream& stream) override {
-    cuda::check(
-        cudaMemcpyAsync(destination_.data(), source_.data(), bytes(), cudaMemcpyHostToHost, stream.get()),
-        "copy " + format_bytes(bytes()) + " within the host");
+    cuda::check(cudaMemcpyAsync(ends_.destination.data(), ends_.source.data(), bytes(), cudaMemcpyHostToHost,
+                                stream.get()),
+                "copy " + format_bytes(bytes()) + " within the host");
   }
 
   std::string verify() override {
-    expect_payload(grainscope::find_mismatch(destination_.as<std::uint32_t>(), words(), kPayload),
-                   "on the host");
+    ends_.destination.expect_payload();
     return "every word at the destination, which held other data before";
   }
 
@@ -60,12 +47,8 @@ class HostCopyLane final : public Lane {
   [[nodiscard]] std::string action() const override { return "one cudaMemcpyAsync from host to host"; }
 
  private:
-  [[nodiscard]] std::uint64_t words() const { return bytes() / sizeof(std::uint32_t); }
-
   bool flush_;
-  HostMemory source_;
-  HostMemory destination_;
-  cuda::Registration locked_;  // of the destination, and gone before it
+  BothEnds ends_;
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "grainscope/transfer/mover.hpp"
-#include "grainscope/transfer/transfer.hpp"
+#include "grainscope/transfer/route.hpp"
 
 namespace grainscope::transfer {
 
@@ -70,28 +70,16 @@ enum class BoxMethod {
   row_copies,      // cudaMemcpyAsync, one call a row
 };
 [[nodiscard]] const char* name(BoxMethod method);
+// Whether it is one kernel from box to box.
+[[nodiscard]] bool is_kernel(BoxMethod method);
 
 // More row_copies than this say nothing new and take long.
 inline constexpr std::uint64_t kMostRowCopies = 4096;
 
-struct BoxCopy {
-  Endpoint source;  // pinned on the host, or device memory
-  Endpoint destination;
+struct BoxCopy : Route {
   Box box;
   BoxMethod method = BoxMethod::copy_3d;
-  int staging_node = 0;          // where no end is on the host: whose CPUs submit it
-  bool by_destination = false;   // between GPUs: the one that receives carries it out, with a kernel
   bool submission_only = false;  // time the calls that submit, not the copy
-
-  // The GPU that carries it out: the source, unless that is the host or `by_destination`.
-  [[nodiscard]] int gpu() const { return source.on_host() || by_destination ? destination.id : source.id; }
-  // The node whose CPUs submit it: the host end's, where there is one.
-  [[nodiscard]] int node() const {
-    return source.on_host() ? source.id : destination.on_host() ? destination.id : staging_node;
-  }
-  [[nodiscard]] bool between_gpus() const {
-    return source.side == destination.side && source.id != destination.id;
-  }
 };
 
 // Bytes that one end of the copy takes: its box, and for `pack` the packed one.

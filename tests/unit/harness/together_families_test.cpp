@@ -14,27 +14,6 @@
 namespace grainscope::harness {
 namespace {
 
-Machine machine_with_gpus(int count) {
-  Machine machine = test::machine_without_gpu();
-  machine.runtime.why_none.clear();
-  machine.runtime.peers.clear();
-  for (int gpu = 0; gpu < count; ++gpu) {
-    cuda::DeviceProperties device;
-    device.ordinal = gpu;
-    device.can_map_host_memory = device.concurrent_managed_access = true;
-    machine.runtime.devices.push_back(device);
-    GpuReport report;
-    report.cuda = device;
-    machine.environment.gpus.push_back(report);
-    for (int peer = 0; peer < count; ++peer) {
-      if (peer != gpu) {
-        machine.runtime.peers.push_back({gpu, peer, true, true});
-      }
-    }
-  }
-  return machine;
-}
-
 std::vector<Benchmark> listed(const Machine& machine, const Family& family, Preset preset) {
   const std::vector<int> nodes{machine.topology.nodes().front().id};
   return list_all({family}, machine, make_scope(preset, gpu_targets(machine, {}), false, nodes));
@@ -47,7 +26,7 @@ std::string axis(const Benchmark& benchmark, const std::string& key) {
 TEST(Collectives, every_pattern_has_both_methods_in_every_preset) {
   for (const Preset preset : {Preset::smoke, Preset::quick, Preset::full}) {
     std::map<std::string, std::set<std::string>> methods;
-    for (const Benchmark& benchmark : listed(machine_with_gpus(3), transfer_collective(), preset)) {
+    for (const Benchmark& benchmark : listed(test::machine_with_gpus(3), transfer_collective(), preset)) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       methods[axis(benchmark, "pattern")].insert(axis(benchmark, "method"));
     }
@@ -62,7 +41,8 @@ TEST(Collectives, every_pattern_has_both_methods_in_every_preset) {
 
 TEST(Collectives, both_directions_of_all_gpus_take_the_memory_of_twice_one) {
   std::map<std::string, Needs> needs;
-  for (const Benchmark& benchmark : listed(machine_with_gpus(2), transfer_collective(), Preset::acceptance)) {
+  for (const Benchmark& benchmark :
+       listed(test::machine_with_gpus(2), transfer_collective(), Preset::acceptance)) {
     needs[axis(benchmark, "pattern")] = benchmark.needs;
   }
   EXPECT_GT(needs["all_to_host"].host_bytes, 0U);
@@ -71,7 +51,7 @@ TEST(Collectives, both_directions_of_all_gpus_take_the_memory_of_twice_one) {
 }
 
 TEST(Collectives, of_the_host_by_a_kernel_need_mapped_memory_and_others_do_not) {
-  Machine machine = machine_with_gpus(2);
+  Machine machine = test::machine_with_gpus(2);
   machine.environment.gpus[1].cuda->can_map_host_memory = false;
   for (const Benchmark& benchmark : listed(machine, transfer_collective(), Preset::quick)) {
     const bool maps = axis(benchmark, "pattern").find("host") != std::string::npos &&
@@ -81,7 +61,7 @@ TEST(Collectives, of_the_host_by_a_kernel_need_mapped_memory_and_others_do_not) 
 }
 
 TEST(Collectives, between_gpus_need_those_that_fetch_to_reach_the_others) {
-  Machine machine = machine_with_gpus(2);
+  Machine machine = test::machine_with_gpus(2);
   for (cuda::PeerLink& link : machine.runtime.peers) {
     link.access = link.from == 0;  // GPU 1 reaches nobody
   }
@@ -98,7 +78,7 @@ TEST(Collectives, between_gpus_need_those_that_fetch_to_reach_the_others) {
 
 TEST(Duplex, between_gpus_has_every_way_to_issue_and_none_of_what_cannot_be) {
   std::map<std::string, std::set<std::string>> ways;
-  for (const Benchmark& benchmark : listed(machine_with_gpus(2), transfer_duplex(), Preset::quick)) {
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), transfer_duplex(), Preset::quick)) {
     if (axis(benchmark, "between") != "gpu_gpu") {
       continue;
     }
@@ -116,7 +96,7 @@ TEST(Duplex, between_gpus_has_every_way_to_issue_and_none_of_what_cannot_be) {
 }
 
 TEST(Duplex, staged_copies_run_between_gpus_that_cannot_reach_each_other) {
-  Machine machine = machine_with_gpus(2);
+  Machine machine = test::machine_with_gpus(2);
   for (cuda::PeerLink& link : machine.runtime.peers) {
     link.access = false;
   }

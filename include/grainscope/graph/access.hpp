@@ -1,0 +1,116 @@
+#ifndef GRAINSCOPE_GRAPH_ACCESS_HPP
+#define GRAINSCOPE_GRAPH_ACCESS_HPP
+
+// How warps walk adjacency lists: the one description that kernels run and the model counts.
+//
+// A frontier's lists, in ascending order of vertices, are cut into work items; warps of a grid take turns of
+// items in ascending order (turn t is taken by warp t mod warps), so that host addresses rise over the whole
+// grid. In step s of an item lane l loads element index(item, s, l), or nothing. Source: EMOGI (VLDB 2020)
+// 4.2-4.3, whose listing 2 loses a misaligned list's first step; lanes below a list's start are masked before
+// they read.
+
+#include <compare>
+#include <cstdint>
+
+namespace grainscope::graph {
+
+inline constexpr int kWarpLanes = 32;
+inline constexpr std::uint64_t kLineBytes = 128;
+inline constexpr int kPieceSteps = 8;  // warp-wide steps of one work item: what a warp keeps in flight
+inline constexpr std::uint64_t kNoElement = UINT64_MAX;
+
+// A piece of one adjacency list: elements [begin, end) of the edge arrays, walked from `first`, which is
+// `begin`, or below it where the walk starts at a boundary of 128 bytes.
+struct WorkItem {
+  std::uint64_t first = 0;
+  std::uint32_t skip = 0;    // lanes of the first step that lie before the list: begin − first
+  std::uint32_t length = 0;  // elements from `first` to the end, the skipped included
+  std::uint32_t vertex = 0;  // whose list it is
+  std::uint32_t whole = 0;   // 1: it is all of the list
+
+  [[nodiscard]] constexpr std::uint64_t begin() const { return first + skip; }
+  [[nodiscard]] constexpr std::uint64_t end() const { return first + length; }
+};
+
+enum class Access { naive, merged, merged_aligned, merged_aligned_chunked, edge_gather };
+inline constexpr Access kAllAccess[] = {Access::naive, Access::merged, Access::merged_aligned,
+                                        Access::merged_aligned_chunked, Access::edge_gather};
+// As it stands in case names.
+[[nodiscard]] constexpr const char* name(Access access) {
+  switch (access) {
+    case Access::naive:
+      return "naive";
+    case Access::merged:
+      return "merged";
+    case Access::merged_aligned:
+      return "merged_aligned";
+    case Access::merged_aligned_chunked:
+      return "merged_aligned_chunked";
+    case Access::edge_gather:
+      return "edge_gather";
+  }
+  return "?";
+}
+
+// A thread walks one list: 32 items a turn, one a lane; a list is never cut.
+struct Naive {
+  static constexpr Access kAccess = Access::naive;
+  static constexpr int kItemsPerTurn = kWarpLanes;
+  static constexpr bool kLaneOwnsItem = true;
+
+  static constexpr std::uint64_t items(std::uint64_t begin, std::uint64_t end, int /*element_bytes*/) {
+    return begin < end ? 1 : 0;
+  }
+  static constexpr WorkItem item(std::uint32_t vertex, std::uint64_t begin, std::uint64_t end,
+                                 std::uint64_t /*part*/, int /*element_bytes*/) {
+    return {begin, 0, static_cast<std::uint32_t>(end - begin), vertex, 1};
+  }
+};
+
+// A warp walks one list in steps of 32 elements, from `first`, in pieces of kPieceSteps steps. Only whether
+// the walk starts at the list or at the boundary before it differs, and how many lists a warp takes at once.
+template <bool kAligned, int kItems, Access kName>
+struct WarpWalk {
+  static constexpr Access kAccess = kName;
+  static constexpr int kItemsPerTurn = kItems;
+  static constexpr bool kLaneOwnsItem = false;
+  static constexpr std::uint64_t kPiece = std::uint64_t{kPieceSteps} * kWarpLanes;
+
+  static constexpr std::uint64_t start(std::uint64_t begin, int element_bytes) {
+    const std::uint64_t line = kLineBytes / static_cast<std::uint64_t>(element_bytes);
+    return kAligned ? begin / line * line : begin;
+  }
+  static constexpr std::uint64_t items(std::uint64_t begin, std::uint64_t end, int element_bytes) {
+    return begin < end ? (end - start(begin, element_bytes) + kPiece - 1) / kPiece : 0;
+  }
+  static constexpr WorkItem item(std::uint32_t vertex, std::uint64_t begin, std::uint64_t end,
+                                 std::uint64_t part, int element_bytes) {
+    const std::uint64_t first = start(begin, element_bytes) + part * kPiece;
+    const std::uint64_t last = end - first < kPiece ? end : first + kPiece;
+    const std::uint64_t skip = first < begin ? begin - first : 0;
+    return {first, static_cast<std::uint32_t>(skip), static_cast<std::uint32_t>(last - first), vertex,
+            first <= begin && last == end ? 1U : 0U};
+  }
+  // The element that `lane` loads in step `step` of an item, or kNoElement.
+  static constexpr std::uint64_t index(const WorkItem& item, int step, int lane) {
+    const auto offset = static_cast<std::uint32_t>(step * kWarpLanes + lane);
+    return offset >= item.skip && offset < item.length ? item.first + offset : kNoElement;
+  }
+};
+
+using Merged = WarpWalk<false, 1, Access::merged>;
+using MergedAligned = WarpWalk<true, 1, Access::merged_aligned>;
+// As in EMOGI's public code: a warp takes 8 lists in a row.
+using MergedAlignedChunked = WarpWalk<true, 8, Access::merged_aligned_chunked>;
+
+// One warp-wide load of neighbours, as a device records it and as the model expects it.
+struct WarpLoad {
+  std::uint64_t first = 0;   // element that the lowest active lane reads
+  std::uint32_t vertex = 0;  // whose list that is
+  std::uint32_t lanes = 0;   // mask of those that read
+  friend constexpr auto operator<=>(const WarpLoad&, const WarpLoad&) = default;
+};
+
+}  // namespace grainscope::graph
+
+#endif

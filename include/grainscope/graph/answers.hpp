@@ -1,0 +1,55 @@
+#ifndef GRAINSCOPE_GRAPH_ANSWERS_HPP
+#define GRAINSCOPE_GRAPH_ANSWERS_HPP
+
+// What the four algorithms answer: serial oracles, slow and obviously right, and certificates that hold an
+// answer to account in parallel, in a time of the order of one pass over the edges.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grainscope/graph/csr.hpp"
+
+namespace grainscope::graph {
+
+inline constexpr std::uint32_t kUnreached = 0xffffffffU;  // depth or distance of a vertex that is not reached
+
+inline constexpr double kDamping = 0.85;
+inline constexpr double kRankTolerance = 1e-4;  // GAP's: L1 norm of what one more step would change
+
+// Serial oracles.
+[[nodiscard]] std::vector<std::uint32_t> serial_bfs(const Csr& graph, Vertex source);   // depths
+[[nodiscard]] std::vector<std::uint32_t> serial_sssp(const Csr& graph, Vertex source);  // Dijkstra
+// Each vertex's component by its lowest vertex. Throws UsageError for a directed graph, saying why.
+[[nodiscard]] std::vector<Vertex> serial_cc(const Csr& graph);
+// Ranks by power iteration (damping 0.85, teleport 0.15 / V, the mass of vertices without out-edges dropped)
+// until one more step changes less than `tolerance` in the L1 norm.
+[[nodiscard]] std::vector<double> serial_pr(const Csr& graph, double tolerance = kRankTolerance);
+
+// Certificates: throw FailedError saying which vertex or edge proves the answer wrong; otherwise the sentence
+// that a row's `verification` holds. `depths` etc.: [V], host memory. All threads.
+// bfs: the source has depth 0; on an edge v→u with v reached, depth(u) ≤ depth(v) + 1; every reached vertex
+// but the source has an in-neighbour one nearer. `in_edges`: of a directed graph its transpose.
+[[nodiscard]] std::string certify_bfs(const Csr& graph, const Csr& in_edges, Vertex source,
+                                      std::span<const std::uint32_t> depths);
+// sssp: no edge can relax; every reached vertex but the source has a tight in-edge.
+[[nodiscard]] std::string certify_sssp(const Csr& graph, const Csr& in_edges, Vertex source,
+                                       std::span<const std::uint32_t> distances);
+// cc: labels are equal across every edge, a label is a vertex that labels itself and no higher than those it
+// labels, and there are as many labels as components (`components`: from one parallel union-find, see
+// count_components).
+[[nodiscard]] std::string certify_cc(const Csr& graph, std::uint64_t components,
+                                     std::span<const Vertex> labels);
+[[nodiscard]] std::uint64_t count_components(const Csr& graph);
+// pr: no rank is negative, and one more step from `ranks` in double precision changes less than `tolerance`
+// in all. `in_edges`: of a directed graph its transpose.
+[[nodiscard]] std::string certify_pr(const Csr& graph, const Csr& in_edges, std::span<const float> ranks,
+                                     double tolerance = kRankTolerance);
+
+// Adjacency entries of the reached vertices; TEPS of an undirected graph counts half of them.
+[[nodiscard]] Edge entries_reached(const Csr& graph, std::span<const std::uint32_t> depths);
+
+}  // namespace grainscope::graph
+
+#endif

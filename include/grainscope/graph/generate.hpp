@@ -1,0 +1,54 @@
+#ifndef GRAINSCOPE_GRAPH_GENERATE_HPP
+#define GRAINSCOPE_GRAPH_GENERATE_HPP
+
+// Graphs made on the spot from a name: GAP's kron and urand, bit for bit, and two that behave differently
+// under paging and alignment.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grainscope/graph/build.hpp"
+
+namespace grainscope::graph {
+
+// What --graph names: "kron:24", "urand:20:4" (degree 4), "dense:17", "web:20", "power" and
+// "pgp" (small real graphs inside the program), "file:PATH".
+struct GraphSpec {
+  enum class Kind { kron, urand, dense, web, builtin, file };
+  Kind kind = Kind::kron;
+  int scale = 0;     // 2^scale vertices, 1 to 31
+  int degree = 0;    // edges drawn a vertex
+  std::string path;  // of a file; of a builtin its name
+
+  // "kron24", "urand20_4" where the degree is not the kind's own (16; dense 128, web 16); of a file its stem.
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] bool directed() const { return kind == Kind::web; }
+  // What it will have, at most, for judging whether it fits; of a file: nullopt.
+  [[nodiscard]] std::optional<std::uint64_t> vertices() const;
+  [[nodiscard]] std::optional<std::uint64_t> most_entries() const;  // adjacency entries
+};
+
+// Throws UsageError, listing what there is, for any other text.
+[[nodiscard]] GraphSpec parse_graph_spec(const std::string& text);
+
+// The edges, before building: kron and urand equal to GAP's (sbeamer/gapbs, generator.h), with weights 1..255
+// where asked. `dense` in the manner of MOLIERE (mean degree above 200, no hubs that dwarf the rest), `web`
+// directed and local in the manner of the web crawls (most links near in id, hosts, copied lists, a few far
+// hubs). Seeded: the same on every machine. All threads. Throws UsageError for files.
+[[nodiscard]] EdgeList generate_edges(const GraphSpec& spec, bool weights);
+
+// The graph of a spec with GAP's weights where asked (1..255; of a file its own, else drawn 1..255):
+// generated and built, or read. With a `cache_dir` it is looked for there as NAME.sg / NAME.wsg (not of
+// files), and put there, whole or not at all, when it was not. Throws as generate_edges, build_csr and the
+// readers (io.hpp).
+[[nodiscard]] Csr make_graph(const GraphSpec& spec, bool weights, const std::string& cache_dir = {});
+
+// GAP's sources: `count` vertices with a degree above 0, drawn as its SourcePicker
+// draws them. Throws UsageError where no vertex has an edge.
+[[nodiscard]] std::vector<Vertex> gap_sources(const Csr& graph, int count);
+
+}  // namespace grainscope::graph
+
+#endif

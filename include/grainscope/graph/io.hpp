@@ -1,0 +1,55 @@
+#ifndef GRAINSCOPE_GRAPH_IO_HPP
+#define GRAINSCOPE_GRAPH_IO_HPP
+
+// Graph files. Every reader answers bad input with a UsageError that names the file and the line (text) or
+// the byte (binary); none crashes, and none asks for more memory than the file's own size justifies.
+
+#include <string>
+
+#include "grainscope/graph/build.hpp"
+
+namespace grainscope::graph {
+
+enum class Format {
+  sg,             // GAP, serialised: offsets and 4-byte neighbours
+  wsg,            // the same with weights
+  el,             // GAP text: "from to", 0-based
+  wel,            // the same with a weight
+  snap,           // SNAP edge lists: comments '#', tabs or blanks
+  matrix_market,  // .mtx: coordinate, pattern/integer/real, general/symmetric, 1-based
+  metis,          // .graph: 1-based lists, comments '%'
+  bel,            // EMOGI: NAME.bel.col, .bel.dst, .bel.val
+};
+
+struct ReadOptions {
+  // Of formats that do not say (el, wel, snap, matrix_market general, bel): whether edges run one way only.
+  bool directed = false;
+  bool weights = false;  // read them too; without it they are left out
+};
+
+// By the name's ending: .sg .wsg .el .wel .txt/.snap .mtx .graph .bel.* (or the stem before it).
+// Throws UsageError listing these.
+[[nodiscard]] Format format_of(const std::string& path);
+
+// The file's name without its folder and ending: "web" of "graphs/web.bel.dst".
+[[nodiscard]] std::string graph_stem(const std::string& path);
+
+// Whether a file has weights of its own, by its format and header. Throws as read_graph.
+[[nodiscard]] bool holds_weights(const std::string& path);
+
+// The graph, checked, with `name` from the file's stem. Neighbours are cleaned as build_csr does where the
+// format does not promise it. .sg and .wsg are mapped, not copied, where the alignment allows, else read in
+// parallel (their offsets start at byte 17).
+[[nodiscard]] Csr read_graph(const std::string& path, const ReadOptions& options = {});
+
+// .sg, .wsg and .bel: written beside and renamed, whole or not at all. Throws UsageError for other formats
+// and weights that are missing, EnvironmentError where the disk is full.
+void write_graph(const Csr& graph, const std::string& path);
+
+// Small real graphs inside the program: "power", the power grid of the western United States, and "pgp", the
+// largest component of the web of trust of PGP. Throws UsageError, listing these, for another name.
+[[nodiscard]] Csr builtin_graph(const std::string& name);
+
+}  // namespace grainscope::graph
+
+#endif

@@ -1,0 +1,44 @@
+#ifndef GRAINSCOPE_MODEL_LINK_HPP
+#define GRAINSCOPE_MODEL_LINK_HPP
+
+// A link as the model sees it, and the time that it cannot beat.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "grainscope/model/replay.hpp"
+
+namespace grainscope::model {
+
+struct Link {
+  std::string name;                 // "pcie4x16"
+  double gb_s = 0;                  // what bulk copies reach, decimal GB/s
+  double header_bytes = 0;          // that each request costs beside its data
+  double round_trip_s = 0;          // of one read
+  double in_flight = 0;             // read requests outstanding at most
+  double misses_per_s = 0;          // translation misses served a second; 0: not modelled
+  std::uint64_t reach_bytes = 0;    // span that is translated without misses
+  std::uint64_t granule_bytes = 0;  // what one translation covers
+  std::string source;               // where the numbers come from
+};
+
+// "pcie3x16", "pcie4x16", "pcie5x16", "pcie6x16", "nvlink-c2c". Throws UsageError listing them.
+[[nodiscard]] Link link_named(const std::string& name);
+[[nodiscard]] std::span<const char* const> link_names();
+
+struct TimeBound {
+  double bytes_s = 0;     // (bytes + header × requests) / wire rate: that at which 128-byte requests, with
+                          // their headers, reach what bulk copies reach
+  double requests_s = 0;  // requests × round trip / in flight, and a round trip at least
+  double translations_s = 0;                // misses / misses a second
+  [[nodiscard]] double seconds() const;     // the largest
+  [[nodiscard]] const char* cause() const;  // "bytes", "requests", "translations"
+};
+// Of one level, which ends before the next begins. `misses`: translation misses of the walk, see
+// TranslationWalk in paging.hpp; 0 where the span is within reach.
+[[nodiscard]] TimeBound bound(const Link& link, const Requests& requests, std::uint64_t misses);
+
+}  // namespace grainscope::model
+
+#endif
