@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grainscope_report.checks_parts import ROUNDING, Raw, RowProblems, differ
-from grainscope_report.model import Case, Ends, ends
+from grainscope_report.model import TRAVERSAL, Case, Ends, ends
 from grainscope_report.schema import Problem
 
 # Rows of these use the links of all of their lanes, and their share may be of one of them.
@@ -46,15 +46,23 @@ def _crossed(row: Raw) -> list[Ends]:
 
 def _fraction(row: Raw, links: dict[Ends | None, Raw]) -> Iterator[str]:
     case = Case(row["case"]["family"], row["case"]["axes"], row["case"]["site"])
-    if "bandwidth_gb_s" not in row:
-        yield "is given without bandwidth_gb_s"
+    name, rate = _rate(row, case)
+    if rate is None:
+        yield f"is given without {name}"
         return
     peaks = _peaks(row, case, links)
     if not peaks:
         yield "is given, but context.links has no peak for its gpu, node or peer, and direction"
-    elif all(differ(row["link_fraction"], row["bandwidth_gb_s"] / peak) for peak in peaks):
+    elif all(differ(row["link_fraction"], rate / peak) for peak in peaks):
         of = "the sum of its links' peak_gb_s" if len(_crossed(row)) > 1 else "peak_gb_s"
-        yield f"is {row['link_fraction']}, bandwidth_gb_s / {of} is {row['bandwidth_gb_s'] / peaks[0]}"
+        yield f"is {row['link_fraction']}, {name} / {of} is {rate / peaks[0]}"
+
+
+def _rate(row: Raw, case: Case) -> tuple[str, float | None]:
+    """The rate whose share of the copy peak is given: of a traversal that of its link bytes."""
+    if case.family.startswith(TRAVERSAL):
+        return "counters.link_gb_s", row.get("counters", {}).get("link_gb_s")
+    return "bandwidth_gb_s", row.get("bandwidth_gb_s")
 
 
 def _peaks(row: Raw, case: Case, links: dict[Ends | None, Raw]) -> list[float]:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from grainscope_report.drawing import style, text
+from grainscope_report.drawing import style, tables, text
 from grainscope_report.drawing.axes import is_banded
 from grainscope_report.figures.model import BarPanel, CurvePanel, Figure, Panel
+from grainscope_report.figures.text_table import TablePanel
 
 LEFT, RIGHT, GUTTER = 0.58, 0.14, 0.62
 TITLE_HEIGHT = 0.26
@@ -94,11 +95,17 @@ def _lines(count: int) -> float:
 
 def _tall(row: tuple[Panel, ...]) -> float:
     """The height of the axes of a row."""
+    if all(isinstance(one, TablePanel) for one in row):
+        return max(map(tables.height, row))
+    if own := max((one.height for one in row if isinstance(one, BarPanel)), default=0.0):
+        return own
     return SHORT_HEIGHT if all(isinstance(one, CurvePanel) and one.short for one in row) else PANEL_HEIGHT
 
 
 def _below(row: tuple[Panel, ...]) -> float:
     """The room for tick labels, groups of them and axis labels under a row of panels."""
+    if all(isinstance(panel, TablePanel) for panel in row):
+        return 0.04
     return BELOW + BELOW_LINE * max(_tick_lines(panel) if isinstance(panel, BarPanel) else 2 for panel in row)
 
 

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator
 
 from grainscope_report.figures.model import BarPanel, Curve, CurvePanel, Figure, Level, MapPanel, Panel
+from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import Machine
 from grainscope_report.units import significant
 
@@ -51,6 +52,8 @@ def write(figure: Figure) -> str:
 def _rows(panel: Panel) -> Iterator[dict]:
     if isinstance(panel, CurvePanel):
         return _curve_panel(panel)
+    if isinstance(panel, TablePanel):
+        return _table_panel(panel)
     return _map_panel(panel) if isinstance(panel, MapPanel) else _bar_panel(panel)
 
 
@@ -162,6 +165,23 @@ def _map_panel(panel: MapPanel) -> Iterator[dict]:
                 "label": "measured",
                 "note": "within one GPU" if cell.own else None,
             }
+
+
+def _table_panel(panel: TablePanel) -> Iterator[dict]:
+    """The cells that are numbers; what a line is about in `series`, the column in `x`."""
+    for row in panel.rows:
+        for column, cell in zip(panel.columns[1:], row.cells, strict=True):
+            if cell.value is not None:
+                told = {"y": cell.value.value, "y_low": cell.value.low, "y_high": cell.value.high}
+                yield {
+                    "kind": "paper" if panel.paper else "cell",
+                    "series": row.name,
+                    "machine": _who(row.machine),
+                    "x": column,
+                    **told,
+                    "y_unit": cell.unit,
+                    "label": cell.label,
+                }
 
 
 def _categories(panel: BarPanel) -> list[str]:

@@ -5,6 +5,7 @@ so that a picture and its table cannot disagree.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 
@@ -139,7 +140,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarSeries:
-    """One bar for each category of the panel; `method` gives the colour."""
+    """One bar for each category of the panel; `method` gives the colour.
+
+    Modelled bars beside measured ones, or in the same figure, are `hatched`.
+    """
 
     name: str
     method: str
@@ -147,13 +151,16 @@ class BarSeries:
     machine: Machine | None = None
     label: str = "measured"
     source: str = ""
+    hatched: bool = False
 
 
 @dataclass(frozen=True)
 class BarPanel:
     """Bars side by side, or on top of each other where `stacked`.
 
-    `groups` names runs of categories, with how many each, in a second line under the axis.
+    `groups` names runs of categories, with how many each, in a second line under the axis. Where `upright`
+    the bars' texts are written upwards, so that narrow bars can have them. Bars beyond `y_top` are cut;
+    `height` is that of the axes in inches, 0 for the usual.
     """
 
     title: str
@@ -165,6 +172,9 @@ class BarPanel:
     levels: tuple[Level, ...] = ()
     width: float = 1.0
     groups: tuple[tuple[str, int], ...] = ()
+    upright: bool = False
+    y_top: float | None = None
+    height: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -195,7 +205,7 @@ class MapPanel:
     levels: tuple[Level, ...] = ()
 
 
-Panel = CurvePanel | BarPanel | MapPanel
+Panel = CurvePanel | BarPanel | MapPanel | TablePanel
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,16 @@ from grainscope_report.figures import (
     prefetch,
     requests,
     roofline,
+    speedup,
     wall,
     zero_copy,
 )
 from grainscope_report.figures.model import Figure
 from grainscope_report.machine import Machine
+from grainscope_report.model import MODEL, TRAVERSAL
+from grainscope_report.traversal.runs import ALGORITHMS
+
+TRAVERSALS = tuple(f"{kind}{algorithm}" for kind in (TRAVERSAL, MODEL) for algorithm in ALGORITHMS)
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,14 @@ FIGURES: tuple[Entry, ...] = (
         ("transfer/zero_copy",),
         "rows of one size with several accesses",
         requests.build,
+    ),
+    Entry(
+        "9",
+        "figure_9_speedup",
+        "Graph traversal: every way over managed memory",
+        TRAVERSALS,
+        "rows with placement managed and another",
+        speedup.build,
     ),
     Entry(
         "13",

@@ -1,0 +1,73 @@
+"""How much faster one run is than another of the same work, and means of such ratios."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+from grainscope_report import statistics
+from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Estimate
+from grainscope_report.traversal.runs import HERE, LINKS, Run, Work
+
+# How much of the edge list a card holds where the papers' graphs meet their 16 GB, and what one fault brings.
+PRESSURE_CARD, PRESSURE_PAGE = 50.0, 65536.0
+
+
+def speedup(slow: Run, fast: Run) -> Estimate:
+    """How many times faster `fast` is.
+
+    Measured runs are compared trial by trial, because sources differ more than repetitions do: the median
+    of the ratios of the same trials with its rank interval. With fewer than 8 trials in common it is the
+    ratio of the median times, whose interval spans theirs. A model's ratio is exact.
+    """
+    ones, twos = slow.trials, fast.trials
+    common = sorted(ones.keys() & twos.keys())
+    sessions = min(len(slow.rows), len(fast.rows))
+    if len(common) < FEWEST_FOR_INTERVAL:
+        return statistics.ratio(slow.time, fast.time)
+    ratios = [ones[label] / twos[label] for label in common]
+    return Estimate(statistics.median(ratios), *statistics.median_interval(ratios), sessions)
+
+
+def geometric_mean(ratios: Sequence[Estimate]) -> Estimate:
+    """The geometric mean of ratios; its interval is that of all ratios at their ends, so it covers more."""
+
+    def mean(values: Iterable[float]) -> float:
+        return math.exp(math.fsum(map(math.log, values)) / len(ratios))
+
+    return Estimate(
+        mean(one.value for one in ratios), mean(one.low for one in ratios), mean(one.high for one in ratios)
+    )
+
+
+def one_link(runs: Sequence[Run], others: Sequence[Run] = ()) -> str:
+    """The link to model for: this machine's own where it was measured, else the papers', else the first.
+
+    Where there are `others`, one that both have.
+    """
+    there = {run.link for run in runs}
+    shared = there & {run.link for run in others} if others else there
+    order = [HERE, *LINKS]
+    return min(shared or there, key=lambda link: (order.index(link) if link in order else len(order), link))
+
+
+def under_pressure(paged: Sequence[Run], link: str) -> list[Run]:
+    """Managed memory where the card holds about half of the edge list, by groups of 64 KiB, over a link."""
+
+    def off(run: Run) -> tuple[float, ...]:
+        return abs(run.card - PRESSURE_CARD), abs(run.page - PRESSURE_PAGE), run.card
+
+    found: dict[tuple[Work, int], Run] = {}
+    for run in paged:
+        if run.link == link:
+            key = run.work, run.machine.index
+            found[key] = min(found.get(key, run), run, key=off)
+    return list(found.values())
+
+
+def link_name(link: str) -> str:
+    """`PCIe 3 ×16` for pcie3x16, `this machine's link` for its own."""
+    if link == HERE:
+        return "this machine's link"
+    if link.startswith("pcie") and "x" in link:
+        generation, _, width = link.removeprefix("pcie").partition("x")
+        return f"PCIe {generation} ×{width}"
+    return {"nvlink-c2c": "NVLink-C2C"}.get(link, link)
