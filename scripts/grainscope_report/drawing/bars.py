@@ -33,7 +33,7 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     for place, series in enumerate(panel.series):
         for category, bar in enumerate(series.bars):
             at, wide = _place(panel, category, place)
-            _bar(axes, series, bar, at, wide, bases[category], panel.upright)
+            taken += _bar(axes, series, bar, at, wide, bases[category], panel.upright)
             if bar.value:
                 taken += _filled(at, wide, min(bar.value.high, top))
                 if panel.y_top and bar.value.value > panel.y_top:
@@ -100,7 +100,8 @@ def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
 
 def _bar(
     axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: float, upright: bool = False
-) -> None:
+) -> list[tuple[float, float]]:
+    """Draws a bar with its interval and text; gives points of what it writes above itself."""
     colour = style.colour(series.method, series.machine.index if series.machine else 0)
     ink = style.GREY
     if bar.value is not None:
@@ -132,9 +133,10 @@ def _bar(
     if bar.text and upright:
         hatch = _hatch(series)
         ground = "white" if series.label == "paper" else colour if hatch else None
-        _upright(axes, bar, at, wide, ink, ground)
-    elif bar.text and _room(axes, bar.text, wide):
+        return _upright(axes, bar, at, wide, ink, ground)
+    if bar.text and _room(axes, bar.text, wide):
         _text(axes, series, bar, at, ink)
+    return []
 
 
 def _hatch(series: BarSeries) -> str | None:
@@ -176,18 +178,28 @@ def _room(axes: Axes, said: str, wide: float) -> bool:
     return most <= wide * 1.08 * width / (high - low)
 
 
-def _upright(axes: Axes, bar: Bar, at: float, wide: float, ink: str, ground: str | None) -> None:
-    """The bar's text written upwards: within the bar where it is tall enough, on `ground`, else above it."""
+def _ground(colour: str | None) -> dict | None:
+    return {"facecolor": colour, "edgecolor": "none", "pad": 0.3} if colour else None
+
+
+def _upright(axes: Axes, bar: Bar, at: float, wide: float, ink: str, ground: str | None) -> list:
+    """The bar's text written upwards: within the bar where it is tall enough, on `ground`, else above it,
+    and not at all where it fits neither there.
+
+    Gives points along a text above the bar.
+    """
     width, height = levels.size_in_points(axes)
     low, high = axes.get_xlim()
     if wide * width / (high - low) < style.FINE * UPRIGHT:
-        return
+        return []
     top = axes.get_ylim()[1]
     needed = text.width(bar.text, style.FINE) / height + 0.05
     foot = 0.02
     inside = bar.value is not None and bar.value.low / top >= needed
     if bar.value is not None and not inside:
         foot, ink = bar.value.high / top + 0.03, style.GREY
+    if foot + needed > 1.05:
+        return []
     axes.text(
         at,
         foot,
@@ -200,5 +212,8 @@ def _upright(axes: Axes, bar: Bar, at: float, wide: float, ink: str, ground: str
         va="bottom",
         zorder=5,
         gid="bar",
-        bbox={"facecolor": ground, "edgecolor": "none", "pad": 0.3} if ground and inside else None,
+        bbox=_ground(ground if inside else "white"),
     )
+    if inside:
+        return []
+    return [(at, top * (foot + (needed - 0.05) * step / 12)) for step in range(13)]

@@ -13,6 +13,7 @@ PANEL_HEIGHT, SHORT_HEIGHT = 2.15, 0.95
 TITLE_LINE, BAND, BETWEEN = 0.16, 0.13, 0.1
 BELOW, BELOW_LINE = 0.16, 0.12
 LINE = 1.28 / 72
+WHOLE = 2.0  # a panel alone in its row that wants so much takes all of the width
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def layout(figure: Figure, legend_height: float) -> Layout:
     top = height - above_panels
     boxes = []
     for row, there, block, free in zip(figure.rows, widths, blocks, below, strict=True):
-        boxes.append(_boxes(there, top - block + free, _tall(row)))
+        boxes.append(_boxes(there, top - block + free, _tall(row), _is_table(row)))
         top -= block
     under_notes = top - legend_height - _lines(len(notes))
     tops = (top, top - legend_height, under_notes)
@@ -93,9 +94,13 @@ def _lines(count: int) -> float:
     return count * style.FINE * LINE + (0.06 if count else 0)
 
 
+def _is_table(row: tuple[Panel, ...]) -> bool:
+    return all(isinstance(one, TablePanel) for one in row)
+
+
 def _tall(row: tuple[Panel, ...]) -> float:
     """The height of the axes of a row."""
-    if all(isinstance(one, TablePanel) for one in row):
+    if _is_table(row):
         return max(map(tables.height, row))
     if own := max((one.height for one in row if isinstance(one, BarPanel)), default=0.0):
         return own
@@ -104,7 +109,7 @@ def _tall(row: tuple[Panel, ...]) -> float:
 
 def _below(row: tuple[Panel, ...]) -> float:
     """The room for tick labels, groups of them and axis labels under a row of panels."""
-    if all(isinstance(panel, TablePanel) for panel in row):
+    if _is_table(row):
         return 0.04
     return BELOW + BELOW_LINE * max(_tick_lines(panel) if isinstance(panel, BarPanel) else 2 for panel in row)
 
@@ -136,13 +141,17 @@ def _share(row: tuple[Panel, ...]) -> float:
 
 def _widths(row: tuple[Panel, ...], widest: tuple[Panel, ...]) -> list[float]:
     """The widths of a row's panels; a single panel keeps the width that those of the widest row have."""
+    if len(row) == 1 and _is_table(row):
+        return [style.WIDTH - 2 * RIGHT]
+    if len(row) == 1 and _share(row) >= WHOLE:
+        return [style.WIDTH - LEFT - RIGHT]
     like = row if len(row) > 1 or len(widest) == 1 else widest
     room = style.WIDTH - LEFT - RIGHT - GUTTER * (len(like) - 1)
     return [room / max(_share(like), 1.5) * _share((panel,)) for panel in row]
 
 
-def _boxes(widths: list[float], bottom: float, tall: float) -> tuple[Box, ...]:
-    boxes, left = [], LEFT
+def _boxes(widths: list[float], bottom: float, tall: float, table: bool) -> tuple[Box, ...]:
+    boxes, left = [], style.WIDTH - RIGHT - sum(widths) if table else LEFT
     for wide in widths:
         boxes.append(Box(left, bottom, wide, tall))
         left += wide + GUTTER

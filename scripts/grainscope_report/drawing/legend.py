@@ -77,6 +77,7 @@ def _add_machines(figure: Figure, found: dict[str, Artist]) -> None:
         for panel in figure.panels
         if isinstance(panel, CurvePanel)
         for curve in panel.curves
+        if curve.marked
     }
     for _, machine in sorted(drawn.items()):
         shape = style.marker(machine.index)

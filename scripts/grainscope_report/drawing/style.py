@@ -46,10 +46,10 @@ METHODS = {
     "graph 5": "#332288",
     "graph 6": "#882255",
     "graph 7": "#333333",
-    "request 32": "#882255",
-    "request 64": "#CC79A7",
-    "request 96": "#88CCEE",
-    "request 128": "#009E73",
+    "request 32": "#F3D9B1",
+    "request 64": "#DDA15E",
+    "request 96": "#A65E2E",
+    "request 128": "#4F2A14",
 }
 # Ordered steps (thread counts, sizes), light to dark, readable in grey.
 STEPS = ("#C7B3E0", "#9A79C6", "#6B44A0", "#371560")

@@ -7,7 +7,7 @@ from grainscope_report.drawing import style, text
 from grainscope_report.drawing.levels import size_in_points
 from grainscope_report.figures.text_table import TablePanel, texts
 
-GAP = 8.0
+LEAST_GAP = 4.0
 SHADE = "#F3F3F3"
 LINE = 11.0  # points
 
@@ -25,8 +25,9 @@ def draw(axes: Axes, panel: TablePanel) -> None:
     axes.set_ylim(tall, 0)
     lines = texts(panel)
     wide = [max(_width(line[at], at == 0) for line in lines) for at in range(len(panel.columns))]
-    spare = max(0.0, width - sum(wide) - GAP * (len(wide) - 1))
-    gap = GAP + spare / max(1, len(wide) - 1)
+    # A table that is too wide moves together, and loses the ends of its names.
+    gap = max(LEAST_GAP, (width - sum(wide)) / max(1, len(wide) - 1))
+    wide[0] = min(wide[0], width - sum(wide[1:]) - gap * (len(wide) - 1))
     ink = style.GREY if panel.paper else "#000000"
     for order, line in enumerate(lines):
         middle = (order + 0.5 + (0.3 if order else 0.0)) * LINE

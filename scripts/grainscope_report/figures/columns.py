@@ -9,13 +9,15 @@ from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 from grainscope_report.traversal import compare
 from grainscope_report.traversal.runs import Run, Work
-from grainscope_report.units import format_time
+from grainscope_report.units import format_time, significant
 
 MEAN = "geometric\nmean"
 # So many columns of bars stay readable, and so many bars in half a row.
 MOST_COLUMNS = 6
 BARS_IN_HALF = 26
 WHOLE = 2.0  # the width of a panel alone in its row, in panels
+# A series this much above the next is cut, where there is this much room above the next.
+FAR, ROOM = 1.8, 1.35
 GRAPH_COLOURS = 8
 KINDS = ("kron", "urand", "dense", "web", "power", "pgp")
 
@@ -102,12 +104,7 @@ def _bar(found: tuple[Estimate, Run] | None, column: Column) -> Bar:
         return Bar(None, machine=column.machine)
     ratio, run = found
     seconds = format_time(run.time.value)
-    return Bar(
-        ratio,
-        seconds + f", {ratio.value:.1f}×" * (run.placement == "device"),
-        note=f"{seconds}, {run.access}".rstrip(", "),
-        machine=column.machine,
-    )
+    return Bar(ratio, seconds, note=f"{seconds}, {run.access}".rstrip(", "), machine=column.machine)
 
 
 def _mean(found: Found, way: Way, drawn: Sequence[Way], column: Column, there: Sequence[Column]) -> Bar:
@@ -118,6 +115,21 @@ def _mean(found: Found, way: Way, drawn: Sequence[Way], column: Column, there: S
     ratio = compare.geometric_mean([found[way.name, one.key][0] for one in shared])
     note = f"geometric mean over {', '.join(one.graph for one in shared)}"
     return Bar(ratio, f"{ratio.value:.2f}×", note=note, machine=column.machine)
+
+
+def cut(series: Sequence[BarSeries]) -> tuple[list[BarSeries], float | None]:
+    """Where one series dwarfs all others, the place to cut its bars, whose texts then say their values."""
+    tops = sorted(max((bar.value.high for bar in one.bars if bar.value), default=0.0) for one in series)
+    if len(tops) < 2 or not tops[-2] or tops[-1] <= tops[-2] * FAR:
+        return list(series), None
+    most = tops[-2] * ROOM
+    return [replace(one, bars=tuple(_told(bar, most) for bar in one.bars)) for one in series], most
+
+
+def _told(bar: Bar, most: float) -> Bar:
+    if bar.value is None or bar.value.value <= most or "×" in bar.text:
+        return bar
+    return replace(bar, text=f"{bar.text}, {significant(bar.value.value)}")
 
 
 def arranged(panels: Iterable[BarPanel]) -> list[tuple[Panel, ...]]:

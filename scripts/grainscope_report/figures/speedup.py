@@ -17,18 +17,14 @@ from grainscope_report.units import format_bytes, significant
 
 CAPTION = (
     "Managed memory as measured is cold, not oversubscribed: nothing is on the card at the start of each "
-    "trial, and all of the edge list fits there. Under memory pressure it is modelled (hatched)."
+    "trial, and all of the edge list fits there."
 )
 LIFTED = "--allow-managed-oversubscription"
-CAPTION_LIFTED = (
-    f"Managed memory as measured is cold; {LIFTED} was given, so it may have been oversubscribed. "
-    "Modelled bars are hatched."
-)
+CAPTION_LIFTED = f"Managed memory as measured is cold; with {LIFTED} it may have been oversubscribed, too."
+CAPTION_MODELLED = "Under memory pressure it is modelled (hatched)."
 SUBWAY, MANAGED, DEVICE = "Subway", "managed", "device memory"
 MEASURED = "measured (managed: cold, not oversubscribed)"
 HEIGHT = 1.6
-# Device memory may be this much faster than the fastest other way before its bars are cut.
-FAR = 1.5
 Index = dict[tuple[int, Work], list[Run]]
 
 
@@ -46,17 +42,24 @@ def build(machines: Sequence[Machine]) -> Figure:
     rows = [*columns.arranged(top), *columns.arranged(below)]
     rows.append((_means(here, model, pressed, graphs),))
     notes = [
-        "A bar is the median of the ratios of the same trials (64 sources, or as many as the run had), a "
-        "model's the ratio of its bounds. Upright: seconds, the median over trials.",
-        "Of managed memory, of device memory and of Subway the fastest access; original order of vertices; "
-        f"{_kinds([*here, *model])}.",
+        "A bar is the median of the ratios of the same trials, a model's the ratio of its bounds. Upright: "
+        "seconds, the median over trials, and what cut bars reach.",
+        f"Original order of vertices; {_kinds([*here, *model])}.",
     ]
+    if top:
+        notes.append("Of managed memory, of device memory and of Subway the fastest access.")
     if pressed:
         notes.append(_pressure(pressed, link))
     notes += left_out_graphs([*here, *model], graphs)
     notes += parts.first_sites(machines, "traversal/bfs", "Measured")
+    return Figure(machines, tuple(rows), tuple(notes), subtitle=(_caption(machines, bool(top), bool(below)),))
+
+
+def _caption(machines: Sequence[Machine], measured: bool, model: bool) -> str:
+    """What managed memory stands for in the panels that there are."""
     lifted = any(LIFTED in flag for machine in machines for flag in machine.result.run.flags)
-    return Figure(machines, tuple(rows), tuple(notes), subtitle=(CAPTION_LIFTED if lifted else CAPTION,))
+    said = [CAPTION_LIFTED if lifted else CAPTION] if measured else []
+    return " ".join([*said, CAPTION_MODELLED] if model else said)
 
 
 def _plain(machines: Sequence[Machine], of) -> list[Run]:
@@ -167,17 +170,10 @@ def _panels(
         kind = "modelled (managed: under memory pressure)" if link else MEASURED
         title = f"{algorithm}: {kind}"
         even = Level("even", "", 1.0)
-        look = {"levels": (even,), "groups": groups, "upright": True, "y_top": _cut(series), "height": HEIGHT}
+        series, top = columns.cut(series)
+        look = {"levels": (even,), "groups": groups, "upright": True, "y_top": top, "height": HEIGHT}
         found.append(BarPanel(title, names, tuple(series), "speedup over managed", "ratio", **look))
     return found
-
-
-def _cut(series: Sequence[BarSeries]) -> float | None:
-    """Where to cut the bars of device memory, if they dwarf the others."""
-    tops = {one.method: max((bar.value.high for bar in one.bars if bar.value), default=0.0) for one in series}
-    device = tops.pop("device", 0.0)
-    most = max(tops.values(), default=0.0)
-    return most * FAR if most and device > most * FAR else None
 
 
 def _pressure(pressed: Sequence[Run], link: str) -> str:

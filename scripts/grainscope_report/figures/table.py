@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report.figures import (
+    degrees,
     duplex,
+    edges,
     explicit,
     flush,
     host,
+    links,
     migration,
     parts,
     peers,
@@ -15,6 +18,7 @@ from grainscope_report.figures import (
     requests,
     roofline,
     speedup,
+    systems,
     wall,
     zero_copy,
 )
@@ -23,6 +27,7 @@ from grainscope_report.machine import Machine
 from grainscope_report.model import MODEL, TRAVERSAL
 from grainscope_report.traversal.runs import ALGORITHMS
 
+MEASURED_TRAVERSALS = tuple(f"{TRAVERSAL}{algorithm}" for algorithm in ALGORITHMS)
 TRAVERSALS = tuple(f"{kind}{algorithm}" for kind in (TRAVERSAL, MODEL) for algorithm in ALGORITHMS)
 
 
@@ -100,8 +105,8 @@ FIGURES: tuple[Entry, ...] = (
         "8",
         "figure_8_requests",
         "Zero-copy reads by access: bandwidth, requests, amplification",
-        ("transfer/zero_copy",),
-        "rows of one size with several accesses",
+        ("transfer/zero_copy", "traversal/bfs", "model/bfs"),
+        "rows of one size with several accesses, or with requests by graph,",
         requests.build,
     ),
     Entry(
@@ -111,6 +116,14 @@ FIGURES: tuple[Entry, ...] = (
         TRAVERSALS,
         "rows with placement managed and another",
         speedup.build,
+    ),
+    Entry(
+        "10",
+        "figure_10_degrees",
+        "Edges by the length of the list that they are in",
+        TRAVERSALS,
+        "rows that describe their graph",
+        degrees.build,
     ),
     Entry(
         "13",
@@ -128,6 +141,30 @@ FIGURES: tuple[Entry, ...] = (
         "rows",
         roofline.build,
         beside=("grain/saturation",),
+    ),
+    Entry(
+        "16",
+        "figure_16_links",
+        "Graph traversal over links, modelled and measured",
+        TRAVERSALS,
+        "rows with access merged_aligned and TEPS",
+        links.build,
+    ),
+    Entry(
+        "17",
+        "figure_17_edges",
+        "Edges of 4 bytes against edges of 8",
+        TRAVERSALS,
+        "pairs of rows with edge 8 and 4",
+        edges.build,
+    ),
+    Entry(
+        "18",
+        "figure_18_systems",
+        "Zero-copy against Subway and reordered vertices",
+        MEASURED_TRAVERSALS,
+        "rows with placement subway, or with another order than original, beside merged_aligned mapped",
+        systems.build,
     ),
     Entry(
         "h",
