@@ -6,6 +6,7 @@ import pytest
 
 import synthetic_links
 import synthetic_machines
+import synthetic_traversals
 from grainscope_report import reader
 from grainscope_report.machine import Machine, machines
 from planted import FAR, SITE, pinned_copy
@@ -22,6 +23,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "cpu_only": synthetic_machines.cpu_only(),
         "linked": synthetic_links.linked(),
         "alone": synthetic_links.linked(1, host="node-d"),
+        "traversing": synthetic_traversals.traversing(names=("kron24", "urand24", "web20", "power")),
+        "faster": synthetic_traversals.traversing("node-u", "NVIDIA H200", ("kron24", "urand24"), 1.9),
+        "modelling": synthetic_traversals.modelling(),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}
 

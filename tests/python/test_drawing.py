@@ -9,8 +9,10 @@ from matplotlib.figure import Figure as Page
 
 from boxes import check_no_overlap, texts
 from grainscope_report.drawing import legend, maps, render
+from grainscope_report.figures import text_table
 from grainscope_report.figures.model import BarPanel, CurvePanel, Figure, MapPanel
 from grainscope_report.figures.table import FIGURES, figure
+from grainscope_report.figures.text_table import TablePanel
 
 ENTRIES = {entry.id: entry for entry in FIGURES}
 SHOWN = {
@@ -22,6 +24,10 @@ SHOWN = {
     "two_files": ("h100", "two_nodes"),
     "two_linked": ("linked", "alone"),
     "three_files": ("h100", "two_nodes", "cpu_only"),
+    "traversing": ("traversing",),
+    "modelling": ("modelling",),
+    "two_traversing": ("traversing", "faster"),
+    "toys_too": ("h100", "traversing"),
 }
 FIGURES_OF = {
     "h100": ("1", "2", "5", "6", "7", "8", "h"),
@@ -32,6 +38,10 @@ FIGURES_OF = {
     "two_files": ("1", "2", "5", "6", "7"),
     "two_linked": ("13", "14"),
     "three_files": ("8", "h"),
+    "traversing": ("8", "9", "10", "16", "17", "18"),
+    "modelling": ("8", "9", "10", "16", "17"),
+    "two_traversing": ("8", "9", "10", "16", "17", "18"),
+    "toys_too": ("8",),
 }
 CASES = [(shown, number) for shown, numbers in FIGURES_OF.items() for number in numbers]
 LOW_DPI = 60
@@ -96,7 +106,10 @@ def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number)
     assert len(page.axes) == len(made.panels)
     for axes, panel in zip(page.axes, made.panels, strict=True):
         assert axes.get_ylabel() == panel.y_label
-        assert panel.y_unit in {"GB/s", "ns", "%", "ratio", "requests", "SMs"}
+        if isinstance(panel, TablePanel):
+            check_table(axes, panel)
+            continue
+        assert panel.y_unit in {"GB/s", "ns", "%", "ratio", "requests", "SMs", "GTEPS"}
         if isinstance(panel, MapPanel):
             check_map(axes, panel)
             continue
@@ -116,6 +129,11 @@ def check_map(axes: Axes, panel: MapPanel) -> None:
     cells = [cell for row in panel.cells for cell in row]
     assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {maps.OWN.lower()}
     assert maps.OWN.lower() not in {shade for shade, cell in zip(shades, cells, strict=True) if not cell.own}
+
+
+def check_table(axes: Axes, panel: TablePanel) -> None:
+    said = [one.get_text() for one in axes.texts if one.get_gid() == "table"]
+    assert said == [cell for line in text_table.texts(panel) for cell in line]
 
 
 def check_curves(axes: Axes, panel: CurvePanel) -> None:
@@ -171,7 +189,7 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
             assert part in notes
     for said in made.subtitle:
         assert said in " ".join(one.get_text() for one in page.texts if one.get_gid() == "subtitle")
-    if shown != "cpu_only":
+    if shown not in ("cpu_only", "modelling"):
         assert "driver 580.159" in notes
     if shown == "h100":
         assert "severe warning: governor is powersave" in notes

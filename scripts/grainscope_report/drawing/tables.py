@@ -20,6 +20,8 @@ def height(panel: TablePanel) -> float:
 def draw(axes: Axes, panel: TablePanel) -> None:
     """Writes the table from the top left; columns as wide as their widest text, spread over the panel."""
     axes.set_axis_off()
+    axes.set_xticks([])
+    axes.set_yticks([])
     width, tall = size_in_points(axes)
     axes.set_xlim(0, width)
     axes.set_ylim(tall, 0)
