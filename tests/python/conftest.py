@@ -12,6 +12,9 @@ from grainscope_report.machine import Machine, machines
 from planted import FAR, SITE, pinned_copy
 from synthetic import MIB, File
 
+# Of traversals as little as shows everything: they have many rows.
+FEWER = {"trials": 8, "pages": (64 << 10,)}
+
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
@@ -23,9 +26,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "cpu_only": synthetic_machines.cpu_only(),
         "linked": synthetic_links.linked(),
         "alone": synthetic_links.linked(1, host="node-d"),
-        "traversing": synthetic_traversals.traversing(names=("kron24", "urand24", "web20", "power")),
-        "faster": synthetic_traversals.traversing("node-u", "NVIDIA H200", ("kron24", "urand24"), 1.9),
-        "modelling": synthetic_traversals.modelling(),
+        "traversing": synthetic_traversals.traversing(names=("kron24", "urand24", "web20", "power"), **FEWER),
+        "faster": synthetic_traversals.traversing(
+            "node-u", "NVIDIA H200", ("kron24", "urand24"), 1.9, **FEWER
+        ),
+        "modelling": synthetic_traversals.modelling(("kron24", "power"), FEWER["pages"]),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}
 

@@ -38,7 +38,7 @@ def modelled(file: File, family: str, axes: dict, seconds: float, **more) -> dic
     return row
 
 
-def add_models(file: File, names: tuple[str, ...], *, measured: bool) -> None:
+def add_models(file: File, names: tuple[str, ...], *, measured: bool, pages: tuple[int, ...] = PAGES) -> None:
     """Every access over every link, and managed memory on cards of every size."""
     links = [link for link in LINKS if measured or link != "measured"]
     for algorithm in ALGORITHMS:
@@ -50,7 +50,7 @@ def add_models(file: File, names: tuple[str, ...], *, measured: bool) -> None:
                     for access in ACCESSES:
                         add_access(file, algorithm, name, access, edge, link)
             for link in ("pcie3x16", "pcie4x16", *(["measured"] if measured else [])):
-                add_paging(file, algorithm, name, link)
+                add_paging(file, algorithm, name, link, pages)
 
 
 def add_access(file: File, algorithm: str, name: str, access: str, edge: int, link: str) -> dict:
@@ -75,13 +75,13 @@ def add_access(file: File, algorithm: str, name: str, access: str, edge: int, li
     return modelled(file, f"model/{algorithm}", axes, seconds, **facts)
 
 
-def add_paging(file: File, algorithm: str, name: str, link: str) -> None:
+def add_paging(file: File, algorithm: str, name: str, link: str, pages: tuple[int, ...]) -> None:
     """Pages that move to cards that hold a part of the edge list."""
     graph = GRAPHS[name]
     size = graph.entries * 8
     gb_s = LINKS[link][0]
     for card, again in zip(CARDS, AGAIN, strict=True):
-        for page in PAGES:
+        for page in pages:
             passes = 1 + (min(WORK[algorithm], 4.0) - 1) * (card < 100)
             moved = size * again * passes * (1.0 + 0.02 * (page > 65536))
             seconds = moved / (0.73 * gb_s * 1e9) + moved / page * (2e-6 if page < 65536 else 5e-6)

@@ -7,7 +7,7 @@ requests, so that pictures look as they will.
 import random
 
 from synthetic import File
-from synthetic_graphs import ACCESSES, ALGORITHMS, BEST, GRAPHS, WORK, graph_facts, question, traffic
+from synthetic_graphs import ACCESSES, ALGORITHMS, BEST, GRAPHS, PAGES, WORK, graph_facts, question, traffic
 from synthetic_models import add_models
 from synthetic_rows import times
 
@@ -186,21 +186,25 @@ def traversing(
     names: tuple[str, ...] = tuple(GRAPHS),
     faster: float = 1.0,
     models: bool = True,
+    trials: int = 16,
+    pages: tuple[int, ...] = PAGES,
 ) -> File:
     """A machine with a GPU that ran every traversal, and the model's rows of the same run."""
     file = File(host=host, gpus=(gpu,))
     file.link("host_to_gpu", 54.7 * faster, theoretical=63.0 * faster)
     file.link("gpu_to_host", 55.1 * faster, theoretical=63.0 * faster)
-    add_all(file, names, faster=faster, peak=54.7 * faster)
+    add_all(file, names, faster=faster, peak=54.7 * faster, trials=trials)
     if models:
-        add_models(file, names, measured=True)
+        add_models(file, names, measured=True, pages=pages)
     return file
 
 
-def modelling(names: tuple[str, ...] = ("kron24", "urand24", "power", "pgp")) -> File:
+def modelling(
+    names: tuple[str, ...] = ("kron24", "urand24", "power", "pgp"), pages: tuple[int, ...] = PAGES
+) -> File:
     """A machine without a GPU: the model's rows alone, the others skipped."""
     file = File(host="laptop", preset="quick")
-    add_models(file, names, measured=False)
+    add_models(file, names, measured=False, pages=pages)
     for algorithm in ALGORITHMS:
         axes = question(algorithm, "kron24", 8, access="merged_aligned", placement="mapped", order="original")
         file.lose("skipped", "no NVIDIA driver", f"traversal/{algorithm}", axes, {})

@@ -28,6 +28,9 @@ def test_validate_of_good_files(files, capsys):
         "valid, 81 rows",
         "valid, 766 rows",
         "valid, 408 rows",
+        "valid, 1456 rows",
+        "valid, 776 rows",
+        "valid, 484 rows",
     ]
 
 

@@ -40,7 +40,7 @@ FIGURES_OF = {
     "three_files": ("8", "h"),
     "traversing": ("8", "9", "10", "16", "17", "18"),
     "modelling": ("8", "9", "10", "16", "17"),
-    "two_traversing": ("8", "9", "10", "16", "17", "18"),
+    "two_traversing": ("8", "9", "10", "16", "17"),
     "toys_too": ("8",),
 }
 CASES = [(shown, number) for shown, numbers in FIGURES_OF.items() for number in numbers]

@@ -138,7 +138,7 @@ def _curve(panel: CurvePanel, curve: Curve) -> Iterator[dict]:
 def _level(unit: str, level: Level) -> dict:
     return {
         "kind": level.kind,
-        "series": level.name,
+        "series": level.name or level.kind,
         "machine": _who(level.machine),
         "site": _site(level.site),
         "y": level.value,
