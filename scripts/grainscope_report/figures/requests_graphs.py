@@ -72,7 +72,11 @@ def _asked(here: Sequence[Run], model: Sequence[Run], label: str) -> Asked:
     for source in (here, model):
         own: Asked = {}
         for run in source:
-            if (traffic := run.traffic(label)) and traffic.requests_by_size and traffic.requests:
+            if (
+                (traffic := run.traffic(label))
+                and traffic.requests
+                and any(traffic.requests_by_size.values())
+            ):
                 own.setdefault((run.work.graph, run.access), run)
         found.append(own)
     return max(found, key=len)
@@ -141,20 +145,23 @@ def _mix(asked: Asked, label: str, graphs: Sequence[str], accesses: Sequence[str
     )
 
 
-def _counts(asked: Asked, label: str, graphs: Sequence[str], accesses: Sequence[str]) -> BarPanel:
+def _counts(asked: Asked, label: str, graphs: Sequence[str], accesses: Sequence[str]) -> BarPanel | None:
     """Requests for each edge read, so that graphs of any size compare; the number itself on the bar."""
 
     def bar(graph: str, access: str) -> Bar:
-        if (run := asked.get((graph, access))) is None:
+        run = asked.get((graph, access))
+        read = run and (run.counter("edges_read") or (run.rows[0].bytes or 0) / run.work.edge)
+        if not read:
             return Bar(None)
         count = _count(run, label)
-        read = run.counter("edges_read") or run.entries
         return Bar(exact(count / read), _large(count), note=f"{significant(count, 6)} requests")
 
     series = tuple(
         BarSeries(runs.spoken(one), one, tuple(bar(graph, one) for graph in graphs), label=label)
         for one in accesses
     )
+    if not any(bar.value for one in series for bar in one.bars):
+        return None
     title = f"requests for each edge read; how many in all ({label})"
     return BarPanel(
         title, tuple(graphs), series, "requests ÷ edges read", "ratio", upright=True, height=HEIGHT
