@@ -46,23 +46,25 @@ def _crossed(row: Raw) -> list[Ends]:
 
 def _fraction(row: Raw, links: dict[Ends | None, Raw]) -> Iterator[str]:
     case = Case(row["case"]["family"], row["case"]["axes"], row["case"]["site"])
-    name, rate = _rate(row, case)
-    if rate is None:
-        yield f"is given without {name}"
+    rates = _rates(row, case)
+    if not rates:
+        yield "is given without bandwidth_gb_s"
         return
     peaks = _peaks(row, case, links)
     if not peaks:
         yield "is given, but context.links has no peak for its gpu, node or peer, and direction"
-    elif all(differ(row["link_fraction"], rate / peak) for peak in peaks):
+    elif all(differ(row["link_fraction"], rate / peak) for peak in peaks for rate in rates.values()):
+        name, rate = next(iter(rates.items()))
         of = "the sum of its links' peak_gb_s" if len(_crossed(row)) > 1 else "peak_gb_s"
         yield f"is {row['link_fraction']}, {name} / {of} is {rate / peaks[0]}"
 
 
-def _rate(row: Raw, case: Case) -> tuple[str, float | None]:
-    """The rate whose share of the copy peak is given: of a traversal that of its link bytes."""
+def _rates(row: Raw, case: Case) -> dict[str, float]:
+    """The rates of which the share may be given: of traversals that of all bytes over the link, too."""
+    found = {"bandwidth_gb_s": row.get("bandwidth_gb_s")}
     if case.family.startswith(TRAVERSAL):
-        return "counters.link_gb_s", row.get("counters", {}).get("link_gb_s")
-    return "bandwidth_gb_s", row.get("bandwidth_gb_s")
+        found = {"counters.link_gb_s": row.get("counters", {}).get("link_gb_s")} | found
+    return {name: rate for name, rate in found.items() if rate is not None}
 
 
 def _peaks(row: Raw, case: Case, links: dict[Ends | None, Raw]) -> list[float]:

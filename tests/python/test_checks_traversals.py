@@ -46,7 +46,7 @@ FAULTS = [
         lambda row: row.update(counted=crossing({32: 3}, 1, label="counted") | {"bytes": 90}),
         "counted.bytes: is 90",
     ),
-    (lambda row: row.update(link_fraction=0.5), "link_fraction: is given without counters.link_gb_s"),
+    (lambda row: row.update(link_fraction=0.5), "link_fraction: is given without bandwidth_gb_s"),
 ]
 
 
@@ -59,6 +59,8 @@ def test_a_fault_in_a_traversal_is_found(spoil, message):
 def test_the_share_of_the_copy_peak_is_that_of_the_bytes_over_the_link():
     file = traversal_file(counters={"link_gb_s": 27.35})
     file.rows[0]["link_fraction"] = 0.5
+    assert faults_of(file) == []
+    file.rows[0] |= {"bytes": 547 * 10**7, "bandwidth_gb_s": 5.47 / 0.2, "link_fraction": 0.5}
     assert faults_of(file) == []
     file.rows[0]["link_fraction"] = 0.6
     assert any("counters.link_gb_s / peak_gb_s is 0.5" in one for one in faults_of(file))

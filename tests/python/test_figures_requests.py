@@ -44,7 +44,7 @@ def add_requests(file: File, graph: str = KRON, label: str = "modelled", scale: 
             traffic=crossing(counts, 1000, label=label),
             counters=told,
         )
-        row["link_fraction"] = 0.5
+        row["link_fraction"] = 0.9  # of the bytes asked for, say
 
 
 def test_requests_by_size_and_graph(tmp_path):

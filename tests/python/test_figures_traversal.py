@@ -132,6 +132,20 @@ def test_figure_16_has_modelled_links_hatched_and_machines_plain(tmp_path):
     assert [one.bars[0].text for one in panel.series] == ["800 ms", "400 ms", "200 ms", "250 ms"]
 
 
+def test_figure_16_of_an_application_without_teps_is_by_the_graph_s_entries(tmp_path):
+    file = machine_file()
+    model(file, 0.5, "pr", counters={"teps": 1e9})
+    row = traverse(file, steady(0.25), "pr")
+    row["counters"].pop("teps")
+    for trial in row["trials"]:
+        trial.pop("counters")
+    [panel] = made(tmp_path, "16", file).panels
+    assert (panel.y_label, panel.y_unit) == ("10⁹ entries of the graph ÷ time", "G/s")
+    assert [one.bars[0].value.value for one in panel.series] == pytest.approx(
+        [1e6 / 0.5 / 1e9, 1e6 / 0.25 / 1e9]
+    )
+
+
 def test_figure_16_scaling_stands_beside_the_papers(tmp_path):
     rows = table(tmp_path, "16", linked(machine_file()))
     scaling = [row for row in rows if row["y_unit"] == "ratio"]

@@ -96,12 +96,24 @@ def test_speedup_pairs_the_trials(load):
     assert (ratio.low, ratio.high) == (pytest.approx(1.8), pytest.approx(2.2))
 
 
-def test_speedup_of_few_trials_is_that_of_the_medians(load):
+def test_speedup_of_few_trials_spans_all_of_them(load):
     file = machine_file()
     traverse(file, [0.1, 0.2, 0.3])
-    traverse(file, [0.4, 0.4, 0.8], access="naive")
+    traverse(file, [0.4, 0.4, 0.9], access="naive")
     fast, slow = runs.measured(load(file))
-    assert compare.speedup(slow, fast).value == pytest.approx(2.0)
+    ratio = compare.speedup(slow, fast)
+    assert (ratio.value, ratio.low, ratio.high) == tuple(map(pytest.approx, (3, 2, 4)))
+
+
+def test_speedup_without_trials_in_common_is_that_of_the_medians(load):
+    file = machine_file()
+    traverse(file, [0.1, 0.2, 0.3])
+    row = traverse(file, [0.4, 0.4, 0.9], access="naive")
+    for at, trial in enumerate(row["trials"]):
+        trial["label"] = f"trial:{at}"
+    fast, slow = runs.measured(load(file))
+    ratio = compare.speedup(slow, fast)
+    assert (ratio.value, ratio.low, ratio.high) == tuple(map(pytest.approx, (2, 0.4 / 0.3, 9)))
 
 
 def test_geometric_mean_of_ratios():

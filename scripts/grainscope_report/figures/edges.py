@@ -34,7 +34,8 @@ def build(machines: Sequence[Machine]) -> Figure:
     notes = ["Speedup: time with 8-byte edges over time with 4-byte edges; upright: both times."]
     if here:
         notes.append(
-            "Measured: median of the ratios of the same trials; zero-copy, original order of vertices."
+            "Measured: median of the ratios of the same trials (whiskers of fewer than 8 span all of them); "
+            "zero-copy, original order of vertices."
         )
     if model:
         notes.append(f"Modelled: bounds over {compare.link_name(link)}.")

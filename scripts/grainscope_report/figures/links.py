@@ -37,7 +37,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     if scaling:
         rows.append((scaling,))
     notes = [
-        "TEPS: edges of the reached part over the time, each undirected edge once; a model's by the bound of "
+        "Traversed edges: those of the reached part, each undirected edge once; a model's by the bound of "
         "its link. Upright: seconds, of a machine the median over trials, and what cut bars reach.",
         f"{_what(every)}, original order of vertices.",
         *left_out_graphs(every, graphs),
@@ -47,8 +47,8 @@ def build(machines: Sequence[Machine]) -> Figure:
 
 
 def _chosen(there: Sequence[Run]) -> list[Run]:
-    """The runs of the merged and aligned access that know TEPS, with the paper's edges."""
-    usable = [run for run in runs.like_the_paper(there) if run.counter("teps")]
+    """The runs of the merged and aligned access, with the paper's edges, of graphs whose size is known."""
+    usable = [run for run in runs.like_the_paper(there) if run.counter("teps") or run.entries]
     return [run for run in usable if run.access == ACCESS]
 
 
@@ -95,21 +95,28 @@ class _Series:
 
 def _panel(algorithm: str, graphs: Sequence[str], series: Sequence[_Series]) -> BarPanel:
     own = [graph for graph in graphs if any((algorithm, graph) in one.runs for one in series)]
+    every = [run for one in series for (name, _), run in one.runs.items() if name == algorithm]
+    teps = all(run.counter("teps") for run in every)
     drawn = []
     for one in series:
-        bars = tuple(_bar(one.runs.get((algorithm, graph))) for graph in own)
+        bars = tuple(_bar(one.runs.get((algorithm, graph)), teps) for graph in own)
         if any(bar.value for bar in bars):
             label = "modelled" if one.hatched else "measured"
             drawn.append(BarSeries(one.name, one.method, bars, one.machine, label=label, hatched=one.hatched))
     drawn, top = columns.cut(drawn)
     look = {"upright": True, "height": HEIGHT, "y_top": top}
-    return BarPanel(algorithm, tuple(own), tuple(drawn), "10⁹ traversed edges a second", "GTEPS", **look)
+    label, unit = (
+        ("10⁹ traversed edges a second", "GTEPS") if teps else ("10⁹ entries of the graph ÷ time", "G/s")
+    )
+    return BarPanel(algorithm, tuple(own), tuple(drawn), label, unit, **look)
 
 
-def _bar(run: Run | None) -> Bar:
-    if run is None:
+def _bar(run: Run | None, teps: bool) -> Bar:
+    """The rate of a run: TEPS where all have it, else the graph's entries over the time."""
+    if run is None or not (teps or run.entries):
         return Bar(None)
-    return Bar(exact(run.counter("teps") / 1e9), format_time(run.time.value))
+    rate = run.counter("teps") if teps else run.entries / run.time.value
+    return Bar(exact(rate / 1e9), format_time(run.time.value))
 
 
 def _scaling(machines: Sequence[Machine], model: Sequence[Run]) -> BarPanel | None:

@@ -147,7 +147,7 @@ FIGURES: tuple[Entry, ...] = (
         "figure_16_links",
         "Graph traversal over links, modelled and measured",
         TRAVERSALS,
-        "rows with access merged_aligned and TEPS",
+        "rows with access merged_aligned",
         links.build,
     ),
     Entry(

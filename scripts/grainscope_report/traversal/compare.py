@@ -14,17 +14,19 @@ PRESSURE_CARD, PRESSURE_PAGE = 50.0, 65536.0
 def speedup(slow: Run, fast: Run) -> Estimate:
     """How many times faster `fast` is.
 
-    Measured runs are compared trial by trial, because sources differ more than repetitions do: the median
-    of the ratios of the same trials with its rank interval. With fewer than 8 trials in common it is the
-    ratio of the median times, whose interval spans theirs. A model's ratio is exact.
+    Runs are compared trial by trial, because sources differ more than repetitions do: the median of the
+    ratios of the same trials with its rank interval, or with fewer than 8 trials the range of these ratios.
+    Without trials in common it is the ratio of the median times, whose interval spans theirs.
     """
     ones, twos = slow.trials, fast.trials
     common = sorted(ones.keys() & twos.keys())
     sessions = min(len(slow.rows), len(fast.rows))
-    if len(common) < FEWEST_FOR_INTERVAL:
+    if not common:
         return statistics.ratio(slow.time, fast.time)
     ratios = [ones[label] / twos[label] for label in common]
-    return Estimate(statistics.median(ratios), *statistics.median_interval(ratios), sessions)
+    few = len(ratios) < FEWEST_FOR_INTERVAL
+    interval = (min(ratios), max(ratios)) if few else statistics.median_interval(ratios)
+    return Estimate(statistics.median(ratios), *interval, sessions)
 
 
 def geometric_mean(ratios: Sequence[Estimate]) -> Estimate:

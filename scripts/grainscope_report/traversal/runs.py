@@ -57,9 +57,10 @@ class Run:
 
     @cached_property
     def time(self) -> Estimate:
-        """The median over trials with its interval, seconds; of a model exactly its bound."""
-        medians = [row.median_s for row in self.rows]
-        return statistics.combine_sessions(medians, [row.ci95_s or (row.median_s,) * 2 for row in self.rows])
+        """The median over trials, seconds, with its interval, or of fewer than 8 trials their range."""
+        return statistics.combine_sessions(
+            [row.median_s for row in self.rows], list(map(_interval, self.rows))
+        )
 
     @cached_property
     def trials(self) -> Mapping[str, float]:
@@ -77,9 +78,9 @@ class Run:
 
     @property
     def link_fraction(self) -> float | None:
-        """Link bytes a second over the measured copy peak."""
-        there = [row.link_fraction for row in self.rows if row.link_fraction]
-        return plain.median(there) if there else None
+        """Link bytes a second over the measured copy peak of the same run."""
+        link, rate = self.machine.result.link(self.rows[0].case.ends), self.counter("link_gb_s")
+        return rate / link.peak_gb_s if link and rate and self.label == "measured" else None
 
     def traffic(self, label: str) -> Traffic | None:
         """Requests over the link, `modelled` or `counted`."""
@@ -100,6 +101,11 @@ class Run:
     def site(self) -> Mapping[str, int]:
         """Where it was measured."""
         return self.rows[0].case.site
+
+
+def _interval(row: Row) -> tuple[float, float]:
+    samples = row.samples_s or (row.median_s,)
+    return row.ci95_s or (min(samples), max(samples))
 
 
 def measured(machine: Machine) -> list[Run]:
