@@ -38,6 +38,12 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_option("--benchmark_repetitions", raw.repetitions, "Sessions of every case, each with new buffers")
       ->group(group);
+  app.add_option(
+         "--graph", raw.graphs,
+         "Graphs to traverse: kron:24, urand:24 or kron:24:8 (degree 8), dense:17, web:20, power, pgp, "
+         "file:PATH; several by commas")
+      ->group(group);
+  app.add_option("--trials", raw.trials, "Sources that a traversal is run from; 64 in full")->group(group);
   app.add_flag("--allow-managed-oversubscription", options.allow_managed_oversubscription,
                "Lift the cap of a quarter of the card's free memory on managed memory. That can hang a GPU, "
                "also for others who share it: only for someone who owns the machine")
@@ -48,6 +54,9 @@ void describe_running(CLI::App& app, Options& options, RawOptions& raw) {
   const auto group = "How it is run";
   app.add_option("--out", options.out_dir, "Directory for journal.jsonl and result.json")->group(group);
   app.add_option("--resume", raw.resume_dir, "Continue the unfinished run in a directory")->group(group);
+  app.add_option("--graph-cache", options.graph_cache,
+                 "Directory that keeps generated graphs; without it they are made again in each run")
+      ->group(group);
   app.add_option("--max-time", raw.max_time, "Start no case after this time, e.g. 10m; --resume goes on")
       ->group(group);
   app.add_flag("--no-wait", raw.no_wait, "Do not wait for a GPU that another run holds: exit with 3")

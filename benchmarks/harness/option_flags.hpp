@@ -19,6 +19,7 @@ struct RawOptions {
   std::string shard;
   std::string min_bytes;
   std::string max_bytes;
+  std::string graphs;
   std::string max_time;
   std::string resume_dir;
   std::string environment;
@@ -26,6 +27,7 @@ struct RawOptions {
   std::string time_unit;
   double ci_target = 0;
   int repetitions = 0;
+  int trials = 0;
   bool version = false;
   bool list = false;
   bool plan = false;

@@ -66,6 +66,25 @@ std::vector<int> parse_ids(const std::string& text, const char* flag) {
   return ids;
 }
 
+std::vector<graph::GraphSpec> parse_graphs(const std::string& text) {
+  std::vector<graph::GraphSpec> graphs;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const auto comma = std::min(text.find(',', start), text.size());
+    graph::GraphSpec spec = graph::parse_graph_spec(text.substr(start, comma - start));
+    const bool again = std::any_of(graphs.begin(), graphs.end(), [&](const graph::GraphSpec& other) {
+      return other.name() == spec.name();
+    });
+    if (again) {
+      throw UsageError("--graph " + text + " names " + spec.name() +
+                       " twice: results could not be told apart");
+    }
+    graphs.push_back(std::move(spec));
+    start = comma + 1;
+  }
+  return graphs;
+}
+
 void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag) {
   if (std::none_of(allowed.begin(), allowed.end(), [&](const char* one) { return value == one; })) {
     std::string list;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "grainscope/graph/generate.hpp"
+
 namespace grainscope::harness {
 
 // "i/n" with 1 <= i <= n.
@@ -18,6 +20,9 @@ namespace grainscope::harness {
 
 // "0,2,1" to numbers in order, each once; "all" to none.
 [[nodiscard]] std::vector<int> parse_ids(const std::string& text, const char* flag);
+
+// "kron:24,urand:20:4" to graphs, each once.
+[[nodiscard]] std::vector<graph::GraphSpec> parse_graphs(const std::string& text);
 
 void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag);
 

@@ -55,6 +55,15 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (options.min_bytes && options.max_bytes && *options.min_bytes > *options.max_bytes) {
     throw UsageError("--min-bytes " + raw.min_bytes + " is above --max-bytes " + raw.max_bytes);
   }
+  if (!raw.graphs.empty()) {
+    options.graphs = parse_graphs(raw.graphs);
+  }
+  if (app.count("--trials") > 0) {
+    if (raw.trials < 1) {
+      throw UsageError("--trials must be at least 1");
+    }
+    options.trials = raw.trials;
+  }
   if (app.count("--ci-target") > 0) {
     if (!(raw.ci_target > 0 && raw.ci_target < 1)) {
       throw UsageError("--ci-target must lie between 0 and 1, e.g. 0.02 for 2 %");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "grainscope/graph/generate.hpp"
 #include "scope.hpp"
 
 namespace grainscope::harness {
@@ -30,11 +31,14 @@ struct Options {
   std::optional<std::uint64_t> max_bytes;
   std::optional<double> ci_target;
   std::optional<int> repetitions;
+  std::vector<graph::GraphSpec> graphs;  // empty: those of each family
+  std::optional<int> trials;
   bool allow_managed_oversubscription = false;
 
   // How it is run and shown.
   std::string out_dir;
   bool resume = false;
+  std::string graph_cache;
   std::optional<double> max_time_s;
   bool wait_for_gpu = true;
   std::string explain_case;

@@ -66,6 +66,38 @@ void add_lanes(json& row, const Measurement& measurement) {
   }
 }
 
+void add_trials(json& row, const std::vector<Trial>& trials) {
+  for (const Trial& trial : trials) {
+    json result{{"label", trial.label}, {"samples_s", trial.samples_s}};
+    if (!trial.counters.empty()) {
+      result["counters"] = trial.counters;
+    }
+    row["trials"].push_back(std::move(result));
+  }
+}
+
+void add_levels(json& row, const std::vector<LevelResult>& levels) {
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const LevelResult& level = levels[i];
+    json result{{"level", i}, {"active", level.active}, {"edges", level.edges}};
+    if (level.seconds > 0) {
+      result["seconds"] = level.seconds;
+    }
+    if (level.requests > 0) {
+      result["requests"] = level.requests;
+      result["link_bytes"] = level.link_bytes;
+    }
+    row["levels"].push_back(std::move(result));
+  }
+}
+
+void add_graph(json& row, const GraphFacts& graph) {
+  row["graph"] = {{"vertices", graph.vertices}, {"entries", graph.entries}};
+  if (!graph.edge_cdf.empty()) {
+    row["graph"]["degree_cdf"] = graph.edge_cdf;
+  }
+}
+
 void add_statistics(json& row, const Samples& samples) {
   const Summary& summary = samples.summary;
   row["samples_s"] = samples.seconds;
@@ -134,9 +166,17 @@ void add_measurement(json& row, const Measurement& measurement) {
   if (measurement.samples.seconds.empty()) {
     return;
   }
+  if (measurement.modelled) {
+    row["label"] = "modelled";
+  }
   add_statistics(row, measurement.samples);
   add_rates(row, measurement);
   add_lanes(row, measurement);
+  add_trials(row, measurement.trials);
+  add_levels(row, measurement.levels);
+  if (measurement.graph) {
+    add_graph(row, *measurement.graph);
+  }
   row["timing"] = {{"clock", measurement.timing.clock == Clock::event ? "event" : "steady"},
                    {"gated", measurement.timing.gated},
                    {"timed", measurement.timing.timed}};

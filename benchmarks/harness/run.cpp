@@ -17,6 +17,7 @@ Options resumed_options(const Options& given, const Journal& journal) {
   options.resume = true;
   options.out_dir = given.out_dir;
   options.max_time_s = given.max_time_s;
+  options.graph_cache = given.graph_cache;
   options.wait_for_gpu = given.wait_for_gpu;
   options.display_format = given.display_format;
   options.display_aggregates_only = given.display_aggregates_only;
@@ -35,6 +36,9 @@ Scope scope_of(const Options& options, const Machine& machine) {
                            options.all_gpus || !options.gpus.empty(), node_targets(machine, options.nodes));
   scope.min_bytes = options.min_bytes;
   scope.max_bytes = options.max_bytes;
+  scope.graphs = options.graphs;
+  scope.graph_cache = options.graph_cache;
+  scope.trials = options.trials.value_or(scope.trials);
   if (options.ci_target) {
     scope.sampling.ci_target = *options.ci_target;
   }

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import synthetic_busy
 import synthetic_links
 import synthetic_machines
 import synthetic_traversals
@@ -26,6 +27,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "cpu_only": synthetic_machines.cpu_only(),
         "linked": synthetic_links.linked(),
         "alone": synthetic_links.linked(1, host="node-d"),
+        "busy": synthetic_busy.busy(),
+        "crowded": synthetic_busy.busy(8, host="node-f"),
         "traversing": synthetic_traversals.traversing(names=("kron24", "urand24", "web20", "power"), **FEWER),
         "faster": synthetic_traversals.traversing(
             "node-u", "NVIDIA H200", ("kron24", "urand24"), 1.9, **FEWER

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grainscope/core/sampler.hpp"
@@ -50,8 +51,33 @@ struct LaneResult {
   std::optional<double> alone_s;  // median of the same lane alone, in the same session
 };
 
+// One of several runs of a program on different inputs, each timed by itself: a traversal from one source.
+struct Trial {
+  std::string label;              // "source:4194303"
+  std::vector<double> samples_s;  // its own times
+  std::map<std::string, double> counters;
+  std::uint64_t link_bytes = 0;  // the least that each of its samples moved over the link; 0: nothing
+};
+
+// One round of a program that runs in rounds.
+struct LevelResult {
+  std::uint64_t active = 0;  // vertices
+  std::uint64_t edges = 0;   // in their lists
+  double seconds = 0;        // 0: not timed
+  std::uint64_t requests = 0;
+  std::uint64_t link_bytes = 0;
+};
+
+// The graph that a program ran on.
+struct GraphFacts {
+  std::uint64_t vertices = 0;
+  std::uint64_t entries = 0;                               // adjacency entries
+  std::vector<std::pair<std::uint64_t, double>> edge_cdf;  // (degree, share of entries in lists up to it)
+};
+
 struct Measurement {
-  Samples samples;
+  bool modelled = false;  // nothing ran: the time is a model's
+  Samples samples;        // of a program with trials: one time each, in their order
   Timing timing;
   std::uint64_t bytes = 0;                    // asked for in one sample; 0: the case moves nothing
   std::optional<std::uint64_t> link_bytes;    // over the link in one sample, where not `bytes`
@@ -64,6 +90,9 @@ struct Measurement {
   std::optional<double> link_peak_gb_s;  // measured copy peak of the same path
   std::map<std::string, double> counters;
   std::vector<LaneResult> lanes;  // where several ran at once; `samples` is when any that is measured ran
+  std::vector<Trial> trials;
+  std::vector<LevelResult> levels;  // of the first trial
+  std::optional<GraphFacts> graph;
   std::optional<double> overlap;  // median over samples: time all lanes ran over time any measured one ran
 };
 

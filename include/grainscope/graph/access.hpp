@@ -9,6 +9,7 @@
 // 4.2-4.3, whose listing 2 loses a misaligned list's first step; lanes below a list's start are masked before
 // they read.
 
+#include <compare>
 #include <cstdint>
 
 namespace grainscope::graph {
@@ -25,6 +26,7 @@ struct WorkItem {
   std::uint32_t skip = 0;    // lanes of the first step that lie before the list: begin − first
   std::uint32_t length = 0;  // elements from `first` to the end, the skipped included
   std::uint32_t vertex = 0;  // whose list it is
+  std::uint32_t whole = 0;   // 1: it is all of the list
 
   [[nodiscard]] constexpr std::uint64_t begin() const { return first + skip; }
   [[nodiscard]] constexpr std::uint64_t end() const { return first + length; }
@@ -61,7 +63,7 @@ struct Naive {
   }
   static constexpr WorkItem item(std::uint32_t vertex, std::uint64_t begin, std::uint64_t end,
                                  std::uint64_t /*part*/, int /*element_bytes*/) {
-    return {begin, 0, static_cast<std::uint32_t>(end - begin), vertex};
+    return {begin, 0, static_cast<std::uint32_t>(end - begin), vertex, 1};
   }
 };
 
@@ -86,7 +88,8 @@ struct WarpWalk {
     const std::uint64_t first = start(begin, element_bytes) + part * kPiece;
     const std::uint64_t last = end - first < kPiece ? end : first + kPiece;
     const std::uint64_t skip = first < begin ? begin - first : 0;
-    return {first, static_cast<std::uint32_t>(skip), static_cast<std::uint32_t>(last - first), vertex};
+    return {first, static_cast<std::uint32_t>(skip), static_cast<std::uint32_t>(last - first), vertex,
+            first <= begin && last == end ? 1U : 0U};
   }
   // The element that `lane` loads in step `step` of an item, or kNoElement.
   static constexpr std::uint64_t index(const WorkItem& item, int step, int lane) {
@@ -99,6 +102,14 @@ using Merged = WarpWalk<false, 1, Access::merged>;
 using MergedAligned = WarpWalk<true, 1, Access::merged_aligned>;
 // As in EMOGI's public code: a warp takes 8 lists in a row.
 using MergedAlignedChunked = WarpWalk<true, 8, Access::merged_aligned_chunked>;
+
+// One warp-wide load of neighbours, as a device records it and as the model expects it.
+struct WarpLoad {
+  std::uint64_t first = 0;   // element that the lowest active lane reads
+  std::uint32_t vertex = 0;  // whose list that is
+  std::uint32_t lanes = 0;   // mask of those that read
+  friend constexpr auto operator<=>(const WarpLoad&, const WarpLoad&) = default;
+};
 
 }  // namespace grainscope::graph
 

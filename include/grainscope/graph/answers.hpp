@@ -36,13 +36,15 @@ inline constexpr double kRankTolerance = 1e-4;  // GAP's: L1 norm of what one mo
 // sssp: no edge can relax; every reached vertex but the source has a tight in-edge.
 [[nodiscard]] std::string certify_sssp(const Csr& graph, const Csr& in_edges, Vertex source,
                                        std::span<const std::uint32_t> distances);
-// cc: labels are equal across every edge, a label is a vertex that labels itself, and there are as many
-// labels as components (`components`: from one parallel union-find, see count_components).
+// cc: labels are equal across every edge, a label is a vertex that labels itself and no higher than those it
+// labels, and there are as many labels as components (`components`: from one parallel union-find, see
+// count_components).
 [[nodiscard]] std::string certify_cc(const Csr& graph, std::uint64_t components,
                                      std::span<const Vertex> labels);
 [[nodiscard]] std::uint64_t count_components(const Csr& graph);
-// pr: one push step from `ranks` in double precision changes less than `tolerance` in all.
-[[nodiscard]] std::string certify_pr(const Csr& graph, std::span<const float> ranks,
+// pr: no rank is negative, and one more step from `ranks` in double precision changes less than `tolerance`
+// in all. `in_edges`: of a directed graph its transpose.
+[[nodiscard]] std::string certify_pr(const Csr& graph, const Csr& in_edges, std::span<const float> ranks,
                                      double tolerance = kRankTolerance);
 
 // Adjacency entries of the reached vertices; TEPS of an undirected graph counts half of them.

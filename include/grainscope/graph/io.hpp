@@ -31,6 +31,12 @@ struct ReadOptions {
 // Throws UsageError listing these.
 [[nodiscard]] Format format_of(const std::string& path);
 
+// The file's name without its folder and ending: "web" of "graphs/web.bel.dst".
+[[nodiscard]] std::string graph_stem(const std::string& path);
+
+// Whether a file has weights of its own, by its format and header. Throws as read_graph.
+[[nodiscard]] bool holds_weights(const std::string& path);
+
 // The graph, checked, with `name` from the file's stem. Neighbours are cleaned as build_csr does where the
 // format does not promise it. .sg and .wsg are mapped, not copied, where the alignment allows, else read in
 // parallel (their offsets start at byte 17).
@@ -39,6 +45,10 @@ struct ReadOptions {
 // .sg, .wsg and .bel: written beside and renamed, whole or not at all. Throws UsageError for other formats
 // and weights that are missing, EnvironmentError where the disk is full.
 void write_graph(const Csr& graph, const std::string& path);
+
+// Small real graphs inside the program: "power", the power grid of the western United States, and "pgp", the
+// largest component of the web of trust of PGP. Throws UsageError, listing these, for another name.
+[[nodiscard]] Csr builtin_graph(const std::string& name);
 
 }  // namespace grainscope::graph
 

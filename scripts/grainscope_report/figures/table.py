@@ -4,6 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report.figures import (
+    batches,
+    calls,
+    collective,
+    contention,
     degrees,
     duplex,
     edges,
@@ -17,6 +21,7 @@ from grainscope_report.figures import (
     prefetch,
     requests,
     roofline,
+    shapes,
     speedup,
     systems,
     wall,
@@ -24,11 +29,7 @@ from grainscope_report.figures import (
 )
 from grainscope_report.figures.model import Figure
 from grainscope_report.machine import Machine
-from grainscope_report.model import MODEL, TRAVERSAL
-from grainscope_report.traversal.runs import ALGORITHMS
-
-MEASURED_TRAVERSALS = tuple(f"{TRAVERSAL}{algorithm}" for algorithm in ALGORITHMS)
-TRAVERSALS = tuple(f"{kind}{algorithm}" for kind in (TRAVERSAL, MODEL) for algorithm in ALGORITHMS)
+from grainscope_report.traversal import runs
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ FIGURES: tuple[Entry, ...] = (
         "9",
         "figure_9_speedup",
         "Graph traversal: every way over managed memory",
-        TRAVERSALS,
+        runs.FAMILIES,
         "rows with placement managed and another",
         speedup.build,
     ),
@@ -121,7 +122,7 @@ FIGURES: tuple[Entry, ...] = (
         "10",
         "figure_10_degrees",
         "Edges by the length of the list that they are in",
-        TRAVERSALS,
+        runs.FAMILIES,
         "rows that describe their graph",
         degrees.build,
     ),
@@ -146,7 +147,7 @@ FIGURES: tuple[Entry, ...] = (
         "16",
         "figure_16_links",
         "Graph traversal over links, modelled and measured",
-        TRAVERSALS,
+        runs.FAMILIES,
         "rows with access merged_aligned",
         links.build,
     ),
@@ -154,7 +155,7 @@ FIGURES: tuple[Entry, ...] = (
         "17",
         "figure_17_edges",
         "Edges of 4 bytes against edges of 8",
-        TRAVERSALS,
+        runs.FAMILIES,
         "pairs of rows with edge 8 and 4",
         edges.build,
     ),
@@ -162,7 +163,7 @@ FIGURES: tuple[Entry, ...] = (
         "18",
         "figure_18_systems",
         "Zero-copy against Subway and reordered vertices",
-        MEASURED_TRAVERSALS,
+        runs.MEASURED_FAMILIES,
         "rows with placement subway, or with another order than original, beside merged_aligned mapped",
         systems.build,
     ),
@@ -173,6 +174,34 @@ FIGURES: tuple[Entry, ...] = (
         ("host/latency", "host/memcpy", "host/first_touch", "host/flush"),
         "rows",
         host.build,
+    ),
+    Entry("m", "figure_m_many_gpus", "Many GPUs at once", ("transfer/collective",), "rows", collective.build),
+    Entry(
+        "n",
+        "figure_n_neighbours",
+        "Neighbours: what a copy keeps of its rate beside something else",
+        ("contention",),
+        "rows",
+        contention.build,
+    ),
+    Entry(
+        "p",
+        "figure_p_pieces_at_once",
+        "Pieces at once: many small copies by method",
+        ("shape/batch",),
+        "rows",
+        batches.build,
+    ),
+    Entry(
+        "s",
+        "figure_s_shapes",
+        "Shapes: copies that are not contiguous",
+        ("shape/copy",),
+        "rows",
+        shapes.build,
+    ),
+    Entry(
+        "t", "figure_t_time_of_calls", "The time of calls of the CUDA runtime", ("call",), "rows", calls.build
     ),
 )
 
@@ -207,9 +236,9 @@ def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
         more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
         why += [f"{status}, {reasons[0]}{more}"] if reasons else []
     if not rows:
-        runs = [machine.result.run for machine in machines]
+        every = [machine.result.run for machine in machines]
         asked = dict.fromkeys(
-            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in runs
+            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in every
         )
         why.append(f"not part of this run ({'; '.join(asked)})")
     return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {'; '.join(why)}"

@@ -1,7 +1,9 @@
 """A table as a panel: cells of text, those with a number also in the CSV; `markdown` writes it for people."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 
 
@@ -21,7 +23,7 @@ class TableRow:
 
     name: str
     cells: tuple[TableCell, ...]
-    machine: object | None = None
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
@@ -53,3 +55,21 @@ def markdown(panel: TablePanel) -> str:
     marks = [":--", *("--:" if right else ":--" for right in panel.right)]
     written = [f"| {' | '.join(line)} |" for line in (head, marks, *lines)]
     return "\n".join([f"### {panel.title}", "", *written, ""])
+
+
+def numbers(panel: TablePanel) -> Iterator[dict]:
+    """The cells that are numbers, as rows of the CSV: the line in `series`, the column in `x`."""
+    for row in panel.rows:
+        for column, cell in zip(panel.columns[1:], row.cells, strict=True):
+            if cell.value is not None:
+                yield {
+                    "kind": "paper" if panel.paper else "cell",
+                    "series": row.name,
+                    "machine": row.machine.label if row.machine else None,
+                    "x": column,
+                    "y": cell.value.value,
+                    "y_low": cell.value.low,
+                    "y_high": cell.value.high,
+                    "y_unit": cell.unit,
+                    "label": cell.label,
+                }

@@ -17,6 +17,8 @@ from grainscope_report.statistics import Estimate
 
 UVM = "model/uvm"
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
+MEASURED_FAMILIES = tuple(f"{TRAVERSAL}{algorithm}" for algorithm in ALGORITHMS)
+FAMILIES = (*MEASURED_FAMILIES, *(f"{MODEL}{algorithm}" for algorithm in ALGORITHMS))
 ACCESSES = ("naive", "merged", "merged_aligned", "merged_aligned_chunked", "edge_gather", "compact")
 PLACEMENTS = ("mapped", "subway", "managed", "device")
 ORDERS = ("original", "degree", "halo_like")

@@ -1,0 +1,275 @@
+#ifndef GRAINSCOPE_SRC_GRAPH_LEVEL_LOOP_CUH
+#define GRAINSCOPE_SRC_GRAPH_LEVEL_LOOP_CUH
+
+// The skeleton of every traversal: levels of count, scan, emit and walk, until no vertex is active. The host
+// submits a level while the one before it is walked, and reads back only whether there was one.
+
+#include <cuda_runtime.h>
+
+#include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "frontier.cuh"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "walk.cuh"
+
+namespace grainscope::graph {
+
+// The kernels of a program, for one way of walking and one width of neighbours.
+template <class Program>
+struct LevelKernels {
+  void (*count)(GraphView, FrontierArrays, Program);
+  void (*emit)(GraphView, FrontierArrays, Program);
+  void (*walk)(WalkInput, Program);
+  void (*walk_traced)(WalkInput, Program);
+
+  template <class Policy, class Target>
+  static LevelKernels make() {
+    return {count_items<Policy, Program>, emit_items<Policy, Program>,
+            walk_lists<Target, Policy, Program, false>, walk_lists<Target, Policy, Program, true>};
+  }
+  template <class Policy>
+  static LevelKernels make(int edge_bytes) {
+    return edge_bytes == 4 ? make<Policy, std::uint32_t>() : make<Policy, std::uint64_t>();
+  }
+  static LevelKernels of(Access access, int edge_bytes) {
+    switch (access) {
+      case Access::naive:
+        return make<Naive>(edge_bytes);
+      case Access::merged:
+        return make<Merged>(edge_bytes);
+      case Access::merged_aligned:
+        return make<MergedAligned>(edge_bytes);
+      case Access::merged_aligned_chunked:
+        return make<MergedAlignedChunked>(edge_bytes);
+      case Access::edge_gather:
+        break;
+    }
+    throw UsageError(std::string("no kernels for the access ") + name(access));
+  }
+};
+
+// Work items that all lists together can be cut into, at most: ceil((degree + 31) / 256) each.
+inline std::uint64_t most_items(const GraphView& graph) {
+  return graph.vertices + graph.vertices / 8 + graph.edges / (kPieceSteps * kWarpLanes) + 1;
+}
+
+template <class Program>
+class LevelLoop {
+ public:
+  LevelLoop(const PlacedGraph& placed, Access access)
+      : graph_(placed.view()),
+        gpu_(placed.request().gpu),
+        kernels_(LevelKernels<Program>::of(access, graph_.edge_bytes)),
+        words_((graph_.vertices + kWarpLanes - 1) / kWarpLanes),
+        active_(gpu_, words_ * sizeof(std::uint32_t)),
+        counts_(gpu_, (words_ + 1) * sizeof(std::uint32_t)),
+        positions_(gpu_, (words_ + 1) * sizeof(std::uint64_t)),
+        items_(gpu_, most_items(graph_) * sizeof(WorkItem)),
+        summary_(gpu_, sizeof(LevelSummary) + sizeof(std::uint64_t)),
+        scan_(gpu_, scan_bytes()),
+        seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached),
+        small_grid_(static_cast<unsigned>(cuda::sm_count(gpu_)) * 8),
+        walk_grid_(full_grid(kernels_.walk)),
+        trace_grid_(full_grid(kernels_.walk_traced)) {
+    // The scan reads one count more than there are words.
+    cuda::check(cudaMemset(counts_.data(), 0, counts_.bytes()), "clear the counts of a frontier");
+  }
+
+  // What may be looked at between levels; both cost a wait.
+  struct Observer {
+    const LevelVisitor* visit = nullptr;
+    std::vector<std::vector<WarpLoad>>* trace = nullptr;
+  };
+
+  // Clears state by `start`, then goes level by level; `program.next_level()` is called between two.
+  // Returns seconds between two events around everything.
+  template <class Start>
+  double run(Program program, const Start& start, std::uint64_t most_levels, const Observer& observer = {}) {
+    levels_.clear();
+    begun_.record(stream_);
+    start(stream_);
+    for (std::uint64_t level = 0;; ++level) {
+      if (level > most_levels) {
+        throw FailedError("a traversal did not come to an end within " + std::to_string(most_levels) +
+                          " levels");
+      }
+      const LevelSummary summary = submit_level(program, level, observer);
+      if (summary.active == 0 || program.satisfied(summary)) {
+        break;
+      }
+      levels_.push_back({summary.active, summary.edges, 0, 0, 0});
+      program.next_level();
+    }
+    stream_.synchronize();
+    return cuda::elapsed_s(begun_, level_end(levels_.size()));
+  }
+
+  // Seconds of the walk alone, over the items of one level.
+  double time_walk(const Program& program) {
+    collect_items(program);
+    begun_.record(stream_);
+    walk(program, {});
+    level_end(0).record(stream_);
+    stream_.synchronize();
+    return cuda::elapsed_s(begun_, level_end(0));
+  }
+
+  // Of the last run, with their times.
+  [[nodiscard]] std::vector<LevelResult> levels() const {
+    std::vector<LevelResult> levels = levels_;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
+    }
+    return levels;
+  }
+
+  [[nodiscard]] std::uint64_t gpu_bytes() const {
+    return active_.bytes() + counts_.bytes() + positions_.bytes() + items_.bytes() + scan_.bytes();
+  }
+  [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
+
+ private:
+  // Everything of one level is submitted; then the host learns whether it was one, while it is walked.
+  LevelSummary submit_level(const Program& program, std::uint64_t level, const Observer& observer) {
+    collect_items(program);
+    cuda::check(cudaMemcpyAsync(seen_.data(), summary_.data(), sizeof(LevelSummary), cudaMemcpyDefault,
+                                stream_.get()),
+                "read a level's summary");
+    summed_.record(stream_);
+    tell_active(observer);
+    walk(program, observer);
+    level_end(level).record(stream_);
+    summed_.synchronize();
+    return *static_cast<const LevelSummary*>(seen_.data());
+  }
+
+  // From the program's active vertices to work items.
+  void collect_items(const Program& program) {
+    const FrontierArrays arrays = frontier();
+    cudaStream_t stream = stream_.get();
+    cuda::check(cudaMemsetAsync(arrays.summary, 0, sizeof(LevelSummary), stream), "clear a level's summary");
+    kernels_.count<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
+    std::size_t bytes = scan_.bytes();
+    cuda::check(cub::DeviceScan::ExclusiveScan(scan_.data(), bytes, arrays.counts, arrays.positions,
+                                               ::cuda::std::plus<std::uint64_t>{}, std::uint64_t{0},
+                                               scan_length(), stream),
+                "scan the counts of a frontier");
+    kernels_.emit<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
+    settle_level<<<1, 1, 0, stream>>>(arrays, item_count(), program);
+    cuda::check_launch("the kernels of a frontier");
+  }
+
+  void walk(const Program& program, const Observer& observer) {
+    WalkInput input{static_cast<const WorkItem*>(items_.data()), item_count(), graph_, {}};
+    if (observer.trace == nullptr) {
+      kernels_.walk<<<walk_grid_, kWalkThreads, 0, stream_.get()>>>(input, program);
+      cuda::check_launch("walk_lists");
+      return;
+    }
+    // Every edge has a load of its own at most.
+    const cuda::DeviceBuffer loads(gpu_, (graph_.edges + 1) * sizeof(WarpLoad));
+    const cuda::DeviceBuffer count(gpu_, sizeof(unsigned long long));
+    cuda::check(cudaMemset(count.data(), 0, count.bytes()), "clear a trace");
+    input.trace = {static_cast<WarpLoad*>(loads.data()), static_cast<unsigned long long*>(count.data()),
+                   graph_.edges};
+    kernels_.walk_traced<<<trace_grid_, kWalkThreads, 0, stream_.get()>>>(input, program);
+    cuda::check_launch("walk_lists, traced");
+    stream_.synchronize();
+    unsigned long long recorded = 0;
+    cuda::check(cudaMemcpy(&recorded, count.data(), sizeof(recorded), cudaMemcpyDefault), "read a trace");
+    if (recorded > graph_.edges) {
+      throw FailedError("a level made more loads than there are edges");
+    }
+    auto& level = observer.trace->emplace_back(recorded);
+    cuda::check(cudaMemcpy(level.data(), loads.data(), recorded * sizeof(WarpLoad), cudaMemcpyDefault),
+                "read a trace");
+  }
+
+  void tell_active(const Observer& observer) {
+    if (observer.visit == nullptr) {
+      return;
+    }
+    stream_.synchronize();
+    std::uint64_t items = 0;
+    cuda::check(cudaMemcpy(&items, item_count(), sizeof(items), cudaMemcpyDefault), "read a level");
+    if (items == 0) {
+      return;
+    }
+    std::vector<std::uint32_t> words(words_);
+    cuda::check(cudaMemcpy(words.data(), active_.data(), active_.bytes(), cudaMemcpyDefault),
+                "read which vertices are active");
+    std::vector<Vertex> active;
+    for (std::uint32_t word = 0; word < words_; ++word) {
+      for (std::uint32_t bits = words[word]; bits != 0; bits &= bits - 1) {
+        active.push_back(word * kWarpLanes + static_cast<std::uint32_t>(__builtin_ctz(bits)));
+      }
+    }
+    (*observer.visit)(active);
+  }
+
+  [[nodiscard]] FrontierArrays frontier() const {
+    return {static_cast<std::uint32_t*>(active_.data()),    static_cast<std::uint32_t*>(counts_.data()),
+            static_cast<std::uint64_t*>(positions_.data()), static_cast<WorkItem*>(items_.data()),
+            static_cast<LevelSummary*>(summary_.data()),    words_};
+  }
+  [[nodiscard]] std::uint64_t* item_count() const {
+    return reinterpret_cast<std::uint64_t*>(static_cast<LevelSummary*>(summary_.data()) + 1);
+  }
+  [[nodiscard]] int scan_length() const { return static_cast<int>(words_ + 1); }
+  [[nodiscard]] std::size_t scan_bytes() const {
+    std::size_t bytes = 0;
+    cuda::check(
+        cub::DeviceScan::ExclusiveScan(nullptr, bytes, static_cast<const std::uint32_t*>(nullptr),
+                                       static_cast<std::uint64_t*>(nullptr),
+                                       ::cuda::std::plus<std::uint64_t>{}, std::uint64_t{0}, scan_length()),
+        "ask what a scan needs");
+    return bytes;
+  }
+  // As many blocks as the GPU holds at once.
+  [[nodiscard]] unsigned full_grid(void (*kernel)(WalkInput, Program)) const {
+    int blocks = 0;
+    cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kWalkThreads, 0),
+                "ask how many blocks a multiprocessor holds");
+    return static_cast<unsigned>(std::max(1, blocks * cuda::sm_count(gpu_)));
+  }
+  // The event after a level; those of earlier runs are used again.
+  [[nodiscard]] const cuda::Event& level_end(std::uint64_t level) {
+    while (ends_.size() <= level) {
+      ends_.emplace_back();
+    }
+    return ends_[level];
+  }
+
+  GraphView graph_;
+  int gpu_;
+  cuda::DeviceGuard guard_{gpu_};
+  LevelKernels<Program> kernels_;
+  std::uint32_t words_;
+  cuda::DeviceBuffer active_;
+  cuda::DeviceBuffer counts_;
+  cuda::DeviceBuffer positions_;
+  cuda::DeviceBuffer items_;
+  cuda::DeviceBuffer summary_;
+  cuda::DeviceBuffer scan_;
+  cuda::PinnedBuffer seen_;
+  unsigned small_grid_;
+  unsigned walk_grid_;
+  unsigned trace_grid_;
+  cuda::Stream stream_;
+  cuda::Event begun_;
+  cuda::Event summed_;
+  std::deque<cuda::Event> ends_;
+  std::vector<LevelResult> levels_;
+};
+
+}  // namespace grainscope::graph
+
+#endif

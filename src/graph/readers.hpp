@@ -1,0 +1,32 @@
+#ifndef GRAINSCOPE_SRC_GRAPH_READERS_HPP
+#define GRAINSCOPE_SRC_GRAPH_READERS_HPP
+
+// One function a format; each throws UsageError for bad input, with the line or the byte. Names are given by
+// who calls.
+
+#include "grainscope/graph/io.hpp"
+#include "text.hpp"
+
+namespace grainscope::graph {
+
+// "from to" or "from to weight", from 0: `el`, `wel` and `snap`.
+[[nodiscard]] Csr read_edge_lines(const Text& text, Format format, const ReadOptions& options);
+[[nodiscard]] Csr read_matrix_market(const Text& text, const ReadOptions& options);
+[[nodiscard]] Csr read_metis(const Text& text, const ReadOptions& options);
+
+// .sg, and .wsg where `wide`: entries with weights behind them.
+[[nodiscard]] Csr read_serialised(const std::string& path, bool wide, const ReadOptions& options);
+// `stem` + ".col", ".dst" and ".val".
+[[nodiscard]] Csr read_bel(const std::string& stem, const ReadOptions& options);
+
+// Whether a text has weights; false for one that cannot be read at all.
+[[nodiscard]] bool snap_has_weights(const Text& text);
+[[nodiscard]] bool matrix_market_has_weights(const Text& text);
+[[nodiscard]] bool metis_has_weights(const Text& text);
+
+// Thrown by all where weights are asked for and the file has none.
+[[noreturn]] void throw_no_weights(const std::string& path);
+
+}  // namespace grainscope::graph
+
+#endif

@@ -1,0 +1,120 @@
+#ifndef GRAINSCOPE_SRC_GRAPH_WALK_CUH
+#define GRAINSCOPE_SRC_GRAPH_WALK_CUH
+
+// How a grid walks work items: one function for lists that a warp walks, one for lists that a thread walks.
+// What is done with an edge is the program's: `open` says what it takes from the list's vertex, `visit` what
+// it does to a neighbour, `close` what it gives back to the vertex.
+
+#include <cstdint>
+
+#include "grainscope/graph/access.hpp"
+#include "grainscope/graph/traversal.hpp"
+
+namespace grainscope::graph {
+
+// Who walks an item together, and so calls `open` and `close` together: all lanes of a warp, or one thread.
+enum class Team { thread, warp };
+
+// Where loads are noted down, on request: [capacity], device, `count` of them so far.
+struct TraceBuffer {
+  WarpLoad* loads = nullptr;
+  unsigned long long* count = nullptr;
+  std::uint64_t capacity = 0;
+};
+
+struct WalkInput {
+  const WorkItem* items = nullptr;       // device
+  const std::uint64_t* count = nullptr;  // of them, device
+  GraphView graph;
+  TraceBuffer trace;
+};
+
+__device__ inline void note_load(const TraceBuffer& trace, std::uint64_t element, std::uint32_t vertex) {
+  const unsigned lanes = __ballot_sync(~0U, element != kNoElement);
+  if (lanes != 0 && static_cast<int>(threadIdx.x % kWarpLanes) == __ffs(static_cast<int>(lanes)) - 1) {
+    const unsigned long long at = atomicAdd(trace.count, 1ULL);
+    if (at < trace.capacity) {
+      trace.loads[at] = {element, vertex, lanes};
+    }
+  }
+}
+
+// Elements of one step, of all lanes: all loads of an item are sent out before the first is used.
+template <class Target, class Policy, class Program, bool kTrace>
+__device__ void walk_item(const WorkItem& item, const WalkInput& input, Program& program, int lane) {
+  const auto* targets = static_cast<const Target*>(input.graph.targets);
+  Target neighbours[kPieceSteps];
+  Weight weights[kPieceSteps];
+#pragma unroll
+  for (int step = 0; step < kPieceSteps; ++step) {
+    const std::uint64_t element = Policy::index(item, step, lane);
+    if constexpr (kTrace) {
+      note_load(input.trace, element, item.vertex);
+    }
+    if (element != kNoElement) {
+      neighbours[step] = targets[element];
+      if constexpr (Program::kWeighted) {
+        weights[step] = input.graph.weights[element];
+      }
+    }
+  }
+  auto source = program.open(item, Team::warp);
+#pragma unroll
+  for (int step = 0; step < kPieceSteps; ++step) {
+    if (Policy::index(item, step, lane) != kNoElement) {
+      program.visit(source, static_cast<Vertex>(neighbours[step]),
+                    Program::kWeighted ? weights[step] : Weight{0});
+    }
+  }
+  program.close(item, source, Team::warp);
+}
+
+template <class Target, class Policy, class Program, bool kTrace>
+__device__ void walk_turn(std::uint64_t turn, std::uint64_t count, const WalkInput& input, Program& program,
+                          int lane) {
+  const std::uint64_t first = turn * Policy::kItemsPerTurn;
+  if constexpr (Policy::kLaneOwnsItem) {
+    const bool mine = first + lane < count;
+    const WorkItem item = mine ? input.items[first + lane] : WorkItem{};
+    using Source = decltype(program.open(item, Team::thread));
+    Source source = mine ? program.open(item, Team::thread) : Source{};
+    const auto* targets = static_cast<const Target*>(input.graph.targets);
+    // Lanes keep in step: a lane whose list has ended waits for the longest.
+    for (std::uint32_t i = 0; __any_sync(~0U, i < item.length); ++i) {
+      const std::uint64_t element = i < item.length ? item.first + i : kNoElement;
+      if constexpr (kTrace) {
+        note_load(input.trace, element, item.vertex);
+      }
+      if (element != kNoElement) {
+        const auto neighbour = static_cast<Vertex>(targets[element]);
+        program.visit(source, neighbour, Program::kWeighted ? input.graph.weights[element] : Weight{0});
+      }
+    }
+    if (mine) {
+      program.close(item, source, Team::thread);
+    }
+  } else {
+    for (int k = 0; k < Policy::kItemsPerTurn && first + k < count; ++k) {
+      walk_item<Target, Policy, Program, kTrace>(input.items[first + k], input, program, lane);
+    }
+  }
+}
+
+inline constexpr int kWalkThreads = 256;
+
+// Warp w of the grid takes turns w, w + warps, …
+template <class Target, class Policy, class Program, bool kTrace>
+__global__ void __launch_bounds__(kWalkThreads) walk_lists(WalkInput input, Program program) {
+  const int lane = static_cast<int>(threadIdx.x % kWarpLanes);
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (kWalkThreads / kWarpLanes);
+  const std::uint64_t count = *input.count;
+  const std::uint64_t turns = (count + Policy::kItemsPerTurn - 1) / Policy::kItemsPerTurn;
+  std::uint64_t turn = std::uint64_t{blockIdx.x} * (kWalkThreads / kWarpLanes) + threadIdx.x / kWarpLanes;
+  for (; turn < turns; turn += warps) {
+    walk_turn<Target, Policy, Program, kTrace>(turn, count, input, program, lane);
+  }
+}
+
+}  // namespace grainscope::graph
+
+#endif

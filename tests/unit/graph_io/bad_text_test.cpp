@@ -1,0 +1,187 @@
+// Text files that are not as they should be: what is said, and of which line.
+
+#include <chrono>
+
+#include "grainscope/core/sampler.hpp"
+#include "graph_files.hpp"
+
+namespace grainscope::graph {
+namespace {
+
+class BadText : public GraphFiles {
+ protected:
+  struct Case {
+    const char* name;
+    std::string content;
+    const char* says;
+    ReadOptions options{};
+  };
+  void expect_complaints(const std::vector<Case>& cases) const {
+    for (const Case& each : cases) {
+      const std::string said = complaint(each.name, each.content, each.options);
+      EXPECT_EQ(said.find(each.says), 0U)
+          << each.content.substr(0, 80) << "\n  says: " << said << "\n  not:  " << each.says;
+    }
+  }
+};
+
+const ReadOptions kWeights{.directed = false, .weights = true};
+
+TEST_F(BadText, an_edge_list_names_the_line) {
+  expect_complaints({
+      {"g.el", "", "g.el:1: the file is empty"},
+      {"g.el", "\n\n  \n", "g.el:1: there is no edge in it"},
+      {"g.txt", "# comments\n# only\n", "g.txt:1: there is no edge in it, only comments"},
+      {"g.el", "0 1\n2\n", "g.el:2: the line ends where a vertex should stand"},
+      {"g.el", "0 1\r\n2 \r\n", "g.el:2: the line ends where a vertex should stand"},
+      {"g.el", "0 1\n1 2 3\n", "g.el:2: '3' is one word too many: a line is 'from to'"},
+      {"g.txt", "0 1 2 3\n", "g.txt:1: '3' is one word too many"},
+      {"g.el", "# c\n0 1\n\n-1 2\n", "g.el:4: '-1': a vertex is a whole number from 0 to 4294967294"},
+      {"g.el", "0 1\n1 +2", "g.el:2: '+2': a vertex"},
+      {"g.el", "0,1\n", "g.el:1: '0,1': a vertex"},
+      {"g.el", "0 1.5\n", "g.el:1: '1.5': a vertex"},
+      {"g.el", "0 1x\n", "g.el:1: '1x': a vertex"},
+      {"g.el", "0 4294967295\n", "g.el:1: '4294967295': a vertex"},
+      {"g.el", "0 99999999999999999999999999999999999999\n",
+       "g.el:1: '999999999999999999999999…': a vertex is a whole number from 0 to 4294967294"},
+      {"g.el", std::string("0 1\n0 \0\n", 8), "g.el:2: '\\x00': a vertex"},
+      {"g.el", "\xff\xfe\x30\n", "g.el:1: '\\xff\\xfe0': a vertex"},
+      {"g.el", "0 1\r2 3\r", "g.el:1: '2' is one word too many"},
+  });
+}
+
+TEST_F(BadText, a_weight_that_is_missing_negative_or_fractional_is_refused) {
+  expect_complaints({
+      {"g.wel", "0 1 1\n0 2\n", "g.wel:2: the line ends where a weight should stand", kWeights},
+      {"g.wel", "0 1 1\n0 2\n", "g.wel:2: the line ends where a weight should stand"},
+      {"g.wel", "0 1 -1\n", "g.wel:1: '-1': a weight is a whole number from 0 to 4294967295", kWeights},
+      {"g.wel", "0 1 0.5\n", "g.wel:1: '0.5': a weight is a whole number", kWeights},
+      {"g.wel", "0 1 4294967296\n", "g.wel:1: '4294967296': a weight", kWeights},
+      {"g.wel", "0 1 2 3\n", "g.wel:1: '3' is one word too many: a line is 'from to weight'", kWeights},
+      {"g.el", "0 1\n", "the graph g.el has no weights", kWeights},
+      {"g.txt", "0 1\n1 2 3\n", "the graph g.txt has no weights", kWeights},
+      {"g.txt", "0 1 3\n1 2\n", "g.txt:2: the line ends where a weight should stand", kWeights},
+  });
+}
+
+TEST_F(BadText, one_high_number_does_not_ask_for_gigabytes) {
+  expect_complaints({
+      {"g.el", "0 1\n# c\n4294967294 0\n",
+       "g.el:3: vertex 4294967294: a file of 21 bytes may number vertices up to 1048575"},
+      {"g.mtx", "%%MatrixMarket matrix coordinate pattern general\n4000000000 4000000000 1\n1 2\n",
+       "g.mtx:2: 4000000000 vertices: a file of"},
+      {"g.graph", "4000000000 1\n2\n1\n", "g.graph:1: 4000000000 vertices and 1 edges do not fit"},
+      {"g.graph", "2 4000000000\n2\n1\n", "g.graph:1: 2 vertices and 4000000000 edges do not fit"},
+  });
+  EXPECT_EQ(read("g.el", "0 1048575\n").vertices(), 1048576);
+}
+
+TEST_F(BadText, a_matrix_market_file_names_the_line) {
+  const std::string pattern = "%%MatrixMarket matrix coordinate pattern general\n";
+  const std::string real = "%%MatrixMarket matrix coordinate real general\n";
+  expect_complaints({
+      {"m.mtx", "", "m.mtx:1: a MatrixMarket file begins with '%%MatrixMarket"},
+      {"m.mtx", "3 3 1\n1 2\n", "m.mtx:1: a MatrixMarket file begins with"},
+      {"m.mtx", "%%MatrixMarket matrix array real general\n", "m.mtx:1: the layout 'array' cannot be read"},
+      {"m.mtx", "%%MatrixMarket matrix coordinate complex general\n",
+       "m.mtx:1: the field 'complex' cannot be read as a graph; what can: pattern, integer, real"},
+      {"m.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n",
+       "m.mtx:1: the symmetry 'skew-symmetric' cannot"},
+      {"m.mtx", "%%MatrixMarket matrix coordinate\n", "m.mtx:1: the line ends where a field should stand"},
+      {"m.mtx", pattern + "% c\n% d\n", "m.mtx:4: the file ends before its line 'rows columns entries'"},
+      {"m.mtx", pattern + "3 4 1\n1 2\n", "m.mtx:2: 3 rows and 4 columns: a graph's matrix is square"},
+      {"m.mtx", pattern + "0 0 0\n", "m.mtx:2: 0 vertices"},
+      {"m.mtx", pattern + "-3 3 1\n1 2\n", "m.mtx:2: '-3': a count of rows is a whole number"},
+      {"m.mtx", pattern + "3 3 99999999999999999999\n1 2\n", "m.mtx:2: '99999999999999999999': a count of"},
+      {"m.mtx", pattern + "3 3\n1 2\n", "m.mtx:2: the line ends where a count of entries should stand"},
+      {"m.mtx", pattern + "3 3 2\n1 2\n", "m.mtx:2: 2 entries are declared, 1 follow"},
+      {"m.mtx", pattern + "3 3 1\n1 2\n2 3\n", "m.mtx:2: 1 entries are declared, 2 follow"},
+      {"m.mtx", pattern + "3 3 2\n1 2\n0 1\n", "m.mtx:4: vertex 0: this format counts vertices from 1"},
+      {"m.mtx", pattern + "3 3 2\n1 2\n4 1\n", "m.mtx:4: '4': a vertex is a whole number from 0 to 3"},
+      {"m.mtx", pattern + "3 3 1\n1 2 1\n", "m.mtx:3: '1' is one word too many: a line is 'row column'"},
+      {"m.mtx", real + "3 3 1\n1 2\n", "m.mtx:3: the line ends where a weight should stand"},
+      {"m.mtx", real + "3 3 1\n1 2 0.5\n", "m.mtx:3: '0.5': a weight is a whole number", kWeights},
+      {"m.mtx", real + "3 3 1\n1 2 -1\n", "m.mtx:3: '-1': a weight is a whole number", kWeights},
+      {"m.mtx", real + "3 3 1\n1 2 nan\n", "m.mtx:3: 'nan': a weight is a whole number", kWeights},
+      {"m.mtx", real + "3 3 1\n1 2 1e400\n", "m.mtx:3: '1e400': a weight is a whole number", kWeights},
+      {"m.mtx", pattern + "3 3 1\n1 2\n", "the graph m.mtx has no weights", kWeights},
+  });
+}
+
+TEST_F(BadText, a_metis_file_names_the_line) {
+  expect_complaints({
+      {"m.graph", "", "m.graph:1: the file is empty"},
+      {"m.graph", "% only\n% comments\n", "m.graph:1: there is nothing in it but comments"},
+      {"m.graph", "0 0\n\n", "m.graph:1: 0 vertices"},
+      {"m.graph", "% c\n3\n", "m.graph:2: the line ends where a count of edges should stand"},
+      {"m.graph", "-1 2\n", "m.graph:1: '-1': a count of vertices"},
+      {"m.graph", "2 1 2\n2\n1\n", "m.graph:1: '2': the format is up to three digits, each 0 or 1"},
+      {"m.graph", "2 1 0 1 1\n2\n1\n", "m.graph:1: '1' is one word too many"},
+      {"m.graph", "2 1\n2\n", "m.graph:1: 2 vertices are declared, 1 lines follow"},
+      {"m.graph", "2 1\n2\n1\n\n1\n", "m.graph:5: more lines than the 2 vertices that are declared"},
+      {"m.graph", "2 1\n2\n0\n", "m.graph:3: vertex 0: this format counts vertices from 1"},
+      {"m.graph", "2 1\n2\n3\n", "m.graph:3: '3': a vertex is a whole number from 0 to 2"},
+      {"m.graph", "2 1\n2\n1 -1\n", "m.graph:3: '-1': a vertex"},
+      {"m.graph", "3 2\n2\n1 3\n\n", "m.graph:1: 2 edges are declared, the lists hold 3 neighbours"},
+      {"m.graph", "4 2\n% c\n2\n1\n2\n3\n",
+       "m.graph:5: vertex 3 has the neighbour 2, but vertex 2 has no neighbour 3"},
+      {"m.graph", "2 1 1\n2 5\n1 6\n",
+       "m.graph:2: vertex 1 has the neighbour 2, but vertex 2 has another weight", kWeights},
+      {"m.graph", "2 1 1\n2 5\n1\n", "m.graph:3: the line ends where a weight should stand"},
+      {"m.graph", "2 1 1\n2 -5\n1 -5\n", "m.graph:2: '-5': a weight", kWeights},
+      {"m.graph", "2 1 10\n\n1 1\n", "m.graph:2: the line ends where a weight of the vertex should stand"},
+      {"m.graph", "2 1 10 99999999999\n2\n1\n", "m.graph:2: the line ends where a weight of the vertex"},
+      {"m.graph", "2 1\n2\n1\n", "the graph m.graph has no weights", kWeights},
+  });
+}
+
+TEST_F(BadText, the_first_fault_of_a_long_file_is_told_with_its_line_whatever_the_threads_do) {
+  std::string content;
+  for (int i = 0; i < 400000; ++i) {
+    content += i == 123456 || i == 123457 || i == 390000 ? "1 x\n" : "1 2\n";
+    content += i % 7 == 0 ? "# comment\n" : "";
+  }
+  const int line = 123456 + (123456 + 6) / 7 + 1;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    EXPECT_EQ(complaint("g.el", content).find("g.el:" + std::to_string(line) + ": 'x'"), 0U);
+  }
+}
+
+TEST_F(BadText, enormous_lines_take_no_enormous_time) {
+  const double start_s = steady_now_s();
+  const std::string digits(20 << 20, '7');
+  const std::string zeros(20 << 20, '0');
+  const std::string blanks(20 << 20, ' ');
+  EXPECT_EQ(complaint("g.el", "0 " + digits + "\n0 1\n").find("g.el:1: '777777777777777777777777…'"), 0U);
+  EXPECT_EQ(complaint("g.el", "0 1\n0 1" + blanks + "2\n").find("g.el:2: '2' is one word too many"), 0U);
+  EXPECT_EQ(read("g.el", "0 1\n0 " + zeros + "2\n").vertices(), 3);
+  EXPECT_EQ(read("g.el", "#" + digits + "\n0 1").vertices(), 2);
+  EXPECT_EQ(complaint("g.txt", digits).find("g.txt:1: '7777"), 0U);
+  EXPECT_EQ(complaint("g.mtx", digits).find("g.mtx:1: a MatrixMarket file"), 0U);
+  EXPECT_EQ(complaint("g.graph", "2 1\n2" + blanks + "\n" + digits + "\n").find("g.graph:3: '7777"), 0U);
+  EXPECT_EQ(complaint("g.graph", digits).find("g.graph:1: '7777"), 0U);
+  EXPECT_LT(steady_now_s() - start_s, 20.0);
+}
+
+TEST_F(BadText, a_list_of_one_long_line_is_read) {
+  constexpr int kLeaves = 200000;
+  std::string content = std::to_string(kLeaves + 1) + " " + std::to_string(kLeaves) + "\n";
+  for (int leaf = kLeaves; leaf > 0; --leaf) {
+    content += std::to_string(leaf + 1) + " ";
+  }
+  for (int leaf = 0; leaf < kLeaves; ++leaf) {
+    content += "\n1";
+  }
+  EXPECT_EQ(read("star.graph", content).degree(0), kLeaves);
+}
+
+TEST_F(BadText, what_is_no_file_is_refused) {
+  EXPECT_TRUE(
+      test::says(complaint_of(path("missing.el")), "could not open the graph missing.el: No such file"));
+  std::filesystem::create_directory(path("folder.el"));
+  EXPECT_TRUE(test::says(complaint_of(path("folder.el")), "the graph folder.el is no regular file"));
+  EXPECT_TRUE(test::says(complaint_of(path("g.csv")), "does not tell a graph's format"));
+}
+
+}  // namespace
+}  // namespace grainscope::graph
