@@ -105,3 +105,28 @@ def machine_file(**more) -> File:
 def steady(time_s: float, count: int = 8) -> list[float]:
     """Trials that all take this long."""
     return [time_s] * count
+
+
+def measured(graph: str = KRON, factor: float = 1.0, **more) -> File:
+    """Managed memory takes 1 s; merged 0.5 s, aligned 0.25 s, device memory 0.1 s, all times `factor`."""
+    file = machine_file(**more)
+    add_ways(file, graph, factor)
+    return file
+
+
+def add_ways(file: File, graph: str, factor: float) -> None:
+    """The ways of `measured`, managed memory always in 1 s."""
+    traverse(file, steady(1.0), graph=graph, placement="managed")
+    traverse(file, steady(1.5), graph=graph, access="naive", placement="managed")
+    traverse(file, steady(0.5 * factor), graph=graph, access="merged")
+    traverse(file, steady(0.25 * factor), graph=graph)
+    traverse(file, steady(0.1 * factor), graph=graph, placement="device")
+    traverse(file, steady(0.8 * factor), graph=graph, access="compact", placement="subway")
+
+
+def linked(file: File, factor: float = 1.0) -> File:
+    """Three links, each twice as fast as the one before; managed memory gains half as much."""
+    for order, link in enumerate(("pcie3x16", "pcie4x16", "nvlink-c2c")):
+        model(file, 0.8 * factor / 2**order, link=link, counters={"teps": 1e9 * 2**order / factor})
+        pages(file, 1.6 / 1.5**order, link=link)
+    return file

@@ -171,6 +171,14 @@ def test_figure_10_is_the_share_of_edges_by_degree_once_a_graph(tmp_path):
     assert any("fewer than 32" in note and "kron24 50 %" in note for note in notes)
 
 
+def test_figure_10_reads_a_share_between_points_as_the_line_is_drawn(tmp_path):
+    file = machine_file()
+    # On a logarithmic axis 15 lies half-way between 1 and 225.
+    traverse(file, steady(0.1))["graph"] = facts(KRON, ((1, 0.2), (225, 0.6), (226, 1.0)))
+    notes = made(tmp_path, "10", file).notes
+    assert any("fewer than 16" in note and "kron24 40 %" in note for note in notes)
+
+
 def test_figure_10_tells_two_graphs_of_one_name_apart(tmp_path):
     file, other = machine_file(), machine_file(host="node-b")
     traverse(file, steady(0.1))

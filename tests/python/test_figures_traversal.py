@@ -1,32 +1,24 @@
 """Figures 9, 16, 17 and 18 as CSV, from planted rows with answers worked out by hand."""
 
-import json
-
 import pytest
 
 from grainscope_report.cli import main
 from planted import made, only, table
-from planted_traversals import KRON, URAND, machine_file, model, pages, steady, traverse
-from synthetic import File
+from planted_traversals import (
+    KRON,
+    URAND,
+    add_ways,
+    linked,
+    machine_file,
+    measured,
+    model,
+    pages,
+    steady,
+    traverse,
+)
 
 COLD = "bfs: measured (managed: cold, not oversubscribed)"
 PRESSED = "bfs: modelled (managed: under memory pressure)"
-
-
-def measured(graph: str = KRON, factor: float = 1.0, **more) -> File:
-    """Managed memory takes 1 s; merged 0.5 s, aligned 0.25 s, device memory 0.1 s, all times `factor`."""
-    file = machine_file(**more)
-    add_ways(file, graph, factor)
-    return file
-
-
-def add_ways(file: File, graph: str, factor: float) -> None:
-    traverse(file, steady(1.0), graph=graph, placement="managed")
-    traverse(file, steady(1.5), graph=graph, access="naive", placement="managed")
-    traverse(file, steady(0.5 * factor), graph=graph, access="merged")
-    traverse(file, steady(0.25 * factor), graph=graph)
-    traverse(file, steady(0.1 * factor), graph=graph, placement="device")
-    traverse(file, steady(0.8 * factor), graph=graph, access="compact", placement="subway")
 
 
 def speeds(rows: list[dict], **wanted: str) -> dict[str, float]:
@@ -104,17 +96,16 @@ def test_figure_9_of_two_machines_has_a_column_for_each(tmp_path):
     ]
 
 
+def test_figure_9_has_no_column_for_a_graph_without_managed_memory(tmp_path):
+    file = measured()
+    traverse(file, steady(0.1), graph=URAND)
+    assert {row["x"] for row in only(table(tmp_path, "9", file), panel=COLD, kind="bar")} == {KRON}
+
+
 def test_figure_9_needs_managed_memory(tmp_path):
     file = machine_file()
     traverse(file, steady(0.1))
     assert made(tmp_path, "9", file).rows == ()
-
-
-def linked(file: File, factor: float = 1.0) -> File:
-    for order, link in enumerate(("pcie3x16", "pcie4x16", "nvlink-c2c")):
-        model(file, 0.8 * factor / 2**order, link=link, counters={"teps": 1e9 * 2**order / factor})
-        pages(file, 1.6 / 1.5**order, link=link)
-    return file
 
 
 def test_figure_16_has_modelled_links_hatched_and_machines_plain(tmp_path):
@@ -228,32 +219,3 @@ def test_figure_18_is_written_as_markdown_too(tmp_path, capsys):
     assert written[0].startswith("### zero-copy, merged and aligned")
     assert written[3].startswith("| :-- | :-- | :-- | --: |")
     assert "| Subway | bfs | kron24 | 8 B | 500 ms | – | 200 ms | 2.50× | [2.50, 2.50] |" in written
-
-
-def test_summary_has_the_best_access_and_what_it_is_better_than(tmp_path, capsys):
-    file = measured()
-    traverse(file, steady(0.125), edge=4, counters={"link_gb_s": 27.35})
-    path = file.write(tmp_path / "result.json")
-    assert main(["summary", str(path)]) == 0
-    out = capsys.readouterr().out
-    [line] = [" ".join(line.split()) for line in out.splitlines() if "bfs kron24" in line]
-    assert line == "bfs kron24, 8 B aligned 250 ms 125 ms 0.000000004 4.00 0.40"
-    assert "cold, not oversubscribed" in " ".join(out.split())
-    assert main(["summary", "--json", str(path)]) == 0
-    wide, narrow = json.loads(capsys.readouterr().out)["traversals"]
-    assert (wide["algorithm"], wide["graph"], wide["edge"], wide["label"]) == ("bfs", KRON, 8, "measured")
-    assert (wide["best"]["access"], wide["best"]["placement"]) == ("merged_aligned", "mapped")
-    assert wide["over_managed"]["value"] == pytest.approx(4.0)
-    assert wide["over_device"]["value"] == pytest.approx(0.4)
-    assert len(wide["ways"]) == 6
-    assert narrow["best"]["link_gb_s"] == 27.35
-    assert narrow["over_managed"] is None
-
-
-def test_summary_of_a_model_alone_says_so(tmp_path, capsys):
-    file = linked(machine_file())
-    assert main(["summary", str(file.write(tmp_path / "result.json"))]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "traversals, modelled over PCIe 3 ×16" in out
-    assert "bfs kron24, 8 B aligned 800 ms 1 2.00" in out
-    assert "not validated on hardware" in out

@@ -3,6 +3,7 @@
 The share of accesses by score and depth (dissertation 4.8 and 4.10) joins it with the families that gather.
 """
 
+import math
 from collections.abc import Sequence
 
 from grainscope_report.figures.columns import exact, graph_method
@@ -95,11 +96,21 @@ def _full(drawn: Sequence[str], found: dict[str, tuple[Machine, Graph]]) -> list
         fills = LINE // edge
         shares = ", ".join(f"{name} {100 * _below(found[name][1], fills):.0f} %" for name in drawn)
         said.append(
-            f"Edges in lists of fewer than {fills}, which cannot fill 128 B with {edge}-byte edges: {shares}."
+            f"Edges in lists of fewer than {fills}, which cannot fill {LINE} B with {edge}-byte edges, "
+            f"about: {shares}."
         )
     return said
 
 
 def _below(graph: Graph, degree: float) -> float:
-    """The share of entries in lists shorter than `degree`."""
-    return max((share for at, share in graph.degree_cdf if at < degree), default=0.0)
+    """The share of entries in lists shorter than `degree`; between points as the line is drawn."""
+    points = [(max(at, 1.0), share) for at, share in graph.degree_cdf]
+    shorter = degree - 1
+    below = max((point for point in points if point[0] <= shorter), default=None)
+    above = min((point for point in points if point[0] >= shorter), default=None)
+    if below is None or above is None:
+        return below[1] if below else 0.0
+    if above[0] == below[0]:
+        return below[1]
+    part = math.log(shorter / below[0]) / math.log(above[0] / below[0])
+    return below[1] + part * (above[1] - below[1])

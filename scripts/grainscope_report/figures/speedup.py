@@ -21,7 +21,7 @@ CAPTION = (
 )
 LIFTED = "--allow-managed-oversubscription"
 CAPTION_LIFTED = f"Managed memory as measured is cold; with {LIFTED} it may have been oversubscribed, too."
-CAPTION_MODELLED = "Under memory pressure it is modelled (hatched)."
+CAPTION_MODELLED = "Managed memory under pressure is modelled (hatched)."
 SUBWAY, MANAGED, DEVICE = "Subway", "managed", "device memory"
 MEASURED = "measured (managed: cold, not oversubscribed)"
 HEIGHT = 1.6
@@ -162,7 +162,11 @@ def _panels(
     found = []
     for algorithm in runs.algorithms(there):
         works = {run.work.graph: run.work for run in there if run.work.algorithm == algorithm}
-        own = [graph for graph in graphs if graph in works]
+        own = [
+            graph
+            for graph in graphs
+            if graph in works and any(base.pick(machine, works[graph]) for machine in machines)
+        ]
         shown = columns.columns(machines, own, mean=len(own) > 1)
         series = columns.speedups(shown, ways, base, works.__getitem__, hatched=bool(link))
         if not series:

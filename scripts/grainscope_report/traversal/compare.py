@@ -1,6 +1,7 @@
 """How much faster one run is than another of the same work, and means of such ratios."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from grainscope_report import statistics
@@ -52,17 +53,22 @@ def one_link(runs: Sequence[Run], others: Sequence[Run] = ()) -> str:
 
 
 def under_pressure(paged: Sequence[Run], link: str) -> list[Run]:
-    """Managed memory where the card holds about half of the edge list, by groups of 64 KiB, over a link."""
+    """Managed memory where the card holds about half of the edge list, over a link.
 
-    def off(run: Run) -> tuple[float, ...]:
-        return abs(run.card - PRESSURE_CARD), abs(run.page - PRESSURE_PAGE), run.card
+    One size of card for all, and what one fault brings is the same for all: what most works have, groups of
+    64 KiB if as many have those.
+    """
+    there = [run for run in paged if run.link == link]
+    works: dict[tuple[float, float], set[Work]] = defaultdict(set)
+    for run in there:
+        works[run.card, run.page].add(run.work)
 
-    found: dict[tuple[Work, int], Run] = {}
-    for run in paged:
-        if run.link == link:
-            key = run.work, run.machine.index
-            found[key] = min(found.get(key, run), run, key=off)
-    return list(found.values())
+    def off(kind: tuple[float, float]) -> tuple[float, ...]:
+        card, page = kind
+        return abs(card - PRESSURE_CARD), -len(works[kind]), abs(page - PRESSURE_PAGE), card
+
+    chosen = min(works, key=off, default=None)
+    return [run for run in there if (run.card, run.page) == chosen]
 
 
 def link_name(link: str) -> str:
