@@ -62,4 +62,10 @@ def _graph(row: Raw) -> RowProblems:
         yield "graph.degree_cdf", f"ends at {points[-1][1]}, not at 1"
 
 
-CHECKS = (_label, _trials, _teps, _levels, _graph)
+def _sectors(row: Raw) -> RowProblems:
+    counted = row.get("counted", {})
+    if {"sectors", "bytes"} <= counted.keys() and differ(counted["bytes"], right := 32 * counted["sectors"]):
+        yield "counted.bytes", f"is {counted['bytes']}, its sectors of 32 bytes are {right}"
+
+
+CHECKS = (_label, _trials, _teps, _levels, _graph, _sectors)

@@ -143,7 +143,8 @@ def _lane(raw: Mapping[str, Any]) -> Lane:
 
 def _traffic(raw: Mapping[str, Any]) -> Traffic:
     sizes = {int(size): count for size, count in raw.get("requests_by_size", {}).items() if size.isdigit()}
-    return Traffic(raw["label"], raw.get("requests"), sizes, raw.get("bytes"), raw.get("amplification"))
+    told = (raw.get(name) for name in ("bytes", "amplification", "pcie_read_bytes"))
+    return Traffic(raw["label"], raw.get("requests"), sizes, *told)
 
 
 def _trial(raw: Mapping[str, Any]) -> Trial:

@@ -8,13 +8,17 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Traffic:
-    """Requests and bytes over the link in one sample; `label` is `modelled` or `counted`."""
+    """Requests and bytes over the link in one sample; `label` is `modelled` or `counted`.
+
+    Counters tell no sizes of requests, but of the bytes that PCIe carried, headers among them.
+    """
 
     label: str
     requests: float | None
     requests_by_size: Mapping[int, float]
     bytes: float | None
     amplification: float | None
+    pcie_read_bytes: float | None = None
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,10 @@ FAULTS = [
         lambda row: row.update(counted=crossing({32: 3}, 1, label="counted") | {"bytes": 90}),
         "counted.bytes: is 90",
     ),
+    (
+        lambda row: row.update(counted={"label": "counted", "requests": 9, "sectors": 10, "bytes": 330}),
+        "counted.bytes: is 330, its sectors of 32 bytes are 320",
+    ),
     (lambda row: row.update(link_fraction=0.5), "link_fraction: is given without bandwidth_gb_s"),
 ]
 

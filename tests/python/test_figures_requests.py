@@ -102,6 +102,24 @@ def test_counted_and_modelled_requests_have_panels_of_their_own(tmp_path):
     assert not any("modelled" in title for title in titles)
 
 
+def test_counters_without_sizes_hold_the_model_to_account(tmp_path):
+    file = machine_file()
+    add_requests(file)
+    for row, requests in zip(file.rows, (700, 202, 150), strict=True):
+        row["counted"] = {"label": "counted", "requests": requests, "sectors": 500, "bytes": 16000}
+    rows = table(tmp_path, "8", file)
+    held = only(rows, panel="the model held against counters: requests counted ÷ modelled", kind="bar")
+    assert [(row["series"], row["y"], row["label"]) for row in held] == [
+        ("naive", "0.7", "counted"),
+        ("merged", "1.01", "counted"),
+        ("aligned", "1", "counted"),
+    ]
+    counts = only(rows, panel="requests for each edge read; how many in all (counted)")
+    assert [row["y"] for row in counts] == ["0.7", "0.202", "0.15"]
+    assert not only(rows, panel="requests by size, by graph (counted)")
+    assert only(rows, panel="requests by size, by graph (modelled)")
+
+
 def test_chunks_that_change_nothing_are_said_not_drawn(tmp_path):
     file = machine_file()
     add_requests(file)

@@ -3,7 +3,7 @@
 Requests are the model's or the hardware counters', each in panels of their own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from grainscope_report.figures import parts, requests_papers, requests_rates, requests_uvm
 from grainscope_report.figures.columns import WHOLE, exact
@@ -41,6 +41,11 @@ def panels(machines: Sequence[Machine]) -> tuple[Rows, list[str]]:
         asked = _asked(here, model, label)
         if asked:
             rows += _requests(asked, label, notes)
+    if held := requests_rates.held(here):
+        rows.append((held,))
+        notes.append(
+            "The model held against hardware counters: both of the same trial; naive: with no cache."
+        )
     rates = requests_rates.panel(machines, here)
     if rates:
         rows.append((rates, requests_papers.rates()))
@@ -53,7 +58,7 @@ def panels(machines: Sequence[Machine]) -> tuple[Rows, list[str]]:
     if rows:
         one = (here or model)[0].work
         notes.insert(0, f"By graph: {one.algorithm}, {one.edge}-byte edges, original order of vertices.")
-    return rows, notes
+    return rows, list(dict.fromkeys(notes))
 
 
 def _of_one_algorithm(there: Sequence[Run]) -> list[Run]:
@@ -72,11 +77,7 @@ def _asked(here: Sequence[Run], model: Sequence[Run], label: str) -> Asked:
     for source in (here, model):
         own: Asked = {}
         for run in source:
-            if (
-                (traffic := run.traffic(label))
-                and traffic.requests
-                and any(traffic.requests_by_size.values())
-            ):
+            if (traffic := run.traffic(label)) and traffic.requests:
                 own.setdefault((run.work.graph, run.access), run)
         found.append(own)
     return max(found, key=len)
@@ -94,9 +95,10 @@ def _requests(asked: Asked, label: str, notes: list[str]) -> Rows:
         notes.append(f"Requests of smaller graphs are not drawn: {', '.join(more)}.")
     merging, aligning = (significant(100 * paper(EMOGI)[one].value) for one in SAVED)
     notes.append(f"Dashed: the most that EMOGI 2020 saved, {merging} % by merging, {aligning} % by aligning.")
+    sized = {place: run for place, run in asked.items() if any(_sizes(run, label).values())}
     small = [_counts(asked, label, graphs, accesses), _saved(asked, label, graphs)]
-    ratios = [_aligned_over_merged(asked, label, graphs), requests_papers.shares()]
-    rows: Rows = [(_mix(asked, label, graphs, accesses),)]
+    ratios = [_aligned_over_merged(sized, label, graphs), requests_papers.shares()]
+    rows: Rows = [(_mix(sized, label, graphs, accesses),)] if sized else []
     rows += [tuple(filter(None, row)) for row in (small, ratios if ratios[0] else [])]
     return [row for row in rows if row]
 
@@ -115,9 +117,13 @@ def _count(run: Run, label: str) -> float:
     return run.traffic(label).requests
 
 
+def _sizes(run: Run, label: str) -> Mapping[int, float]:
+    return run.traffic(label).requests_by_size
+
+
 def _share(run: Run, label: str, size: int) -> float:
-    traffic = run.traffic(label)
-    return traffic.requests_by_size.get(size, 0) / sum(traffic.requests_by_size.values())
+    sizes = _sizes(run, label)
+    return sizes.get(size, 0) / sum(sizes.values())
 
 
 def _mix(asked: Asked, label: str, graphs: Sequence[str], accesses: Sequence[str]) -> BarPanel:

@@ -62,6 +62,30 @@ def _peaks(there: Iterable[Run]) -> tuple[Level, ...]:
     return tuple(found.values())
 
 
+def held(here: Sequence[Run]) -> BarPanel | None:
+    """The model held against the hardware counters: requests counted over requests modelled, of one trial."""
+    found = {}
+    for run in here:
+        counted, modelled = run.traffic("counted"), run.traffic("modelled")
+        if counted and modelled and counted.requests and modelled.requests:
+            found.setdefault((run.work.graph, run.access), (counted.requests / modelled.requests, run))
+    if not found:
+        return None
+    graphs = runs.graphs([run for _, run in found.values()], columns.MOST_COLUMNS)
+
+    def bar(graph: str, access: str) -> Bar:
+        ratio, _ = found.get((graph, access), (None, None))
+        return Bar(None) if ratio is None else Bar(exact(ratio), f"{ratio:.3f}")
+
+    series = tuple(
+        BarSeries(runs.spoken(one), one, tuple(bar(graph, one) for graph in graphs), label="counted")
+        for one in runs.in_order({access for _, access in found}, runs.ACCESSES)
+    )
+    look = {"levels": (Level("even", "", 1.0),), "upright": True, "width": 1.6, "height": HEIGHT}
+    title = "the model held against counters: requests counted ÷ modelled"
+    return BarPanel(title, tuple(graphs), series, "counted ÷ modelled", "ratio", **look)
+
+
 def notes(here: Sequence[Run]) -> list[str]:
     """Where the bytes of a rate come from: a time is measured, bytes are counted or the model's."""
     labels = {run.rows[0].traffic.label for run in here if run.rows[0].traffic and run.counter("link_gb_s")}
