@@ -12,7 +12,6 @@
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "latency_case.hpp"
-#include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -73,9 +72,8 @@ class Lister {
 
   std::vector<Benchmark> list() {
     for (const GpuTarget& gpu : scope_.gpus) {
-      const std::vector<int> nodes = scope_.nodes_for(gpu);
-      for (const int node : nodes) {
-        if (scope_.dense() || node == nearest(gpu, nodes)) {
+      for (const int node : scope_.nodes_for(gpu)) {
+        if (scope_.dense() || node == scope_.nearest_node(gpu)) {
           add_submission(gpu, node);
           add_device_memory(gpu, node);
         }
@@ -86,16 +84,6 @@ class Lister {
   }
 
  private:
-  // Where a program that minds its placement calls from.
-  static int nearest(const GpuTarget& gpu, const std::vector<int>& nodes) {
-    for (const int node : nodes) {
-      if (gpu.locality(node) == "local") {
-        return node;
-      }
-    }
-    return nodes.front();
-  }
-
   void add(const GpuTarget& gpu, const CallSpec& call, int node) {
     CallSpec spec = call;
     spec.gpu = gpu.ordinal;
@@ -115,11 +103,11 @@ class Lister {
       axes.push_back({"bytes", static_cast<std::int64_t>(spec.bytes)});
     }
     benchmark.skip = gpu.unavailable;
-    if (benchmark.skip.empty() && needs_host_memory(spec.what)) {
-      benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
+    if (needs_host_memory(spec.what)) {
+      benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
     }
-    if (benchmark.skip.empty() && is_managed(spec.what)) {
-      benchmark.skip = why_no_migration(machine_, gpu.ordinal);
+    if (is_managed(spec.what)) {
+      benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
     }
     benchmark.needs = needs_of(spec);
     benchmark.explanation = explain(spec);
@@ -133,7 +121,7 @@ class Lister {
 
   void add_sizes(const GpuTarget& gpu, int node, const MemoryCalls& calls, PageKind pages = PageKind::base) {
     for (const Call what : calls.calls) {
-      for (const std::uint64_t bytes : few_or_all(scope_, calls.low, kLargest, calls.few)) {
+      for (const std::uint64_t bytes : scope_.few_or_all(calls.low, kLargest, calls.few)) {
         add(gpu, {.what = what, .bytes = bytes, .pages = pages}, node);
       }
     }

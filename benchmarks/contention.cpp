@@ -135,13 +135,8 @@ class Lister {
     benchmark.id.site = {{"numa", node}, {"gpu", gpu.ordinal}};
     benchmark.skip = gpu.unavailable;
     for (const PlannedLane& lane : lanes) {
-      if (lane.transfer) {
-        const Needs needs = needs_of(*lane.transfer);
-        benchmark.needs.host_bytes += needs.host_bytes;
-        benchmark.needs.device_bytes += needs.device_bytes;
-        if (benchmark.skip.empty() && lane.transfer->engine == Engine::sm && !lane.transfer->within_gpu()) {
-          benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
-        }
+      if (lane.transfer && lane.transfer->engine == Engine::sm && !lane.transfer->within_gpu()) {
+        benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
       }
     }
     benchmark.explanation = {
@@ -150,7 +145,7 @@ class Lister {
         "bandwidth = bytes of the measured lanes / median time during which any of them ran",
         "nvbandwidth's bidirectional copies",
         "one GPU against one node; several GPUs are transfer/collective"};
-    benchmark.run = [lanes](Session& session) { return measure_together(session, lanes, true); };
+    carry_out_together(benchmark, lanes, true);
     benchmarks_.push_back(std::move(benchmark));
   }
 

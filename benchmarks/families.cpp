@@ -9,7 +9,7 @@ std::vector<Family> all_families() {
       transfer_duplex(), transfer_local(),        transfer_peer(),      transfer_collective(),
       latency_chase(),   latency_managed_touch(), latency_flag(),       call(),
       contention(),      grain_pieces(),          grain_saturation(),   reach_gather(),
-      shape_copy(),      shape_batch(),
+      shape_copy(),      shape_batch(),           traversal(),
   };
 }
 

@@ -25,23 +25,15 @@ using transfer::Transfer;
 
 constexpr std::uint64_t kBytes = 64 * kMiB;
 constexpr double kThreshold = 0.95;  // of the full grid's rate
-constexpr int kRuns = 9;             // to look at one grid
 
 const char* const kFamily = "grain/saturation";
 
-// Median rate over a few runs.
+// The rate of one grid, at a look.
 double look_gb_s(Session& session, const Transfer& transfer) {
   const auto mover = transfer::make_mover(transfer, session.surroundings());
-  std::vector<double> seconds;
-  for (int i = 0; i <= kRuns; ++i) {
-    mover->prepare();
-    const double run_s = mover->run();
-    if (i > 0) {
-      seconds.push_back(run_s);
-    }
-  }
+  const double seconds = median_s(*mover);
   static_cast<void>(mover->verify());
-  return gb_per_s(static_cast<double>(transfer.bytes), summarize(seconds).median);
+  return gb_per_s(static_cast<double>(transfer.bytes), seconds);
 }
 
 Measurement measure(Session& session, Transfer transfer) {
@@ -99,9 +91,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
                 kFamily,
                 {{"direction", read ? "read" : "write", AxisStyle::bare}, {"width", std::int64_t{width}}},
                 transfer, gpu, text);
-            if (benchmark.skip.empty()) {
-              benchmark.skip = why_no_mapping(machine, gpu.ordinal);
-            }
+            benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
             benchmark.run = [transfer](Session& session) { return measure(session, transfer); };
             benchmarks.push_back(std::move(benchmark));
           }

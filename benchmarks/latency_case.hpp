@@ -16,11 +16,6 @@ namespace grainscope::harness {
 // Nothing crosses a link faster than light and two controllers allow.
 inline constexpr double kFastestOverLink_s = 100e-9;
 
-// Every octave from `low` to `high` where dense; in smoke the first of `few`, else all of them, cut to the
-// user's range.
-[[nodiscard]] std::vector<std::uint64_t> few_or_all(const Scope& scope, std::uint64_t low, std::uint64_t high,
-                                                    const std::vector<std::uint64_t>& few);
-
 // A benchmark's body: makes a probe, samples it with the board's energy of `gpu`, and verifies it.
 // `minimum_operation_s`: no operation of it can be faster.
 using ProbeMaker = std::function<std::unique_ptr<cuda::Probe>(const transfer::Surroundings&)>;

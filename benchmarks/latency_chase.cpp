@@ -14,7 +14,6 @@
 #include "grainscope/core/units.hpp"
 #include "latency_case.hpp"
 #include "peer_case.hpp"
-#include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -82,7 +81,7 @@ class Lister {
       walk.order = order;
       // nvbandwidth's stride needs no more than its own span to be compared.
       const std::vector<std::uint64_t> some = order == Order::stride ? std::vector{kStrideBytes} : few;
-      for (const std::uint64_t bytes : few_or_all(scope_, low, kLargest, some)) {
+      for (const std::uint64_t bytes : scope_.few_or_all(low, kLargest, some)) {
         walk.bytes = bytes;
         add_one(walk);
       }
@@ -95,7 +94,8 @@ class Lister {
     Benchmark& added = add(walk, {"locality", gpu.locality(node), AxisStyle::hidden},
                            {{"numa", node}, {"gpu", gpu.ordinal}});
     added.needs = {walk.bytes, 0, 0};
-    added.skip = gpu.unavailable.empty() ? why_no_mapping(machine_, gpu.ordinal) : gpu.unavailable;
+    added.skip = gpu.unavailable;
+    added.skip_for(why_no_mapping(machine_, gpu.ordinal));
   }
 
   Benchmark& add(const ChaseSpec& walk, Axis joined_by, std::vector<Site> site) {

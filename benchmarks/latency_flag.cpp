@@ -11,7 +11,6 @@
 #include "families.hpp"
 #include "latency_case.hpp"
 #include "peer_case.hpp"
-#include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -43,7 +42,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
       const cuda::FlagSpec spec{.between_gpus = false, .gpu = gpu.ordinal, .node = node};
       Benchmark benchmark = flag_benchmark(spec, {"locality", gpu.locality(node), AxisStyle::hidden},
                                            {{"numa", node}, {"gpu", gpu.ordinal}});
-      benchmark.skip = gpu.unavailable.empty() ? why_no_mapping(machine, gpu.ordinal) : gpu.unavailable;
+      benchmark.skip = gpu.unavailable;
+      benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
       benchmarks.push_back(std::move(benchmark));
     }
   }

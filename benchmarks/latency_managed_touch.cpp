@@ -10,7 +10,6 @@
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "latency_case.hpp"
-#include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -29,7 +28,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
                         {{"path", to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare},
                          {"locality", gpu.locality(node), AxisStyle::hidden}},
                         {{"numa", node}, {"gpu", gpu.ordinal}}};
-        benchmark.skip = gpu.unavailable.empty() ? why_no_migration(machine, gpu.ordinal) : gpu.unavailable;
+        benchmark.skip = gpu.unavailable;
+        benchmark.skip_for(why_no_migration(machine, gpu.ordinal));
         benchmark.needs = {kBytes, 0, kBytes};
         benchmark.explanation = {
             to_gpu ? "the fault of a GPU on a managed page that lives on the host, and its migration"

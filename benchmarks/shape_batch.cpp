@@ -23,9 +23,6 @@ using transfer::BatchMethod;
 
 const char* const kFamily = "shape/batch";
 
-// The first CUDA version, of toolkit and driver, that has cudaMemcpyBatchAsync.
-constexpr int kBatchCopyVersion = 12080;
-
 std::vector<std::uint64_t> piece_sizes(const Scope& scope) {
   if (scope.preset == Preset::smoke || scope.preset == Preset::acceptance) {
     return {4 * kKiB};
@@ -43,22 +40,6 @@ std::vector<std::uint64_t> piece_counts(const Scope& scope) {
   return scope.dense() ? std::vector<std::uint64_t>{64, 256, 1024} : std::vector<std::uint64_t>{256};
 }
 
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-std::string why_no_batch_copy(const Machine& machine) {
-  const int toolkit = machine.runtime.toolkit_version.value_or(0);
-  const int driver = machine.runtime.driver_version.value_or(0);
-  if (toolkit < kBatchCopyVersion) {
-    return "needs CUDA 12.8; this program was built with " + version_text(toolkit);
-  }
-  if (driver < kBatchCopyVersion) {
-    return "needs CUDA 12.8; the driver is for " + version_text(driver);
-  }
-  return {};
-}
-
 std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod method) {
   if (!path.why_not.empty()) {
     return path.why_not;
@@ -66,8 +47,8 @@ std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod m
   if (method == BatchMethod::batch) {
     return why_no_batch_copy(machine);
   }
-  return method == BatchMethod::kernel && path.has_host() ? why_no_mapping(machine, path.gpu.ordinal)
-                                                          : std::string();
+  return method == BatchMethod::kernel && path.route.has_host() ? why_no_mapping(machine, path.gpu.ordinal)
+                                                                : std::string();
 }
 
 std::string submitted_by(BatchMethod method) {
@@ -99,7 +80,7 @@ Explanation explain(BatchMethod method) {
 
 Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Batch& batch,
                          BatchMethod method) {
-  const BatchCopy copy{path.source, path.destination, batch, method, path.node};
+  const BatchCopy copy{path.route, batch, method};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
   benchmark.id = shape_case(kFamily, path, name(method),
@@ -111,7 +92,7 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Ba
   benchmark.explanation = explain(method);
   benchmark.run = [copy, path](Session& session) {
     const auto mover = transfer::make_batch_mover(copy, session.surroundings());
-    Measurement measurement = measure_shape(session, path, *mover, copy.batch.bytes());
+    Measurement measurement = measure_mover(session, *mover, path.as_transfer(copy.batch.bytes()));
     measurement.operations = copy.batch.pieces;
     return measurement;
   };
@@ -123,7 +104,7 @@ std::vector<Batch> batches(const Scope& scope) {
   for (const std::uint64_t piece : piece_sizes(scope)) {
     for (const std::uint64_t pieces : piece_counts(scope)) {
       const Batch batch = transfer::scattered(piece, pieces);
-      if (scope.one_size(batch.bytes()) == std::vector{batch.bytes()}) {
+      if (scope.keeps(batch.bytes())) {
         all.push_back(batch);
       }
     }

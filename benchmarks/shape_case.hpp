@@ -1,13 +1,13 @@
 #ifndef GRAINSCOPE_BENCHMARKS_SHAPE_CASE_HPP
 #define GRAINSCOPE_BENCHMARKS_SHAPE_CASE_HPP
 
-// What the shape families share: the paths that they copy on, and how one such copy is measured.
+// What the shape families share: the paths that they copy on, and what follows from a path.
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "grainscope/transfer/transfer.hpp"
+#include "grainscope/transfer/route.hpp"
 #include "harness/benchmark.hpp"
 
 namespace grainscope::harness {
@@ -15,17 +15,18 @@ namespace grainscope::harness {
 // From one place to another, by one GPU.
 struct ShapePath {
   std::string name;  // "host_to_gpu", "gpu_to_host", "local" or "gpu_to_peer"
-  transfer::Endpoint source;
-  transfer::Endpoint destination;
+  transfer::Route route;
   GpuTarget gpu;        // that carries it out
-  int node = 0;         // whose CPUs submit it: the host end's, else one near the GPU
   std::string link;     // what joins two GPUs: "nvlink", "pcie", "unknown"; empty on other paths
   std::string why_not;  // why nothing can be copied on it; empty: it can
 
-  [[nodiscard]] bool has_host() const;
-  [[nodiscard]] bool to_gpu() const;  // of a path with a host: towards the GPU
   [[nodiscard]] bool has_peer() const { return !link.empty(); }
+  // What moves where `bytes` are copied on it: what a measurement is bounded by.
+  [[nodiscard]] transfer::Transfer as_transfer(std::uint64_t bytes) const;
 };
+
+// Why toolkit or driver have no cudaMemcpyBatchAsync; empty where both do.
+[[nodiscard]] std::string why_no_batch_copy(const Machine& machine);
 
 // All paths of the scope's GPUs: to and from the host (every node where dense, else the nearest), within the
 // card, and between GPUs as gpu_pairs has them, in smoke and quick in one order alone. With one GPU there is
@@ -38,10 +39,6 @@ struct ShapePath {
 
 // What a copy that takes `end_bytes` at each end needs of host and GPU.
 [[nodiscard]] Needs shape_needs(const ShapePath& path, std::uint64_t end_bytes);
-
-// Samples, verifies and bounds one mover that moves `bytes`.
-[[nodiscard]] Measurement measure_shape(Session& session, const ShapePath& path, transfer::Mover& mover,
-                                        std::uint64_t bytes);
 
 }  // namespace grainscope::harness
 

@@ -108,7 +108,7 @@ std::vector<Box> boxes(const Scope& scope) {
     sides.insert(sides.end(), ours.begin(), ours.end());
   }
   std::copy_if(sides.begin(), sides.end(), std::back_inserter(all),
-               [&](const Box& box) { return scope.one_size(box.bytes()) == std::vector{box.bytes()}; });
+               [&](const Box& box) { return scope.keeps(box.bytes()); });
   return all;
 }
 
@@ -160,14 +160,14 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
 
 Explanation explain(const BoxCopy& copy, const ShapePath& path) {
   return {"the bandwidth of copying a box that is not contiguous at either end",
-          timed_by(copy, path.has_host()), "bandwidth = width * rows * planes / median time",
+          timed_by(copy, path.route.has_host()), "bandwidth = width * rows * planes / median time",
           "Comm|Scope (c3sr/comm_scope): Comm_3d_*, Comm_chunk_*, Comm_stride_*",
           path.name == "local" ? "a box that the card's cache holds is copied from and to the cache"
                                : "both ends have the same layout; the host's caches are not flushed"};
 }
 
 Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method) {
-  const BoxCopy copy{path.source, path.destination, box, method, path.node};
+  const BoxCopy copy{path.route, box, method};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
   benchmark.id = shape_case(kFamily, path, name(method),
@@ -178,14 +178,14 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
                              {"bytes", number(box.bytes())}});
   benchmark.skip = path.why_not;
   const bool is_kernel = method == BoxMethod::kernel_strided || method == BoxMethod::kernel_chunked;
-  if (benchmark.skip.empty() && is_kernel && path.has_host()) {
-    benchmark.skip = why_no_mapping(machine, path.gpu.ordinal);
+  if (is_kernel && path.route.has_host()) {
+    benchmark.skip_for(why_no_mapping(machine, path.gpu.ordinal));
   }
   benchmark.needs = shape_needs(path, end_bytes(copy));
   benchmark.explanation = explain(copy, path);
   benchmark.run = [copy, path](Session& session) {
     const auto mover = transfer::make_box_mover(copy, session.surroundings());
-    return measure_shape(session, path, *mover, copy.box.bytes());
+    return measure_mover(session, *mover, path.as_transfer(copy.box.bytes()));
   };
   return benchmark;
 }

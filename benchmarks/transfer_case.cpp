@@ -1,9 +1,7 @@
 #include "transfer_case.hpp"
 
 #include <algorithm>
-#include <bit>
 
-#include "grainscope/system/limits.hpp"
 #include "harness/peer_wire.hpp"
 
 namespace grainscope::harness {
@@ -19,6 +17,11 @@ std::string text(const transfer::Endpoint& end) {
   return (end.on_host() ? "host:" : "gpu:") + std::to_string(end.id);
 }
 
+// Whether the path has a measured peak: a copy within a card, or one that the host stages, has none.
+bool has_peak(const transfer::Transfer& transfer) {
+  return !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
+}
+
 // What a transfer may reach; several at once may reach the sum.
 std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Transfer& transfer) {
   if (transfer.within_gpu()) {
@@ -30,13 +33,12 @@ std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Tr
   return host_link_limit(machine, transfer.gpu());
 }
 
-}  // namespace
-
+// The memory that the buffers of a transfer take.
 Needs needs_of(const transfer::Transfer& transfer) {
   Needs needs;
   if (is_managed(transfer)) {
-    needs.managed_bytes = transfer.bytes;
-    needs.host_bytes = transfer.between_gpus() ? 0 : transfer.bytes;
+    needs.managed_bytes = transfer.memory_bytes();
+    needs.host_bytes = transfer.between_gpus() ? 0 : transfer.memory_bytes();
     return needs;
   }
   for (const transfer::Endpoint& end : {transfer.source, transfer.destination}) {
@@ -47,6 +49,8 @@ Needs needs_of(const transfer::Transfer& transfer) {
   return needs;
 }
 
+}  // namespace
+
 Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
                              const transfer::Transfer& transfer, const GpuTarget& gpu,
                              const Explanation& explanation) {
@@ -56,39 +60,44 @@ Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
   Benchmark benchmark;
   benchmark.id = {family, std::move(axes), {{"numa", node}, {"gpu", gpu.ordinal}}};
   benchmark.skip = gpu.unavailable;
-  benchmark.needs = needs_of(transfer);
   benchmark.explanation = explanation;
-  benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
+  carry_out(benchmark, transfer);
   return benchmark;
 }
 
+void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
+  benchmark.needs = needs_of(transfer);
+  benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
+}
+
 Measurement measure_transfer(Session& session, const transfer::Transfer& transfer) {
-  Measurement measurement;
   const auto mover = transfer::make_mover(transfer, session.surroundings());
+  return measure_mover(session, *mover, transfer);
+}
+
+Measurement measure_mover(Session& session, transfer::Mover& mover, const transfer::Transfer& transfer) {
+  Measurement measurement;
   const auto one_sample = [&] {
-    mover->prepare();
-    return mover->run();
+    mover.prepare();
+    return mover.run();
   };
   measurement.samples = session.sample(one_sample, transfer.gpu(), measurement);
-  measurement.verification = mover->verify();
-  measurement.timing = mover->timing();
-  mover->annotate(measurement);
+  measurement.verification = mover.verify();
+  measurement.timing = mover.timing();
+  mover.annotate(measurement);
   if (transfer.submission_only) {
     measurement.operations = 1;
     return measurement;
   }
   measurement.bytes = transfer.bytes;
   measurement.limit = limit_of(session.machine(), transfer);
-  if (!transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access)) {
+  if (has_peak(transfer)) {
     measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::of(transfer));
   }
   return measurement;
 }
 
-namespace {
-
-// Median of a few runs of one lane alone, after one that does not count.
-double time_alone(transfer::Mover& mover, std::size_t lane) {
+double median_s(transfer::Mover& mover, std::size_t lane) {
   constexpr int kRuns = 9;
   std::vector<double> seconds;
   for (int i = 0; i <= kRuns; ++i) {
@@ -101,12 +110,14 @@ double time_alone(transfer::Mover& mover, std::size_t lane) {
   return summarize(seconds).median;
 }
 
+namespace {
+
 // The limits and the peaks of all measured lanes, added up; absent where one of them is.
 void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measurement& measurement) {
   PhysicalLimit limit{0, ""};
   double peak_gb_s = 0;
   bool limited = true;
-  bool has_peak = true;
+  bool peaked = true;
   std::vector<LinkPath> paths;
   for (const PlannedLane& planned : lanes) {
     if (planned.background || !planned.transfer) {
@@ -124,13 +135,13 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
       limit.gb_s += own->gb_s;
       limit.source += (limit.source.empty() ? "" : " + ") + own->source;
     }
-    has_peak = has_peak && !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
-    peak_gb_s += has_peak ? session.link_peak_gb_s(path) : 0;
+    peaked = peaked && has_peak(transfer);
+    peak_gb_s += peaked ? session.link_peak_gb_s(path) : 0;
   }
   if (limited && limit.gb_s > 0) {
     measurement.limit = limit;
   }
-  if (has_peak && peak_gb_s > 0) {
+  if (peaked && peak_gb_s > 0) {
     measurement.link_peak_gb_s = peak_gb_s;
   }
 }
@@ -160,8 +171,6 @@ std::vector<LaneResult> describe_lanes(const std::vector<PlannedLane>& lanes) {
   return results;
 }
 
-}  // namespace
-
 Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes, bool also_alone) {
   std::vector<transfer::MoverLane> mover_lanes;
   mover_lanes.reserve(lanes.size());
@@ -190,7 +199,7 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
   }
   measurement.overlap = std::min(1.0, summarize(overlaps).median);
   for (std::size_t i = 0; also_alone && i < lanes.size(); ++i) {
-    measurement.lanes[i].alone_s = time_alone(mover, i);
+    measurement.lanes[i].alone_s = median_s(mover, i);
   }
   measurement.verification = mover.verify();
   measurement.timing = mover.timing();
@@ -201,32 +210,16 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
   return measurement;
 }
 
-std::string why_no_mapping(const Machine& machine, int gpu) {
-  if (machine.environment.driver.confidential_computing.value_or(false)) {
-    return "confidential computing is on: the GPU cannot map host memory";
-  }
-  const GpuReport* report = machine.find_gpu(gpu);
-  if (report != nullptr && !report->cuda->can_map_host_memory) {
-    return "the GPU cannot map host memory (CUDA attribute canMapHostMemory is 0)";
-  }
-  return {};
-}
+}  // namespace
 
-std::string why_no_migration(const Machine& machine, int gpu) {
-  const GpuReport* report = machine.find_gpu(gpu);
-  if (report != nullptr && !report->cuda->concurrent_managed_access) {
-    return "managed memory does not migrate on demand here (CUDA attribute concurrentManagedAccess is 0)";
+void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes, bool also_alone) {
+  for (const PlannedLane& lane : lanes) {
+    const Needs needs = lane.transfer ? needs_of(*lane.transfer) : Needs{};
+    benchmark.needs.host_bytes += needs.host_bytes;
+    benchmark.needs.device_bytes += needs.device_bytes;
+    benchmark.needs.managed_bytes += needs.managed_bytes;
   }
-  return {};
-}
-
-std::uint64_t largest_buffer(const Machine& machine, int gpu) {
-  std::uint64_t most =
-      machine.environment.memory.available.bytes().value_or(8 * (std::uint64_t{1} << 30)) / 2;
-  if (const GpuReport* report = machine.find_gpu(gpu)) {
-    most = std::min(most, report->cuda->total_memory_bytes / 2);
-  }
-  return std::bit_floor(most);
+  benchmark.run = [=](Session& session) { return measure_together(session, lanes, also_alone); };
 }
 
 }  // namespace grainscope::harness

@@ -21,6 +21,13 @@ namespace grainscope::harness {
 // Prepares, times and verifies one transfer, and says what bounds it.
 [[nodiscard]] Measurement measure_transfer(Session& session, const transfer::Transfer& transfer);
 
+// The same of a mover that is there: `transfer` says what it moves, from where to where, by which GPU.
+[[nodiscard]] Measurement measure_mover(Session& session, transfer::Mover& mover,
+                                        const transfer::Transfer& transfer);
+
+// Median time of a few runs of one lane alone, after one that does not count.
+[[nodiscard]] double median_s(transfer::Mover& mover, std::size_t lane = 0);
+
 // One of several transfers that run at once; without a transfer, a kernel that computes.
 struct PlannedLane {
   struct Computing {
@@ -35,22 +42,13 @@ struct PlannedLane {
   int repeats = 1;          // of a background lane, so that it outlasts the others
 };
 
-// Starts lanes at once, times each and all of them, checks every destination; `also_alone` times each by
-// itself as well. Bytes are those of the lanes that are not background.
-[[nodiscard]] Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes,
-                                           bool also_alone);
+// What a benchmark needs, and its body, where it carries out one transfer: see measure_transfer.
+void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer);
 
-// The memory that the buffers of a transfer take.
-[[nodiscard]] Needs needs_of(const transfer::Transfer& transfer);
-
-// Why host memory cannot be mapped into a GPU's address space here; empty where it can.
-[[nodiscard]] std::string why_no_mapping(const Machine& machine, int gpu);
-
-// Why managed memory cannot migrate on demand here; empty where it can.
-[[nodiscard]] std::string why_no_migration(const Machine& machine, int gpu);
-
-// Half of the host memory that may be taken, and half of a GPU's: the largest buffer that a case asks for.
-[[nodiscard]] std::uint64_t largest_buffer(const Machine& machine, int gpu);
+// The same where it carries out lanes together: starts them at once, times each and all of them, checks every
+// destination; `also_alone` times each by itself as well. Bytes are those of the lanes that are not
+// background.
+void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes, bool also_alone);
 
 }  // namespace grainscope::harness
 

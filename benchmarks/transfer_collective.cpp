@@ -134,11 +134,8 @@ class Lister {
                     std::move(site)};
     benchmark.skip = group_.unavailable;
     for (const PlannedLane& lane : lanes) {
-      const Needs needs = needs_of(*lane.transfer);
-      benchmark.needs.host_bytes += needs.host_bytes;
-      benchmark.needs.device_bytes += needs.device_bytes;
-      if (benchmark.skip.empty() && between_gpus) {
-        benchmark.skip = why_no_peer_access(machine_, lane.transfer->gpu(), lane.transfer->peer());
+      if (between_gpus) {
+        benchmark.skip_for(why_no_peer_access(machine_, lane.transfer->gpu(), lane.transfer->peer()));
       }
     }
     benchmark.explanation = {
@@ -147,7 +144,7 @@ class Lister {
         "bandwidth = bytes of all lanes / median time during which any lane ran",
         "nvbandwidth, all_to_host, host_to_all, all_to_one, one_to_all, *_bidirectional",
         "gates on different GPUs open within a microsecond of each other, not together"};
-    benchmark.run = [lanes](Session& session) { return measure_together(session, lanes, true); };
+    carry_out_together(benchmark, lanes, true);
     benchmarks_.push_back(std::move(benchmark));
   }
 

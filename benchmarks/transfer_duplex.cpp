@@ -120,26 +120,15 @@ class Lister {
  private:
   [[nodiscard]] std::vector<std::uint64_t> sizes(Method method) const {
     const bool heavy = method == Method::pageable || method == Method::demand || method == Method::prefetch;
-    if (scope_.preset == Preset::quick) {
-      std::vector<std::uint64_t> few;
-      for (const std::uint64_t bytes : {kMiB, 16 * kMiB, heavy ? kLargestHeavy : kLargest}) {
-        if (scope_.one_size(bytes) == std::vector{bytes}) {
-          few.push_back(bytes);
-        }
-      }
-      return few;
-    }
-    return scope_.sizes(kSmallest, heavy ? kLargestHeavy : kLargest);
+    const std::uint64_t most = heavy ? kLargestHeavy : kLargest;
+    return scope_.preset == Preset::quick ? scope_.few_or_all(kSmallest, most, {kMiB, 16 * kMiB, most})
+                                          : scope_.sizes(kSmallest, most);
   }
 
   void add(Benchmark benchmark, const Transfer& in, const Transfer& out, const char* in_name,
            const char* out_name) {
-    const Needs needs = needs_of(in);
-    benchmark.needs = {2 * needs.host_bytes, 2 * needs.device_bytes, 2 * needs.managed_bytes};
     benchmark.explanation = explain(in.between_gpus());
-    PlannedLane inward{in_name, in, {}, false, 1};
-    PlannedLane outward{out_name, out, {}, false, 1};
-    benchmark.run = [=](Session& session) { return measure_together(session, {inward, outward}, false); };
+    carry_out_together(benchmark, {{in_name, in, {}, false, 1}, {out_name, out, {}, false, 1}}, false);
     benchmarks_.push_back(std::move(benchmark));
   }
 
@@ -156,11 +145,11 @@ class Lister {
                          {"bytes", static_cast<std::int64_t>(bytes)}},
                         {{"numa", node}, {"gpu", gpu.ordinal}}};
         benchmark.skip = gpu.unavailable;
-        if (benchmark.skip.empty() && (method == Method::demand || method == Method::prefetch)) {
-          benchmark.skip = why_no_migration(machine_, gpu.ordinal);
+        if (method == Method::demand || method == Method::prefetch) {
+          benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
         }
-        if (benchmark.skip.empty() && (method == Method::zero_copy || method == Method::kernel_copy)) {
-          benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
+        if (method == Method::zero_copy || method == Method::kernel_copy) {
+          benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
         }
         add(std::move(benchmark), one_way(method, host, gpu.ordinal, false, bytes),
             one_way(method, host, gpu.ordinal, true, bytes), "to_gpu", "to_host");
@@ -185,8 +174,8 @@ class Lister {
                         {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}}};
         const bool migrates = method == Method::demand || method == Method::prefetch;
         benchmark.skip = migrates ? pair.unavailable : pair.why_no_access();
-        if (benchmark.skip.empty() && migrates) {
-          benchmark.skip = why_no_migration(machine_, pair.gpu.ordinal);
+        if (migrates) {
+          benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
         }
         add(std::move(benchmark), one_way(method, peer, pair.gpu.ordinal, true, bytes),
             one_way(method, peer, pair.gpu.ordinal, false, bytes), "to_peer", "from_peer");

@@ -30,21 +30,20 @@ std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope
         copy.engine = engine;
         copy.source = copy.destination = Endpoint::gpu(Placement::device, gpu.ordinal);
         copy.bytes = bytes;
-        copy.staging_node = gpu.local_node.value_or(scope.nodes.empty() ? 0 : scope.nodes.front());
+        copy.staging_node = scope.nearest_node(gpu);
         Benchmark benchmark;
         benchmark.id = {kLocal,
                         {{"method", engine == Engine::sm ? "kernel_copy" : "copy_engine", AxisStyle::bare},
                          {"bytes", static_cast<std::int64_t>(bytes)}},
                         {{"gpu", gpu.ordinal}}};
         benchmark.skip = gpu.unavailable;
-        benchmark.needs = needs_of(copy);
         benchmark.explanation = {
             "how fast a GPU copies within its own memory",
             "one copy or kernel between two events, behind a closed gate",
             "bandwidth = bytes / median time: bytes count once, memory reads and writes them",
             "nvbandwidth, device_local_copy; Comm|Scope's copies of GPU 0 to GPU 0",
             "small copies are answered by the GPU's last-level cache"};
-        benchmark.run = [copy](Session& session) { return measure_transfer(session, copy); };
+        carry_out(benchmark, copy);
         benchmarks.push_back(std::move(benchmark));
       }
     }
@@ -75,9 +74,7 @@ std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& sco
           Benchmark benchmark = transfer_benchmark(
               kKernelCopy, {{"path", to_gpu ? "pinned_to_gpu" : "gpu_to_pinned", AxisStyle::bare}}, copy, gpu,
               text);
-          if (benchmark.skip.empty()) {
-            benchmark.skip = why_no_mapping(machine, gpu.ordinal);
-          }
+          benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
           benchmarks.push_back(std::move(benchmark));
         }
       }

@@ -89,9 +89,7 @@ class Lister {
       axes.push_back({"host_threads", std::int64_t{threads}});
     }
     Benchmark benchmark = transfer_benchmark(kFamily, std::move(axes), transfer, gpu, explain(transfer));
-    if (benchmark.skip.empty()) {
-      benchmark.skip = why_no_migration(machine_, gpu.ordinal);
-    }
+    benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
     benchmarks_.push_back(std::move(benchmark));
   }
 

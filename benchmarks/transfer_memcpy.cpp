@@ -116,7 +116,7 @@ class Lister {
     const auto sizes = scope_.dense() ? scope_.sizes(kSmallest, 64 * kMiB)
                                       : std::vector<std::uint64_t>{kSmallest, 64 * kKiB, 16 * kMiB};
     for (const std::uint64_t bytes : sizes) {
-      if (scope_.one_size(bytes) == std::vector{bytes}) {
+      if (scope_.keeps(bytes)) {
         Transfer copy = make_copy(Placement::pinned, to_gpu, node, gpu.ordinal, bytes, false);
         copy.submission_only = true;
         add(copy, gpu);

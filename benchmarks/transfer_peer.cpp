@@ -117,8 +117,7 @@ class Lister {
            std::optional<int> node) {
     if (!node) {
       // The CPU that submits should be near, and need not be anywhere else.
-      const auto nodes = scope_.nodes_for(pair.gpu);
-      transfer.staging_node = pair.gpu.local_node.value_or(nodes.empty() ? 0 : nodes.front());
+      transfer.staging_node = scope_.nearest_node(pair.gpu);
     }
     Benchmark benchmark;
     benchmark.id = {kFamily,
@@ -133,12 +132,11 @@ class Lister {
       benchmark.id.site.push_back({"numa", *node});
     }
     benchmark.skip = access && !migrates(method) ? pair.why_no_access() : pair.unavailable;
-    if (benchmark.skip.empty() && migrates(method)) {
-      benchmark.skip = why_no_migration(machine_, pair.gpu.ordinal);
+    if (migrates(method)) {
+      benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
     }
-    benchmark.needs = needs_of(transfer);
     benchmark.explanation = explain(method, access);
-    benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
+    carry_out(benchmark, transfer);
     benchmarks_.push_back(std::move(benchmark));
   }
 

@@ -85,9 +85,7 @@ class Lister {
                                               {"blocks", blocks},
                                               {"threads", std::int64_t{walk.threads}}},
                                              transfer, gpu, explain(transfer));
-    if (benchmark.skip.empty()) {
-      benchmark.skip = why_no_mapping(machine_, gpu.ordinal);
-    }
+    benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
     const std::string name = benchmark.id.name();
     // The axes cross at a few points; each is listed once.
     for (const Benchmark& listed : benchmarks_) {

@@ -1,6 +1,7 @@
 #include "machine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "grainscope/core/error.hpp"
@@ -143,12 +144,44 @@ std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu) {
 
 std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu, std::uint64_t bytes) {
   const GpuReport* report = machine.find_gpu(gpu);
-  if (report == nullptr || report->cuda->l2_bytes == 0 || bytes < kOutOfCache * report->cuda->l2_bytes) {
+  if (report == nullptr || report->cuda->l2_bytes == 0 || bytes < report->cuda->l2_bytes) {
     return std::nullopt;
   }
   const auto rate = memory_gb_s(*report->cuda);
-  return rate ? std::optional(PhysicalLimit{*rate / 2, "the GPU's own memory, read and written"})
-              : std::nullopt;
+  if (!rate) {
+    return std::nullopt;
+  }
+  return bytes < kOutOfCache * report->cuda->l2_bytes
+             ? PhysicalLimit{*rate, "the GPU's own memory"}
+             : PhysicalLimit{*rate / 2, "the GPU's own memory, read and written"};
+}
+
+std::string why_no_mapping(const Machine& machine, int gpu) {
+  if (machine.environment.driver.confidential_computing.value_or(false)) {
+    return "confidential computing is on: the GPU cannot map host memory";
+  }
+  const GpuReport* report = machine.find_gpu(gpu);
+  if (report != nullptr && !report->cuda->can_map_host_memory) {
+    return "the GPU cannot map host memory (CUDA attribute canMapHostMemory is 0)";
+  }
+  return {};
+}
+
+std::string why_no_migration(const Machine& machine, int gpu) {
+  const GpuReport* report = machine.find_gpu(gpu);
+  if (report != nullptr && !report->cuda->concurrent_managed_access) {
+    return "managed memory does not migrate on demand here (CUDA attribute concurrentManagedAccess is 0)";
+  }
+  return {};
+}
+
+std::uint64_t largest_buffer(const Machine& machine, int gpu) {
+  std::uint64_t most =
+      machine.environment.memory.available.bytes().value_or(8 * (std::uint64_t{1} << 30)) / 2;
+  if (const GpuReport* report = machine.find_gpu(gpu)) {
+    most = std::min(most, report->cuda->total_memory_bytes / 2);
+  }
+  return std::bit_floor(most);
 }
 
 PhysicalLimit cpu_limit(int threads) {

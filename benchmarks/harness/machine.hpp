@@ -51,10 +51,21 @@ struct GpuTarget {
 // The fastest that bytes can cross between host and GPU; absent where the machine tells nothing of it.
 [[nodiscard]] std::optional<PhysicalLimit> host_link_limit(const Machine& machine, int gpu);
 
-// The fastest that `bytes` can be copied within a GPU: half of what its memory gives, read and written.
-// Absent where its caches may hold them, or the machine does not tell.
+// The fastest that `bytes` can be copied within a GPU: half of what its memory gives, read and written. Of
+// bytes that are no fewer than its cache holds, but not many times as many, at least half the traffic, which
+// is twice the bytes, goes to memory: all of what that gives. Absent where the cache may hold them, or the
+// machine does not tell.
 [[nodiscard]] std::optional<PhysicalLimit> local_copy_limit(const Machine& machine, int gpu,
                                                             std::uint64_t bytes);
+
+// Why host memory cannot be mapped into a GPU's address space here; empty where it can.
+[[nodiscard]] std::string why_no_mapping(const Machine& machine, int gpu);
+
+// Why managed memory cannot migrate on demand here; empty where it can.
+[[nodiscard]] std::string why_no_migration(const Machine& machine, int gpu);
+
+// Half of the host memory that may be taken, and half of a GPU's: the largest buffer that a case asks for.
+[[nodiscard]] std::uint64_t largest_buffer(const Machine& machine, int gpu);
 
 // No CPU copies or touches faster than this: two 64-byte accesses a cycle for each thread, at 6 GHz.
 [[nodiscard]] PhysicalLimit cpu_limit(int threads);

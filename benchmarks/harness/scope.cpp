@@ -95,18 +95,27 @@ std::vector<std::uint64_t> Scope::sizes(std::uint64_t low, std::uint64_t high) c
   }
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
-  std::erase_if(all, [this](std::uint64_t bytes) {
-    return bytes < min_bytes.value_or(0) || bytes > max_bytes.value_or(UINT64_MAX);
-  });
+  std::erase_if(all, [this](std::uint64_t bytes) { return !in_range(bytes); });
   return all;
+}
+
+std::vector<std::uint64_t> Scope::few_or_all(std::uint64_t low, std::uint64_t high,
+                                             const std::vector<std::uint64_t>& few) const {
+  if (dense()) {
+    return sizes(low, high);
+  }
+  std::vector<std::uint64_t> chosen;
+  for (const std::uint64_t bytes : few) {
+    if (in_range(bytes) && (chosen.empty() || preset != Preset::smoke)) {
+      chosen.push_back(bytes);
+    }
+  }
+  return chosen;
 }
 
 std::vector<std::uint64_t> Scope::one_size(std::uint64_t bytes) const {
   const std::uint64_t chosen = preset == Preset::smoke ? std::min(bytes, kSmokeBytes) : bytes;
-  if (chosen < min_bytes.value_or(0) || chosen > max_bytes.value_or(UINT64_MAX)) {
-    return {};
-  }
-  return {chosen};
+  return in_range(chosen) ? std::vector{chosen} : std::vector<std::uint64_t>{};
 }
 
 std::vector<int> Scope::nodes_for(const GpuTarget& gpu) const {
@@ -122,6 +131,13 @@ std::vector<int> Scope::nodes_for(const GpuTarget& gpu) const {
     }
   }
   return chosen;
+}
+
+int Scope::nearest_node(const GpuTarget& gpu) const {
+  if (gpu.local_node && std::find(nodes.begin(), nodes.end(), *gpu.local_node) != nodes.end()) {
+    return *gpu.local_node;
+  }
+  return nodes.empty() ? 0 : nodes.front();
 }
 
 Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for, std::vector<int> nodes) {

@@ -49,9 +49,25 @@ struct Scope {
   // The same for one size that stands for a whole axis: `bytes`, or nothing where the user's range excludes
   // it. A smaller one in smoke.
   [[nodiscard]] std::vector<std::uint64_t> one_size(std::uint64_t bytes) const;
+  // Whether that is `bytes` itself, for a size that cannot be another.
+  [[nodiscard]] bool keeps(std::uint64_t bytes) const { return one_size(bytes) == std::vector{bytes}; }
+
+  // Whether the user's range has a size.
+  [[nodiscard]] bool in_range(std::uint64_t bytes) const {
+    return bytes >= min_bytes.value_or(0) && bytes <= max_bytes.value_or(UINT64_MAX);
+  }
+
+  // Every octave from `low` to `high` where dense; in smoke the first of `few`, else all of them, cut to the
+  // user's range.
+  [[nodiscard]] std::vector<std::uint64_t> few_or_all(std::uint64_t low, std::uint64_t high,
+                                                      const std::vector<std::uint64_t>& few) const;
 
   // Nodes to pair with a GPU: all where dense, else the local one and one remote.
   [[nodiscard]] std::vector<int> nodes_for(const GpuTarget& gpu) const;
+
+  // Of the scope's nodes the GPU's own, else the first: where a program that minds its placement runs.
+  // 0 where there are none.
+  [[nodiscard]] int nearest_node(const GpuTarget& gpu) const;
 };
 
 // The preset's own sampling and repetitions, on the GPUs and nodes given: quick and smoke take the first GPU

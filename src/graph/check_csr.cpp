@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "edge_chunks.hpp"
 #include "faults.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/build.hpp"
+#include "threads.hpp"
 
 namespace grainscope::graph {
 namespace {

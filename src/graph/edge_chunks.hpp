@@ -13,8 +13,8 @@
 
 namespace grainscope::graph {
 
-// Waking threads is worth while for more things than these.
-inline constexpr std::uint64_t kWorthThreads = std::uint64_t{1} << 14;
+// Passes over so few vertices are left to one thread: waking the others costs more.
+inline constexpr std::size_t kFewVertices = 4096;
 
 // Vertices in ascending order, cut into chunks of about as much work: a vertex counts one and its list's
 // length. Where the cuts lie depends on the graph alone, never on the number of threads.

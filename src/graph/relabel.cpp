@@ -11,6 +11,7 @@
 #include "grainscope/graph/build.hpp"
 #include "list_sort.hpp"
 #include "require_memory.hpp"
+#include "threads.hpp"
 
 namespace grainscope::graph {
 namespace {

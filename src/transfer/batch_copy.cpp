@@ -12,7 +12,6 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/copy_graph.hpp"
-#include "grainscope/transfer/seeds.hpp"
 
 namespace grainscope::transfer {
 namespace {
@@ -122,18 +121,11 @@ std::unique_ptr<PieceCopier> make_piece_copier(BatchMethod method, const std::ve
 }
 
 BatchEnds::BatchEnds(const BatchCopy& copy, const Topology& topology)
-    : copy_(copy),
-      source_(copy.source, copy.batch.memory_bytes(), topology),
-      destination_(copy.destination, copy.batch.memory_bytes(), topology) {}
-
-void BatchEnds::fill() const {
-  source_.fill(kPayload);
-  destination_.fill(kPoison);
-}
+    : copy_(copy), memory_(copy.source, copy.destination, copy.batch.memory_bytes(), topology) {}
 
 std::vector<PieceCopy> BatchEnds::pieces(bool for_kernel) const {
-  const std::byte* from = for_kernel ? source_.device_data() : source_.data();
-  std::byte* to = for_kernel ? destination_.device_data() : destination_.data();
+  const std::byte* from = for_kernel ? memory_.source.device_data() : memory_.source.data();
+  std::byte* to = for_kernel ? memory_.destination.device_data() : memory_.destination.data();
   const Batch& batch = copy_.batch;
   const std::vector<std::uint64_t> from_slots = source_slots(batch.pieces);
   const std::vector<std::uint64_t> to_slots = destination_slots(batch.pieces);
@@ -145,13 +137,15 @@ std::vector<PieceCopy> BatchEnds::pieces(bool for_kernel) const {
   return pieces;
 }
 
-void BatchEnds::expect_moved() const {
-  const HostView found = destination_.read();
+std::string BatchEnds::verify() const {
+  const HostView found = memory_.destination.read();
   if (const auto wrong = find_batch_mismatch(found.data, copy_.batch)) {
     throw FailedError("wrong result: byte " + std::to_string(*wrong) +
                       " at the destination of many copies is not what it must be; a piece is missing or "
                       "misplaced, or something was written between the pieces");
   }
+  return "every byte of every piece at the destination, which held other data before, and that every byte "
+         "between and around the pieces still does";
 }
 
 }  // namespace grainscope::transfer

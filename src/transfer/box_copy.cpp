@@ -8,7 +8,6 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/transfer/seeds.hpp"
 
 namespace grainscope::transfer {
 namespace {
@@ -77,22 +76,17 @@ void enqueue_box_copy(BoxMethod method, const PlacedBox& to, const PlacedBox& fr
 }
 
 BoxEnds::BoxEnds(const BoxCopy& copy, const Topology& topology)
-    : copy_(copy),
-      source_(copy.source, guarded_bytes(copy.box), topology),
-      to_(copy.destination, guarded_bytes(copy.box), topology) {}
+    : copy_(copy), memory_(copy.source, copy.destination, guarded_bytes(copy.box), topology) {}
 
-void BoxEnds::fill() const {
-  source_.fill(kPayload);
-  to_.fill(kPoison);
-}
-
-void BoxEnds::expect_moved() const {
-  const HostView found = to_.read();
+std::string BoxEnds::verify() const {
+  const HostView found = memory_.destination.read();
   if (const auto wrong = find_box_mismatch(found.data, copy_.box)) {
     throw FailedError("wrong result: byte " + std::to_string(*wrong) +
                       " at the destination of a box is not what it must be; the copy did not move the whole "
                       "box, or wrote outside of it");
   }
+  return "every byte of the box at the destination, which held other data before, and that every byte "
+         "between its rows and around it still does";
 }
 
 }  // namespace grainscope::transfer

@@ -12,7 +12,7 @@ constexpr std::uint64_t kMostBehindGate = 512;
 class DirectBoxLane final : public BoxLane {
  public:
   DirectBoxLane(const BoxCopy& copy, const Topology& topology)
-      : BoxLane(copy, topology),
+      : BoxLane(copy, copy.box.bytes(), topology),
         from_(is_kernel() ? ends().mapped_source() : ends().source()),
         to_(is_kernel() ? ends().mapped_destination() : ends().destination()) {}
 

@@ -48,10 +48,9 @@ class Detour {
 class PackedBoxLane final : public BoxLane {
  public:
   PackedBoxLane(const BoxCopy& copy, const Topology& topology)
-      : BoxLane(copy, topology),
-        packed_source_(copy.source, copy.box.bytes(), topology),
-        packed_destination_(copy.destination, copy.box.bytes(), topology) {
-    if (copy.source.on_host() || copy.destination.on_host()) {
+      : BoxLane(copy, copy.box.bytes(), topology),
+        packed_(copy.source, copy.destination, copy.box.bytes(), topology) {
+    if (copy.has_host()) {
       const std::vector<int>& cpus = topology.find_node(copy.node())->allowed_cpus;
       const std::uint64_t most = std::min<std::uint64_t>(cpus.size(), kMostPackers);
       const std::uint64_t useful = copy.box.bytes() / kBytesPerPacker;
@@ -64,7 +63,7 @@ class PackedBoxLane final : public BoxLane {
 
   void issue(const cuda::Stream& stream) override {
     pack(stream);
-    cuda::check(cudaMemcpyAsync(packed_destination_.data(), packed_source_.data(), copy().box.bytes(),
+    cuda::check(cudaMemcpyAsync(packed_.destination.data(), packed_.source.data(), copy().box.bytes(),
                                 cudaMemcpyDefault, stream.get()),
                 "copy a packed box");
     unpack(stream);
@@ -87,20 +86,20 @@ class PackedBoxLane final : public BoxLane {
   [[nodiscard]] PlacedBox flat(const EndMemory& memory) const { return {memory.data(), packed(copy().box)}; }
 
   void pack(const cuda::Stream& stream) {
-    if (copy().source.side == Endpoint::Side::gpu) {
-      launch_box_kernel(flat(packed_source_), ends().source(), false, stream);
+    if (!copy().source.on_host()) {
+      launch_box_kernel(flat(packed_.source), ends().source(), false, stream);
     } else {
-      copy_on_host(flat(packed_source_), ends().source());
+      copy_on_host(flat(packed_.source), ends().source());
     }
   }
 
   void unpack(const cuda::Stream& stream) {
-    const PlacedBox from = flat(packed_destination_);
+    const PlacedBox from = flat(packed_.destination);
     const PlacedBox to = ends().destination();
     if (at_destination_) {
       at_destination_->run(stream,
                            [&](const cuda::Stream& there) { launch_box_kernel(to, from, false, there); });
-    } else if (copy().destination.side == Endpoint::Side::gpu) {
+    } else if (!copy().destination.on_host()) {
       launch_box_kernel(to, from, false, stream);
     } else {
       stream.synchronize();
@@ -115,8 +114,7 @@ class PackedBoxLane final : public BoxLane {
     }));
   }
 
-  EndMemory packed_source_;
-  EndMemory packed_destination_;
+  BothEnds packed_;
   std::optional<ThreadTeam> packers_;
   std::optional<Detour> at_destination_;
 };

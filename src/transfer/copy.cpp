@@ -4,70 +4,43 @@
 
 #include <algorithm>
 
-#include "end_buffer.hpp"
+#include "ends_lane.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
 #include "lanes.hpp"
-#include "peer_reach.hpp"
 
 namespace grainscope::transfer {
 namespace {
 
-class CopyLane final : public Lane {
+class CopyLane final : public EndsLane {
  public:
-  CopyLane(const Transfer& transfer, const Topology& topology)
-      : Lane(transfer.gpu(), transfer.node(), transfer.bytes),
-        transfer_(transfer),
-        reach_(transfer),
-        source_(transfer.source, transfer.bytes, topology),
-        destination_(transfer.destination, transfer.bytes, topology) {
-    source_.fill(kPayload);
-    destination_.fill(kPoison);
-  }
-
-  void prepare() override {
-    if (transfer_.flush) {
-      source_.flush();
-      destination_.flush();
-    }
-  }
+  using EndsLane::EndsLane;
 
   void issue(const cuda::Stream& stream) override {
-    const std::uint64_t piece = transfer_.piece_bytes > 0 ? transfer_.piece_bytes : bytes();
+    const std::uint64_t piece = transfer().piece_bytes > 0 ? transfer().piece_bytes : bytes();
     for (std::uint64_t first = 0; first < bytes(); first += piece) {
       const std::uint64_t size = std::min(piece, bytes() - first);
       // Without peer access a copy by unified addresses is staged through the host like any other.
-      cuda::check(cudaMemcpyAsync(static_cast<std::byte*>(destination_.data()) + first,
-                                  static_cast<const std::byte*>(source_.data()) + first, size,
+      cuda::check(cudaMemcpyAsync(destination().data() + first, source().data() + first, size,
                                   cudaMemcpyDefault, stream.get()),
                   "copy " + format_bytes(size));
     }
   }
 
-  std::string verify() override {
-    destination_.expect_payload();
-    return "every word at the destination, which held other data before";
-  }
-
   [[nodiscard]] Conduct conduct() const override {
-    if (transfer_.source.placement == Placement::pageable ||
-        transfer_.destination.placement == Placement::pageable) {
+    if (transfer().source.placement == Placement::pageable ||
+        transfer().destination.placement == Placement::pageable) {
       return Conduct::hosted;
     }
     // Between GPUs that cannot reach each other the driver stages the copy, and may wait for what is before.
-    const bool staged = transfer_.between_gpus() && !transfer_.within_gpu() && !transfer_.peer_access;
+    const bool staged = transfer().between_gpus() && !transfer().within_gpu() && !transfer().peer_access;
     return staged ? Conduct::called : Conduct::enqueued;
   }
 
   [[nodiscard]] std::string action() const override {
-    return transfer_.piece_bytes > 0 ? "one cudaMemcpyAsync a piece" : "one cudaMemcpyAsync";
+    return transfer().piece_bytes > 0 ? "one cudaMemcpyAsync a piece" : "one cudaMemcpyAsync";
   }
-
- private:
-  Transfer transfer_;
-  PeerReach reach_;
-  EndBuffer source_;
-  EndBuffer destination_;
 };
 
 }  // namespace

@@ -2,58 +2,113 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/pattern.hpp"
+#include "grainscope/system/cache_flush.hpp"
+#include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
+#include "grainscope/transfer/seeds.hpp"
+#include "lanes.hpp"
 
 namespace grainscope::transfer {
+namespace {
 
-EndMemory::EndMemory(const Endpoint& where, std::uint64_t bytes, const Topology& topology)
-    : where_(where), bytes_((bytes + 3) / 4 * 4) {
-  if (where.side == Endpoint::Side::gpu) {
-    device_.emplace(where.id, bytes_);
-    return;
-  }
-  pinned_.emplace(bytes_, cuda::PinnedBuffer::Kind::cached);
-  // With one node there is nowhere else to be; the driver's own mappings do not always tell.
-  if (topology.nodes().size() > 1) {
-    verify_placement(pinned_->data(), bytes_, where.id);
-  }
+// A thread flushes a line in 3 to 8 ns: below this size more threads cost more than they bring.
+constexpr std::uint64_t kFlushBytesPerThread = 4 * kMiB;
+constexpr std::uint64_t kMostFlushThreads = 16;
+
+}  // namespace
+
+EndMemory::EndMemory(const Endpoint& end, std::uint64_t bytes, const Topology& topology, int offset_bytes)
+    : end_(end), bytes_((bytes + 3) / 4 * 4), offset_bytes_(offset_bytes) {
+  data_ =
+      static_cast<std::byte*>(on_host() ? take_on_host(topology) : device_.emplace(end.id, whole()).data()) +
+      offset_bytes;
 }
 
-std::byte* EndMemory::data() const noexcept {
-  return static_cast<std::byte*>(pinned_ ? pinned_->data() : device_->data());
+void* EndMemory::take_on_host(const Topology& topology) {
+  void* begin = nullptr;
+  if (end_.placement == Placement::pageable || end_.placement == Placement::registered) {
+    const HostMemoryRequest request{.bytes = whole(), .node = end_.id, .touch_threads = 4};
+    begin = pageable_.emplace(topology, request).data();
+  } else {
+    using Kind = cuda::PinnedBuffer::Kind;
+    begin = pinned_.emplace(whole(), cached() ? Kind::cached : Kind::write_combined).data();
+  }
+  if (end_.placement == Placement::registered) {
+    registration_.emplace(begin, whole());
+  }
+  // With one node there is nowhere else to be; the driver's own mappings do not always tell.
+  if (topology.nodes().size() > 1) {
+    verify_placement(begin, whole(), end_.id);
+  }
+  return begin;
 }
 
 std::byte* EndMemory::device_data() const {
-  return static_cast<std::byte*>(pinned_ ? pinned_->device_data() : device_->data());
+  if (!on_host()) {
+    return data_;
+  }
+  void* begin = registration_ ? registration_->device_data() : pinned_->device_data();
+  return static_cast<std::byte*>(begin) + offset_bytes_;
+}
+
+void EndMemory::flush() const {
+  if (!on_host() || !cached()) {
+    return;
+  }
+  const auto cpus = static_cast<std::uint64_t>(current_affinity().size());
+  const std::uint64_t threads =
+      std::clamp<std::uint64_t>(whole() / kFlushBytesPerThread, 1, std::min(cpus, kMostFlushThreads));
+  flush_cache(data_ - offset_bytes_, whole(), static_cast<int>(threads));
 }
 
 void EndMemory::fill(std::uint32_t seed) const {
-  auto* words = reinterpret_cast<std::uint32_t*>(data());
-  const std::uint64_t count = bytes_ / sizeof(std::uint32_t);
   if (on_host()) {
-    grainscope::fill_pattern(words, count, seed);
+    grainscope::fill_pattern(words(), word_count(), seed);
     return;
   }
-  const cuda::DeviceGuard guard(where_.id);
+  const cuda::DeviceGuard guard(end_.id);
   const cuda::Stream stream;
-  cuda::fill_pattern(words, count, seed, stream);
+  cuda::fill_pattern(words(), word_count(), seed, stream);
+}
+
+void EndMemory::expect_payload() const {
+  if (!on_host()) {
+    const cuda::DeviceGuard guard(end_.id);
+    const cuda::Stream stream;
+    transfer::expect_payload(cuda::find_mismatch(words(), word_count(), kPayload, stream), "on the GPU");
+  } else if (!cached()) {
+    // The CPU reads write-combined memory a word at a time; the GPU checks it faster over the link.
+    const cuda::Stream stream;
+    transfer::expect_payload(
+        cuda::find_mismatch(reinterpret_cast<std::uint32_t*>(device_data()), word_count(), kPayload, stream),
+        "on the host");
+  } else {
+    transfer::expect_payload(grainscope::find_mismatch(words(), word_count(), kPayload), "on the host");
+  }
 }
 
 HostView EndMemory::read() const {
   if (on_host()) {
-    return {data(), nullptr};
+    return {data_, nullptr};
   }
-  const cuda::DeviceGuard guard(where_.id);
+  const cuda::DeviceGuard guard(end_.id);
   auto bytes = std::make_unique_for_overwrite<std::byte[]>(bytes_);
-  cuda::check(cudaMemcpy(bytes.get(), data(), bytes_, cudaMemcpyDeviceToHost),
-              "read back " + format_bytes(bytes_) + " of GPU " + std::to_string(where_.id));
+  cuda::check(cudaMemcpy(bytes.get(), data_, bytes_, cudaMemcpyDeviceToHost),
+              "read back " + format_bytes(bytes_) + " of GPU " + std::to_string(end_.id));
   const std::byte* first = bytes.get();
   return {first, std::move(bytes)};
+}
+
+void BothEnds::fill() const {
+  source.fill(kPayload);
+  destination.fill(kPoison);
 }
 
 }  // namespace grainscope::transfer

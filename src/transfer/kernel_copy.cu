@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
-#include "end_buffer.hpp"
+#include "ends_lane.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "lanes.hpp"
-#include "peer_reach.hpp"
 
 namespace grainscope::transfer {
 namespace {
@@ -43,37 +42,19 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-class KernelCopyLane final : public Lane {
+class KernelCopyLane final : public EndsLane {
  public:
-  KernelCopyLane(const Transfer& transfer, const Topology& topology)
-      : Lane(transfer.gpu(), transfer.node(), transfer.bytes),
-        transfer_(transfer),
-        reach_(transfer),
-        source_(transfer.source, transfer.bytes, topology),
-        destination_(transfer.destination, transfer.bytes, topology) {
+  KernelCopyLane(const Transfer& transfer, const Topology& topology) : EndsLane(transfer, topology) {
     cudaFuncAttributes attributes{};
     cuda::check(cudaFuncGetAttributes(&attributes, copy_elements), "load the kernel that copies");
-    source_.fill(kPayload);
-    destination_.fill(kPoison);
-  }
-
-  void prepare() override {
-    if (transfer_.flush) {
-      source_.flush();
-      destination_.flush();
-    }
   }
 
   void issue(const cuda::Stream& stream) override {
     copy_elements<<<blocks(), kThreads, 0, stream.get()>>>(
-        static_cast<const uint4*>(source_.device_data()), static_cast<uint4*>(destination_.device_data()),
-        elements(), static_cast<int>(bytes() % sizeof(uint4) / sizeof(std::uint32_t)));
+        reinterpret_cast<const uint4*>(source().device_data()),
+        reinterpret_cast<uint4*>(destination().device_data()), elements(),
+        static_cast<int>(bytes() % sizeof(uint4) / sizeof(std::uint32_t)));
     cuda::check_launch("copy_elements");
-  }
-
-  std::string verify() override {
-    destination_.expect_payload();
-    return "every word at the destination, which held other data before";
   }
 
   [[nodiscard]] std::string action() const override { return "one kernel that copies"; }
@@ -86,16 +67,11 @@ class KernelCopyLane final : public Lane {
   // Enough to fill the GPU, or as many blocks as asked for; none without work.
   [[nodiscard]] unsigned blocks() const {
     const std::uint64_t full =
-        transfer_.walk.blocks > 0
-            ? static_cast<std::uint64_t>(transfer_.walk.blocks)
+        transfer().walk.blocks > 0
+            ? static_cast<std::uint64_t>(transfer().walk.blocks)
             : static_cast<std::uint64_t>(kBlocksOnMultiprocessor * cuda::sm_count(gpu()));
     return static_cast<unsigned>(std::clamp<std::uint64_t>((elements() + kThreads - 1) / kThreads, 1, full));
   }
-
-  Transfer transfer_;
-  PeerReach reach_;
-  EndBuffer source_;
-  EndBuffer destination_;
 };
 
 }  // namespace

@@ -8,12 +8,12 @@
 #include <bit>
 #include <optional>
 
-#include "end_buffer.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/transfer/end_memory.hpp"
 #include "lanes.hpp"
 #include "peer_reach.hpp"
 #include "walk_kernels.hpp"
@@ -41,7 +41,7 @@ class WalkedMemory {
       place.placement = Placement::registered;
     }
     buffer_.emplace(place, transfer.bytes, *surroundings.topology, offset);
-    device_ = static_cast<std::byte*>(buffer_->device_data());
+    device_ = buffer_->device_data();
   }
 
   // As the kernel addresses it.
@@ -71,7 +71,7 @@ class WalkedMemory {
   [[nodiscard]] std::uint32_t* managed_words() const { return reinterpret_cast<std::uint32_t*>(device_); }
 
   std::uint64_t words_;
-  std::optional<EndBuffer> buffer_;
+  std::optional<EndMemory> buffer_;
   std::optional<cuda::ManagedBuffer> managed_;
   std::byte* device_ = nullptr;
 };

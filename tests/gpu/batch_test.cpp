@@ -6,7 +6,6 @@
 #include <random>
 #include <vector>
 
-#include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
@@ -14,11 +13,12 @@
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/transfer/batch_copy.hpp"
+#include "transfer_fixture.hpp"
 
 namespace grainscope::transfer {
 namespace {
 
-class BatchCopies : public GpuTest {
+class BatchCopies : public TransferTest {
  protected:
   // The methods that toolkit and driver have.
   [[nodiscard]] static std::vector<BatchMethod> methods() {
@@ -29,42 +29,22 @@ class BatchCopies : public GpuTest {
     return all;
   }
 
-  // Every path that this machine has.
-  [[nodiscard]] std::vector<std::pair<Endpoint, Endpoint>> paths() const {
-    const Endpoint host = Endpoint::host(Placement::pinned, topology_.usable_nodes().front());
-    const Endpoint card = Endpoint::gpu(Placement::device, 0);
-    std::vector<std::pair<Endpoint, Endpoint>> all{{host, card}, {card, host}, {card, card}};
-    for (const cuda::PeerLink& peer : runtime().peers) {
-      if (peer.from == 0 && peer.access) {
-        all.emplace_back(card, Endpoint::gpu(Placement::device, peer.to));
-      }
-    }
-    return all;
+  [[nodiscard]] std::unique_ptr<Mover> make(const BatchCopy& copy) {
+    return make_batch_mover(copy, surroundings());
   }
-
-  [[nodiscard]] std::unique_ptr<Mover> make(BatchCopy copy) const {
-    copy.staging_node = topology_.usable_nodes().front();
-    return make_batch_mover(copy, {&topology_, nullptr});
-  }
-
-  const Topology topology_ = Topology::read();
 };
 
 TEST_F(BatchCopies, by_every_method_on_every_path_move_all_pieces_and_nothing_else) {
   const Batch batches[] = {scattered(256, 256), scattered(4 * kKiB, 64), scattered(64 * kKiB, 64),
                            scattered(64, 1024), scattered(37, 100),      scattered(100, 3),
                            scattered(1, 1),     Batch{96, 50, 96},       Batch{20 * kKiB + 4, 9, 21 * kKiB}};
-  for (const auto& [source, destination] : paths()) {
+  for (const Route& route : routes()) {
     for (const Batch& batch : batches) {
       for (const BatchMethod method : methods()) {
         SCOPED_TRACE(std::string(name(method)) + ", " + std::to_string(batch.pieces) + " of " +
                      std::to_string(batch.piece_bytes));
-        const auto mover = make({source, destination, batch, method});
-        for (int i = 0; i < 3; ++i) {
-          mover->prepare();
-          EXPECT_GT(mover->run(), 0);
-        }
-        EXPECT_FALSE(mover->verify().empty());
+        const auto mover = make({route, batch, method});
+        expect_moves(*mover);
         EXPECT_EQ(mover->timing().clock, Clock::steady);
         EXPECT_FALSE(mover->timing().gated);
       }
@@ -73,9 +53,9 @@ TEST_F(BatchCopies, by_every_method_on_every_path_move_all_pieces_and_nothing_el
 }
 
 TEST_F(BatchCopies, that_moved_nothing_are_caught) {
-  for (const auto& [source, destination] : paths()) {
+  for (const Route& route : routes()) {
     for (const BatchMethod method : methods()) {
-      const auto mover = make({source, destination, scattered(256, 20), method});
+      const auto mover = make({route, scattered(256, 20), method});
       EXPECT_THROW(static_cast<void>(mover->verify()), FailedError) << name(method);
     }
   }
@@ -83,10 +63,10 @@ TEST_F(BatchCopies, that_moved_nothing_are_caught) {
 
 // What a wrong mover would leave behind, by the same ends and the same check as a mover's.
 TEST_F(BatchCopies, with_a_piece_missing_too_long_or_too_short_are_caught) {
-  const NodeBinding binding(topology_, topology_.usable_nodes().front());
+  const NodeBinding binding(topology_, node());
   const cuda::Stream stream;
-  for (const auto& [source, destination] : paths()) {
-    const BatchCopy copy{source, destination, scattered(256, 20), BatchMethod::one_by_one};
+  for (const Route& route : routes()) {
+    const BatchCopy copy{route, scattered(256, 20), BatchMethod::one_by_one};
     if (copy.between_gpus()) {
       continue;
     }
@@ -100,19 +80,19 @@ TEST_F(BatchCopies, with_a_piece_missing_too_long_or_too_short_are_caught) {
       };
       const auto right = ends.pieces(method == BatchMethod::kernel);
       after(right);
-      EXPECT_NO_THROW(ends.expect_moved());
+      EXPECT_FALSE(ends.verify().empty());
       for (const std::size_t which : {0U, 7U, 19U}) {
         auto pieces = right;
         pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(which));
         after(pieces);
-        EXPECT_THROW(ends.expect_moved(), FailedError) << "without piece " << which;
+        EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "without piece " << which;
         pieces = right;
         pieces[which].bytes += 1;
         after(pieces);
-        EXPECT_THROW(ends.expect_moved(), FailedError) << "piece " << which << " too long";
+        EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "piece " << which << " too long";
         pieces[which].bytes -= 2;
         after(pieces);
-        EXPECT_THROW(ends.expect_moved(), FailedError) << "piece " << which << " too short";
+        EXPECT_THROW(static_cast<void>(ends.verify()), FailedError) << "piece " << which << " too short";
       }
     }
   }
@@ -169,11 +149,12 @@ TEST_F(BatchCopies, of_random_pieces_agree_with_a_serial_oracle) {
 }
 
 TEST_F(BatchCopies, that_cannot_be_are_refused) {
-  const Endpoint host = Endpoint::host(Placement::pinned, topology_.usable_nodes().front());
-  const Endpoint card = Endpoint::gpu(Placement::device, 0);
-  EXPECT_THROW(static_cast<void>(make({host, card, Batch{0, 1, 1}, BatchMethod::kernel})), UsageError);
-  EXPECT_THROW(static_cast<void>(make({host, card, Batch{64, 2, 32}, BatchMethod::kernel})), UsageError);
-  EXPECT_THROW(static_cast<void>(make({host, host, scattered(64, 2), BatchMethod::graph})), UsageError);
+  EXPECT_THROW(static_cast<void>(make({route(host(), card()), Batch{0, 1, 1}, BatchMethod::kernel})),
+               UsageError);
+  EXPECT_THROW(static_cast<void>(make({route(host(), card()), Batch{64, 2, 32}, BatchMethod::kernel})),
+               UsageError);
+  EXPECT_THROW(static_cast<void>(make({route(host(), host()), scattered(64, 2), BatchMethod::graph})),
+               UsageError);
 }
 
 // The reason for the shim's contract.

@@ -6,13 +6,13 @@
 #include <random>
 #include <vector>
 
-#include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/transfer/box_copy.hpp"
+#include "transfer_fixture.hpp"
 
 namespace grainscope::transfer {
 namespace {
@@ -22,35 +22,15 @@ constexpr BoxMethod kDirect[] = {BoxMethod::copy_2d, BoxMethod::copy_3d, BoxMeth
 constexpr BoxMethod kAll[] = {BoxMethod::copy_2d,        BoxMethod::copy_3d, BoxMethod::kernel_strided,
                               BoxMethod::kernel_chunked, BoxMethod::pack,    BoxMethod::row_copies};
 
-class BoxCopies : public GpuTest {
+class BoxCopies : public TransferTest {
  protected:
-  // Every path that this machine has.
-  [[nodiscard]] std::vector<std::pair<Endpoint, Endpoint>> paths() const {
-    const Endpoint host = Endpoint::host(Placement::pinned, topology_.usable_nodes().front());
-    const Endpoint card = Endpoint::gpu(Placement::device, 0);
-    std::vector<std::pair<Endpoint, Endpoint>> all{{host, card}, {card, host}, {card, card}};
-    for (const cuda::PeerLink& peer : runtime().peers) {
-      if (peer.from == 0 && peer.access) {
-        all.emplace_back(card, Endpoint::gpu(Placement::device, peer.to));
-      }
-    }
-    return all;
+  [[nodiscard]] std::unique_ptr<Mover> make(const BoxCopy& copy) {
+    return make_box_mover(copy, surroundings());
   }
 
-  [[nodiscard]] std::unique_ptr<Mover> make(BoxCopy copy) const {
-    copy.staging_node = topology_.usable_nodes().front();
-    return make_box_mover(copy, {&topology_, nullptr});
-  }
-
-  void expect_moves(const BoxCopy& copy) const {
+  void expect_moves(const BoxCopy& copy) {
     SCOPED_TRACE(text(copy));
-    const auto mover = make(copy);
-    for (int i = 0; i < 3; ++i) {
-      mover->prepare();
-      EXPECT_GT(mover->run(), 0);
-    }
-    EXPECT_FALSE(mover->verify().empty());
-    EXPECT_FALSE(mover->timing().timed.empty());
+    TransferTest::expect_moves(*make(copy));
   }
 
   [[nodiscard]] static std::string text(const BoxCopy& copy) {
@@ -63,8 +43,6 @@ class BoxCopies : public GpuTest {
            std::to_string(box.planes) + " at " + std::to_string(box.pitch_bytes) + ", " +
            std::to_string(box.plane_rows);
   }
-
-  const Topology topology_ = Topology::read();
 };
 
 // A box and the memory around it on the GPU.
@@ -134,33 +112,32 @@ TEST_F(BoxCopies, by_every_method_on_every_path_move_the_box_and_nothing_else) {
   const Box boxes[] = {{32, 4096, 1, 512, 4096}, {16, 60, 60, 128, 64},    {480, 2, 50, 512, 64},
                        {480, 60, 2, 512, 64},    {65536, 8, 1, 131072, 8}, {512, 16, 4, 512, 16},
                        {12, 30, 7, 96, 33},      {37, 11, 3, 41, 13},      {1, 1, 1, 1, 1}};
-  for (const auto& [source, destination] : paths()) {
+  for (const Route& route : routes()) {
     for (const Box& box : boxes) {
       for (const BoxMethod method : kAll) {
-        expect_moves({source, destination, box, method});
+        expect_moves({route, box, method});
       }
     }
   }
 }
 
 TEST_F(BoxCopies, of_more_planes_than_go_behind_a_gate_are_timed_without_one) {
-  const Endpoint card = Endpoint::gpu(Placement::device, 0);
   const Box few{64, 2, 512, 128, 4};
   const Box many{64, 2, 600, 128, 4};
   for (const BoxMethod method : {BoxMethod::copy_2d, BoxMethod::copy_3d}) {
-    EXPECT_TRUE(make({card, card, few, method})->timing().gated) << name(method);
-    EXPECT_FALSE(make({card, card, many, method})->timing().gated) << name(method);
-    expect_moves({card, card, few, method});
-    expect_moves({card, card, many, method});
+    EXPECT_TRUE(make({route(card(), card()), few, method})->timing().gated) << name(method);
+    EXPECT_FALSE(make({route(card(), card()), many, method})->timing().gated) << name(method);
+    expect_moves({route(card(), card()), few, method});
+    expect_moves({route(card(), card()), many, method});
   }
-  EXPECT_TRUE(make({card, card, {64, 2, 256, 128, 4}, BoxMethod::row_copies})->timing().gated);
-  EXPECT_FALSE(make({card, card, few, BoxMethod::row_copies})->timing().gated);
+  EXPECT_TRUE(make({route(card(), card()), {64, 2, 256, 128, 4}, BoxMethod::row_copies})->timing().gated);
+  EXPECT_FALSE(make({route(card(), card()), few, BoxMethod::row_copies})->timing().gated);
 }
 
 TEST_F(BoxCopies, that_moved_nothing_are_caught) {
-  for (const auto& [source, destination] : paths()) {
+  for (const Route& route : routes()) {
     for (const BoxMethod method : kAll) {
-      const BoxCopy copy{source, destination, {64, 30, 4, 256, 32}, method};
+      const BoxCopy copy{route, {64, 30, 4, 256, 32}, method};
       SCOPED_TRACE(text(copy));
       EXPECT_THROW(static_cast<void>(make(copy)->verify()), FailedError);
     }
@@ -170,13 +147,13 @@ TEST_F(BoxCopies, that_moved_nothing_are_caught) {
 // What a wrong mover would leave behind, by the same ends and the same check as a mover's.
 TEST_F(BoxCopies, that_moved_one_plane_or_one_row_too_few_or_too_much_are_caught) {
   const Box box{64, 30, 4, 256, 32};
-  for (const auto& [source, destination] : paths()) {
-    const BoxCopy copy{source, destination, box, BoxMethod::copy_3d};
+  for (const Route& route : routes()) {
+    const BoxCopy copy{route, box, BoxMethod::copy_3d};
     if (copy.between_gpus()) {
       continue;
     }
     SCOPED_TRACE(text(copy));
-    const NodeBinding binding(topology_, topology_.usable_nodes().front());
+    const NodeBinding binding(topology_, node());
     const cuda::Stream stream;
     const BoxEnds ends(copy, topology_);
     const auto after = [&](const Box& moved) {
@@ -188,32 +165,31 @@ TEST_F(BoxCopies, that_moved_one_plane_or_one_row_too_few_or_too_much_are_caught
       stream.synchronize();
     };
     after(box);
-    EXPECT_NO_THROW(ends.expect_moved());
+    EXPECT_FALSE(ends.verify().empty());
     for (const Box& wrong : {Box{64, 30, 1, 256, 32}, Box{64, 30, 3, 256, 32}, Box{64, 29, 4, 256, 32},
                              Box{63, 30, 4, 256, 32}, Box{64, 31, 4, 256, 32}, Box{65, 30, 4, 256, 32},
                              Box{64, 30, 4, 256, 31}, Box{64, 30, 4, 252, 32}}) {
       after(wrong);
-      EXPECT_THROW(ends.expect_moved(), FailedError)
+      EXPECT_THROW(static_cast<void>(ends.verify()), FailedError)
           << wrong.width_bytes << " " << wrong.rows << " " << wrong.planes << " " << wrong.pitch_bytes;
     }
   }
 }
 
 TEST_F(BoxCopies, that_cannot_be_are_refused) {
-  const Endpoint host = Endpoint::host(Placement::pinned, topology_.usable_nodes().front());
-  const Endpoint card = Endpoint::gpu(Placement::device, 0);
-  EXPECT_THROW(static_cast<void>(make({host, card, {0, 1, 1, 1, 1}, BoxMethod::copy_3d})), UsageError);
-  EXPECT_THROW(static_cast<void>(make({host, card, {64, 1, 1, 32, 1}, BoxMethod::copy_3d})), UsageError);
-  EXPECT_THROW(static_cast<void>(make({host, host, {64, 1, 1, 64, 1}, BoxMethod::copy_3d})), UsageError);
-  EXPECT_THROW(static_cast<void>(make({host, card, {8, 4097, 1, 8, 4097}, BoxMethod::row_copies})),
+  EXPECT_THROW(static_cast<void>(make({route(host(), card()), {0, 1, 1, 1, 1}, BoxMethod::copy_3d})),
+               UsageError);
+  EXPECT_THROW(static_cast<void>(make({route(host(), card()), {64, 1, 1, 32, 1}, BoxMethod::copy_3d})),
+               UsageError);
+  EXPECT_THROW(static_cast<void>(make({route(host(), host()), {64, 1, 1, 64, 1}, BoxMethod::copy_3d})),
+               UsageError);
+  EXPECT_THROW(static_cast<void>(make({route(host(), card()), {8, 4097, 1, 8, 4097}, BoxMethod::row_copies})),
                UsageError);
 }
 
 TEST_F(BoxCopies, of_wide_rows_are_no_slower_than_of_narrow_ones) {
-  const Endpoint host = Endpoint::host(Placement::pinned, topology_.usable_nodes().front());
-  const Endpoint card = Endpoint::gpu(Placement::device, 0);
   const auto fastest = [&](const Box& box) {
-    const auto mover = make({host, card, box, BoxMethod::kernel_strided});
+    const auto mover = make({route(host(), card()), box, BoxMethod::kernel_strided});
     double seconds = mover->run();
     for (int i = 0; i < 10; ++i) {
       seconds = std::min(seconds, mover->run());

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 
-#include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
-#include "grainscope/system/topology.hpp"
-#include "grainscope/transfer/mover.hpp"
+#include "transfer_fixture.hpp"
 
 namespace grainscope::transfer {
 namespace {
@@ -27,25 +24,10 @@ class IdleLane final : public Lane {
   std::unique_ptr<Lane> real_;
 };
 
-class Lanes : public GpuTest {
+class Lanes : public TransferTest {
  protected:
-  [[nodiscard]] Surroundings surroundings() { return {&topology_, &budget_}; }
-  [[nodiscard]] int node() const { return topology_.usable_nodes().front(); }
   [[nodiscard]] static bool has_peers() {
     return runtime().devices.size() > 1 && !runtime().peers.empty() && runtime().peers.front().access;
-  }
-
-  [[nodiscard]] Transfer one_way(Engine engine, Placement host, Placement gpu, bool to_gpu,
-                                 std::uint64_t bytes = 4 * kMiB) const {
-    Transfer transfer;
-    transfer.engine = engine;
-    transfer.source = Endpoint::host(host, node());
-    transfer.destination = Endpoint::gpu(gpu, 0);
-    if (!to_gpu) {
-      std::swap(transfer.source, transfer.destination);
-    }
-    transfer.bytes = bytes;
-    return transfer;
   }
 
   [[nodiscard]] std::unique_ptr<Mover> together(const std::vector<Transfer>& transfers) {
@@ -55,22 +37,6 @@ class Lanes : public GpuTest {
     }
     return std::make_unique<Mover>(std::move(lanes), surroundings());
   }
-
-  void expect_moves(Mover& mover) {
-    for (int i = 0; i < 3; ++i) {
-      mover.prepare();
-      const double any_s = mover.run();
-      EXPECT_GT(any_s, 0);
-      for (const Span& span : mover.spans()) {
-        EXPECT_GT(span.length_s(), 0);
-        EXPECT_LE(span.length_s(), any_s * 1.001);
-      }
-    }
-    EXPECT_FALSE(mover.verify().empty());
-  }
-
-  const Topology topology_ = Topology::read();
-  cuda::ManagedBudget budget_;
 };
 
 TEST_F(Lanes, go_both_ways_by_every_method) {

@@ -2,54 +2,26 @@
 
 #include "grainscope/transfer/mover.hpp"
 
-#include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
-#include "grainscope/system/topology.hpp"
+#include "transfer_fixture.hpp"
 
 namespace grainscope::transfer {
 namespace {
 
-class Transfers : public GpuTest {
+class Transfers : public TransferTest {
  protected:
   [[nodiscard]] std::unique_ptr<Mover> make(const Transfer& transfer) {
-    return make_mover(transfer, {&topology_, &budget_});
+    return make_mover(transfer, surroundings());
   }
 
-  // What every transfer must do: take time, move everything, say what was checked, over and over.
-  void expect_moves(const Transfer& transfer) {
-    const auto mover = make(transfer);
-    for (int i = 0; i < 3; ++i) {
-      mover->prepare();
-      EXPECT_GT(mover->run(), 0);
-    }
-    EXPECT_FALSE(mover->verify().empty());
-    EXPECT_FALSE(mover->timing().timed.empty());
-  }
-
-  [[nodiscard]] int node() const { return topology_.usable_nodes().front(); }
-
-  [[nodiscard]] Transfer between(Placement host, Placement gpu, bool to_gpu, std::uint64_t bytes) const {
-    Transfer transfer;
-    transfer.source = Endpoint::host(host, node());
-    transfer.destination = Endpoint::gpu(gpu, 0);
-    if (!to_gpu) {
-      std::swap(transfer.source, transfer.destination);
-    }
-    transfer.bytes = bytes;
-    return transfer;
-  }
+  void expect_moves(const Transfer& transfer) { TransferTest::expect_moves(*make(transfer)); }
 
   [[nodiscard]] Transfer walk_of(bool read, std::uint64_t bytes, const Walk& walk) const {
-    Transfer transfer = between(Placement::mapped, Placement::registers, read, bytes);
-    transfer.engine = Engine::sm;
+    Transfer transfer = one_way(Engine::sm, Placement::mapped, Placement::registers, read, bytes);
     transfer.walk = walk;
     return transfer;
   }
-
-  const Topology topology_ = Topology::read();
-  cuda::ManagedBudget budget_;
 };
 
 TEST_F(Transfers, copies_move_every_byte_of_every_placement_both_ways) {
@@ -59,7 +31,7 @@ TEST_F(Transfers, copies_move_every_byte_of_every_placement_both_ways) {
       for (const std::uint64_t bytes : {std::uint64_t{4}, std::uint64_t{256}, kMiB + 4, 8 * kMiB}) {
         SCOPED_TRACE(std::string(name(placement)) + (to_gpu ? " to GPU " : " from GPU ") +
                      std::to_string(bytes));
-        Transfer copy = between(placement, Placement::device, to_gpu, bytes);
+        Transfer copy = one_way(Engine::copy_engine, placement, Placement::device, to_gpu, bytes);
         copy.flush = placement != Placement::write_combined;
         expect_moves(copy);
       }
@@ -69,7 +41,7 @@ TEST_F(Transfers, copies_move_every_byte_of_every_placement_both_ways) {
 
 TEST_F(Transfers, a_copy_that_moved_nothing_is_caught) {
   for (const bool to_gpu : {true, false}) {
-    const auto mover = make(between(Placement::pinned, Placement::device, to_gpu, kMiB));
+    const auto mover = make(one_way(Engine::copy_engine, Placement::pinned, Placement::device, to_gpu, kMiB));
     EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
   }
 }
@@ -82,7 +54,7 @@ TEST_F(Transfers, a_walk_that_moved_nothing_is_caught) {
 }
 
 TEST_F(Transfers, submission_takes_less_time_than_a_large_copy) {
-  Transfer copy = between(Placement::pinned, Placement::device, true, 64 * kMiB);
+  Transfer copy = one_way(Engine::copy_engine, Placement::pinned, Placement::device, true, 64 * kMiB);
   const auto whole = make(copy);
   copy.submission_only = true;
   const auto call = make(copy);
@@ -127,7 +99,9 @@ TEST_F(Transfers, walks_that_cannot_be_are_refused) {
   EXPECT_THROW(static_cast<void>(make(walk_of(true, kMiB, {Walk::Pattern::merged, 128, 4}))), UsageError);
   EXPECT_THROW(static_cast<void>(make(walk_of(true, kMiB, {Walk::Pattern::merged, 0, 2}))), UsageError);
   EXPECT_THROW(static_cast<void>(make(walk_of(true, kMiB + 4, Walk{}))), UsageError);
-  EXPECT_THROW(static_cast<void>(make(between(Placement::pinned, Placement::device, true, 0))), UsageError);
+  EXPECT_THROW(
+      static_cast<void>(make(one_way(Engine::copy_engine, Placement::pinned, Placement::device, true, 0))),
+      UsageError);
 }
 
 TEST_F(Transfers, managed_pages_move_on_demand_and_by_prefetch_both_ways) {
@@ -139,8 +113,7 @@ TEST_F(Transfers, managed_pages_move_on_demand_and_by_prefetch_both_ways) {
       for (const std::uint64_t bytes : {64 * kKiB, 3 * kMiB, 32 * kMiB}) {
         SCOPED_TRACE(std::string(engine == Engine::fault ? "fault" : "prefetch") +
                      (to_gpu ? " to GPU" : " from GPU"));
-        Transfer transfer = between(Placement::managed, Placement::managed, to_gpu, bytes);
-        transfer.engine = engine;
+        Transfer transfer = one_way(engine, Placement::managed, Placement::managed, to_gpu, bytes);
         transfer.host_threads = 3;
         expect_moves(transfer);
       }
@@ -152,8 +125,7 @@ TEST_F(Transfers, a_managed_sample_from_the_wrong_side_is_caught) {
   if (!runtime().devices[0].concurrent_managed_access) {
     GTEST_SKIP() << "managed memory does not migrate on demand here";
   }
-  Transfer transfer = between(Placement::managed, Placement::managed, true, 4 * kMiB);
-  transfer.engine = Engine::fault;
+  Transfer transfer = one_way(Engine::fault, Placement::managed, Placement::managed, true, 4 * kMiB);
   const auto mover = make(transfer);
   mover->prepare();
   static_cast<void>(mover->run());

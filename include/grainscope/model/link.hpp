@@ -4,7 +4,6 @@
 // A link as the model sees it, and the time that it cannot beat.
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -29,14 +28,15 @@ struct Link {
 [[nodiscard]] std::span<const char* const> link_names();
 
 struct TimeBound {
-  double bytes_s = 0;                       // (bytes + header × requests) / bandwidth
-  double requests_s = 0;                    // requests × round trip / in flight
+  double bytes_s = 0;     // (bytes + header × requests) / wire rate: that at which 128-byte requests, with
+                          // their headers, reach what bulk copies reach
+  double requests_s = 0;  // requests × round trip / in flight, and a round trip at least
   double translations_s = 0;                // misses / misses a second
   [[nodiscard]] double seconds() const;     // the largest
   [[nodiscard]] const char* cause() const;  // "bytes", "requests", "translations"
 };
-// `misses`: translation misses of the walk, see TranslationWalk in paging.hpp; 0 where the span is within
-// reach.
+// Of one level, which ends before the next begins. `misses`: translation misses of the walk, see
+// TranslationWalk in paging.hpp; 0 where the span is within reach.
 [[nodiscard]] TimeBound bound(const Link& link, const Requests& requests, std::uint64_t misses);
 
 }  // namespace grainscope::model

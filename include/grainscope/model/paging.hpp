@@ -1,14 +1,46 @@
 #ifndef GRAINSCOPE_MODEL_PAGING_HPP
 #define GRAINSCOPE_MODEL_PAGING_HPP
 
-// What managed memory moves under a given card memory: an LRU over pages. Modelled, not validated on
-// hardware: no shared card may be oversubscribed.
+// What managed memory moves under a given card memory, and what a walk costs in address translations: both an
+// LRU over pages. Modelled, not validated on hardware: no shared card may be oversubscribed.
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
+#include "grainscope/model/lru.hpp"
 #include "grainscope/model/replay.hpp"
 
 namespace grainscope::model {
+
+// Walks the lists of each level in ascending order, whole pages: of each list the pages of its edges and then
+// those of its weights, which follow all pages of edges. The graph outlives it.
+class PageWalk {
+ public:
+  // Throws FailedError for pages of no bytes or more than 2³² of them.
+  PageWalk(const graph::Csr& graph, const Layout& layout, std::uint64_t page_bytes, std::uint64_t capacity);
+  void level(std::span<const graph::Vertex> active);
+  [[nodiscard]] const Lru& lru() const { return lru_; }
+  [[nodiscard]] std::uint64_t pages() const { return pages_; }  // of the edge list and the weights
+
+ private:
+  // The pages of `elements` elements of `bytes` each from element `first`.
+  struct Range {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    friend bool operator==(const Range&, const Range&) = default;
+  };
+  [[nodiscard]] Range edge_pages(graph::Edge begin, graph::Edge end) const;
+  [[nodiscard]] Range weight_pages(graph::Edge begin, graph::Edge end) const;
+  void touch(const Range& range);
+
+  const graph::Csr& graph_;
+  Layout layout_;
+  std::uint64_t page_bytes_;
+  std::uint64_t first_weight_page_;
+  std::uint64_t pages_;
+  Lru lru_;
+};
 
 struct PagingOptions {
   std::uint64_t card_bytes = 0;         // left for the edge list
@@ -26,22 +58,34 @@ struct Paging {
   double seconds = 0;               // moving and faulting, no overlap with work
 };
 
-// Walks the lists of each level in ascending order, whole pages, starting with none on the card.
+// Starts with no page on the card; a page that is brought replaces the one that was used the longest ago.
 class Pager {
  public:
+  // Throws FailedError where the card holds no page.
   Pager(const graph::Csr& graph, const Layout& layout, const PagingOptions& options);
-  void level(std::span<const graph::Vertex> active);
+  void level(std::span<const graph::Vertex> active) { walk_.level(active); }
   [[nodiscard]] Paging result() const;
 
  private:
-  const graph::Csr& graph_;
-  Layout layout_;
   PagingOptions options_;
-  Paging paging_;
-  // An exact LRU: intrusive list over pages.
-  std::vector<std::uint32_t> newer_, older_;
-  std::vector<bool> there_;
-  std::uint64_t resident_ = 0;
+  PageWalk walk_;
+};
+
+// Seconds of `pages` pages that are brought: moving and faulting, no overlap.
+[[nodiscard]] double paging_seconds(const PagingOptions& options, std::uint64_t pages);
+
+// Misses of address translation over a link whose reach is known: an LRU of reach / granule translations.
+// A walk whose whole data lies within reach has none: the first of each granule is not counted there.
+class TranslationWalk {
+ public:
+  TranslationWalk(const graph::Csr& graph, const Layout& layout, std::uint64_t reach_bytes,
+                  std::uint64_t granule_bytes);
+  void level(std::span<const graph::Vertex> active);
+  [[nodiscard]] std::uint64_t misses() const { return within_reach_ ? 0 : walk_.lru().misses(); }
+
+ private:
+  PageWalk walk_;
+  bool within_reach_;
 };
 
 }  // namespace grainscope::model

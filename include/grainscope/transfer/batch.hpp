@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "grainscope/transfer/mover.hpp"
-#include "grainscope/transfer/transfer.hpp"
+#include "grainscope/transfer/route.hpp"
 
 namespace grainscope::transfer {
 
@@ -52,22 +52,9 @@ enum class BatchMethod {
 };
 [[nodiscard]] const char* name(BatchMethod method);
 
-struct BatchCopy {
-  Endpoint source;  // pinned on the host, or device memory
-  Endpoint destination;
+struct BatchCopy : Route {
   Batch batch;
   BatchMethod method = BatchMethod::one_by_one;
-  int staging_node = 0;  // where no end is on the host: whose CPUs submit it
-
-  // The GPU that carries it out: the source, or the destination where the source is the host.
-  [[nodiscard]] int gpu() const { return source.side == Endpoint::Side::gpu ? source.id : destination.id; }
-  // The node whose CPUs submit it: the host end's, where there is one.
-  [[nodiscard]] int node() const {
-    return source.on_host() ? source.id : destination.on_host() ? destination.id : staging_node;
-  }
-  [[nodiscard]] bool between_gpus() const {
-    return source.side == destination.side && source.id != destination.id;
-  }
 };
 
 // Allocates and initialises. Throws UsageError for a batch that cannot be, SkipError for

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "grainscope/cuda/device.hpp"
@@ -27,17 +28,16 @@ class BatchEnds {
  public:
   BatchEnds(const BatchCopy& copy, const Topology& topology);
   // Writes payload and poison, and waits.
-  void fill() const;
+  void fill() const { memory_.fill(); }
   // All copies of the batch: for kernels of the current GPU, or for the runtime's copies.
   [[nodiscard]] std::vector<PieceCopy> pieces(bool for_kernel) const;
   // Throws FailedError, naming the first wrong byte, unless the destination holds every piece and nothing
-  // else of it changed.
-  void expect_moved() const;
+  // else of it changed; says what was checked.
+  [[nodiscard]] std::string verify() const;
 
  private:
   BatchCopy copy_;
-  EndMemory source_;
-  EndMemory destination_;
+  BothEnds memory_;
 };
 
 // Pieces in the form that one way to submit them wants: arrays, a graph, a table on the GPU.

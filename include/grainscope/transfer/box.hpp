@@ -12,7 +12,7 @@
 #include <string>
 
 #include "grainscope/transfer/mover.hpp"
-#include "grainscope/transfer/transfer.hpp"
+#include "grainscope/transfer/route.hpp"
 
 namespace grainscope::transfer {
 
@@ -74,22 +74,9 @@ enum class BoxMethod {
 // More row_copies than this say nothing new and take long.
 inline constexpr std::uint64_t kMostRowCopies = 4096;
 
-struct BoxCopy {
-  Endpoint source;  // pinned on the host, or device memory
-  Endpoint destination;
+struct BoxCopy : Route {
   Box box;
   BoxMethod method = BoxMethod::copy_3d;
-  int staging_node = 0;  // where no end is on the host: whose CPUs submit it
-
-  // The GPU that carries it out: the source, or the destination where the source is the host.
-  [[nodiscard]] int gpu() const { return source.side == Endpoint::Side::gpu ? source.id : destination.id; }
-  // The node whose CPUs submit it: the host end's, where there is one.
-  [[nodiscard]] int node() const {
-    return source.on_host() ? source.id : destination.on_host() ? destination.id : staging_node;
-  }
-  [[nodiscard]] bool between_gpus() const {
-    return source.side == destination.side && source.id != destination.id;
-  }
 };
 
 // Bytes that one end of the copy takes: its box, and for `pack` the packed one.

@@ -4,6 +4,7 @@
 // The parts of a copy of a box: memory at both ends with its check, and the calls and kernels that move it.
 
 #include <cstddef>
+#include <string>
 
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/transfer/box.hpp"
@@ -25,19 +26,23 @@ class BoxEnds {
  public:
   BoxEnds(const BoxCopy& copy, const Topology& topology);
   // Writes payload and poison, and waits.
-  void fill() const;
+  void fill() const { memory_.fill(); }
   // As copies address them, and as kernels of the current GPU do.
-  [[nodiscard]] PlacedBox source() const { return placed(source_, copy_.source, source_.data()); }
-  [[nodiscard]] PlacedBox destination() const { return placed(to_, copy_.destination, to_.data()); }
+  [[nodiscard]] PlacedBox source() const {
+    return placed(memory_.source, copy_.source, memory_.source.data());
+  }
+  [[nodiscard]] PlacedBox destination() const {
+    return placed(memory_.destination, copy_.destination, memory_.destination.data());
+  }
   [[nodiscard]] PlacedBox mapped_source() const {
-    return placed(source_, copy_.source, source_.device_data());
+    return placed(memory_.source, copy_.source, memory_.source.device_data());
   }
   [[nodiscard]] PlacedBox mapped_destination() const {
-    return placed(to_, copy_.destination, to_.device_data());
+    return placed(memory_.destination, copy_.destination, memory_.destination.device_data());
   }
   // Throws FailedError, naming the first wrong byte, unless the destination holds the whole box and nothing
-  // else of it changed.
-  void expect_moved() const;
+  // else of it changed; says what was checked.
+  [[nodiscard]] std::string verify() const;
 
  private:
   [[nodiscard]] PlacedBox placed(const EndMemory& memory, const Endpoint& where, std::byte* data) const {
@@ -45,8 +50,7 @@ class BoxEnds {
   }
 
   BoxCopy copy_;
-  EndMemory source_;
-  EndMemory to_;
+  BothEnds memory_;
 };
 
 // Enqueues a copy from box to box of the same width, rows and planes, on a stream of the current GPU; every

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_TRANSFER_END_MEMORY_HPP
 #define GRAINSCOPE_TRANSFER_END_MEMORY_HPP
 
-// Memory at one end of a transfer that is more than one contiguous copy, and a look at it from the host.
+// The memory at one end of a transfer, on the host or on a GPU: filled, checked, flushed and looked at alike.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/topology.hpp"
 #include "grainscope/transfer/transfer.hpp"
 
@@ -22,25 +23,56 @@ struct HostView {
 
 class EndMemory {
  public:
-  // Pinned memory on a node, where the calling thread must be bound, or device memory; rounded up to words.
-  // Throws SkipError where a card has not enough free, FailedError when pages are on another node.
-  EndMemory(const Endpoint& where, std::uint64_t bytes, const Topology& topology);
+  // `bytes`, rounded up to words, at `end`, begun `offset_bytes` behind a 128-byte boundary: device memory,
+  // or host memory of the end's placement (mapped memory is pinned memory that a kernel addresses), touched,
+  // on its node, where the calling thread must be bound. Not managed memory. Throws SkipError where a card
+  // has not enough free, FailedError when the kernel says that the pages are on another node.
+  EndMemory(const Endpoint& end, std::uint64_t bytes, const Topology& topology, int offset_bytes = 0);
 
-  [[nodiscard]] bool on_host() const noexcept { return pinned_.has_value(); }
-  // As copies take it, and on the host as the CPU does.
-  [[nodiscard]] std::byte* data() const noexcept;
-  // As kernels of the current GPU address it.
+  [[nodiscard]] bool on_host() const noexcept { return end_.on_host(); }
+  // As a copy, or the host, addresses it.
+  [[nodiscard]] std::byte* data() const noexcept { return data_; }
+  // As kernels of the current GPU address it; not for pageable or write-combined memory.
   [[nodiscard]] std::byte* device_data() const;
+  // Evicts memory of the host from the CPU's caches; nothing to do for write-combined memory, which is in
+  // none, and for that of a GPU.
+  void flush() const;
+
   // Fills all of it with the pattern, and waits.
   void fill(std::uint32_t seed) const;
+  // Throws FailedError, naming the first wrong word, unless it holds what was sent.
+  void expect_payload() const;
   // What it holds now. Nothing may be writing to it.
   [[nodiscard]] HostView read() const;
 
  private:
-  Endpoint where_;
+  [[nodiscard]] void* take_on_host(const Topology& topology);
+  // Bytes with the offset before them.
+  [[nodiscard]] std::uint64_t whole() const noexcept {
+    return bytes_ + static_cast<std::uint64_t>(offset_bytes_);
+  }
+  [[nodiscard]] bool cached() const noexcept { return end_.placement != Placement::write_combined; }
+  [[nodiscard]] std::uint32_t* words() const noexcept { return reinterpret_cast<std::uint32_t*>(data_); }
+  [[nodiscard]] std::uint64_t word_count() const noexcept { return bytes_ / sizeof(std::uint32_t); }
+
+  Endpoint end_;
   std::uint64_t bytes_;
+  int offset_bytes_;
+  std::optional<HostMemory> pageable_;
+  std::optional<cuda::Registration> registration_;  // of `pageable_`: freed before it
   std::optional<cuda::PinnedBuffer> pinned_;
   std::optional<cuda::DeviceBuffer> device_;
+  std::byte* data_ = nullptr;
+};
+
+struct BothEnds {
+  BothEnds(const Endpoint& from, const Endpoint& to, std::uint64_t bytes, const Topology& topology)
+      : source(from, bytes, topology), destination(to, bytes, topology) {}
+  // Fills the source with payload, the destination with poison, and waits.
+  void fill() const;
+
+  EndMemory source;
+  EndMemory destination;
 };
 
 }  // namespace grainscope::transfer

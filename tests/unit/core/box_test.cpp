@@ -211,14 +211,14 @@ TEST(BoxCopies, say_which_gpu_makes_them_and_what_an_end_takes) {
   const Endpoint one = Endpoint::gpu(Placement::device, 1);
   const Endpoint two = Endpoint::gpu(Placement::device, 2);
   const Box box{64, 16, 4, 256, 20};
-  EXPECT_EQ((BoxCopy{host, two, box}).gpu(), 2);
-  EXPECT_EQ((BoxCopy{two, host, box}).gpu(), 2);
-  EXPECT_EQ((BoxCopy{one, two, box}).gpu(), 1);
-  EXPECT_TRUE((BoxCopy{one, two, box}).between_gpus());
-  EXPECT_FALSE((BoxCopy{one, one, box}).between_gpus());
-  EXPECT_FALSE((BoxCopy{host, one, box}).between_gpus());
-  EXPECT_EQ(end_bytes({host, one, box, BoxMethod::copy_3d}), guarded_bytes(box));
-  EXPECT_EQ(end_bytes({host, one, box, BoxMethod::pack}), guarded_bytes(box) + box.bytes());
+  EXPECT_EQ((BoxCopy{{host, two}, box}).gpu(), 2);
+  EXPECT_EQ((BoxCopy{{two, host}, box}).gpu(), 2);
+  EXPECT_EQ((BoxCopy{{one, two}, box}).gpu(), 1);
+  EXPECT_TRUE((BoxCopy{{one, two}, box}).between_gpus());
+  EXPECT_FALSE((BoxCopy{{one, one}, box}).between_gpus());
+  EXPECT_FALSE((BoxCopy{{host, one}, box}).between_gpus());
+  EXPECT_EQ(end_bytes({{host, one}, box, BoxMethod::copy_3d}), guarded_bytes(box));
+  EXPECT_EQ(end_bytes({{host, one}, box, BoxMethod::pack}), guarded_bytes(box) + box.bytes());
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "grainscope/graph/build.hpp"
 #include "sha256.hpp"
 
@@ -23,9 +25,10 @@ void expect_golden(const GoldenGraph& golden) {
   EXPECT_FALSE(graph.directed);
   EXPECT_EQ(graph.vertices(), values.at("vertices"));
   EXPECT_EQ(graph.edges(), values.at("adjacency_entries"));
-  EXPECT_EQ(hash_of(graph.offsets), values.at("offsets_sha256"));
-  EXPECT_EQ(hash_of(graph.targets), values.at("neighbours_sha256"));
+  auto targets = std::async(std::launch::async, [&] { return hash_of(graph.targets); });
   EXPECT_EQ(hash_of(graph.weights), values.at("weights_sha256"));
+  EXPECT_EQ(hash_of(graph.offsets), values.at("offsets_sha256"));
+  EXPECT_EQ(targets.get(), values.at("neighbours_sha256"));
   const std::vector<Vertex> sources = gap_sources(graph, static_cast<int>(values.at("sources").size()));
   EXPECT_EQ(nlohmann::json(sources), values.at("sources"));
 }

@@ -113,5 +113,38 @@ TEST(HostLinkLimit, there_is_none_for_a_gpu_that_is_not_there) {
   EXPECT_FALSE(host_link_limit(machine_with_gpus(1), 3).has_value());
 }
 
+class LocalCopyLimit : public testing::Test {
+ protected:
+  LocalCopyLimit() {
+    cuda::DeviceProperties& card = *machine_.environment.gpus[0].cuda;
+    card.memory_clock_hz = 1'000'000'000;
+    card.memory_bus_width_bits = 256;  // 64 GB/s
+    card.l2_bytes = 1000;
+  }
+  Machine machine_ = machine_with_gpus(1);
+};
+
+TEST_F(LocalCopyLimit, is_half_the_memorys_rate_once_the_cache_does_not_matter) {
+  ASSERT_TRUE(local_copy_limit(machine_, 0, 8000).has_value());
+  EXPECT_DOUBLE_EQ(local_copy_limit(machine_, 0, 8000)->gb_s, 32);
+}
+
+TEST_F(LocalCopyLimit, is_the_memorys_rate_where_the_cache_may_hold_half_the_traffic) {
+  for (const std::uint64_t bytes : {1000U, 7999U}) {
+    ASSERT_TRUE(local_copy_limit(machine_, 0, bytes).has_value());
+    EXPECT_DOUBLE_EQ(local_copy_limit(machine_, 0, bytes)->gb_s, 64);
+  }
+}
+
+TEST_F(LocalCopyLimit, there_is_none_where_the_cache_may_hold_all_or_the_card_does_not_tell) {
+  EXPECT_FALSE(local_copy_limit(machine_, 0, 999).has_value());
+  EXPECT_FALSE(local_copy_limit(machine_, 1, 8000).has_value());
+  machine_.environment.gpus[0].cuda->memory_clock_hz = 0;
+  EXPECT_FALSE(local_copy_limit(machine_, 0, 8000).has_value());
+  machine_.environment.gpus[0].cuda->memory_clock_hz = 1;
+  machine_.environment.gpus[0].cuda->l2_bytes = 0;
+  EXPECT_FALSE(local_copy_limit(machine_, 0, 8000).has_value());
+}
+
 }  // namespace
 }  // namespace grainscope::harness

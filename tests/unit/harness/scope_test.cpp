@@ -95,6 +95,26 @@ TEST(OneSize, goes_when_the_users_range_excludes_it) {
   EXPECT_TRUE(scope.one_size(4096).empty());
 }
 
+TEST(OneSize, keeps_what_it_gives_as_it_is) {
+  EXPECT_TRUE(scope_of(Preset::quick).keeps(64 * kMiB));
+  EXPECT_FALSE(scope_of(Preset::smoke).keeps(64 * kMiB));
+  Scope scope = scope_of(Preset::quick);
+  scope.max_bytes = kMiB;
+  EXPECT_FALSE(scope.keeps(64 * kMiB));
+}
+
+TEST(FewOrAll, dense_presets_take_every_octave_smoke_the_first_and_others_the_few) {
+  const Sizes few{3 * kMiB, 5 * kMiB, 64 * kMiB};
+  EXPECT_EQ(scope_of(Preset::full).few_or_all(kMiB, 4 * kMiB, few), (Sizes{kMiB, 2 * kMiB, 4 * kMiB}));
+  EXPECT_EQ(scope_of(Preset::smoke).few_or_all(kMiB, 4 * kMiB, few), Sizes{3 * kMiB});
+  EXPECT_EQ(scope_of(Preset::quick).few_or_all(kMiB, 4 * kMiB, few), few);
+  Scope scope = scope_of(Preset::quick);
+  scope.min_bytes = 4 * kMiB;
+  EXPECT_EQ(scope.few_or_all(kMiB, 4 * kMiB, few), (Sizes{5 * kMiB, 64 * kMiB}));
+  scope.preset = Preset::smoke;
+  EXPECT_EQ(scope.few_or_all(kMiB, 4 * kMiB, few), Sizes{5 * kMiB});
+}
+
 TEST(NodesFor, dense_presets_take_all_and_others_the_local_and_one_remote) {
   const GpuTarget gpu{0, "", 2};
   Scope scope = scope_of(Preset::quick);
@@ -114,6 +134,15 @@ TEST(NodesFor, two_nodes_are_few_enough) {
   Scope scope = scope_of(Preset::quick);
   scope.nodes = {0, 1};
   EXPECT_EQ(scope.nodes_for({0, "", 1}), scope.nodes);
+}
+
+TEST(NearestNode, is_the_gpus_own_where_the_scope_has_it_else_the_first) {
+  Scope scope = scope_of(Preset::quick);
+  EXPECT_EQ(scope.nearest_node({0, "", 2}), 0);
+  scope.nodes = {1, 2, 3};
+  EXPECT_EQ(scope.nearest_node({0, "", 2}), 2);
+  EXPECT_EQ(scope.nearest_node({0, "", 0}), 1);
+  EXPECT_EQ(scope.nearest_node({0, "", std::nullopt}), 1);
 }
 
 TEST(MakeScope, quick_and_smoke_take_the_first_gpu_unless_gpus_were_asked_for) {

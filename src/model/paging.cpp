@@ -1,0 +1,110 @@
+#include "grainscope/model/paging.hpp"
+
+#include <algorithm>
+
+#include "grainscope/core/error.hpp"
+
+namespace grainscope::model {
+namespace {
+
+using graph::Csr;
+using graph::Edge;
+using graph::Vertex;
+
+std::uint64_t checked_page(std::uint64_t page_bytes) {
+  if (page_bytes == 0) {
+    throw FailedError("cannot model pages of 0 bytes");
+  }
+  return page_bytes;
+}
+
+// Pages that `bytes` bytes from address `at` lie on.
+std::uint64_t pages_of(std::uint64_t at, std::uint64_t bytes, std::uint64_t page_bytes) {
+  return (at % page_bytes + bytes + page_bytes - 1) / page_bytes;
+}
+
+}  // namespace
+
+PageWalk::PageWalk(const Csr& graph, const Layout& layout, std::uint64_t page_bytes, std::uint64_t capacity)
+    : graph_(graph),
+      layout_(layout),
+      page_bytes_(checked_page(page_bytes)),
+      first_weight_page_(
+          pages_of(layout.edges_at, graph.edges() * static_cast<unsigned>(layout.edge_bytes), page_bytes)),
+      pages_(first_weight_page_ +
+             (layout.weights ? pages_of(layout.weights_at, graph.edges() * 4, page_bytes) : 0)),
+      lru_(pages_, capacity) {}
+
+PageWalk::Range PageWalk::edge_pages(Edge begin, Edge end) const {
+  const std::uint64_t at = layout_.edges_at % page_bytes_;
+  const auto bytes = static_cast<unsigned>(layout_.edge_bytes);
+  return {static_cast<std::uint32_t>((at + begin * bytes) / page_bytes_),
+          static_cast<std::uint32_t>((at + end * bytes - 1) / page_bytes_)};
+}
+
+PageWalk::Range PageWalk::weight_pages(Edge begin, Edge end) const {
+  const std::uint64_t at = layout_.weights_at % page_bytes_;
+  return {static_cast<std::uint32_t>(first_weight_page_ + (at + begin * 4) / page_bytes_),
+          static_cast<std::uint32_t>(first_weight_page_ + (at + end * 4 - 1) / page_bytes_)};
+}
+
+void PageWalk::touch(const Range& range) {
+  for (std::uint32_t page = range.first; page <= range.last; ++page) {
+    lru_.touch(page);
+  }
+}
+
+void PageWalk::level(std::span<const Vertex> active) {
+  // A list on the same single page (and page of weights) as the list before leaves the order as it is, where
+  // all that one list needs stays.
+  const bool both_stay = !layout_.weights || lru_.capacity() > 1;
+  Range edges_before{1, 0};
+  Range weights_before{1, 0};
+  for (const Vertex v : active) {
+    const Edge begin = graph_.offsets[v];
+    const Edge end = graph_.offsets[v + std::uint64_t{1}];
+    if (begin == end) {
+      continue;
+    }
+    const Range edges = edge_pages(begin, end);
+    const Range weights = layout_.weights ? weight_pages(begin, end) : weights_before;
+    if (both_stay && edges == edges_before && weights == weights_before && edges.first == edges.last &&
+        weights.first >= weights.last) {
+      continue;
+    }
+    touch(edges);
+    touch(weights);
+    edges_before = edges;
+    weights_before = weights;
+  }
+}
+
+Pager::Pager(const Csr& graph, const Layout& layout, const PagingOptions& options)
+    : options_(options),
+      walk_(graph, layout, options.page_bytes, options.card_bytes / checked_page(options.page_bytes)) {}
+
+double paging_seconds(const PagingOptions& options, std::uint64_t pages) {
+  const auto faults = static_cast<double>(pages);
+  const double moving_s = faults * static_cast<double>(options.page_bytes) / (options.link_gb_s * 1e9);
+  return moving_s + faults * options.fault_s / options.faults_at_once;
+}
+
+Paging Pager::result() const {
+  const Lru& lru = walk_.lru();
+  return {lru.misses(), lru.evictions(), lru.misses() * options_.page_bytes,
+          lru.different() * options_.page_bytes, paging_seconds(options_, lru.misses())};
+}
+
+TranslationWalk::TranslationWalk(const Csr& graph, const Layout& layout, std::uint64_t reach_bytes,
+                                 std::uint64_t granule_bytes)
+    : walk_(graph, layout, granule_bytes,
+            std::max<std::uint64_t>(1, reach_bytes / checked_page(granule_bytes))),
+      within_reach_(walk_.pages() * granule_bytes <= reach_bytes) {}
+
+void TranslationWalk::level(std::span<const Vertex> active) {
+  if (!within_reach_) {
+    walk_.level(active);
+  }
+}
+
+}  // namespace grainscope::model

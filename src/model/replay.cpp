@@ -1,0 +1,149 @@
+// A level is cut into parts of lists that go one after another; each thread counts its parts for itself, and
+// the counts are whole numbers, so their sum is the same for any number of threads.
+
+#include "grainscope/model/replay.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "grainscope/core/error.hpp"
+#include "warp_walks.hpp"
+
+namespace grainscope::model {
+namespace {
+
+using graph::Access;
+using graph::Csr;
+using graph::Vertex;
+
+constexpr std::size_t kListsAPart = 2048;  // a multiple of a warp's lanes
+
+void require_possible(const Layout& layout, const Grid& grid) {
+  if (layout.edge_bytes != 4 && layout.edge_bytes != 8) {
+    throw FailedError("cannot replay edges of " + std::to_string(layout.edge_bytes) + " bytes: 4 or 8");
+  }
+  if (layout.edges_at % static_cast<unsigned>(layout.edge_bytes) != 0 || layout.weights_at % 4 != 0) {
+    throw FailedError("cannot replay edges or weights at an address that is no multiple of their size");
+  }
+  if (grid.blocks < 1 || grid.warps_per_block < 1) {
+    throw FailedError("cannot replay on a grid of " + std::to_string(grid.blocks) + " blocks of " +
+                      std::to_string(grid.warps_per_block) + " warps");
+  }
+}
+
+void require_ascending(const Csr& graph, std::span<const Vertex> active) {
+  bool ascending = active.empty() || active.back() < graph.vertices();
+#pragma omp parallel for reduction(&& : ascending) if (active.size() > kListsAPart)
+  for (std::size_t i = 1; i < active.size(); ++i) {
+    ascending = ascending && active[i - 1] < active[i];
+  }
+  if (!ascending) {
+    throw FailedError("cannot replay a frontier whose vertices do not ascend below " +
+                      std::to_string(graph.vertices()));
+  }
+}
+
+std::span<const Vertex> part_of(std::span<const Vertex> lists, std::size_t part) {
+  return lists.subspan(part * kListsAPart, std::min(kListsAPart, lists.size() - part * kListsAPart));
+}
+
+// work(part, tally) for all parts; the sum of the tallies.
+template <class Work>
+Tally in_parts(std::size_t lists, const Grid& grid, const Work& work) {
+  const std::size_t parts = (lists + kListsAPart - 1) / kListsAPart;
+  Tally sum(grid);
+#pragma omp parallel if (parts > 1)
+  {
+    Tally mine(grid);
+#pragma omp for schedule(dynamic)
+    for (std::size_t part = 0; part < parts; ++part) {
+      work(part, mine);
+    }
+#pragma omp critical
+    {
+      sum.requests += mine.requests;
+      sum.fresh_sectors += mine.fresh_sectors;
+      std::transform(sum.of_block.begin(), sum.of_block.end(), mine.of_block.begin(), sum.of_block.begin(),
+                     std::plus<>());
+    }
+  }
+  return sum;
+}
+
+Tally replay_lanes(const Walk& walk, std::span<const Vertex> active) {
+  std::vector<Vertex> lists;
+  lists.reserve(active.size());
+  std::copy_if(active.begin(), active.end(), std::back_inserter(lists),
+               [&](Vertex v) { return walk.graph.degree(v) > 0; });
+  return in_parts(lists.size(), walk.grid, [&](std::size_t part, Tally& tally) {
+    walk_by_lanes(walk, part_of(lists, part), part * (kListsAPart / graph::kWarpLanes), tally);
+  });
+}
+
+Tally replay_warps(const Walk& walk, Access access, std::span<const Vertex> active) {
+  const std::size_t parts = (active.size() + kListsAPart - 1) / kListsAPart;
+  std::vector<std::uint64_t> first_item(parts + 1);
+#pragma omp parallel for if (parts > 1)
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto lists = part_of(active, part);
+    first_item[part + 1] =
+        std::accumulate(lists.begin(), lists.end(), std::uint64_t{0},
+                        [&](std::uint64_t sum, Vertex v) { return sum + items_of(walk, access, v); });
+  }
+  std::partial_sum(first_item.begin(), first_item.end(), first_item.begin());
+  return in_parts(active.size(), walk.grid, [&](std::size_t part, Tally& tally) {
+    walk_by_warps(walk, access, part_of(active, part), first_item[part], tally);
+  });
+}
+
+// Of edge_gather: from the edges that each block gathered to the hand-outs of 32 that its lanes work on.
+void hand_out(Tally& tally) {
+  tally.requests.loads = 0;
+  for (std::uint64_t& edges : tally.of_block) {
+    edges = (edges + graph::kWarpLanes - 1) / graph::kWarpLanes;
+    tally.requests.loads += edges;
+  }
+  tally.requests.lanes = tally.requests.elements;
+}
+
+// The largest over the mean; 1 where there is nothing.
+double imbalance(std::span<const std::uint64_t> loads) {
+  const std::uint64_t sum = std::accumulate(loads.begin(), loads.end(), std::uint64_t{0});
+  return sum == 0 ? 1
+                  : static_cast<double>(*std::max_element(loads.begin(), loads.end())) *
+                        static_cast<double>(loads.size()) / static_cast<double>(sum);
+}
+
+}  // namespace
+
+Replayer::Replayer(const Csr& graph, Access access, const Layout& layout, const Grid& grid)
+    : graph_(graph), access_(access), layout_(layout), grid_(grid) {
+  require_possible(layout, grid);
+  seen_.assign((seen_bits(graph, layout) + 63) / 64, 0);
+  loads_of_block_.assign(static_cast<std::size_t>(grid.blocks), 0);
+  replay_.element_bytes = layout.element_bytes();
+  replay_.data_bytes = graph.edges() * layout.element_bytes();
+}
+
+void Replayer::level(std::span<const Vertex> active) {
+  require_ascending(graph_, active);
+  const Walk walk{graph_, layout_, grid_, seen_, first_weight_bit(graph_, layout_)};
+  Tally tally = access_ == Access::naive ? replay_lanes(walk, active) : replay_warps(walk, access_, active);
+  if (access_ == Access::edge_gather) {
+    hand_out(tally);
+  }
+  replay_.total += tally.requests;
+  replay_.levels.push_back(tally.requests);
+  replay_.active.push_back(active.size());
+  replay_.cached_bytes += tally.fresh_sectors * kSectorBytes;
+  std::transform(loads_of_block_.begin(), loads_of_block_.end(), tally.of_block.begin(),
+                 loads_of_block_.begin(), std::plus<>());
+  replay_.block_imbalance = imbalance(loads_of_block_);
+}
+
+const Replay& Replayer::result() const {
+  return replay_;
+}
+
+}  // namespace grainscope::model

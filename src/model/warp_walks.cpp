@@ -1,0 +1,238 @@
+#include "warp_walks.hpp"
+
+#include <algorithm>
+
+#include "sector_bits.hpp"
+
+namespace grainscope::model {
+namespace {
+
+using graph::Access;
+using graph::Edge;
+using graph::kWarpLanes;
+using graph::Vertex;
+
+// The block whose warp takes the turn that is on.
+class Turns {
+ public:
+  Turns(const Grid& grid, std::uint64_t turn)
+      : blocks_(static_cast<std::uint64_t>(grid.blocks)),
+        warps_(static_cast<std::uint64_t>(grid.warps_per_block)),
+        block_(turn / warps_ % blocks_),
+        warp_(turn % warps_) {}
+
+  [[nodiscard]] std::size_t block() const { return block_; }
+  void next() {
+    if (++warp_ == warps_) {
+      warp_ = 0;
+      block_ = block_ + 1 == blocks_ ? 0 : block_ + 1;
+    }
+  }
+
+ private:
+  std::uint64_t blocks_;
+  std::uint64_t warps_;
+  std::uint64_t block_;
+  std::uint64_t warp_;
+};
+
+// Sectors of elements [begin, end) of an array of `bytes` a piece that begins at address `at`.
+std::uint64_t mark(const Walk& walk, std::uint64_t first_bit, std::uint64_t at, unsigned bytes, Edge begin,
+                   Edge end) {
+  const std::uint64_t within = at % kSectorBytes;
+  return set_bits(walk.seen, first_bit + (within + begin * bytes) / kSectorBytes,
+                  first_bit + (within + end * bytes - 1) / kSectorBytes);
+}
+
+std::uint64_t mark_list(const Walk& walk, Edge begin, Edge end) {
+  const Layout& layout = walk.layout;
+  std::uint64_t fresh = mark(walk, 0, layout.edges_at, static_cast<unsigned>(layout.edge_bytes), begin, end);
+  if (layout.weights) {
+    fresh += mark(walk, walk.first_weight_bit, layout.weights_at, 4, begin, end);
+  }
+  return fresh;
+}
+
+// A list that a warp walks from `start`, at or before its first element, in steps of 32: the first step and
+// the last may be partial, those between are all alike, since a step is a multiple of a line.
+void add_steps(Requests& requests, std::uint64_t at, unsigned bytes, Edge start, Edge begin, Edge end) {
+  const auto span = [&](Edge from, Edge to, std::uint64_t times) {
+    add_span(requests, at + from * bytes, at + to * bytes, times);
+  };
+  const std::uint64_t steps = (end - start + kWarpLanes - 1) / kWarpLanes;
+  span(begin, std::min(start + kWarpLanes, end), 1);
+  if (steps > 2) {
+    span(start + kWarpLanes, start + 2 * kWarpLanes, steps - 2);
+  }
+  if (steps > 1) {
+    span(start + (steps - 1) * kWarpLanes, end, 1);
+  }
+}
+
+template <class Policy, bool kGather>
+void walk_lists(const Walk& walk, std::span<const Vertex> lists, std::uint64_t first_item, Tally& tally) {
+  const Layout& layout = walk.layout;
+  const auto arrays = static_cast<std::uint64_t>(walk.arrays());
+  Turns turns(walk.grid, first_item / Policy::kItemsPerTurn);
+  std::uint64_t item_of_turn = first_item % Policy::kItemsPerTurn;
+  Requests sum;
+  for (const Vertex v : lists) {
+    const Edge begin = walk.graph.offsets[v];
+    const Edge end = walk.graph.offsets[v + std::uint64_t{1}];
+    if (begin == end) {
+      continue;
+    }
+    const Edge start = Policy::start(begin, layout.edge_bytes);
+    add_steps(sum, layout.edges_at, static_cast<unsigned>(layout.edge_bytes), start, begin, end);
+    if (layout.weights) {
+      add_steps(sum, layout.weights_at, 4, start, begin, end);
+    }
+    sum.loads += arrays * ((end - start + kWarpLanes - 1) / kWarpLanes);
+    sum.elements += end - begin;
+    tally.fresh_sectors += mark_list(walk, begin, end);
+    for (Edge at = start; at < end; at += Policy::kPiece) {
+      const Edge stop = std::min(end, at + Policy::kPiece);
+      tally.of_block[turns.block()] +=
+          kGather ? stop - std::max(at, begin) : arrays * ((stop - at + kWarpLanes - 1) / kWarpLanes);
+      if (++item_of_turn == Policy::kItemsPerTurn) {
+        item_of_turn = 0;
+        turns.next();
+      }
+    }
+  }
+  sum.lanes = arrays * sum.elements;
+  tally.requests += sum;
+}
+
+// The lanes of a warp that still read, in ascending order of lists and so of addresses.
+struct Lanes {
+  std::array<Edge, kWarpLanes> at;    // the element that each reads next
+  std::array<Edge, kWarpLanes> left;  // how many more it reads
+  std::size_t count = 0;
+};
+
+// Adds `steps` steps of all lanes in an array of `bytes` an element. As all lanes go on by one element, the
+// gaps between them stay: lanes a line apart never meet, and each asks for a sector of its own in every step.
+// Only a run of lanes whose gaps are smaller is looked at step by step.
+void add_lockstep(BySectorMask& masks, const Lanes& lanes, std::uint64_t base, unsigned bytes, Edge steps) {
+  std::size_t first = 0;
+  while (first < lanes.count) {
+    std::size_t end = first + 1;
+    while (end < lanes.count && (lanes.at[end] - lanes.at[end - 1]) * bytes < graph::kLineBytes) {
+      ++end;
+    }
+    if (end == first + 1) {
+      masks[1] += steps;  // which of the four sectors makes no difference
+    } else {
+      for (Edge step = 0; step < steps; ++step) {
+        std::uint64_t line = UINT64_MAX;
+        unsigned mask = 0;
+        for (std::size_t lane = first; lane < end; ++lane) {
+          const std::uint64_t sector = (base + (lanes.at[lane] + step) * bytes) / kSectorBytes;
+          if (sector / kSectorsPerLine != line) {
+            ++masks[mask];  // of mask 0, which nobody reads, for the first
+            line = sector / kSectorsPerLine;
+            mask = 0;
+          }
+          mask |= 1U << (sector % kSectorsPerLine);
+        }
+        ++masks[mask];
+      }
+    }
+    first = end;
+  }
+}
+
+// Lanes that have `steps` steps less to do; those that are done are no more.
+void advance(Lanes& lanes, Edge steps) {
+  std::size_t kept = 0;
+  for (std::size_t lane = 0; lane < lanes.count; ++lane) {
+    const Edge left = lanes.left[lane] - steps;
+    lanes.at[kept] = lanes.at[lane] + steps;
+    lanes.left[kept] = left;
+    kept += left > 0 ? 1 : 0;
+  }
+  lanes.count = kept;
+}
+
+// One warp's 32 lists in lockstep; the steps that it took.
+Edge walk_turn(const Walk& walk, Lanes& lanes, BySectorMask& masks) {
+  const Layout& layout = walk.layout;
+  Edge taken = 0;
+  while (lanes.count > 0) {
+    const Edge steps = *std::min_element(lanes.left.begin(), lanes.left.begin() + lanes.count);
+    add_lockstep(masks, lanes, layout.edges_at, static_cast<unsigned>(layout.edge_bytes), steps);
+    if (layout.weights) {
+      add_lockstep(masks, lanes, layout.weights_at, 4, steps);
+    }
+    advance(lanes, steps);
+    taken += steps;
+  }
+  return taken;
+}
+
+}  // namespace
+
+std::uint64_t first_weight_bit(const graph::Csr& graph, const Layout& layout) {
+  const std::uint64_t bytes =
+      layout.edges_at % kSectorBytes + graph.edges() * static_cast<unsigned>(layout.edge_bytes);
+  return (bytes + 64 * kSectorBytes - 1) / (64 * kSectorBytes) * 64;
+}
+
+std::uint64_t seen_bits(const graph::Csr& graph, const Layout& layout) {
+  const std::uint64_t weights =
+      layout.weights ? (layout.weights_at % kSectorBytes + graph.edges() * 4) / kSectorBytes + 1 : 0;
+  return first_weight_bit(graph, layout) + weights;
+}
+
+std::uint64_t items_of(const Walk& walk, Access access, Vertex v) {
+  const Edge begin = walk.graph.offsets[v];
+  const Edge end = walk.graph.offsets[v + std::uint64_t{1}];
+  const int bytes = walk.layout.edge_bytes;
+  return access == Access::naive    ? graph::Naive::items(begin, end, bytes)
+         : access == Access::merged ? graph::Merged::items(begin, end, bytes)
+                                    : graph::MergedAligned::items(begin, end, bytes);
+}
+
+void walk_by_warps(const Walk& walk, Access access, std::span<const Vertex> lists, std::uint64_t first_item,
+                   Tally& tally) {
+  switch (access) {
+    case Access::naive:
+      break;
+    case Access::merged:
+      return walk_lists<graph::Merged, false>(walk, lists, first_item, tally);
+    case Access::merged_aligned:
+      return walk_lists<graph::MergedAligned, false>(walk, lists, first_item, tally);
+    case Access::merged_aligned_chunked:
+      return walk_lists<graph::MergedAlignedChunked, false>(walk, lists, first_item, tally);
+    case Access::edge_gather:
+      return walk_lists<graph::MergedAligned, true>(walk, lists, first_item, tally);
+  }
+}
+
+void walk_by_lanes(const Walk& walk, std::span<const Vertex> lists, std::uint64_t first_turn, Tally& tally) {
+  const auto arrays = static_cast<std::uint64_t>(walk.arrays());
+  Turns turns(walk.grid, first_turn);
+  BySectorMask masks{};
+  Requests sum;
+  for (std::size_t turn = 0; turn < lists.size(); turn += kWarpLanes) {
+    Lanes lanes;
+    lanes.count = std::min<std::size_t>(kWarpLanes, lists.size() - turn);
+    for (std::size_t lane = 0; lane < lanes.count; ++lane) {
+      const Vertex v = lists[turn + lane];
+      lanes.at[lane] = walk.graph.offsets[v];
+      lanes.left[lane] = walk.graph.degree(v);
+      sum.elements += lanes.left[lane];
+      tally.fresh_sectors += mark_list(walk, lanes.at[lane], lanes.at[lane] + lanes.left[lane]);
+    }
+    const std::uint64_t loads = arrays * walk_turn(walk, lanes, masks);
+    sum.loads += loads;
+    tally.of_block[turns.block()] += loads;
+    turns.next();
+  }
+  sum.lanes = arrays * sum.elements;
+  add_masks(sum, masks);
+  tally.requests += sum;
+}
+
+}  // namespace grainscope::model

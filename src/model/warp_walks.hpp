@@ -1,0 +1,51 @@
+#ifndef GRAINSCOPE_MODEL_WARP_WALKS_HPP
+#define GRAINSCOPE_MODEL_WARP_WALKS_HPP
+
+// The walks of graph/access.hpp over a part of a level, counted without going lane by lane: what a warp does
+// between two events (a step that is not full, a lane whose list ends) is the same over and over.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "coalesce.hpp"
+#include "grainscope/model/replay.hpp"
+
+namespace grainscope::model {
+
+// What one thread has counted.
+struct Tally {
+  explicit Tally(const Grid& grid) : of_block(static_cast<std::size_t>(grid.blocks)) {}
+  Requests requests;
+  std::vector<std::uint64_t> of_block;  // loads of each block; of edge_gather its edges
+  std::uint64_t fresh_sectors = 0;      // that nothing had read before
+};
+
+// What the threads share.
+struct Walk {
+  const graph::Csr& graph;
+  Layout layout;
+  Grid grid;
+  std::span<std::uint64_t> seen;       // a bit a sector: of the edges, then of the weights
+  std::uint64_t first_weight_bit = 0;  // a multiple of 64
+
+  [[nodiscard]] int arrays() const { return layout.weights ? 2 : 1; }
+};
+// Bits that a walk's `seen` needs, and where those of the weights begin.
+[[nodiscard]] std::uint64_t first_weight_bit(const graph::Csr& graph, const Layout& layout);
+[[nodiscard]] std::uint64_t seen_bits(const graph::Csr& graph, const Layout& layout);
+
+// Work items of one list.
+[[nodiscard]] std::uint64_t items_of(const Walk& walk, graph::Access access, graph::Vertex v);
+
+// Walks by warps: `lists` ascend, and their first item is number `first_item` of the level.
+void walk_by_warps(const Walk& walk, graph::Access access, std::span<const graph::Vertex> lists,
+                   std::uint64_t first_item, Tally& tally);
+
+// Walk by lanes: `lists`, none of them empty, begin a turn of 32, which is number `first_turn` of the level.
+void walk_by_lanes(const Walk& walk, std::span<const graph::Vertex> lists, std::uint64_t first_turn,
+                   Tally& tally);
+
+}  // namespace grainscope::model
+
+#endif

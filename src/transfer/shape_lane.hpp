@@ -1,0 +1,71 @@
+#ifndef GRAINSCOPE_SRC_TRANSFER_SHAPE_LANE_HPP
+#define GRAINSCOPE_SRC_TRANSFER_SHAPE_LANE_HPP
+
+// What copies that are not contiguous have in common as lanes and movers.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/system/numa.hpp"
+#include "grainscope/transfer/mover.hpp"
+#include "peer_reach.hpp"
+
+namespace grainscope::transfer {
+
+// A copy (BoxCopy, BatchCopy) with its ends (BoxEnds, BatchEnds), and the check.
+template <class Copy, class Ends>
+class ShapeLane : public Lane {
+ public:
+  ShapeLane(const Copy& copy, std::uint64_t bytes, const Topology& topology)
+      : Lane(copy.gpu(), copy.node(), bytes),
+        copy_(copy),
+        reach_(copy.source, copy.destination),
+        ends_(copy, topology) {}
+
+  // Once before any gate closes and any sample is timed, so that nothing is loaded or set up then; after that
+  // the ends are filled.
+  void start() {
+    const cuda::Stream stream;
+    issue(stream);
+    stream.synchronize();
+    ends_.fill();
+  }
+
+  std::string verify() final { return ends_.verify(); }
+
+ protected:
+  [[nodiscard]] const Copy& copy() const { return copy_; }
+  [[nodiscard]] const Ends& ends() const { return ends_; }
+
+ private:
+  Copy copy_;
+  PeerReach reach_;
+  Ends ends_;
+};
+
+// A mover of the lane that `make(copy, topology)` makes, where the copy is issued from. Throws UsageError for
+// a copy from host to host.
+template <class Copy, class Make>
+[[nodiscard]] std::unique_ptr<Mover> make_shape_mover(const Copy& copy, const Surroundings& surroundings,
+                                                      const Make& make) {
+  if (copy.source.on_host() && copy.destination.on_host()) {
+    throw UsageError("boxes and pieces are copied to or from a GPU, not from host to host");
+  }
+  std::vector<MoverLane> lanes;
+  {
+    const NodeBinding binding(*surroundings.topology, copy.node());
+    const cuda::DeviceGuard guard(copy.gpu());
+    auto lane = make(copy, *surroundings.topology);
+    lane->start();
+    lanes.push_back({std::move(lane)});
+  }
+  return std::make_unique<Mover>(std::move(lanes), surroundings);
+}
+
+}  // namespace grainscope::transfer
+
+#endif
