@@ -82,7 +82,8 @@ std::string link_text(EdgePlacement placement) {
 Explanation explain(const TraversalPoint& point) {
   return {
       "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
-          link_text(point.where.request.placement),
+          (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
+                        : link_text(point.where.request.placement)),
       "everything on the GPU between two events, from clearing the state to the last level; not making "
       "or placing the graph, nor verifying, which every trial is",
       "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
@@ -99,6 +100,7 @@ class Lister {
     for (const GpuTarget& gpu : scope_.gpus) {
       for (const GraphSpec& spec : graphs_of(scope_)) {
         add_order(gpu, spec, Order::original);
+        add_subway(gpu, spec);
         if (scope_.dense()) {
           add_order(gpu, spec, Order::degree);
           add_order(gpu, spec, Order::halo_like);
@@ -134,6 +136,23 @@ class Lister {
     }
   }
 
+  // The graph's own arrays are what is gathered from: nothing is placed.
+  void add_subway(const GpuTarget& gpu, const GraphSpec& spec) {
+    for (const int edge_bytes : {8, 4}) {
+      for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
+        TraversalPoint point{spec,
+                             {{spec.name(), Order::original},
+                              {EdgePlacement::mapped, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
+                              scope_.nearest_node(gpu)},
+                             algorithm,
+                             Access::merged_aligned,
+                             trials_of(algorithm, scope_.trials),
+                             true};
+        add(gpu, point);
+      }
+    }
+  }
+
   void add(const GpuTarget& gpu, const TraversalPoint& point) {
     Benchmark benchmark;
     benchmark.id = case_of(gpu, point);
@@ -142,12 +161,16 @@ class Lister {
     benchmark.needs = needs_of(point);
     const bool runs = benchmark.skip.empty();
     const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.repetitions) : nullptr;
-    const auto placed_claim = runs ? placed_->claim(point.where, scope_.repetitions) : nullptr;
+    const auto placed_claim =
+        runs && !point.subway ? placed_->claim(point.where, scope_.repetitions) : nullptr;
     benchmark.run = [point, graphs = graphs_, placed = placed_, graph_claim, placed_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *graph_claim, [&](const GraphKey& key) {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
       });
+      if (point.subway) {
+        return measure_subway(session, point, *graph);
+      }
       const PlacedCache::Lease placed_graph(*placed, *placed_claim, [&](const PlacedKey& key) {
         const NodeBinding binding(session.machine().topology, key.node);
         return graph::place_graph(graph->csr(), key.request, session.surroundings().managed);
@@ -161,8 +184,8 @@ class Lister {
     const Order order = point.where.graph.order;
     const auto& request = point.where.request;
     Case id{std::string("traversal/") + name(point.algorithm),
-            {{"access", name(point.access), AxisStyle::bare},
-             {"placement", name(request.placement), AxisStyle::bare},
+            {{"access", point.subway ? "compact" : name(point.access), AxisStyle::bare},
+             {"placement", point.subway ? "subway" : name(request.placement), AxisStyle::bare},
              {"locality", gpu.locality(point.where.node), AxisStyle::hidden},
              {"order", name(order), order == Order::original ? AxisStyle::hidden : AxisStyle::keyed},
              {"graph", point.spec.name()},

@@ -3,6 +3,7 @@
 // list's own vertex, so that labels travel both ways in one walk.
 
 #include "lowering_state.cuh"
+#include "subway_loop.cuh"
 
 namespace grainscope::graph {
 namespace {
@@ -51,6 +52,10 @@ struct CcProgram : Lowering {
 
 std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<LoweringState<CcProgram>>>(graph, access);
+}
+
+std::unique_ptr<SubwayTraversal> make_cc_subway(const Csr& graph, const SubwayRequest& request) {
+  return std::make_unique<CompactingTraversal<LoweringState<CcProgram>>>(graph, request);
 }
 
 }  // namespace grainscope::graph

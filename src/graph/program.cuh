@@ -84,15 +84,17 @@ class DeviceArray {
   cuda::DeviceBuffer memory_;
 };
 
-// A Traversal from a program's two particular things: its state, and how that begins.
-template <class State>
+// A Traversal from a program's two particular things: its state, and how that begins. `how`: what the loop
+// wants beside the graph.
+template <class State, class Loop = LevelLoop<typename State::Program>>
 class ProgramTraversal final : public Traversal {
  public:
-  ProgramTraversal(const PlacedGraph& graph, Access access)
+  template <class... How>
+  explicit ProgramTraversal(const PlacedGraph& graph, const How&... how)
       : gpu_(graph.request().gpu),
         guard_(gpu_),
         state_(graph),
-        loop_(graph, access),
+        loop_(graph, how...),
         vertices_(graph.view().vertices) {}
 
   double run(Vertex source) override { return start(source, {}); }
@@ -107,11 +109,10 @@ class ProgramTraversal final : public Traversal {
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.answer(vertices_); }
   [[nodiscard]] std::vector<float> ranks() const override { return state_.ranks(vertices_); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.gpu_bytes() + loop_.gpu_bytes(); }
+  [[nodiscard]] const Loop& loop() const { return loop_; }
 
  private:
-  using Program = typename State::Program;
-
-  double start(Vertex source, const typename LevelLoop<Program>::Observer& observer) {
+  double start(Vertex source, const typename Loop::Observer& observer) {
     if (source >= vertices_) {
       throw UsageError("there is no vertex " + std::to_string(source) + " to start from: the graph has " +
                        std::to_string(vertices_));
@@ -124,7 +125,7 @@ class ProgramTraversal final : public Traversal {
   int gpu_;
   cuda::DeviceGuard guard_;
   State state_;
-  LevelLoop<Program> loop_;
+  Loop loop_;
   Vertex vertices_;
 };
 
