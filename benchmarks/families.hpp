@@ -11,17 +11,20 @@
 namespace grainscope::harness {
 
 [[nodiscard]] Family contention();
+[[nodiscard]] Family grain_gpu_memory();
 [[nodiscard]] Family grain_pieces();
 [[nodiscard]] Family grain_saturation();
 [[nodiscard]] Family call();
 [[nodiscard]] Family host_first_touch();
 [[nodiscard]] Family host_flush();
 [[nodiscard]] Family host_latency();
+[[nodiscard]] Family host_malloc();
 [[nodiscard]] Family host_memcpy();
 [[nodiscard]] Family shape_batch();
 [[nodiscard]] Family shape_copy();
 [[nodiscard]] Family transfer_collective();
 [[nodiscard]] Family transfer_duplex();
+[[nodiscard]] Family transfer_host_copy();
 [[nodiscard]] Family transfer_kernel_copy();
 [[nodiscard]] Family transfer_local();
 [[nodiscard]] Family reach_gather();

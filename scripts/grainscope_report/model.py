@@ -62,7 +62,8 @@ class Case:
         if "peer" in self.site:
             if self.axes.get("between"):
                 return None
-            return FROM_PEER if said == "read" or self.family in READERS else TO_PEER
+            fetched = said == "read" or self.axes.get("path") == "peer_to_gpu" or self.family in READERS
+            return FROM_PEER if fetched else TO_PEER
         if said in _DIRECTIONS:
             return _DIRECTIONS[said]
         path = str(self.axes.get("path", ""))

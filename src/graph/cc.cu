@@ -41,6 +41,11 @@ struct CcProgram : Lowering {
       atomicMin(values + item.vertex, lowest);
     }
   }
+  __device__ void merge(Labels& list, const Labels& lane) const {
+    if (lane.lowest < list.lowest) {
+      atomicMin(&list.lowest, lane.lowest);
+    }
+  }
   static void begin(const DeviceArray<std::uint32_t>& labels, Vertex vertices, Vertex /*source*/,
                     const cuda::Stream& stream) {
     label_by_number<<<1024, 256, 0, stream.get()>>>(labels.data(), vertices);

@@ -17,6 +17,10 @@ struct ProgramDefaults {
   // What is given back to it afterwards.
   template <class Source>
   __device__ void close(const WorkItem& /*item*/, const Source& /*source*/, Team /*team*/) const {}
+  // What one edge's visit left with its lane, for what its list keeps in a block's shared memory: of walks
+  // that hand edges out one by one (edge_gather.cuh). Lanes of the block do so at once.
+  template <class Source>
+  __device__ void merge(Source& /*list*/, const Source& /*lane*/) const {}
   // Whether all is done, though there are active vertices.
   __host__ __device__ bool satisfied(const LevelSummary& /*summary*/) const { return false; }
   void next_level() {}
@@ -84,6 +88,22 @@ class DeviceArray {
   cuda::DeviceBuffer memory_;
 };
 
+// Of a grid's blocks.
+inline WalkStatistics statistics_of(const std::vector<BlockLoads>& blocks) {
+  WalkStatistics all;
+  all.blocks = static_cast<int>(blocks.size());
+  std::uint64_t most = 0;
+  for (const BlockLoads& block : blocks) {
+    all.loads += block.loads;
+    all.lanes += block.lanes;
+    most = std::max<std::uint64_t>(most, block.loads);
+  }
+  if (all.loads != 0) {
+    all.block_imbalance = static_cast<double>(most) * all.blocks / static_cast<double>(all.loads);
+  }
+  return all;
+}
+
 // A Traversal from a program's two particular things: its state, and how that begins. `how`: what the loop
 // wants beside the graph.
 template <class State, class Loop = LevelLoop<typename State::Program>>
@@ -105,6 +125,12 @@ class ProgramTraversal final : public Traversal {
     start(source, {nullptr, &levels});
     levels.resize(loop_.levels().size());
     return levels;
+  }
+  WalkStatistics statistics(Vertex source) override {
+    const DeviceArray<BlockLoads> blocks(gpu_, loop_.counted_grid());
+    blocks.fill_bytes(0, loop_.stream());
+    start(source, {nullptr, nullptr, blocks.data()});
+    return statistics_of(blocks.read(loop_.counted_grid()));
   }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.answer(vertices_); }
   [[nodiscard]] std::vector<float> ranks() const override { return state_.ranks(vertices_); }

@@ -52,13 +52,14 @@ class SubwayLoop {
         capacity_(capacity_of(graph, request)),
         lists_(graph_, request.gpu, most_partition_items()),
         buffers_(graph, request, capacity_),
-        walk_(graph_.edge_bytes == 4 ? walk_lists<std::uint32_t, MergedAligned, Program, false>
-                                     : walk_lists<std::uint64_t, MergedAligned, Program, false>),
+        walk_(walk_noting<Note::nothing>(graph_.edge_bytes)),
+        walk_counted_(walk_noting<Note::counts>(graph_.edge_bytes)),
         count_grid_(static_cast<unsigned>(cuda::sm_count(request.gpu)) * 8) {
     int blocks = 0;
     cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walk_, kWalkThreads, 0),
                 "ask how many blocks a multiprocessor holds");
     cudaFuncAttributes attributes{};
+    cuda::check(cudaFuncGetAttributes(&attributes, walk_counted_), "load walk_lists");
     cuda::check(cudaFuncGetAttributes(&attributes, count_items<Naive, Program>), "load count_items");
     walk_grid_ = static_cast<unsigned>(std::max(1, blocks * cuda::sm_count(request.gpu)));
   }
@@ -86,7 +87,7 @@ class SubwayLoop {
         (*observer.visit)(lists_.vertices(summary.active));
       }
       levels_.push_back({summary.active, summary.edges, 0, 0, 0});
-      walk_level(program, summary);
+      walk_level(program, summary, observer.blocks);
       level_end(level).record(stream_);
       program.next_level();
     }
@@ -108,6 +109,9 @@ class SubwayLoop {
   }
   [[nodiscard]] const std::vector<SubwayLevel>& parts() const { return buffers_.levels(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const { return lists_.gpu_bytes() + buffers_.gpu_bytes(); }
+  // Blocks of a walk.
+  [[nodiscard]] unsigned counted_grid() const { return walk_grid_; }
+  [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
 
  private:
   // Asks the program which vertices are active; the host has to know before it can gather.
@@ -119,15 +123,24 @@ class SubwayLoop {
     return lists_.list(stream_);
   }
 
-  void walk_level(const Program& program, const LevelSummary& summary) {
+  using Walk = void (*)(WalkInput, Program);
+  template <Note kNote>
+  static Walk walk_noting(int edge_bytes) {
+    return edge_bytes == 4 ? walk_lists<std::uint32_t, MergedAligned, Program, kNote>
+                           : walk_lists<std::uint64_t, MergedAligned, Program, kNote>;
+  }
+
+  // `blocks`: where their loads are counted, or null.
+  void walk_level(const Program& program, const LevelSummary& summary, BlockLoads* blocks) {
     buffers_.begin_level().list_bytes = lists_.send_to_host(summary, stream_);
     const Edge length = partition_length(summary.edges, capacity_, element_bytes_);
     for (Edge begin = 0; begin < summary.edges; begin += length) {
       const Partition partition = lists_.cut(begin, std::min<Edge>(summary.edges, begin + length));
       const GraphView copy = buffers_.bring(partition, lists_.on_host(), stream_);
       lists_.write_items(partition, graph_.edge_bytes, stream_);
-      const WalkInput input{lists_.items(), lists_.item_count(), copy, {}};
-      walk_<<<walk_grid_, kWalkThreads, 0, stream_.get()>>>(input, program);
+      const WalkInput input{lists_.items(), lists_.item_count(), copy, {}, blocks, {}};
+      const Walk walk = blocks == nullptr ? walk_ : walk_counted_;
+      walk<<<walk_grid_, kWalkThreads, 0, stream_.get()>>>(input, program);
       cuda::check_launch("walk_lists, of a partition");
       buffers_.walk_submitted(stream_);
     }
@@ -149,7 +162,8 @@ class SubwayLoop {
   Edge capacity_;
   ActiveLists lists_;
   EdgeBuffers buffers_;
-  void (*walk_)(WalkInput, Program);
+  Walk walk_;
+  Walk walk_counted_;
   unsigned count_grid_;
   unsigned walk_grid_ = 1;
   cuda::Stream stream_;
@@ -169,6 +183,7 @@ class CompactingTraversal final : public SubwayTraversal {
   [[nodiscard]] std::vector<LevelResult> levels() const override { return traversal_.levels(); }
   void follow(Vertex source, const LevelVisitor& visit) override { traversal_.follow(source, visit); }
   std::vector<std::vector<WarpLoad>> trace(Vertex source) override { return traversal_.trace(source); }
+  WalkStatistics statistics(Vertex source) override { return traversal_.statistics(source); }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return traversal_.answer(); }
   [[nodiscard]] std::vector<float> ranks() const override { return traversal_.ranks(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
