@@ -73,7 +73,7 @@ class LevelLoop {
                           " levels");
       }
       const LevelSummary summary = submit_level(program, level, observer);
-      if (summary.active == 0 || program.satisfied(summary)) {
+      if (program.satisfied(summary)) {
         break;
       }
       levels_.push_back({summary.active, summary.edges, 0, 0, 0});
