@@ -1,0 +1,169 @@
+#include "model_trials.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "harness/interrupt.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Algorithm;
+using graph::Csr;
+using graph::Vertex;
+
+constexpr std::uint64_t kManyEdges = 100'000;  // of a level: worth waking threads for
+constexpr std::uint64_t kAllLengths = 16;      // lists up to here are told one length at a time
+
+// Feeds each level to everything that was asked for.
+class Trial {
+ public:
+  Trial(const Csr& graph, Algorithm algorithm, const ModelRequests& requests)
+      : graph_(graph), ever_(graph.vertices()) {
+    for (const WalkRequest& walk : requests.walks) {
+      replayers_.emplace(
+          walk, model::Replayer(graph, walk.access, layout_of(algorithm, walk.edge_bytes), model::Grid{}));
+    }
+    for (const ReachRequest& reach : requests.reaches) {
+      const model::Layout layout = layout_of(algorithm, reach.edge_bytes);
+      reaches_.emplace_back(reach,
+                            model::TranslationWalk(graph, layout, reach.reach_bytes, reach.granule_bytes));
+      result_.misses[reach] = {};
+    }
+    for (const CardRequest& card : requests.cards) {
+      const std::uint64_t bytes = card_bytes(card, algorithm, graph.edges());
+      if (bytes >= card.page_bytes) {
+        // Time depends on the link, and is the rows' own.
+        const model::PagingOptions options{bytes, card.page_bytes, 1, 0, 1};
+        pagers_.emplace_back(card, model::Pager(graph, layout_of(algorithm, card.edge_bytes), options));
+      }
+    }
+  }
+
+  void level(std::span<const Vertex> active) {
+    if (signal_received() != 0) {
+      throw Interrupted{};
+    }
+    count(active);
+    for (auto& [walk, replayer] : replayers_) {
+      replayer.level(active);
+    }
+    for (auto& [reach, walk] : reaches_) {
+      const std::uint64_t before = walk.misses();
+      walk.level(active);
+      result_.misses[reach].push_back(walk.misses() - before);
+    }
+    // One after another each, but many at once.
+#pragma omp parallel for schedule(dynamic) if (result_.edges.back() > kManyEdges)
+    for (std::size_t i = 0; i < pagers_.size(); ++i) {
+      pagers_[i].second.level(active);
+    }
+  }
+
+  [[nodiscard]] TrialModel result(std::string label) {
+    result_.label = std::move(label);
+    for (const auto& [walk, replayer] : replayers_) {
+      result_.walks.emplace(walk, replayer.result());
+    }
+    for (const auto& [card, pager] : pagers_) {
+      result_.cards.emplace(card, pager.result());
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // Independently of the model: what its counts are held against.
+  void count(std::span<const Vertex> active) {
+    std::uint64_t edges = 0;
+    std::uint64_t fresh = 0;
+    std::uint64_t fresh_entries = 0;
+#pragma omp parallel for reduction(+ : edges, fresh, fresh_entries) if (active.size() > 4096)
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      const std::uint64_t degree = graph_.degree(active[i]);
+      const bool is_new = ever_[active[i]] == 0;
+      ever_[active[i]] = 1;
+      edges += degree;
+      fresh += is_new ? 1 : 0;
+      fresh_entries += is_new ? degree : 0;
+    }
+    result_.active.push_back(active.size());
+    result_.edges.push_back(edges);
+    result_.reached += fresh;
+    result_.entries += fresh_entries;
+  }
+
+  const Csr& graph_;
+  std::vector<std::uint8_t> ever_;  // active before; a byte each, so that threads do not meet
+  std::map<WalkRequest, model::Replayer> replayers_;
+  std::vector<std::pair<ReachRequest, model::TranslationWalk>> reaches_;
+  std::vector<std::pair<CardRequest, model::Pager>> pagers_;
+  TrialModel result_;
+};
+
+TrialModel run_trial(const Csr& graph, Algorithm algorithm, Vertex source, const std::string& label,
+                     const ModelRequests& requests) {
+  Trial trial(graph, algorithm, requests);
+  graph::run_levels(graph, algorithm, source, [&](std::span<const Vertex> active) { trial.level(active); });
+  return trial.result(label);
+}
+
+}  // namespace
+
+std::uint64_t TrialModel::edges_read() const {
+  return std::accumulate(edges.begin(), edges.end(), std::uint64_t{0});
+}
+
+bool reads_weights(Algorithm algorithm) {
+  return algorithm == Algorithm::sssp;
+}
+
+model::Layout layout_of(Algorithm algorithm, int edge_bytes) {
+  return {edge_bytes, reads_weights(algorithm), 0, 0};
+}
+
+std::uint64_t card_bytes(const CardRequest& card, Algorithm algorithm, std::uint64_t entries) {
+  return entries * layout_of(algorithm, card.edge_bytes).element_bytes() *
+         static_cast<std::uint64_t>(card.percent) / 100;
+}
+
+TraversalModel model_traversal_of(const Csr& graph, Algorithm algorithm, int sources,
+                                  const ModelRequests& requests) {
+  if (graph.edges() == 0) {
+    throw SkipError("the graph " + graph.name + " has no edges");
+  }
+  TraversalModel result{algorithm, facts_of(graph), graph.directed, {}};
+  if (algorithm == Algorithm::cc || algorithm == Algorithm::pr) {
+    if (algorithm == Algorithm::cc && graph.directed) {
+      throw SkipError("connected components need an undirected graph, and " + graph.name + " is directed");
+    }
+    result.trials.push_back(run_trial(graph, algorithm, 0, "trial:0", requests));
+    return result;
+  }
+  for (const Vertex source : graph::gap_sources(graph, sources)) {
+    result.trials.push_back(
+        run_trial(graph, algorithm, source, "source:" + std::to_string(source), requests));
+  }
+  return result;
+}
+
+GraphFacts facts_of(const Csr& graph) {
+  std::map<std::uint64_t, std::uint64_t> lists;  // how many of each length
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    ++lists[graph.degree(v)];
+  }
+  GraphFacts facts{graph.vertices(), graph.edges(), {}};
+  std::uint64_t entries = 0;
+  std::uint64_t told = 0;  // the last length told
+  for (const auto& [degree, count] : lists) {
+    entries += degree * count;
+    if (degree > 0 && (degree <= kAllLengths || entries == graph.edges() || degree > told + told / 8)) {
+      facts.edge_cdf.emplace_back(degree, static_cast<double>(entries) / static_cast<double>(graph.edges()));
+      told = degree;
+    }
+  }
+  return facts;
+}
+
+}  // namespace grainscope::harness
