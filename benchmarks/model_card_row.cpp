@@ -13,15 +13,14 @@ const char* const kVerification =
     "pages brought less pages evicted are those that the card can hold of those touched; the different lists "
     "fit in the pages touched; a card that holds more never has more pages brought";
 
-std::uint64_t capacity_of(const TraversalModel& model, const CardRequest& card) {
-  return card_bytes(card, model.algorithm, model.graph.entries) / card.page_bytes;
-}
+constexpr std::uint64_t kFewestPages = 8;  // that a part of can be told from the whole
 
 void check(const TraversalModel& model, const TrialModel& trial, const CardRequest& card) {
   const model::Paging& paging = trial.cards.at(card);
   const std::uint64_t touched = paging.touched_bytes / card.page_bytes;
-  require_conserved(paging.moved_pages >= touched && paging.moved_pages - paging.evicted_pages ==
-                                                         std::min(touched, capacity_of(model, card)),
+  require_conserved(paging.moved_pages >= touched &&
+                        paging.moved_pages - paging.evicted_pages ==
+                            std::min(touched, card_pages(card, model.algorithm, model.graph.entries)),
                     trial, "pages brought, evicted and held do not match");
   require_conserved(
       paging.touched_bytes >= trial.entries * layout_of(model.algorithm, card.edge_bytes).element_bytes(),
@@ -51,7 +50,8 @@ void add_counters(Measurement& measurement, const TraversalModel& model, const C
   counters["evicted_pages"] = mean([](const model::Paging& paging) { return paging.evicted_pages; });
   counters["touched_bytes"] = mean([](const model::Paging& paging) { return paging.touched_bytes; });
   counters["amplification_data_set"] = moved / static_cast<double>(data);
-  counters["card_bytes"] = static_cast<double>(card_bytes(card, model.algorithm, model.graph.entries));
+  counters["card_bytes"] =
+      static_cast<double>(card_pages(card, model.algorithm, model.graph.entries) * card.page_bytes);
   counters["moving_s"] = moved / (link.gb_s * 1e9);
   counters["faults_s"] = counters["moved_pages"] * kFault_s / kFaultsAtOnce;
 }
@@ -88,12 +88,12 @@ Measurement modelled_row(const TraversalModel& model, std::vector<double> second
 }
 
 Measurement card_row(const TraversalModel& model, const CardRequest& card, const model::Link& link) {
-  const std::uint64_t bytes = card_bytes(card, model.algorithm, model.graph.entries);
-  if (bytes < card.page_bytes) {
-    throw SkipError("a card of " + format_bytes(bytes) + " holds no page of " +
-                    format_bytes(card.page_bytes));
+  const std::uint64_t pages = data_pages(card, model.algorithm, model.graph.entries);
+  if (pages < kFewestPages) {
+    throw SkipError("all that is read lies on " + std::to_string(pages) + " pages of " +
+                    format_bytes(card.page_bytes) + ": no card holds a part of them");
   }
-  const model::PagingOptions options{bytes, card.page_bytes, link.gb_s, kFault_s, kFaultsAtOnce};
+  const model::PagingOptions options{0, card.page_bytes, link.gb_s, kFault_s, kFaultsAtOnce};
   std::vector<double> seconds;
   for (const TrialModel& trial : model.trials) {
     check(model, trial, card);

@@ -12,7 +12,7 @@ namespace grainscope::harness {
 [[nodiscard]] Measurement walk_row(const TraversalModel& model, const WalkRequest& walk,
                                    const model::Link& link);
 
-// Managed memory on a card. Throws SkipError where the card holds no page.
+// Managed memory on a card. Throws SkipError where there are too few pages to hold a part of.
 [[nodiscard]] Measurement card_row(const TraversalModel& model, const CardRequest& card,
                                    const model::Link& link);
 

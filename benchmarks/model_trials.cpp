@@ -1,5 +1,7 @@
 #include "model_trials.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -14,8 +16,26 @@ using graph::Algorithm;
 using graph::Csr;
 using graph::Vertex;
 
-constexpr std::uint64_t kManyEdges = 100'000;  // of a level: worth waking threads for
-constexpr std::uint64_t kAllLengths = 16;      // lists up to here are told one length at a time
+constexpr std::uint64_t kSmallGraph = 4'000'000;  // entries
+constexpr std::uint64_t kManyEdges = 100'000;     // of a level: worth waking threads for
+constexpr std::uint64_t kAllLengths = 16;         // lists up to here are told one length at a time
+
+// A small graph is replayed by one thread: its levels are over before others have woken, and where other
+// programs are running too, threads that wait for each other take a hundred times as long.
+class [[nodiscard]] FewThreads {
+ public:
+  explicit FewThreads(const Csr& graph) : before_(omp_get_max_threads()) {
+    if (graph.edges() < kSmallGraph) {
+      omp_set_num_threads(1);
+    }
+  }
+  ~FewThreads() { omp_set_num_threads(before_); }
+  FewThreads(const FewThreads&) = delete;
+  FewThreads& operator=(const FewThreads&) = delete;
+
+ private:
+  int before_;
+};
 
 // Feeds each level to everything that was asked for.
 class Trial {
@@ -33,12 +53,10 @@ class Trial {
       result_.misses[reach] = {};
     }
     for (const CardRequest& card : requests.cards) {
-      const std::uint64_t bytes = card_bytes(card, algorithm, graph.edges());
-      if (bytes >= card.page_bytes) {
-        // Time depends on the link, and is the rows' own.
-        const model::PagingOptions options{bytes, card.page_bytes, 1, 0, 1};
-        pagers_.emplace_back(card, model::Pager(graph, layout_of(algorithm, card.edge_bytes), options));
-      }
+      // Time depends on the link, and is the rows' own.
+      const std::uint64_t bytes = card_pages(card, algorithm, graph.edges()) * card.page_bytes;
+      const model::PagingOptions options{bytes, card.page_bytes, 1, 0, 1};
+      pagers_.emplace_back(card, model::Pager(graph, layout_of(algorithm, card.edge_bytes), options));
     }
   }
 
@@ -123,9 +141,13 @@ model::Layout layout_of(Algorithm algorithm, int edge_bytes) {
   return {edge_bytes, reads_weights(algorithm), 0, 0};
 }
 
-std::uint64_t card_bytes(const CardRequest& card, Algorithm algorithm, std::uint64_t entries) {
-  return entries * layout_of(algorithm, card.edge_bytes).element_bytes() *
-         static_cast<std::uint64_t>(card.percent) / 100;
+std::uint64_t data_pages(const CardRequest& card, Algorithm algorithm, std::uint64_t entries) {
+  return model::pages_of(entries, layout_of(algorithm, card.edge_bytes), card.page_bytes);
+}
+
+std::uint64_t card_pages(const CardRequest& card, Algorithm algorithm, std::uint64_t entries) {
+  const auto percent = static_cast<std::uint64_t>(card.percent);
+  return (data_pages(card, algorithm, entries) * percent + 99) / 100;
 }
 
 TraversalModel model_traversal_of(const Csr& graph, Algorithm algorithm, int sources,
@@ -133,6 +155,7 @@ TraversalModel model_traversal_of(const Csr& graph, Algorithm algorithm, int sou
   if (graph.edges() == 0) {
     throw SkipError("the graph " + graph.name + " has no edges");
   }
+  const FewThreads few(graph);
   TraversalModel result{algorithm, facts_of(graph), graph.directed, {}};
   if (algorithm == Algorithm::cc || algorithm == Algorithm::pr) {
     if (algorithm == Algorithm::cc && graph.directed) {

@@ -31,7 +31,7 @@ struct ReachRequest {
   friend auto operator<=>(const ReachRequest&, const ReachRequest&) = default;
 };
 
-// A card that holds some percent of what the walk reads.
+// A card that holds some percent of the pages that the edge list (and the weights) are on.
 struct CardRequest {
   int edge_bytes = 8;
   int percent = 50;
@@ -54,7 +54,7 @@ struct TrialModel {
   std::uint64_t entries = 0;          // in their lists, each counted once
   std::map<WalkRequest, model::Replay> walks;
   std::map<ReachRequest, std::vector<std::uint64_t>> misses;  // of each level
-  std::map<CardRequest, model::Paging> cards;                 // without those that hold no page
+  std::map<CardRequest, model::Paging> cards;
 
   [[nodiscard]] std::uint64_t edges_read() const;
 };
@@ -69,8 +69,10 @@ struct TraversalModel {
 // Whether an algorithm reads weights.
 [[nodiscard]] bool reads_weights(graph::Algorithm algorithm);
 [[nodiscard]] model::Layout layout_of(graph::Algorithm algorithm, int edge_bytes);
-// Card memory of a request, in bytes.
-[[nodiscard]] std::uint64_t card_bytes(const CardRequest& card, graph::Algorithm algorithm,
+// Pages of all that a walk reads, and how many of them a card holds: its share, rounded up.
+[[nodiscard]] std::uint64_t data_pages(const CardRequest& card, graph::Algorithm algorithm,
+                                       std::uint64_t entries);
+[[nodiscard]] std::uint64_t card_pages(const CardRequest& card, graph::Algorithm algorithm,
                                        std::uint64_t entries);
 
 // bfs and sssp from the first `sources` GAP sources, cc and pr once. Throws SkipError for cc on a directed
