@@ -22,7 +22,7 @@ constexpr std::size_t kFirstNeighbours = 2;
 class Forest {
  public:
   explicit Forest(Vertex vertices) : parents_(vertices) {
-#pragma omp parallel for
+#pragma omp parallel for if (vertices > kFewVertices)
     for (Vertex v = 0; v < vertices; ++v) {
       parents_[v] = v;
     }
@@ -53,7 +53,7 @@ class Forest {
   // Lets every vertex point at the root of its tree.
   void flatten() {
     const auto vertices = static_cast<Vertex>(parents_.size());
-#pragma omp parallel for schedule(dynamic, 16384)
+#pragma omp parallel for schedule(dynamic, 16384) if (vertices > kFewVertices)
     for (Vertex v = 0; v < vertices; ++v) {
       while (parent(v) != parent(parent(v))) {
         std::atomic_ref(parents_[v]).store(parent(parent(v)), std::memory_order_relaxed);
@@ -113,7 +113,7 @@ std::uint64_t count_components(const Csr& graph) {
     }
   });
   std::uint64_t roots = 0;
-#pragma omp parallel for reduction(+ : roots)
+#pragma omp parallel for reduction(+ : roots) if (graph.vertices() > kFewVertices)
   for (Vertex v = 0; v < graph.vertices(); ++v) {
     roots += forest.parent(v) == v ? 1 : 0;
   }

@@ -13,6 +13,9 @@
 
 namespace grainscope::graph {
 
+// Passes over so few vertices are left to one thread: waking the others costs more.
+inline constexpr std::size_t kFewVertices = 4096;
+
 // Vertices in ascending order, cut into chunks of about as much work: a vertex counts one and its list's
 // length. Where the cuts lie depends on the graph alone, never on the number of threads.
 class EdgeChunks {

@@ -16,10 +16,12 @@
 namespace grainscope::graph {
 namespace {
 
+constexpr std::size_t kFewActive = 256;  // so few lists are read before other threads wake
+
 // work(i) for every place i of a frontier, in turns: neighbours in a frontier often differ in degree.
 template <class Work>
 void for_each_active(std::span<const Vertex> active, const Work& work) {
-#pragma omp parallel for schedule(dynamic, 64) if (active.size() > 64)
+#pragma omp parallel for schedule(dynamic, 64) if (active.size() > kFewActive)
   for (std::size_t i = 0; i < active.size(); ++i) {
     work(i);
   }
@@ -65,7 +67,7 @@ class Falling {
   // The vertices whose value fell since the last call; their values are set aside.
   [[nodiscard]] std::span<const Vertex> next_level() {
     const auto active = fell_.list();
-#pragma omp parallel for
+#pragma omp parallel for if (active.size() > kFewVertices)
     for (std::size_t i = 0; i < active.size(); ++i) {
       before_[i] = values_[active[i]];
     }

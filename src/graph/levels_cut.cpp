@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "edge_chunks.hpp"
 #include "grainscope/graph/answers.hpp"
 
 namespace grainscope::graph {
@@ -23,7 +24,7 @@ Counted count_levels(const Csr& graph, const Csr& in_edges, std::span<const std:
   Counted counted;
   std::uint64_t* out = counted.out.data();
   std::uint64_t* in = counted.in.data();
-#pragma omp parallel for reduction(+ : out[:256], in[:256])
+#pragma omp parallel for reduction(+ : out[:256], in[:256]) if (graph.vertices() > kFewVertices)
   for (Vertex v = 0; v < graph.vertices(); ++v) {
     const std::size_t level = depths[v] == kUnreached ? kNowhere : std::min<std::size_t>(depths[v], kDeep);
     out[level] += graph.degree(v);

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <span>
-#include <vector>
+
+#include "edge_chunks.hpp"
 
 namespace grainscope::graph {
 
@@ -16,12 +17,12 @@ void parallel_sort(std::span<T> values, const Less& less) {
     const std::size_t whole = values.size() / kParts;
     return whole * std::min(part, kParts) + values.size() % kParts * std::min(part, kParts) / kParts;
   };
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (values.size() > kFewVertices)
   for (std::size_t part = 0; part < kParts; ++part) {
     std::sort(values.begin() + begin_of(part), values.begin() + begin_of(part + 1), less);
   }
   for (std::size_t width = 1; width < kParts; width *= 2) {
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (values.size() > kFewVertices)
     for (std::size_t part = 0; part < kParts; part += 2 * width) {
       std::inplace_merge(values.begin() + begin_of(part), values.begin() + begin_of(part + width),
                          values.begin() + begin_of(part + 2 * width), less);

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "edge_chunks.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/frontiers.hpp"
 #include "grainscope/graph/generate.hpp"
@@ -21,7 +22,7 @@ std::vector<Vertex> highest_first(HostArray<Scored>& scored) {
     return a.score != b.score ? a.score > b.score : a.vertex < b.vertex;
   });
   std::vector<Vertex> order(scored.size());
-#pragma omp parallel for
+#pragma omp parallel for if (order.size() > kFewVertices)
   for (std::size_t i = 0; i < order.size(); ++i) {
     order[i] = scored[i].vertex;
   }
@@ -31,7 +32,7 @@ std::vector<Vertex> highest_first(HostArray<Scored>& scored) {
 // No scores yet.
 HostArray<Scored> unscored(Vertex vertices) {
   HostArray<Scored> scored(vertices);
-#pragma omp parallel for
+#pragma omp parallel for if (vertices > kFewVertices)
   for (Vertex v = 0; v < vertices; ++v) {
     scored[v] = {0, v};
   }
@@ -40,7 +41,7 @@ HostArray<Scored> unscored(Vertex vertices) {
 
 std::vector<Vertex> degree_order(const Csr& graph) {
   HostArray<Scored> scored = unscored(graph.vertices());
-#pragma omp parallel for
+#pragma omp parallel for if (graph.vertices() > kFewVertices)
   for (Vertex v = 0; v < graph.vertices(); ++v) {
     scored[v].score = static_cast<double>(graph.degree(v));
   }
@@ -60,7 +61,7 @@ std::vector<Vertex> halo_like_order(const Csr& graph, int samples) {
     double depth = 0;
     run_levels(graph, Algorithm::bfs, source, [&](std::span<const Vertex> active) {
       const double term = 1 / (1 + depth++);
-#pragma omp parallel for
+#pragma omp parallel for if (active.size() > kFewVertices)
       for (const Vertex v : active) {
         scored[v].score += term;
       }

@@ -1,6 +1,7 @@
 // Breadth-first search with a queue: the depth of every vertex that is reached from a source.
 
 #include "arguments.hpp"
+#include "edge_chunks.hpp"
 #include "grainscope/graph/answers.hpp"
 
 namespace grainscope::graph {
@@ -25,7 +26,7 @@ std::vector<std::uint32_t> serial_bfs(const Csr& graph, Vertex source) {
 Edge entries_reached(const Csr& graph, std::span<const std::uint32_t> depths) {
   require_an_entry_each(graph, depths.size(), "bfs");
   Edge entries = 0;
-#pragma omp parallel for reduction(+ : entries)
+#pragma omp parallel for reduction(+ : entries) if (graph.vertices() > kFewVertices)
   for (Vertex v = 0; v < graph.vertices(); ++v) {
     entries += depths[v] == kUnreached ? 0 : graph.degree(v);
   }

@@ -1,0 +1,68 @@
+#ifndef GRAINSCOPE_TESTS_SAMPLE_GRAPHS_HPP
+#define GRAINSCOPE_TESTS_SAMPLE_GRAPHS_HPP
+
+// Weighted graphs of every shape that answers must come through, and answers by brute force.
+
+#include <omp.h>
+
+#include <vector>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "random_edges.hpp"
+
+namespace grainscope::graph {
+
+// A graph and what its edges look like from the other end; of an undirected graph itself.
+struct BothWays {
+  Csr graph;
+  Csr transposed;  // of directed graphs
+  explicit BothWays(Csr out) : graph(std::move(out)) {
+    if (graph.directed) {
+      transposed = transpose(graph);
+    }
+  }
+  [[nodiscard]] const Csr& in_edges() const { return graph.directed ? transposed : graph; }
+};
+
+[[nodiscard]] Csr weighted_graph(Vertex vertices, const std::vector<Triple>& edges, bool directed);
+
+// Without edges, one vertex, path, circle, star, clique, two parts, a tree, random ones with and without
+// hubs; with `directed` the same one way.
+[[nodiscard]] std::vector<BothWays> sample_graphs(bool directed);
+// Both ways round.
+[[nodiscard]] std::vector<BothWays> all_sample_graphs();
+
+// Every graph of `vertices` vertices, weights drawn from `weights` by a seed.
+[[nodiscard]] std::vector<BothWays> every_graph(Vertex vertices, bool directed,
+                                                const std::vector<Weight>& weights);
+
+// Distances between all pairs (Floyd, Warshall), kUnreached where there is no path; `unit`: every edge is 1.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> all_pairs(const Csr& graph, bool unit);
+
+// Whether a certificate throws a FailedError.
+template <class Certify>
+[[nodiscard]] bool refuses(const Certify& certify) {
+  try {
+    (void)certify();
+    return false;
+  } catch (const FailedError&) {
+    return true;
+  }
+}
+
+// OpenMP's threads while it lives.
+class Threads {
+ public:
+  explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }
+  ~Threads() { omp_set_num_threads(before_); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace grainscope::graph
+
+#endif
