@@ -38,6 +38,7 @@ class ModelRuns;
 [[nodiscard]] Family transfer_memcpy();
 [[nodiscard]] Family transfer_peer();
 [[nodiscard]] Family transfer_zero_copy();
+[[nodiscard]] Family traversal();
 
 // All of them, in the order in which they run: the host first, since every other figure rests on it.
 [[nodiscard]] std::vector<Family> all_families();

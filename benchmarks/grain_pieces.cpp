@@ -1,10 +1,14 @@
 // grain/pieces: how fast do bytes cross the link when they are asked for in pieces of one size?
 //
-// Timed: copies, one a piece, in order, all enqueued behind a closed gate; a kernel whose lanes read or write
-// whole pieces that lie scattered over as many bytes as are moved, between two events behind a closed gate;
-// prefetches, one a piece, between two events on an idle stream.
-// Bytes: pieces times their size. Requests in flight by Little's law: rate × latency / request, the request
-// of a kernel being a piece, at most 128 bytes, and its latency that of a pointer chase in the same run.
+// Timed: copies, one a piece, in order, all enqueued behind a closed gate; the same number of copies
+// submitted at once, as a batch or as a graph, on the host's clock from the call until the last has arrived;
+// a kernel whose lanes read or write whole pieces that lie scattered over as many bytes as are moved, between
+// two events behind a closed gate; prefetches, one a piece, between two events on an idle stream; a kernel
+// that reads pieces of managed memory, each in 2 MiB of its own that live on the host, behind a closed gate.
+// Bytes: pieces times their size. Of managed memory read on demand whole pages move, at least: how much is
+// counted after each sample, and is what crossed the link. Requests in flight by Little's law: rate × latency
+// / request, the request of a kernel being a piece, at most 128 bytes, and its latency that of a pointer
+// chase in the same run.
 // Source: EMOGI, section 3.3; Hockney's n½ for copies.
 // Limits: pieces lie within a span that the GPU's address translation covers; reach/gather goes beyond.
 
@@ -13,76 +17,24 @@
 #include <memory>
 
 #include "families.hpp"
+#include "grain_method.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/probe.hpp"
+#include "shape_case.hpp"
 #include "transfer_case.hpp"
 
 namespace grainscope::harness {
 namespace {
 
-using transfer::Endpoint;
+using transfer::BatchCopy;
 using transfer::Engine;
-using transfer::Placement;
 using transfer::Transfer;
-using transfer::Walk;
 
-constexpr std::uint64_t kSmallestGrain = 32;
-constexpr std::uint64_t kLargestGrain = 64 * kMiB;
-constexpr std::uint64_t kKernelBytes = 64 * kMiB;  // moved by a kernel in all
-constexpr std::uint64_t kMostCopies = 256;         // that a stream takes behind a closed gate
-constexpr std::uint64_t kMostPrefetches = 64;
 constexpr std::uint64_t kRequestBytes = 128;  // the largest of a kernel
-constexpr int kLoadBytes = 16;
 constexpr std::uint64_t kChaseBytes = 2 * kMiB;
 constexpr int kChases = 9;
 
 const char* const kFamily = "grain/pieces";
-
-struct Method {
-  const char* name;
-  Engine engine;
-  bool to_gpu;
-};
-constexpr Method kMethods[] = {
-    {"copy_engine", Engine::copy_engine, true},   {"copy_engine", Engine::copy_engine, false},
-    {"zero_copy_random", Engine::sm, true},       {"kernel_write_random", Engine::sm, false},
-    {"managed_prefetch", Engine::prefetch, true}, {"managed_prefetch", Engine::prefetch, false},
-};
-
-std::uint64_t smallest_grain(Engine engine) {
-  return engine == Engine::prefetch ? 4 * kKiB : kSmallestGrain;
-}
-
-Transfer make_transfer(const Method& method, int node, int gpu, std::uint64_t grain) {
-  Transfer transfer;
-  transfer.engine = method.engine;
-  transfer.source = Endpoint::host(Placement::pinned, node);
-  transfer.destination = Endpoint::gpu(Placement::device, gpu);
-  switch (method.engine) {
-    case Engine::sm:
-      transfer.source.placement = Placement::mapped;
-      transfer.destination.placement = Placement::registers;
-      transfer.bytes = std::max(kKernelBytes, grain);
-      transfer.walk.pattern = Walk::Pattern::scattered;
-      transfer.walk.width_bytes = kLoadBytes;
-      transfer.walk.piece_bytes = grain;
-      transfer.flush = true;
-      break;
-    case Engine::prefetch:
-      transfer.source.placement = transfer.destination.placement = Placement::managed;
-      transfer.piece_bytes = grain;
-      transfer.bytes = std::max(grain, std::min(kKernelBytes, grain * kMostPrefetches));
-      break;
-    default:
-      transfer.piece_bytes = grain;
-      transfer.bytes = std::max(grain, std::min(kKernelBytes, grain * kMostCopies));
-      break;
-  }
-  if (!method.to_gpu) {
-    std::swap(transfer.source, transfer.destination);
-  }
-  return transfer;
-}
 
 // The latency of one load from a node's memory, by GPU and node: measured once a run.
 using Latencies = std::map<std::pair<int, int>, double>;
@@ -120,50 +72,44 @@ Measurement measure(Session& session, const Transfer& transfer, std::uint64_t gr
   return measurement;
 }
 
-std::vector<std::uint64_t> grains(const Scope& scope, Engine engine) {
-  std::vector<std::uint64_t> chosen;
-  const std::uint64_t low = smallest_grain(engine);
-  for (std::uint64_t grain = low; grain <= kLargestGrain; grain *= scope.dense() ? 2 : 4) {
-    chosen.push_back(grain);
-  }
-  if (scope.preset == Preset::smoke) {
-    return {std::max<std::uint64_t>(low, 128)};
-  }
-  if (chosen.back() != kLargestGrain) {
-    chosen.push_back(kLargestGrain);
-  }
-  // A kernel's full request has its place on every axis.
-  if (engine != Engine::prefetch && std::find(chosen.begin(), chosen.end(), kRequestBytes) == chosen.end()) {
-    chosen.push_back(kRequestBytes);
-    std::sort(chosen.begin(), chosen.end());
-  }
-  return chosen;
+Measurement measure_batch(Session& session, const BatchCopy& copy, const Transfer& transfer) {
+  const auto mover = transfer::make_batch_mover(copy, session.surroundings());
+  Measurement measurement = measure_mover(session, *mover, transfer);
+  measurement.operations = copy.batch.pieces;
+  return measurement;
+}
+
+// The same pieces as those of `transfer`, but scattered and submitted at once.
+void submit_at_once(Benchmark& benchmark, const GrainMethod& method, const Transfer& transfer,
+                    const GpuTarget& gpu) {
+  const ShapePath path{method.path(), {transfer.source, transfer.destination, transfer.node()}, gpu, "", ""};
+  const BatchCopy copy{path.route,
+                       transfer::scattered(transfer.piece_bytes, transfer.bytes / transfer.piece_bytes),
+                       *method.batch};
+  benchmark.needs = shape_needs(path, copy.batch.memory_bytes());
+  benchmark.run = [=](Session& session) {
+    return measure_batch(session, copy, path.as_transfer(copy.batch.bytes()));
+  };
 }
 
 std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   std::vector<Benchmark> benchmarks;
   const auto latencies = std::make_shared<Latencies>();
-  const Explanation text{
-      "how fast bytes cross the link when asked for in pieces of one size",
-      "one copy or prefetch a piece, in order, or one kernel over scattered pieces",
-      "bandwidth = pieces x grain / median time; requests in flight = rate x latency / request",
-      "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
-      "the span is small: what address translation does to more is reach/gather"};
   for (const GpuTarget& gpu : scope.gpus) {
     for (const int node : scope.nodes_for(gpu)) {
-      for (const Method& method : kMethods) {
-        for (const std::uint64_t grain : grains(scope, method.engine)) {
-          const Transfer transfer = make_transfer(method, node, gpu.ordinal, grain);
-          Benchmark benchmark =
-              transfer_benchmark(kFamily,
-                                 {{"method", method.name, AxisStyle::bare},
-                                  {"path", method.to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare},
-                                  {"grain", static_cast<std::int64_t>(grain)}},
-                                 transfer, gpu, text);
-          benchmark.skip_for(method.engine == Engine::sm         ? why_no_mapping(machine, gpu.ordinal)
-                             : method.engine == Engine::prefetch ? why_no_migration(machine, gpu.ordinal)
-                                                                 : "");
+      for (const GrainMethod& method : grain_methods()) {
+        for (const std::uint64_t grain : grains(scope, method)) {
+          const Transfer transfer = grain_transfer(method, node, gpu.ordinal, grain);
+          Benchmark benchmark = transfer_benchmark(kFamily,
+                                                   {{"method", method.name, AxisStyle::bare},
+                                                    {"path", method.path(), AxisStyle::bare},
+                                                    {"grain", static_cast<std::int64_t>(grain)}},
+                                                   transfer, gpu, explain(method));
+          benchmark.skip_for(why_not(machine, gpu.ordinal, method));
           benchmark.run = [=](Session& session) { return measure(session, transfer, grain, *latencies); };
+          if (method.batch) {
+            submit_at_once(benchmark, method, transfer, gpu);
+          }
           benchmarks.push_back(std::move(benchmark));
         }
       }

@@ -23,9 +23,6 @@ using transfer::BatchMethod;
 
 const char* const kFamily = "shape/batch";
 
-// The first CUDA version, of toolkit and driver, that has cudaMemcpyBatchAsync.
-constexpr int kBatchCopyVersion = 12080;
-
 std::vector<std::uint64_t> piece_sizes(const Scope& scope) {
   if (scope.preset == Preset::smoke || scope.preset == Preset::acceptance) {
     return {4 * kKiB};
@@ -41,22 +38,6 @@ std::vector<std::uint64_t> piece_counts(const Scope& scope) {
     return {64};
   }
   return scope.dense() ? std::vector<std::uint64_t>{64, 256, 1024} : std::vector<std::uint64_t>{256};
-}
-
-std::string version_text(int version) {
-  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-}
-
-std::string why_no_batch_copy(const Machine& machine) {
-  const int toolkit = machine.runtime.toolkit_version.value_or(0);
-  const int driver = machine.runtime.driver_version.value_or(0);
-  if (toolkit < kBatchCopyVersion) {
-    return "needs CUDA 12.8; this program was built with " + version_text(toolkit);
-  }
-  if (driver < kBatchCopyVersion) {
-    return "needs CUDA 12.8; the driver is for " + version_text(driver);
-  }
-  return {};
 }
 
 std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod method) {

@@ -8,6 +8,13 @@ namespace {
 using transfer::Endpoint;
 using transfer::Placement;
 
+// The first CUDA version, of toolkit and driver, that has cudaMemcpyBatchAsync.
+constexpr int kBatchCopyVersion = 12080;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 // Which node matters most is another family's question: here the nearest stands for all unless all are asked.
 std::vector<int> nodes_of(const Scope& scope, const GpuTarget& gpu) {
   return scope.dense() || scope.nodes.empty() ? scope.nodes : std::vector{scope.nearest_node(gpu)};
@@ -19,6 +26,18 @@ bool is_wanted(const GpuPair& pair, Preset preset) {
 }
 
 }  // namespace
+
+std::string why_no_batch_copy(const Machine& machine) {
+  const int toolkit = machine.runtime.toolkit_version.value_or(0);
+  const int driver = machine.runtime.driver_version.value_or(0);
+  if (toolkit < kBatchCopyVersion) {
+    return "needs CUDA 12.8; this program was built with " + version_text(toolkit);
+  }
+  if (driver < kBatchCopyVersion) {
+    return "needs CUDA 12.8; the driver is for " + version_text(driver);
+  }
+  return {};
+}
 
 transfer::Transfer ShapePath::as_transfer(std::uint64_t bytes) const {
   transfer::Transfer moved;

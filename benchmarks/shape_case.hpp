@@ -25,6 +25,9 @@ struct ShapePath {
   [[nodiscard]] transfer::Transfer as_transfer(std::uint64_t bytes) const;
 };
 
+// Why toolkit or driver have no cudaMemcpyBatchAsync; empty where both do.
+[[nodiscard]] std::string why_no_batch_copy(const Machine& machine);
+
 // All paths of the scope's GPUs: to and from the host (every node where dense, else the nearest), within the
 // card, and between GPUs as gpu_pairs has them, in smoke and quick in one order alone. With one GPU there is
 // a nominal path to another, which says why it cannot be used.

@@ -37,8 +37,8 @@ std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Tr
 Needs needs_of(const transfer::Transfer& transfer) {
   Needs needs;
   if (is_managed(transfer)) {
-    needs.managed_bytes = transfer.bytes;
-    needs.host_bytes = transfer.between_gpus() ? 0 : transfer.bytes;
+    needs.managed_bytes = transfer.memory_bytes();
+    needs.host_bytes = transfer.between_gpus() ? 0 : transfer.memory_bytes();
     return needs;
   }
   for (const transfer::Endpoint& end : {transfer.source, transfer.destination}) {

@@ -35,6 +35,23 @@ Samples Session::sample(const std::function<double()>& one_sample, int gpu, Meas
   return samples;
 }
 
+Samples Session::trials(int count, const std::function<double(int)>& one_trial) const {
+  const double begun = steady_now_s();
+  Samples samples;
+  for (int trial = 0; trial < count; ++trial) {
+    if (interrupted_()) {
+      throw Interrupted{};
+    }
+    samples.seconds.push_back(one_trial(trial));
+  }
+  samples.summary = summarize(samples.seconds);
+  const auto& interval = samples.summary.ci95;
+  samples.reached_target =
+      interval && (interval->high - interval->low) / 2 <= plan_.ci_target * samples.summary.median;
+  samples.wall_s = steady_now_s() - begun;
+  return samples;
+}
+
 double Session::link_peak_gb_s(const LinkPath& path) const {
   return peaks_.get(path).peak_gb_s;
 }

@@ -14,6 +14,7 @@ PRODUCTS = {
 # Kernels reach over the link in requests of a cache line; everything else asks for a whole piece.
 LINE = 128
 KERNELS = ("zero_copy_sequential", "zero_copy_random", "kernel_write_random")
+DEMAND = "managed_demand"
 LITTLE = 0.01
 # The grid that was found to saturate is measured once more.
 AGAIN = 0.05
@@ -63,6 +64,23 @@ def _in_flight(row: Raw) -> RowProblems:
         yield "counters.requests_in_flight", said
 
 
+def _moved(row: Raw) -> RowProblems:
+    """Managed pieces on demand: whole pages moved, and so no less than was useful."""
+    axes, counters, moved = row["case"]["axes"], row.get("counters", {}), row.get("link_bytes")
+    demand = row["case"]["family"] == "grain/pieces" and axes.get("method") == DEMAND
+    if not demand or row["status"] != "ok" or moved is None:
+        return
+    if moved < row.get("bytes", 0):
+        yield "link_bytes", f"is {moved}, less than the {row['bytes']} bytes that were read"
+    if moved % counters.get("page_bytes", 1):
+        yield "link_bytes", f"is {moved}, no multiple of a page of {counters['page_bytes']} bytes"
+    pieces = row.get("operations", 0)
+    rights = {"moved_bytes": moved, "moved_bytes_per_piece": moved / pieces if pieces else None}
+    for name, right in rights.items():
+        if right is not None and name in counters and differ(counters[name], right):
+            yield f"counters.{name}", f"is {counters[name]}, link_bytes makes it {right}"
+
+
 def _saturation(row: Raw) -> RowProblems:
     counters = row.get("counters", {})
     if row["case"]["family"] != "grain/saturation" or row["status"] != "ok":
@@ -80,4 +98,4 @@ def _saturation(row: Raw) -> RowProblems:
         )
 
 
-CHECKS = (_product, _unique, _in_flight, _saturation)
+CHECKS = (_product, _unique, _in_flight, _moved, _saturation)

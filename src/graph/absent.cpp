@@ -1,6 +1,7 @@
 // What stands in for GPU traversals where the suite is built without CUDA.
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/graph/sweep.hpp"
 #include "grainscope/graph/traversal.hpp"
 
 namespace grainscope::graph {
@@ -12,6 +13,10 @@ std::unique_ptr<PlacedGraph> place_graph(const Csr& /*graph*/, const PlacementRe
 
 std::unique_ptr<Traversal> make_traversal(const PlacedGraph& /*graph*/, Algorithm /*algorithm*/,
                                           Access /*access*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<Sweep> make_sweep(const PlacedGraph& /*graph*/, Access /*access*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -112,6 +112,16 @@ class LevelLoop {
     return cuda::elapsed_s(begun_, level_end(levels_.size()));
   }
 
+  // Seconds of the walk alone, over the items of one level.
+  double time_walk(const Program& program) {
+    collect_items(program);
+    begun_.record(stream_);
+    walk(program, {});
+    level_end(0).record(stream_);
+    stream_.synchronize();
+    return cuda::elapsed_s(begun_, level_end(0));
+  }
+
   // Of the last run, with their times.
   [[nodiscard]] std::vector<LevelResult> levels() const {
     std::vector<LevelResult> levels = levels_;
@@ -129,6 +139,20 @@ class LevelLoop {
  private:
   // Everything of one level is submitted; then the host learns whether it was one, while it is walked.
   LevelSummary submit_level(const Program& program, std::uint64_t level, const Observer& observer) {
+    collect_items(program);
+    cuda::check(cudaMemcpyAsync(seen_.data(), summary_.data(), sizeof(LevelSummary), cudaMemcpyDefault,
+                                stream_.get()),
+                "read a level's summary");
+    summed_.record(stream_);
+    tell_active(observer);
+    walk(program, observer);
+    level_end(level).record(stream_);
+    summed_.synchronize();
+    return *static_cast<const LevelSummary*>(seen_.data());
+  }
+
+  // From the program's active vertices to work items.
+  void collect_items(const Program& program) {
     const FrontierArrays arrays = frontier();
     cudaStream_t stream = stream_.get();
     cuda::check(cudaMemsetAsync(arrays.summary, 0, sizeof(LevelSummary), stream), "clear a level's summary");
@@ -141,15 +165,6 @@ class LevelLoop {
     kernels_.emit<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
     settle_level<<<1, 1, 0, stream>>>(arrays, item_count(), program);
     cuda::check_launch("the kernels of a frontier");
-    cuda::check(
-        cudaMemcpyAsync(seen_.data(), arrays.summary, sizeof(LevelSummary), cudaMemcpyDefault, stream),
-        "read a level's summary");
-    summed_.record(stream_);
-    tell_active(observer);
-    walk(program, observer);
-    level_end(level).record(stream_);
-    summed_.synchronize();
-    return *static_cast<const LevelSummary*>(seen_.data());
   }
 
   void walk(const Program& program, const Observer& observer) {

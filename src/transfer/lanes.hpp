@@ -20,6 +20,9 @@ namespace grainscope::transfer {
                                                    const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Lane> make_managed_lane(const Transfer& transfer,
                                                       const Surroundings& surroundings);
+// Of those the one whose pieces lie apart and are read by the GPU.
+[[nodiscard]] std::unique_ptr<Lane> make_managed_pieces_lane(const Transfer& transfer,
+                                                             const Surroundings& surroundings);
 
 // Throws FailedError, naming the first wrong word, unless `mismatch` is empty.
 void expect_payload(std::optional<std::uint64_t> mismatch, const char* where);

@@ -1,99 +1,21 @@
 // Managed memory that moves between host and GPU: on demand, by the first access of the other side, or
 // by prefetch. Comm|Scope, section 3.4. Every sample proves that the pages really moved.
 
-#include <cuda_runtime_api.h>
-
-#include <algorithm>
-#include <utility>
-
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
-#include "grainscope/core/thread_team.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/compat.hpp"
-#include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/cuda/pattern.hpp"
 #include "grainscope/cuda/residency.hpp"
-#include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
-#include "lanes.hpp"
-#include "peer_reach.hpp"
+#include "managed_lane.hpp"
 #include "touch_pages.hpp"
 
 namespace grainscope::transfer {
 namespace {
 
 constexpr std::size_t kPagesLookedAt = 64;  // for residency, around every sample
-
-cuda::Location location_of(const Endpoint& end) {
-  return end.on_host() ? cuda::Location::host_node(end.id) : cuda::Location::gpu(end.id);
-}
-
-// What both kinds share: one buffer whose pages go from the source to the destination.
-class ManagedLane : public Lane {
- public:
-  ManagedLane(const Transfer& transfer, const Surroundings& surroundings)
-      : Lane(transfer.gpu(), transfer.node(), transfer.bytes),
-        transfer_(transfer),
-        memory_(*surroundings.managed, transfer.gpu(), transfer.bytes) {
-    load_touch_kernel();
-    grainscope::fill_pattern(words(), word_count(), kPayload);
-  }
-
-  void issue(const cuda::Stream& stream) final {
-    // A second sample without preparing would time an access that moves nothing.
-    if (!std::exchange(at_source_side_, false)) {
-      throw FailedError("managed pages do not live where a sample starts: they were not brought back");
-    }
-    move(stream);
-  }
-
-  std::string action() const override {
-    return transfer_.engine == Engine::prefetch ? "cudaMemPrefetchAsync; the driver works within the call"
-                                                : "a kernel that writes one word to each page";
-  }
-  [[nodiscard]] Conduct conduct() const override {
-    return transfer_.engine == Engine::prefetch ? Conduct::called : Conduct::enqueued;
-  }
-
- protected:
-  virtual void move(const cuda::Stream& stream) = 0;
-  // Pages were brought to the source, and shown to be there.
-  void note_at_source() { at_source_side_ = true; }
-
-  [[nodiscard]] const Transfer& transfer() const { return transfer_; }
-  [[nodiscard]] std::uint32_t* words() const { return static_cast<std::uint32_t*>(memory_.data()); }
-  [[nodiscard]] std::uint64_t word_count() const { return bytes() / sizeof(std::uint32_t); }
-  [[nodiscard]] const cuda::Stream& own_stream() const { return stream_; }
-
-  // All of it at once: how a sample is prepared.
-  void prefetch_to(const Endpoint& end, const cuda::Stream& stream) const {
-    prefetch_piece(0, bytes(), end, stream);
-  }
-  // In the transfer's pieces.
-  void prefetch_pieces_to_destination(const cuda::Stream& stream) const {
-    const std::uint64_t piece = transfer_.piece_bytes > 0 ? transfer_.piece_bytes : bytes();
-    for (std::uint64_t first = 0; first < bytes(); first += piece) {
-      prefetch_piece(first, std::min(piece, bytes() - first), transfer_.destination, stream);
-    }
-  }
-
- private:
-  void prefetch_piece(std::uint64_t first, std::uint64_t size, const Endpoint& end,
-                      const cuda::Stream& stream) const {
-    cuda::check(
-        cuda::prefetch(static_cast<std::byte*>(memory_.data()) + first, size, location_of(end), stream.get()),
-        "prefetch " + format_bytes(size) + " of managed memory");
-  }
-
-  Transfer transfer_;
-  bool at_source_side_ = false;
-  cuda::Stream stream_;
-  cuda::ManagedBuffer memory_;
-};
 
 class HostManagedLane final : public ManagedLane {
  public:
@@ -105,7 +27,7 @@ class HostManagedLane final : public ManagedLane {
     own_stream().synchronize();
     if (transfer().to_gpu()) {
       // The host owns and maps every page only once it has written to it.
-      static_cast<void>(touch_from_host());
+      static_cast<void>(touch_from_host(team_, words(), word_count()));
     }
     expect_pages(transfer().to_gpu(), "before a sample");
     note_at_source();
@@ -117,7 +39,7 @@ class HostManagedLane final : public ManagedLane {
     } else if (transfer().to_gpu()) {
       touch_from_gpu(words(), word_count(), stream.get());
     } else {
-      touched_s_ = touch_from_host();
+      touched_s_ = touch_from_host(team_, words(), word_count());
     }
   }
 
@@ -147,18 +69,6 @@ class HostManagedLane final : public ManagedLane {
  private:
   [[nodiscard]] bool touches_from_host() const {
     return transfer().engine == Engine::fault && !transfer().to_gpu();
-  }
-
-  double touch_from_host() {
-    volatile std::uint32_t* data = words();
-    const std::uint64_t page = base_page_bytes() / sizeof(std::uint32_t);
-    const std::uint64_t pages = (word_count() + page - 1) / page;
-    return team_.run([=, this](int worker) {
-      const Share share = share_of(pages, worker, team_.size());
-      for (std::uint64_t i = share.first; i < share.last; ++i) {
-        data[i * page] = pattern_word(i * page, kPayload);
-      }
-    });
   }
 
   // Throws FailedError unless the pages looked at are all on the host, or all not, as expected.
@@ -234,6 +144,9 @@ class PeerManagedLane final : public ManagedLane {
 std::unique_ptr<Lane> make_managed_lane(const Transfer& transfer, const Surroundings& surroundings) {
   if (transfer.between_gpus()) {
     return std::make_unique<PeerManagedLane>(transfer, surroundings);
+  }
+  if (transfer.engine == Engine::fault && transfer.piece_bytes > 0) {
+    return make_managed_pieces_lane(transfer, surroundings);
   }
   return std::make_unique<HostManagedLane>(transfer, surroundings);
 }

@@ -35,6 +35,25 @@ void require_possible_walk(const Transfer& transfer) {
   }
 }
 
+// A warp reads 16 bytes a lane, and pages are the host's before.
+void require_possible_pieces(const Transfer& transfer) {
+  constexpr std::uint64_t kLoad = 16;
+  if (transfer.engine != Engine::fault) {
+    throw UsageError("only pieces that the GPU reads on demand lie apart");
+  }
+  if (!transfer.source.on_host() || !transfer.to_gpu()) {
+    throw UsageError("pieces on demand come from the host to a GPU");
+  }
+  if (transfer.piece_bytes == 0 || transfer.piece_bytes % kLoad != 0 ||
+      transfer.bytes % transfer.piece_bytes != 0 || transfer.stride_bytes % kLoad != 0 ||
+      transfer.stride_bytes < transfer.piece_bytes) {
+    throw UsageError("pieces on demand are multiples of 16 bytes, whole, and do not overlap; not " +
+                     std::to_string(transfer.bytes) + " in pieces of " +
+                     std::to_string(transfer.piece_bytes) + " that begin " +
+                     std::to_string(transfer.stride_bytes) + " apart");
+  }
+}
+
 }  // namespace
 
 void require_possible(const Transfer& transfer) {
@@ -67,6 +86,9 @@ void require_possible(const Transfer& transfer) {
   }
   if (!transfer.peer_access && transfer.engine != Engine::copy_engine) {
     throw UsageError("without peer access only copies go between GPUs");
+  }
+  if (transfer.stride_bytes > 0 || (transfer.engine == Engine::fault && transfer.piece_bytes > 0)) {
+    require_possible_pieces(transfer);
   }
   const int registers = ends_are(Placement::registers);
   if (registers > 1 || (registers == 1 && transfer.engine != Engine::sm)) {

@@ -1,10 +1,15 @@
-"""Where the texts of a drawn figure stand, by the renderer's own boxes."""
+"""Where the texts of a drawn figure stand, by the renderer's own boxes, and whether panels are all there."""
 
 import itertools
 
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Page
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
+
+from grainscope_report.drawing import maps
+from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, MapPanel
 
 
 def texts(page: Page) -> list[tuple[Text, Bbox]]:
@@ -36,3 +41,72 @@ def check_no_overlap(page: Page) -> None:
     """Fails where a text of the page lies upon another."""
     for (one, box), (two, other) in itertools.combinations(texts(page), 2):
         assert not overlap(box, other), f"{one.get_text()!r} overlaps {two.get_text()!r}"
+
+
+def check_map(axes: Axes, panel: MapPanel) -> None:
+    """Cells with their numbers, and the diagonal in grey."""
+    assert "GB/s" in panel.title
+    said = [one.get_text() for one in axes.texts if one.get_gid() == "cell"]
+    assert said == [cell.text for row in panel.cells for cell in row]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(panel.names)
+    shades = [to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_gid() == "cell"]
+    cells = [cell for row in panel.cells for cell in row]
+    assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {maps.OWN.lower()}
+    assert maps.OWN.lower() not in {shade for shade, cell in zip(shades, cells, strict=True) if not cell.own}
+
+
+def check_dots(axes: Axes, panel: DotPanel, several: bool) -> None:
+    """Every dot on the axis, every name and number once."""
+    assert axes.get_xlabel() == panel.x_label
+    assert axes.get_xscale() == ("log" if panel.log else "linear")
+    ticks = [label.get_text() for label in axes.get_xticklabels()]
+    assert len(ticks) >= 2
+    dots = [dot for row in panel.rows for dot in row.dots]
+    drawn = [line for line in axes.lines if line.get_gid() == "dot"]
+    assert [line.get_xdata()[0] for line in drawn] == [dot.value.value for dot in dots]
+    low, high = axes.get_xlim()
+    assert all(low <= dot.value.low and dot.value.high <= high for dot in dots)
+    said = [one.get_text() for one in axes.texts if one.get_gid() == "row"]
+    for row in panel.rows:
+        assert row.name in said
+        assert row.part in ("", *said)
+    # Names once for a run of rows, parts for each, and of one machine a number for each.
+    names = sum(one.name != two.name for one, two in itertools.pairwise(panel.rows)) + 1
+    numbers = 0 if several or not panel.numbered else len(panel.rows)
+    assert len(said) == names + sum(bool(row.part) for row in panel.rows) + numbers
+
+
+def check_curves(axes: Axes, panel: CurvePanel) -> None:
+    """Scales, ticks, points and lines of a panel of curves."""
+    assert axes.get_xscale() == "log"
+    assert axes.xaxis.get_transform().base == 2
+    assert axes.get_yscale() == ("log" if panel.y_log else "linear")
+    if not panel.y_log:
+        assert axes.get_ylim()[0] == 0
+    ticks = [label.get_text() for label in axes.get_xticklabels()]
+    assert len(ticks) >= 2
+    if panel.x_unit == "bytes":
+        assert all(tick.split()[1] in ("B", "KiB", "MiB", "GiB") for tick in ticks)
+    points = sum(
+        len(line.get_xdata())
+        for line in axes.lines
+        if line.get_linestyle() == "None" and line.get_gid() is None
+    )
+    assert points >= sum(len(curve.points) for curve in panel.curves if curve.marked)
+    assert sum(line.get_gid() == "line" for line in axes.lines) == sum(not one.marked for one in panel.curves)
+    assert sum(line.get_gid() == "roof" for line in axes.lines) == len(panel.roofs)
+    low, high = axes.get_xlim()
+    assert all(low <= x <= high for curve in panel.curves for x in curve.x)
+    bottom, top = axes.get_ylim()
+    assert all(bottom <= y.low and y.high <= top for curve in panel.curves for y in curve.y)
+    for level in panel.levels:
+        assert any(level.name in one.get_text() for one in axes.texts if one.get_gid() == "level")
+
+
+def check_bars(axes: Axes, panel: BarPanel) -> None:
+    """From zero, every bar and every part of one."""
+    assert axes.get_ylim()[0] == 0
+    parts = sum(line.get_gid() == "part" for line in axes.lines)
+    assert parts == sum(len(bar.parts) for series in panel.series for bar in series.bars)
+    bars = sum(len(container) for container in axes.containers if hasattr(container, "patches"))
+    assert bars == sum(bar.value is not None for series in panel.series for bar in series.bars)

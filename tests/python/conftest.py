@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import synthetic_busy
 import synthetic_links
 import synthetic_machines
 from grainscope_report import reader
@@ -22,6 +23,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "cpu_only": synthetic_machines.cpu_only(),
         "linked": synthetic_links.linked(),
         "alone": synthetic_links.linked(1, host="node-d"),
+        "busy": synthetic_busy.busy(),
+        "crowded": synthetic_busy.busy(8, host="node-f"),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}
 

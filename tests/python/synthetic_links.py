@@ -157,13 +157,14 @@ def add_grain(file: File, site: dict, peak: float) -> None:
         for method, best, each_s, ahead, smallest in (
             ("copy_engine", 1.0, 1.9e-6, 1.0, 32),
             ("batch", 1.0, 0.35e-6, 1.0, 32),
+            ("graph", 1.0, 1.5e-6, 1.0, 32),
             ("zero_copy_sequential", 0.92, 1.2e-6, 470.0, 32),
             ("zero_copy_random", 0.90, 1.2e-6, 460.0, 32),
             ("kernel_write_random", 0.93, 0.7e-6, 290.0, 32),
             ("managed_prefetch", 0.9, 30e-6, 1.0, 64 * KIB),
-            ("managed_demand", 0.18, 20e-6, 1.0, 64 * KIB),
+            ("managed_demand", 0.18, 9e-6, 1.0, 32),
         ):
-            if path == "gpu_to_host" and method.startswith("zero_copy"):
+            if path == "gpu_to_host" and method.startswith(("zero_copy", "managed_demand")):
                 continue
             if method == "kernel_write_random" and path == "host_to_gpu":
                 continue
@@ -182,9 +183,23 @@ def add_piece(
     request = min(grain, 128) if method.startswith(("zero_copy", "kernel")) else grain
     rate = min(best, request * ahead / each_s / 1e9)
     axes = {"method": method, "path": path, "grain": grain, "bytes": total, "locality": "local"}
+    if method in ("batch", "graph", "managed_demand"):
+        add_at_once(file, axes, site, rate)
+        return
     row = file.add("grain/pieces", axes, site, total / rate / 1e9, limit_gb_s=63.0)
     in_flight = row["bandwidth_gb_s"] * 1e9 * each_s / request
     row["counters"] = {"requests_in_flight": in_flight, "latency_s": each_s}
+
+
+def add_at_once(file: File, axes: dict, site: dict, rate: float) -> None:
+    """Pieces that are asked for at once; on demand each brings a granule of 64 KiB at least."""
+    grain, total = axes["grain"], axes["bytes"]
+    more = {"operations": total // grain, "limit_gb_s": 63.0}
+    if axes["method"] == "managed_demand":
+        moved = max(grain, GRANULE)
+        counters = {"moved_bytes": moved * total // grain, "moved_bytes_per_piece": moved, "page_bytes": 4096}
+        more |= {"link_bytes": moved * total // grain, "counters": counters}
+    file.add("grain/pieces", axes, site, total / rate / 1e9, **more)
 
 
 def add_saturation(file: File, site: dict, direction: str, width: int, sms: int, full: float) -> None:

@@ -53,6 +53,23 @@ def test_requests_in_flight_are_rate_times_latency_over_size():
     assert "rate × latency / 128 bytes is 460" in found
 
 
+MOVED_FAULTS = [
+    (lambda row: row.update(link_bytes=row["link_bytes"] - 1), "no multiple of a page"),
+    (lambda row: row.update(link_bytes=4096), "less than the 2097152 bytes"),
+    (lambda row: row["counters"].update(moved_bytes=7), "link_bytes makes it"),
+    (lambda row: row["counters"].update(moved_bytes_per_piece=32.0), "link_bytes makes it 65536"),
+    (lambda row: row.update(limit_gb_s=7.0), "8.192 GB/s beats limit_gb_s"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "message"), MOVED_FAULTS, ids=[message for _, message in MOVED_FAULTS])
+def test_pieces_on_demand_move_whole_pages_and_no_less_than_was_useful(spoil, message):
+    file = linked_file()
+    add_piece(file, SITE, "host_to_gpu", "managed_demand", 32, 8.0, 8e-6, 1.0)
+    assert faults_of(file) == []
+    assert any(message in found for found in faults_of(file, spoil))
+
+
 SMS = [
     ({"sms": 200}, "counters.sms", "the GPU has 132"),
     ({"saturated_gb_s": 46.0}, "counters.saturated_gb_s", "below threshold × full_gb_s"),

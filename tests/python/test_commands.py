@@ -26,8 +26,10 @@ def test_validate_of_good_files(files, capsys):
         "valid, 513 rows",
         "valid, 1867 rows",
         "valid, 81 rows",
-        "valid, 766 rows",
-        "valid, 408 rows",
+        "valid, 810 rows",
+        "valid, 452 rows",
+        "valid, 250 rows",
+        "valid, 250 rows",
     ]
 
 

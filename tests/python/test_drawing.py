@@ -3,13 +3,11 @@
 from functools import cache
 
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure as Page
 
-from boxes import check_no_overlap, texts
-from grainscope_report.drawing import legend, maps, render
-from grainscope_report.figures.model import BarPanel, CurvePanel, Figure, MapPanel
+from boxes import check_bars, check_curves, check_dots, check_map, check_no_overlap, texts
+from grainscope_report.drawing import legend, render
+from grainscope_report.figures.model import CurvePanel, DotPanel, Figure, MapPanel
 from grainscope_report.figures.table import FIGURES, figure
 
 ENTRIES = {entry.id: entry for entry in FIGURES}
@@ -22,6 +20,9 @@ SHOWN = {
     "two_files": ("h100", "two_nodes"),
     "two_linked": ("linked", "alone"),
     "three_files": ("h100", "two_nodes", "cpu_only"),
+    "busy": ("busy",),
+    "crowded": ("crowded",),
+    "two_busy": ("busy", "crowded"),
 }
 FIGURES_OF = {
     "h100": ("1", "2", "5", "6", "7", "8", "h"),
@@ -32,6 +33,9 @@ FIGURES_OF = {
     "two_files": ("1", "2", "5", "6", "7"),
     "two_linked": ("13", "14"),
     "three_files": ("8", "h"),
+    "busy": ("m", "n", "p", "s", "t"),
+    "crowded": ("m", "n"),
+    "two_busy": ("m", "n", "p", "s", "t"),
 }
 CASES = [(shown, number) for shown, numbers in FIGURES_OF.items() for number in numbers]
 LOW_DPI = 60
@@ -96,58 +100,18 @@ def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number)
     assert len(page.axes) == len(made.panels)
     for axes, panel in zip(page.axes, made.panels, strict=True):
         assert axes.get_ylabel() == panel.y_label
-        assert panel.y_unit in {"GB/s", "ns", "%", "ratio", "requests", "SMs"}
+        assert panel.y_unit in {"GB/s", "ns", "s", "%", "ratio", "requests", "SMs"}
         if isinstance(panel, MapPanel):
             check_map(axes, panel)
+            continue
+        if isinstance(panel, DotPanel):
+            check_dots(axes, panel, len(made.machines) > 1)
             continue
         assert "GB/s" in panel.y_label or panel.y_unit != "GB/s"
         if isinstance(panel, CurvePanel):
             check_curves(axes, panel)
         else:
             check_bars(axes, panel)
-
-
-def check_map(axes: Axes, panel: MapPanel) -> None:
-    assert "GB/s" in panel.title
-    said = [one.get_text() for one in axes.texts if one.get_gid() == "cell"]
-    assert said == [cell.text for row in panel.cells for cell in row]
-    assert [label.get_text() for label in axes.get_yticklabels()] == list(panel.names)
-    shades = [to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_gid() == "cell"]
-    cells = [cell for row in panel.cells for cell in row]
-    assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {maps.OWN.lower()}
-    assert maps.OWN.lower() not in {shade for shade, cell in zip(shades, cells, strict=True) if not cell.own}
-
-
-def check_curves(axes: Axes, panel: CurvePanel) -> None:
-    assert axes.get_xscale() == "log"
-    assert axes.xaxis.get_transform().base == 2
-    assert axes.get_yscale() == ("log" if panel.y_log else "linear")
-    if not panel.y_log:
-        assert axes.get_ylim()[0] == 0
-    ticks = [label.get_text() for label in axes.get_xticklabels()]
-    assert len(ticks) >= 2
-    if panel.x_unit == "bytes":
-        assert all(tick.split()[1] in ("B", "KiB", "MiB", "GiB") for tick in ticks)
-    points = sum(
-        len(line.get_xdata())
-        for line in axes.lines
-        if line.get_linestyle() == "None" and line.get_gid() is None
-    )
-    assert points >= sum(len(curve.points) for curve in panel.curves if curve.marked)
-    assert sum(line.get_gid() == "line" for line in axes.lines) == sum(not one.marked for one in panel.curves)
-    assert sum(line.get_gid() == "roof" for line in axes.lines) == len(panel.roofs)
-    low, high = axes.get_xlim()
-    assert all(low <= x <= high for curve in panel.curves for x in curve.x)
-    bottom, top = axes.get_ylim()
-    assert all(bottom <= y.low and y.high <= top for curve in panel.curves for y in curve.y)
-    for level in panel.levels:
-        assert any(level.name in one.get_text() for one in axes.texts if one.get_gid() == "level")
-
-
-def check_bars(axes: Axes, panel: BarPanel) -> None:
-    assert axes.get_ylim()[0] == 0
-    bars = sum(len(container) for container in axes.containers if hasattr(container, "patches"))
-    assert bars == sum(bar.value is not None for series in panel.series for bar in series.bars)
 
 
 @pytest.mark.parametrize(("shown", "number"), CASES)
@@ -164,6 +128,8 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
                 or legend.HOLLOW in explained
             )
             assert all(f"({region.letter})" in notes for region in panel.regions)
+        if isinstance(panel, DotPanel):
+            assert {dot.name for row in panel.rows for dot in row.dots if dot.name} <= explained
         kinds = {level.kind for level in panel.levels} & set(legend.LEVEL_NAMES)
         assert {legend.LEVEL_NAMES[kind] for kind in kinds} <= explained
     for machine in made.machines:

@@ -1,4 +1,4 @@
-"""Figures 3, 4, 13 and 14 as CSV, from planted rows with answers worked out by hand."""
+"""Figures 3, 4 and 13 as CSV, from planted rows with answers worked out by hand."""
 
 import pytest
 
@@ -6,8 +6,8 @@ from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import figure
 from grainscope_report.machine import Machine
 from planted import ENTRIES, FAR, SITE, around, linked_file, made, only, point, table
-from synthetic import GIB, KIB, MIB, File
-from synthetic_links import GRANULE, add_gather, add_pair, add_piece, add_saturation, gathered
+from synthetic import GIB, MIB, File
+from synthetic_links import GRANULE, add_gather, add_pair, gathered
 
 PAIR = {"gpu": 0, "peer": 1}
 
@@ -203,42 +203,3 @@ def test_figure_13_compares_kinds_of_memory_for_the_smallest_rows(tmp_path):
     kinds = only(rows, panel="as asked, 128 B rows, kinds of memory", kind="point")
     assert {row["series"] for row in kinds} == {"registered pages", "hugetlb pages"}
     assert only(rows, panel="as asked, registered pages", kind="point")
-
-
-def test_figure_14_methods_roofs_and_multiprocessors(tmp_path):
-    file = linked_file()
-    for grain in (32, 128, 64 * KIB, MIB):
-        add_piece(file, SITE, "host_to_gpu", "copy_engine", grain, 54.0, 2e-6, 1.0)
-        add_piece(file, SITE, "host_to_gpu", "zero_copy_random", grain, 50.0, 1.2e-6, 450.0)
-    add_saturation(file, SITE, "read", 4, 32, 50.0)
-    add_saturation(file, SITE, "read", 16, 16, 50.0)
-    rows = table(tmp_path, "14", file)
-    copies = only(rows, panel="host → GPU", kind="point", series="a copy a piece")
-    assert [float(row["y"]) for row in copies] == [
-        pytest.approx(one) for one in (32 / 2e3, 128 / 2e3, 65536 / 2e3, 54.0)
-    ]
-    # 450 requests of 32 B in 1.2 µs are 12 GB/s; from 128 B on the count no longer rises: 48 GB/s.
-    roof = only(rows, kind="roof", series="zero-copy, at random")
-    assert [(row["x"], float(row["y"])) for row in roof] == [
-        ("32", pytest.approx(12)), ("128", pytest.approx(48)), (str(MIB), pytest.approx(48)),
-    ]  # fmt: skip
-    # The roof of copies, a piece each 2 µs, ends where it meets the copy peak of 55 GB/s: at 110 kB.
-    roof = only(rows, kind="roof", series="a copy a piece")
-    assert [(float(row["x"]), float(row["y"])) for row in roof] == [
-        (32, pytest.approx(0.016)), (pytest.approx(110e3), pytest.approx(55)),
-    ]  # fmt: skip
-    flight = only(rows, y_unit="requests", kind="point")
-    assert [float(row["y"]) for row in flight] == [pytest.approx(450)] * 4
-    bars = {row["x"]: row["y"] for row in only(rows, kind="bar")}
-    assert bars == {"read 4 B a lane": "32", "read 16 B a lane": "16"}
-    notes = " ".join(made(tmp_path, "14", file).notes)
-    assert "read of 4 B a lane 32 of 132 (49.2 of 50.0 GB/s)" in notes
-    assert "zero-copy, at random: 450 in flight, 1.2 µs each" in notes
-
-
-def test_figure_14_takes_the_largest_total_of_a_grain(tmp_path):
-    file = linked_file()
-    for total, gb_s in ((MIB, 10.0), (64 * MIB, 40.0)):
-        axes = {"method": "batch", "path": "host_to_gpu", "grain": 4096, "bytes": total, "locality": "local"}
-        file.add("grain/pieces", axes, SITE, total / gb_s / 1e9)
-    assert point(table(tmp_path, "14", file), kind="point", series="batch copy") == around(4096, 40)

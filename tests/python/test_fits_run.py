@@ -142,6 +142,14 @@ def test_copies_start_one_after_another(tmp_path):
     assert found.text == "copy engine, host → GPU: a piece every 2 µs, one after another"
 
 
+def test_pieces_of_a_batch_are_asked_for_at_once(tmp_path):
+    file = linked_file()
+    axes = {"method": "batch", "path": "gpu_to_host", "grain": 128, "bytes": 32768, "locality": "local"}
+    file.add("grain/pieces", axes, SITE, 256 * 0.4e-6, operations=256)
+    [found] = flight.flights(read(tmp_path, file).result)
+    assert found.text == "batch, GPU → host: a piece every 400 ns, asked for at once"
+
+
 def test_two_spans_of_a_kind_of_memory_give_rates_and_no_knee(tmp_path):
     file = linked_file()
     for order, gb_s in (("as_asked", 6.0), ("sorted", 50.0)):

@@ -56,6 +56,7 @@ struct Trial {
   std::string label;              // "source:4194303"
   std::vector<double> samples_s;  // its own times
   std::map<std::string, double> counters;
+  std::uint64_t link_bytes = 0;  // the least that each of its samples moved over the link; 0: nothing
 };
 
 // One round of a program that runs in rounds.

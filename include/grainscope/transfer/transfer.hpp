@@ -63,8 +63,11 @@ struct Transfer {
   Engine engine = Engine::copy_engine;
   std::uint64_t bytes = 0;
   std::uint64_t piece_bytes = 0;  // of one copy or prefetch, in order, one after another; 0: all in one
-  bool flush = false;             // evict host buffers from the CPU's caches before every sample
-  bool submission_only = false;   // time the call that submits, not the copy
+  // Of Engine::fault from the host with pieces: they begin so far apart, and a kernel reads every word of
+  // each. `bytes` are those of the pieces alone.
+  std::uint64_t stride_bytes = 0;
+  bool flush = false;            // evict host buffers from the CPU's caches before every sample
+  bool submission_only = false;  // time the call that submits, not the copy
   Allocation allocation = Allocation::host_alloc;
   Walk walk;                // of Engine::sm
   int host_threads = 1;     // that touch managed pages from the host
@@ -75,6 +78,10 @@ struct Transfer {
   [[nodiscard]] bool between_gpus() const { return !source.on_host() && !destination.on_host(); }
   [[nodiscard]] bool within_gpu() const { return between_gpus() && source.id == destination.id; }
   [[nodiscard]] bool to_gpu() const { return !destination.on_host(); }
+  // Of the buffer at an end: more than `bytes` where pieces lie apart.
+  [[nodiscard]] std::uint64_t memory_bytes() const {
+    return stride_bytes > 0 && piece_bytes > 0 ? bytes / piece_bytes * stride_bytes : bytes;
+  }
   // The ends of a transfer between the host and a GPU.
   [[nodiscard]] const Endpoint& host_end() const { return to_gpu() ? source : destination; }
   [[nodiscard]] const Endpoint& gpu_end() const { return to_gpu() ? destination : source; }

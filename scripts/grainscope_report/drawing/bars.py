@@ -7,6 +7,7 @@ from grainscope_report.drawing import levels, style, text
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 
 FILLED = 0.78
+MOST_WIDE = 8  # parts that a bar has room for at their full size
 GROUP_DROP = 14.0
 ROOM_ABOVE_WHISKERS = 0.16  # of the panel: the text of a bar far below its whisker stands above it
 
@@ -68,7 +69,8 @@ def _top(panel: BarPanel) -> float:
     columns = zip(*(series.bars for series in panel.series), strict=True)
     if panel.stacked:
         return max(sum(bar.value.value for bar in column if bar.value) for column in columns)
-    return max(bar.value.high for column in columns for bar in column if bar.value)
+    bars = [bar for column in columns for bar in column if bar.value]
+    return max([*(bar.value.high for bar in bars), *(part.value.high for bar in bars for part in bar.parts)])
 
 
 def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
@@ -108,8 +110,24 @@ def _bar(axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: 
                 zorder=3,
             )
         ink = style.GREY if bar.flags or series.label == "paper" else style.ink_on(colour)
+        _parts(axes, bar, at, wide, colour)
     if bar.text and _room(axes, bar.text, wide):
         _text(axes, series, bar, at, ink)
+
+
+def _parts(axes: Axes, bar: Bar, at: float, wide: float, colour: str) -> None:
+    """What ran at once, side by side over the width of the bar."""
+    count = len(bar.parts)
+    for order, part in enumerate(bar.parts):
+        axes.plot(
+            [at + wide * 0.7 * ((order + 0.5) / count - 0.5)],
+            [part.value.value],
+            linestyle="none",
+            markeredgecolor=colour,
+            zorder=4,
+            gid="part",
+            **style.PART | {"markersize": style.PART["markersize"] * (1 if count <= MOST_WIDE else 0.6)},
+        )
 
 
 def _text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> None:
@@ -119,7 +137,8 @@ def _text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> None:
     needed = (1 + bar.text.count("\n")) * style.FINE * 1.2 / height + 0.05
     foot = 0.025
     if bar.value is not None and bar.value.value / top < needed:
-        foot, ink = bar.value.high / top + 0.02, style.GREY
+        highest = max([bar.value.high, *(part.value.high for part in bar.parts)])
+        foot, ink = highest / top + 0.02, style.GREY
     boxed = series.label == "paper" and bar.value is not None and foot == 0.025
     axes.text(
         at,
@@ -142,4 +161,4 @@ def _room(axes: Axes, said: str, wide: float) -> bool:
     width, _ = levels.size_in_points(axes)
     low, high = axes.get_xlim()
     most = max(text.width(line, style.FINE) for line in said.split("\n"))
-    return most <= wide * 1.08 * width / (high - low)
+    return most <= wide * width / (high - low)

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from grainscope_report.drawing import style, text
 from grainscope_report.drawing.axes import is_banded
-from grainscope_report.figures.model import BarPanel, CurvePanel, Figure, Panel
+from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, Figure, Panel
 
 LEFT, RIGHT, GUTTER = 0.58, 0.14, 0.62
 TITLE_HEIGHT = 0.26
 PANEL_HEIGHT, SHORT_HEIGHT = 2.15, 0.95
+DOT_ROW, DOT_MACHINE = 0.135, 0.06
 TITLE_LINE, BAND, BETWEEN = 0.16, 0.13, 0.1
 BELOW, BELOW_LINE = 0.16, 0.12
 LINE = 1.28 / 72
@@ -94,7 +95,15 @@ def _lines(count: int) -> float:
 
 def _tall(row: tuple[Panel, ...]) -> float:
     """The height of the axes of a row."""
+    if dotted := [panel for panel in row if isinstance(panel, DotPanel)]:
+        return max(_dots_height(panel) for panel in dotted)
     return SHORT_HEIGHT if all(isinstance(one, CurvePanel) and one.short for one in row) else PANEL_HEIGHT
+
+
+def _dots_height(panel: DotPanel) -> float:
+    """A line of text for each row, and more where several machines share one."""
+    machines = {dot.machine.index for row in panel.rows for dot in row.dots}
+    return len(panel.rows) * (DOT_ROW + DOT_MACHINE * max(0, len(machines) - 1))
 
 
 def _below(row: tuple[Panel, ...]) -> float:

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from grainscope_report.drawing import style, text
-from grainscope_report.figures.model import BarPanel, BarSeries, CurvePanel, Figure
+from grainscope_report.figures.model import BarPanel, BarSeries, CurvePanel, Dot, DotPanel, Figure, Panel
 
 HANDLE = 24.0
 GAP = 14.0
@@ -26,6 +26,7 @@ REGION_NAMES = {
     "slow": "prefetch at least 20 % slower",
     "paper": "range that the paper gives",
 }
+PARTS = "each of the copies that ran at once"
 ROOF = "roof: requests in flight × size ÷ latency"
 HOLLOW = "hollow: wide interval or bimodal"
 
@@ -42,6 +43,8 @@ def entries(figure: Figure) -> list[Entry]:
             _bar_entries(panel, found)
         elif isinstance(panel, CurvePanel):
             _curve_entries(panel, found, several)
+        elif isinstance(panel, DotPanel):
+            _dot_entries(panel, found, several)
     if several:
         _add_machines(figure, found)
     _add_flags(figure, found)
@@ -67,13 +70,21 @@ def _curve_entries(panel: CurvePanel, found: dict[str, Artist], several: bool) -
         found.setdefault(ROOF, line)
 
 
+def _dot_entries(panel: DotPanel, found: dict[str, Artist], several: bool) -> None:
+    for dot in (dot for row in panel.rows for dot in row.dots if dot.name):
+        shape = "o" if several else style.marker(0)
+        found.setdefault(
+            dot.name,
+            Line2D([], [], color=style.colour(dot.method), linestyle="none", marker=shape, markersize=3.8),
+        )
+
+
 def _add_machines(figure: Figure, found: dict[str, Artist]) -> None:
     """Machines by their marker; where only bars are drawn their letters stand on the bars."""
     drawn = {
-        curve.machine.index: curve.machine
+        one.machine.index: one.machine
         for panel in figure.panels
-        if isinstance(panel, CurvePanel)
-        for curve in panel.curves
+        for one in (*getattr(panel, "curves", ()), *_dots(panel))
     }
     for _, machine in sorted(drawn.items()):
         shape = style.marker(machine.index)
@@ -82,6 +93,8 @@ def _add_machines(figure: Figure, found: dict[str, Artist]) -> None:
 
 
 def _bar_entries(panel: BarPanel, found: dict[str, Artist]) -> None:
+    if any(bar.parts for series in panel.series for bar in series.bars):
+        found.setdefault(PARTS, Line2D([], [], color=style.GREY, linestyle="none", **style.PART))
     if len(panel.series) == 1:
         return
     for series in panel.series:
@@ -91,6 +104,10 @@ def _bar_entries(panel: BarPanel, found: dict[str, Artist]) -> None:
 
 def _fill(series: BarSeries) -> str:
     return style.colour(series.method, series.machine.index if series.machine else 0)
+
+
+def _dots(panel: Panel) -> list[Dot]:
+    return [dot for row in panel.rows for dot in row.dots] if isinstance(panel, DotPanel) else []
 
 
 def _add_flags(figure: Figure, found: dict[str, Artist]) -> None:
@@ -107,6 +124,7 @@ def _add_flags(figure: Figure, found: dict[str, Artist]) -> None:
         for one in panel.series
         for bar in one.bars
     )
+    flagged = flagged or any(dot.flags for panel in figure.panels for dot in _dots(panel))
     if flagged:
         found[HOLLOW] = Line2D(
             [],

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Page
 
-from grainscope_report.drawing import bars, curves, layout, legend, maps, style
+from grainscope_report.drawing import bars, curves, dots, layout, legend, maps, style
 from grainscope_report.drawing.axes import is_banded
-from grainscope_report.figures.model import CurvePanel, Figure, MapPanel, Panel
+from grainscope_report.figures.model import CurvePanel, DotPanel, Figure, MapPanel, Panel
 
 FORMATS = ("svg", "png", "pdf")
 # Dates of drawing would make every picture differ; the footer carries the date of the measurement.
@@ -47,7 +47,9 @@ def draw(figure: Figure) -> Page:
             for panel, box, title in zip(row, boxes, titles, strict=True):
                 axes = page.add_axes(box.relative(style.WIDTH, place.height))
                 _panel(axes, panel, several)
-                axes.set_title(title, loc="left", fontsize=style.TEXT, pad=14 if banded else 5)
+                said = axes.set_title(title, loc="left", fontsize=style.TEXT, pad=14 if banded else 5)
+                if isinstance(panel, DotPanel):
+                    said.set_x(dots.title_at(axes, box.left))
         legend.draw(page, found, place.legend_top)
         _block(page, place.notes, place.notes_top, "#222222")
         _block(page, place.footer, place.footer_top, "#777777")
@@ -65,6 +67,8 @@ def save(page: Page, kind: str) -> bytes:
 def _panel(axes: Axes, panel: Panel, several: bool) -> None:
     if isinstance(panel, MapPanel):
         maps.draw(axes, panel)
+    elif isinstance(panel, DotPanel):
+        dots.draw(axes, panel, several)
     else:
         (curves if isinstance(panel, CurvePanel) else bars).draw(axes, panel, several)
 

@@ -20,11 +20,22 @@ METHODS = {
     "copy_engine": "#0072B2",
     "no_peer": "#999999",
     "batch": "#56B4E9",
+    "graph": "#117733",
     "zero_copy_sequential": "#009E73",
     "zero_copy_random": "#999933",
     "kernel_write_random": "#882255",
     "managed_prefetch": "#CC79A7",
     "managed_demand": "#E69F00",
+    "copy_2d": "#0072B2",
+    "copy_3d": "#0072B2",
+    "kernel_strided": "#332288",
+    "kernel_chunked": "#AA4499",
+    "pack": "#E69F00",
+    "row_copies": "#D55E00",
+    "one_by_one": "#0072B2",
+    "kernel": "#332288",
+    "partner": "#999999",
+    "call": "#0072B2",
     "host_alloc": "#0072B2",
     "transparent_huge": "#E69F00",
     "hugetlb": "#D55E00",
@@ -43,6 +54,8 @@ ROW_STEPS = ("#F2B233", "#E0701E", "#B8336A", "#5C3A93", "#16193B")
 # A map's colours from nothing to the most.
 MAP = ("#F7FBFF", "#9CC8E2", "#3C8DBC", "#123F63")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# One of several things at once, on the bar of all of them.
+PART = {"marker": "o", "markersize": 3.4, "markerfacecolor": "white", "markeredgewidth": 0.8}
 DASHES = {"solid": "-", "dashed": (0, (4, 1.8)), "dotted": (0, (1.2, 1.4))}
 LEVELS = {
     "peak": ("#000000", (0, (6, 2)), 0.8),

@@ -4,8 +4,20 @@ import csv
 import io
 from collections.abc import Iterator
 
-from grainscope_report.figures.model import BarPanel, Curve, CurvePanel, Figure, Level, MapPanel, Panel
+from grainscope_report.figures.model import (
+    Bar,
+    BarPanel,
+    BarSeries,
+    Curve,
+    CurvePanel,
+    DotPanel,
+    Figure,
+    Level,
+    MapPanel,
+    Panel,
+)
 from grainscope_report.machine import Machine
+from grainscope_report.statistics import Estimate
 from grainscope_report.units import significant
 
 COLUMNS = (
@@ -34,9 +46,12 @@ DIGITS = 9
 def write(figure: Figure) -> str:
     """The CSV of a figure.
 
-    `kind` is point, bar, cell, roof, peak, double, theoretical, paper, even, cache, reach, crossover,
-    knee, dip or slow. A region (crossover, knee, dip, slow, paper's range) has its place in `x` and its
-    ends in `y_low` and `y_high`, whose unit is then that of the x axis. A cell goes from `series` to `x`.
+    `kind` is point, bar, lane, dot, cell, roof, peak, double, theoretical, paper, even, cache, reach,
+    crossover, knee, dip or slow. A region (crossover, knee, dip, slow, paper's range) has its place in `x`
+    and its ends in `y_low` and `y_high`, whose unit is then that of the x axis. A cell goes from `series`
+    to `x`.
+    A lane is one of the things at once that the bar before it is all of. A dot's value is in `y`, although
+    it is drawn along the horizontal axis; its row is `series` and, of several, `x`.
     """
     out = io.StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
@@ -51,6 +66,8 @@ def write(figure: Figure) -> str:
 def _rows(panel: Panel) -> Iterator[dict]:
     if isinstance(panel, CurvePanel):
         return _curve_panel(panel)
+    if isinstance(panel, DotPanel):
+        return _dot_panel(panel)
     return _map_panel(panel) if isinstance(panel, MapPanel) else _bar_panel(panel)
 
 
@@ -62,6 +79,10 @@ def _cell(value: object) -> str:
 
 def _who(machine: Machine | None) -> str | None:
     return machine.label if machine else None
+
+
+def _estimate(value: Estimate) -> dict:
+    return {"y": value.value, "y_low": value.low, "y_high": value.high, "sessions": value.sessions}
 
 
 def _flags(flags: frozenset[str]) -> str:
@@ -121,11 +142,8 @@ def _curve(panel: CurvePanel, curve: Curve) -> Iterator[dict]:
             "site": _site(curve.site),
             "x": point.x,
             "x_unit": panel.x_unit,
-            "y": point.y.value,
-            "y_low": point.y.low,
-            "y_high": point.y.high,
+            **_estimate(point.y),
             "y_unit": panel.y_unit,
-            "sessions": point.y.sessions,
             "flags": _flags(point.flags),
             "label": curve.label,
             "configuration": curve.config,
@@ -154,14 +172,29 @@ def _map_panel(panel: MapPanel) -> Iterator[dict]:
             yield {
                 "kind": "cell",
                 **told,
-                "y": cell.value.value,
-                "y_low": cell.value.low,
-                "y_high": cell.value.high,
+                **_estimate(cell.value),
                 "y_unit": panel.y_unit,
-                "sessions": cell.value.sessions,
                 "label": "measured",
                 "note": "within one GPU" if cell.own else None,
             }
+
+
+def _dot_panel(panel: DotPanel) -> Iterator[dict]:
+    for row in panel.rows:
+        for dot in row.dots:
+            yield {
+                "kind": "dot",
+                "series": row.name,
+                "machine": _who(dot.machine),
+                "x": row.part,
+                **_estimate(dot.value),
+                "y_unit": panel.y_unit,
+                "flags": _flags(dot.flags),
+                "label": "measured",
+                "note": "; ".join(part for part in (dot.name, dot.note) if part),
+            }
+    for level in panel.levels:
+        yield _level(panel.y_unit, level)
 
 
 def _categories(panel: BarPanel) -> list[str]:
@@ -190,13 +223,22 @@ def _bar_panel(panel: BarPanel) -> Iterator[dict]:
             elif paper or not (bar.machine or series.machine):
                 row |= {"y": bar.value.value}
             else:
-                value = bar.value
-                row |= {
-                    "y": value.value,
-                    "y_low": value.low,
-                    "y_high": value.high,
-                    "sessions": value.sessions,
-                }
+                row |= _estimate(bar.value)
             yield row
+            yield from _lanes(panel, series, bar, category)
     for level in panel.levels:
         yield _level(panel.y_unit, level)
+
+
+def _lanes(panel: BarPanel, series: BarSeries, bar: Bar, category: str) -> Iterator[dict]:
+    for part in bar.parts:
+        yield {
+            "kind": "lane",
+            "series": series.name,
+            "machine": _who(bar.machine or series.machine),
+            "x": category,
+            **_estimate(part.value),
+            "y_unit": panel.y_unit,
+            "label": series.label,
+            "note": part.name,
+        }

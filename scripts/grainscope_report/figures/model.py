@@ -5,105 +5,11 @@ so that a picture and its table cannot disagree.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from grainscope_report.figures.marks import Curve, Level, Mark, Point, Region, Roof, Site
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 
-Site = tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True)
-class Point:
-    """A measured value at `x`, with the flags of its rows (`wide_interval`, `bimodal`)."""
-
-    x: float
-    y: Estimate
-    flags: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Points of one method on one machine and site; `primary` is false for further sites of the same.
-
-    `axes` are those that all points share. Without `marked` the line alone is drawn: what follows from
-    measured points, or a model's.
-    """
-
-    name: str
-    method: str
-    machine: Machine
-    points: tuple[Point, ...]
-    dash: str = "solid"
-    locality: str = ""
-    site: Site = ()
-    config: str = ""
-    axes: tuple[tuple[str, str | float], ...] = ()
-    label: str = "measured"
-    primary: bool = True
-    marked: bool = True
-
-    @property
-    def x(self) -> tuple[float, ...]:
-        """The positions of the points."""
-        return tuple(point.x for point in self.points)
-
-    @property
-    def y(self) -> tuple[Estimate, ...]:
-        """The estimates of the points."""
-        return tuple(point.y for point in self.points)
-
-
-@dataclass(frozen=True)
-class Level:
-    """A horizontal line: a measured copy peak or two, a theoretical peak, or a number of a paper."""
-
-    kind: str
-    name: str
-    value: float
-    machine: Machine | None = None
-    site: Site = ()
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A vertical line with a short name: a cache's size, the reach of translations."""
-
-    name: str
-    x: float
-    machine: Machine
-    kind: str = "cache"
-
-
-@dataclass(frozen=True)
-class Roof:
-    """What a method cannot beat: so many requests in flight, each of a grain and a latency.
-
-    `points` are grain and GB/s; the line between them is straight in log-log.
-    """
-
-    name: str
-    method: str
-    points: tuple[tuple[float, float], ...]
-    machine: Machine
-    note: str
-
-
-@dataclass(frozen=True)
-class Region:
-    """A stretch of the x axis, explained in the notes under its `letter`: a crossover, a dip, a range.
-
-    A `method` lends it the colour of that method's curve.
-    """
-
-    kind: str
-    low: float
-    high: float
-    text: str
-    at: float | None = None
-    letter: str = ""
-    machine: Machine | None = None
-    source: str = ""
-    method: str = ""
+__all__ = ["Curve", "Level", "Mark", "Point", "Region", "Roof", "Site"]
 
 
 @dataclass(frozen=True)
@@ -127,6 +33,14 @@ class CurvePanel:
 
 
 @dataclass(frozen=True)
+class Part:
+    """One of several things at once whose bar is all of them together: `gpu0_to_host`, its rate."""
+
+    name: str
+    value: Estimate
+
+
+@dataclass(frozen=True)
 class Bar:
     """One bar; without a value only its `text` is written where it would stand."""
 
@@ -135,6 +49,7 @@ class Bar:
     flags: frozenset[str] = frozenset()
     note: str = ""
     machine: Machine | None = None
+    parts: tuple[Part, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,7 +110,50 @@ class MapPanel:
     levels: tuple[Level, ...] = ()
 
 
-Panel = CurvePanel | BarPanel | MapPanel
+@dataclass(frozen=True)
+class Dot:
+    """A value in a row; `name` says what of the row it is where there is more than one kind.
+
+    What is `aside` stands a little lower, so that it does not cover what the row is about.
+    """
+
+    value: Estimate
+    method: str
+    machine: Machine
+    name: str = ""
+    flags: frozenset[str] = frozenset()
+    note: str = ""
+    aside: bool = False
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """A line of dots: what it is, and which of several (`cudaMalloc`, `64 MiB`)."""
+
+    name: str
+    part: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True)
+class DotPanel:
+    """Rows of dots along a horizontal axis; rows of one name follow one another and show it once.
+
+    Where `numbered`, of one machine the value of each row's first dot is written behind it.
+    """
+
+    title: str
+    rows: tuple[DotRow, ...]
+    x_label: str
+    y_unit: str
+    log: bool = False
+    numbered: bool = True
+    levels: tuple[Level, ...] = ()
+    width: float = 1.5
+    y_label: str = ""
+
+
+Panel = CurvePanel | BarPanel | MapPanel | DotPanel
 
 
 @dataclass(frozen=True)

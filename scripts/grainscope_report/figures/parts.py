@@ -168,13 +168,15 @@ def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
     return notes
 
 
-def first_sites(machines: Iterable[Machine], family: str, what: str) -> list[str]:
-    """A note that bars stand for the first of several GPUs and nodes, where a machine has more."""
+def first_sites(machines: Iterable[Machine], family: str, what: str, marks: str = "bars") -> list[str]:
+    """A note that bars or dots are for the first of several GPUs and nodes, where a machine has more."""
     for machine in machines:
         sites = sorted({tuple(sorted(row.case.site.items())) for row in machine.result.of(family) if row.ok})
         if len(sites) > 1:
             more = f"{len(sites) - 1} further site{'s' if len(sites) > 2 else ''}"
-            return [f"{what}: bars are for {spoken_site(sites[0])}; `grainscope-report list` shows {more}."]
+            return [
+                f"{what}: {marks} are for {spoken_site(sites[0])}; `grainscope-report list` shows {more}."
+            ]
     return []
 
 

@@ -1,12 +1,13 @@
 """Figure 14: the link roofline: useful GB/s against the grain, every method, under measured roofs."""
 
+import math
 from collections.abc import Sequence
 
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
-from grainscope_report.figures.series import NEAREST, as_it_is, counter, curves
+from grainscope_report.figures.series import NEAREST, as_it_is, counter, crossed, curves, select
 from grainscope_report.fits import flight
-from grainscope_report.fits.flight import KERNELS, LINE, PIECES, Flight
+from grainscope_report.fits.flight import AT_ONCE, KERNELS, LINE, PIECES, Flight
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, ends
 from grainscope_report.statistics import Estimate
@@ -14,14 +15,19 @@ from grainscope_report.units import format_bytes, format_time, significant
 
 METHODS = {
     "copy_engine": "a copy a piece",
-    "batch": "batch copy",
+    "batch": "batch of copies",
+    "graph": "graph of copies",
     "zero_copy_sequential": "zero-copy, in order",
     "zero_copy_random": "zero-copy, at random",
     "kernel_write_random": "kernel writes, at random",
     "managed_prefetch": "managed, prefetch",
     "managed_demand": "managed, demand",
 }
+DEMAND = "managed_demand"
+MOVED = "pages that moved on demand"
 PATHS = (HOST_TO_GPU, GPU_TO_HOST)
+# Where curves lie farthest apart: their order in the legend is their order there.
+APART = 4096
 
 
 def build(machines: Sequence[Machine]) -> Figure:
@@ -35,14 +41,22 @@ def build(machines: Sequence[Machine]) -> Figure:
         return Figure(machines, ())
     several = len(machines) > 1
     notes = parts.slow_sites([panel for panel in top if panel], several)
+    if any(curve.method in ("batch", "graph") for there in drawn.values() for curve in there):
+        notes.append(
+            "Batches and graphs of copies: from the call until the last piece has arrived, by the host's "
+            "clock; a copy a piece: without the calls, which were made before."
+        )
     for machine in machines:
         owner = f"{machine.letter}: " if several else ""
+        notes += _moved(machine, owner)
         if said := [one.short for one in flight.fewest(machine.result)]:
             notes.append(f"{owner}Fewest multiprocessors that fill the link: {'; '.join(said)}.")
         for path in PATHS:
             there = [f"{roof.name}: {roof.note}" for roof in roofs[path] if roof.machine is machine]
             if there:
                 notes.append(f"{owner}Roofs, {parts.ARROWS[path]}: {'; '.join(there)}.")
+            if paced := _paced(machine, path):
+                notes.append(f"{owner}At best, {parts.ARROWS[path]}: {'; '.join(paced)}.")
     return Figure(machines, tuple(row for row in rows if row), tuple(notes))
 
 
@@ -56,7 +70,56 @@ def _drawn(machines: Sequence[Machine], path: str) -> list[Curve]:
         found += curves(
             machines, PIECES, _where(method, path), name=name, method=method, x="grain", whatever="bytes"
         ).curves
-    return found
+        if method == DEMAND:
+            found += _moved_pages(machines, path)
+    return _highest_first(found)
+
+
+def _highest_first(found: Sequence[Curve]) -> list[Curve]:
+    """By name in the order of the first curves of that name; those that begin further right come last."""
+    order: dict[str, tuple[bool, float]] = {}
+    for curve in found:
+        near = min(curve.points, key=lambda point: abs(math.log(point.x / APART)))
+        order.setdefault(curve.name, (near.x > 2 * APART, -near.y.value))
+    return sorted(found, key=lambda curve: order[curve.name])
+
+
+def _moved_pages(machines: Sequence[Machine], path: str) -> Sequence[Curve]:
+    """What the driver moved for the pieces that were read: whole pages, and some around them."""
+    return curves(
+        machines,
+        PIECES,
+        _where(DEMAND, path),
+        name=MOVED,
+        method=DEMAND,
+        x="grain",
+        view=crossed,
+        dash="dashed",
+        whatever="bytes",
+    ).curves
+
+
+def _moved(machine: Machine, owner: str) -> list[str]:
+    """How much moved for the smallest piece that was read on demand, against what was useful of it."""
+    where = {"method": DEMAND}
+    rows = [row for row in select(machine.result.of(PIECES), where) if row.link_bytes and row.operations]
+    if not rows:
+        return []
+    least = min(rows, key=lambda row: row.case.axes.get("grain", 0.0))
+    useful, moved = least.bytes / least.operations, least.link_bytes / least.operations
+    return [
+        f"{owner}Managed, demand: a piece in each 2 MiB; of {format_bytes(useful)} each "
+        f"{format_bytes(moved)} moved, {significant(moved / useful)} times what was useful (dashed)."
+    ]
+
+
+def _paced(machine: Machine, path: str) -> list[str]:
+    """The shortest time of a piece where pieces are asked for all at once."""
+    return [
+        f"{METHODS[one.method]}, a piece every {format_time(one.latency_s)}"
+        for one in flight.flights(machine.result)
+        if one.method in AT_ONCE and one.path == path
+    ]
 
 
 def _panel(drawn: Sequence[Curve], roofs: Sequence[Roof], path: str) -> CurvePanel | None:
@@ -79,7 +142,7 @@ def _roofs(drawn: Sequence[Curve], path: str) -> list[Roof]:
     for curve in drawn:
         known = [one for one in flight.flights(curve.machine.result) if not one.derived]
         most = next((one for one in known if (one.method, one.path) == (curve.method, path)), None)
-        if most and curve.primary:
+        if most and curve.primary and curve.marked and curve.method not in AT_ONCE:
             found += _roof(curve, most, path)
     return found
 

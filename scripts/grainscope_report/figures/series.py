@@ -45,6 +45,11 @@ def lane(name: str) -> View:
     return view
 
 
+def crossed(row: Row) -> Row | None:
+    """What crossed the link in the place of what was asked for."""
+    return replace(row, bytes=row.link_bytes) if row.link_bytes else None
+
+
 def overlap(row: Row) -> Row | None:
     """The share of the time in which all lanes ran, in the place of the time."""
     share = row.overlap
@@ -96,6 +101,7 @@ def curves(
     view: View = lambda row: row,
     dash: str | None = None,
     whatever: str = "",
+    follows: tuple[str, ...] = (),
 ) -> Curves:
     """Curves of `measure` over the axis `x`: for each machine one for each site, of one configuration.
 
@@ -103,13 +109,14 @@ def curves(
     The configuration that most machines have, then that with most points, then the fastest, is taken
     on every machine, because different ones cannot be compared. Remote curves are dashed, and names
     say the locality, or what joins two GPUs, where there is more than one. An axis that may differ along
-    a curve is `whatever`: of several rows at one `x` those with the largest value of it are taken.
+    a curve is `whatever`: of several rows at one `x` those with the largest value of it are taken. Axes
+    that follow from `x` make no other question: the rows that a box of so many bytes has at a width.
     """
     found: dict[Config, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for machine in machines:
         for row in filter(None, map(view, select(machine.result.of(family), where))):
             if isinstance(row.case.axes.get(x), (int, float)) and row.median_s is not None and row.ci95_s:
-                key = row.label, row.case.without(x, "locality", "link", whatever)
+                key = row.label, row.case.without(x, "locality", "link", whatever, *follows)
                 found[key][machine.index].append(row)
     if not found:
         return Curves(())

@@ -4,6 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report.figures import (
+    batches,
+    calls,
+    collective,
+    contention,
     duplex,
     explicit,
     flush,
@@ -14,6 +18,7 @@ from grainscope_report.figures import (
     prefetch,
     requests,
     roofline,
+    shapes,
     wall,
     zero_copy,
 )
@@ -123,6 +128,34 @@ FIGURES: tuple[Entry, ...] = (
         ("host/latency", "host/memcpy", "host/first_touch", "host/flush"),
         "rows",
         host.build,
+    ),
+    Entry("m", "figure_m_many_gpus", "Many GPUs at once", ("transfer/collective",), "rows", collective.build),
+    Entry(
+        "n",
+        "figure_n_neighbours",
+        "Neighbours: what a copy keeps of its rate beside something else",
+        ("contention",),
+        "rows",
+        contention.build,
+    ),
+    Entry(
+        "p",
+        "figure_p_pieces_at_once",
+        "Pieces at once: many small copies by method",
+        ("shape/batch",),
+        "rows",
+        batches.build,
+    ),
+    Entry(
+        "s",
+        "figure_s_shapes",
+        "Shapes: copies that are not contiguous",
+        ("shape/copy",),
+        "rows",
+        shapes.build,
+    ),
+    Entry(
+        "t", "figure_t_time_of_calls", "The time of calls of the CUDA runtime", ("call",), "rows", calls.build
     ),
 )
 

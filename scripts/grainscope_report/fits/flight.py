@@ -16,6 +16,8 @@ ZERO = "zero_copy"
 LINE = 128
 # Kernels ask for a line at a time whatever the piece; the others ask for the piece.
 KERNELS = ("zero_copy_sequential", "zero_copy_random", "kernel_write_random")
+# Their pieces are asked for all at once, so that one does not wait for the one before.
+AT_ONCE = ("batch", "graph", "managed_demand")
 # Fewer than this are one after another.
 SEVERAL = 1.5
 
@@ -71,7 +73,8 @@ class Flight:
         """In words."""
         who = f"{self.method.replace('_', ' ')}, {parts.ARROWS.get(self.path, self.path)}"
         if self.requests < SEVERAL:
-            return f"{who}: a piece every {format_time(self.latency_s / self.requests)}, one after another"
+            order = "asked for at once" if self.method in AT_ONCE else "one after another"
+            return f"{who}: a piece every {format_time(self.latency_s / self.requests)}, {order}"
         source = ", from its rate and the latency of a dependent load" if self.derived else ""
         return (
             f"{who}: up to {significant(self.requests)} requests of {format_bytes(self.size)} in flight, "
@@ -106,7 +109,7 @@ def _sms(one: Fewest) -> float:
 
 
 def flights(result: Result) -> list[Flight]:
-    """The requests in flight of each method: as counted, or one piece after another.
+    """The requests in flight of each method: as counted, or a piece at a time.
 
     Where nothing counts those of zero-copy reads, they are worked out.
     """
@@ -129,7 +132,7 @@ def _shortest(row: Row) -> float:
 
 
 def _one_by_one(method: str, path: str, row: Row) -> Flight:
-    """Pieces that start one after another: the shortest time of a piece is the cost of starting one."""
+    """Nothing counts them: the shortest time of a piece is the cost of starting one."""
     return Flight(method, path, 1.0, float(row.case.axes.get("grain", 0.0)), row.operation_s or 0.0, False)
 
 

@@ -47,6 +47,33 @@ Machine machine_without_gpu() {
   return machine;
 }
 
+Machine machine_with_gpus(int count) {
+  Machine machine = machine_without_gpu();
+  machine.runtime.why_none.clear();
+  machine.runtime.toolkit_version = 13000;
+  machine.runtime.driver_version = 13000;
+  machine.runtime.peers.clear();
+  for (int gpu = 0; gpu < count; ++gpu) {
+    cuda::DeviceProperties device;
+    device.ordinal = gpu;
+    device.can_map_host_memory = true;
+    device.concurrent_managed_access = true;
+    machine.runtime.devices.push_back(device);
+    GpuReport report;
+    report.pci_bus_id = "0000:0" + std::to_string(gpu + 1) + ":00.0";
+    report.cuda = device;
+    report.nvml.emplace();
+    report.nvml->nvlinks.emplace();
+    machine.environment.gpus.push_back(report);
+    for (int peer = 0; peer < count; ++peer) {
+      if (peer != gpu) {
+        machine.runtime.peers.push_back({gpu, peer, true, true});
+      }
+    }
+  }
+  return machine;
+}
+
 int run_fakes(const std::vector<Family>& families, const std::vector<std::string>& arguments) {
   catch_signals();
   Machine machine = machine_without_gpu();

@@ -28,6 +28,9 @@ using Body = std::function<Measurement(harness::Session&)>;
 // This machine, as if it had no GPU.
 [[nodiscard]] harness::Machine machine_without_gpu();
 
+// This machine, as if it had so many GPUs, which can reach each other, and CUDA 13.
+[[nodiscard]] harness::Machine machine_with_gpus(int count);
+
 // What the program does with these arguments, on fakes and without a GPU: its exit status.
 int run_fakes(const std::vector<harness::Family>& families, const std::vector<std::string>& arguments);
 

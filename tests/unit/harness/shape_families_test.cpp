@@ -16,32 +16,6 @@
 namespace grainscope::harness {
 namespace {
 
-Machine machine_with_gpus(int count) {
-  Machine machine = test::machine_without_gpu();
-  machine.runtime.why_none.clear();
-  machine.runtime.toolkit_version = 13000;
-  machine.runtime.driver_version = 13000;
-  machine.runtime.peers.clear();
-  for (int gpu = 0; gpu < count; ++gpu) {
-    cuda::DeviceProperties device;
-    device.ordinal = gpu;
-    device.can_map_host_memory = true;
-    machine.runtime.devices.push_back(device);
-    GpuReport report;
-    report.pci_bus_id = "0000:0" + std::to_string(gpu + 1) + ":00.0";
-    report.cuda = device;
-    report.nvml.emplace();
-    report.nvml->nvlinks.emplace();
-    machine.environment.gpus.push_back(report);
-    for (int peer = 0; peer < count; ++peer) {
-      if (peer != gpu) {
-        machine.runtime.peers.push_back({gpu, peer, true, true});
-      }
-    }
-  }
-  return machine;
-}
-
 std::vector<Benchmark> listed(const Machine& machine, Preset preset) {
   const std::vector<int> nodes{machine.topology.nodes().front().id};
   return list_all({shape_copy(), shape_batch()}, machine,
@@ -54,7 +28,7 @@ std::string axis(const Benchmark& benchmark, const std::string& key) {
 
 TEST(Shapes, a_quick_look_at_one_gpu_stays_small) {
   std::size_t runnable = 0;
-  for (const Benchmark& benchmark : listed(machine_with_gpus(1), Preset::quick)) {
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::quick)) {
     runnable += benchmark.skip.empty() ? 1 : 0;
     EXPECT_LE(benchmark.needs.host_bytes, 256 * kMiB) << benchmark.id.name();
     EXPECT_LE(benchmark.needs.device_bytes, 512 * kMiB) << benchmark.id.name();
@@ -66,7 +40,7 @@ TEST(Shapes, a_quick_look_at_one_gpu_stays_small) {
 TEST(Shapes, every_preset_has_every_path_and_method) {
   for (const Preset preset : {Preset::smoke, Preset::quick, Preset::full, Preset::paper}) {
     std::map<std::string, std::set<std::string>> methods;
-    for (const Benchmark& benchmark : listed(machine_with_gpus(2), preset)) {
+    for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), preset)) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       methods[benchmark.id.family + " " + axis(benchmark, "path")].insert(axis(benchmark, "method"));
     }
@@ -78,7 +52,7 @@ TEST(Shapes, every_preset_has_every_path_and_method) {
 }
 
 TEST(Shapes, are_measured_against_the_link_of_their_path_by_the_gpu_that_copies) {
-  const Machine machine = machine_with_gpus(2);
+  const Machine machine = test::machine_with_gpus(2);
   const int node = machine.topology.nodes().front().id;
   const Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, {node});
   for (const ShapePath& path : shape_paths(machine, scope)) {
@@ -102,7 +76,7 @@ TEST(Shapes, are_measured_against_the_link_of_their_path_by_the_gpu_that_copies)
 }
 
 TEST(Shapes, bytes_are_those_of_the_shape) {
-  for (const Benchmark& benchmark : listed(machine_with_gpus(1), Preset::full)) {
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::full)) {
     const auto number = [&](const char* key) { return std::get<std::int64_t>(benchmark.id.axis(key)); };
     if (benchmark.id.family == "shape/copy") {
       EXPECT_EQ(number("bytes"), number("width") * number("rows") * number("planes"));
@@ -114,7 +88,7 @@ TEST(Shapes, bytes_are_those_of_the_shape) {
 }
 
 TEST(Shapes, thousands_of_copies_a_row_are_not_listed) {
-  for (const Benchmark& benchmark : listed(machine_with_gpus(1), Preset::paper)) {
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::paper)) {
     if (benchmark.id.family == "shape/copy" && axis(benchmark, "method") == "row_copies") {
       EXPECT_LE(std::get<std::int64_t>(benchmark.id.axis("rows")) *
                     std::get<std::int64_t>(benchmark.id.axis("planes")),
@@ -124,7 +98,7 @@ TEST(Shapes, thousands_of_copies_a_row_are_not_listed) {
 }
 
 TEST(Shapes, the_users_range_of_sizes_holds) {
-  const Machine machine = machine_with_gpus(1);
+  const Machine machine = test::machine_with_gpus(1);
   Scope scope =
       make_scope(Preset::full, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
   scope.min_bytes = kMiB;
@@ -140,7 +114,7 @@ TEST(Shapes, the_users_range_of_sizes_holds) {
 
 TEST(Shapes, with_one_gpu_copies_between_gpus_say_that_two_are_needed) {
   std::size_t peers = 0;
-  for (const Benchmark& benchmark : listed(machine_with_gpus(1), Preset::quick)) {
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::quick)) {
     if (axis(benchmark, "path") == "gpu_to_peer") {
       ++peers;
       EXPECT_NE(benchmark.skip.find("two GPUs"), std::string::npos) << benchmark.skip;
@@ -150,7 +124,7 @@ TEST(Shapes, with_one_gpu_copies_between_gpus_say_that_two_are_needed) {
 }
 
 TEST(Shapes, gpus_that_cannot_reach_each_other_are_skipped) {
-  Machine machine = machine_with_gpus(2);
+  Machine machine = test::machine_with_gpus(2);
   for (cuda::PeerLink& peer : machine.runtime.peers) {
     peer.access = false;
   }
@@ -165,7 +139,7 @@ TEST(Shapes, gpus_joined_by_a_switch_or_directly_are_on_nvlink_and_others_on_pci
   for (const auto& [type, remote, expected] :
        {std::tuple{"switch", "0000:ff:00.0", "nvlink"}, std::tuple{"gpu", "0000:02:00.0", "nvlink"},
         std::tuple{"gpu", "0000:03:00.0", "pcie"}}) {
-    Machine machine = machine_with_gpus(2);
+    Machine machine = test::machine_with_gpus(2);
     machine.environment.gpus[0].nvml->nvlinks->push_back({0, true, "4.0", {}, type, remote});
     if (std::string(type) == "switch") {
       machine.environment.gpus[1].nvml->nvlinks->push_back({0, true, "4.0", {}, type, remote});
@@ -180,7 +154,7 @@ TEST(Shapes, gpus_joined_by_a_switch_or_directly_are_on_nvlink_and_others_on_pci
 
 TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
   for (const bool old_toolkit : {true, false}) {
-    Machine machine = machine_with_gpus(1);
+    Machine machine = test::machine_with_gpus(1);
     (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
     std::size_t batches = 0;
     for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
@@ -197,7 +171,7 @@ TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
 }
 
 TEST(Shapes, kernels_that_reach_the_host_need_mapped_memory_and_others_do_not) {
-  Machine machine = machine_with_gpus(1);
+  Machine machine = test::machine_with_gpus(1);
   machine.environment.gpus[0].cuda->can_map_host_memory = false;
   for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
     const std::string path = axis(benchmark, "path");

@@ -1,0 +1,83 @@
+#ifndef GRAINSCOPE_BENCHMARKS_CLAIM_CACHE_HPP
+#define GRAINSCOPE_BENCHMARKS_CLAIM_CACHE_HPP
+
+// One large thing at a time that several cases share and that takes long to make: it is kept until no case
+// that will run needs it, or another is asked for.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace grainscope::harness {
+
+template <class Key, class Value>
+class ClaimCache {
+ public:
+  // Held by a case's body: a case that a filter, a shard or a resumed run leaves out is destroyed, and its
+  // claim with it, so that what is left is what will run.
+  struct Claim {
+    Key key;
+    int sessions_left = 0;
+  };
+
+  // A case that will ask for the thing of `key` in each of its `sessions`.
+  [[nodiscard]] std::shared_ptr<Claim> claim(Key key, int sessions) {
+    auto claim = std::make_shared<Claim>(Claim{std::move(key), sessions});
+    claims_.push_back(claim);
+    return claim;
+  }
+
+  // The thing, for as long as one session lasts.
+  class [[nodiscard]] Lease {
+   public:
+    // Where it is not there, `make` makes it, after another has gone. Throws what that throws; the session
+    // counts all the same.
+    Lease(ClaimCache& cache, Claim& claim, const std::function<std::unique_ptr<Value>(const Key&)>& make)
+        : end_{cache, claim} {
+      if (cache.value_ == nullptr || !(cache.key_ == claim.key)) {
+        cache.value_.reset();
+        cache.value_ = make(claim.key);
+        cache.key_ = claim.key;
+      }
+    }
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
+    [[nodiscard]] Value& operator*() const { return *end_.cache.value_; }
+    [[nodiscard]] Value* operator->() const { return end_.cache.value_.get(); }
+
+   private:
+    struct SessionEnd {
+      ClaimCache& cache;
+      Claim& claim;
+      ~SessionEnd() {
+        claim.sessions_left = std::max(0, claim.sessions_left - 1);
+        if (!cache.open(claim.key)) {
+          cache.value_.reset();
+        }
+      }
+    };
+    SessionEnd end_;
+  };
+
+  [[nodiscard]] bool holds() const { return value_ != nullptr; }
+
+ private:
+  // Whether some session of a case that lives is still to come.
+  [[nodiscard]] bool open(const Key& key) const {
+    return std::any_of(claims_.begin(), claims_.end(), [&](const std::weak_ptr<Claim>& each) {
+      const auto claim = each.lock();
+      return claim != nullptr && claim->key == key && claim->sessions_left > 0;
+    });
+  }
+
+  std::vector<std::weak_ptr<Claim>> claims_;
+  std::optional<Key> key_;
+  std::unique_ptr<Value> value_;
+};
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,43 @@
+#ifndef GRAINSCOPE_BENCHMARKS_GRAIN_METHOD_HPP
+#define GRAINSCOPE_BENCHMARKS_GRAIN_METHOD_HPP
+
+// The ways in which pieces cross the link, each with the grains that it is asked for.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grainscope/transfer/batch.hpp"
+#include "grainscope/transfer/transfer.hpp"
+#include "harness/benchmark.hpp"
+
+namespace grainscope::harness {
+
+struct GrainMethod {
+  const char* name = "";
+  transfer::Engine engine = transfer::Engine::copy_engine;
+  bool to_gpu = true;
+  std::optional<transfer::BatchMethod> batch;  // copies that are submitted all at once
+
+  [[nodiscard]] const char* path() const { return to_gpu ? "host_to_gpu" : "gpu_to_host"; }
+};
+
+[[nodiscard]] const std::vector<GrainMethod>& grain_methods();
+
+// Powers of two between the method's smallest grain and 64 MiB: every one where dense; else every second,
+// and of the methods that cost most a few.
+[[nodiscard]] std::vector<std::uint64_t> grains(const Scope& scope, const GrainMethod& method);
+
+// The transfer of all pieces of a grain, its bytes those of the pieces.
+[[nodiscard]] transfer::Transfer grain_transfer(const GrainMethod& method, int node, int gpu,
+                                                std::uint64_t grain);
+
+// Why the method cannot be used here; empty where it can.
+[[nodiscard]] std::string why_not(const Machine& machine, int gpu, const GrainMethod& method);
+
+[[nodiscard]] Explanation explain(const GrainMethod& method);
+
+}  // namespace grainscope::harness
+
+#endif

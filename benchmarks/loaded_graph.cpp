@@ -1,0 +1,78 @@
+#include "loaded_graph.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/graph/build.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+
+// The papers' weights, for graphs that have none.
+constexpr graph::Weight kLowestWeight = 8;
+constexpr graph::Weight kHighestWeight = 72;
+constexpr std::uint64_t kWeightSeed = 27491095;
+
+}  // namespace
+
+LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir)
+    : csr_(graph::make_graph(spec, false, cache_dir)), sources_(graph::gap_sources(csr_, kMostSources)) {
+  if (!csr_.weighted()) {
+    graph::draw_weights(csr_, kLowestWeight, kHighestWeight, kWeightSeed);
+  }
+  if (order != graph::Order::original) {
+    const double begun = steady_now_s();
+    const std::vector<Vertex> old_of_new = graph::order_of(csr_, order);
+    csr_ = graph::relabel(csr_, old_of_new);
+    order_s_ = steady_now_s() - begun;
+    std::vector<Vertex> new_of_old(old_of_new.size());
+    for (std::size_t v = 0; v < old_of_new.size(); ++v) {
+      new_of_old[old_of_new[v]] = static_cast<Vertex>(v);
+    }
+    for (Vertex& source : sources_) {
+      source = new_of_old[source];
+    }
+  }
+  if (csr_.directed) {
+    in_edges_ = graph::transpose(csr_);
+  }
+}
+
+std::vector<Vertex> LoadedGraph::sources(int count) const {
+  if (count > kMostSources) {
+    throw UsageError("--trials: at most " + std::to_string(kMostSources) + " sources are drawn");
+  }
+  return {sources_.begin(), sources_.begin() + count};
+}
+
+std::uint64_t LoadedGraph::components() const {
+  if (!components_) {
+    components_ = graph::count_components(csr_);
+  }
+  return *components_;
+}
+
+GraphFacts LoadedGraph::facts() const {
+  std::map<std::uint64_t, std::uint64_t> entries_by_degree;  // up to powers of two
+  for (Vertex v = 0; v < csr_.vertices(); ++v) {
+    if (const std::uint64_t degree = csr_.degree(v); degree > 0) {
+      entries_by_degree[std::bit_ceil(degree)] += degree;
+    }
+  }
+  GraphFacts facts{csr_.vertices(), csr_.edges(), {}};
+  std::uint64_t so_far = 0;
+  for (const auto& [degree, entries] : entries_by_degree) {
+    so_far += entries;
+    facts.edge_cdf.emplace_back(degree, static_cast<double>(so_far) / static_cast<double>(csr_.edges()));
+  }
+  return facts;
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,225 @@
+// traversal/bfs, sssp, cc, pr: how fast does a GPU traverse a graph whose edges lie in host memory?
+//
+// EMOGI (VLDB 2020): offsets and state in GPU memory, the edge list where the placement says, walked by the
+// access that the case names. Timed: everything a traversal does on the GPU, from clearing its state to the
+// last level, between two events. Not timed: making and placing the graph, sending managed pages back to the
+// host before each trial, and verifying, which every trial is.
+// Bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link bytes: each
+// different 32-byte sector of them once, the least that can cross the link. `traffic` is the model's count of
+// requests over the frontiers of the first trial's source, with no cache. TEPS: adjacency entries of what was
+// reached, half of them in undirected graphs, over the time; the harmonic mean over sources.
+// Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance.
+// Limits: managed edges are cold in each trial but never oversubscribed: the papers' thrashing is model/uvm.
+
+#include <memory>
+#include <utility>
+
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/system/numa.hpp"
+#include "loaded_graph.hpp"
+#include "traversal_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Access;
+using graph::Algorithm;
+using graph::EdgePlacement;
+using graph::GraphSpec;
+using graph::Order;
+
+std::vector<GraphSpec> graphs_of(const Scope& scope) {
+  if (!scope.graphs.empty()) {
+    return scope.graphs;
+  }
+  std::vector<const char*> names;
+  switch (scope.preset) {
+    case Preset::smoke:
+      names = {"power"};
+      break;
+    case Preset::quick:
+    case Preset::acceptance:
+      names = {"kron:20", "urand:20"};
+      break;
+    case Preset::full:
+      names = {"kron:22", "urand:22", "web:20"};
+      break;
+    case Preset::paper:
+      names = {"kron:24", "urand:24", "dense:18", "web:22"};
+      break;
+  }
+  std::vector<GraphSpec> graphs;
+  for (const char* name : names) {
+    graphs.push_back(graph::parse_graph_spec(name));
+  }
+  return graphs;
+}
+
+// What is walked how: every access over the link, one elsewhere to compare with.
+std::vector<Access> accesses_of(const Scope& scope, EdgePlacement placement, Algorithm algorithm) {
+  if (placement != EdgePlacement::mapped) {
+    return {Access::merged_aligned};
+  }
+  if (scope.preset == Preset::smoke || (!scope.dense() && algorithm != Algorithm::bfs)) {
+    return {Access::merged_aligned};
+  }
+  return {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked};
+}
+
+std::string link_text(EdgePlacement placement) {
+  switch (placement) {
+    case EdgePlacement::mapped:
+      return "in page-locked host memory, read over the link";
+    case EdgePlacement::managed:
+      return "in managed memory, read-mostly, on the host when a trial starts; cold, not oversubscribed";
+    case EdgePlacement::device:
+      return "in the GPU's own memory: what no link could beat";
+  }
+  return {};
+}
+
+Explanation explain(const TraversalPoint& point) {
+  return {
+      "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
+          link_text(point.where.request.placement),
+      "everything on the GPU between two events, from clearing the state to the last level; not making "
+      "or placing the graph, nor verifying, which every trial is",
+      "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
+      "trial's frontiers; teps = entries reached (half of them where undirected) / time, harmonic mean",
+      "EMOGI (VLDB 2020), sections 4 and 5; GAP benchmark suite: sources and conventions",
+      "TEPS says nothing of the work that was saved or wasted; managed edges never exceed the card"};
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+
+  std::vector<Benchmark> list() {
+    for (const GpuTarget& gpu : scope_.gpus) {
+      for (const GraphSpec& spec : graphs_of(scope_)) {
+        add_order(gpu, spec, Order::original);
+        if (scope_.dense()) {
+          add_order(gpu, spec, Order::degree);
+          add_order(gpu, spec, Order::halo_like);
+        }
+      }
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  // Cases that share a placed graph stand together, so that it is placed once.
+  void add_order(const GpuTarget& gpu, const GraphSpec& spec, Order order) {
+    for (const EdgePlacement placement :
+         {EdgePlacement::mapped, EdgePlacement::managed, EdgePlacement::device}) {
+      for (const int edge_bytes : {8, 4}) {
+        for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
+          if (order != Order::original && (algorithm != Algorithm::bfs || edge_bytes != 8)) {
+            continue;
+          }
+          for (const Access access : order == Order::original ? accesses_of(scope_, placement, algorithm)
+                                                              : std::vector<Access>{Access::merged_aligned}) {
+            TraversalPoint point{spec,
+                                 {{spec.name(), order},
+                                  {placement, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
+                                  scope_.nearest_node(gpu)},
+                                 algorithm,
+                                 access,
+                                 trials_of(algorithm, scope_.trials)};
+            add(gpu, point);
+          }
+        }
+      }
+    }
+  }
+
+  void add(const GpuTarget& gpu, const TraversalPoint& point) {
+    Benchmark benchmark;
+    benchmark.id = case_of(gpu, point);
+    benchmark.skip = why_not(gpu, point);
+    benchmark.explanation = explain(point);
+    benchmark.needs = needs_of(point);
+    const bool runs = benchmark.skip.empty();
+    const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.repetitions) : nullptr;
+    const auto placed_claim = runs ? placed_->claim(point.where, scope_.repetitions) : nullptr;
+    benchmark.run = [point, graphs = graphs_, placed = placed_, graph_claim, placed_claim,
+                     cache_dir = scope_.graph_cache](Session& session) {
+      const GraphCache::Lease graph(*graphs, *graph_claim, [&](const GraphKey& key) {
+        return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
+      });
+      const PlacedCache::Lease placed_graph(*placed, *placed_claim, [&](const PlacedKey& key) {
+        const NodeBinding binding(session.machine().topology, key.node);
+        return graph::place_graph(graph->csr(), key.request, session.surroundings().managed);
+      });
+      return measure_traversal(session, point, *graph, *placed_graph);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] Case case_of(const GpuTarget& gpu, const TraversalPoint& point) const {
+    const Order order = point.where.graph.order;
+    const auto& request = point.where.request;
+    Case id{std::string("traversal/") + name(point.algorithm),
+            {{"access", name(point.access), AxisStyle::bare},
+             {"placement", name(request.placement), AxisStyle::bare},
+             {"locality", gpu.locality(point.where.node), AxisStyle::hidden},
+             {"order", name(order), order == Order::original ? AxisStyle::hidden : AxisStyle::keyed},
+             {"graph", point.spec.name()},
+             {"edge", std::int64_t{request.edge_bytes}}},
+            {{"numa", point.where.node}, {"gpu", gpu.ordinal}}};
+    if (point.algorithm == Algorithm::sssp) {
+      id.axes.push_back({"weights", point.spec.kind == GraphSpec::Kind::file ? "own" : "8-72"});
+    }
+    return id;
+  }
+
+  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const TraversalPoint& point) const {
+    if (!gpu.unavailable.empty()) {
+      return gpu.unavailable;
+    }
+    if (point.algorithm == Algorithm::cc && point.spec.directed()) {
+      return "the graph is directed: its components are not what propagating labels along edges finds";
+    }
+    return point.where.request.placement == EdgePlacement::mapped    ? why_no_mapping(machine_, gpu.ordinal)
+           : point.where.request.placement == EdgePlacement::managed ? why_no_migration(machine_, gpu.ordinal)
+                                                                     : std::string();
+  }
+
+  [[nodiscard]] static Needs needs_of(const TraversalPoint& point) {
+    const std::uint64_t entries = point.spec.most_entries().value_or(0);
+    const std::uint64_t vertices = point.spec.vertices().value_or(0);
+    const std::uint64_t edges = entries * (point.element_bytes());
+    // Generating takes three times what the graph comes to.
+    const std::uint64_t host = 3 * (entries * 8 + vertices * 8);
+    const std::uint64_t state = vertices * 48 + entries / 8;
+    Needs needs{host, state, 0};
+    switch (point.where.request.placement) {
+      case EdgePlacement::mapped:
+        needs.host_bytes += edges;
+        break;
+      case EdgePlacement::managed:
+        needs.managed_bytes = edges;
+        break;
+      case EdgePlacement::device:
+        needs.device_bytes += edges;
+        break;
+    }
+    return needs;
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  std::shared_ptr<GraphCache> graphs_ = std::make_shared<GraphCache>();
+  std::shared_ptr<PlacedCache> placed_ = std::make_shared<PlacedCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family traversal() {
+  return {"traversal", "How fast does a GPU traverse a graph whose edges lie in host memory?",
+          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+}
+
+}  // namespace grainscope::harness

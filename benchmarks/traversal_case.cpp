@@ -1,0 +1,231 @@
+#include "traversal_case.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "grainscope/core/units.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/graph/sweep.hpp"
+#include "grainscope/model/replay.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Access;
+using graph::Algorithm;
+using graph::Csr;
+using graph::EdgePlacement;
+using graph::Vertex;
+
+// What one trial's answer amounts to, once it has been verified.
+struct Verdict {
+  std::string sentence;
+  std::uint64_t entries = 0;  // of the vertices that were reached: what TEPS counts
+  std::uint64_t reached = 0;
+};
+
+Verdict verify(const LoadedGraph& loaded, Algorithm algorithm, Vertex source,
+               const graph::Traversal& traversal) {
+  const Csr& csr = loaded.csr();
+  if (algorithm == Algorithm::pr) {
+    return {graph::certify_pr(csr, loaded.in_edges(), traversal.ranks()), csr.edges(), csr.vertices()};
+  }
+  const std::vector<std::uint32_t> answer = traversal.answer();
+  if (algorithm == Algorithm::cc) {
+    return {graph::certify_cc(csr, loaded.components(), answer), csr.edges(), csr.vertices()};
+  }
+  Verdict verdict;
+  verdict.sentence = algorithm == Algorithm::bfs
+                         ? graph::certify_bfs(csr, loaded.in_edges(), source, answer)
+                         : graph::certify_sssp(csr, loaded.in_edges(), source, answer);
+  verdict.entries = graph::entries_reached(csr, answer);
+  verdict.reached = csr.vertices() -
+                    static_cast<std::uint64_t>(std::count(answer.begin(), answer.end(), graph::kUnreached));
+  return verdict;
+}
+
+std::uint64_t edges_of(const std::vector<LevelResult>& levels) {
+  return std::accumulate(levels.begin(), levels.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const LevelResult& level) { return sum + level.edges; });
+}
+
+// Harmonic mean: edges over time is a rate.
+double harmonic_mean(const std::vector<Trial>& trials, const std::string& counter) {
+  double sum = 0;
+  for (const Trial& trial : trials) {
+    sum += 1 / trial.counters.at(counter);
+  }
+  return static_cast<double>(trials.size()) / sum;
+}
+
+model::Layout layout_of(const TraversalPoint& point) {
+  model::Layout layout;
+  layout.edge_bytes = point.where.request.edge_bytes;
+  layout.weights = point.algorithm == Algorithm::sssp;
+  return layout;
+}
+
+// What the first trial's own frontiers ask of the link, by the model; and the heaviest of them.
+std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loaded,
+                           graph::Traversal& traversal, Vertex source, Measurement& measurement) {
+  model::Replayer replayer(loaded.csr(), point.access, layout_of(point));
+  std::vector<Vertex> heaviest;
+  std::uint64_t most = 0;
+  traversal.follow(source, [&](std::span<const Vertex> active) {
+    replayer.level(active);
+    if (const std::uint64_t elements = replayer.result().levels.back().elements; elements > most) {
+      most = elements;
+      heaviest.assign(active.begin(), active.end());
+    }
+  });
+  const model::Replay& result = replayer.result();
+  Traffic traffic;
+  traffic.requests = result.total.count();
+  for (int sectors = 1; sectors <= 4; ++sectors) {
+    traffic.requests_by_size[sectors * 32] = result.total.by_sectors[static_cast<std::size_t>(sectors - 1)];
+  }
+  traffic.bytes = result.total.bytes();
+  traffic.amplification = result.amplification();
+  measurement.traffic = traffic;
+  // Each different sector once: the least that can have crossed the link.
+  measurement.link_bytes = result.cached_bytes;
+  // Frontiers of cc and sssp differ from run to run: what belongs to this one is told by its own numbers.
+  for (std::size_t i = 0; i < std::min(measurement.levels.size(), result.levels.size()); ++i) {
+    if (measurement.levels[i].edges == result.levels[i].elements) {
+      measurement.levels[i].requests = result.levels[i].count();
+      measurement.levels[i].link_bytes = result.levels[i].bytes();
+    }
+  }
+  measurement.counters["cached_amplification"] = result.cached_amplification();
+  measurement.counters["amplification_data_set"] =
+      static_cast<double>(result.total.bytes()) / static_cast<double>(result.data_bytes);
+  measurement.counters["lane_use"] = result.total.lane_use();
+  measurement.counters["block_imbalance"] = result.block_imbalance;
+  return heaviest;
+}
+
+// The level that carried most of the work against a kernel that only reads the same lists.
+void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
+                      const graph::PlacedGraph& placed, const std::vector<Vertex>& active,
+                      Measurement& measurement) {
+  const auto heaviest =
+      std::max_element(measurement.levels.begin(), measurement.levels.end(),
+                       [](const LevelResult& a, const LevelResult& b) { return a.edges < b.edges; });
+  std::uint64_t sum = 0;
+  std::uint64_t edges = 0;
+  for (const Vertex v : active) {
+    const auto list = loaded.csr().neighbours(v);
+    sum = std::accumulate(list.begin(), list.end(), sum);
+    edges += list.size();
+  }
+  if (heaviest == measurement.levels.end() || heaviest->edges != edges) {
+    return;
+  }
+  const auto sweep = graph::make_sweep(placed, point.access);
+  std::vector<double> seconds;
+  for (int run = 0; run < 5; ++run) {
+    seconds.push_back(sweep->run(active, sum));
+  }
+  const double toy_s = summarize(seconds).median;
+  measurement.counters["heaviest_level_s"] = heaviest->seconds;
+  measurement.counters["heaviest_level_toy_s"] = toy_s;
+  measurement.counters["heaviest_level_over_toy"] = toy_s / heaviest->seconds;
+}
+
+std::string label_of(const TraversalPoint& point, int trial, Vertex source) {
+  const bool starts_somewhere = point.algorithm == Algorithm::bfs || point.algorithm == Algorithm::sssp;
+  return starts_somewhere ? "source:" + std::to_string(source) : "trial:" + std::to_string(trial);
+}
+
+// One trial: cold, timed, verified; its row is added to the measurement.
+double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::PlacedGraph& placed,
+                 graph::Traversal& traversal, int number, Vertex source, Measurement& measurement) {
+  placed.make_cold();
+  const double seconds = traversal.run(source);
+  const Verdict verdict = verify(loaded, point.algorithm, source, traversal);
+  measurement.verification = verdict.sentence + "; every trial";
+  std::vector<LevelResult> levels = traversal.levels();
+  const std::uint64_t edges = edges_of(levels);
+  Trial trial{label_of(point, number, source), {seconds}, {}, 0};
+  if (point.over_link()) {
+    // What was read once has crossed the link; a second walk of the same list may have met a cache.
+    trial.link_bytes = std::min(edges, loaded.csr().edges()) * point.element_bytes();
+  }
+  trial.counters = {{"edges_read", static_cast<double>(edges)},
+                    {"levels", static_cast<double>(levels.size())},
+                    {"reached", static_cast<double>(verdict.reached)}};
+  if (point.algorithm != Algorithm::pr) {
+    const double counted = static_cast<double>(verdict.entries) / (loaded.csr().directed ? 1 : 2);
+    trial.counters["teps"] = counted / seconds;
+  }
+  measurement.trials.push_back(std::move(trial));
+  if (number == 0) {
+    measurement.levels = std::move(levels);
+  }
+  return seconds;
+}
+
+void summarise(const TraversalPoint& point, const LoadedGraph& loaded, const graph::PlacedGraph& placed,
+               const graph::Traversal& traversal, Measurement& measurement) {
+  std::vector<double> edges;
+  for (const Trial& trial : measurement.trials) {
+    edges.push_back(trial.counters.at("edges_read"));
+  }
+  const double middle = summarize(edges).median;
+  measurement.bytes = static_cast<std::uint64_t>(middle) * point.element_bytes();
+  measurement.graph = loaded.facts();
+  auto& counters = measurement.counters;
+  counters["edges_read"] = middle;
+  counters["edges_per_s"] = middle / measurement.samples.summary.median;
+  counters["gpu_bytes"] = static_cast<double>(placed.gpu_bytes() + traversal.gpu_bytes());
+  if (point.algorithm != Algorithm::pr) {
+    counters["teps"] = harmonic_mean(measurement.trials, "teps");
+  }
+  if (point.where.graph.order != graph::Order::original) {
+    counters["prepare_s"] = loaded.order_s();
+  }
+}
+
+}  // namespace
+
+std::uint64_t TraversalPoint::element_bytes() const {
+  return static_cast<std::uint64_t>(where.request.edge_bytes) + (algorithm == Algorithm::sssp ? 4 : 0);
+}
+
+int trials_of(Algorithm algorithm, int asked) {
+  const bool starts_somewhere = algorithm == Algorithm::bfs || algorithm == Algorithm::sssp;
+  return starts_somewhere ? asked : std::max(1, std::min(asked, 16) / 2);
+}
+
+Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
+                              graph::PlacedGraph& placed) {
+  const std::vector<Vertex> sources = graph.sources(point.trials);
+  const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
+  // The first run loads kernels and finds nothing ready: nobody's trial.
+  static_cast<void>(traversal->run(sources.front()));
+
+  Measurement measurement;
+  measurement.samples = session.trials(point.trials, [&](int trial) {
+    return run_trial(point, graph, placed, *traversal, trial, sources[static_cast<std::size_t>(trial)],
+                     measurement);
+  });
+  measurement.timing = {Clock::event, false,
+                        "a whole traversal between two events, clearing its state included"};
+  summarise(point, graph, placed, *traversal, measurement);
+  if (point.where.request.placement == EdgePlacement::mapped) {
+    const std::vector<Vertex> heaviest = replay(point, graph, *traversal, sources.front(), measurement);
+    if (point.algorithm == Algorithm::bfs) {
+      hold_against_toy(point, graph, placed, heaviest, measurement);
+    }
+    const int gpu = point.where.request.gpu;
+    measurement.limit = host_link_limit(session.machine(), gpu);
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.node, gpu));
+    measurement.counters["link_gb_s"] = gb_per_s(static_cast<double>(measurement.traffic->bytes),
+                                                 measurement.trials.front().samples_s.front());
+  }
+  return measurement;
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,46 @@
+#ifndef GRAINSCOPE_BENCHMARKS_TRAVERSAL_CASE_HPP
+#define GRAINSCOPE_BENCHMARKS_TRAVERSAL_CASE_HPP
+
+// One traversal, measured: trials from many sources, each verified, and what they asked of the link.
+
+#include <cstdint>
+#include <string>
+
+#include "grainscope/graph/traversal.hpp"
+#include "harness/benchmark.hpp"
+#include "loaded_graph.hpp"
+
+namespace grainscope::harness {
+
+// What tells one placed graph from another.
+struct PlacedKey {
+  GraphKey graph;
+  graph::PlacementRequest request;
+  int node = 0;  // where host memory lies
+  friend bool operator==(const PlacedKey&, const PlacedKey&) = default;
+};
+
+using PlacedCache = ClaimCache<PlacedKey, graph::PlacedGraph>;
+
+struct TraversalPoint {
+  graph::GraphSpec spec;
+  PlacedKey where;
+  graph::Algorithm algorithm = graph::Algorithm::bfs;
+  graph::Access access = graph::Access::merged_aligned;
+  int trials = 8;
+
+  // Bytes that a walk reads of an edge.
+  [[nodiscard]] std::uint64_t element_bytes() const;
+  [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
+};
+
+// GAP asks for 64 trials of algorithms that start somewhere, 16 of others.
+[[nodiscard]] int trials_of(graph::Algorithm algorithm, int asked);
+
+// Runs, verifies and counts. Throws FailedError for a wrong answer.
+[[nodiscard]] Measurement measure_traversal(Session& session, const TraversalPoint& point,
+                                            const LoadedGraph& graph, graph::PlacedGraph& placed);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,184 @@
+"""Draws a panel of rows of dots: names and parts on the left, values along the axis, numbers on the right."""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import blended_transform_factory
+
+from grainscope_report.drawing import style, text
+from grainscope_report.drawing.layout import GUTTER, LEFT
+from grainscope_report.drawing.levels import size_in_points
+from grainscope_report.figures.model import Dot, DotPanel, DotRow
+from grainscope_report.units import format_time, significant
+
+GAP = 6.0
+# What the names may take of the margin or the gutter to the left of their panel, points.
+REACH = (min(LEFT, GUTTER) - 0.12) * 72
+MARK = 3.6
+FAINT = "#EDEDED"
+APART = 0.24  # of a row, between the dots of several machines, and of what is aside
+SPARSE, DENSE = (1,), (1, 2, 5)  # ticks of a decade
+
+
+def draw(axes: Axes, panel: DotPanel, several: bool) -> None:
+    """Dots with their intervals, a row for each line of the panel, the first row on top."""
+    silent = several or not panel.numbered
+    said = {} if silent else {order: _value(row, panel) for order, row in enumerate(panel.rows)}
+    names = _make_room(axes, panel, said.values())
+    axes.set_ylim(len(panel.rows) - 0.4, -0.6)
+    axes.set_yticks([])
+    _x_axis(axes, panel)
+    axes.set_xlabel(panel.x_label)
+    _rows(axes, panel.rows, names)
+    for level in panel.levels:
+        colour, dash, line = style.LEVELS[level.kind]
+        axes.axvline(level.value, color=colour, linestyle=dash, linewidth=line, zorder=1.5)
+    for order, row in enumerate(panel.rows):
+        for dot in row.dots:
+            _dot(axes, dot, order + _shift(dot, row.dots), several)
+    for order, number in said.items():
+        _label(axes, 1, GAP, order, number, "left", style.GREY)
+
+
+def title_at(axes: Axes, left: float) -> float:
+    """Where a title begins that stands over the names of a panel whose box begins `left` inches in."""
+    width, _ = size_in_points(axes)
+    page = axes.figure.get_size_inches()[0] * 72
+    return (left * 72 - REACH - axes.get_position().x0 * page) / width
+
+
+def _value(row: DotRow, panel: DotPanel) -> str:
+    if not row.dots:
+        return ""
+    value = row.dots[0].value.value
+    return format_time(value) if panel.y_unit == "s" else f"{significant(value)} {panel.y_unit}"
+
+
+def _make_room(axes: Axes, panel: DotPanel, said: Sequence[str]) -> float:
+    """Moves the axes' edges in, so that names and numbers fit beside them; gives the names' own width."""
+    names = max(text.width(row.name, style.SMALL) for row in panel.rows)
+    parts = max(text.width(row.part, style.SMALL) for row in panel.rows)
+    numbers = max((text.width(one, style.SMALL) for one in said), default=0.0)
+    page = axes.figure.get_size_inches()[0] * 72
+    box = axes.get_position()
+    left = box.x0 + (names + parts + (2 + bool(parts)) * GAP - REACH) / page
+    right = box.x1 - (numbers + GAP) / page
+    axes.set_position((left, box.y0, right - left, box.height))
+    return names + GAP
+
+
+def _x_axis(axes: Axes, panel: DotPanel) -> None:
+    values = [dot.value for row in panel.rows for dot in row.dots]
+    lines = [level.value for level in panel.levels]
+    low, high = min(value.low for value in values), max([*(value.high for value in values), *lines])
+    if not panel.log:
+        axes.set_xlim(0, high * 1.06)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
+        return
+    axes.set_xscale("log")
+    axes.set_xlim(low / 1.6, high * 1.6)
+    spell: Callable[[float], str] = format_time if panel.y_unit == "s" else significant
+    ticks = _ticks(axes, spell, DENSE) or _ticks(axes, spell, SPARSE) or list(axes.get_xlim())
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: spell(value)))
+    axes.xaxis.set_minor_locator(LogLocator(base=10, subs=range(1, 10), numticks=20))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _ticks(axes: Axes, spell: Callable[[float], str], subs: tuple[int, ...]) -> list[float]:
+    """Ticks at so many places of each decade; none where their names would touch."""
+    width, _ = size_in_points(axes)
+    low, high = axes.get_xlim()
+    ticks = [
+        sub * 10.0**power for power in range(-12, 13) for sub in subs if low <= sub * 10.0**power <= high
+    ]
+    places = [width * math.log(tick / low) / math.log(high / low) for tick in ticks]
+    half = [text.width(spell(tick), style.SMALL) / 2 for tick in ticks]
+    touch = any(
+        right - left < one + two + GAP
+        for (left, right), (one, two) in zip(
+            itertools.pairwise(places), itertools.pairwise(half), strict=True
+        )
+    )
+    return [] if touch or len(ticks) < 2 else ticks
+
+
+def _rows(axes: Axes, rows: Sequence[DotRow], names: float) -> None:
+    """The names, each once, a line under each run of them, and a faint line through each row."""
+    width, _ = size_in_points(axes)
+    parts = max(text.width(row.part, style.SMALL) for row in rows)
+    whole = names + parts + (1 + bool(parts)) * GAP
+    for order, row in enumerate(rows):
+        axes.axhline(order, color=FAINT, linewidth=0.5, zorder=0.5)
+        _label(axes, 0, -GAP, order, row.part, "right")
+        if order and rows[order - 1].name == row.name:
+            continue
+        _label(axes, 0, -whole, order, row.name, "left")
+        if order:
+            axes.plot(
+                [-whole / width, 1],
+                [order - 0.5] * 2,
+                transform=axes.get_yaxis_transform(),
+                color="#CCCCCC",
+                linewidth=0.5,
+                clip_on=False,
+                zorder=0.6,
+                gid="rule",
+            )
+
+
+def _label(
+    axes: Axes, edge: float, by: float, order: int, said: str, side: str, colour: str = "black"
+) -> None:
+    """Writes beside the axes' edge at 0 or 1, so many points from it."""
+    if not said:
+        return
+    width, _ = size_in_points(axes)
+    axes.text(
+        edge + by / width,
+        order,
+        said,
+        transform=blended_transform_factory(axes.transAxes, axes.transData),
+        fontsize=style.SMALL,
+        color=colour,
+        ha=side,
+        va="center_baseline",
+        gid="row",
+    )
+
+
+def _shift(dot: Dot, dots: Sequence[Dot]) -> float:
+    """Machines below one another within a row; what is of one machine on one line."""
+    there = sorted({one.machine.index for one in dots})
+    if dot.aside and len(there) == 1:
+        return APART
+    return APART * (there.index(dot.machine.index) - (len(there) - 1) / 2) if len(there) > 1 else 0.0
+
+
+def _dot(axes: Axes, dot: Dot, at: float, several: bool) -> None:
+    colour, value = style.colour(dot.method), dot.value
+    axes.errorbar(
+        value.value,
+        at,
+        xerr=[[max(0.0, value.value - value.low)], [max(0.0, value.high - value.value)]],
+        color=colour,
+        elinewidth=0.9,
+        capsize=1.8,
+        capthick=0.7,
+        zorder=2.8 if dot.aside else 3,
+    )
+    axes.plot(
+        [value.value],
+        [at],
+        linestyle="none",
+        marker=style.marker(dot.machine.index),
+        markersize=MARK * (1.2 if dot.flags else 1) * (0.9 if several else 1) * (0.8 if dot.aside else 1),
+        markerfacecolor="white" if dot.flags else colour,
+        markeredgecolor=colour,
+        markeredgewidth=0.9 if dot.flags else 0.3,
+        zorder=2.9 if dot.aside else 3.2,
+        gid="dot",
+    )

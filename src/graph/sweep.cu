@@ -1,0 +1,76 @@
+// The walk of a level without the work: the toy that a traversal is held against.
+
+#include "grainscope/graph/sweep.hpp"
+#include "program.cuh"
+
+namespace grainscope::graph {
+namespace {
+
+struct SweepProgram : ProgramDefaults {
+  const std::uint32_t* wanted = nullptr;  // [V / 32], device, a bit a vertex
+  unsigned long long* total = nullptr;    // device
+
+  __device__ bool activate(std::uint32_t vertex, bool mine, int lane) const {
+    return mine && (wanted[vertex / kWarpLanes] >> lane & 1) != 0;
+  }
+  __device__ std::uint64_t open(const WorkItem& /*item*/, Team /*team*/) const { return 0; }
+  __device__ void visit(std::uint64_t& sum, Vertex neighbour, Weight /*weight*/) const { sum += neighbour; }
+  __device__ void close(const WorkItem& /*item*/, std::uint64_t sum, Team team) const {
+    if (team == Team::thread) {
+      atomicAdd(total, static_cast<unsigned long long>(sum));
+      return;
+    }
+    sum = sum_of_warp(sum);
+    if (threadIdx.x % kWarpLanes == 0) {
+      atomicAdd(total + (blockIdx.x % kTotals), static_cast<unsigned long long>(sum));
+    }
+  }
+  // Blocks add to different words, or all would queue for one.
+  static constexpr int kTotals = 1024;
+};
+
+class CudaSweep final : public Sweep {
+ public:
+  CudaSweep(const PlacedGraph& graph, Access access)
+      : guard_(graph.request().gpu),
+        loop_(graph, access),
+        wanted_(graph.request().gpu, graph.view().vertices / kWarpLanes + 1),
+        totals_(graph.request().gpu, SweepProgram::kTotals) {}
+
+  double run(std::span<const Vertex> active, std::uint64_t expected) override {
+    std::vector<std::uint32_t> bits(wanted_.bytes() / sizeof(std::uint32_t));
+    for (const Vertex v : active) {
+      bits.at(v / kWarpLanes) |= 1U << v % kWarpLanes;
+    }
+    cuda::check(cudaMemcpy(wanted_.data(), bits.data(), wanted_.bytes(), cudaMemcpyDefault),
+                "copy a frontier to the GPU");
+    totals_.fill_bytes(0, loop_.stream());
+    SweepProgram program;
+    program.wanted = wanted_.data();
+    program.total = totals_.data();
+    const double seconds = loop_.time_walk(program);
+    std::uint64_t sum = 0;
+    for (const unsigned long long total : totals_.read(SweepProgram::kTotals)) {
+      sum += total;
+    }
+    if (sum != expected) {
+      throw FailedError("wrong result: the neighbours that a sweep read add up to " + std::to_string(sum) +
+                        ", not " + std::to_string(expected));
+    }
+    return seconds;
+  }
+
+ private:
+  cuda::DeviceGuard guard_;
+  LevelLoop<SweepProgram> loop_;
+  DeviceArray<std::uint32_t> wanted_;
+  DeviceArray<unsigned long long> totals_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sweep> make_sweep(const PlacedGraph& graph, Access access) {
+  return std::make_unique<CudaSweep>(graph, access);
+}
+
+}  // namespace grainscope::graph

@@ -1,0 +1,185 @@
+// What grain/pieces lists for machines with a GPU, which a test need not have.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "fakes.hpp"
+#include "families.hpp"
+#include "grain_method.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "harness/selection.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+std::vector<Benchmark> listed(const Machine& machine, Preset preset) {
+  const std::vector<int> nodes{machine.topology.nodes().front().id};
+  return list_all({grain_pieces()}, machine, make_scope(preset, gpu_targets(machine, {}), false, nodes));
+}
+
+std::string text(const Benchmark& benchmark, const char* key) {
+  return to_string(benchmark.id.axis(key));
+}
+
+std::uint64_t number(const Benchmark& benchmark, const char* key) {
+  return static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis(key)));
+}
+
+std::map<std::string, std::set<std::uint64_t>> grains_by_method(Preset preset) {
+  std::map<std::string, std::set<std::uint64_t>> found;
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), preset)) {
+    EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
+    found[text(benchmark, "method") + " " + text(benchmark, "path")].insert(number(benchmark, "grain"));
+  }
+  return found;
+}
+
+TEST(Grains, every_preset_has_every_method_and_each_on_the_paths_that_it_has) {
+  for (const Preset preset :
+       {Preset::smoke, Preset::quick, Preset::full, Preset::paper, Preset::acceptance}) {
+    std::set<std::string> found;
+    for (const auto& [method, grains] : grains_by_method(preset)) {
+      found.insert(method);
+    }
+    const std::set<std::string> wanted{"copy_engine host_to_gpu",
+                                       "copy_engine gpu_to_host",
+                                       "batch host_to_gpu",
+                                       "batch gpu_to_host",
+                                       "graph host_to_gpu",
+                                       "graph gpu_to_host",
+                                       "zero_copy_random host_to_gpu",
+                                       "kernel_write_random gpu_to_host",
+                                       "managed_prefetch host_to_gpu",
+                                       "managed_prefetch gpu_to_host",
+                                       "managed_demand host_to_gpu"};
+    EXPECT_EQ(found, wanted) << name(preset);
+  }
+}
+
+TEST(Grains, a_full_run_has_every_octave_from_32_bytes_to_64_mebibytes) {
+  for (const auto& [method, grains] : grains_by_method(Preset::full)) {
+    EXPECT_EQ(*grains.begin(), method.starts_with("managed_prefetch") ? 4 * kKiB : 32) << method;
+    EXPECT_EQ(*grains.rbegin(), 64 * kMiB) << method;
+    EXPECT_EQ(grains.size(), method.starts_with("managed_prefetch") ? 15U : 22U) << method;
+  }
+}
+
+TEST(Grains, a_quick_run_asks_a_few_of_the_methods_that_take_longest_to_prepare) {
+  for (const auto& [method, grains] : grains_by_method(Preset::quick)) {
+    if (method.starts_with("batch") || method.starts_with("graph")) {
+      EXPECT_EQ(grains.size(), 4U) << method;
+    } else if (method.starts_with("managed_demand")) {
+      EXPECT_EQ(grains.size(), 5U) << method;
+    }
+  }
+}
+
+TEST(Grains, bytes_are_whole_pieces_and_demand_is_of_memory_that_holds_each_in_a_block_of_its_own) {
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::full)) {
+    const std::uint64_t grain = number(benchmark, "grain");
+    const std::uint64_t bytes = number(benchmark, "bytes");
+    EXPECT_EQ(bytes % grain, 0U) << benchmark.id.name();
+    EXPECT_LE(bytes, 64 * kMiB) << benchmark.id.name();
+    if (text(benchmark, "method") == "managed_demand") {
+      EXPECT_EQ(benchmark.needs.managed_bytes, 64 * kMiB) << benchmark.id.name();
+      EXPECT_EQ(bytes, std::min<std::uint64_t>(32 * grain, 64 * kMiB)) << benchmark.id.name();
+    }
+    if (text(benchmark, "method") == "batch" || text(benchmark, "method") == "graph") {
+      EXPECT_GE(benchmark.needs.host_bytes, 2 * bytes) << benchmark.id.name();
+      EXPECT_GE(benchmark.needs.device_bytes, 2 * bytes) << benchmark.id.name();
+    }
+  }
+}
+
+TEST(Grains, every_transfer_of_a_grain_can_be) {
+  for (const GrainMethod& method : grain_methods()) {
+    for (const std::uint64_t grain : grains(make_scope(Preset::full, {}, false, {}), method)) {
+      EXPECT_NO_THROW(require_possible(grain_transfer(method, 0, 0, grain))) << method.name << " " << grain;
+    }
+  }
+}
+
+TEST(Grains, each_method_says_how_it_is_timed) {
+  std::set<std::string> timed;
+  for (const GrainMethod& method : grain_methods()) {
+    timed.insert(explain(method).timed);
+  }
+  EXPECT_EQ(timed.size(), 6U);  // a copy, a batch, a graph, a kernel, a prefetch and a fault
+}
+
+// Every case is listed, and those of a method that is not there say why.
+void expect_skips(const Machine& machine, const std::set<std::string>& methods, const std::string& reason) {
+  std::set<std::string> skipped;
+  for (const Benchmark& benchmark : listed(machine, Preset::quick)) {
+    if (!benchmark.skip.empty()) {
+      skipped.insert(text(benchmark, "method"));
+      EXPECT_NE(benchmark.skip.find(reason), std::string::npos) << benchmark.skip;
+    }
+  }
+  EXPECT_EQ(skipped, methods);
+}
+
+TEST(Grains, batches_need_cuda_12_8_of_toolkit_and_driver) {
+  for (const bool old_toolkit : {true, false}) {
+    Machine machine = test::machine_with_gpus(1);
+    (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
+    expect_skips(machine, {"batch"}, "needs CUDA 12.8");
+  }
+}
+
+TEST(Grains, managed_memory_that_does_not_migrate_is_skipped) {
+  Machine machine = test::machine_with_gpus(1);
+  machine.environment.gpus[0].cuda->concurrent_managed_access = false;
+  expect_skips(machine, {"managed_prefetch", "managed_demand"}, "does not migrate on demand");
+}
+
+TEST(Grains, kernels_need_mapped_memory_and_copies_do_not) {
+  Machine machine = test::machine_with_gpus(1);
+  machine.environment.driver.confidential_computing = true;
+  expect_skips(machine, {"zero_copy_random", "kernel_write_random"}, "confidential computing");
+}
+
+transfer::Transfer demand(std::uint64_t bytes, std::uint64_t piece, std::uint64_t stride) {
+  transfer::Transfer transfer = grain_transfer(grain_methods().back(), 0, 0, 128);
+  transfer.bytes = bytes;
+  transfer.piece_bytes = piece;
+  transfer.stride_bytes = stride;
+  return transfer;
+}
+
+TEST(PiecesOnDemand, that_overlap_or_are_no_multiple_of_16_bytes_are_refused) {
+  EXPECT_NO_THROW(require_possible(demand(64, 32, 4096)));
+  EXPECT_THROW(require_possible(demand(64, 32, 16)), UsageError);
+  EXPECT_THROW(require_possible(demand(64, 32, 0)), UsageError);
+  EXPECT_THROW(require_possible(demand(64, 0, 4096)), UsageError);
+  EXPECT_THROW(require_possible(demand(80, 32, 4096)), UsageError);
+  EXPECT_THROW(require_possible(demand(40, 20, 4096)), UsageError);
+  EXPECT_THROW(require_possible(demand(64, 32, 4100)), UsageError);
+}
+
+TEST(PiecesOnDemand, that_lie_apart_come_by_faults_from_the_host_alone) {
+  transfer::Transfer prefetch = demand(64, 32, 4096);
+  prefetch.engine = transfer::Engine::prefetch;
+  EXPECT_THROW(require_possible(prefetch), UsageError);
+  transfer::Transfer back = demand(64, 32, 4096);
+  std::swap(back.source, back.destination);
+  EXPECT_THROW(require_possible(back), UsageError);
+  transfer::Transfer peer = demand(64, 32, 4096);
+  peer.source = transfer::Endpoint::gpu(transfer::Placement::managed, 1);
+  EXPECT_THROW(require_possible(peer), UsageError);
+}
+
+TEST(PiecesOnDemand, take_the_memory_that_they_lie_in) {
+  EXPECT_EQ(demand(64, 32, 4096).memory_bytes(), 8192U);
+  transfer::Transfer copy;
+  copy.bytes = 64;
+  copy.piece_bytes = 32;
+  EXPECT_EQ(copy.memory_bytes(), 64U);
+}
+
+}  // namespace
+}  // namespace grainscope::harness
