@@ -13,8 +13,6 @@ const char* const kVerification =
     "pages brought less pages evicted are those that the card can hold of those touched; the different lists "
     "fit in the pages touched; a card that holds more never has more pages brought";
 
-constexpr std::uint64_t kFewestPages = 8;  // that a part of can be told from the whole
-
 void check(const TraversalModel& model, const TrialModel& trial, const CardRequest& card) {
   const model::Paging& paging = trial.cards.at(card);
   const std::uint64_t touched = paging.touched_bytes / card.page_bytes;

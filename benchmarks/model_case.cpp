@@ -2,15 +2,12 @@
 
 #include <utility>
 
-#include "grainscope/graph/io.hpp"
 #include "harness/link_peaks.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 using graph::Algorithm;
-
-constexpr std::uint64_t kBuildBytesAnEntry = 24;  // two lists of ends and weights beside the graph, at most
 
 std::vector<std::string> graphs_of(Preset preset) {
   switch (preset) {
@@ -33,13 +30,9 @@ bool in_range(const Scope& scope, const graph::GraphSpec& spec) {
   return !entries || scope.in_range(*entries * sizeof(std::uint64_t));
 }
 
-std::string weights_text(const graph::GraphSpec& spec) {
-  return spec.kind == graph::GraphSpec::Kind::file && graph::holds_weights(spec.path) ? "own" : "8-72";
-}
-
 std::string why_not(const ModelPoint& point) {
   if (point.algorithm == Algorithm::cc && point.graph.directed()) {
-    return "connected components need an undirected graph, and " + point.graph.name() + " is directed";
+    return "the graph is directed: its components are not what propagating labels along edges finds";
   }
   return point.link.gpu ? point.link.gpu->unavailable : "";
 }
@@ -60,10 +53,7 @@ ModelLink named_link(const char* name) {
 std::vector<ModelLink> measured_links(const Scope& scope) {
   std::vector<ModelLink> links;
   for (const GpuTarget& gpu : scope.gpus) {
-    const std::vector<int> nodes = scope.nodes_for(gpu);
-    if (!nodes.empty()) {
-      links.push_back({"measured", gpu, gpu.local_node.value_or(nodes.front())});
-    }
+    links.push_back({"measured", gpu, scope.nearest_node(gpu)});
   }
   return links;
 }
@@ -88,18 +78,21 @@ Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, c
   axes.push_back({"graph", point.graph.name()});
   axes.push_back({"edge", static_cast<std::int64_t>(point.edge_bytes)});
   if (reads_weights(point.algorithm)) {
-    axes.push_back({"weights", weights_text(point.graph)});
+    axes.push_back({"weights", weights_of(point.graph)});
   }
   axes.insert(axes.end(), behind.begin(), behind.end());
   axes.push_back({"link", point.link.name});
-  Benchmark benchmark;
-  benchmark.id = {family, std::move(axes), {}};
+  std::vector<Site> site;
   if (point.link.gpu) {
-    benchmark.id.site = {{"numa", point.link.node}, {"gpu", point.link.gpu->ordinal}};
+    axes.push_back({"locality", point.link.gpu->locality(point.link.node), AxisStyle::hidden});
+    site = {{"numa", point.link.node}, {"gpu", point.link.gpu->ordinal}};
   }
+  Benchmark benchmark;
+  benchmark.id = {family, std::move(axes), std::move(site)};
   benchmark.skip = why_not(point);
+  // Generating takes three times what the graph comes to.
   benchmark.needs.host_bytes =
-      point.graph.most_entries().value_or(0) * kBuildBytesAnEntry + point.graph.vertices().value_or(0) * 16;
+      3 * 8 * (point.graph.most_entries().value_or(0) + point.graph.vertices().value_or(0));
   return benchmark;
 }
 

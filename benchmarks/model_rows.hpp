@@ -16,6 +16,9 @@ namespace grainscope::harness {
 [[nodiscard]] Measurement card_row(const TraversalModel& model, const CardRequest& card,
                                    const model::Link& link);
 
+// Pages that can be held in part: of fewer a quarter is hardly told from a half.
+inline constexpr std::uint64_t kFewestPages = 8;
+
 // What handling a group of faults costs, see docs/model.md.
 inline constexpr double kFault_s = 24e-6;
 inline constexpr double kFaultsAtOnce = 5;

@@ -3,14 +3,9 @@
 #include <algorithm>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/graph/io.hpp"
 
 namespace grainscope::harness {
 namespace {
-
-constexpr graph::Weight kLowestWeight = 8;
-constexpr graph::Weight kHighestWeight = 72;
-constexpr std::uint64_t kWeightSeed = 1;
 
 void merge_into(ModelRequests& all, const ModelRequests& more) {
   all.walks.insert(more.walks.begin(), more.walks.end());
@@ -27,7 +22,10 @@ struct [[nodiscard]] AtEnd {
 
 }  // namespace
 
-ModelRuns::ModelRuns() : load_(load_model_graph) {}
+ModelRuns::ModelRuns()
+    : load_([](const graph::GraphSpec& spec, const std::string& cache_dir) {
+        return std::make_unique<LoadedGraph>(spec, graph::Order::original, cache_dir);
+      }) {}
 
 std::shared_ptr<ModelRuns::Claim> ModelRuns::add(Claim claim, int sessions) {
   auto shared = std::make_shared<Claim>(std::move(claim));
@@ -84,16 +82,11 @@ ModelRuns::Answer ModelRuns::compute(const Claim& claim) {
 }
 
 void ModelRuns::provide_graph(const Claim& claim) {
-  if (graph_ && graph_name_ == claim.graph.name() &&
-      (graph_->weighted() || !reads_weights(claim.algorithm))) {
+  if (graph_ != nullptr && graph_name_ == claim.graph.name()) {
     return;
   }
   graph_.reset();  // before the next one is there
-  bool weights = reads_weights(claim.algorithm);
-  for (const auto& open : open_claims()) {
-    weights = weights || (open->graph.name() == claim.graph.name() && reads_weights(open->algorithm));
-  }
-  graph_ = load_(claim.graph, weights, claim.cache_dir);
+  graph_ = load_(claim.graph, claim.cache_dir);
   graph_name_ = claim.graph.name();
 }
 
@@ -109,15 +102,6 @@ void ModelRuns::tidy() {
   if (!needs_graph) {
     graph_.reset();
   }
-}
-
-graph::Csr load_model_graph(const graph::GraphSpec& spec, bool weights, const std::string& cache_dir) {
-  const bool own = weights && spec.kind == graph::GraphSpec::Kind::file && graph::holds_weights(spec.path);
-  graph::Csr graph = graph::make_graph(spec, own, cache_dir);
-  if (weights && !graph.weighted()) {
-    graph::draw_weights(graph, kLowestWeight, kHighestWeight, kWeightSeed);
-  }
-  return graph;
 }
 
 }  // namespace grainscope::harness

@@ -8,21 +8,18 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "grainscope/graph/generate.hpp"
 #include "model_trials.hpp"
 
 namespace grainscope::harness {
 
 class ModelRuns {
  public:
-  // Loads a graph, with the weights that sssp reads where asked; `cache_dir` as in make_graph.
   using Load =
-      std::function<graph::Csr(const graph::GraphSpec& spec, bool weights, const std::string& cache_dir)>;
+      std::function<std::unique_ptr<LoadedGraph>(const graph::GraphSpec& spec, const std::string& cache_dir)>;
 
   // What one case will ask for. Its body owns the claim: a case that a filter or a resumed run leaves out is
   // destroyed, and nothing is computed for it.
@@ -35,7 +32,7 @@ class ModelRuns {
     int sessions_left = 0;
   };
 
-  ModelRuns();  // graphs as load_model_graph loads them
+  ModelRuns();  // graphs in their original order
   explicit ModelRuns(Load load) : load_(std::move(load)) {}
 
   // A case that will ask in each of its `sessions`.
@@ -46,7 +43,7 @@ class ModelRuns {
   // model_traversal_of; a case that comes after one that was refused is refused with the same words.
   [[nodiscard]] std::shared_ptr<const TraversalModel> get(Claim& claim);
 
-  [[nodiscard]] bool holds_a_graph() const { return graph_.has_value(); }
+  [[nodiscard]] bool holds_a_graph() const { return graph_ != nullptr; }
   [[nodiscard]] std::size_t answers() const { return answers_.size(); }
 
  private:
@@ -70,14 +67,10 @@ class ModelRuns {
 
   Load load_;
   std::vector<std::weak_ptr<Claim>> claims_;
-  std::optional<graph::Csr> graph_;
+  std::unique_ptr<LoadedGraph> graph_;
   std::string graph_name_;
   std::map<Key, Answer> answers_;
 };
-
-// A graph as the model's rows have it: with weights 8..72, as in EMOGI's papers, where a file has none.
-[[nodiscard]] graph::Csr load_model_graph(const graph::GraphSpec& spec, bool weights,
-                                          const std::string& cache_dir);
 
 }  // namespace grainscope::harness
 

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/graph/generate.hpp"
 #include "harness/interrupt.hpp"
 
 namespace grainscope::harness {
@@ -18,7 +17,6 @@ using graph::Vertex;
 
 constexpr std::uint64_t kSmallGraph = 4'000'000;  // entries
 constexpr std::uint64_t kManyEdges = 100'000;     // of a level: worth waking threads for
-constexpr std::uint64_t kAllLengths = 16;         // lists up to here are told one length at a time
 
 // A small graph is replayed by one thread: its levels are over before others have woken, and where other
 // programs are running too, threads that wait for each other take a hundred times as long.
@@ -150,43 +148,24 @@ std::uint64_t card_pages(const CardRequest& card, Algorithm algorithm, std::uint
   return (data_pages(card, algorithm, entries) * percent + 99) / 100;
 }
 
-TraversalModel model_traversal_of(const Csr& graph, Algorithm algorithm, int sources,
+TraversalModel model_traversal_of(const LoadedGraph& loaded, Algorithm algorithm, int sources,
                                   const ModelRequests& requests) {
-  if (graph.edges() == 0) {
-    throw SkipError("the graph " + graph.name + " has no edges");
+  const Csr& graph = loaded.csr();
+  if (algorithm == Algorithm::cc && graph.directed) {
+    throw SkipError(
+        "the graph is directed: its components are not what propagating labels along edges finds");
   }
   const FewThreads few(graph);
-  TraversalModel result{algorithm, facts_of(graph), graph.directed, {}};
+  TraversalModel result{algorithm, loaded.facts(), graph.directed, {}};
   if (algorithm == Algorithm::cc || algorithm == Algorithm::pr) {
-    if (algorithm == Algorithm::cc && graph.directed) {
-      throw SkipError("connected components need an undirected graph, and " + graph.name + " is directed");
-    }
     result.trials.push_back(run_trial(graph, algorithm, 0, "trial:0", requests));
     return result;
   }
-  for (const Vertex source : graph::gap_sources(graph, sources)) {
+  for (const Vertex source : loaded.sources(sources)) {
     result.trials.push_back(
         run_trial(graph, algorithm, source, "source:" + std::to_string(source), requests));
   }
   return result;
-}
-
-GraphFacts facts_of(const Csr& graph) {
-  std::map<std::uint64_t, std::uint64_t> lists;  // how many of each length
-  for (Vertex v = 0; v < graph.vertices(); ++v) {
-    ++lists[graph.degree(v)];
-  }
-  GraphFacts facts{graph.vertices(), graph.edges(), {}};
-  std::uint64_t entries = 0;
-  std::uint64_t told = 0;  // the last length told
-  for (const auto& [degree, count] : lists) {
-    entries += degree * count;
-    if (degree > 0 && (degree <= kAllLengths || entries == graph.edges() || degree > told + told / 8)) {
-      facts.edge_cdf.emplace_back(degree, static_cast<double>(entries) / static_cast<double>(graph.edges()));
-      told = degree;
-    }
-  }
-  return facts;
 }
 
 }  // namespace grainscope::harness

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
 #include "grainscope/model/link.hpp"
 #include "grainscope/model/paging.hpp"
+#include "loaded_graph.hpp"
 
 namespace grainscope::harness {
 
@@ -76,12 +76,9 @@ struct TraversalModel {
                                        std::uint64_t entries);
 
 // bfs and sssp from the first `sources` GAP sources, cc and pr once. Throws SkipError for cc on a directed
-// graph and for a graph without edges, Interrupted where a signal came.
-[[nodiscard]] TraversalModel model_traversal_of(const graph::Csr& graph, graph::Algorithm algorithm,
+// graph, Interrupted where a signal came.
+[[nodiscard]] TraversalModel model_traversal_of(const LoadedGraph& loaded, graph::Algorithm algorithm,
                                                 int sources, const ModelRequests& requests);
-
-// Vertices, entries and the share of entries in lists up to a length, at some 50 lengths.
-[[nodiscard]] GraphFacts facts_of(const graph::Csr& graph);
 
 }  // namespace grainscope::harness
 

@@ -75,6 +75,10 @@ class Lister {
  private:
   void add_cards(const graph::GraphSpec& graph, Algorithm algorithm, std::uint64_t page,
                  const ModelLink& link) {
+    const auto entries = graph.most_entries();
+    if (entries && data_pages({kEdgeBytes, 100, page}, algorithm, *entries) < kFewestPages) {
+      return;
+    }
     for (const int percent : kPercents) {
       add({graph, algorithm, kEdgeBytes, link}, {kEdgeBytes, percent, page});
     }
