@@ -3,11 +3,12 @@
 // Timed: on the host's clock, a batch of equal calls (launch, wait, event, graph), or one call that takes or
 // gives back memory; first touches alone are timed on the GPU, by two events behind a closed gate. What lies
 // between two clock readings is in each row's `timing.timed`. Not timed: the work that is submitted, and what
-// is needed to make and to check. Operations: calls. The calling thread is bound to the node.
+// is needed to make and to check. Operations: calls, of several threads those of one. The calling threads are
+// bound to the node.
 // Source: the costs that a program pays beside its transfers: Comm|Scope has launch, cudaMalloc's and page
 // touches' among its micro-benchmarks; the graph's against that of as many launches.
-// Limits: one thread, one process, an idle GPU. Small pieces of device memory come from a chunk that the
-// driver has already.
+// Limits: one thread, but where a name says threads; one process, an idle GPU. Small pieces of device memory
+// come from a chunk that the driver has already.
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
@@ -38,7 +39,8 @@ bool registers(Call call) {
   return call == Call::host_register || call == Call::host_unregister;
 }
 bool is_managed(Call call) {
-  return call == Call::malloc_managed || call == Call::managed_free || call == Call::managed_first_touch;
+  return call == Call::malloc_managed || call == Call::managed_free || call == Call::managed_first_touch ||
+         call == Call::managed_first_touch_by_host;
 }
 
 Needs needs_of(const CallSpec& spec) {
@@ -54,6 +56,11 @@ Explanation explain(const CallSpec& spec) {
   text.timed = spec.what == Call::managed_first_touch
                    ? "a kernel that writes one word to each page of a fresh managed allocation, between two "
                      "events behind a closed gate"
+               : spec.what == Call::managed_first_touch_by_host
+                   ? "a CPU thread that writes one word to each page of a fresh managed allocation"
+               : spec.threads > 1
+                   ? "a batch of calls by each of several threads that start together, on the host's clock, "
+                     "until the last is done"
                : spec.bytes > 0
                    ? "the calls alone, on the host's clock; the memory is used between taking and "
                      "giving back, untimed"
@@ -62,7 +69,7 @@ Explanation explain(const CallSpec& spec) {
   text.formula = "operation time = median time / calls";
   text.source =
       "the costs beside a program's transfers; Comm|Scope's launch, allocation and touch benchmarks";
-  text.limits = "one thread, one process, an idle GPU";
+  text.limits = spec.threads > 1 ? "one process, an idle GPU" : "one thread, one process, an idle GPU";
   return text;
 }
 
@@ -94,6 +101,12 @@ class Lister {
     auto& axes = benchmark.id.axes;
     if (spec.graph_nodes > 0) {
       axes.push_back({"nodes", std::int64_t{spec.graph_nodes}});
+    }
+    if (spec.argument_bytes > 0) {
+      axes.push_back({"arguments", std::int64_t{spec.argument_bytes}});
+    }
+    if (spec.threads > 1) {
+      axes.push_back({"threads", std::int64_t{spec.threads}});
     }
     if (registers(spec.what)) {
       axes.push_back({"pages", page_kind_name(spec.pages)});
@@ -128,11 +141,21 @@ class Lister {
   }
 
   void add_submission(const GpuTarget& gpu, int node) {
-    for (const Call what : {Call::launch, Call::launch_and_wait, Call::stream_synchronize, Call::event_record,
-                            Call::event_synchronize, Call::stream_wait_event}) {
+    for (const Call what :
+         {Call::launch, Call::launch_and_wait, Call::stream_synchronize, Call::device_synchronize,
+          Call::event_record, Call::event_synchronize, Call::stream_wait_event}) {
       add(gpu, {.what = what}, node);
     }
-    for (const Call what : {Call::graph_instantiate, Call::graph_launch}) {
+    for (const int bytes : {64, 1024, 4096}) {
+      add(gpu, {.what = Call::launch_with_arguments, .argument_bytes = bytes}, node);
+    }
+    for (const Call what : {Call::launch_by_threads, Call::device_synchronize_by_threads}) {
+      for (const int threads : scope_.dense() ? std::vector{2, 4, 8, 16, 32} : std::vector{2, 8}) {
+        add(gpu, {.what = what, .threads = threads}, node);
+      }
+    }
+    for (const Call what : {Call::graph_instantiate, Call::graph_launch, Call::graph_instantiate_copies,
+                            Call::graph_launch_copies, Call::graph_launch_copies_3d}) {
       for (const int graph_nodes : {1, 16, 256}) {
         add(gpu, {.what = what, .graph_nodes = graph_nodes}, node);
       }
@@ -143,7 +166,9 @@ class Lister {
     add_sizes(gpu, node, {{Call::malloc, Call::free}, 4 * kKiB, {4 * kKiB, kMiB, 64 * kMiB, kGiB}});
     add_sizes(gpu, node, {{Call::malloc_async, Call::free_async}, 4 * kKiB, {kMiB, 64 * kMiB}});
     add_sizes(gpu, node, {{Call::malloc_managed, Call::managed_free}, 64 * kKiB, {64 * kKiB, 64 * kMiB}});
-    add_sizes(gpu, node, {{Call::managed_first_touch}, 64 * kKiB, {64 * kKiB, 64 * kMiB}});
+    add_sizes(
+        gpu, node,
+        {{Call::managed_first_touch, Call::managed_first_touch_by_host}, 64 * kKiB, {64 * kKiB, 64 * kMiB}});
   }
 
   void add_host_memory(const GpuTarget& gpu, int node) {

@@ -14,12 +14,14 @@ namespace grainscope::harness {
 class ModelRuns;
 
 [[nodiscard]] Family contention();
+[[nodiscard]] Family grain_gpu_memory();
 [[nodiscard]] Family grain_pieces();
 [[nodiscard]] Family grain_saturation();
 [[nodiscard]] Family call();
 [[nodiscard]] Family host_first_touch();
 [[nodiscard]] Family host_flush();
 [[nodiscard]] Family host_latency();
+[[nodiscard]] Family host_malloc();
 [[nodiscard]] Family host_memcpy();
 // What the families of the model compute, they share.
 [[nodiscard]] Family model_traversal(const std::shared_ptr<ModelRuns>& runs);
@@ -28,6 +30,7 @@ class ModelRuns;
 [[nodiscard]] Family shape_copy();
 [[nodiscard]] Family transfer_collective();
 [[nodiscard]] Family transfer_duplex();
+[[nodiscard]] Family transfer_host_copy();
 [[nodiscard]] Family transfer_kernel_copy();
 [[nodiscard]] Family transfer_local();
 [[nodiscard]] Family reach_gather();

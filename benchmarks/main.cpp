@@ -1,12 +1,16 @@
-// grainscope: reads flags, reads the machine, picks cases, and runs, lists or explains them.
+// grainscope: reads flags, reads the machine, picks cases, and runs, lists or explains them; or works on
+// graphs.
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/environment_json.hpp"
 #include "grainscope/system/environment_text.hpp"
+#include "graph_command.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/options.hpp"
 #include "harness/run.hpp"
@@ -57,7 +61,12 @@ int act(const Options& options) {
 
 int main(int argc, char** argv) {
   try {
-    return act(parse_options({argv + 1, argv + argc}));
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (!words.empty() && words.front() == "graph") {
+      std::cout << graph_command({words.begin() + 1, words.end()});
+      return 0;
+    }
+    return act(parse_options(words));
   } catch (const HelpRequested& help) {
     std::cout << help.text;
     return 0;

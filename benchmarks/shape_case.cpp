@@ -1,5 +1,7 @@
 #include "shape_case.hpp"
 
+#include <utility>
+
 #include "peer_case.hpp"
 
 namespace grainscope::harness {
@@ -44,7 +46,7 @@ transfer::Transfer ShapePath::as_transfer(std::uint64_t bytes) const {
   moved.source = route.source;
   moved.destination = route.destination;
   moved.bytes = bytes;
-  moved.by_source = true;
+  moved.by_source = !route.by_destination;
   moved.staging_node = route.node();
   return moved;
 }
@@ -74,6 +76,13 @@ std::vector<ShapePath> shape_paths(const Machine& machine, const Scope& scope) {
   return paths;
 }
 
+ShapePath fetched(ShapePath path) {
+  path.name = "peer_to_gpu";
+  std::swap(path.route.source, path.route.destination);
+  path.route.by_destination = true;
+  return path;
+}
+
 Case shape_case(const std::string& family, const ShapePath& path, const char* method,
                 const std::vector<Axis>& axes) {
   Case id{family, {{"path", path.name, AxisStyle::bare}, {"method", method, AxisStyle::bare}}, {}};
@@ -84,7 +93,7 @@ Case shape_case(const std::string& family, const ShapePath& path, const char* me
   id.site.push_back({"gpu", path.gpu.ordinal});
   if (path.has_peer()) {
     id.axes.push_back({"link", path.link, AxisStyle::hidden});
-    id.site.push_back({"peer", path.route.destination.id});
+    id.site.push_back({"peer", path.route.peer()});
   }
   id.axes.insert(id.axes.end(), axes.begin(), axes.end());
   return id;

@@ -14,7 +14,7 @@ namespace grainscope::harness {
 
 // From one place to another, by one GPU.
 struct ShapePath {
-  std::string name;  // "host_to_gpu", "gpu_to_host", "local" or "gpu_to_peer"
+  std::string name;  // "host_to_gpu", "gpu_to_host", "local", "gpu_to_peer" or "peer_to_gpu"
   transfer::Route route;
   GpuTarget gpu;        // that carries it out
   std::string link;     // what joins two GPUs: "nvlink", "pcie", "unknown"; empty on other paths
@@ -32,6 +32,9 @@ struct ShapePath {
 // card, and between GPUs as gpu_pairs has them, in smoke and quick in one order alone. With one GPU there is
 // a nominal path to another, which says why it cannot be used.
 [[nodiscard]] std::vector<ShapePath> shape_paths(const Machine& machine, const Scope& scope);
+
+// A path between GPUs the other way, by the same GPU: a kernel of it fetches what the peer has.
+[[nodiscard]] ShapePath fetched(ShapePath path);
 
 // The case of a family on a path: `path` and `method` bare, locality or link hidden, `axes`, and the site.
 [[nodiscard]] Case shape_case(const std::string& family, const ShapePath& path, const char* method,

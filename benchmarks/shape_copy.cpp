@@ -5,10 +5,11 @@
 // row. Timed: everything that brings the box over, between two events behind a closed gate; ungated from an
 // idle stream where that is more than 512 operations (a copy a row of many rows, or a call a plane of very
 // many planes); on the host's clock where host threads pack or unpack. Not timed: allocation, filling,
-// checking. Bytes: those of the box, counted once. Source: Comm|Scope's `Comm_3d_*`, `Comm_chunk_*` and
-// `Comm_stride_*` benchmarks (c3sr/comm_scope, src/3d, src/chunk, src/stride). Limits: both ends have the
-// same layout; small boxes within one card fit in its cache, and are measured so; the host's caches are left
-// as the sample before left them.
+// checking. The GPU at the source carries a copy out; on the path peer_to_gpu the one at the destination
+// fetches, by a kernel. `submission`: the call that submits a copy of a small cube, behind a closed gate.
+// Bytes: those of the box, counted once. Source: Comm|Scope's `Comm_3d_*` benchmarks (c3sr/comm_scope,
+// src/3d). Limits: both ends have the same layout; small boxes within one card fit in its cache, and are
+// measured so; the host's caches are left as the sample before left them.
 
 #include <algorithm>
 
@@ -133,15 +134,13 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
   switch (copy.method) {
     case BoxMethod::copy_2d:
       return "one cudaMemcpy2DAsync a plane, between two events behind a closed gate (from an idle stream "
-             "where "
-             "there are more than 512 planes)";
+             "where there are more than 512 planes)";
     case BoxMethod::copy_3d:
       return "one cudaMemcpy3DAsync (cudaMemcpy3DPeerAsync between GPUs), between two events behind a closed "
              "gate (from an idle stream where there are more than 512 planes)";
     case BoxMethod::kernel_strided:
       return "one kernel whose threads stride over all elements of the box, between two events behind a "
-             "closed "
-             "gate";
+             "closed gate";
     case BoxMethod::kernel_chunked:
       return "one kernel each of whose blocks copies consecutive rows, between two events behind a closed "
              "gate";
@@ -160,14 +159,16 @@ std::string timed_by(const BoxCopy& copy, bool has_host) {
 
 Explanation explain(const BoxCopy& copy, const ShapePath& path) {
   return {"the bandwidth of copying a box that is not contiguous at either end",
-          timed_by(copy, path.route.has_host()), "bandwidth = width * rows * planes / median time",
-          "Comm|Scope (c3sr/comm_scope): Comm_3d_*, Comm_chunk_*, Comm_stride_*",
+          timed_by(copy, path.route.has_host()),
+          "bandwidth = width * rows * planes / median time (of a submission: the time alone)",
+          "Comm|Scope (c3sr/comm_scope): Comm_3d_*",
           path.name == "local" ? "a box that the card's cache holds is copied from and to the cache"
                                : "both ends have the same layout; the host's caches are not flushed"};
 }
 
-Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method) {
-  const BoxCopy copy{path.route, box, method};
+Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method,
+                         bool submission_only = false) {
+  const BoxCopy copy{path.route, box, method, submission_only};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
   benchmark.id = shape_case(kFamily, path, name(method),
@@ -177,16 +178,28 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
                              {"pitch", number(box.pitch_bytes)},
                              {"bytes", number(box.bytes())}});
   benchmark.skip = path.why_not;
-  const bool is_kernel = method == BoxMethod::kernel_strided || method == BoxMethod::kernel_chunked;
-  if (is_kernel && path.route.has_host()) {
+  if (is_kernel(method) && path.route.has_host()) {
     benchmark.skip_for(why_no_mapping(machine, path.gpu.ordinal));
   }
   benchmark.needs = shape_needs(path, end_bytes(copy));
   benchmark.explanation = explain(copy, path);
-  benchmark.run = [copy, path](Session& session) {
+  transfer::Transfer moved = path.as_transfer(box.bytes());
+  moved.submission_only = submission_only;
+  benchmark.run = [copy, moved](Session& session) {
     const auto mover = transfer::make_box_mover(copy, session.surroundings());
-    return measure_mover(session, *mover, path.as_transfer(copy.box.bytes()));
+    return measure_mover(session, *mover, moved);
   };
+  return benchmark;
+}
+
+constexpr Box kSmallCube{8, 8, 8, 64, 8};
+
+Benchmark make_submission(const Machine& machine, const ShapePath& path) {
+  Benchmark benchmark = make_benchmark(machine, path, kSmallCube, BoxMethod::copy_3d, true);
+  auto& axes = benchmark.id.axes;
+  axes.insert(axes.begin(), {"timed", "submission", AxisStyle::bare});
+  benchmark.explanation.measures = "what submitting a copy of a small cube costs the CPU";
+  benchmark.explanation.timed = "the call alone, on the host's clock, behind a closed gate";
   return benchmark;
 }
 
@@ -197,7 +210,13 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
     for (const Box& box : all) {
       for (const BoxMethod method : methods(scope, box)) {
         benchmarks.push_back(make_benchmark(machine, path, box, method));
+        if (path.has_peer() && is_kernel(method)) {
+          benchmarks.push_back(make_benchmark(machine, fetched(path), box, method));
+        }
       }
+    }
+    if (scope.keeps(kSmallCube.bytes())) {
+      benchmarks.push_back(make_submission(machine, path));
     }
   }
   return benchmarks;

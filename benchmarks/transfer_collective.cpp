@@ -2,9 +2,12 @@
 //
 // Timed: every lane between two events of its own GPU, all behind gates that open together; a sample is the
 // time during which any lane ran. Every destination held other data before and is checked.
-// Bytes: those of all lanes. Source: nvbandwidth's all_to_host, host_to_all, all_to_one, one_to_all and
-// bidirectional tests; Comm|Scope, section 3.2.
-// Limits: gates on different GPUs open within a microsecond of each other, not together.
+// `all_host_duplex` is both directions between the host and every GPU, a lane each way. Between GPUs the one
+// that sends issues a copy, but in `all_from_one` and `one_from_all`, where the one that receives fetches.
+// Bytes: those of all lanes. Source: nvbandwidth's all_to_host, host_to_all (bidirectional ones too),
+// all_to_one and one_to_all tests; Comm|Scope, section 3.2.
+// Limits: gates on different GPUs open within a microsecond of each other, not together; lanes that end first
+// leave the link to the others, see `overlap`.
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
@@ -43,14 +46,15 @@ Group group_of(const Machine& machine, const Scope& scope) {
   return group;
 }
 
+// Between GPUs the source issues it; `fetched`, the destination does.
 Transfer make_copy(const Endpoint& source, const Endpoint& destination, Engine engine, int node,
-                   std::uint64_t bytes) {
+                   std::uint64_t bytes, bool fetched = false) {
   Transfer copy;
   copy.source = source;
   copy.destination = destination;
   copy.engine = engine;
   copy.bytes = bytes;
-  copy.by_source = !source.on_host();
+  copy.by_source = !source.on_host() && !fetched;
   copy.staging_node = node;
   return copy;
 }
@@ -82,23 +86,27 @@ class Lister {
  private:
   void add_host_patterns(Engine engine, std::uint64_t bytes) {
     for (const int node : scope_.nodes) {
-      for (const bool to_host : {true, false}) {
-        std::vector<PlannedLane> lanes;
-        for (const int gpu : group_.gpus) {
-          const Endpoint host = Endpoint::host(Placement::pinned, node);
-          const Endpoint card = Endpoint::gpu(Placement::device, gpu);
-          lanes.push_back(lane_of(to_host ? make_copy(card, host, engine, node, bytes)
-                                          : make_copy(host, card, engine, node, bytes)));
-        }
-        add(to_host ? "all_to_host" : "host_to_all", engine, bytes, lanes, {{"numa", node}}, false);
+      std::vector<PlannedLane> to_host;
+      std::vector<PlannedLane> to_gpus;
+      std::vector<PlannedLane> both;
+      for (const int gpu : group_.gpus) {
+        const Endpoint host = Endpoint::host(Placement::pinned, node);
+        const Endpoint card = Endpoint::gpu(Placement::device, gpu);
+        to_host.push_back(lane_of(make_copy(card, host, engine, node, bytes)));
+        to_gpus.push_back(lane_of(make_copy(host, card, engine, node, bytes)));
+        both.insert(both.end(), {to_gpus.back(), to_host.back()});
       }
+      add("all_to_host", engine, bytes, to_host, {{"numa", node}}, false);
+      add("host_to_all", engine, bytes, to_gpus, {{"numa", node}}, false);
+      add("all_host_duplex", engine, bytes, both, {{"numa", node}}, false);
     }
   }
 
   void add_peer_patterns(Engine engine, std::uint64_t bytes) {
-    const auto between = [&](int from, int to) {
+    const int node = scope_.nodes.empty() ? 0 : scope_.nodes.front();
+    const auto between = [&](int from, int to, bool fetched = false) {
       return lane_of(make_copy(Endpoint::gpu(Placement::device, from), Endpoint::gpu(Placement::device, to),
-                               engine, scope_.nodes.empty() ? 0 : scope_.nodes.front(), bytes));
+                               engine, node, bytes, fetched));
     };
     const std::vector<int>& gpus = group_.gpus;
     std::vector<PlannedLane> pairs;
@@ -106,10 +114,14 @@ class Lister {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       std::vector<PlannedLane> from_one;
       std::vector<PlannedLane> to_one;
+      std::vector<PlannedLane> fetched_from_one;
+      std::vector<PlannedLane> fetched_by_one;
       for (std::size_t j = 0; j < gpus.size(); ++j) {
         if (i != j) {
           from_one.push_back(between(gpus[i], gpus[j]));
           to_one.push_back(between(gpus[j], gpus[i]));
+          fetched_from_one.push_back(between(gpus[i], gpus[j], true));
+          fetched_by_one.push_back(between(gpus[j], gpus[i], true));
           pairs.push_back(from_one.back());
         }
       }
@@ -117,6 +129,8 @@ class Lister {
       if (i == 0 || scope_.dense()) {
         add("one_to_all", engine, bytes, from_one, {{"gpu", gpus[i]}}, true);
         add("all_to_one", engine, bytes, to_one, {{"gpu", gpus[i]}}, true);
+        add("all_from_one", engine, bytes, fetched_from_one, {{"gpu", gpus[i]}}, true);
+        add("one_from_all", engine, bytes, fetched_by_one, {{"gpu", gpus[i]}}, true);
       }
     }
     add("all_pairs", engine, bytes, pairs, {}, true);
@@ -136,6 +150,8 @@ class Lister {
     for (const PlannedLane& lane : lanes) {
       if (between_gpus) {
         benchmark.skip_for(why_no_peer_access(machine_, lane.transfer->gpu(), lane.transfer->peer()));
+      } else if (engine == Engine::sm) {
+        benchmark.skip_for(why_no_mapping(machine_, lane.transfer->gpu()));
       }
     }
     benchmark.explanation = {

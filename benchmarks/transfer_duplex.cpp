@@ -4,6 +4,8 @@
 // open together; pageable copies, prefetches and faults of the host on two host threads that start together,
 // on the host's clock. A sample is the time during which either direction ran; each direction's own time is
 // kept beside it. Both destinations held other data before and are checked.
+// Between GPUs bytes go by `write`, each GPU sends, by `read`, each fetches, or by `read_write`, the first
+// does both; copies without peer access (`off`) are staged through the host.
 // Bytes: those of both directions. `overlap`: time both ran over time either ran.
 // Source: Comm|Scope, section 3.2 and figure 7. Its duplex peer copy moved gpu1 to gpu1, its duplex prefetch
 // took the stop event before the second prefetch, and its duplex zero-copy read loaded nothing; nvbandwidth's
@@ -11,6 +13,7 @@
 // Limits: the two directions need not end together, and then one ran alone for a while: see `overlap`.
 
 #include <algorithm>
+#include <optional>
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
@@ -33,6 +36,13 @@ const char* const kFamily = "transfer/duplex";
 
 enum class Method { pageable, pinned, kernel_copy, zero_copy, demand, prefetch };
 
+// Which end issues a direction: always the one that sends, the one that receives, or the first GPU.
+enum class Issuer { source, destination, first };
+
+const char* direction(Issuer issuer) {
+  return issuer == Issuer::source ? "write" : issuer == Issuer::destination ? "read" : "read_write";
+}
+
 const char* name(Method method) {
   switch (method) {
     case Method::pageable:
@@ -51,8 +61,13 @@ const char* name(Method method) {
   return "";
 }
 
+bool migrates(Method method) {
+  return method == Method::demand || method == Method::prefetch;
+}
+
 // One direction; `other` is a node of the host, or a peer.
-Transfer one_way(Method method, const Endpoint& other, int gpu, bool outward, std::uint64_t bytes) {
+Transfer one_way(Method method, const Endpoint& other, int gpu, bool outward, std::uint64_t bytes,
+                 Issuer issuer) {
   Transfer transfer;
   transfer.bytes = bytes;
   Endpoint there = other;
@@ -72,7 +87,6 @@ Transfer one_way(Method method, const Endpoint& other, int gpu, bool outward, st
       transfer.engine = Engine::sm;
       transfer.walk.width_bytes = 16;
       there.placement = other.on_host() ? Placement::mapped : Placement::device;
-      here.placement = Placement::registers;
       break;
     case Method::demand:
     case Method::prefetch:
@@ -82,10 +96,10 @@ Transfer one_way(Method method, const Endpoint& other, int gpu, bool outward, st
   }
   transfer.source = outward ? here : there;
   transfer.destination = outward ? there : here;
-  // Between GPUs each sends: a kernel of each, or a copy engine of each. A walk's registers are on this GPU,
-  // and managed pages come to the GPU that touches them.
-  const bool migrates = here.placement == Placement::managed;
-  transfer.by_source = method == Method::zero_copy ? outward : !other.on_host() && !migrates;
+  transfer.by_source = issuer == Issuer::source || (issuer == Issuer::first && outward);
+  if (method == Method::zero_copy) {
+    (transfer.by_source ? transfer.source : transfer.destination).placement = Placement::registers;
+  }
   return transfer;
 }
 
@@ -111,15 +125,14 @@ class Lister {
       }
     }
     for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
-      // A zero-copy pair reads and writes from one GPU; all others are the same seen from either.
       add_peer(pair);
     }
     return std::move(benchmarks_);
   }
 
  private:
-  [[nodiscard]] std::vector<std::uint64_t> sizes(Method method) const {
-    const bool heavy = method == Method::pageable || method == Method::demand || method == Method::prefetch;
+  [[nodiscard]] std::vector<std::uint64_t> sizes(Method method, bool access = true) const {
+    const bool heavy = method == Method::pageable || migrates(method) || !access;
     const std::uint64_t most = heavy ? kLargestHeavy : kLargest;
     return scope_.preset == Preset::quick ? scope_.few_or_all(kSmallest, most, {kMiB, 16 * kMiB, most})
                                           : scope_.sizes(kSmallest, most);
@@ -145,41 +158,66 @@ class Lister {
                          {"bytes", static_cast<std::int64_t>(bytes)}},
                         {{"numa", node}, {"gpu", gpu.ordinal}}};
         benchmark.skip = gpu.unavailable;
-        if (method == Method::demand || method == Method::prefetch) {
+        if (migrates(method)) {
           benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
         }
         if (method == Method::zero_copy || method == Method::kernel_copy) {
           benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
         }
-        add(std::move(benchmark), one_way(method, host, gpu.ordinal, false, bytes),
-            one_way(method, host, gpu.ordinal, true, bytes), "to_gpu", "to_host");
+        const Issuer issuer = method == Method::zero_copy ? Issuer::first : Issuer::destination;
+        add(std::move(benchmark), one_way(method, host, gpu.ordinal, false, bytes, issuer),
+            one_way(method, host, gpu.ordinal, true, bytes, issuer), "to_gpu", "to_host");
       }
     }
   }
 
   void add_peer(const GpuPair& pair) {
-    for (const Method method :
-         {Method::pinned, Method::kernel_copy, Method::zero_copy, Method::demand, Method::prefetch}) {
-      if (pair.peer < pair.gpu.ordinal && method != Method::zero_copy) {
-        continue;
+    add_peer(pair, Method::zero_copy, Issuer::first, {});
+    if (pair.gpu.ordinal > pair.peer) {
+      return;  // all others are the same seen from either
+    }
+    for (const Method method : {Method::pinned, Method::kernel_copy, Method::zero_copy}) {
+      for (const Issuer issuer : {Issuer::source, Issuer::destination}) {
+        add_peer(pair, method, issuer, {});
       }
-      for (const std::uint64_t bytes : sizes(method)) {
-        const Endpoint peer = Endpoint::gpu(Placement::device, pair.peer);
-        Benchmark benchmark;
-        benchmark.id = {kFamily,
-                        {{"between", "gpu_gpu", AxisStyle::bare},
-                         {"method", method == Method::pinned ? "copy_engine" : name(method), AxisStyle::bare},
-                         {"link", pair.link, AxisStyle::hidden},
-                         {"bytes", static_cast<std::int64_t>(bytes)}},
-                        {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}}};
-        const bool migrates = method == Method::demand || method == Method::prefetch;
-        benchmark.skip = migrates ? pair.unavailable : pair.why_no_access();
-        if (migrates) {
-          benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
-        }
-        add(std::move(benchmark), one_way(method, peer, pair.gpu.ordinal, true, bytes),
-            one_way(method, peer, pair.gpu.ordinal, false, bytes), "to_peer", "from_peer");
+    }
+    for (const int node : scope_.nodes_for(pair.gpu)) {
+      add_peer(pair, Method::pinned, Issuer::source, node);
+    }
+    // Managed pages come to the GPU that touches them.
+    add_peer(pair, Method::demand, Issuer::destination, {});
+    add_peer(pair, Method::prefetch, Issuer::destination, {});
+  }
+
+  // `staging_node`: without peer access the host lies between them, and it matters which node.
+  void add_peer(const GpuPair& pair, Method method, Issuer issuer, std::optional<int> staging_node) {
+    for (const std::uint64_t bytes : sizes(method, !staging_node)) {
+      const Endpoint peer = Endpoint::gpu(Placement::device, pair.peer);
+      Benchmark benchmark;
+      benchmark.id = {kFamily,
+                      {{"between", "gpu_gpu", AxisStyle::bare},
+                       {"method", method == Method::pinned ? "copy_engine" : name(method), AxisStyle::bare}},
+                      {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}}};
+      auto& axes = benchmark.id.axes;
+      if (!migrates(method)) {
+        axes.push_back({"direction", direction(issuer), AxisStyle::bare});
+        axes.push_back({"access", staging_node ? "off" : "on"});
       }
+      axes.push_back({"link", pair.link, AxisStyle::hidden});
+      axes.push_back({"bytes", static_cast<std::int64_t>(bytes)});
+      Transfer outward = one_way(method, peer, pair.gpu.ordinal, true, bytes, issuer);
+      Transfer inward = one_way(method, peer, pair.gpu.ordinal, false, bytes, issuer);
+      if (staging_node) {
+        axes.push_back({"locality", pair.gpu.locality(*staging_node), AxisStyle::hidden});
+        benchmark.id.site.push_back({"numa", *staging_node});
+        outward.peer_access = inward.peer_access = false;
+        outward.staging_node = inward.staging_node = *staging_node;
+      }
+      benchmark.skip = migrates(method) || staging_node ? pair.unavailable : pair.why_no_access();
+      if (migrates(method)) {
+        benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
+      }
+      add(std::move(benchmark), outward, inward, "to_peer", "from_peer");
     }
   }
 

@@ -64,7 +64,8 @@ std::vector<Access> accesses_of(const Scope& scope, EdgePlacement placement, Alg
   if (scope.preset == Preset::smoke || (!scope.dense() && algorithm != Algorithm::bfs)) {
     return {Access::merged_aligned};
   }
-  return {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked};
+  return {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked,
+          Access::edge_gather};
 }
 
 std::string link_text(EdgePlacement placement) {
@@ -82,7 +83,8 @@ std::string link_text(EdgePlacement placement) {
 Explanation explain(const TraversalPoint& point) {
   return {
       "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
-          link_text(point.where.request.placement),
+          (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
+                        : link_text(point.where.request.placement)),
       "everything on the GPU between two events, from clearing the state to the last level; not making "
       "or placing the graph, nor verifying, which every trial is",
       "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
@@ -99,6 +101,7 @@ class Lister {
     for (const GpuTarget& gpu : scope_.gpus) {
       for (const GraphSpec& spec : graphs_of(scope_)) {
         add_order(gpu, spec, Order::original);
+        add_subway(gpu, spec);
         if (scope_.dense()) {
           add_order(gpu, spec, Order::degree);
           add_order(gpu, spec, Order::halo_like);
@@ -109,6 +112,21 @@ class Lister {
   }
 
  private:
+  [[nodiscard]] TraversalPoint point_of(const GpuTarget& gpu, const GraphSpec& spec,
+                                        const graph::PlacementRequest& request, Order order,
+                                        Algorithm algorithm, Access access) const {
+    TraversalPoint point;
+    point.spec = spec;
+    point.where.graph.name = spec.name();
+    point.where.graph.order = order;
+    point.where.request = request;
+    point.where.node = scope_.nearest_node(gpu);
+    point.algorithm = algorithm;
+    point.access = access;
+    point.trials = trials_of(algorithm, scope_.trials);
+    return point;
+  }
+
   // Cases that share a placed graph stand together, so that it is placed once.
   void add_order(const GpuTarget& gpu, const GraphSpec& spec, Order order) {
     for (const EdgePlacement placement :
@@ -120,16 +138,23 @@ class Lister {
           }
           for (const Access access : order == Order::original ? accesses_of(scope_, placement, algorithm)
                                                               : std::vector<Access>{Access::merged_aligned}) {
-            TraversalPoint point{spec,
-                                 {{spec.name(), order},
-                                  {placement, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
-                                  scope_.nearest_node(gpu)},
-                                 algorithm,
-                                 access,
-                                 trials_of(algorithm, scope_.trials)};
-            add(gpu, point);
+            add(gpu, point_of(gpu, spec, {placement, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
+                              order, algorithm, access));
           }
         }
+      }
+    }
+  }
+
+  // The graph's own arrays are what is gathered from: nothing is placed.
+  void add_subway(const GpuTarget& gpu, const GraphSpec& spec) {
+    for (const int edge_bytes : {8, 4}) {
+      for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
+        TraversalPoint point = point_of(
+            gpu, spec, {EdgePlacement::mapped, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
+            Order::original, algorithm, Access::merged_aligned);
+        point.subway = true;
+        add(gpu, point);
       }
     }
   }
@@ -142,12 +167,16 @@ class Lister {
     benchmark.needs = needs_of(point);
     const bool runs = benchmark.skip.empty();
     const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.repetitions) : nullptr;
-    const auto placed_claim = runs ? placed_->claim(point.where, scope_.repetitions) : nullptr;
+    const auto placed_claim =
+        runs && !point.subway ? placed_->claim(point.where, scope_.repetitions) : nullptr;
     benchmark.run = [point, graphs = graphs_, placed = placed_, graph_claim, placed_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *graph_claim, [&](const GraphKey& key) {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
       });
+      if (point.subway) {
+        return measure_subway(session, point, *graph);
+      }
       const PlacedCache::Lease placed_graph(*placed, *placed_claim, [&](const PlacedKey& key) {
         const NodeBinding binding(session.machine().topology, key.node);
         return graph::place_graph(graph->csr(), key.request, session.surroundings().managed);
@@ -161,8 +190,8 @@ class Lister {
     const Order order = point.where.graph.order;
     const auto& request = point.where.request;
     Case id{std::string("traversal/") + name(point.algorithm),
-            {{"access", name(point.access), AxisStyle::bare},
-             {"placement", name(request.placement), AxisStyle::bare},
+            {{"access", point.subway ? "compact" : name(point.access), AxisStyle::bare},
+             {"placement", point.subway ? "subway" : name(request.placement), AxisStyle::bare},
              {"locality", gpu.locality(point.where.node), AxisStyle::hidden},
              {"order", name(order), order == Order::original ? AxisStyle::hidden : AxisStyle::keyed},
              {"graph", point.spec.name()},

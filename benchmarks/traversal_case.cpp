@@ -1,12 +1,15 @@
 #include "traversal_case.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/graph/answers.hpp"
+#include "grainscope/graph/subway.hpp"
 #include "grainscope/graph/sweep.hpp"
 #include "grainscope/model/replay.hpp"
 
@@ -73,6 +76,8 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
   model::Replayer replayer(loaded.csr(), point.access, layout_of(point));
   std::vector<Vertex> heaviest;
   std::uint64_t most = 0;
+  // The very trial that scripts/grainscope-count has a profiler count.
+  const cuda::ProfileRange counted("counted trial");
   traversal.follow(source, [&](std::span<const Vertex> active) {
     replayer.level(active);
     if (const std::uint64_t elements = replayer.result().levels.back().elements; elements > most) {
@@ -139,10 +144,9 @@ std::string label_of(const TraversalPoint& point, int trial, Vertex source) {
   return starts_somewhere ? "source:" + std::to_string(source) : "trial:" + std::to_string(trial);
 }
 
-// One trial: cold, timed, verified; its row is added to the measurement.
-double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::PlacedGraph& placed,
-                 graph::Traversal& traversal, int number, Vertex source, Measurement& measurement) {
-  placed.make_cold();
+// One trial: timed and verified; its row is added to the measurement.
+double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::Traversal& traversal,
+                 int number, Vertex source, Measurement& measurement) {
   const double seconds = traversal.run(source);
   const Verdict verdict = verify(loaded, point.algorithm, source, traversal);
   measurement.verification = verdict.sentence + "; every trial";
@@ -167,8 +171,8 @@ double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::
   return seconds;
 }
 
-void summarise(const TraversalPoint& point, const LoadedGraph& loaded, const graph::PlacedGraph& placed,
-               const graph::Traversal& traversal, Measurement& measurement) {
+void summarise(const TraversalPoint& point, const LoadedGraph& loaded, std::uint64_t gpu_bytes,
+               Measurement& measurement) {
   std::vector<double> edges;
   for (const Trial& trial : measurement.trials) {
     edges.push_back(trial.counters.at("edges_read"));
@@ -179,7 +183,7 @@ void summarise(const TraversalPoint& point, const LoadedGraph& loaded, const gra
   auto& counters = measurement.counters;
   counters["edges_read"] = middle;
   counters["edges_per_s"] = middle / measurement.samples.summary.median;
-  counters["gpu_bytes"] = static_cast<double>(placed.gpu_bytes() + traversal.gpu_bytes());
+  counters["gpu_bytes"] = static_cast<double>(gpu_bytes);
   if (point.algorithm != Algorithm::pr) {
     counters["teps"] = harmonic_mean(measurement.trials, "teps");
   }
@@ -199,32 +203,69 @@ int trials_of(Algorithm algorithm, int asked) {
   return starts_somewhere ? asked : std::max(1, std::min(asked, 16) / 2);
 }
 
-Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
-                              graph::PlacedGraph& placed) {
-  const std::vector<Vertex> sources = graph.sources(point.trials);
-  const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
-  // The first run loads kernels and finds nothing ready: nobody's trial.
-  static_cast<void>(traversal->run(sources.front()));
+namespace {
 
+Measurement run_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
+                       graph::Traversal& traversal, const std::function<void()>& prepare) {
+  const std::vector<Vertex> sources = graph.sources(point.trials);
+  // The first run loads kernels and finds nothing ready: nobody's trial.
+  static_cast<void>(traversal.run(sources.front()));
   Measurement measurement;
   measurement.samples = session.trials(point.trials, [&](int trial) {
-    return run_trial(point, graph, placed, *traversal, trial, sources[static_cast<std::size_t>(trial)],
-                     measurement);
+    prepare();
+    return run_trial(point, graph, traversal, trial, sources[static_cast<std::size_t>(trial)], measurement);
   });
   measurement.timing = {Clock::event, false,
                         "a whole traversal between two events, clearing its state included"};
-  summarise(point, graph, placed, *traversal, measurement);
+  return measurement;
+}
+
+void hold_against_link(Session& session, const TraversalPoint& point, Measurement& measurement) {
+  const int gpu = point.where.request.gpu;
+  measurement.limit = host_link_limit(session.machine(), gpu);
+  measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.node, gpu));
+}
+
+}  // namespace
+
+Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
+                              graph::PlacedGraph& placed) {
+  const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
+  Measurement measurement = run_trials(session, point, graph, *traversal, [&placed] { placed.make_cold(); });
+  summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
   if (point.where.request.placement == EdgePlacement::mapped) {
-    const std::vector<Vertex> heaviest = replay(point, graph, *traversal, sources.front(), measurement);
-    if (point.algorithm == Algorithm::bfs) {
+    const std::vector<Vertex> heaviest =
+        replay(point, graph, *traversal, graph.sources(1).front(), measurement);
+    if (point.algorithm == Algorithm::bfs && point.access != Access::edge_gather) {
       hold_against_toy(point, graph, placed, heaviest, measurement);
     }
-    const int gpu = point.where.request.gpu;
-    measurement.limit = host_link_limit(session.machine(), gpu);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.node, gpu));
+    hold_against_link(session, point, measurement);
     measurement.counters["link_gb_s"] = gb_per_s(static_cast<double>(measurement.traffic->bytes),
                                                  measurement.trials.front().samples_s.front());
   }
+  return measurement;
+}
+
+Measurement measure_subway(Session& session, const TraversalPoint& point, const LoadedGraph& graph) {
+  const auto& request = point.where.request;
+  const auto traversal =
+      graph::make_subway(graph.csr(), {request.edge_bytes, request.weights, request.gpu, 0}, point.algorithm);
+  Measurement measurement = run_trials(session, point, graph, *traversal, [] {});
+  summarise(point, graph, traversal->gpu_bytes(), measurement);
+  graph::SubwayLevel all;
+  std::uint64_t copied = 0;
+  for (const graph::SubwayLevel& level : traversal->parts()) {
+    all.gather_s += level.gather_s;
+    all.copy_s += level.copy_s;
+    all.walk_s += level.walk_s;
+    copied += level.edge_bytes + level.list_bytes;
+  }
+  measurement.link_bytes = copied;
+  // Of the last trial.
+  measurement.counters["gather_s"] = all.gather_s;
+  measurement.counters["copy_s"] = all.copy_s;
+  measurement.counters["walk_s"] = all.walk_s;
+  hold_against_link(session, point, measurement);
   return measurement;
 }
 

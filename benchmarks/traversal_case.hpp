@@ -28,6 +28,7 @@ struct TraversalPoint {
   graph::Algorithm algorithm = graph::Algorithm::bfs;
   graph::Access access = graph::Access::merged_aligned;
   int trials = 8;
+  bool subway = false;  // by compaction: neither placed nor accessed in any other way
 
   // Bytes that a walk reads of an edge.
   [[nodiscard]] std::uint64_t element_bytes() const;
@@ -40,6 +41,10 @@ struct TraversalPoint {
 // Runs, verifies and counts. Throws FailedError for a wrong answer.
 [[nodiscard]] Measurement measure_traversal(Session& session, const TraversalPoint& point,
                                             const LoadedGraph& graph, graph::PlacedGraph& placed);
+
+// The same by compaction: lists are gathered on the host and copied, level by level.
+[[nodiscard]] Measurement measure_subway(Session& session, const TraversalPoint& point,
+                                         const LoadedGraph& graph);
 
 }  // namespace grainscope::harness
 

@@ -14,6 +14,10 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace grainscope {
 namespace {
 
@@ -43,8 +47,28 @@ void require_available(std::uint64_t bytes) {
   }
 }
 
-std::shared_ptr<void> owner_of(void* mapping, std::uint64_t bytes) {
-  return {mapping, [bytes](void* address) { ::munmap(address, bytes); }};
+// The sanitizer knows nothing of mappings: what lies behind `used` bytes, up to the last page's end, is made
+// an error to touch, and free again before it is given back.
+void guard_tail([[maybe_unused]] void* mapping, [[maybe_unused]] std::uint64_t used,
+                [[maybe_unused]] std::uint64_t bytes, [[maybe_unused]] bool guarded) {
+#ifdef __SANITIZE_ADDRESS__
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t tail = (bytes + page - 1) / page * page - used;
+  if (guarded) {
+    __asan_poison_memory_region(static_cast<std::byte*>(mapping) + used, tail);
+  } else {
+    __asan_unpoison_memory_region(static_cast<std::byte*>(mapping) + used, tail);
+  }
+#endif
+}
+
+// Of a mapping of `bytes`, `used` of which anybody may touch.
+std::shared_ptr<void> owner_of(void* mapping, std::uint64_t bytes, std::uint64_t used) {
+  guard_tail(mapping, used, bytes, true);
+  return {mapping, [bytes, used](void* address) {
+            guard_tail(address, used, bytes, false);
+            ::munmap(address, bytes);
+          }};
 }
 
 // Closes a file at the end of a scope.
@@ -86,13 +110,14 @@ HostBytes::HostBytes(std::uint64_t bytes) : bytes_(bytes) {
                            " of host memory (mmap): " + reason(bytes > SIZE_MAX - slack ? ENOMEM : errno) +
                            "; free memory or choose a smaller graph");
   }
-  mapping_ = owner_of(mapping, bytes + slack);
   data_ = static_cast<std::byte*>(mapping);
   if (slack != 0) {
     const auto past = reinterpret_cast<std::uintptr_t>(mapping) % kHugePage;
     data_ += past == 0 ? 0 : kHugePage - past;
     ::madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: kernels without huge pages refuse it
   }
+  const auto before = static_cast<std::uint64_t>(data_ - static_cast<std::byte*>(mapping));
+  mapping_ = owner_of(mapping, bytes + slack, before + bytes);
 }
 
 HostBytes HostBytes::map_file(const std::string& path, std::uint64_t offset, std::uint64_t bytes) {
@@ -118,7 +143,7 @@ HostBytes HostBytes::map_file(const std::string& path, std::uint64_t offset, std
   if (mapping == MAP_FAILED) {
     throw_unmapped(path, offset, bytes, "mmap: " + reason(errno));
   }
-  view.mapping_ = owner_of(mapping, bytes + into_page);
+  view.mapping_ = owner_of(mapping, bytes + into_page, bytes + into_page);
   view.data_ = static_cast<std::byte*>(mapping) + into_page;
   return view;
 }

@@ -4,6 +4,7 @@
 #include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/cuda/peer_access.hpp"
 #include "grainscope/cuda/probe.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/cuda/runtime.hpp"
 
 namespace grainscope::cuda {
@@ -24,6 +25,10 @@ void ManagedBudget::reserve(int /*gpu*/, std::uint64_t /*bytes*/) {
 }
 
 void ManagedBudget::release(int /*gpu*/, std::uint64_t /*bytes*/) noexcept {}
+
+ProfileRange::ProfileRange(const char* /*name*/) {}
+
+ProfileRange::~ProfileRange() = default;
 
 PeerAccess::PeerAccess(int gpu, int peer) : gpu_(gpu), peer_(peer) {
   throw SkipError("built without CUDA");

@@ -1,5 +1,5 @@
-// What the first touch of fresh managed memory by the GPU costs: the faults that give it pages. A sample is a
-// new allocation, all of whose pages one kernel writes to.
+// What the first touch of fresh managed memory costs, by the GPU or by the host: the faults that give it
+// pages. A sample is a new allocation, all of whose pages one kernel, or one CPU thread, writes to.
 
 #include <cuda_runtime.h>
 
@@ -48,6 +48,7 @@ class FirstTouchProbe final : public Probe {
   FirstTouchProbe(const CallSpec& spec, ManagedBudget& budget)
       : spec_(spec),
         budget_(budget),
+        by_host_(spec.what == Call::managed_first_touch_by_host),
         words_per_page_(base_page_bytes() / sizeof(std::uint32_t)),
         pages_(spec.bytes / base_page_bytes()),
         guard_(spec.gpu),
@@ -62,32 +63,50 @@ class FirstTouchProbe final : public Probe {
     auto* words = static_cast<std::uint32_t*>(memory.data());
     // Another pattern each time, so that nothing left over can pass for it.
     ++seed_;
-    const double seconds = stopwatch_.time_s(stream_, [&] {
-      touch_fresh_pages<<<kBlocks, kThreads, 0, stream_.get()>>>(words, pages_, words_per_page_, seed_);
-      check_launch("touch_fresh_pages");
-    });
+    const double seconds = by_host_ ? touch_from_host(words) : touch_from_gpu(words);
     expect_touched(words);
     return seconds;
   }
 
   std::string verify() override {
+    const std::string held = "every page held what was written to it";
     return residency_known_
-               ? "every page held what the kernel wrote, and those looked at were not on the host"
-               : "every page held what the kernel wrote";
+               ? held + ", and those looked at " + (by_host_ ? "were" : "were not") + " on the host"
+               : held;
   }
 
   [[nodiscard]] Timing timing() const override {
+    if (by_host_) {
+      return {Clock::steady, false, "a CPU thread that writes one word to each page of a fresh allocation"};
+    }
     return {Clock::event, true, "a kernel that writes one word to each page of a fresh allocation"};
   }
   [[nodiscard]] std::uint64_t operations() const override { return 1; }
 
  private:
+  double touch_from_gpu(std::uint32_t* words) {
+    return stopwatch_.time_s(stream_, [&] {
+      touch_fresh_pages<<<kBlocks, kThreads, 0, stream_.get()>>>(words, pages_, words_per_page_, seed_);
+      check_launch("touch_fresh_pages");
+    });
+  }
+
+  [[nodiscard]] double touch_from_host(volatile std::uint32_t* words) const {
+    const double start_s = steady_now_s();
+    for (std::uint64_t page = 0; page < pages_; ++page) {
+      words[page * words_per_page_] = pattern_word(page, seed_);
+    }
+    return steady_now_s() - start_s;
+  }
+
   void expect_touched(const std::uint32_t* words) {
     const auto presence = pages_present(words, spec_.bytes, kPagesLookedAt);
     residency_known_ = presence.has_value();
-    if (presence && presence->present > 0) {
-      throw FailedError("fresh managed pages that the GPU touched came to lie on the host: " +
-                        std::to_string(presence->present) + " of those looked at");
+    const std::uint64_t misplaced = presence ? (by_host_ ? presence->absent : presence->present) : 0;
+    if (misplaced > 0) {
+      throw FailedError(std::string("fresh managed pages that the ") +
+                        (by_host_ ? "host touched did not come" : "GPU touched came") +
+                        " to lie on the host: " + std::to_string(misplaced) + " of those looked at");
     }
     // Only now, since this access too would bring the pages to the GPU.
     auto* counter = static_cast<unsigned long long*>(right_.data());
@@ -101,12 +120,13 @@ class FirstTouchProbe final : public Probe {
     stream_.synchronize();
     if (right != pages_) {
       throw FailedError("wrong result: " + std::to_string(right) + " of " + std::to_string(pages_) +
-                        " pages hold what the kernel wrote to them");
+                        " pages hold what was written to them");
     }
   }
 
   CallSpec spec_;
   ManagedBudget& budget_;
+  bool by_host_;
   std::uint64_t words_per_page_;
   std::uint64_t pages_;
   DeviceGuard guard_;

@@ -15,11 +15,13 @@ namespace {
 constexpr int kManyCalls = 128;
 constexpr int kFewCalls = 16;  // where each waits for the GPU
 
-// Launches alone, or each with a wait for its end.
+// Launches alone, with more arguments, or each with a wait for its end.
 class LaunchProbe final : public Probe {
  public:
   explicit LaunchProbe(const CallSpec& spec)
-      : waits_(spec.what == Call::launch_and_wait), guard_(spec.gpu), counter_(spec.gpu) {}
+      : waits_(spec.what == Call::launch_and_wait),
+        guard_(spec.gpu),
+        counter_(spec.gpu, spec.what == Call::launch_with_arguments ? spec.argument_bytes : 8) {}
 
   double sample() override {
     launches_ += operations();
@@ -56,8 +58,7 @@ class LaunchProbe final : public Probe {
 // Waiting for what is done already: the least that a wait costs.
 class IdleWaitProbe final : public Probe {
  public:
-  explicit IdleWaitProbe(const CallSpec& spec)
-      : event_wait_(spec.what == Call::event_synchronize), guard_(spec.gpu), counter_(spec.gpu) {}
+  explicit IdleWaitProbe(const CallSpec& spec) : what_(spec.what), guard_(spec.gpu), counter_(spec.gpu) {}
 
   double sample() override {
     counter_.launch(stream_);
@@ -65,7 +66,9 @@ class IdleWaitProbe final : public Probe {
     event_.record(stream_);
     stream_.synchronize();
     return time_calls(kManyCalls, "wait for work that is done", [this](int) {
-      return event_wait_ ? cudaEventSynchronize(event_.get()) : cudaStreamSynchronize(stream_.get());
+      return what_ == Call::event_synchronize    ? cudaEventSynchronize(event_.get())
+             : what_ == Call::device_synchronize ? cudaDeviceSynchronize()
+                                                 : cudaStreamSynchronize(stream_.get());
     });
   }
 
@@ -76,13 +79,14 @@ class IdleWaitProbe final : public Probe {
 
   [[nodiscard]] Timing timing() const override {
     return {Clock::steady, false,
-            event_wait_ ? "cudaEventSynchronize on an event that has happened"
-                        : "cudaStreamSynchronize on a stream whose work is done"};
+            what_ == Call::event_synchronize    ? "cudaEventSynchronize on an event that has happened"
+            : what_ == Call::device_synchronize ? "cudaDeviceSynchronize on a GPU whose work is done"
+                                                : "cudaStreamSynchronize on a stream whose work is done"};
   }
   [[nodiscard]] std::uint64_t operations() const override { return kManyCalls; }
 
  private:
-  bool event_wait_;
+  Call what_;
   DeviceGuard guard_;
   Stream stream_;
   Event event_;
@@ -185,9 +189,11 @@ class StreamWaitProbe final : public Probe {
 std::unique_ptr<Probe> make_submission_call(const CallSpec& spec) {
   switch (spec.what) {
     case Call::launch:
+    case Call::launch_with_arguments:
     case Call::launch_and_wait:
       return std::make_unique<LaunchProbe>(spec);
     case Call::stream_synchronize:
+    case Call::device_synchronize:
     case Call::event_synchronize:
       return std::make_unique<IdleWaitProbe>(spec);
     case Call::event_record:

@@ -32,6 +32,7 @@ template <class Call>
 
 // The probes of a call, by what it is about. The calling thread is bound to the node.
 [[nodiscard]] std::unique_ptr<Probe> make_submission_call(const CallSpec& spec);
+[[nodiscard]] std::unique_ptr<Probe> make_threaded_call(const CallSpec& spec);
 [[nodiscard]] std::unique_ptr<Probe> make_graph_call(const CallSpec& spec);
 [[nodiscard]] std::unique_ptr<Probe> make_memory_call(const CallSpec& spec, const Topology& topology,
                                                       ManagedBudget& budget);

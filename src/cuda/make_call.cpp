@@ -8,14 +8,22 @@ namespace {
 std::unique_ptr<Probe> make_unbound(const CallSpec& spec, const Topology& topology, ManagedBudget& budget) {
   switch (spec.what) {
     case Call::launch:
+    case Call::launch_with_arguments:
     case Call::launch_and_wait:
     case Call::stream_synchronize:
+    case Call::device_synchronize:
     case Call::event_record:
     case Call::event_synchronize:
     case Call::stream_wait_event:
       return make_submission_call(spec);
+    case Call::launch_by_threads:
+    case Call::device_synchronize_by_threads:
+      return make_threaded_call(spec);
     case Call::graph_instantiate:
     case Call::graph_launch:
+    case Call::graph_instantiate_copies:
+    case Call::graph_launch_copies:
+    case Call::graph_launch_copies_3d:
       return make_graph_call(spec);
     case Call::malloc:
     case Call::free:
@@ -30,6 +38,7 @@ std::unique_ptr<Probe> make_unbound(const CallSpec& spec, const Topology& topolo
     case Call::free_async:
       return make_pool_call(spec);
     case Call::managed_first_touch:
+    case Call::managed_first_touch_by_host:
       return make_first_touch_call(spec, budget);
   }
   throw UsageError("there is no such call");

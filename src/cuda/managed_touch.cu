@@ -53,7 +53,8 @@ Page* page_at(const ManagedBuffer& memory, std::uint64_t place) {
 
 }  // namespace
 
-ManagedTouch::ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu, int bits)
+ManagedTouch::ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu, int bits,
+                           std::optional<int> from_peer)
     : cycle_(Cycle::Order::shuffled, bits),
       gpu_(gpu),
       node_(node),
@@ -63,6 +64,17 @@ ManagedTouch::ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu
       result_(gpu, sizeof(Walk)) {
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, walk_managed_pages), "load the kernel that touches pages");
+  if (from_peer) {
+    if (!to_gpu || *from_peer == gpu) {
+      throw UsageError("pages of one GPU are touched by another, or by the host: name no peer for that");
+    }
+    if (budget.available(*from_peer) < memory_.bytes()) {
+      throw SkipError(format_bytes(memory_.bytes()) +
+                      " of managed memory are more than a quarter of what GPU " + std::to_string(*from_peer) +
+                      " has free");
+    }
+    peer_.emplace(Peer{*from_peer, ResidencyProbe(*from_peer, gpu), ResidencyProbe(gpu, *from_peer)});
+  }
   // All of every block exists before it is asked for: a page that never was is made, not moved.
   std::memset(memory_.data(), 0, memory_.bytes());
   for (std::uint64_t place = 0; place < pages(); ++place) {
@@ -79,6 +91,10 @@ void ManagedTouch::prefetch(Location to) const {
 }
 
 void ManagedTouch::prepare() {
+  if (peer_) {
+    prefetch(Location::gpu(peer_->gpu));
+    return;
+  }
   if (!to_gpu_) {
     prefetch(Location::gpu(gpu_));
     return;
@@ -92,7 +108,7 @@ void ManagedTouch::prepare() {
 }
 
 double ManagedTouch::run() {
-  expect_pages(to_gpu_, "before a sample");
+  expect_before();
   const Page* first = page_at(memory_, 0);
   Walk walk;
   double seconds = 0;
@@ -107,11 +123,38 @@ double ManagedTouch::run() {
     walk = walk_pages(first, pages());
     seconds = steady_now_s() - start_s;
   }
-  expect_pages(!to_gpu_, "after a sample");
+  expect_after();
   if (walk.end != first || walk.sum != expected_sum_) {
     throw FailedError("wrong result: the pages touched do not hold what was written to them");
   }
   return seconds;
+}
+
+void ManagedTouch::expect_before() {
+  if (peer_) {
+    expect_on_gpu(peer_->there, "before a sample");
+  } else {
+    expect_pages(to_gpu_, "before a sample");
+  }
+}
+
+void ManagedTouch::expect_after() {
+  if (peer_) {
+    expect_on_gpu(peer_->here, "after a sample");
+  } else {
+    expect_pages(!to_gpu_, "after a sample");
+  }
+}
+
+void ManagedTouch::expect_on_gpu(const ResidencyProbe& probe, const char* when) const {
+  std::uint64_t elsewhere = 0;
+  for (std::uint64_t place = 0; place < pages(); ++place) {
+    elsewhere += probe.pages_elsewhere(page_at(memory_, place), base_page_bytes());
+  }
+  if (elsewhere > 0) {
+    throw FailedError("managed pages did not move: " + std::to_string(elsewhere) + " of " +
+                      std::to_string(pages()) + " live elsewhere " + when);
+  }
 }
 
 void ManagedTouch::expect_pages(bool on_host, const char* when) {

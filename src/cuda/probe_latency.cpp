@@ -141,9 +141,10 @@ class TouchProbe final : public Probe {
  public:
   TouchProbe(const TouchSpec& spec, const Topology& topology, ManagedBudget& budget)
       : to_gpu_(spec.to_gpu),
+        from_peer_(spec.from_peer.has_value()),
         binding_(topology, spec.node),
         guard_(spec.gpu),
-        touch_(budget, spec.gpu, spec.node, spec.to_gpu, kBits) {}
+        touch_(budget, spec.gpu, spec.node, spec.to_gpu, kBits, spec.from_peer) {}
 
   double sample() override {
     touch_.prepare();
@@ -151,6 +152,9 @@ class TouchProbe final : public Probe {
   }
 
   std::string verify() override {
+    if (from_peer_) {
+      return "what was read from every page, and by how fast it answers where each lived before and after";
+    }
     return touch_.residency_known()
                ? "what was read from every page, and where each lived before and after each sample"
                : "what was read from every page; the system does not tell where pages live";
@@ -169,6 +173,7 @@ class TouchProbe final : public Probe {
   static constexpr int kBits = 6;  // 64 pages
 
   bool to_gpu_;
+  bool from_peer_;
   NodeBinding binding_;
   DeviceGuard guard_;
   ManagedTouch touch_;

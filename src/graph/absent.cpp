@@ -1,6 +1,7 @@
 // What stands in for GPU traversals where the suite is built without CUDA.
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/graph/subway.hpp"
 #include "grainscope/graph/sweep.hpp"
 #include "grainscope/graph/traversal.hpp"
 
@@ -17,6 +18,11 @@ std::unique_ptr<Traversal> make_traversal(const PlacedGraph& /*graph*/, Algorith
 }
 
 std::unique_ptr<Sweep> make_sweep(const PlacedGraph& /*graph*/, Access /*access*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<SubwayTraversal> make_subway(const Csr& /*graph*/, const SubwayRequest& /*request*/,
+                                             Algorithm /*algorithm*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -5,6 +5,7 @@
 
 #include "grainscope/graph/answers.hpp"
 #include "program.cuh"
+#include "subway_loop.cuh"
 
 namespace grainscope::graph {
 namespace {
@@ -86,6 +87,10 @@ class BfsState {
 
 std::unique_ptr<Traversal> make_bfs(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<BfsState>>(graph, access);
+}
+
+std::unique_ptr<SubwayTraversal> make_bfs_subway(const Csr& graph, const SubwayRequest& request) {
+  return std::make_unique<CompactingTraversal<BfsState>>(graph, request);
 }
 
 }  // namespace grainscope::graph

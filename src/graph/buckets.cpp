@@ -11,14 +11,16 @@
 namespace grainscope::graph {
 namespace {
 
-constexpr std::uint64_t kArcsABucket = std::uint64_t{1}
-                                       << 16;  // that a core's cache holds with room to spare
-constexpr std::uint64_t kMostBuckets = 4096;   // whose ends a core can write at once
+// Arcs that a core's cache holds with room to spare; buckets whose ends a core can write to at once; and so
+// few vertices, as a power of two, that 2³² of them make no more buckets than that.
+constexpr std::uint64_t kArcsABucket = 65536;
+constexpr std::uint64_t kMostBuckets = 4096;
+constexpr int kLargestShift = 20;
 
 int shift_for(std::uint64_t vertices, std::uint64_t arcs) {
   const std::uint64_t wished = std::clamp<std::uint64_t>(arcs / kArcsABucket, 1, kMostBuckets);
   int shift = 0;
-  while ((vertices >> shift) + 1 > wished && vertices >> shift != 0) {
+  while (shift < kLargestShift && (vertices >> shift) + 1 > wished && vertices >> shift != 0) {
     ++shift;
   }
   return shift;
@@ -107,7 +109,7 @@ void scatter(const EdgeList& edges, bool symmetrise, int shift, std::vector<std:
 
 }  // namespace
 
-Buckets fill_buckets(EdgeList edges, bool symmetrise) {
+Buckets fill_buckets(const EdgeList& edges, bool symmetrise) {
   Buckets buckets;
   buckets.vertices = edges.vertices;
   buckets.shift = shift_for(edges.vertices, edges.from.size() * (symmetrise ? 2 : 1));

@@ -32,9 +32,9 @@ struct Buckets {
   }
 };
 
-// Both directions of every edge, or the one, without self-loops. Frees the list. All threads. Throws
+// Both directions of every edge, or the one, without self-loops. All threads. Throws
 // UsageError for an endpoint that is no vertex, EnvironmentError where memory does not suffice.
-[[nodiscard]] Buckets fill_buckets(EdgeList edges, bool symmetrise);
+[[nodiscard]] Buckets fill_buckets(const EdgeList& edges, bool symmetrise);
 
 }  // namespace grainscope::graph
 

@@ -89,8 +89,8 @@ std::uint64_t workplace_bytes(const Buckets& buckets, int threads, std::uint64_t
     sizes[b] = buckets.arcs_in(b);
   }
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
-  const std::size_t met = std::min(sizes.size(), static_cast<std::size_t>(threads));
-  return std::accumulate(sizes.begin(), sizes.begin() + met, Edge{0}) * 2 * element_bytes;
+  sizes.resize(std::min(sizes.size(), static_cast<std::size_t>(threads)));
+  return std::accumulate(sizes.begin(), sizes.end(), Edge{0}) * 2 * element_bytes;
 }
 
 template <class Element>
@@ -136,7 +136,8 @@ Csr build_csr(EdgeList edges, const BuildOptions& options) {
   Csr graph;
   graph.directed = !options.symmetrise;
   graph.offsets = HostArray<Edge>(vertices + 1);
-  const Buckets buckets = fill_buckets(std::move(edges), options.symmetrise);
+  const Buckets buckets = fill_buckets(edges, options.symmetrise);
+  edges = {};  // its memory is needed for what follows
   (weighted ? finish_all<WeightedNeighbour> : finish_all<Neighbour>)(buckets, graph.offsets.data());
   std::partial_sum(graph.offsets.begin(), graph.offsets.end(), graph.offsets.begin());
   require_memory(graph.offsets[vertices] * (weighted ? 8 : 4));

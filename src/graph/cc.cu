@@ -3,6 +3,7 @@
 // list's own vertex, so that labels travel both ways in one walk.
 
 #include "lowering_state.cuh"
+#include "subway_loop.cuh"
 
 namespace grainscope::graph {
 namespace {
@@ -40,6 +41,11 @@ struct CcProgram : Lowering {
       atomicMin(values + item.vertex, lowest);
     }
   }
+  __device__ void merge(Labels& list, const Labels& lane) const {
+    if (lane.lowest < list.lowest) {
+      atomicMin(&list.lowest, lane.lowest);
+    }
+  }
   static void begin(const DeviceArray<std::uint32_t>& labels, Vertex vertices, Vertex /*source*/,
                     const cuda::Stream& stream) {
     label_by_number<<<1024, 256, 0, stream.get()>>>(labels.data(), vertices);
@@ -51,6 +57,10 @@ struct CcProgram : Lowering {
 
 std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<LoweringState<CcProgram>>>(graph, access);
+}
+
+std::unique_ptr<SubwayTraversal> make_cc_subway(const Csr& graph, const SubwayRequest& request) {
+  return std::make_unique<CompactingTraversal<LoweringState<CcProgram>>>(graph, request);
 }
 
 }  // namespace grainscope::graph

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "walk.cuh"
+#include "warp_sums.cuh"
 
 namespace grainscope::graph {
 
@@ -15,6 +16,7 @@ struct LevelSummary {
   unsigned long long active;  // vertices
   unsigned long long edges;   // in their lists
   double rest;                // what the program has left to do, in its own measure (pr's residual)
+  unsigned long long pushed;  // vertices, by push_vertex (vertex_list.cuh)
 };
 
 struct FrontierArrays {
@@ -27,20 +29,6 @@ struct FrontierArrays {
 };
 
 inline constexpr int kFrontierThreads = 256;
-
-__device__ inline std::uint64_t sum_of_warp(std::uint64_t value) {
-  for (int lanes = kWarpLanes / 2; lanes > 0; lanes /= 2) {
-    value += __shfl_xor_sync(~0U, value, lanes);
-  }
-  return value;
-}
-
-__device__ inline double sum_of_warp(double value) {
-  for (int lanes = kWarpLanes / 2; lanes > 0; lanes /= 2) {
-    value += __shfl_xor_sync(~0U, value, lanes);
-  }
-  return value;
-}
 
 // Asks the program which vertices are active (it may change their state on the way) and counts their items.
 template <class Policy, class Program>
@@ -112,12 +100,7 @@ __global__ void __launch_bounds__(kFrontierThreads)
       end = graph.offsets[vertex + std::uint64_t{1}];
     }
     const auto items = static_cast<std::uint32_t>(Policy::items(begin, end, graph.edge_bytes));
-    std::uint32_t before = items;
-    for (int lanes = 1; lanes < kWarpLanes; lanes *= 2) {
-      const std::uint32_t other = __shfl_up_sync(~0U, before, lanes);
-      before += lane >= lanes ? other : 0;
-    }
-    const std::uint64_t at = arrays.positions[word] + before - items;
+    const std::uint64_t at = arrays.positions[word] + sum_up_to_lane(items, lane) - items;
     for (std::uint32_t part = 0; part < items; ++part) {
       arrays.items[at + part] = Policy::item(vertex, begin, end, part, graph.edge_bytes);
     }

@@ -12,49 +12,14 @@
 #include <optional>
 #include <string>
 
-#include "frontier.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
-#include "walk.cuh"
+#include "level_kernels.cuh"
 
 namespace grainscope::graph {
-
-// The kernels of a program, for one way of walking and one width of neighbours.
-template <class Program>
-struct LevelKernels {
-  void (*count)(GraphView, FrontierArrays, Program);
-  void (*emit)(GraphView, FrontierArrays, Program);
-  void (*walk)(WalkInput, Program);
-  void (*walk_traced)(WalkInput, Program);
-
-  template <class Policy, class Target>
-  static LevelKernels make() {
-    return {count_items<Policy, Program>, emit_items<Policy, Program>,
-            walk_lists<Target, Policy, Program, false>, walk_lists<Target, Policy, Program, true>};
-  }
-  template <class Policy>
-  static LevelKernels make(int edge_bytes) {
-    return edge_bytes == 4 ? make<Policy, std::uint32_t>() : make<Policy, std::uint64_t>();
-  }
-  static LevelKernels of(Access access, int edge_bytes) {
-    switch (access) {
-      case Access::naive:
-        return make<Naive>(edge_bytes);
-      case Access::merged:
-        return make<Merged>(edge_bytes);
-      case Access::merged_aligned:
-        return make<MergedAligned>(edge_bytes);
-      case Access::merged_aligned_chunked:
-        return make<MergedAlignedChunked>(edge_bytes);
-      case Access::edge_gather:
-        break;
-    }
-    throw UsageError(std::string("no kernels for the access ") + name(access));
-  }
-};
 
 // Work items that all lists together can be cut into, at most: ceil((degree + 31) / 256) each.
 inline std::uint64_t most_items(const GraphView& graph) {
@@ -78,7 +43,12 @@ class LevelLoop {
         seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached),
         small_grid_(static_cast<unsigned>(cuda::sm_count(gpu_)) * 8),
         walk_grid_(full_grid(kernels_.walk)),
-        trace_grid_(full_grid(kernels_.walk_traced)) {
+        trace_grid_(full_grid(kernels_.walk_traced)),
+        counted_grid_(kernels_.together ? std::min(walk_grid_, full_grid(kernels_.walk_counted))
+                                        : walk_grid_) {
+    if (kernels_.together) {
+      board_.emplace(gpu_, std::max(walk_grid_, trace_grid_));
+    }
     // The scan reads one count more than there are words.
     cuda::check(cudaMemset(counts_.data(), 0, counts_.bytes()), "clear the counts of a frontier");
   }
@@ -87,6 +57,7 @@ class LevelLoop {
   struct Observer {
     const LevelVisitor* visit = nullptr;
     std::vector<std::vector<WarpLoad>>* trace = nullptr;
+    BlockLoads* blocks = nullptr;  // [counted_grid()], device, cleared: it costs no wait
   };
 
   // Clears state by `start`, then goes level by level; `program.next_level()` is called between two.
@@ -109,6 +80,7 @@ class LevelLoop {
       program.next_level();
     }
     stream_.synchronize();
+    require_complete();
     return cuda::elapsed_s(begun_, level_end(levels_.size()));
   }
 
@@ -119,6 +91,7 @@ class LevelLoop {
     walk(program, {});
     level_end(0).record(stream_);
     stream_.synchronize();
+    require_complete();
     return cuda::elapsed_s(begun_, level_end(0));
   }
 
@@ -132,8 +105,11 @@ class LevelLoop {
   }
 
   [[nodiscard]] std::uint64_t gpu_bytes() const {
-    return active_.bytes() + counts_.bytes() + positions_.bytes() + items_.bytes() + scan_.bytes();
+    return active_.bytes() + counts_.bytes() + positions_.bytes() + items_.bytes() + scan_.bytes() +
+           (board_ ? board_->bytes() : 0);
   }
+  // Blocks of the walk where loads are counted.
+  [[nodiscard]] unsigned counted_grid() const { return counted_grid_; }
   [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
 
  private:
@@ -168,10 +144,14 @@ class LevelLoop {
   }
 
   void walk(const Program& program, const Observer& observer) {
-    WalkInput input{static_cast<const WorkItem*>(items_.data()), item_count(), graph_, {}};
+    WalkInput input{
+        static_cast<const WorkItem*>(items_.data()), item_count(), graph_, {}, observer.blocks, {}};
+    if (observer.blocks != nullptr) {
+      launch(kernels_.walk_counted, counted_grid_, input, program);
+      return;
+    }
     if (observer.trace == nullptr) {
-      kernels_.walk<<<walk_grid_, kWalkThreads, 0, stream_.get()>>>(input, program);
-      cuda::check_launch("walk_lists");
+      launch(kernels_.walk, walk_grid_, input, program);
       return;
     }
     // Every edge has a load of its own at most.
@@ -180,8 +160,7 @@ class LevelLoop {
     cuda::check(cudaMemset(count.data(), 0, count.bytes()), "clear a trace");
     input.trace = {static_cast<WarpLoad*>(loads.data()), static_cast<unsigned long long*>(count.data()),
                    graph_.edges};
-    kernels_.walk_traced<<<trace_grid_, kWalkThreads, 0, stream_.get()>>>(input, program);
-    cuda::check_launch("walk_lists, traced");
+    launch(kernels_.walk_traced, trace_grid_, input, program);
     stream_.synchronize();
     unsigned long long recorded = 0;
     cuda::check(cudaMemcpy(&recorded, count.data(), sizeof(recorded), cudaMemcpyDefault), "read a trace");
@@ -191,6 +170,27 @@ class LevelLoop {
     auto& level = observer.trace->emplace_back(recorded);
     cuda::check(cudaMemcpy(level.data(), loads.data(), recorded * sizeof(WarpLoad), cudaMemcpyDefault),
                 "read a trace");
+  }
+
+  // Throws FailedError where blocks that wait for each other gave up.
+  void require_complete() const {
+    if (board_) {
+      board_->check();
+    }
+  }
+
+  void launch(void (*kernel)(WalkInput, Program), unsigned grid, WalkInput input, Program program) {
+    if (!board_) {
+      kernel<<<grid, kWalkThreads, 0, stream_.get()>>>(input, program);
+      cuda::check_launch("walk_lists");
+      return;
+    }
+    board_->clear(stream_);
+    input.gather = board_->view();
+    void* arguments[] = {&input, &program};
+    cuda::check(
+        cudaLaunchCooperativeKernel(kernel, dim3(grid), dim3(kWalkThreads), arguments, 0, stream_.get()),
+        "launch gather_edges with all its blocks at once");
   }
 
   void tell_active(const Observer& observer) {
@@ -263,6 +263,8 @@ class LevelLoop {
   unsigned small_grid_;
   unsigned walk_grid_;
   unsigned trace_grid_;
+  unsigned counted_grid_;
+  std::optional<GatherBoard> board_;
   cuda::Stream stream_;
   cuda::Event begun_;
   cuda::Event summed_;

@@ -7,6 +7,7 @@
 
 #include "grainscope/graph/answers.hpp"
 #include "program.cuh"
+#include "subway_loop.cuh"
 
 namespace grainscope::graph {
 namespace {
@@ -101,6 +102,10 @@ class PrState {
 
 std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<PrState>>(graph, access);
+}
+
+std::unique_ptr<SubwayTraversal> make_pr_subway(const Csr& graph, const SubwayRequest& request) {
+  return std::make_unique<CompactingTraversal<PrState>>(graph, request);
 }
 
 }  // namespace grainscope::graph

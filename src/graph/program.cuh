@@ -17,6 +17,10 @@ struct ProgramDefaults {
   // What is given back to it afterwards.
   template <class Source>
   __device__ void close(const WorkItem& /*item*/, const Source& /*source*/, Team /*team*/) const {}
+  // What one edge's visit left with its lane, for what its list keeps in a block's shared memory: of walks
+  // that hand edges out one by one (edge_gather.cuh). Lanes of the block do so at once.
+  template <class Source>
+  __device__ void merge(Source& /*list*/, const Source& /*lane*/) const {}
   // Whether all is done, though there are active vertices.
   __host__ __device__ bool satisfied(const LevelSummary& /*summary*/) const { return false; }
   void next_level() {}
@@ -84,15 +88,33 @@ class DeviceArray {
   cuda::DeviceBuffer memory_;
 };
 
-// A Traversal from a program's two particular things: its state, and how that begins.
-template <class State>
+// Of a grid's blocks.
+inline WalkStatistics statistics_of(const std::vector<BlockLoads>& blocks) {
+  WalkStatistics all;
+  all.blocks = static_cast<int>(blocks.size());
+  std::uint64_t most = 0;
+  for (const BlockLoads& block : blocks) {
+    all.loads += block.loads;
+    all.lanes += block.lanes;
+    most = std::max<std::uint64_t>(most, block.loads);
+  }
+  if (all.loads != 0) {
+    all.block_imbalance = static_cast<double>(most) * all.blocks / static_cast<double>(all.loads);
+  }
+  return all;
+}
+
+// A Traversal from a program's two particular things: its state, and how that begins. `how`: what the loop
+// wants beside the graph.
+template <class State, class Loop = LevelLoop<typename State::Program>>
 class ProgramTraversal final : public Traversal {
  public:
-  ProgramTraversal(const PlacedGraph& graph, Access access)
+  template <class... How>
+  explicit ProgramTraversal(const PlacedGraph& graph, const How&... how)
       : gpu_(graph.request().gpu),
         guard_(gpu_),
         state_(graph),
-        loop_(graph, access),
+        loop_(graph, how...),
         vertices_(graph.view().vertices) {}
 
   double run(Vertex source) override { return start(source, {}); }
@@ -104,14 +126,19 @@ class ProgramTraversal final : public Traversal {
     levels.resize(loop_.levels().size());
     return levels;
   }
+  WalkStatistics statistics(Vertex source) override {
+    const DeviceArray<BlockLoads> blocks(gpu_, loop_.counted_grid());
+    blocks.fill_bytes(0, loop_.stream());
+    start(source, {nullptr, nullptr, blocks.data()});
+    return statistics_of(blocks.read(loop_.counted_grid()));
+  }
   [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.answer(vertices_); }
   [[nodiscard]] std::vector<float> ranks() const override { return state_.ranks(vertices_); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.gpu_bytes() + loop_.gpu_bytes(); }
+  [[nodiscard]] const Loop& loop() const { return loop_; }
 
  private:
-  using Program = typename State::Program;
-
-  double start(Vertex source, const typename LevelLoop<Program>::Observer& observer) {
+  double start(Vertex source, const typename Loop::Observer& observer) {
     if (source >= vertices_) {
       throw UsageError("there is no vertex " + std::to_string(source) + " to start from: the graph has " +
                        std::to_string(vertices_));
@@ -124,7 +151,7 @@ class ProgramTraversal final : public Traversal {
   int gpu_;
   cuda::DeviceGuard guard_;
   State state_;
-  LevelLoop<Program> loop_;
+  Loop loop_;
   Vertex vertices_;
 };
 

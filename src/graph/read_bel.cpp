@@ -83,22 +83,6 @@ HostArray<Weight> read_weights(const BinaryFile& file, std::uint64_t edges) {
   return weights;
 }
 
-// Lists of a graph as edges one by one, to be cleaned; frees the graph.
-EdgeList edges_of(Csr graph) {
-  EdgeList edges;
-  edges.vertices = graph.vertices();
-  edges.from = HostArray<Vertex>(graph.edges());
-#pragma omp parallel for schedule(dynamic, 1024)
-  for (std::uint64_t v = 0; v < edges.vertices; ++v) {
-    for (Edge i = graph.offsets[v]; i < graph.offsets[v + 1]; ++i) {
-      edges.from[i] = static_cast<Vertex>(v);
-    }
-  }
-  edges.to = std::move(graph.targets);
-  edges.weights = std::move(graph.weights);
-  return edges;
-}
-
 }  // namespace
 
 Csr read_bel(const std::string& stem, const ReadOptions& options) {

@@ -34,7 +34,7 @@ std::string lower_word(Cursor& cursor, const char* what) {
 std::string word_among(Cursor& cursor, const char* what, std::initializer_list<const char*> allowed) {
   skip_blanks(cursor);
   const char* const start = cursor.at;
-  const std::string word = lower_word(cursor, what);
+  std::string word = lower_word(cursor, what);
   std::string list;
   for (const char* one : allowed) {
     if (word == one) {

@@ -3,6 +3,7 @@
 // not fit is not taken, and the certificate would say so.
 
 #include "lowering_state.cuh"
+#include "subway_loop.cuh"
 
 namespace grainscope::graph {
 namespace {
@@ -35,6 +36,10 @@ std::unique_ptr<Traversal> make_sssp(const PlacedGraph& graph, Access access) {
     throw UsageError("sssp needs weights, and the graph was placed without");
   }
   return std::make_unique<ProgramTraversal<LoweringState<SsspProgram>>>(graph, access);
+}
+
+std::unique_ptr<SubwayTraversal> make_sssp_subway(const Csr& graph, const SubwayRequest& request) {
+  return std::make_unique<CompactingTraversal<LoweringState<SsspProgram>>>(graph, request);
 }
 
 }  // namespace grainscope::graph

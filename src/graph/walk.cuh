@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "gather_board.cuh"
 #include "grainscope/graph/access.hpp"
 #include "grainscope/graph/traversal.hpp"
 
@@ -15,11 +16,20 @@ namespace grainscope::graph {
 // Who walks an item together, and so calls `open` and `close` together: all lanes of a warp, or one thread.
 enum class Team { thread, warp };
 
-// Where loads are noted down, on request: [capacity], device, `count` of them so far.
+// What a walk notes down of its loads: nothing where it is timed.
+enum class Note { nothing, loads, counts };
+
+// Where loads are noted down: [capacity], device, `count` of them so far.
 struct TraceBuffer {
   WarpLoad* loads = nullptr;
   unsigned long long* count = nullptr;
   std::uint64_t capacity = 0;
+};
+
+// Where they are counted: of one block.
+struct BlockLoads {
+  unsigned long long loads;  // warp-wide
+  unsigned long long lanes;  // of these, that read an edge
 };
 
 struct WalkInput {
@@ -27,9 +37,19 @@ struct WalkInput {
   const std::uint64_t* count = nullptr;  // of them, device
   GraphView graph;
   TraceBuffer trace;
+  BlockLoads* blocks = nullptr;  // [grid], device
+  GatherView gather;             // of edge_gather
 };
 
-__device__ inline void note_load(const TraceBuffer& trace, std::uint64_t element, std::uint32_t vertex) {
+// By all lanes of a warp.
+__device__ inline void count_lanes(BlockLoads* blocks, unsigned lanes) {
+  if (lanes != 0 && threadIdx.x % kWarpLanes == 0) {
+    atomicAdd(&blocks[blockIdx.x].loads, 1ULL);
+    atomicAdd(&blocks[blockIdx.x].lanes, static_cast<unsigned long long>(__popc(lanes)));
+  }
+}
+
+__device__ inline void trace_load(const TraceBuffer& trace, std::uint64_t element, std::uint32_t vertex) {
   const unsigned lanes = __ballot_sync(~0U, element != kNoElement);
   if (lanes != 0 && static_cast<int>(threadIdx.x % kWarpLanes) == __ffs(static_cast<int>(lanes)) - 1) {
     const unsigned long long at = atomicAdd(trace.count, 1ULL);
@@ -39,8 +59,18 @@ __device__ inline void note_load(const TraceBuffer& trace, std::uint64_t element
   }
 }
 
+template <Note kNote>
+__device__ void note_load(const WalkInput& input, std::uint64_t element, std::uint32_t vertex) {
+  if constexpr (kNote == Note::loads) {
+    trace_load(input.trace, element, vertex);
+  }
+  if constexpr (kNote == Note::counts) {
+    count_lanes(input.blocks, __ballot_sync(~0U, element != kNoElement));
+  }
+}
+
 // Elements of one step, of all lanes: all loads of an item are sent out before the first is used.
-template <class Target, class Policy, class Program, bool kTrace>
+template <class Target, class Policy, class Program, Note kNote>
 __device__ void walk_item(const WorkItem& item, const WalkInput& input, Program& program, int lane) {
   const auto* targets = static_cast<const Target*>(input.graph.targets);
   Target neighbours[kPieceSteps];
@@ -48,9 +78,7 @@ __device__ void walk_item(const WorkItem& item, const WalkInput& input, Program&
 #pragma unroll
   for (int step = 0; step < kPieceSteps; ++step) {
     const std::uint64_t element = Policy::index(item, step, lane);
-    if constexpr (kTrace) {
-      note_load(input.trace, element, item.vertex);
-    }
+    note_load<kNote>(input, element, item.vertex);
     if (element != kNoElement) {
       neighbours[step] = targets[element];
       if constexpr (Program::kWeighted) {
@@ -69,7 +97,7 @@ __device__ void walk_item(const WorkItem& item, const WalkInput& input, Program&
   program.close(item, source, Team::warp);
 }
 
-template <class Target, class Policy, class Program, bool kTrace>
+template <class Target, class Policy, class Program, Note kNote>
 __device__ void walk_turn(std::uint64_t turn, std::uint64_t count, const WalkInput& input, Program& program,
                           int lane) {
   const std::uint64_t first = turn * Policy::kItemsPerTurn;
@@ -82,9 +110,7 @@ __device__ void walk_turn(std::uint64_t turn, std::uint64_t count, const WalkInp
     // Lanes keep in step: a lane whose list has ended waits for the longest.
     for (std::uint32_t i = 0; __any_sync(~0U, i < item.length); ++i) {
       const std::uint64_t element = i < item.length ? item.first + i : kNoElement;
-      if constexpr (kTrace) {
-        note_load(input.trace, element, item.vertex);
-      }
+      note_load<kNote>(input, element, item.vertex);
       if (element != kNoElement) {
         const auto neighbour = static_cast<Vertex>(targets[element]);
         program.visit(source, neighbour, Program::kWeighted ? input.graph.weights[element] : Weight{0});
@@ -95,7 +121,7 @@ __device__ void walk_turn(std::uint64_t turn, std::uint64_t count, const WalkInp
     }
   } else {
     for (int k = 0; k < Policy::kItemsPerTurn && first + k < count; ++k) {
-      walk_item<Target, Policy, Program, kTrace>(input.items[first + k], input, program, lane);
+      walk_item<Target, Policy, Program, kNote>(input.items[first + k], input, program, lane);
     }
   }
 }
@@ -103,7 +129,7 @@ __device__ void walk_turn(std::uint64_t turn, std::uint64_t count, const WalkInp
 inline constexpr int kWalkThreads = 256;
 
 // Warp w of the grid takes turns w, w + warps, …
-template <class Target, class Policy, class Program, bool kTrace>
+template <class Target, class Policy, class Program, Note kNote>
 __global__ void __launch_bounds__(kWalkThreads) walk_lists(WalkInput input, Program program) {
   const int lane = static_cast<int>(threadIdx.x % kWarpLanes);
   const std::uint64_t warps = std::uint64_t{gridDim.x} * (kWalkThreads / kWarpLanes);
@@ -111,7 +137,7 @@ __global__ void __launch_bounds__(kWalkThreads) walk_lists(WalkInput input, Prog
   const std::uint64_t turns = (count + Policy::kItemsPerTurn - 1) / Policy::kItemsPerTurn;
   std::uint64_t turn = std::uint64_t{blockIdx.x} * (kWalkThreads / kWarpLanes) + threadIdx.x / kWarpLanes;
   for (; turn < turns; turn += warps) {
-    walk_turn<Target, Policy, Program, kTrace>(turn, count, input, program, lane);
+    walk_turn<Target, Policy, Program, kNote>(turn, count, input, program, lane);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/transfer/batch.hpp"
 #include "grainscope/transfer/box.hpp"
+#include "grainscope/transfer/host_copy.hpp"
 #include "grainscope/transfer/mover.hpp"
 
 namespace grainscope::transfer {
@@ -46,6 +47,10 @@ std::unique_ptr<Mover> make_mover(const Transfer& /*transfer*/, const Surroundin
 }
 
 std::unique_ptr<Mover> make_box_mover(const BoxCopy& /*copy*/, const Surroundings& /*surroundings*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<Mover> make_host_copy_mover(const HostCopy& /*copy*/, const Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -98,6 +98,10 @@ const char* name(BoxMethod method) {
   return "copy_3d";
 }
 
+bool is_kernel(BoxMethod method) {
+  return method == BoxMethod::kernel_strided || method == BoxMethod::kernel_chunked;
+}
+
 std::uint64_t end_bytes(const BoxCopy& copy) {
   return guarded_bytes(copy.box) + (copy.method == BoxMethod::pack ? copy.box.bytes() : 0);
 }

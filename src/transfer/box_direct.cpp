@@ -13,8 +13,8 @@ class DirectBoxLane final : public BoxLane {
  public:
   DirectBoxLane(const BoxCopy& copy, const Topology& topology)
       : BoxLane(copy, copy.box.bytes(), topology),
-        from_(is_kernel() ? ends().mapped_source() : ends().source()),
-        to_(is_kernel() ? ends().mapped_destination() : ends().destination()) {}
+        from_(is_kernel(copy.method) ? ends().mapped_source() : ends().source()),
+        to_(is_kernel(copy.method) ? ends().mapped_destination() : ends().destination()) {}
 
   void issue(const cuda::Stream& stream) override { enqueue_box_copy(copy().method, to_, from_, stream); }
 
@@ -36,7 +36,7 @@ class DirectBoxLane final : public BoxLane {
   }
 
   void annotate(Measurement& measurement) const override {
-    if (is_kernel()) {
+    if (is_kernel(copy().method)) {
       const BoxLaunch launch = box_launch(to_.box, from_.box, copy().method == BoxMethod::kernel_chunked);
       measurement.counters["blocks"] = launch.blocks;
       measurement.counters["element_bytes"] = launch.element_bytes;
@@ -47,12 +47,9 @@ class DirectBoxLane final : public BoxLane {
   }
 
  private:
-  [[nodiscard]] bool is_kernel() const {
-    return copy().method == BoxMethod::kernel_strided || copy().method == BoxMethod::kernel_chunked;
-  }
   // What stands on the stream. A copy of a box in one call may still be a command for each plane.
   [[nodiscard]] std::uint64_t operations() const {
-    return is_kernel()                              ? 1
+    return is_kernel(copy().method)                 ? 1
            : copy().method == BoxMethod::row_copies ? copy().box.all_rows()
                                                     : copy().box.planes;
   }

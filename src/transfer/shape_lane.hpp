@@ -47,13 +47,16 @@ class ShapeLane : public Lane {
   Ends ends_;
 };
 
-// A mover of the lane that `make(copy, topology)` makes, where the copy is issued from. Throws UsageError for
-// a copy from host to host.
+// A mover of the lane that `make(copy, topology)` makes, where the copy is issued from; `submission_only` as
+// Mover has it. Throws UsageError for a copy from host to host, and for one that no GPU can fetch.
 template <class Copy, class Make>
 [[nodiscard]] std::unique_ptr<Mover> make_shape_mover(const Copy& copy, const Surroundings& surroundings,
-                                                      const Make& make) {
+                                                      const Make& make, bool submission_only = false) {
   if (copy.source.on_host() && copy.destination.on_host()) {
     throw UsageError("boxes and pieces are copied to or from a GPU, not from host to host");
+  }
+  if (copy.by_destination && !copy.between_gpus()) {
+    throw UsageError("boxes and pieces are fetched by one GPU from another");
   }
   std::vector<MoverLane> lanes;
   {
@@ -63,7 +66,7 @@ template <class Copy, class Make>
     lane->start();
     lanes.push_back({std::move(lane)});
   }
-  return std::make_unique<Mover>(std::move(lanes), surroundings);
+  return std::make_unique<Mover>(std::move(lanes), surroundings, submission_only);
 }
 
 }  // namespace grainscope::transfer

@@ -6,11 +6,16 @@
 //   graph_fuzz NUMBER     the file of that number only, which is kept
 
 #include <omp.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <new>
 
 #include "child.hpp"
 #include "grainscope/core/error.hpp"
@@ -25,21 +30,19 @@ using namespace grainscope;
 using test::Random;
 using test::Specimen;
 
-constexpr long kMostGrowthKib = 256 * 1024;
-constexpr rlim_t kMostAddresses = rlim_t{4} << 30;
+// Files of at most a megabyte may speak of a million vertices, which takes some tens of MiB to build.
+constexpr std::uint64_t kMostGrowthKib = 512 * 1024;
 
-// What is asked for and never touched counts too, except under a sanitizer, which reserves terabytes itself.
-void limit_addresses() {
-#ifndef __SANITIZE_ADDRESS__
-  const rlimit limit{kMostAddresses, kMostAddresses};
-  setrlimit(RLIMIT_AS, &limit);
-#endif
-}
-
-long resident_kib() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
+// The most that this process ever mapped, touched or not.
+std::uint64_t peak_kib() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.starts_with("VmPeak:")) {
+      return std::strtoull(line.c_str() + 7, nullptr, 10);
+    }
+  }
+  return 0;
 }
 
 Specimen damaged(const std::vector<Specimen>& good, Random& random) {
@@ -78,50 +81,77 @@ void fuzz_one(std::uint64_t number, const std::vector<Specimen>& good, const std
     test::write_text(folder / name, content);
   }
   const graph::ReadOptions options{.directed = random() % 2 == 0, .weights = random() % 2 == 0};
-  const long before = resident_kib();
+  const std::uint64_t before = peak_kib();
   try {
     read_once((folder / specimen.read_as).string(), options, tally);
   } catch (const std::exception& error) {
     throw std::runtime_error("file " + std::to_string(number) + " (" + specimen.read_as +
                              "): " + error.what());
   }
-  if (resident_kib() - before > kMostGrowthKib) {
+  if (peak_kib() - before > kMostGrowthKib) {
     throw std::runtime_error("file " + std::to_string(number) + " (" + specimen.read_as + ") took " +
-                             std::to_string((resident_kib() - before) / 1024) + " MiB");
+                             std::to_string((peak_kib() - before) / 1024) + " MiB");
   }
 }
 
-int run(int argc, char** argv) {
-  const std::vector<Specimen> good = test::good_specimens();
+int keep_one(std::uint64_t number) {
+  const auto folder = std::filesystem::temp_directory_path() / "grainscope-fuzz";
+  std::filesystem::create_directories(folder);
+  std::cerr << "graph_fuzz: file " << number << " goes to " << folder.string() << '\n';
   Tally tally;
-  if (argc > 1) {
-    const auto folder = std::filesystem::temp_directory_path() / "grainscope-fuzz";
-    std::filesystem::create_directories(folder);
-    std::cerr << "graph_fuzz: writing file " << argv[1] << " to " << folder.string() << '\n';
-    fuzz_one(std::strtoull(argv[1], nullptr, 10), good, folder, tally);
-    return 0;
-  }
+  fuzz_one(number, test::good_specimens(), folder, tally);
+  return 0;
+}
+
+// `number` is told all along, so that it outlives this process.
+int fuzz(const std::filesystem::path& folder, std::atomic<std::uint64_t>& number) {
+  const std::vector<Specimen> good = test::good_specimens();
   const char* const asked = std::getenv("GRAINSCOPE_FUZZ_S");
   const double end_s = steady_now_s() + (asked != nullptr ? std::strtod(asked, nullptr) : 5.0);
-  const test::TemporaryDirectory folder;
-  std::uint64_t number = 0;
+  const std::uint64_t before = peak_kib();
+  Tally tally;
   for (; steady_now_s() < end_s; ++number) {
-    fuzz_one(number, good, folder.path(), tally);
+    fuzz_one(number, good, folder, tally);
   }
   std::cout << number << " files: " << tally.read << " read, " << tally.refused << " refused, "
-            << resident_kib() / 1024 << " MiB at most\n";
+            << (peak_kib() - before) / 1024 << " MiB at most" << std::endl;
   // Neither alone would say that readers work.
   return tally.read > 0 && tally.refused > 0 ? 0 : 1;
+}
+
+int guarded(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    std::cerr << "graph_fuzz: " << error.what() << '\n';
+    return 1;
+  }
+}
+
+// In a process of its own: a reader that dies tells nobody over which file.
+int fuzz_in_a_child() {
+  void* const shared = mmap(nullptr, sizeof(std::atomic<std::uint64_t>), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) {
+    throw std::runtime_error("no memory to share");
+  }
+  auto& number = *new (shared) std::atomic<std::uint64_t>(0);
+  const test::TemporaryDirectory folder;
+  const pid_t child = fork();
+  if (child == 0) {
+    _exit(guarded([&] { return fuzz(folder.path(), number); }));
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  if (status != 0) {
+    std::cerr << "graph_fuzz: it ended over file " << number << "; `graph_fuzz " << number << "` keeps it\n";
+  }
+  return status == 0 ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    limit_addresses();
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::cerr << "graph_fuzz: " << error.what() << "\n`graph_fuzz NUMBER` keeps that file\n";
-    return 1;
-  }
+  return guarded(
+      [&] { return argc > 1 ? keep_one(std::strtoull(argv[1], nullptr, 10)) : fuzz_in_a_child(); });
 }

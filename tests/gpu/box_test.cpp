@@ -71,6 +71,30 @@ std::vector<std::byte> random_bytes(std::size_t count, std::mt19937& random) {
   return bytes;
 }
 
+TEST_F(BoxCopies, are_fetched_by_the_gpu_that_receives_them) {
+  const std::vector<Route> all = routes();
+  if (!all.back().between_gpus()) {
+    GTEST_SKIP() << "needs two GPUs that reach each other's memory";
+  }
+  const Route fetched{all.back().destination, card(), node(), true};
+  for (const BoxMethod method : {BoxMethod::kernel_strided, BoxMethod::kernel_chunked}) {
+    const BoxCopy copy{fetched, {32, 300, 3, 512, 310}, method};
+    EXPECT_EQ(copy.gpu(), 0);
+    expect_moves(copy);
+  }
+  EXPECT_THROW(static_cast<void>(make({fetched, {32, 300, 3, 512, 310}, BoxMethod::copy_3d})), UsageError);
+}
+
+TEST_F(BoxCopies, take_time_to_submit_and_arrive_all_the_same) {
+  for (const Route& route : routes()) {
+    const auto mover = make({route, {8, 8, 8, 64, 8}, BoxMethod::copy_3d, true});
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_GT(mover->run(), 0);
+    }
+    EXPECT_FALSE(mover->verify().empty());
+  }
+}
+
 // A box of any size whose layouts at the two ends differ, held against a serial copy on the host.
 TEST_F(BoxCopies, of_random_boxes_agree_with_a_serial_oracle) {
   constexpr std::uint64_t kMargin = 64;
@@ -184,6 +208,9 @@ TEST_F(BoxCopies, that_cannot_be_are_refused) {
   EXPECT_THROW(static_cast<void>(make({route(host(), host()), {64, 1, 1, 64, 1}, BoxMethod::copy_3d})),
                UsageError);
   EXPECT_THROW(static_cast<void>(make({route(host(), card()), {8, 4097, 1, 8, 4097}, BoxMethod::row_copies})),
+               UsageError);
+  const Route fetched_from_host{host(), card(), node(), true};
+  EXPECT_THROW(static_cast<void>(make({fetched_from_host, {64, 1, 1, 64, 1}, BoxMethod::kernel_strided})),
                UsageError);
 }
 

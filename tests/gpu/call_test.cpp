@@ -41,14 +41,33 @@ class Calls : public GpuTest {
 };
 
 TEST_F(Calls, of_submission_and_waiting_happen_as_often_as_they_say) {
-  for (const Call what : {Call::launch, Call::launch_and_wait, Call::stream_synchronize, Call::event_record,
-                          Call::event_synchronize, Call::stream_wait_event}) {
+  for (const Call what :
+       {Call::launch, Call::launch_and_wait, Call::stream_synchronize, Call::device_synchronize,
+        Call::event_record, Call::event_synchronize, Call::stream_wait_event}) {
     expect_costs({.what = what});
   }
 }
 
+TEST_F(Calls, with_arguments_hand_all_of_them_over) {
+  for (const int bytes : {64, 1024, 4096}) {
+    expect_costs({.what = Call::launch_with_arguments, .argument_bytes = bytes});
+  }
+}
+
+TEST_F(Calls, by_threads_happen_on_every_thread_or_are_skipped_for_want_of_cpus) {
+  for (const Call what : {Call::launch_by_threads, Call::device_synchronize_by_threads}) {
+    try {
+      expect_costs({.what = what, .threads = 2});
+    } catch (const SkipError& skip) {
+      EXPECT_NE(std::string(skip.what()).find("CPU"), std::string::npos);
+    }
+    EXPECT_THROW(make({.what = what, .threads = 100'000}), SkipError);
+  }
+}
+
 TEST_F(Calls, of_graphs_run_every_node) {
-  for (const Call what : {Call::graph_instantiate, Call::graph_launch}) {
+  for (const Call what : {Call::graph_instantiate, Call::graph_launch, Call::graph_instantiate_copies,
+                          Call::graph_launch_copies, Call::graph_launch_copies_3d}) {
     for (const int nodes : {1, 3, 16, 256}) {
       expect_costs({.what = what, .graph_nodes = nodes});
     }
@@ -82,12 +101,13 @@ TEST_F(Calls, on_managed_memory_give_what_can_be_used_and_take_it_back) {
       << "a probe kept its share of the budget";
 }
 
-TEST_F(Calls, a_first_touch_brings_every_page_to_the_gpu) {
+TEST_F(Calls, a_first_touch_brings_every_page_to_who_touches_it) {
   if (!runtime().devices[0].concurrent_managed_access) {
     GTEST_SKIP() << "managed memory does not migrate on demand here";
   }
   for (const std::uint64_t bytes : {64 * kKiB, 2 * kMiB, 32 * kMiB}) {
     expect_costs({.what = Call::managed_first_touch, .bytes = bytes});
+    expect_costs({.what = Call::managed_first_touch_by_host, .bytes = bytes});
   }
 }
 
@@ -134,6 +154,9 @@ TEST_F(Calls, more_than_the_card_has_is_skipped) {
 
 TEST_F(Calls, what_makes_no_sense_is_refused) {
   EXPECT_THROW(make({.what = Call::graph_launch, .graph_nodes = 0}), UsageError);
+  EXPECT_THROW(make({.what = Call::graph_launch_copies, .graph_nodes = 0}), UsageError);
+  EXPECT_THROW(make({.what = Call::launch_with_arguments, .argument_bytes = 65}), UsageError);
+  EXPECT_THROW(make({.what = Call::launch_by_threads, .threads = 1}), UsageError);
   EXPECT_THROW(make({.what = Call::malloc, .bytes = 8}), UsageError);
   EXPECT_THROW(make({.what = Call::managed_first_touch, .bytes = 100}), UsageError);
 }

@@ -37,6 +37,20 @@ TEST_F(ManagedTouches, move_every_page_each_way_over_and_over) {
   }
 }
 
+TEST_F(ManagedTouches, move_every_page_from_a_peer_and_a_second_sample_is_caught) {
+  if (runtime().devices.size() < 2 || !runtime().devices[1].concurrent_managed_access) {
+    GTEST_SKIP() << "needs two GPUs whose managed memory migrates on demand";
+  }
+  ManagedTouch touch(budget_, 0, node_, true, 4, 1);
+  for (int i = 0; i < 4; ++i) {
+    touch.prepare();
+    EXPECT_GT(touch.run() / 16, 500e-9) << "no fault is answered that fast";
+  }
+  EXPECT_THROW(static_cast<void>(touch.run()), FailedError) << "its pages do not live on the peer";
+  EXPECT_THROW(ManagedTouch(budget_, 0, node_, true, 4, 0), UsageError);
+  EXPECT_THROW(ManagedTouch(budget_, 0, node_, false, 4, 1), UsageError);
+}
+
 TEST_F(ManagedTouches, more_pages_take_longer) {
   for (const bool to_gpu : {true, false}) {
     ManagedTouch few(budget_, 0, node_, to_gpu, 2);

@@ -13,7 +13,7 @@ def place(path: str, gpu: int = 0) -> tuple[dict, dict]:
     """The site of a path, and the axis that says what stands between its ends."""
     if path == "local":
         return {"gpu": gpu}, {}
-    if path == "gpu_to_peer":
+    if path in ("gpu_to_peer", "peer_to_gpu"):
         return {"gpu": gpu, "peer": 1 - gpu}, {"link": "nvlink"}
     return {"numa": 0, "gpu": gpu}, {"locality": "local"}
 

@@ -35,6 +35,8 @@ def add_gpu_duplex(file: File, gpu: int, peer: int, rate: float, link: str = "nv
     for method, share in (("copy_engine", 0.98), ("kernel_copy", 0.95), ("prefetch", 0.2)):
         for size in SIZES:
             axes = {"between": "gpu_gpu", "method": method, "bytes": size, "link": link}
+            if method != "prefetch":
+                axes |= {"direction": "write", "access": "on"}
             seconds = 6e-6 + size / (rate * share * 1e9)
             add_both(file, axes, {"gpu": gpu, "peer": peer}, lanes, seconds, 0.96)
 

@@ -54,6 +54,19 @@ def test_figure_s_faces_are_rows_of_dots(tmp_path):
     assert [dot.value.value for dot in row.dots] == [pytest.approx(10.5), pytest.approx(5.2)]
 
 
+def test_figure_s_has_what_a_gpu_fetches_and_no_submission(tmp_path):
+    file = linked_file()
+    add_box(file, "peer_to_gpu", "kernel_strided", (512, 8192, 1), 1024, 210.0)
+    add_box(file, "gpu_to_peer", "copy_3d", (16, 508, 508), 512, 10.5)
+    submission = add_box(file, "gpu_to_peer", "copy_3d", (8, 8, 8), 64, 1.0)
+    submission["case"]["axes"]["timed"] = "submission"
+    fetched, faces = made(tmp_path, "s", file).panels
+    assert fetched.title == "peer → GPU"
+    assert [row.part for row in faces.rows] == ["16 B × 508 × 508"]
+    rows = table(tmp_path, "s", file)
+    assert {row["site"] for row in only(rows, panel="peer → GPU", kind="peak")} == {"gpu=1 peer=0"}
+
+
 def test_figure_p_a_curve_for_each_method_and_what_a_piece_costs(tmp_path):
     file = linked_file()
     for method, each_s in (("one_by_one", 2.3e-6), ("batch", 0.8e-6), ("kernel", 0.05e-6)):
@@ -92,6 +105,23 @@ def test_figure_t_a_row_for_each_call_and_size(tmp_path):
     rows = table(tmp_path, "t", file)
     [row] = only(rows, series="cudaMalloc", x="64 MiB")
     assert (row["kind"], row["y_unit"], float(row["y"])) == ("dot", "s", pytest.approx(162e-6))
+
+
+def test_figure_t_tells_arguments_and_threads_apart(tmp_path):
+    file = linked_file()
+    add_call(file, "launch", 2.5e-6, 128)
+    for size in (64, 1024):
+        add_call(file, "launch_with_arguments", 2.6e-6, 128, arguments=size)
+    for threads in (2, 8):
+        add_call(file, "launch_by_threads", 3e-6 * threads, 128, threads=threads)
+    add_call(file, "graph_launch_copies", 1e-6, 16, nodes=16)
+    [panel] = made(tmp_path, "t", file).panels
+    assert [(row.name, row.part) for row in panel.rows] == [
+        ("kernel launch", ""), ("kernel launch", "64 B of arguments"),
+        ("kernel launch", "1 KiB of arguments"), ("kernel launch", "2 threads"),
+        ("kernel launch", "8 threads"), ("cudaGraphLaunch, copies", "16 nodes"),
+    ]  # fmt: skip
+    assert all(len(row.dots) == 1 for row in panel.rows)
 
 
 def test_figure_t_of_many_sizes_draws_the_usual_ones_and_says_so(tmp_path):
@@ -167,6 +197,15 @@ def test_figure_m_all_together_and_each_copy(tmp_path):
     [peak] = only(rows, kind="peak")
     assert (peak["y"], peak["site"]) == ("394", "gpu=0 peer=1")
     assert only(rows, x="host → all GPUs") == []
+
+
+def test_figure_m_has_both_ways_with_the_host_and_what_is_fetched(tmp_path):
+    file = linked_file()
+    both = [("host:0", "gpu:0"), ("gpu:0", "host:0")]
+    add_together(file, "all_host_duplex", "copy_engine", both, 50.0, {"numa": 0})
+    add_together(file, "one_from_all", "kernel_copy", [("gpu:1", "gpu:0")], 380.0, {"gpu": 0})
+    bars = only(table(tmp_path, "m", file), kind="bar")
+    assert {row["x"] for row in bars} == {"both at once", "one fetches of all others"}
 
 
 def test_figure_m_of_several_roots_draws_the_first_and_says_so(tmp_path):

@@ -212,3 +212,17 @@ def test_a_run_without_such_rows_has_no_fits(files, capsys):
     assert main(["summary", "--json", str(files["cpu_only"])]) == 0
     fits = json.loads(capsys.readouterr().out)["fits"]
     assert [fits[name] for name in ("paths", "crossovers", "walls", "requests_in_flight")] == [[]] * 4
+
+
+def test_both_ways_through_the_host_are_no_share_of_the_link_between_the_gpus(tmp_path):
+    file = linked_file()
+    for size in (MIB << step for step in range(6)):
+        axes = {"between": "gpu_gpu", "method": "copy_engine", "direction": "write", "access": "off"}
+        lanes = [
+            {"name": name, "bytes": size, "from": source, "to": target, "seconds": size / 30e9}
+            for name, source, target in (("to_peer", "gpu:0", "gpu:1"), ("from_peer", "gpu:1", "gpu:0"))
+        ]
+        site = {"gpu": 0, "peer": 1, "numa": 0}
+        file.together("transfer/duplex", axes | {"bytes": size}, site, lanes, overlap=1.0)
+    [found] = paths.paths(read(tmp_path, file).result)
+    assert found.theoretical_gb_s is None

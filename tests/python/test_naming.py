@@ -15,6 +15,7 @@ ENDS = [
     ("transfer/peer", {"direction": "write"}, PEER, ("gpu:0", "gpu:1")),
     ("transfer/peer", {"direction": "write", "access": "off"}, PEER | {"numa": 0}, ("gpu:0", "gpu:1")),
     ("shape/copy", {"path": "gpu_to_peer"}, PEER, ("gpu:0", "gpu:1")),
+    ("shape/copy", {"path": "peer_to_gpu"}, PEER, ("gpu:1", "gpu:0")),
     ("shape/copy", {"path": "local"}, {"gpu": 0}, None),
     ("reach/gather", {"memory": "peer"}, PEER, ("gpu:1", "gpu:0")),
     ("reach/gather", {"memory": "hugetlb"}, HOST, ("host:0", "gpu:1")),
@@ -24,6 +25,7 @@ ENDS = [
     ("grain/pieces", {"path": "host_to_gpu"}, HOST, ("host:0", "gpu:1")),
     ("grain/saturation", {"direction": "write"}, HOST, ("gpu:1", "host:0")),
     ("transfer/duplex", {"between": "gpu_gpu"}, PEER, None),
+    ("transfer/duplex", {"between": "gpu_gpu", "direction": "read"}, PEER, None),
     ("transfer/duplex", {"between": "host_gpu"}, HOST, None),
 ]
 

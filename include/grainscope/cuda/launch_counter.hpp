@@ -1,7 +1,9 @@
 #ifndef GRAINSCOPE_CUDA_LAUNCH_COUNTER_HPP
 #define GRAINSCOPE_CUDA_LAUNCH_COUNTER_HPP
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
@@ -12,8 +14,9 @@ namespace grainscope::cuda {
 // launched, by hand or in a graph, can be counted afterwards.
 class LaunchCounter {
  public:
-  // On `gpu`, which is current. Loads the kernel.
-  explicit LaunchCounter(int gpu);
+  // On `gpu`, which is current. Loads the kernel, whose arguments take `argument_bytes`, the counter's
+  // address among them: 8, 64, 1024 or 4096. Throws UsageError for another number.
+  explicit LaunchCounter(int gpu, int argument_bytes = 8);
   // Enqueues one; the bare status, so that nothing but the call is timed.
   [[nodiscard]] cudaError_t try_launch(const Stream& stream) const noexcept;
   // Enqueues one. Throws FailedError.
@@ -25,6 +28,8 @@ class LaunchCounter {
 
  private:
   DeviceBuffer counter_;
+  const void* kernel_;
+  std::vector<std::byte> payload_;  // the arguments behind the address
 };
 
 }  // namespace grainscope::cuda

@@ -1,11 +1,12 @@
 #ifndef GRAINSCOPE_CUDA_MANAGED_TOUCH_HPP
 #define GRAINSCOPE_CUDA_MANAGED_TOUCH_HPP
 
-// What one touch of a managed page costs when the page lives on the other side: a fault, and the migration
-// that answers it. One page is touched in each block of 2 MiB, so that no touch profits from another, and
-// its content says which is next, so that one follows the other.
+// What one touch of a managed page costs when the page lives on the other side, or on a peer: a fault, and
+// the migration that answers it. One page is touched in each block of 2 MiB, so that no touch profits from
+// another, and its content says which is next, so that one follows the other.
 
 #include <cstdint>
+#include <optional>
 
 #include "grainscope/core/cycle.hpp"
 #include "grainscope/cuda/compat.hpp"
@@ -13,6 +14,7 @@
 #include "grainscope/cuda/gate.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/residency.hpp"
 
 namespace grainscope::cuda {
 
@@ -23,8 +25,10 @@ class ManagedTouch {
 
   // 2^bits pages between the memory of NUMA node `node`, to which the calling thread is bound, and of `gpu`,
   // which is current. `to_gpu`: the GPU touches pages that live on the host; else the CPU those on the GPU.
-  // Throws SkipError where `budget` has not room for 2^bits blocks.
-  ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu, int bits);
+  // `from_peer`: the GPU touches pages that live on that one, not on the host. Throws SkipError where
+  // `budget` has not room for 2^bits blocks.
+  ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu, int bits,
+               std::optional<int> from_peer = {});
 
   // Brings every page to where it is not touched. Untimed.
   void prepare();
@@ -38,13 +42,24 @@ class ManagedTouch {
   [[nodiscard]] bool residency_known() const noexcept { return residency_known_; }
 
  private:
+  // How fast pages answer tells on which of two GPUs they live.
+  struct Peer {
+    int gpu;
+    ResidencyProbe there;
+    ResidencyProbe here;
+  };
+
   void prefetch(Location to) const;
+  void expect_before();
+  void expect_after();
   void expect_pages(bool on_host, const char* when);
+  void expect_on_gpu(const ResidencyProbe& probe, const char* when) const;
 
   Cycle cycle_;
   int gpu_;
   int node_;
   bool to_gpu_;
+  std::optional<Peer> peer_;
   Stream stream_;
   GatedStopwatch stopwatch_;
   ManagedBuffer memory_;

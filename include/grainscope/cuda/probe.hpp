@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "grainscope/core/cycle.hpp"
@@ -60,19 +61,27 @@ struct FlagSpec {
 struct TouchSpec {
   bool to_gpu = true;
   int gpu = 0;
-  int node = 0;
+  int node = 0;                  // of the host's pages, and of the CPU that calls
+  std::optional<int> from_peer;  // whose pages the GPU touches, in place of the host's
 };
 
 // What a call of the runtime costs.
 enum class Call {
   launch,
+  launch_with_arguments,
+  launch_by_threads,
   launch_and_wait,
   stream_synchronize,
+  device_synchronize,
+  device_synchronize_by_threads,
   event_record,
   event_synchronize,
   stream_wait_event,
   graph_instantiate,
   graph_launch,
+  graph_instantiate_copies,
+  graph_launch_copies,
+  graph_launch_copies_3d,
   malloc,
   free,
   malloc_async,
@@ -84,6 +93,7 @@ enum class Call {
   malloc_managed,
   managed_free,
   managed_first_touch,
+  managed_first_touch_by_host,
 };
 [[nodiscard]] const char* name(Call call);
 
@@ -94,6 +104,8 @@ struct CallSpec {
   std::uint64_t bytes = 0;          // of calls that take or give memory
   PageKind pages = PageKind::base;  // of memory that is registered
   int graph_nodes = 0;              // of calls on graphs
+  int argument_bytes = 0;           // of a launch with arguments: 64, 1024 or 4096
+  int threads = 1;                  // that call at once, of calls by threads
 };
 
 // Allocate and initialise. SkipError where this machine cannot, EnvironmentError or FailedError where

@@ -103,6 +103,18 @@ using MergedAligned = WarpWalk<true, 1, Access::merged_aligned>;
 // As in EMOGI's public code: a warp takes 8 lists in a row.
 using MergedAlignedChunked = WarpWalk<true, 8, Access::merged_aligned_chunked>;
 
+// GraphPEG's interface (TACO 2021), emulated: a block gathers the lists of the vertices that it pops in the
+// steps of MergedAligned, and hands edges out one a lane, whosever list they are from. An item stands for a
+// whole list and names its vertex alone; where the list lies is fetched by the block.
+struct EdgeGather {
+  static constexpr Access kAccess = Access::edge_gather;
+
+  static constexpr std::uint64_t items(std::uint64_t begin, std::uint64_t end, int /*element_bytes*/) {
+    return begin < end ? 1 : 0;
+  }
+  static constexpr WorkItem item(std::uint32_t vertex) { return {0, 0, 0, vertex, 1}; }
+};
+
 // One warp-wide load of neighbours, as a device records it and as the model expects it.
 struct WarpLoad {
   std::uint64_t first = 0;   // element that the lowest active lane reads

@@ -24,6 +24,9 @@ struct BuildOptions {
 // `vertices`, EnvironmentError, with the numbers, where memory does not suffice.
 [[nodiscard]] Csr build_csr(EdgeList edges, const BuildOptions& options);
 
+// A graph's entries as a list, an edge each; the graph goes.
+[[nodiscard]] EdgeList edges_of(Csr graph);
+
 // The same edges the other way round: lists of in-neighbours. Of an undirected graph a copy.
 [[nodiscard]] Csr transpose(const Csr& graph);
 

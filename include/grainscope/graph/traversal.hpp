@@ -87,6 +87,17 @@ class PlacedGraph {
 [[nodiscard]] std::unique_ptr<PlacedGraph> place_graph(const Csr& graph, const PlacementRequest& request,
                                                        cuda::ManagedBudget* budget);
 
+// How evenly a traversal's edges fell to lanes and blocks, over all its levels.
+struct WalkStatistics {
+  std::uint64_t loads = 0;     // warp-wide loads of neighbours; of edge_gather hand-outs of up to 32 edges
+  std::uint64_t lanes = 0;     // lanes of these that had an edge
+  int blocks = 0;              // of the grid
+  double block_imbalance = 1;  // the most loaded block's loads over the mean of all blocks
+  [[nodiscard]] double lane_use() const {
+    return loads == 0 ? 1 : static_cast<double>(lanes) / (static_cast<double>(loads) * kWarpLanes);
+  }
+};
+
 // An algorithm with its state in GPU memory, over a placed graph that outlives it.
 class Traversal {
  public:
@@ -104,6 +115,9 @@ class Traversal {
   virtual void follow(Vertex source, const LevelVisitor& visit) = 0;
   // The same untimed, recording every warp-wide load of neighbours of each level: small graphs only.
   [[nodiscard]] virtual std::vector<std::vector<WarpLoad>> trace(Vertex source) = 0;
+  // The same untimed, counting what each block's warps load; the grid is that of the timed run, but of
+  // edge_gather smaller where fewer of the counting blocks fit the GPU at once.
+  [[nodiscard]] virtual WalkStatistics statistics(Vertex source) = 0;
 
   // The last run's answer, copied from the GPU: depths, distances or labels; pr's ranks. [V], host memory.
   // Throws UsageError for the other kind.

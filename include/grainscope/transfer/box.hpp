@@ -70,6 +70,8 @@ enum class BoxMethod {
   row_copies,      // cudaMemcpyAsync, one call a row
 };
 [[nodiscard]] const char* name(BoxMethod method);
+// Whether it is one kernel from box to box.
+[[nodiscard]] bool is_kernel(BoxMethod method);
 
 // More row_copies than this say nothing new and take long.
 inline constexpr std::uint64_t kMostRowCopies = 4096;
@@ -77,6 +79,7 @@ inline constexpr std::uint64_t kMostRowCopies = 4096;
 struct BoxCopy : Route {
   Box box;
   BoxMethod method = BoxMethod::copy_3d;
+  bool submission_only = false;  // time the calls that submit, not the copy
 };
 
 // Bytes that one end of the copy takes: its box, and for `pack` the packed one.

@@ -13,12 +13,19 @@ FAMILY = "call"
 NAMES = {
     "launch": "kernel launch",
     "launch_and_wait": "launch and wait",
+    "launch_with_arguments": "kernel launch",
+    "launch_by_threads": "kernel launch",
     "stream_synchronize": "cudaStreamSynchronize",
+    "device_synchronize": "cudaDeviceSynchronize",
+    "device_synchronize_by_threads": "cudaDeviceSynchronize",
     "event_record": "cudaEventRecord",
     "event_synchronize": "cudaEventSynchronize",
     "stream_wait_event": "cudaStreamWaitEvent",
     "graph_instantiate": "cudaGraphInstantiate",
     "graph_launch": "cudaGraphLaunch",
+    "graph_instantiate_copies": "cudaGraphInstantiate, copies",
+    "graph_launch_copies": "cudaGraphLaunch, copies",
+    "graph_launch_copies_3d": "cudaGraphLaunch, 3D copies",
     "malloc": "cudaMalloc",
     "free": "cudaFree",
     "malloc_async": "cudaMallocAsync",
@@ -30,7 +37,10 @@ NAMES = {
     "malloc_managed": "cudaMallocManaged",
     "managed_free": "cudaFree, managed",
     "managed_first_touch": "first touch, managed",
+    "managed_first_touch_by_host": "first touch by the CPU, managed",
 }
+# What a call may have a size by.
+SIZES = ("bytes", "nodes", "arguments", "threads")
 PAGES = {"transparent_huge": "huge", "hugetlb": "hugetlb"}
 # Of calls with more sizes than this, these alone.
 MOST = 4
@@ -48,8 +58,9 @@ def build(machines: Sequence[Machine]) -> Figure:
     if not rows:
         return Figure(machines, ())
     notes = [
-        "By the clock of the CPU that makes the call; a first touch is a kernel's, of all the bytes, by "
-        "events. cudaStreamSynchronize and cudaEventSynchronize wait for what is done already.",
+        "By the clock of the CPU that makes the call; a first touch is a kernel's, or the CPU's, of all the "
+        "bytes, a kernel's by events. cudaStreamSynchronize and cudaEventSynchronize wait for what is done "
+        "already.",
         *parts.first_sites(machines, FAMILY, "Calls", "dots"),
     ]
     if left_out := sum(len(_chosen(there)[1]) for there in sizes.values()):
@@ -70,7 +81,7 @@ def _by_call(found: Mapping[int, Sequence[Measured]]) -> dict[str, set]:
 def _size(one: Measured) -> tuple[str, float]:
     """The kind of pages, base pages first, and the size: how the rows of a call are sorted."""
     pages = str(one.axis("pages") or "")
-    return PAGES.get(pages, ""), float(one.axis("bytes") or one.axis("nodes") or 0.0)
+    return PAGES.get(pages, ""), float(next(filter(None, map(one.axis, SIZES)), 0.0))
 
 
 def _chosen(sizes: set) -> tuple[set, set]:
@@ -108,6 +119,10 @@ def _spoken(size: tuple[str, float], what: str) -> str:
         return ""
     if what.startswith("graph"):
         return f"{number:g} node{'s' if number > 1 else ''}"
+    if what.endswith("_by_threads"):
+        return f"{number:g} threads"
+    if what.endswith("_with_arguments"):
+        return f"{format_bytes(number)} of arguments"
     return f"{format_bytes(number)}, {pages}" if pages else format_bytes(number)
 
 

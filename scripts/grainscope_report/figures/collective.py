@@ -13,10 +13,16 @@ from grainscope_report.statistics import Estimate, median, rate_gb_s
 from grainscope_report.units import format_bytes, significant
 
 FAMILY = "transfer/collective"
-HOST = {"host_to_all": "host →\nall GPUs", "all_to_host": "all GPUs →\nhost"}
+HOST = {
+    "host_to_all": "host →\nall GPUs",
+    "all_to_host": "all GPUs →\nhost",
+    "all_host_duplex": "both at\nonce",
+}
 BETWEEN = {
     "one_to_all": "one →\nall others",
     "all_to_one": "all others\n→ one",
+    "all_from_one": "all others\nfetch of one",
+    "one_from_all": "one fetches\nof all others",
     "ring": "ring",
     "all_pairs": "all pairs",
 }

@@ -22,6 +22,8 @@ METHODS = {
 }
 # Remote memory is drawn for these; for the others the nearest alone, or nothing could be told apart.
 BOTH_PLACES = ("pageable", "pinned")
+# Between GPUs each sends, over the link: read, read_write and staged copies are for a table.
+EACH_SENDS = {"direction": ("write", None), "access": ("on", None)}
 BETWEEN = {"host_gpu": "host ↔ GPU", "gpu_gpu": "GPU ↔ GPU"}
 LANES = {
     "host_gpu": (("to_gpu", HOST_TO_GPU), ("to_host", GPU_TO_HOST)),
@@ -78,7 +80,9 @@ def _drawn(machines: Sequence[Machine], between: str, **more) -> list[Curve]:
     found: list[Curve] = []
     for method, name in METHODS.items():
         where = {"between": between, "method": method}
-        if between == "host_gpu" and method not in BOTH_PLACES:
+        if between == "gpu_gpu":
+            where |= EACH_SENDS
+        elif method not in BOTH_PLACES:
             where["locality"] = NEAREST
         found += curves(machines, FAMILY, where, name=name, method=method, **more).curves
     return found

@@ -8,7 +8,7 @@ from grainscope_report.figures.cases import Measured, cases, measured
 from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Figure
 from grainscope_report.figures.series import NEAREST, curves, select
 from grainscope_report.machine import Machine
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
+from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.statistics import rate_gb_s
 from grainscope_report.units import format_bytes
 
@@ -21,6 +21,8 @@ METHODS = {
     "pack": "pack, copy, unpack",
     "row_copies": "a copy a row",
 }
+# Of a submission there is no rate.
+COPIED = {"timed": (None,)}
 # What of a box follows from the width of its rows, where its bytes are given.
 FOLLOWS = ("rows", "pitch")
 # Paths with the direction in which they cross a link, if they do.
@@ -29,6 +31,7 @@ PATHS = {
     GPU_TO_HOST: ("GPU → host", GPU_TO_HOST),
     "local": ("within the GPU", None),
     "gpu_to_peer": ("GPU → peer", TO_PEER),
+    "peer_to_gpu": ("peer → GPU", FROM_PEER),
 }
 
 
@@ -109,7 +112,7 @@ def _faces(machines: Sequence[Machine]) -> DotPanel | None:
     found = [
         (machine, one)
         for machine in machines
-        for one in cases(machine, FAMILY)
+        for one in cases(machine, FAMILY, COPIED)
         if (one.axis("planes") or 1) > 1 and one.axis("path") in PATHS
     ]
     if not found:

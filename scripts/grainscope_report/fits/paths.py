@@ -131,9 +131,10 @@ def _path(result: Result, row: Row, line: Line, varying: set[str]) -> Path:
 
 def _ends(case: Case) -> list:
     """The links of a path: its own, or both directions where it uses both."""
+    if case.axes.get("access") == "off":
+        return []  # the bytes go through the host, over links that the run knows apart
     if case.direction is not None:
-        # With peer access off the bytes go through the host, over links that the run knows apart.
-        return [] if case.axes.get("access") == "off" else [case.ends]
+        return [case.ends]
     if case.axes.get("between") not in ("host_gpu", "gpu_gpu"):
         return []
     first = "to_peer" if case.axes["between"] == "gpu_gpu" else "host_to_gpu"

@@ -214,6 +214,9 @@ TEST(BoxCopies, say_which_gpu_makes_them_and_what_an_end_takes) {
   EXPECT_EQ((BoxCopy{{host, two}, box}).gpu(), 2);
   EXPECT_EQ((BoxCopy{{two, host}, box}).gpu(), 2);
   EXPECT_EQ((BoxCopy{{one, two}, box}).gpu(), 1);
+  EXPECT_EQ((BoxCopy{{one, two}, box}).peer(), 2);
+  EXPECT_EQ((BoxCopy{{one, two, 0, true}, box}).gpu(), 2);
+  EXPECT_EQ((BoxCopy{{one, two, 0, true}, box}).peer(), 1);
   EXPECT_TRUE((BoxCopy{{one, two}, box}).between_gpus());
   EXPECT_FALSE((BoxCopy{{one, one}, box}).between_gpus());
   EXPECT_FALSE((BoxCopy{{host, one}, box}).between_gpus());

@@ -67,6 +67,14 @@ TEST(Build, refuses_an_end_that_is_no_vertex) {
   }
 }
 
+TEST(Build, many_vertices_and_few_edges_make_mostly_empty_lists) {
+  constexpr std::uint32_t kVertices = 5000000;
+  const std::vector<Triple> edges{{kVertices - 1, 0, 3}, {1 << 20, (1 << 20) - 1, 2}, {0, 1 << 21, 1}};
+  const Csr graph = build_csr(edge_list(kVertices, edges, true), {});
+  EXPECT_EQ(graph.vertices(), kVertices);
+  EXPECT_EQ(entries(graph), expected_entries(edges, true, true));
+}
+
 TEST(Build, does_not_depend_on_the_number_of_threads) {
   const auto edges = random_edges(40000, 300000, 5, true);
   const int before = omp_get_max_threads();

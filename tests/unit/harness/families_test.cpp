@@ -76,7 +76,8 @@ TEST_P(AllFamilies, every_case_says_its_locality_or_what_joins_its_gpus) {
       continue;  // its link is one by name, not what joins two ends here
     }
     const bool within = family == "transfer/local" ||
-                        (family.starts_with("shape/") && to_string(benchmark.id.axis("path")) == "local");
+                        (family.starts_with("shape/") && to_string(benchmark.id.axis("path")) == "local") ||
+                        (family == "grain/gpu_memory" && to_string(benchmark.id.axis("memory")) == "own");
     EXPECT_TRUE(joined || link || within || family == "transfer/collective") << name;
     EXPECT_TRUE(!joined || *joined == "local" || *joined == "remote" || *joined == "unknown") << name;
     EXPECT_TRUE(!link || *link == "nvlink" || *link == "pcie" || *link == "none" || *link == "unknown")

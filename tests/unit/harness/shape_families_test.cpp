@@ -51,6 +51,22 @@ TEST(Shapes, every_preset_has_every_path_and_method) {
   }
 }
 
+TEST(Shapes, boxes_are_sent_by_every_method_and_fetched_by_kernels_and_small_cubes_are_submitted) {
+  std::set<std::string> fetched;
+  std::set<std::string> submitted;
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), Preset::quick)) {
+    const std::string path = axis(benchmark, "path");
+    if (benchmark.id.name().starts_with("shape/copy/submission/")) {
+      submitted.insert(path);
+    } else if (path == "peer_to_gpu") {
+      fetched.insert(axis(benchmark, "method"));
+      EXPECT_EQ(benchmark.id.name().find("/gpu:0/peer:1/") != std::string::npos, true);
+    }
+  }
+  EXPECT_EQ(fetched, (std::set<std::string>{"kernel_strided", "kernel_chunked"}));
+  EXPECT_EQ(submitted, (std::set<std::string>{"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}));
+}
+
 TEST(Shapes, are_measured_against_the_link_of_their_path_by_the_gpu_that_copies) {
   const Machine machine = test::machine_with_gpus(2);
   const int node = machine.topology.nodes().front().id;
@@ -73,6 +89,29 @@ TEST(Shapes, are_measured_against_the_link_of_their_path_by_the_gpu_that_copies)
       EXPECT_TRUE(moved.peer_access);
     }
   }
+}
+
+TEST(Shapes, that_are_fetched_are_measured_against_the_way_back_by_the_same_gpu) {
+  const Machine machine = test::machine_with_gpus(2);
+  const Scope scope =
+      make_scope(Preset::full, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
+  std::size_t pairs = 0;
+  for (const ShapePath& path : shape_paths(machine, scope)) {
+    if (!path.has_peer()) {
+      continue;
+    }
+    ++pairs;
+    const int gpu = path.gpu.ordinal;
+    const ShapePath back = fetched(path);
+    const transfer::Transfer moved = back.as_transfer(kMiB);
+    EXPECT_EQ(back.route.gpu(), gpu);
+    EXPECT_EQ(back.route.peer(), 1 - gpu);
+    EXPECT_EQ(back.route.node(), path.route.node());
+    EXPECT_EQ(moved.gpu(), gpu);
+    EXPECT_EQ(moved.peer(), 1 - gpu);
+    EXPECT_EQ(LinkPath::of(moved), LinkPath::between(1 - gpu, gpu));
+  }
+  EXPECT_EQ(pairs, 2U);
 }
 
 TEST(Shapes, bytes_are_those_of_the_shape) {
@@ -158,11 +197,12 @@ TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
     (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
     std::size_t batches = 0;
     for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
-      if (axis(benchmark, "method") == "batch" && axis(benchmark, "path") != "gpu_to_peer") {
+      const bool alone = axis(benchmark, "path").find("peer") == std::string::npos;
+      if (axis(benchmark, "method") == "batch" && alone) {
         ++batches;
         EXPECT_NE(benchmark.skip.find("needs CUDA 12.8"), std::string::npos) << benchmark.skip;
         EXPECT_NE(benchmark.skip.find("12.4"), std::string::npos) << benchmark.skip;
-      } else if (axis(benchmark, "path") != "gpu_to_peer") {
+      } else if (alone) {
         EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       }
     }
@@ -177,7 +217,7 @@ TEST(Shapes, kernels_that_reach_the_host_need_mapped_memory_and_others_do_not) {
     const std::string path = axis(benchmark, "path");
     const bool host = path == "host_to_gpu" || path == "gpu_to_host";
     const bool kernel = axis(benchmark, "method").starts_with("kernel");
-    if (path != "gpu_to_peer") {
+    if (path.find("peer") == std::string::npos) {
       EXPECT_EQ(benchmark.skip.find("cannot map") != std::string::npos, host && kernel)
           << benchmark.id.name();
     }

@@ -1,0 +1,17 @@
+#ifndef GRAINSCOPE_CUDA_PROFILE_RANGE_HPP
+#define GRAINSCOPE_CUDA_PROFILE_RANGE_HPP
+
+namespace grainscope::cuda {
+
+// Marks what runs while it lives for a profiler that follows NVTX ranges; without one it costs nothing.
+class [[nodiscard]] ProfileRange {
+ public:
+  explicit ProfileRange(const char* name);
+  ~ProfileRange();
+  ProfileRange(const ProfileRange&) = delete;
+  ProfileRange& operator=(const ProfileRange&) = delete;
+};
+
+}  // namespace grainscope::cuda
+
+#endif

@@ -1,0 +1,56 @@
+#ifndef GRAINSCOPE_TESTS_GPU_FAMILY_FIXTURE_HPP
+#define GRAINSCOPE_TESTS_GPU_FAMILY_FIXTURE_HPP
+
+// Runs the cases of a family as the suite would, in short sessions.
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "families.hpp"
+#include "gpu_fixture.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
+#include "harness/link_peaks.hpp"
+#include "harness/selection.hpp"
+
+namespace grainscope::harness {
+
+class FamilyTest : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped()) {
+      machine_ = std::make_unique<Machine>(read_machine());
+    }
+  }
+
+  // Runs a benchmark's body in a short session; empty where it was skipped.
+  std::optional<Measurement> run(const Benchmark& benchmark) {
+    if (!benchmark.skip.empty()) {
+      return std::nullopt;
+    }
+    LinkPeaks peaks(*machine_, [](const LinkPeak&, const std::vector<Warning>&) {});
+    Session session(*machine_, {.ci_target = 0.1, .budget_s = 0.02, .warmups = 1}, peaks, &managed_,
+                    [] { return false; });
+    try {
+      return benchmark.run(session);
+    } catch (const SkipError&) {
+      return std::nullopt;
+    } catch (const EnvironmentError&) {
+      return std::nullopt;
+    }
+  }
+
+  [[nodiscard]] std::vector<Benchmark> listed(const Family& family, Preset preset) const {
+    return list_all({family}, *machine_,
+                    make_scope(preset, gpu_targets(*machine_, {}), false, node_targets(*machine_, {})));
+  }
+
+  std::unique_ptr<Machine> machine_;
+  cuda::ManagedBudget managed_;
+};
+
+}  // namespace grainscope::harness
+
+#endif

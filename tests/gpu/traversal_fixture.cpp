@@ -1,0 +1,81 @@
+#include "traversal_fixture.hpp"
+
+#include "grainscope/graph/generate.hpp"
+
+namespace grainscope::graph {
+
+BothWays star(Vertex leaves) {
+  std::vector<Triple> edges;
+  for (Vertex v = 0; v < leaves; ++v) {
+    edges.push_back({leaves, v, 1 + v % 16});
+  }
+  Csr graph = weighted_graph(leaves + 1, edges, false);
+  graph.name = "star" + std::to_string(leaves);
+  return BothWays(std::move(graph));
+}
+
+std::vector<BothWays> larger_graphs() {
+  std::vector<BothWays> graphs;
+  for (const char* spec : {"kron:12", "urand:12", "web:10", "power"}) {
+    graphs.emplace_back(make_graph(parse_graph_spec(spec), true));
+  }
+  return graphs;
+}
+
+std::unique_ptr<PlacedGraph> TraversalTest::place(const Csr& graph, EdgePlacement placement, int edge_bytes) {
+  PlacementRequest request;
+  request.placement = placement;
+  request.edge_bytes = edge_bytes;
+  request.weights = graph.weighted();
+  return place_graph(graph, request, &budget_);
+}
+
+bool TraversalTest::applies(const Csr& graph, Algorithm algorithm) {
+  return algorithm == Algorithm::cc ? !graph.directed : algorithm != Algorithm::sssp || graph.weighted();
+}
+
+Vertex TraversalTest::busiest(const Csr& graph) {
+  Vertex best = 0;
+  for (Vertex v = 1; v < graph.vertices(); ++v) {
+    best = graph.degree(v) > graph.degree(best) ? v : best;
+  }
+  return best;
+}
+
+void TraversalTest::expect_right(const BothWays& both, Algorithm algorithm, Vertex source,
+                                 const Traversal& traversal) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      EXPECT_EQ(traversal.answer(), serial_bfs(both.graph, source));
+      return;
+    case Algorithm::sssp:
+      EXPECT_EQ(traversal.answer(), serial_sssp(both.graph, source));
+      return;
+    case Algorithm::cc:
+      EXPECT_EQ(traversal.answer(), serial_cc(both.graph));
+      return;
+    case Algorithm::pr:
+      EXPECT_NO_THROW((void)certify_pr(both.graph, both.in_edges(), traversal.ranks()));
+      return;
+  }
+}
+
+void TraversalTest::expect_all_right(const BothWays& both, EdgePlacement placement, int edge_bytes) {
+  const auto placed = place(both.graph, placement, edge_bytes);
+  for (const Algorithm algorithm : kAllAlgorithms) {
+    for (const Access access : kAllAccess) {
+      if (!applies(both.graph, algorithm)) {
+        continue;
+      }
+      SCOPED_TRACE(testing::Message() << name(algorithm) << ", " << name(access) << ", " << both.graph.name
+                                      << ", " << edge_bytes << " bytes, " << name(placement));
+      const auto traversal = make_traversal(*placed, algorithm, access);
+      for (const Vertex source : {busiest(both.graph), Vertex{0}}) {
+        EXPECT_GT(traversal->run(source), 0);
+        expect_right(both, algorithm, source, *traversal);
+      }
+    }
+  }
+}
+
+}  // namespace grainscope::graph

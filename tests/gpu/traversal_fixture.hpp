@@ -1,0 +1,41 @@
+#ifndef GRAINSCOPE_TESTS_GPU_TRAVERSAL_FIXTURE_HPP
+#define GRAINSCOPE_TESTS_GPU_TRAVERSAL_FIXTURE_HPP
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../unit/graph/sample_graphs.hpp"
+#include "gpu_fixture.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/graph/traversal.hpp"
+
+namespace grainscope::graph {
+
+inline constexpr Algorithm kAllAlgorithms[] = {Algorithm::bfs, Algorithm::sssp, Algorithm::cc, Algorithm::pr};
+
+// A hub with `leaves` neighbours, weighted.
+[[nodiscard]] BothWays star(Vertex leaves);
+// kron:12, urand:12, web:10 (directed) and the power grid, weighted.
+[[nodiscard]] std::vector<BothWays> larger_graphs();
+
+class TraversalTest : public GpuTest {
+ protected:
+  // With weights where the graph has edges.
+  [[nodiscard]] std::unique_ptr<PlacedGraph> place(const Csr& graph, EdgePlacement placement, int edge_bytes);
+  // Whether an algorithm can be run over a graph.
+  [[nodiscard]] static bool applies(const Csr& graph, Algorithm algorithm);
+  // A vertex with a long list, which many levels follow from.
+  [[nodiscard]] static Vertex busiest(const Csr& graph);
+  // The last run's answer is the oracle's, and of pr holds against its certificate.
+  static void expect_right(const BothWays& both, Algorithm algorithm, Vertex source,
+                           const Traversal& traversal);
+  // All that applies to a graph, by every access.
+  void expect_all_right(const BothWays& both, EdgePlacement placement, int edge_bytes);
+
+  cuda::ManagedBudget budget_;
+};
+
+}  // namespace grainscope::graph
+
+#endif

@@ -1,0 +1,137 @@
+#include "grainscope/graph/traversal.hpp"
+
+#include "grainscope/core/error.hpp"
+#include "traversal_fixture.hpp"
+
+namespace grainscope::graph {
+namespace {
+
+class Traversals : public TraversalTest {};
+
+TEST_F(Traversals, answer_as_the_oracles_on_small_graphs_of_every_shape) {
+  for (const BothWays& both : all_sample_graphs()) {
+    expect_all_right(both, EdgePlacement::mapped, 8);
+    expect_all_right(both, EdgePlacement::device, 4);
+  }
+}
+
+TEST_F(Traversals, answer_as_the_oracles_on_generated_and_real_graphs) {
+  for (const BothWays& both : larger_graphs()) {
+    for (const int edge_bytes : {4, 8}) {
+      expect_all_right(both, EdgePlacement::mapped, edge_bytes);
+      expect_all_right(both, EdgePlacement::device, edge_bytes);
+    }
+  }
+}
+
+TEST_F(Traversals, answer_as_the_oracles_where_one_list_is_much_longer_than_all_others) {
+  const BothWays both = star(100'000);
+  for (const int edge_bytes : {4, 8}) {
+    expect_all_right(both, EdgePlacement::mapped, edge_bytes);
+    expect_all_right(both, EdgePlacement::device, edge_bytes);
+  }
+}
+
+TEST_F(Traversals, answer_alike_run_after_run) {
+  const BothWays both = larger_graphs().front();
+  const auto placed = place(both.graph, EdgePlacement::mapped, 8);
+  for (const Algorithm algorithm : {Algorithm::sssp, Algorithm::cc}) {
+    const auto traversal = make_traversal(*placed, algorithm, Access::edge_gather);
+    for (int run = 0; run < 50; ++run) {
+      static_cast<void>(traversal->run(busiest(both.graph)));
+      expect_right(both, algorithm, busiest(both.graph), *traversal);
+    }
+  }
+}
+
+TEST_F(Traversals, answer_right_from_managed_memory_made_cold_each_time) {
+  if (!runtime().devices[0].concurrent_managed_access) {
+    GTEST_SKIP() << "managed memory does not migrate on demand here";
+  }
+  const BothWays both = larger_graphs().front();
+  for (const int edge_bytes : {4, 8}) {
+    const auto placed = place(both.graph, EdgePlacement::managed, edge_bytes);
+    for (const Access access : kAllAccess) {
+      for (const Algorithm algorithm : kAllAlgorithms) {
+        SCOPED_TRACE(testing::Message() << name(algorithm) << ", " << name(access));
+        const auto traversal = make_traversal(*placed, algorithm, access);
+        for (int trial = 0; trial < 2; ++trial) {
+          placed->make_cold();
+          EXPECT_GT(traversal->run(busiest(both.graph)), 0);
+          expect_right(both, algorithm, busiest(both.graph), *traversal);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Traversals, refuse_a_source_that_is_no_vertex) {
+  const BothWays both = star(10);
+  const auto placed = place(both.graph, EdgePlacement::device, 4);
+  for (const Access access : kAllAccess) {
+    const auto traversal = make_traversal(*placed, Algorithm::bfs, access);
+    EXPECT_THROW(static_cast<void>(traversal->run(11)), UsageError);
+    EXPECT_THROW(static_cast<void>(traversal->trace(11)), UsageError);
+    EXPECT_THROW(static_cast<void>(traversal->statistics(11)), UsageError);
+  }
+}
+
+TEST_F(Traversals, refuse_sssp_without_weights) {
+  const BothWays both = star(10);
+  const auto placed = place_graph(both.graph, PlacementRequest{}, nullptr);
+  EXPECT_THROW(static_cast<void>(make_traversal(*placed, Algorithm::sssp, Access::merged)), UsageError);
+  EXPECT_NO_THROW(static_cast<void>(make_traversal(*placed, Algorithm::bfs, Access::merged)));
+}
+
+TEST_F(Traversals, refuse_the_other_kind_of_answer) {
+  const BothWays both = star(10);
+  const auto placed = place(both.graph, EdgePlacement::device, 4);
+  for (const Algorithm algorithm : kAllAlgorithms) {
+    const auto traversal = make_traversal(*placed, algorithm, Access::merged);
+    static_cast<void>(traversal->run(0));
+    if (algorithm == Algorithm::pr) {
+      EXPECT_THROW(static_cast<void>(traversal->answer()), UsageError);
+    } else {
+      EXPECT_THROW(static_cast<void>(traversal->ranks()), UsageError);
+    }
+  }
+}
+
+TEST_F(Traversals, a_certificate_refuses_an_answer_with_one_wrong_number) {
+  const BothWays both = larger_graphs().front();
+  const Csr& graph = both.graph;
+  const Vertex source = busiest(graph);
+  const Vertex wrong = graph.neighbours(source)[0];
+  const auto placed = place(graph, EdgePlacement::device, 4);
+  const auto answer_of = [&](Algorithm algorithm) {
+    const auto traversal = make_traversal(*placed, algorithm, Access::edge_gather);
+    static_cast<void>(traversal->run(source));
+    return traversal->answer();
+  };
+  auto depths = answer_of(Algorithm::bfs);
+  EXPECT_NO_THROW((void)certify_bfs(graph, graph, source, depths));
+  depths[wrong] += 1;
+  EXPECT_THROW((void)certify_bfs(graph, graph, source, depths), FailedError);
+  auto distances = answer_of(Algorithm::sssp);
+  EXPECT_NO_THROW((void)certify_sssp(graph, graph, source, distances));
+  distances[wrong] += 1;
+  EXPECT_THROW((void)certify_sssp(graph, graph, source, distances), FailedError);
+  auto labels = answer_of(Algorithm::cc);
+  EXPECT_NO_THROW((void)certify_cc(graph, count_components(graph), labels));
+  labels[wrong] = wrong + 1;
+  EXPECT_THROW((void)certify_cc(graph, count_components(graph), labels), FailedError);
+}
+
+TEST_F(Traversals, a_certificate_refuses_a_rank_that_is_wrong) {
+  const BothWays both = larger_graphs().front();
+  const auto placed = place(both.graph, EdgePlacement::device, 4);
+  const auto traversal = make_traversal(*placed, Algorithm::pr, Access::edge_gather);
+  static_cast<void>(traversal->run(0));
+  std::vector<float> ranks = traversal->ranks();
+  EXPECT_NO_THROW((void)certify_pr(both.graph, both.in_edges(), ranks));
+  ranks[busiest(both.graph)] += 0.001F;
+  EXPECT_THROW((void)certify_pr(both.graph, both.in_edges(), ranks), FailedError);
+}
+
+}  // namespace
+}  // namespace grainscope::graph

@@ -1,0 +1,218 @@
+// How traversals walk: which loads, over which frontiers, by which lanes and blocks.
+
+#include <algorithm>
+#include <numeric>
+
+#include "traversal_fixture.hpp"
+
+namespace grainscope::graph {
+namespace {
+
+using Loads = std::vector<WarpLoad>;
+using Frontiers = std::vector<std::vector<Vertex>>;
+
+// Adds lane `lane` to a load, lanes in ascending order.
+void add_lane(WarpLoad& load, int lane, const WorkItem& item, std::uint64_t element) {
+  if (load.lanes == 0) {
+    load.first = element;
+    load.vertex = item.vertex;
+  }
+  load.lanes |= 1U << lane;
+}
+
+template <class Policy>
+std::vector<WorkItem> items_of(const Csr& graph, int edge_bytes, const std::vector<Vertex>& active) {
+  std::vector<WorkItem> items;
+  for (const Vertex v : active) {
+    const Edge begin = graph.offsets[v];
+    const Edge end = graph.offsets[v + std::uint64_t{1}];
+    for (std::uint64_t part = 0; part < Policy::items(begin, end, edge_bytes); ++part) {
+      items.push_back(Policy::item(v, begin, end, part, edge_bytes));
+    }
+  }
+  return items;
+}
+
+template <class Policy>
+Loads loads_by_warps(const Csr& graph, int edge_bytes, const std::vector<Vertex>& active) {
+  Loads loads;
+  for (const WorkItem& item : items_of<Policy>(graph, edge_bytes, active)) {
+    for (int step = 0; step < kPieceSteps; ++step) {
+      WarpLoad load;
+      for (int lane = 0; lane < kWarpLanes; ++lane) {
+        const std::uint64_t element = Policy::index(item, step, lane);
+        if (element != kNoElement) {
+          add_lane(load, lane, item, element);
+        }
+      }
+      if (load.lanes != 0) {
+        loads.push_back(load);
+      }
+    }
+  }
+  return loads;
+}
+
+Loads loads_by_lanes(const Csr& graph, int edge_bytes, const std::vector<Vertex>& active) {
+  const std::vector<WorkItem> items = items_of<Naive>(graph, edge_bytes, active);
+  Loads loads;
+  for (std::size_t turn = 0; turn < items.size(); turn += kWarpLanes) {
+    WarpLoad load;
+    for (std::uint32_t step = 0; step == 0 || load.lanes != 0; ++step) {
+      load = {};
+      for (std::size_t lane = 0; lane < kWarpLanes && turn + lane < items.size(); ++lane) {
+        const WorkItem& item = items[turn + lane];
+        if (step < item.length) {
+          add_lane(load, static_cast<int>(lane), item, item.first + step);
+        }
+      }
+      if (load.lanes != 0) {
+        loads.push_back(load);
+      }
+    }
+  }
+  return loads;
+}
+
+Loads expected_loads(const Csr& graph, Access access, int edge_bytes, const std::vector<Vertex>& active) {
+  Loads loads;
+  switch (access) {
+    case Access::naive:
+      loads = loads_by_lanes(graph, edge_bytes, active);
+      break;
+    case Access::merged:
+      loads = loads_by_warps<Merged>(graph, edge_bytes, active);
+      break;
+    case Access::merged_aligned:
+    case Access::edge_gather:  // gathers by the same steps, however lists are cut and given away
+      loads = loads_by_warps<MergedAligned>(graph, edge_bytes, active);
+      break;
+    case Access::merged_aligned_chunked:
+      loads = loads_by_warps<MergedAlignedChunked>(graph, edge_bytes, active);
+      break;
+  }
+  std::sort(loads.begin(), loads.end());
+  return loads;
+}
+
+Frontiers followed(Traversal& traversal, Vertex source) {
+  Frontiers frontiers;
+  traversal.follow(
+      source, [&](std::span<const Vertex> active) { frontiers.emplace_back(active.begin(), active.end()); });
+  return frontiers;
+}
+
+// bfs' frontiers as the host says, without vertices whose lists are empty, and without levels of none.
+Frontiers expected_frontiers(const Csr& graph, Vertex source) {
+  Frontiers frontiers;
+  run_levels(graph, Algorithm::bfs, source, [&](std::span<const Vertex> active) {
+    std::vector<Vertex> level;
+    std::copy_if(active.begin(), active.end(), std::back_inserter(level),
+                 [&](Vertex v) { return graph.degree(v) > 0; });
+    if (!level.empty()) {
+      frontiers.push_back(level);
+    }
+  });
+  return frontiers;
+}
+
+class Walks : public TraversalTest {
+ protected:
+  [[nodiscard]] static std::vector<BothWays> graphs() {
+    std::vector<BothWays> graphs = larger_graphs();
+    graphs.push_back(star(5000));
+    graphs.push_back(star(0));
+    return graphs;
+  }
+};
+
+TEST_F(Walks, of_bfs_go_over_the_same_frontiers_as_the_host) {
+  for (const BothWays& both : graphs()) {
+    const auto placed = place(both.graph, EdgePlacement::mapped, 8);
+    for (const Access access : kAllAccess) {
+      SCOPED_TRACE(testing::Message() << name(access) << ", " << both.graph.name);
+      const auto traversal = make_traversal(*placed, Algorithm::bfs, access);
+      const Vertex source = busiest(both.graph);
+      const Frontiers expected = expected_frontiers(both.graph, source);
+      EXPECT_EQ(followed(*traversal, source), expected);
+      EXPECT_EQ(traversal->answer(), serial_bfs(both.graph, source));
+      ASSERT_EQ(traversal->levels().size(), expected.size());
+      for (std::size_t level = 0; level < expected.size(); ++level) {
+        EXPECT_EQ(traversal->levels()[level].active, expected[level].size());
+      }
+    }
+  }
+}
+
+TEST_F(Walks, load_what_the_policies_say) {
+  for (const BothWays& both : graphs()) {
+    for (const int edge_bytes : {4, 8}) {
+      const auto placed = place(both.graph, EdgePlacement::mapped, edge_bytes);
+      for (const Access access : kAllAccess) {
+        SCOPED_TRACE(testing::Message() << name(access) << ", " << both.graph.name << ", " << edge_bytes);
+        const auto traversal = make_traversal(*placed, Algorithm::bfs, access);
+        const Vertex source = busiest(both.graph);
+        const Frontiers frontiers = followed(*traversal, source);
+        std::vector<Loads> traced = traversal->trace(source);
+        ASSERT_EQ(traced.size(), frontiers.size());
+        for (std::size_t level = 0; level < traced.size(); ++level) {
+          std::sort(traced[level].begin(), traced[level].end());
+          EXPECT_EQ(traced[level], expected_loads(both.graph, access, edge_bytes, frontiers[level])) << level;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Walks, count_the_loads_that_they_trace) {
+  for (const BothWays& both : graphs()) {
+    const auto placed = place(both.graph, EdgePlacement::mapped, 8);
+    for (const Access access : kAllAccess) {
+      SCOPED_TRACE(testing::Message() << name(access) << ", " << both.graph.name);
+      const auto traversal = make_traversal(*placed, Algorithm::bfs, access);
+      const Vertex source = busiest(both.graph);
+      std::uint64_t loads = 0;
+      std::uint64_t lanes = 0;
+      for (const Loads& level : traversal->trace(source)) {
+        loads += level.size();
+        lanes =
+            std::accumulate(level.begin(), level.end(), lanes, [](std::uint64_t sum, const WarpLoad& load) {
+              return sum + static_cast<unsigned>(__builtin_popcount(load.lanes));
+            });
+      }
+      const WalkStatistics statistics = traversal->statistics(source);
+      EXPECT_EQ(traversal->answer(), serial_bfs(both.graph, source));
+      EXPECT_EQ(statistics.lanes, lanes);  // every edge once
+      if (access != Access::edge_gather) {
+        EXPECT_EQ(statistics.loads, loads);
+      }
+      EXPECT_GE(statistics.blocks, runtime().devices[0].sm_count);
+      EXPECT_GE(statistics.block_imbalance, 1);
+      EXPECT_LE(statistics.block_imbalance, statistics.blocks);
+      EXPECT_LE(statistics.lane_use(), 1);
+    }
+  }
+}
+
+TEST_F(Walks, hand_gathered_edges_to_more_lanes_than_lists_would_fill) {
+  const BothWays both = std::move(larger_graphs()[1]);  // lists of about 32 edges, none aligned
+  const auto placed = place(both.graph, EdgePlacement::device, 8);
+  const auto lane_use = [&](Access access) {
+    return make_traversal(*placed, Algorithm::pr, access)->statistics(0).lane_use();
+  };
+  EXPECT_GT(lane_use(Access::edge_gather), lane_use(Access::merged));
+  EXPECT_GT(lane_use(Access::merged), lane_use(Access::merged_aligned));
+}
+
+// A block that kept the hub's list to itself would have half of all edges, the other half being the leaves'.
+TEST_F(Walks, of_edge_gather_share_out_the_list_of_a_hub) {
+  const BothWays both = star(2'000'000);
+  const auto placed = place(both.graph, EdgePlacement::mapped, 8);
+  const auto traversal = make_traversal(*placed, Algorithm::bfs, Access::edge_gather);
+  const WalkStatistics statistics = traversal->statistics(2'000'000);
+  EXPECT_EQ(statistics.lanes, both.graph.edges());
+  EXPECT_LT(statistics.block_imbalance / statistics.blocks, 0.1);
+}
+
+}  // namespace
+}  // namespace grainscope::graph
