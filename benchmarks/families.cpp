@@ -1,22 +1,40 @@
 #include "families.hpp"
 
+#include "model_runs.hpp"
+
 namespace grainscope::harness {
 
 std::vector<Family> all_families() {
+  const auto models = std::make_shared<ModelRuns>();
   return {
-      host_memcpy(),        host_latency(),
-      host_first_touch(),   host_malloc(),
-      host_flush(),         transfer_memcpy(),
-      transfer_host_copy(), transfer_kernel_copy(),
-      transfer_zero_copy(), transfer_managed(),
-      transfer_duplex(),    transfer_local(),
-      transfer_peer(),      transfer_collective(),
-      latency_chase(),      latency_managed_touch(),
-      latency_flag(),       call(),
-      contention(),         grain_pieces(),
-      grain_gpu_memory(),   grain_saturation(),
-      reach_gather(),       shape_copy(),
-      shape_batch(),        traversal(),
+      host_memcpy(),
+      host_latency(),
+      host_first_touch(),
+      host_malloc(),
+      host_flush(),
+      transfer_memcpy(),
+      transfer_host_copy(),
+      transfer_kernel_copy(),
+      transfer_zero_copy(),
+      transfer_managed(),
+      transfer_duplex(),
+      transfer_local(),
+      transfer_peer(),
+      transfer_collective(),
+      latency_chase(),
+      latency_managed_touch(),
+      latency_flag(),
+      call(),
+      contention(),
+      grain_pieces(),
+      grain_gpu_memory(),
+      grain_saturation(),
+      reach_gather(),
+      shape_copy(),
+      shape_batch(),
+      traversal(),
+      model_traversal(models),
+      model_uvm(models),
   };
 }
 

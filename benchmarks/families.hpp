@@ -4,11 +4,14 @@
 // The one table of families. A new one is a file in this folder, a declaration here and a line in
 // families.cpp.
 
+#include <memory>
 #include <vector>
 
 #include "harness/benchmark.hpp"
 
 namespace grainscope::harness {
+
+class ModelRuns;
 
 [[nodiscard]] Family contention();
 [[nodiscard]] Family grain_gpu_memory();
@@ -20,6 +23,9 @@ namespace grainscope::harness {
 [[nodiscard]] Family host_latency();
 [[nodiscard]] Family host_malloc();
 [[nodiscard]] Family host_memcpy();
+// What the families of the model compute, they share.
+[[nodiscard]] Family model_traversal(const std::shared_ptr<ModelRuns>& runs);
+[[nodiscard]] Family model_uvm(const std::shared_ptr<ModelRuns>& runs);
 [[nodiscard]] Family shape_batch();
 [[nodiscard]] Family shape_copy();
 [[nodiscard]] Family transfer_collective();

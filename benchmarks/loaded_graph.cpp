@@ -8,6 +8,7 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/build.hpp"
+#include "grainscope/graph/io.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -20,10 +21,19 @@ constexpr graph::Weight kLowestWeight = 8;
 constexpr graph::Weight kHighestWeight = 72;
 constexpr std::uint64_t kWeightSeed = 27491095;
 
+bool has_own_weights(const graph::GraphSpec& spec) {
+  return spec.kind == graph::GraphSpec::Kind::file && graph::holds_weights(spec.path);
+}
+
 }  // namespace
 
+std::string weights_of(const graph::GraphSpec& spec) {
+  return has_own_weights(spec) ? "own" : "8-72";
+}
+
 LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir)
-    : csr_(graph::make_graph(spec, false, cache_dir)), sources_(graph::gap_sources(csr_, kMostSources)) {
+    : csr_(graph::make_graph(spec, has_own_weights(spec), cache_dir)),
+      sources_(graph::gap_sources(csr_, kMostSources)) {
   if (!csr_.weighted()) {
     graph::draw_weights(csr_, kLowestWeight, kHighestWeight, kWeightSeed);
   }

@@ -26,8 +26,8 @@ struct GraphKey {
 
 class LoadedGraph {
  public:
-  // Makes or reads it, in the order wanted. A graph without weights gets 8 to 72, as EMOGI's papers have
-  // them. Throws as make_graph.
+  // Makes or reads it, in the order wanted. A graph whose file has no weights gets 8 to 72, as EMOGI's papers
+  // have them. Throws as make_graph.
   LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir);
 
   [[nodiscard]] const graph::Csr& csr() const { return csr_; }
@@ -47,6 +47,10 @@ class LoadedGraph {
   mutable std::optional<std::uint64_t> components_;
   double order_s_ = 0;
 };
+
+// Whose weights a graph has, as case names say it: "own", of a file that has some, else "8-72". Throws as
+// holds_weights.
+[[nodiscard]] std::string weights_of(const graph::GraphSpec& spec);
 
 inline constexpr int kMostSources = 1024;
 

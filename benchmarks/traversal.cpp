@@ -198,7 +198,7 @@ class Lister {
              {"edge", std::int64_t{request.edge_bytes}}},
             {{"numa", point.where.node}, {"gpu", gpu.ordinal}}};
     if (point.algorithm == Algorithm::sssp) {
-      id.axes.push_back({"weights", point.spec.kind == GraphSpec::Kind::file ? "own" : "8-72"});
+      id.axes.push_back({"weights", weights_of(point.spec)});
     }
     return id;
   }

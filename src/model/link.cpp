@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include "grainscope/core/error.hpp"
@@ -90,6 +91,8 @@ Link nvlink_c2c() {
       "just as many reads in flight as that rate needs at 128 bytes; translation not modelled"};
 }
 
+constexpr std::array<Link (*)(), 5> kLinks{pcie3, pcie4, pcie5, pcie6, nvlink_c2c};
+
 std::string all_names() {
   std::string text;
   for (const char* name : kNames) {
@@ -111,13 +114,27 @@ std::span<const char* const> link_names() {
 }
 
 Link link_named(const std::string& name) {
-  for (Link (*make)() : {pcie3, pcie4, pcie5, pcie6, nvlink_c2c}) {
+  for (const auto make : kLinks) {
     Link link = make();
     if (link.name == name) {
       return link;
     }
   }
   throw UsageError("there is no link '" + name + "'; there are " + all_names());
+}
+
+Link link_measured(double gb_s) {
+  Link nearest = kLinks.front()();
+  for (const auto make : kLinks) {
+    const Link link = make();
+    if (std::abs(std::log(link.gb_s / gb_s)) < std::abs(std::log(nearest.gb_s / gb_s))) {
+      nearest = link;
+    }
+  }
+  nearest.source = "the copy peak of this run; the rest as of " + nearest.name + ": " + nearest.source;
+  nearest.name = "measured";
+  nearest.gb_s = gb_s;
+  return nearest;
 }
 
 double TimeBound::seconds() const {

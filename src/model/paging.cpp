@@ -19,20 +19,27 @@ std::uint64_t checked_page(std::uint64_t page_bytes) {
 }
 
 // Pages that `bytes` bytes from address `at` lie on.
-std::uint64_t pages_of(std::uint64_t at, std::uint64_t bytes, std::uint64_t page_bytes) {
+std::uint64_t pages_under(std::uint64_t at, std::uint64_t bytes, std::uint64_t page_bytes) {
   return (at % page_bytes + bytes + page_bytes - 1) / page_bytes;
 }
 
+std::uint64_t edge_pages_of(std::uint64_t entries, const Layout& layout, std::uint64_t page_bytes) {
+  return pages_under(layout.edges_at, entries * static_cast<unsigned>(layout.edge_bytes), page_bytes);
+}
+
 }  // namespace
+
+std::uint64_t pages_of(std::uint64_t entries, const Layout& layout, std::uint64_t page_bytes) {
+  return edge_pages_of(entries, layout, page_bytes) +
+         (layout.weights ? pages_under(layout.weights_at, entries * 4, page_bytes) : 0);
+}
 
 PageWalk::PageWalk(const Csr& graph, const Layout& layout, std::uint64_t page_bytes, std::uint64_t capacity)
     : graph_(graph),
       layout_(layout),
       page_bytes_(checked_page(page_bytes)),
-      first_weight_page_(
-          pages_of(layout.edges_at, graph.edges() * static_cast<unsigned>(layout.edge_bytes), page_bytes)),
-      pages_(first_weight_page_ +
-             (layout.weights ? pages_of(layout.weights_at, graph.edges() * 4, page_bytes) : 0)),
+      first_weight_page_(edge_pages_of(graph.edges(), layout, page_bytes)),
+      pages_(pages_of(graph.edges(), layout, page_bytes)),
       lru_(pages_, capacity) {}
 
 PageWalk::Range PageWalk::edge_pages(Edge begin, Edge end) const {

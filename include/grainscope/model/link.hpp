@@ -26,6 +26,9 @@ struct Link {
 // "pcie3x16", "pcie4x16", "pcie5x16", "pcie6x16", "nvlink-c2c". Throws UsageError listing them.
 [[nodiscard]] Link link_named(const std::string& name);
 [[nodiscard]] std::span<const char* const> link_names();
+// A link of which only the copies' rate is measured: the rest is that of the named link whose rate is
+// nearest, which `source` says. Its name is "measured".
+[[nodiscard]] Link link_measured(double gb_s);
 
 struct TimeBound {
   double bytes_s = 0;     // (bytes + header × requests) / wire rate: that at which 128-byte requests, with

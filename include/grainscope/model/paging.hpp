@@ -13,6 +13,9 @@
 
 namespace grainscope::model {
 
+// Pages that `entries` edges lie on, and their weights where there are any.
+[[nodiscard]] std::uint64_t pages_of(std::uint64_t entries, const Layout& layout, std::uint64_t page_bytes);
+
 // Walks the lists of each level in ascending order, whole pages: of each list the pages of its edges and then
 // those of its weights, which follow all pages of edges. The graph outlives it.
 class PageWalk {

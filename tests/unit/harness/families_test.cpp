@@ -72,6 +72,9 @@ TEST_P(AllFamilies, every_case_says_its_locality_or_what_joins_its_gpus) {
     const auto link = text_axis(benchmark.id, "link");
     // Within a card, and among many, nothing joins two ends.
     const std::string& family = benchmark.id.family;
+    if (family.starts_with("model/")) {
+      continue;  // its link is one by name, not what joins two ends here
+    }
     const bool within = family == "transfer/local" ||
                         (family.starts_with("shape/") && to_string(benchmark.id.axis("path")) == "local") ||
                         (family == "grain/gpu_memory" && to_string(benchmark.id.axis("memory")) == "own");
@@ -96,10 +99,11 @@ TEST_P(AllFamilies, sizes_are_above_zero_and_transfers_and_host_memory_have_one)
   }
 }
 
-TEST_P(AllFamilies, without_a_gpu_everything_but_the_host_is_skipped_for_the_drivers_reason) {
+TEST_P(AllFamilies, without_a_gpu_everything_but_host_and_model_is_skipped_for_the_drivers_reason) {
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : listed()) {
-    if (!benchmark.id.family.starts_with("host/")) {
+    const std::string& family = benchmark.id.family;
+    if (!family.starts_with("host/") && !family.starts_with("model/")) {
       ++skipped;
       EXPECT_EQ(benchmark.skip, machine_.runtime.why_none) << benchmark.id.name();
     }

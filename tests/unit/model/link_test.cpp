@@ -47,6 +47,16 @@ TEST(Link, what_nobody_measured_is_called_an_estimate) {
   EXPECT_FALSE(link_named("pcie5x16").source.starts_with("estimate"));
 }
 
+TEST(Link, a_measured_one_is_like_the_named_one_that_is_nearest) {
+  const Link link = link_measured(49.0);
+  EXPECT_EQ(link.name, "measured");
+  EXPECT_EQ(link.gb_s, 49.0);
+  EXPECT_EQ(link.in_flight, link_named("pcie5x16").in_flight);
+  EXPECT_NE(link.source.find("pcie5x16"), std::string::npos);
+  EXPECT_EQ(link_measured(9.0).in_flight, link_named("pcie3x16").in_flight);
+  EXPECT_EQ(link_measured(400.0).header_bytes, link_named("nvlink-c2c").header_bytes);
+}
+
 TEST(Bound, whole_lines_reach_what_copies_reach) {
   for (const char* name : link_names()) {
     EXPECT_NEAR(gb_s(link_named(name), 128) / link_named(name).gb_s, 1, 0.01) << name;

@@ -1,0 +1,99 @@
+#include "model_case.hpp"
+
+#include <utility>
+
+#include "harness/link_peaks.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Algorithm;
+
+std::vector<std::string> graphs_of(Preset preset) {
+  switch (preset) {
+    case Preset::smoke:
+      return {"power"};
+    case Preset::quick:
+      return {"power", "pgp", "kron:14"};
+    case Preset::full:
+    case Preset::paper:
+      return {"power", "pgp", "kron:20", "urand:20", "dense:16", "web:20"};
+    case Preset::acceptance:
+      return {};  // what is modelled says nothing of a machine
+  }
+  return {};
+}
+
+// Whether the user's range of sizes has the edge list.
+bool in_range(const Scope& scope, const graph::GraphSpec& spec) {
+  const auto entries = spec.most_entries();
+  return !entries || scope.in_range(*entries * sizeof(std::uint64_t));
+}
+
+std::string why_not(const ModelPoint& point) {
+  if (point.algorithm == Algorithm::cc && point.graph.directed()) {
+    return "the graph is directed: its components are not what propagating labels along edges finds";
+  }
+  return point.link.gpu ? point.link.gpu->unavailable : "";
+}
+
+}  // namespace
+
+model::Link ModelLink::get(const Session& session) const {
+  if (!gpu) {
+    return model::link_named(name);
+  }
+  return model::link_measured(session.link_peak_gb_s(LinkPath::host_to_gpu(node, gpu->ordinal)));
+}
+
+ModelLink named_link(const char* name) {
+  return {name, {}, 0};
+}
+
+std::vector<ModelLink> measured_links(const Scope& scope) {
+  std::vector<ModelLink> links;
+  for (const GpuTarget& gpu : scope.gpus) {
+    links.push_back({"measured", gpu, scope.nearest_node(gpu)});
+  }
+  return links;
+}
+
+std::vector<graph::GraphSpec> model_graphs(const Scope& scope) {
+  if (!scope.graphs.empty()) {
+    return scope.graphs;
+  }
+  std::vector<graph::GraphSpec> graphs;
+  for (const std::string& text : graphs_of(scope.preset)) {
+    graph::GraphSpec spec = graph::parse_graph_spec(text);
+    if (in_range(scope, spec)) {
+      graphs.push_back(std::move(spec));
+    }
+  }
+  return graphs;
+}
+
+Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, const ModelPoint& point,
+                          std::vector<Axis> behind) {
+  std::vector<Axis> axes = std::move(before);
+  axes.push_back({"graph", point.graph.name()});
+  axes.push_back({"edge", static_cast<std::int64_t>(point.edge_bytes)});
+  if (reads_weights(point.algorithm)) {
+    axes.push_back({"weights", weights_of(point.graph)});
+  }
+  axes.insert(axes.end(), behind.begin(), behind.end());
+  axes.push_back({"link", point.link.name});
+  std::vector<Site> site;
+  if (point.link.gpu) {
+    axes.push_back({"locality", point.link.gpu->locality(point.link.node), AxisStyle::hidden});
+    site = {{"numa", point.link.node}, {"gpu", point.link.gpu->ordinal}};
+  }
+  Benchmark benchmark;
+  benchmark.id = {family, std::move(axes), std::move(site)};
+  benchmark.skip = why_not(point);
+  // Generating takes three times what the graph comes to.
+  benchmark.needs.host_bytes =
+      3 * 8 * (point.graph.most_entries().value_or(0) + point.graph.vertices().value_or(0));
+  return benchmark;
+}
+
+}  // namespace grainscope::harness
