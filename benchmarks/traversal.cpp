@@ -64,7 +64,8 @@ std::vector<Access> accesses_of(const Scope& scope, EdgePlacement placement, Alg
   if (scope.preset == Preset::smoke || (!scope.dense() && algorithm != Algorithm::bfs)) {
     return {Access::merged_aligned};
   }
-  return {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked};
+  return {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked,
+          Access::edge_gather};
 }
 
 std::string link_text(EdgePlacement placement) {
@@ -111,6 +112,21 @@ class Lister {
   }
 
  private:
+  [[nodiscard]] TraversalPoint point_of(const GpuTarget& gpu, const GraphSpec& spec,
+                                        const graph::PlacementRequest& request, Order order,
+                                        Algorithm algorithm, Access access) const {
+    TraversalPoint point;
+    point.spec = spec;
+    point.where.graph.name = spec.name();
+    point.where.graph.order = order;
+    point.where.request = request;
+    point.where.node = scope_.nearest_node(gpu);
+    point.algorithm = algorithm;
+    point.access = access;
+    point.trials = trials_of(algorithm, scope_.trials);
+    return point;
+  }
+
   // Cases that share a placed graph stand together, so that it is placed once.
   void add_order(const GpuTarget& gpu, const GraphSpec& spec, Order order) {
     for (const EdgePlacement placement :
@@ -122,14 +138,8 @@ class Lister {
           }
           for (const Access access : order == Order::original ? accesses_of(scope_, placement, algorithm)
                                                               : std::vector<Access>{Access::merged_aligned}) {
-            TraversalPoint point{spec,
-                                 {{spec.name(), order},
-                                  {placement, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
-                                  scope_.nearest_node(gpu)},
-                                 algorithm,
-                                 access,
-                                 trials_of(algorithm, scope_.trials)};
-            add(gpu, point);
+            add(gpu, point_of(gpu, spec, {placement, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
+                              order, algorithm, access));
           }
         }
       }
@@ -140,14 +150,10 @@ class Lister {
   void add_subway(const GpuTarget& gpu, const GraphSpec& spec) {
     for (const int edge_bytes : {8, 4}) {
       for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
-        TraversalPoint point{spec,
-                             {{spec.name(), Order::original},
-                              {EdgePlacement::mapped, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
-                              scope_.nearest_node(gpu)},
-                             algorithm,
-                             Access::merged_aligned,
-                             trials_of(algorithm, scope_.trials),
-                             true};
+        TraversalPoint point = point_of(
+            gpu, spec, {EdgePlacement::mapped, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
+            Order::original, algorithm, Access::merged_aligned);
+        point.subway = true;
         add(gpu, point);
       }
     }

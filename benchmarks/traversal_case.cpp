@@ -236,7 +236,7 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
   if (point.where.request.placement == EdgePlacement::mapped) {
     const std::vector<Vertex> heaviest =
         replay(point, graph, *traversal, graph.sources(1).front(), measurement);
-    if (point.algorithm == Algorithm::bfs) {
+    if (point.algorithm == Algorithm::bfs && point.access != Access::edge_gather) {
       hold_against_toy(point, graph, placed, heaviest, measurement);
     }
     hold_against_link(session, point, measurement);

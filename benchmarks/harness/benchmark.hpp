@@ -30,8 +30,8 @@ class Session {
   [[nodiscard]] Samples sample(const std::function<double()>& one_sample, int gpu,
                                Measurement& measurement) const;
 
-  // One sample of each of `count` trials, numbered from 0, which differ in what they are given: a program from
-  // many sources. Their summary is of all of them; no plan stops them early.
+  // One sample of each of `count` trials, numbered from 0, which differ in what they are given: a program
+  // from many sources. Their summary is of all of them; no plan stops them early.
   [[nodiscard]] Samples trials(int count, const std::function<double(int)>& one_trial) const;
 
   [[nodiscard]] const Machine& machine() const { return machine_; }

@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from grainscope_report import checks_families, checks_lanes, checks_links, statistics
+from grainscope_report import checks_families, checks_lanes, checks_links, checks_traversals, statistics
 from grainscope_report.checks_parts import ROUNDING, Raw, RowProblems, differ
 from grainscope_report.schema import Problem
 
@@ -133,21 +133,28 @@ def _repetition(row: Raw) -> RowProblems:
 
 
 def _traffic(row: Raw) -> RowProblems:
-    traffic = row.get("traffic", {})
+    for field in ("traffic", "counted"):
+        # The requests of a row with trials may be those of one trial, its bytes those of the middle one.
+        asked = None if "trials" in row else row.get("bytes")
+        for part, message in _requests(row.get(field, {}), asked):
+            yield f"{field}.{part}", message
+
+
+def _requests(traffic: Raw, asked: int | None) -> RowProblems:
     by_size = traffic.get("requests_by_size", {})
     if bad := [size for size in by_size if not size.isdigit()]:
-        yield "traffic.requests_by_size", f"has the key {bad[0]!r}, which is no size in bytes"
+        yield "requests_by_size", f"has the key {bad[0]!r}, which is no size in bytes"
         return
     if by_size and "requests" in traffic and differ(traffic["requests"], total := sum(by_size.values())):
-        yield "traffic.requests", f"is {traffic['requests']}, requests_by_size add up to {total}"
+        yield "requests", f"is {traffic['requests']}, requests_by_size add up to {total}"
     if by_size and "bytes" in traffic:
         total = sum(int(size) * count for size, count in by_size.items())
         if differ(traffic["bytes"], total):
-            yield "traffic.bytes", f"is {traffic['bytes']}, requests_by_size carry {total}"
-    if row.get("bytes") and "bytes" in traffic and "amplification" in traffic:
-        right = traffic["bytes"] / row["bytes"]
+            yield "bytes", f"is {traffic['bytes']}, requests_by_size carry {total}"
+    if asked and "bytes" in traffic and "amplification" in traffic:
+        right = traffic["bytes"] / asked
         if differ(traffic["amplification"], right, MODEL_ROUNDING):
-            yield "traffic.amplification", f"is {traffic['amplification']}, traffic.bytes / bytes is {right}"
+            yield "amplification", f"is {traffic['amplification']}, traffic.bytes / bytes is {right}"
 
 
 ROW_CHECKS: tuple[Callable[[Raw], RowProblems], ...] = (
@@ -162,4 +169,5 @@ ROW_CHECKS: tuple[Callable[[Raw], RowProblems], ...] = (
     _traffic,
     *checks_lanes.CHECKS,
     *checks_families.CHECKS,
+    *checks_traversals.CHECKS,
 )

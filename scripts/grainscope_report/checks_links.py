@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grainscope_report.checks_parts import ROUNDING, Raw, RowProblems, differ
-from grainscope_report.model import Case, Ends, ends
+from grainscope_report.model import TRAVERSAL, Case, Ends, ends
 from grainscope_report.schema import Problem
 
 # Rows of these use the links of all of their lanes, and their share may be of one of them.
@@ -46,15 +46,25 @@ def _crossed(row: Raw) -> list[Ends]:
 
 def _fraction(row: Raw, links: dict[Ends | None, Raw]) -> Iterator[str]:
     case = Case(row["case"]["family"], row["case"]["axes"], row["case"]["site"])
-    if "bandwidth_gb_s" not in row:
+    rates = _rates(row, case)
+    if not rates:
         yield "is given without bandwidth_gb_s"
         return
     peaks = _peaks(row, case, links)
     if not peaks:
         yield "is given, but context.links has no peak for its gpu, node or peer, and direction"
-    elif all(differ(row["link_fraction"], row["bandwidth_gb_s"] / peak) for peak in peaks):
+    elif all(differ(row["link_fraction"], rate / peak) for peak in peaks for rate in rates.values()):
+        name, rate = next(iter(rates.items()))
         of = "the sum of its links' peak_gb_s" if len(_crossed(row)) > 1 else "peak_gb_s"
-        yield f"is {row['link_fraction']}, bandwidth_gb_s / {of} is {row['bandwidth_gb_s'] / peaks[0]}"
+        yield f"is {row['link_fraction']}, {name} / {of} is {rate / peaks[0]}"
+
+
+def _rates(row: Raw, case: Case) -> dict[str, float]:
+    """The rates of which the share may be given: of traversals that of all bytes over the link, too."""
+    found = {"bandwidth_gb_s": row.get("bandwidth_gb_s")}
+    if case.family.startswith(TRAVERSAL):
+        found = {"counters.link_gb_s": row.get("counters", {}).get("link_gb_s")} | found
+    return {name: rate for name, rate in found.items() if rate is not None}
 
 
 def _peaks(row: Raw, case: Case, links: dict[Ends | None, Raw]) -> list[float]:

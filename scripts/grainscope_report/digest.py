@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import naming, statistics
-from grainscope_report.model import Result, Row
+from grainscope_report.model import MODEL, TRAVERSAL, Result, Row
 from grainscope_report.statistics import Estimate
 
 # How far a site must stay behind the best one to be named.
@@ -60,12 +60,16 @@ def groups(result: Result) -> list[Group]:
     """The groups, family by family, in the order in which the file first names them."""
     families: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in result.rows:
-        families[row.case.family][naming.name(row)].append(row)
+        # The answers of traversals are by graph, in a table of their own: one line counts their rows.
+        many = row.case.family.startswith((TRAVERSAL, MODEL))
+        families[row.case.family]["" if many else naming.name(row)].append(row)
     return [_group(family, name, rows) for family, named in families.items() for name, rows in named.items()]
 
 
 def _group(family: str, name: str, rows: list[Row]) -> Group:
     counts = Counter(row.status for row in rows)
+    if family.startswith((TRAVERSAL, MODEL)):
+        return Group(family, name, None, None, None, counts)
     cases = _cases(_cold([row for row in rows if row.ok and row.median_s and row.ci95_s]))
     sizes = [size for case in cases if (size := _bytes(case)) is not None]
     smallest = _fastest(cases, min(sizes, default=None))

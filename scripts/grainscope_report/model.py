@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from grainscope_report.row_parts import Graph, Interval, Lane, Level, Traffic, Trial
+
 HOST_TO_GPU = "host_to_gpu"
 GPU_TO_HOST = "gpu_to_host"
 # Between GPUs, as seen by the one that issues the transfer: the site's `gpu`; the other is its `peer`.
@@ -17,9 +19,10 @@ OPPOSITE = {HOST_TO_GPU: GPU_TO_HOST, GPU_TO_HOST: HOST_TO_GPU, TO_PEER: FROM_PE
 _DIRECTIONS = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
 # Families whose kernels only read what is far away, and so name no direction.
 READERS = {"reach/gather", "latency/chase"}
+# Graph algorithms that read edges on the GPU, one family each, and what only a model answers.
+TRAVERSAL, MODEL = "traversal/", "model/"
 JOINED = {"nvlink", "pcie", "none"}
 
-Interval = tuple[float, float]
 Ends = tuple[str, str]
 
 
@@ -51,7 +54,7 @@ class Case:
     @property
     def place(self) -> str:
         """What stands between the ends: the locality of the host, or between GPUs what joins them."""
-        if "link" not in self.axes or "locality" in self.axes:
+        if "link" not in self.axes or "locality" in self.axes or self.family.startswith(MODEL):
             return self.locality
         return str(said) if (said := self.axes["link"]) in JOINED else "link unknown"
 
@@ -59,15 +62,16 @@ class Case:
     def direction(self) -> str | None:
         """Which way bytes cross the link to the host or to the peer; None where both or neither."""
         said = self.axes.get("direction")
+        reads = self.family in READERS or self.family.startswith(TRAVERSAL)
         if "peer" in self.site:
             if self.axes.get("between"):
                 return None
-            fetched = said == "read" or self.axes.get("path") == "peer_to_gpu" or self.family in READERS
+            fetched = said == "read" or reads or self.axes.get("path") == "peer_to_gpu"
             return FROM_PEER if fetched else TO_PEER
         if said in _DIRECTIONS:
             return _DIRECTIONS[said]
         path = str(self.axes.get("path", ""))
-        if path.endswith("_to_gpu") or (self.family in READERS and "gpu" in self.site):
+        if path.endswith("_to_gpu") or (reads and "gpu" in self.site):
             return HOST_TO_GPU
         return GPU_TO_HOST if path.startswith("gpu_to_") else None
 
@@ -79,36 +83,6 @@ class Case:
     def without(self, *axes: str) -> tuple[tuple[str, str | float], ...]:
         """The axes but these, sorted: equal for rows that differ in nothing else."""
         return tuple(sorted((name, value) for name, value in self.axes.items() if name not in axes))
-
-
-@dataclass(frozen=True)
-class Traffic:
-    """Requests and bytes over the link in one sample; `label` is `modelled` or `counted`."""
-
-    label: str
-    requests: float | None
-    requests_by_size: Mapping[int, float]
-    bytes: float | None
-    amplification: float | None
-
-
-@dataclass(frozen=True)
-class Lane:
-    """One of several operations that ran at once: its bytes, its own time, and how it does alone.
-
-    `background` lanes only load the link or the GPU; lanes of a computing kernel have no bytes.
-    """
-
-    name: str
-    bytes: int
-    source: str
-    target: str
-    median_s: float | None
-    ci95_s: Interval | None
-    bandwidth_gb_s: float | None
-    background: bool
-    alone_gb_s: float | None
-    alone_s: float | None
 
 
 @dataclass(frozen=True)
@@ -135,6 +109,10 @@ class Row:
     counters: Mapping[str, float]
     lanes: tuple[Lane, ...] = ()
     overlap: float | None = None
+    counted: Traffic | None = None
+    trials: tuple[Trial, ...] = ()
+    levels: tuple[Level, ...] = ()
+    graph: Graph | None = None
 
     @property
     def ok(self) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -10,6 +10,7 @@ from grainscope_report import resources
 
 COMM_SCOPE = "comm_scope_2019"
 EMOGI = "emogi_2020"
+DISSERTATION = "dissertation_2022"
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper's numbers by id."""
+    """A paper's numbers by id, and its tables by name, each with `source` and `rows`."""
 
     name: str
     numbers: Mapping[str, Number]
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __getitem__(self, number: str) -> Number:
         return self.numbers[number]
@@ -47,4 +49,5 @@ class Paper:
 def paper(name: str) -> Paper:
     """Reads a paper's numbers, e.g. `paper(EMOGI)["memcpy_peak"].value` in GB/s."""
     document = json.loads(resources.paper_path(name).read_text(encoding="utf-8"))
-    return Paper(document["name"], {number["id"]: Number(**number) for number in document["numbers"]})
+    numbers = {number["id"]: Number(**number) for number in document["numbers"]}
+    return Paper(document["name"], numbers, document.get("tables", {}))

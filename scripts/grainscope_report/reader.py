@@ -7,7 +7,8 @@ from typing import Any
 from grainscope_report import schema
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import SCHEMA_VERSION, load
-from grainscope_report.model import Cache, Case, Environment, Finding, Lane, Link, Result, Row, Run, Traffic
+from grainscope_report.model import Cache, Case, Environment, Finding, Link, Result, Row, Run
+from grainscope_report.row_parts import Graph, Lane, Level, Traffic, Trial
 
 __all__ = ["SCHEMA_VERSION", "load", "parse", "read"]
 
@@ -114,6 +115,10 @@ def _row(raw: Mapping[str, Any]) -> Row:
         counters=dict(raw.get("counters", {})),
         lanes=tuple(map(_lane, raw.get("lanes", ()))),
         overlap=raw.get("overlap"),
+        counted=_traffic(raw["counted"]) if "counted" in raw else None,
+        trials=tuple(map(_trial, raw.get("trials", ()))),
+        levels=tuple(map(_level, raw.get("levels", ()))),
+        graph=_graph(raw["graph"]) if "graph" in raw else None,
     )
 
 
@@ -138,4 +143,17 @@ def _lane(raw: Mapping[str, Any]) -> Lane:
 
 def _traffic(raw: Mapping[str, Any]) -> Traffic:
     sizes = {int(size): count for size, count in raw.get("requests_by_size", {}).items() if size.isdigit()}
-    return Traffic(raw["label"], raw.get("requests"), sizes, raw.get("bytes"), raw.get("amplification"))
+    told = (raw.get(name) for name in ("bytes", "amplification", "pcie_read_bytes"))
+    return Traffic(raw["label"], raw.get("requests"), sizes, *told)
+
+
+def _trial(raw: Mapping[str, Any]) -> Trial:
+    return Trial(raw["label"], tuple(raw["samples_s"]), dict(raw.get("counters", {})))
+
+
+def _level(raw: Mapping[str, Any]) -> Level:
+    return Level(**(dict.fromkeys(("seconds", "requests", "link_bytes")) | dict(raw)))
+
+
+def _graph(raw: Mapping[str, Any]) -> Graph:
+    return Graph(raw["vertices"], raw["entries"], tuple(map(tuple, raw.get("degree_cdf", ()))))

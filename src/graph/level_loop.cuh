@@ -73,16 +73,14 @@ class LevelLoop {
                           " levels");
       }
       const LevelSummary summary = submit_level(program, level, observer);
-      if (summary.active == 0 || program.satisfied(summary)) {
+      if (program.satisfied(summary)) {
         break;
       }
       levels_.push_back({summary.active, summary.edges, 0, 0, 0});
       program.next_level();
     }
     stream_.synchronize();
-    if (board_) {
-      board_->check();
-    }
+    require_complete();
     return cuda::elapsed_s(begun_, level_end(levels_.size()));
   }
 
@@ -93,6 +91,7 @@ class LevelLoop {
     walk(program, {});
     level_end(0).record(stream_);
     stream_.synchronize();
+    require_complete();
     return cuda::elapsed_s(begun_, level_end(0));
   }
 
@@ -171,6 +170,13 @@ class LevelLoop {
     auto& level = observer.trace->emplace_back(recorded);
     cuda::check(cudaMemcpy(level.data(), loads.data(), recorded * sizeof(WarpLoad), cudaMemcpyDefault),
                 "read a trace");
+  }
+
+  // Throws FailedError where blocks that wait for each other gave up.
+  void require_complete() const {
+    if (board_) {
+      board_->check();
+    }
   }
 
   void launch(void (*kernel)(WalkInput, Program), unsigned grid, WalkInput input, Program program) {

@@ -3,7 +3,9 @@
 //
 // rank + what its residual will still add is the answer: residual = teleport + damping * pushed rank - rank,
 // of either sign. It begins with the rank 1 / V everywhere, which lies nearer than zero: fewer walks. The sum
-// of |residual| is what one more step would change, GAP's measure.
+// of |residual| is what one more step would change, GAP's measure. Residuals are in double precision: a hub
+// takes a hundred thousand small shares one by one, and in single precision their rounding adds up to more
+// than the tolerance.
 
 #include "grainscope/graph/answers.hpp"
 #include "program.cuh"
@@ -20,7 +22,7 @@ struct PrProgram : ProgramDefaults {
 
   const std::uint64_t* offsets = nullptr;  // [V + 1], device
   float* ranks = nullptr;                  // [V], device
-  float* residuals = nullptr;              // [V], device
+  double* residuals = nullptr;             // [V], device
   float* shares = nullptr;                 // [V], device: what each edge of a list carries in this level
   Vertex vertices = 0;
   float start = 0;       // 1 / V
@@ -28,34 +30,34 @@ struct PrProgram : ProgramDefaults {
   bool first = true;
 
   __device__ double rest_of(std::uint32_t vertex) const {
-    return first ? 1.0 / vertices : static_cast<double>(fabsf(residuals[vertex]));
+    return first ? 1.0 / vertices : fabs(residuals[vertex]);
   }
   __device__ bool activate(std::uint32_t vertex, bool mine, int /*lane*/) const {
     if (!mine) {
       return false;
     }
-    float pushed = start;
+    double pushed = start;
     if (first) {
       ranks[vertex] = start;
-      residuals[vertex] = static_cast<float>(1 - kDamping) * start - start;
+      residuals[vertex] = (1 - kDamping) * start - start;
     } else {
       pushed = residuals[vertex];
-      if (fabsf(pushed) <= negligible) {
+      if (fabs(pushed) <= negligible) {
         return false;
       }
-      ranks[vertex] += pushed;
+      ranks[vertex] += static_cast<float>(pushed);
       residuals[vertex] = 0;
     }
     const std::uint64_t degree = offsets[vertex + std::uint64_t{1}] - offsets[vertex];
-    shares[vertex] = static_cast<float>(kDamping) * pushed / static_cast<float>(degree);
+    shares[vertex] = static_cast<float>(kDamping * pushed / static_cast<double>(degree));
     return degree > 0;
   }
   __device__ float open(const WorkItem& item, Team /*team*/) const { return shares[item.vertex]; }
   __device__ void visit(float share, Vertex neighbour, Weight /*weight*/) const {
-    atomicAdd(residuals + neighbour, share);
+    atomicAdd(residuals + neighbour, static_cast<double>(share));
   }
   __host__ __device__ bool satisfied(const LevelSummary& summary) const {
-    return !first && summary.rest < kMargin * kRankTolerance;
+    return !first && (summary.active == 0 || summary.rest < kMargin * kRankTolerance);
   }
   void next_level() { first = false; }
 };
@@ -94,7 +96,7 @@ class PrState {
  private:
   GraphView view_;
   DeviceArray<float> ranks_;
-  DeviceArray<float> residuals_;
+  DeviceArray<double> residuals_;
   DeviceArray<float> shares_;
 };
 

@@ -22,7 +22,7 @@ struct ProgramDefaults {
   template <class Source>
   __device__ void merge(Source& /*list*/, const Source& /*lane*/) const {}
   // Whether all is done, though there are active vertices.
-  __host__ __device__ bool satisfied(const LevelSummary& /*summary*/) const { return false; }
+  __host__ __device__ bool satisfied(const LevelSummary& summary) const { return summary.active == 0; }
   void next_level() {}
 };
 

@@ -80,7 +80,7 @@ class SubwayLoop {
                           " levels");
       }
       const LevelSummary summary = find_active(program);
-      if (summary.active == 0 || program.satisfied(summary)) {
+      if (program.satisfied(summary)) {
         break;
       }
       if (observer.visit != nullptr) {

@@ -25,6 +25,11 @@ struct SweepProgram : ProgramDefaults {
       atomicAdd(total + (blockIdx.x % kTotals), static_cast<unsigned long long>(sum));
     }
   }
+  // Where edges are handed out one by one: a list keeps 0, and each thread has its own word.
+  __device__ void merge(std::uint64_t& /*list*/, std::uint64_t lane) const {
+    atomicAdd(total + ((blockIdx.x * kWalkThreads + threadIdx.x) % kTotals),
+              static_cast<unsigned long long>(lane));
+  }
   // Blocks add to different words, or all would queue for one.
   static constexpr int kTotals = 1024;
 };

@@ -9,7 +9,9 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from grainscope_report.drawing import maps
+from grainscope_report.figures import text_table
 from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, MapPanel
+from grainscope_report.figures.text_table import TablePanel
 
 
 def texts(page: Page) -> list[tuple[Text, Bbox]]:
@@ -53,6 +55,12 @@ def check_map(axes: Axes, panel: MapPanel) -> None:
     cells = [cell for row in panel.cells for cell in row]
     assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {maps.OWN.lower()}
     assert maps.OWN.lower() not in {shade for shade, cell in zip(shades, cells, strict=True) if not cell.own}
+
+
+def check_table(axes: Axes, panel: TablePanel) -> None:
+    """Fails where a cell is not written as it is."""
+    said = [one.get_text() for one in axes.texts if one.get_gid() == "table"]
+    assert said == [cell for line in text_table.texts(panel) for cell in line]
 
 
 def check_dots(axes: Axes, panel: DotPanel, several: bool) -> None:

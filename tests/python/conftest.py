@@ -7,10 +7,14 @@ import pytest
 import synthetic_busy
 import synthetic_links
 import synthetic_machines
+import synthetic_traversals
 from grainscope_report import reader
 from grainscope_report.machine import Machine, machines
 from planted import FAR, SITE, pinned_copy
 from synthetic import MIB, File
+
+# Of traversals as little as shows everything: they have many rows.
+FEWER = {"trials": 8, "pages": (64 << 10,)}
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +29,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "alone": synthetic_links.linked(1, host="node-d"),
         "busy": synthetic_busy.busy(),
         "crowded": synthetic_busy.busy(8, host="node-f"),
+        "traversing": synthetic_traversals.traversing(names=("kron24", "urand24", "web20", "power"), **FEWER),
+        "faster": synthetic_traversals.traversing(
+            "node-u", "NVIDIA H200", ("kron24", "urand24"), 1.9, **FEWER
+        ),
+        "modelling": synthetic_traversals.modelling(("kron24", "power"), FEWER["pages"]),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}
 

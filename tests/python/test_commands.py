@@ -30,6 +30,9 @@ def test_validate_of_good_files(files, capsys):
         "valid, 452 rows",
         "valid, 250 rows",
         "valid, 250 rows",
+        "valid, 1456 rows",
+        "valid, 776 rows",
+        "valid, 484 rows",
     ]
 
 

@@ -5,10 +5,11 @@ from functools import cache
 import pytest
 from matplotlib.figure import Figure as Page
 
-from boxes import check_bars, check_curves, check_dots, check_map, check_no_overlap, texts
+from boxes import check_bars, check_curves, check_dots, check_map, check_no_overlap, check_table, texts
 from grainscope_report.drawing import legend, render
 from grainscope_report.figures.model import CurvePanel, DotPanel, Figure, MapPanel
 from grainscope_report.figures.table import FIGURES, figure
+from grainscope_report.figures.text_table import TablePanel
 
 ENTRIES = {entry.id: entry for entry in FIGURES}
 SHOWN = {
@@ -20,6 +21,10 @@ SHOWN = {
     "two_files": ("h100", "two_nodes"),
     "two_linked": ("linked", "alone"),
     "three_files": ("h100", "two_nodes", "cpu_only"),
+    "traversing": ("traversing",),
+    "modelling": ("modelling",),
+    "two_traversing": ("traversing", "faster"),
+    "toys_too": ("h100", "traversing"),
     "busy": ("busy",),
     "crowded": ("crowded",),
     "two_busy": ("busy", "crowded"),
@@ -33,6 +38,10 @@ FIGURES_OF = {
     "two_files": ("1", "2", "5", "6", "7"),
     "two_linked": ("13", "14"),
     "three_files": ("8", "h"),
+    "traversing": ("8", "9", "10", "16", "17", "18"),
+    "modelling": ("8", "9", "10", "16", "17"),
+    "two_traversing": ("8", "9", "10", "16", "17"),
+    "toys_too": ("8",),
     "busy": ("m", "n", "p", "s", "t"),
     "crowded": ("m", "n"),
     "two_busy": ("m", "n", "p", "s", "t"),
@@ -100,7 +109,10 @@ def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number)
     assert len(page.axes) == len(made.panels)
     for axes, panel in zip(page.axes, made.panels, strict=True):
         assert axes.get_ylabel() == panel.y_label
-        assert panel.y_unit in {"GB/s", "ns", "s", "%", "ratio", "requests", "SMs"}
+        if isinstance(panel, TablePanel):
+            check_table(axes, panel)
+            continue
+        assert panel.y_unit in {"GB/s", "ns", "%", "ratio", "requests", "SMs", "s", "GTEPS"}
         if isinstance(panel, MapPanel):
             check_map(axes, panel)
             continue
@@ -137,7 +149,7 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
             assert part in notes
     for said in made.subtitle:
         assert said in " ".join(one.get_text() for one in page.texts if one.get_gid() == "subtitle")
-    if shown != "cpu_only":
+    if shown not in ("cpu_only", "modelling"):
         assert "driver 580.159" in notes
     if shown == "h100":
         assert "severe warning: governor is powersave" in notes

@@ -7,9 +7,9 @@ import pytest
 
 from grainscope_report import papers, resources
 from grainscope_report.figures.table import FIGURES
-from grainscope_report.papers import COMM_SCOPE, EMOGI, paper
+from grainscope_report.papers import COMM_SCOPE, DISSERTATION, EMOGI, paper
 
-NAMES = (COMM_SCOPE, EMOGI)
+NAMES = (COMM_SCOPE, EMOGI, DISSERTATION)
 EVERY = [(name, number) for name in NAMES for number in paper(name).numbers.values()]
 
 
@@ -36,12 +36,31 @@ def test_a_number_has_a_unit_a_source_and_the_sentence_that_states_it(name, numb
         (EMOGI, "naive_bfs", "4.7"),
         (EMOGI, "memcpy_peak", "12.3"),
         (EMOGI, "uvm_peak", "9"),
+        (EMOGI, "merged_bfs", "11"),
+        (EMOGI, "requests_128_aligned_over_merged_gk", "1.86"),
+        (EMOGI, "requests_128_aligned_over_merged_gu", "1.25"),
+        (EMOGI, "amplification_uvm_fs", "5.16"),
+        (EMOGI, "amplification_emogi", "1.31"),
+        (EMOGI, "speedup_naive_over_uvm_bfs", "0.73"),
+        (EMOGI, "speedup_merged_over_uvm_bfs", "3.24"),
+        (EMOGI, "speedup_over_uvm", "2.92"),
+        (EMOGI, "scaling_uvm_pcie_4", "1.53"),
+        (DISSERTATION, "scaling_emogi_pcie_4", "1.88"),
+        (DISSERTATION, "edge_4_over_8", "1.57"),
     ],
 )
 def test_the_drawn_numbers_stand_in_their_sentences(name, number, said):
     found = paper(name)[number]
     assert f"{found.value:g}" == said
     assert said in found.text
+
+
+def test_the_tables_agree_with_themselves_and_with_each_other():
+    emogi, later = paper(EMOGI).tables["comparison"]["rows"], paper(DISSERTATION).tables
+    assert [*later["halo"]["rows"], *later["subway"]["rows"]] == emogi
+    assert len(emogi) == 14
+    for row in emogi:
+        assert row["time_s"] / row["emogi_s"] == pytest.approx(row["speedup"], rel=0.01)
 
 
 def test_numbers_are_unique_and_citable():

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
-from grainscope_report.figures import csv_table
+from grainscope_report.figures import csv_table, text_table
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
+from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import machines
 
 FORMATS = ("svg", "png", "pdf")
@@ -21,7 +22,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "plot",
         help="draw the figures, each with its CSV",
         description="Draws the figures of one result file, or of several laid over each other, and writes "
-        f"each as a picture and as CSV.\n\nFigures:\n{listed}",
+        f"each as a picture and as CSV, tables as Markdown, too.\n\nFigures:\n{listed}",
         epilog="A figure that the files have no data for is not drawn; a line says which rows it lacks and "
         "why.\n"
         "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read.",
@@ -58,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
             continue
         contents = _pictures(made, arguments.format)
         contents["csv"] = csv_table.write(made).encode()
+        if tables := [panel for panel in made.panels if isinstance(panel, TablePanel)]:
+            contents["md"] = "\n".join(map(text_table.markdown, tables)).encode()
         names = [_write(arguments.output / f"{entry.stem}.{kind}", data) for kind, data in contents.items()]
         print(f"figure {entry.id}: {', '.join(names)}")
         drawn += 1

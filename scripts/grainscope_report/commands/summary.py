@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grainscope_report import digest, machine, naming
-from grainscope_report.commands import files, summary_fits, summary_json
+from grainscope_report.commands import files, summary_fits, summary_json, summary_traversals
 from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.fits import everything
 from grainscope_report.model import Link, Result
 from grainscope_report.terminal import Column, Terminal, terminal
+from grainscope_report.traversal import answers
 from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
 
 SEVERITIES = ("severe", "warning", "info")
@@ -46,7 +47,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         description="Shows the machine with its warnings, the measured copy peaks, and for each family and "
         "path the peak bandwidth with its 95 % interval, where it is reached, its share of the copy peak, "
         "the time of the smallest size, and how many rows are ok, failed and skipped, with the reasons; and "
-        "what the rows come to: latency and bandwidth of each path, crossovers, walls, what fills the link.",
+        "what the rows come to: the best access to each graph, latency and bandwidth of each path, "
+        "crossovers, walls, what fills the link.",
         epilog="Colours only on a terminal; NO_COLOR turns them off, COLUMNS sets the width.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a result file or a run directory")
@@ -67,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
-    for block in (_warnings, _machine, _links, _groups, _fits, _reasons):
+    for block in (_warnings, _machine, _links, _groups, _traversals, _fits, _reasons):
         found = list(block(result, out))
         if found:
             yield from found
@@ -180,6 +182,10 @@ def _timings(group: Group) -> str:
         low, high = format_time(small.time_s), format_time(large.time_s)
         return f"{low.removesuffix(high[-3:])} to {high} each"
     return f"{format_time(small.time_s)} each"
+
+
+def _traversals(result: Result, out: Terminal) -> Iterator[str]:
+    yield from summary_traversals.lines(answers.answers(machine.machines([result])[0]), out)
 
 
 def _fits(result: Result, out: Terminal) -> Iterator[str]:

@@ -8,6 +8,7 @@ from grainscope_report.fits import everything
 from grainscope_report.fits.everything import estimate
 from grainscope_report.machine import machines, provenance
 from grainscope_report.model import Result
+from grainscope_report.traversal import answers
 
 FORMAT = 1
 
@@ -25,6 +26,7 @@ def document(result: Result) -> dict[str, Any]:
             for link in result.links
         ],
         "groups": [_group(group) for group in digest.groups(result)],
+        "traversals": [answers.as_json(answer) for answer in answers.answers(machine)],
         "fits": everything.as_json(everything.of(machine)),
         "reasons": [asdict(reason) for reason in digest.reasons(result)],
     }

@@ -7,6 +7,7 @@ from grainscope_report.drawing import levels, style, text
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 
 FILLED = 0.78
+UPRIGHT = 1.05  # of the font's size: the least width of a bar for text written upwards
 MOST_WIDE = 8  # parts that a bar has room for at their full size
 GROUP_DROP = 14.0
 ROOM_ABOVE_WHISKERS = 0.16  # of the panel: the text of a bar far below its whisker stands above it
@@ -33,11 +34,27 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     for place, series in enumerate(panel.series):
         for category, bar in enumerate(series.bars):
             at, wide = _place(panel, category, place)
-            _bar(axes, series, bar, at, wide, bases[category])
+            taken += _bar(axes, series, bar, at, wide, bases[category], panel.upright)
             if bar.value:
-                taken += _filled(at, wide, bar.value.high)
+                taken += _filled(at, wide, min(bar.value.high, top))
+                if panel.y_top and bar.value.value > panel.y_top:
+                    _cut(axes, at, wide)
                 bases[category] += bar.value.value if panel.stacked else 0.0
     levels.draw(axes, within, beyond, several, taken)
+
+
+def _cut(axes: Axes, at: float, wide: float) -> None:
+    """Two slanted white strokes across a bar that goes on beyond the axes."""
+    for foot in (0.86, 0.90):
+        axes.plot(
+            [at - wide * 0.6, at + wide * 0.6],
+            [foot, foot + 0.03],
+            transform=axes.get_xaxis_transform(),
+            color="white",
+            linewidth=1.4,
+            zorder=4,
+            gid="cut",
+        )
 
 
 def _groups(axes: Axes, panel: BarPanel) -> None:
@@ -66,6 +83,8 @@ def _filled(at: float, wide: float, high: float, steps: int = 24) -> list[tuple[
 
 
 def _top(panel: BarPanel) -> float:
+    if panel.y_top:
+        return panel.y_top
     columns = zip(*(series.bars for series in panel.series), strict=True)
     if panel.stacked:
         return max(sum(bar.value.value for bar in column if bar.value) for column in columns)
@@ -81,7 +100,10 @@ def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
     return category - FILLED / 2 + wide * (series + 0.5), wide
 
 
-def _bar(axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: float) -> None:
+def _bar(
+    axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: float, upright: bool = False
+) -> list[tuple[float, float]]:
+    """Draws a bar with its interval and text; gives points of what it writes above itself."""
     colour = style.colour(series.method, series.machine.index if series.machine else 0)
     ink = style.GREY
     if bar.value is not None:
@@ -94,7 +116,7 @@ def _bar(axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: 
             color="white" if bar.flags else colour,
             edgecolor=colour if exact else style.GREY,
             linewidth=0.8 if bar.flags else 0.4,
-            hatch=None if exact else "////" if series.label == "paper" else None,
+            hatch=_hatch(series),
             zorder=2,
         )
         if bar.value.high > bar.value.low:
@@ -111,8 +133,19 @@ def _bar(axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: 
             )
         ink = style.GREY if bar.flags or series.label == "paper" else style.ink_on(colour)
         _parts(axes, bar, at, wide, colour)
+    if bar.text and upright:
+        hatch = _hatch(series)
+        ground = "white" if series.label == "paper" else colour if hatch else None
+        return _upright(axes, bar, at, wide, ink, ground)
     if bar.text and _room(axes, bar.text, wide):
         _text(axes, series, bar, at, ink)
+    return []
+
+
+def _hatch(series: BarSeries) -> str | None:
+    if series.label == "paper":
+        return style.HATCHES["paper"]
+    return style.HATCHES["modelled"] if series.hatched else None
 
 
 def _parts(axes: Axes, bar: Bar, at: float, wide: float, colour: str) -> None:
@@ -162,3 +195,44 @@ def _room(axes: Axes, said: str, wide: float) -> bool:
     low, high = axes.get_xlim()
     most = max(text.width(line, style.FINE) for line in said.split("\n"))
     return most <= wide * width / (high - low)
+
+
+def _ground(colour: str | None) -> dict | None:
+    return {"facecolor": colour, "edgecolor": "none", "pad": 0.3} if colour else None
+
+
+def _upright(axes: Axes, bar: Bar, at: float, wide: float, ink: str, ground: str | None) -> list:
+    """The bar's text written upwards: within the bar where it is tall enough, on `ground`, else above it,
+    and not at all where it fits neither there.
+
+    Gives points along a text above the bar.
+    """
+    width, height = levels.size_in_points(axes)
+    low, high = axes.get_xlim()
+    if wide * width / (high - low) < style.FINE * UPRIGHT:
+        return []
+    top = axes.get_ylim()[1]
+    needed = text.width(bar.text, style.FINE) / height + 0.05
+    foot = 0.02
+    inside = bar.value is not None and bar.value.low / top >= needed
+    if bar.value is not None and not inside:
+        foot, ink = bar.value.high / top + 0.03, style.GREY
+    if foot + needed > 1.05:
+        return []
+    axes.text(
+        at,
+        foot,
+        bar.text,
+        transform=axes.get_xaxis_transform(),
+        fontsize=style.FINE,
+        color=ink,
+        rotation=90,
+        ha="center",
+        va="bottom",
+        zorder=5,
+        gid="bar",
+        bbox=_ground(ground if inside else "white"),
+    )
+    if inside:
+        return []
+    return [(at, top * (foot + (needed - 0.05) * step / 12)) for step in range(13)]

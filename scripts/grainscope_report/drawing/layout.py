@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from grainscope_report.drawing import style, text
+from grainscope_report.drawing import style, tables, text
 from grainscope_report.drawing.axes import is_banded
 from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, Figure, Panel
+from grainscope_report.figures.text_table import TablePanel
 
 LEFT, RIGHT, GUTTER = 0.58, 0.14, 0.62
 TITLE_HEIGHT = 0.26
@@ -13,6 +14,7 @@ DOT_ROW, DOT_MACHINE = 0.135, 0.06
 TITLE_LINE, BAND, BETWEEN = 0.16, 0.13, 0.1
 BELOW, BELOW_LINE = 0.16, 0.12
 LINE = 1.28 / 72
+WHOLE = 2.0  # a panel alone in its row that wants so much takes all of the width
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def layout(figure: Figure, legend_height: float) -> Layout:
     top = height - above_panels
     boxes = []
     for row, there, block, free in zip(figure.rows, widths, blocks, below, strict=True):
-        boxes.append(_boxes(there, top - block + free, _tall(row)))
+        boxes.append(_boxes(there, top - block + free, _tall(row), _is_table(row)))
         top -= block
     under_notes = top - legend_height - _lines(len(notes))
     tops = (top, top - legend_height, under_notes)
@@ -93,8 +95,16 @@ def _lines(count: int) -> float:
     return count * style.FINE * LINE + (0.06 if count else 0)
 
 
+def _is_table(row: tuple[Panel, ...]) -> bool:
+    return all(isinstance(one, TablePanel) for one in row)
+
+
 def _tall(row: tuple[Panel, ...]) -> float:
     """The height of the axes of a row."""
+    if _is_table(row):
+        return max(map(tables.height, row))
+    if own := max((one.height for one in row if isinstance(one, BarPanel)), default=0.0):
+        return own
     if dotted := [panel for panel in row if isinstance(panel, DotPanel)]:
         return max(_dots_height(panel) for panel in dotted)
     return SHORT_HEIGHT if all(isinstance(one, CurvePanel) and one.short for one in row) else PANEL_HEIGHT
@@ -108,6 +118,8 @@ def _dots_height(panel: DotPanel) -> float:
 
 def _below(row: tuple[Panel, ...]) -> float:
     """The room for tick labels, groups of them and axis labels under a row of panels."""
+    if _is_table(row):
+        return 0.04
     return BELOW + BELOW_LINE * max(_tick_lines(panel) if isinstance(panel, BarPanel) else 2 for panel in row)
 
 
@@ -138,13 +150,17 @@ def _share(row: tuple[Panel, ...]) -> float:
 
 def _widths(row: tuple[Panel, ...], widest: tuple[Panel, ...]) -> list[float]:
     """The widths of a row's panels; a single panel keeps the width that those of the widest row have."""
+    if len(row) == 1 and _is_table(row):
+        return [style.WIDTH - 2 * RIGHT]
+    if len(row) == 1 and _share(row) >= WHOLE:
+        return [style.WIDTH - LEFT - RIGHT]
     like = row if len(row) > 1 or len(widest) == 1 else widest
     room = style.WIDTH - LEFT - RIGHT - GUTTER * (len(like) - 1)
     return [room / max(_share(like), 1.5) * _share((panel,)) for panel in row]
 
 
-def _boxes(widths: list[float], bottom: float, tall: float) -> tuple[Box, ...]:
-    boxes, left = [], LEFT
+def _boxes(widths: list[float], bottom: float, tall: float, table: bool) -> tuple[Box, ...]:
+    boxes, left = [], style.WIDTH - RIGHT - sum(widths) if table else LEFT
     for wide in widths:
         boxes.append(Box(left, bottom, wide, tall))
         left += wide + GUTTER

@@ -28,6 +28,8 @@ REGION_NAMES = {
 }
 PARTS = "each of the copies that ran at once"
 ROOF = "roof: requests in flight × size ÷ latency"
+MODELLED = "hatched: modelled, nothing was measured"
+PAPER = "hatched, grey: the paper's"
 HOLLOW = "hollow: wide interval or bimodal"
 
 Entry = tuple[str, Artist]
@@ -47,6 +49,7 @@ def entries(figure: Figure) -> list[Entry]:
             _dot_entries(panel, found, several)
     if several:
         _add_machines(figure, found)
+    _add_hatches(figure, found)
     _add_flags(figure, found)
     _add_lines(figure, found)
     if any(not curve.primary for panel in curves for curve in panel.curves):
@@ -85,6 +88,7 @@ def _add_machines(figure: Figure, found: dict[str, Artist]) -> None:
         one.machine.index: one.machine
         for panel in figure.panels
         for one in (*getattr(panel, "curves", ()), *_dots(panel))
+        if getattr(one, "marked", True)
     }
     for _, machine in sorted(drawn.items()):
         shape = style.marker(machine.index)
@@ -99,11 +103,26 @@ def _bar_entries(panel: BarPanel, found: dict[str, Artist]) -> None:
         return
     for series in panel.series:
         if series.label != "paper":
-            found.setdefault(series.name, Patch(facecolor=_fill(series), edgecolor="none"))
+            hatch = style.HATCHES["modelled"] if series.hatched else None
+            edge = style.GREY if hatch else "none"
+            found.setdefault(series.name, Patch(facecolor=_fill(series), edgecolor=edge, hatch=hatch))
 
 
 def _fill(series: BarSeries) -> str:
     return style.colour(series.method, series.machine.index if series.machine else 0)
+
+
+def _add_hatches(figure: Figure, found: dict[str, Artist]) -> None:
+    """What hatching means, where modelled bars are hatched."""
+    drawn = [series for panel in figure.panels if isinstance(panel, BarPanel) for series in panel.series]
+    if not any(series.hatched for series in drawn):
+        return
+    edge = {"facecolor": "white", "edgecolor": style.GREY}
+    found[MODELLED] = Patch(**edge, hatch=style.HATCHES["modelled"])
+    if any(series.label == "paper" for series in drawn):
+        found[PAPER] = Patch(
+            facecolor=style.METHODS["paper"], edgecolor=style.GREY, hatch=style.HATCHES["paper"]
+        )
 
 
 def _dots(panel: Panel) -> list[Dot]:
@@ -202,6 +221,8 @@ def _handle(page: Page, handle: Artist, left: float, middle: float, wide: float)
             wide * 0.7,
             tall,
             facecolor=handle.get_facecolor(),
+            edgecolor=handle.get_edgecolor(),
+            hatch=handle.get_hatch(),
             alpha=handle.get_alpha(),
             linewidth=0,
         )

@@ -53,9 +53,11 @@ def size_in_points(axes: Axes) -> tuple[float, float]:
 
 
 def on_scale(levels: Sequence[Level], top: float, log: bool) -> tuple[list[Level], list[Level]]:
-    """Levels that the axis reaches for, and those too far above the data."""
+    """Levels that the axis reaches for, and those too far above the data, which only their names show."""
     reach = top * (REACH_LOG if log else REACH)
-    return [one for one in levels if one.value <= reach], [one for one in levels if one.value > reach]
+    return [one for one in levels if one.value <= reach], [
+        one for one in levels if one.value > reach and one.name
+    ]
 
 
 def room_above(axes: Axes, levels: Sequence[Level], beyond: Sequence[Level]) -> float:

@@ -8,9 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Page
 
-from grainscope_report.drawing import bars, curves, dots, layout, legend, maps, style
+from grainscope_report.drawing import bars, curves, dots, layout, legend, maps, style, tables
 from grainscope_report.drawing.axes import is_banded
 from grainscope_report.figures.model import CurvePanel, DotPanel, Figure, MapPanel, Panel
+from grainscope_report.figures.text_table import TablePanel
 
 FORMATS = ("svg", "png", "pdf")
 # Dates of drawing would make every picture differ; the footer carries the date of the measurement.
@@ -67,6 +68,8 @@ def save(page: Page, kind: str) -> bytes:
 def _panel(axes: Axes, panel: Panel, several: bool) -> None:
     if isinstance(panel, MapPanel):
         maps.draw(axes, panel)
+    elif isinstance(panel, TablePanel):
+        tables.draw(axes, panel)
     elif isinstance(panel, DotPanel):
         dots.draw(axes, panel, several)
     else:

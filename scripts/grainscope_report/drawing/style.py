@@ -41,18 +41,38 @@ METHODS = {
     "hugetlb": "#D55E00",
     "vmm_host": "#882255",
     "peer": "#332288",
-    "request 32": "#882255",
-    "request 64": "#CC79A7",
-    "request 96": "#88CCEE",
-    "request 128": "#009E73",
+    "naive": "#882255",
+    "merged": "#56B4E9",
+    "merged_aligned": "#009E73",
+    "merged_aligned_chunked": "#B2B240",
+    "edge_gather": "#332288",
+    "subway": "#D55E00",
+    "managed": "#E69F00",
+    "device": "#777777",
+    "graph 0": "#0072B2",
+    "graph 1": "#D55E00",
+    "graph 2": "#009E73",
+    "graph 3": "#CC79A7",
+    "graph 4": "#E69F00",
+    "graph 5": "#332288",
+    "graph 6": "#882255",
+    "graph 7": "#333333",
+    "request 32": "#F3D9B1",
+    "request 64": "#DDA15E",
+    "request 96": "#A65E2E",
+    "request 128": "#4F2A14",
 }
 # Ordered steps (thread counts, sizes), light to dark, readable in grey.
 STEPS = ("#C7B3E0", "#9A79C6", "#6B44A0", "#371560")
 SIZE_STEPS = ("#8CC5E3", "#3C8DBC", "#123F63")
 # Sizes of rows, of which there may be many: between these colours the scale is continuous.
 ROW_STEPS = ("#F2B233", "#E0701E", "#B8336A", "#5C3A93", "#16193B")
+# Links, slow to fast.
+LINK_STEPS = ("#CFE3F2", "#6FA8D6", "#2C6CA8", "#0B2A4A")
 # A map's colours from nothing to the most.
 MAP = ("#F7FBFF", "#9CC8E2", "#3C8DBC", "#123F63")
+# The backslashes lean the other way than the papers' strokes.
+HATCHES = {"paper": "////", "modelled": "\\\\\\\\"}
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # One of several things at once, on the bar of all of them.
 PART = {"marker": "o", "markersize": 3.4, "markerfacecolor": "white", "markeredgewidth": 0.8}
@@ -105,8 +125,8 @@ def colour(method: str, machine: int = 0) -> str:
 def _step(method: str) -> str:
     """`step 1 of 4`: the place in an ordered scale."""
     kind, order, _, count = method.split()
-    if kind == "row":
-        return blend(ROW_STEPS, int(order) / max(1, int(count) - 1))
+    if kind in ("row", "link"):
+        return blend(ROW_STEPS if kind == "row" else LINK_STEPS, int(order) / max(1, int(count) - 1))
     scale = SIZE_STEPS if kind == "size" else STEPS
     place = len(scale) - 1 if int(count) == 1 else round(int(order) * (len(scale) - 1) / (int(count) - 1))
     return scale[place]

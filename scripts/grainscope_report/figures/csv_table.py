@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator
 
+from grainscope_report.figures import text_table
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -16,6 +17,7 @@ from grainscope_report.figures.model import (
     MapPanel,
     Panel,
 )
+from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import significant
@@ -66,6 +68,8 @@ def write(figure: Figure) -> str:
 def _rows(panel: Panel) -> Iterator[dict]:
     if isinstance(panel, CurvePanel):
         return _curve_panel(panel)
+    if isinstance(panel, TablePanel):
+        return text_table.numbers(panel)
     if isinstance(panel, DotPanel):
         return _dot_panel(panel)
     return _map_panel(panel) if isinstance(panel, MapPanel) else _bar_panel(panel)
@@ -153,7 +157,7 @@ def _curve(panel: CurvePanel, curve: Curve) -> Iterator[dict]:
 def _level(unit: str, level: Level) -> dict:
     return {
         "kind": level.kind,
-        "series": level.name,
+        "series": level.name or level.kind,
         "machine": _who(level.machine),
         "site": _site(level.site),
         "y": level.value,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from grainscope_report.figures.marks import Curve, Level, Mark, Point, Region, Roof, Site
+from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 
@@ -54,7 +55,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class BarSeries:
-    """One bar for each category of the panel; `method` gives the colour."""
+    """One bar for each category of the panel; `method` gives the colour.
+
+    Modelled bars beside measured ones, or in the same figure, are `hatched`.
+    """
 
     name: str
     method: str
@@ -62,13 +66,16 @@ class BarSeries:
     machine: Machine | None = None
     label: str = "measured"
     source: str = ""
+    hatched: bool = False
 
 
 @dataclass(frozen=True)
 class BarPanel:
     """Bars side by side, or on top of each other where `stacked`.
 
-    `groups` names runs of categories, with how many each, in a second line under the axis.
+    `groups` names runs of categories, with how many each, in a second line under the axis. Where `upright`
+    the bars' texts are written upwards, so that narrow bars can have them. Bars beyond `y_top` are cut;
+    `height` is that of the axes in inches, 0 for the usual.
     """
 
     title: str
@@ -80,6 +87,9 @@ class BarPanel:
     levels: tuple[Level, ...] = ()
     width: float = 1.0
     groups: tuple[tuple[str, int], ...] = ()
+    upright: bool = False
+    y_top: float | None = None
+    height: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -153,7 +163,7 @@ class DotPanel:
     y_label: str = ""
 
 
-Panel = CurvePanel | BarPanel | MapPanel | DotPanel
+Panel = CurvePanel | BarPanel | MapPanel | DotPanel | TablePanel
 
 
 @dataclass(frozen=True)

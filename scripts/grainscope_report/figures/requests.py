@@ -1,13 +1,13 @@
-"""Figure 8, the toy part: how the shape of zero-copy reads decides their bandwidth (EMOGI 3 and 4)."""
+"""Figure 8: how the shape of zero-copy reads decides their bandwidth (EMOGI 3 and 4), then bfs by graph."""
 
 from collections.abc import Sequence
 
-from grainscope_report.figures import parts
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, Figure, Level
+from grainscope_report.figures import parts, requests_graphs, requests_papers
+from grainscope_report.figures.columns import exact
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, Figure, Level, Panel
 from grainscope_report.figures.series import NEAREST, curves
 from grainscope_report.machine import Machine
 from grainscope_report.model import HOST_TO_GPU, Row
-from grainscope_report.papers import EMOGI, paper
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, significant
 
@@ -19,14 +19,20 @@ SHAPES = (
     ("off by\n64 B", {"access": "merged", "offset": 64}),
     ("aligned", {"access": "merged_aligned"}),
 )
-REQUEST_SIZES = (32, 64, 96, 128)
 
 
 def build(machines: Sequence[Machine]) -> Figure:
+    """The toys, and under them the same questions asked of traversals by graph."""
+    rows, notes = _toys(machines)
+    more, further = requests_graphs.panels(machines)
+    return Figure(machines, (*rows, *more), (*notes, *further))
+
+
+def _toys(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], list[str]]:
     """Bandwidth by access beside the paper's; the requests and the amplification behind it below."""
     launch = _launch(machines)
     if not launch:
-        return Figure(machines, ())
+        return [], []
     drawn = {name: _shape(machines, {**launch, **axes}) for name, axes in SHAPES}
     there = [name for name, _ in SHAPES if drawn[name]]
     traffic = _of_one_label({name: _traffic(machines, {**launch, **dict(SHAPES)[name]}) for name in there})
@@ -36,12 +42,12 @@ def build(machines: Sequence[Machine]) -> Figure:
         "Percent: of the measured copy peak; in the paper's panel, of its cudaMemcpy.",
     ]
     notes += parts.first_sites(machines, FAMILY, "Bandwidth")
-    top = (_bandwidth(there, drawn), _paper_bandwidth())
+    top = (_bandwidth(there, drawn), requests_papers.toy_rates())
     if not any(traffic.values()):
-        return Figure(machines, (top,), tuple(notes))
+        return [top], notes
     notes += _without_cache(traffic)
-    below = (_mix(there, traffic), _paper_mix(), _amplification(there, traffic))
-    return Figure(machines, (top, below), tuple(notes))
+    below = (_mix(there, traffic), requests_papers.toy_mix(), _amplification(there, traffic))
+    return [top, below], notes
 
 
 def _rows(machines: Sequence[Machine]) -> list[tuple[int, Row]]:
@@ -115,43 +121,6 @@ def _bar(drawn: list[Curve], machine: Machine, levels: Sequence[Level], several:
     return Bar(point.y, f"{owner}{point.y.value:.1f}{share}", point.flags)
 
 
-def _exact(value: float) -> Estimate:
-    return Estimate(value, value, value)
-
-
-def _paper_bandwidth() -> BarPanel:
-    source = paper(EMOGI)
-    naive, aligned, peak, uvm = (
-        source[name] for name in ("naive_bfs", "merged_aligned", "memcpy_peak", "uvm_peak")
-    )
-    bars = (
-        Bar(
-            _exact(naive.value),
-            _share(naive.value, peak.value),
-            note="BFS, naive; the text says as in figure 4a",
-        ),
-        Bar(None, "lower,\nno number"),
-        Bar(_exact(aligned.value), _share(aligned.value, peak.value)),
-    )
-    where = "; ".join(one.source for one in (naive, aligned))
-    return BarPanel(
-        f"{source.name}: V100, PCIe 3 ×16",
-        ("strided\n(BFS)", "off by\n32 B", "aligned"),
-        (BarSeries("paper", "paper", bars, label="paper", source=where),),
-        "bandwidth (GB/s)",
-        "GB/s",
-        levels=tuple(
-            Level("paper", name, one.value, source=one.source)
-            for name, one in (("cudaMemcpy", peak), ("UVM", uvm))
-        ),
-        width=0.62,
-    )
-
-
-def _share(value: float, peak: float) -> str:
-    return f"{value:g}\n{100 * value / peak:.0f} %"
-
-
 def _traffic(machines: Sequence[Machine], axes: dict) -> Row | None:
     """A row of this access with its requests, which follow from the access and are the same everywhere."""
     for _, row in _rows(machines):
@@ -194,39 +163,15 @@ def _mix(there: list[str], traffic: dict[str, Row | None]) -> BarPanel:
         if row is None:
             return Bar(None)
         total = sum(row.traffic.requests_by_size.values())
-        return Bar(_exact(100 * row.traffic.requests_by_size.get(size, 0) / total))
+        return Bar(exact(100 * row.traffic.requests_by_size.get(size, 0) / total))
 
     label = _label(traffic)
     series = tuple(
         BarSeries(f"{size} B", f"request {size}", tuple(share(name, size) for name in there), label=label)
-        for size in REQUEST_SIZES
+        for size in requests_papers.SIZES
     )
     return BarPanel(
         f"requests by size ({label})", tuple(there), series, "share of requests (%)", "%", stacked=True
-    )
-
-
-def _paper_mix() -> BarPanel:
-    source = paper(EMOGI)
-    numbers = [source[f"requests_{name}"] for name in ("strided", "merged_32", "merged_aligned")]
-    series = tuple(
-        BarSeries(
-            f"{size} B",
-            f"request {size}",
-            tuple(Bar(_exact(100 * one.value.get(str(size), 0))) for one in numbers),
-            label="paper",
-            source="; ".join(one.source for one in numbers),
-        )
-        for size in REQUEST_SIZES
-    )
-    return BarPanel(
-        f"{source.name}, as observed",
-        ("strided", "off by\n32 B", "aligned"),
-        series,
-        "share of requests (%)",
-        "%",
-        stacked=True,
-        width=0.62,
     )
 
 

@@ -8,10 +8,13 @@ from grainscope_report.figures import (
     calls,
     collective,
     contention,
+    degrees,
     duplex,
+    edges,
     explicit,
     flush,
     host,
+    links,
     migration,
     parts,
     peers,
@@ -19,11 +22,14 @@ from grainscope_report.figures import (
     requests,
     roofline,
     shapes,
+    speedup,
+    systems,
     wall,
     zero_copy,
 )
 from grainscope_report.figures.model import Figure
 from grainscope_report.machine import Machine
+from grainscope_report.traversal import runs
 
 
 @dataclass(frozen=True)
@@ -100,9 +106,25 @@ FIGURES: tuple[Entry, ...] = (
         "8",
         "figure_8_requests",
         "Zero-copy reads by access: bandwidth, requests, amplification",
-        ("transfer/zero_copy",),
-        "rows of one size with several accesses",
+        ("transfer/zero_copy", "traversal/bfs", "model/bfs"),
+        "rows of one size with several accesses, or with requests by graph,",
         requests.build,
+    ),
+    Entry(
+        "9",
+        "figure_9_speedup",
+        "Graph traversal: every way over managed memory",
+        runs.FAMILIES,
+        "rows with placement managed and another",
+        speedup.build,
+    ),
+    Entry(
+        "10",
+        "figure_10_degrees",
+        "Edges by the length of the list that they are in",
+        runs.FAMILIES,
+        "rows that describe their graph",
+        degrees.build,
     ),
     Entry(
         "13",
@@ -120,6 +142,30 @@ FIGURES: tuple[Entry, ...] = (
         "rows",
         roofline.build,
         beside=("grain/saturation",),
+    ),
+    Entry(
+        "16",
+        "figure_16_links",
+        "Graph traversal over links, modelled and measured",
+        runs.FAMILIES,
+        "rows with access merged_aligned",
+        links.build,
+    ),
+    Entry(
+        "17",
+        "figure_17_edges",
+        "Edges of 4 bytes against edges of 8",
+        runs.FAMILIES,
+        "pairs of rows with edge 8 and 4",
+        edges.build,
+    ),
+    Entry(
+        "18",
+        "figure_18_systems",
+        "Zero-copy against Subway and reordered vertices",
+        runs.MEASURED_FAMILIES,
+        "rows with placement subway, or with another order than original, beside merged_aligned mapped",
+        systems.build,
     ),
     Entry(
         "h",
@@ -190,9 +236,9 @@ def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
         more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
         why += [f"{status}, {reasons[0]}{more}"] if reasons else []
     if not rows:
-        runs = [machine.result.run for machine in machines]
+        every = [machine.result.run for machine in machines]
         asked = dict.fromkeys(
-            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in runs
+            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in every
         )
         why.append(f"not part of this run ({'; '.join(asked)})")
     return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {'; '.join(why)}"

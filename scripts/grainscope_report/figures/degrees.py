@@ -1,0 +1,116 @@
+"""Figure 10: the share of a graph's edges in lists up to a length (EMOGI 6): what merging can gain.
+
+The share of accesses by score and depth (dissertation 4.8 and 4.10) joins it with the families that gather.
+"""
+
+import math
+from collections.abc import Sequence
+
+from grainscope_report.figures.columns import exact, graph_method
+from grainscope_report.figures.model import Curve, CurvePanel, Figure, Point, Region
+from grainscope_report.machine import Machine
+from grainscope_report.papers import EMOGI, paper
+from grainscope_report.row_parts import Graph
+from grainscope_report.traversal import runs
+from grainscope_report.units import significant
+
+LINE = 128  # bytes of the longest request
+EDGES = (8, 4)
+DASHES = ("solid", "dashed", "dotted")
+MOST_GRAPHS = 12
+
+
+def build(machines: Sequence[Machine]) -> Figure:
+    """A curve for each graph, with the lengths that fill one request."""
+    found = _graphs(machines)
+    if not found:
+        return Figure(machines, ())
+    drawn = sorted(found, key=lambda name: (-found[name][1].entries, name))[:MOST_GRAPHS]
+    curves = tuple(_curve(name, *found[name], order) for order, name in enumerate(drawn))
+    source = paper(EMOGI)
+    low, high = source["gu_degree_least"], source["gu_degree_most"]
+    region = Region(
+        "paper", low.value, high.value,
+        f"{source.cite(low.id)}: all edges of GU (GAP's urand) are in lists of {low.value} to {high.value}.",
+        letter="a", source=low.source,
+    )  # fmt: skip
+    panel = CurvePanel(
+        "share of edges in lists up to a length",
+        curves,
+        y_label="share of edges (%)",
+        y_unit="%",
+        x_label="degree: neighbours in a list",
+        x_unit="neighbours",
+        regions=(region,),
+        y_top=100.0,
+    )
+    notes = [f"(a) {region.text}", *_sizes(drawn, found), *_full(drawn, found)]
+    notes.append("Counted over the whole graph: exact, and the same on every machine.")
+    return Figure(machines, ((panel,),), tuple(notes))
+
+
+def _graphs(machines: Sequence[Machine]) -> dict[str, tuple[Machine, Graph]]:
+    """The graphs that any row describes, by name; of a name that means two graphs both."""
+    found: dict[str, tuple[Machine, Graph]] = {}
+    for machine in machines:
+        for run in [*runs.measured(machine), *runs.modelled(machine), *runs.paged(machine)]:
+            if not (run.graph and run.graph.degree_cdf):
+                continue
+            name = run.work.graph
+            if name in found and found[name][1].entries != run.graph.entries:
+                name = f"{name}, {machine.letter}"
+            found.setdefault(name, (machine, run.graph))
+    return found
+
+
+def _curve(name: str, machine: Machine, graph: Graph, order: int) -> Curve:
+    points = tuple(Point(max(degree, 1.0), exact(100 * share)) for degree, share in graph.degree_cdf)
+    dash = DASHES[order // 8 % len(DASHES)]
+    return Curve(name, graph_method(name, order), machine, points, dash=dash, label="counted", marked=False)
+
+
+def _sizes(drawn: Sequence[str], found: dict[str, tuple[Machine, Graph]]) -> list[str]:
+    """Vertices, adjacency entries and mean degree of each graph."""
+    said = []
+    for name in drawn:
+        graph = found[name][1]
+        mean = graph.entries / graph.vertices if graph.vertices else 0.0
+        said.append(
+            f"{name} {_large(graph.vertices)} vertices, {_large(graph.entries)} entries, mean degree "
+            f"{significant(mean)}"
+        )
+    return [f"{'; '.join(said)}. The papers' graphs: mean degree 38, MOLIERE 222."]
+
+
+def _large(count: float) -> str:
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if count >= unit:
+            return f"{significant(count / unit)} {name}"
+    return f"{count:g}"
+
+
+def _full(drawn: Sequence[str], found: dict[str, tuple[Machine, Graph]]) -> list[str]:
+    """How many edges are in lists too short to fill one request of 128 bytes."""
+    said = []
+    for edge in EDGES:
+        fills = LINE // edge
+        shares = ", ".join(f"{name} {100 * _below(found[name][1], fills):.0f} %" for name in drawn)
+        said.append(
+            f"Edges in lists of fewer than {fills}, which cannot fill {LINE} B with {edge}-byte edges, "
+            f"about: {shares}."
+        )
+    return said
+
+
+def _below(graph: Graph, degree: float) -> float:
+    """The share of entries in lists shorter than `degree`; between points as the line is drawn."""
+    points = [(max(at, 1.0), share) for at, share in graph.degree_cdf]
+    shorter = degree - 1
+    below = max((point for point in points if point[0] <= shorter), default=None)
+    above = min((point for point in points if point[0] >= shorter), default=None)
+    if below is None or above is None:
+        return below[1] if below else 0.0
+    if above[0] == below[0]:
+        return below[1]
+    part = math.log(shorter / below[0]) / math.log(above[0] / below[0])
+    return below[1] + part * (above[1] - below[1])
