@@ -51,7 +51,7 @@ void add_counters(Measurement& measurement, const TraversalModel& model, const C
   counters["card_bytes"] =
       static_cast<double>(card_pages(card, model.algorithm, model.graph.entries) * card.page_bytes);
   counters["moving_s"] = moved / (link.gb_s * 1e9);
-  counters["faults_s"] = counters["moved_pages"] * kFault_s / kFaultsAtOnce;
+  counters["faults_s"] = counters["moved_pages"] * model::fault_cost(link).seconds;
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ Measurement card_row(const TraversalModel& model, const CardRequest& card, const
     throw SkipError("all that is read lies on " + std::to_string(pages) + " pages of " +
                     format_bytes(card.page_bytes) + ": no card holds a part of them");
   }
-  const model::PagingOptions options{0, card.page_bytes, link.gb_s, kFault_s, kFaultsAtOnce};
+  const model::PagingOptions options{0, card.page_bytes, link.gb_s, model::fault_cost(link).seconds, 1};
   std::vector<double> seconds;
   for (const TrialModel& trial : model.trials) {
     check(model, trial, card);

@@ -1,5 +1,6 @@
 #include "model_case.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "harness/link_peaks.hpp"
@@ -14,7 +15,7 @@ std::vector<std::string> graphs_of(Preset preset) {
     case Preset::smoke:
       return {"power"};
     case Preset::quick:
-      return {"power", "pgp", "kron:14"};
+      return {"power", "pgp", "kron:16"};
     case Preset::full:
     case Preset::paper:
       return {"power", "pgp", "kron:20", "urand:20", "dense:16", "web:20"};
@@ -37,6 +38,15 @@ std::string why_not(const ModelPoint& point) {
   return point.link.gpu ? point.link.gpu->unavailable : "";
 }
 
+// Seconds that a row adds to the pass over the levels of all trials, roughly, on two cores.
+double about_s(const std::string& family, const ModelPoint& point) {
+  const double edges_per_s = family == "model/uvm" ? 4e9 : 4e8;
+  const bool has_source = point.algorithm == Algorithm::bfs || point.algorithm == Algorithm::sssp;
+  const double passes = point.algorithm == Algorithm::bfs ? 1 : point.algorithm == Algorithm::pr ? 30 : 5;
+  const auto entries = static_cast<double>(point.graph.most_entries().value_or(0));
+  return 0.002 + entries * passes * (has_source ? point.sources : 1) / edges_per_s;
+}
+
 }  // namespace
 
 model::Link ModelLink::get(const Session& session) const {
@@ -56,6 +66,11 @@ std::vector<ModelLink> measured_links(const Scope& scope) {
     links.push_back({"measured", gpu, scope.nearest_node(gpu)});
   }
   return links;
+}
+
+int model_sources(const Scope& scope) {
+  constexpr int kMost = 16;
+  return std::min(scope.trials, kMost);
 }
 
 std::vector<graph::GraphSpec> model_graphs(const Scope& scope) {
@@ -90,6 +105,7 @@ Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, c
   Benchmark benchmark;
   benchmark.id = {family, std::move(axes), std::move(site)};
   benchmark.skip = why_not(point);
+  benchmark.about_s = about_s(family, point);
   // Generating takes three times what the graph comes to.
   benchmark.needs.host_bytes =
       3 * 8 * (point.graph.most_entries().value_or(0) + point.graph.vertices().value_or(0));

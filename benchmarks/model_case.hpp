@@ -26,6 +26,10 @@ struct ModelLink {
 // That of each GPU and its nearest node.
 [[nodiscard]] std::vector<ModelLink> measured_links(const Scope& scope);
 
+// Sources of a modelled bfs or sssp: the first of the scope's trials, and 16 at most, since what one source
+// asks for differs little from what another does, and a measured time needs 64 for other reasons.
+[[nodiscard]] int model_sources(const Scope& scope);
+
 // The graphs of a preset, or those that the user asked for.
 [[nodiscard]] std::vector<graph::GraphSpec> model_graphs(const Scope& scope);
 
@@ -35,6 +39,7 @@ struct ModelPoint {
   graph::Algorithm algorithm = graph::Algorithm::bfs;
   int edge_bytes = 8;
   ModelLink link;
+  int sources = 1;
 };
 
 // A benchmark about a point: `axes` before and behind those of the graph; its link is the last. Skip, needs

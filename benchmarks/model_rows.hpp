@@ -19,10 +19,6 @@ namespace grainscope::harness {
 // Pages that can be held in part: of fewer a quarter is hardly told from a half.
 inline constexpr std::uint64_t kFewestPages = 8;
 
-// What handling a group of faults costs, see docs/model.md.
-inline constexpr double kFault_s = 24e-6;
-inline constexpr double kFaultsAtOnce = 5;
-
 // The common part: modelled seconds, one a trial, with trials, TEPS and the graph.
 [[nodiscard]] Measurement modelled_row(const TraversalModel& model, std::vector<double> seconds);
 

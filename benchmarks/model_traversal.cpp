@@ -64,9 +64,9 @@ class Lister {
         }
         for (const ModelLink& link : measured_links(scope_)) {
           for (const Access access : {Access::naive, Access::merged, Access::merged_aligned}) {
-            add({graph, algorithm, 8, link}, access);
+            add({graph, algorithm, 8, link, model_sources(scope_)}, access);
           }
-          add({graph, algorithm, 4, link}, Access::merged_aligned);
+          add({graph, algorithm, 4, link, model_sources(scope_)}, Access::merged_aligned);
         }
       }
     }
@@ -78,14 +78,14 @@ class Lister {
   void add_papers(const graph::GraphSpec& graph, Algorithm algorithm) {
     const ModelLink link = named_link("pcie3x16");
     for (const Access access : graph::kAllAccess) {
-      add({graph, algorithm, 8, link}, access);
+      add({graph, algorithm, 8, link, model_sources(scope_)}, access);
     }
     if (scope_.preset == Preset::smoke) {
       return;
     }
     for (const Access access : {Access::naive, Access::merged, Access::merged_aligned}) {
       if (scope_.dense() || access != Access::naive) {
-        add({graph, algorithm, 4, link}, access);
+        add({graph, algorithm, 4, link, model_sources(scope_)}, access);
       }
     }
   }
@@ -95,11 +95,11 @@ class Lister {
     const bool all = scope_.dense() && link.name == "pcie5x16";
     for (const Access access : graph::kAllAccess) {
       if (all || access == Access::merged_aligned) {
-        add({graph, algorithm, 8, link}, access);
+        add({graph, algorithm, 8, link, model_sources(scope_)}, access);
       }
     }
     if (all) {
-      add({graph, algorithm, 4, link}, Access::merged_aligned);
+      add({graph, algorithm, 4, link, model_sources(scope_)}, Access::merged_aligned);
     }
   }
 
@@ -116,7 +116,7 @@ class Lister {
   }
 
   std::shared_ptr<ModelRuns::Claim> claim_of(const ModelPoint& point, const WalkRequest& walk) {
-    ModelRuns::Claim claim{point.graph, point.algorithm, scope_.trials, scope_.graph_cache, {}, 0};
+    ModelRuns::Claim claim{point.graph, point.algorithm, point.sources, scope_.graph_cache, {}, 0};
     claim.requests.walks.insert(walk);
     // Of a measured link, too: it is like one of the named.
     for (const char* name : model::link_names()) {

@@ -2,9 +2,9 @@
 //
 // Modelled, not validated on hardware: oversubscribing managed memory can hang a GPU that others share, so
 // the suite never does it unless told to. Nothing is timed: pages are brought when a frontier's lists touch
-// them, and the page that was used the longest ago goes. Time = moving + faults, without overlap. Source:
-// EMOGI (VLDB 2020) 5.3.4, figures 9, 10 and 12 (managed memory on graphs larger than the card). Limits:
-// docs/model.md. The driver evicts blocks of 2 MiB and fills blocks that are half resident.
+// them, and the page that was used the longest ago goes. Time = moving + faults, without overlap.
+// Source: EMOGI (VLDB 2020) 5.3.4, figures 9, 10 and 12: managed memory on graphs larger than the card.
+// Limits: docs/model.md. The driver evicts blocks of 2 MiB and fills blocks that are half resident.
 
 #include <memory>
 #include <utility>
@@ -35,15 +35,18 @@ Measurement measure(const Session& session, ModelRuns& runs, ModelRuns::Claim& c
 Explanation explain(const ModelPoint& point) {
   const std::string where =
       point.link.gpu ? "this run's copy peak" : model::link_named(point.link.name).source;
+  const std::string faults =
+      model::fault_cost(point.link.gpu ? model::link_measured(1) : model::link_named(point.link.name)).source;
   return {
       std::string("what managed memory moves in ") + name(point.algorithm) +
           " where the card holds a part of the edge list (and of the weights where they are read); "
           "modelled, not validated on hardware",
       "nothing: the pages of each frontier's lists are touched in ascending order on the CPU, the page "
       "used the longest ago goes; time = moving + handling faults, without overlap",
-      "moved = pages brought * their size; seconds = moved / the copies' rate + pages * 24 us / 5 at once, "
-      "which is what an H100's demand migration shows; amplification_data_set = moved / the data set",
-      "EMOGI (VLDB 2020) 5.3.4; the link: " + where,
+      "moved = pages brought * their size; seconds = moved / the copies' rate + pages * what the driver "
+      "takes "
+      "for a group of faults; amplification_data_set = moved / the data set",
+      "EMOGI (VLDB 2020) 5.3.4; the link: " + where + "; faults: " + faults,
       "not validated on hardware: no shared card may be oversubscribed. The driver groups faults by their "
       "arrival, fills blocks of 2 MiB that are half resident and evicts whole ones; none of that is here"};
 }
@@ -80,7 +83,7 @@ class Lister {
       return;
     }
     for (const int percent : kPercents) {
-      add({graph, algorithm, kEdgeBytes, link}, {kEdgeBytes, percent, page});
+      add({graph, algorithm, kEdgeBytes, link, model_sources(scope_)}, {kEdgeBytes, percent, page});
     }
   }
 
@@ -98,7 +101,7 @@ class Lister {
   }
 
   std::shared_ptr<ModelRuns::Claim> claim_of(const ModelPoint& point, const CardRequest& card) {
-    ModelRuns::Claim claim{point.graph, point.algorithm, scope_.trials, scope_.graph_cache, {}, 0};
+    ModelRuns::Claim claim{point.graph, point.algorithm, point.sources, scope_.graph_cache, {}, 0};
     claim.requests.cards.insert(card);
     return runs_->add(std::move(claim), scope_.repetitions);
   }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,7 @@ struct Benchmark {
   Needs needs;
   Explanation explanation;
   std::function<Measurement(Session&)> run;
+  std::optional<double> about_s = {};  // of a session that does not sample by the plan: for --plan
 
   // One more reason not to run; the first that is not empty stands.
   void skip_for(const std::string& why) {

@@ -18,6 +18,9 @@ constexpr double kSession_s = 0.05;
 constexpr double kBudgetShare = 0.5;
 
 double estimate_s(const Benchmark& benchmark, const Scope& scope) {
+  if (benchmark.about_s) {
+    return scope.repetitions * *benchmark.about_s;
+  }
   const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
   return scope.repetitions *
          (kSession_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s);

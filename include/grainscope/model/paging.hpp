@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "grainscope/model/link.hpp"
 #include "grainscope/model/lru.hpp"
 #include "grainscope/model/replay.hpp"
 
@@ -49,9 +50,17 @@ struct PagingOptions {
   std::uint64_t card_bytes = 0;         // left for the edge list
   std::uint64_t page_bytes = 64 << 10;  // what one fault brings: 4 KiB, 64 KiB or 2 MiB
   double link_gb_s = 0;
-  double fault_s = 20e-6;  // handling of one fault group, and how many are handled at once
+  double fault_s = 4.8e-6;  // handling of one fault group, see fault_cost; and how many are handled at once
   double faults_at_once = 1;
 };
+
+// What the driver takes for a group of faults beside moving its pages, and where that comes from.
+struct FaultCost {
+  double seconds = 0;
+  const char* source = "";
+};
+// By the machines that the named links stand for: the papers' (PCIe 3 and 4), else an H100.
+[[nodiscard]] FaultCost fault_cost(const Link& link);
 
 struct Paging {
   std::uint64_t moved_pages = 0;

@@ -124,7 +124,7 @@ TEST_F(ModelFamilies, quick_has_every_algorithm_access_and_link) {
     EXPECT_EQ(there.size(), 5U) << family;
   }
   EXPECT_EQ(links.size(), 6U);
-  EXPECT_EQ(values_of(all, "graph"), (std::set<std::string>{"power", "pgp", "kron14"}));
+  EXPECT_EQ(values_of(all, "graph"), (std::set<std::string>{"power", "pgp", "kron16"}));
 }
 
 TEST_F(ModelFamilies, only_this_machines_own_link_needs_a_gpu) {

@@ -122,6 +122,18 @@ TEST(Paging, time_is_moving_and_faulting) {
   EXPECT_DOUBLE_EQ(paging_seconds(options, 100), 100 * (65536 / 10e9 + 4e-6));
 }
 
+TEST(Paging, faults_cost_what_the_papers_machines_and_an_h100_show) {
+  const auto gb_s = [](const char* name, double copies_gb_s) {
+    Link link = link_named(name);
+    link.gb_s = copies_gb_s;
+    const PagingOptions options{1 << 20, 65536, link.gb_s, fault_cost(link).seconds, 1};
+    return 65536 / paging_seconds(options, 1) / 1e9;
+  };
+  EXPECT_NEAR(gb_s("pcie3x16", 12.3), 9.0, 0.1);
+  EXPECT_NEAR(gb_s("pcie4x16", 24.0) / gb_s("pcie3x16", 12.3), 1.53, 0.03);
+  EXPECT_NEAR(gb_s("pcie5x16", 55.2), 10.8, 0.3);
+}
+
 TEST(Paging, refuses_a_card_that_holds_no_page) {
   const graph::Csr graph = random_graph(10, 1);
   EXPECT_THROW(Pager(graph, {}, {4095, 4096, 10}), FailedError);
