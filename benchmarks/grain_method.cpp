@@ -73,7 +73,7 @@ std::vector<std::uint64_t> grains(const Scope& scope, const GrainMethod& method)
   if (scope.preset == Preset::smoke) {
     return {std::max(low, kRequestBytes)};
   }
-  if (const auto chosen = few(method); !scope.dense() && !chosen.empty()) {
+  if (auto chosen = few(method); !scope.dense() && !chosen.empty()) {
     return chosen;
   }
   std::vector<std::uint64_t> chosen;

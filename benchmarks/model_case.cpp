@@ -108,7 +108,7 @@ Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, c
   benchmark.about_s = about_s(family, point);
   // Generating takes three times what the graph comes to.
   benchmark.needs.host_bytes =
-      3 * 8 * (point.graph.most_entries().value_or(0) + point.graph.vertices().value_or(0));
+      std::uint64_t{24} * (point.graph.most_entries().value_or(0) + point.graph.vertices().value_or(0));
   return benchmark;
 }
 

@@ -1,6 +1,7 @@
 #include "model_runs.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "grainscope/core/error.hpp"
 
@@ -50,7 +51,7 @@ std::vector<std::shared_ptr<ModelRuns::Claim>> ModelRuns::open_claims() const {
 }
 
 std::shared_ptr<const TraversalModel> ModelRuns::get(Claim& claim) {
-  const AtEnd session_end{[&] {
+  const AtEnd<std::function<void()>> session_end{[&] {
     claim.sessions_left = std::max(0, claim.sessions_left - 1);
     tidy();
   }};

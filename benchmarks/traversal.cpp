@@ -50,6 +50,7 @@ std::vector<GraphSpec> graphs_of(const Scope& scope) {
       break;
   }
   std::vector<GraphSpec> graphs;
+  graphs.reserve(names.size());
   for (const char* name : names) {
     graphs.push_back(graph::parse_graph_spec(name));
   }

@@ -129,8 +129,10 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
     return;
   }
   const auto sweep = graph::make_sweep(placed, point.access);
+  constexpr int kRuns = 5;
   std::vector<double> seconds;
-  for (int run = 0; run < 5; ++run) {
+  seconds.reserve(kRuns);
+  for (int run = 0; run < kRuns; ++run) {
     seconds.push_back(sweep->run(active, sum));
   }
   const double toy_s = summarize(seconds).median;
