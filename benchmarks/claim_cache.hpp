@@ -5,6 +5,7 @@
 // that will run needs it, or another is asked for.
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,13 +22,25 @@ class ClaimCache {
   struct Claim {
     Key key;
     int sessions_left = 0;
+    std::uint64_t bytes = 0;  // of a thing that grows: how much of it this case needs
   };
 
   // A case that will ask for the thing of `key` in each of its `sessions`.
-  [[nodiscard]] std::shared_ptr<Claim> claim(Key key, int sessions) {
-    auto claim = std::make_shared<Claim>(Claim{std::move(key), sessions});
+  [[nodiscard]] std::shared_ptr<Claim> claim(Key key, int sessions, std::uint64_t bytes = 0) {
+    auto claim = std::make_shared<Claim>(Claim{std::move(key), sessions, bytes});
     claims_.push_back(claim);
     return claim;
+  }
+
+  // The most bytes that any session still to come needs of the thing of `key`; 0 where there is none.
+  [[nodiscard]] std::uint64_t most_bytes(const Key& key) const {
+    std::uint64_t most = 0;
+    for (const std::weak_ptr<Claim>& each : claims_) {
+      if (const auto claim = each.lock(); wants(claim, key)) {
+        most = std::max(most, claim->bytes);
+      }
+    }
+    return most;
   }
 
   // The thing, for as long as one session lasts.
@@ -63,14 +76,15 @@ class ClaimCache {
   };
 
   [[nodiscard]] bool holds() const { return value_ != nullptr; }
-
- private:
   // Whether some session of a case that lives is still to come.
   [[nodiscard]] bool open(const Key& key) const {
-    return std::any_of(claims_.begin(), claims_.end(), [&](const std::weak_ptr<Claim>& each) {
-      const auto claim = each.lock();
-      return claim != nullptr && claim->key == key && claim->sessions_left > 0;
-    });
+    return std::any_of(claims_.begin(), claims_.end(),
+                       [&](const std::weak_ptr<Claim>& each) { return wants(each.lock(), key); });
+  }
+
+ private:
+  [[nodiscard]] static bool wants(const std::shared_ptr<Claim>& claim, const Key& key) {
+    return claim != nullptr && claim->key == key && claim->sessions_left > 0;
   }
 
   std::vector<std::weak_ptr<Claim>> claims_;

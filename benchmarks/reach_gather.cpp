@@ -53,7 +53,7 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   if (point.on_host()) {
     binding.emplace(topology, point.where.home);
   }
-  const SpanCache::Lease lease(cache, claim, topology);
+  const SpanLease lease(cache, claim, topology);
   const auto gather = reach::make_row_gather(lease.memory(), point.gather);
 
   Measurement measurement;
@@ -151,7 +151,7 @@ class Lister {
     benchmark.needs.shared_host_bytes = point.on_host() ? span : 0;
     benchmark.explanation = explain();
     // A case that is skipped will not ask for memory: nobody should keep it for one.
-    const auto claim = benchmark.skip.empty() ? cache_->claim(where, span, scope_.repetitions) : nullptr;
+    const auto claim = benchmark.skip.empty() ? cache_->claim(where, scope_.repetitions, span) : nullptr;
     benchmark.run = [point, cache = cache_, claim](Session& session) {
       return measure(session, point, *cache, *claim);
     };

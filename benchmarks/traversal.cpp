@@ -5,12 +5,14 @@
 // last level, between two events. Not timed: making and placing the graph, sending managed pages back to the
 // host before each trial, and verifying, which every trial is.
 // Bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link bytes: each
-// different 32-byte sector of them once, the least that can cross the link. `traffic` is the model's count of
-// requests over the frontiers of the first trial's source, with no cache. TEPS: adjacency entries of what was
-// reached, half of them in undirected graphs, over the time; the harmonic mean over sources.
-// Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance.
-// Limits: managed edges are cold in each trial but never oversubscribed: the papers' thrashing is model/uvm.
+// different 32-byte sector of them once, the least that can cross the link, and `link_gb_s` these over the
+// first trial's time. `traffic` is the model's count of requests over that trial's frontiers, with no cache.
+// TEPS: adjacency entries of what was reached, half of them in undirected graphs, over the time; the harmonic
+// mean over sources. Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and
+// tolerance. Limits: managed edges are cold in each trial but never oversubscribed: the papers' thrashing is
+// model/uvm.
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -94,6 +96,23 @@ Explanation explain(const TraversalPoint& point) {
       "TEPS says nothing of the work that was saved or wasted; managed edges never exceed the card"};
 }
 
+// Where EMOGI's authors start on graphs of this kind and size; empty: they have none.
+std::vector<graph::Vertex> emogi_sources(const GraphSpec& spec) {
+  constexpr int kTheirScale = 24;
+  if (spec.scale != kTheirScale || !spec.vertices()) {
+    return {};
+  }
+  const auto vertices = static_cast<graph::Vertex>(*spec.vertices());
+  switch (spec.kind) {
+    case GraphSpec::Kind::kron:
+      return {vertices / 4 - 1};
+    case GraphSpec::Kind::urand:
+      return {0, vertices / 4, vertices / 2, vertices / 4 * 3};
+    default:
+      return {};
+  }
+}
+
 class Lister {
  public:
   Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
@@ -139,12 +158,28 @@ class Lister {
           }
           for (const Access access : order == Order::original ? accesses_of(scope_, placement, algorithm)
                                                               : std::vector<Access>{Access::merged_aligned}) {
-            add(gpu, point_of(gpu, spec, {placement, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal},
-                              order, algorithm, access));
+            TraversalPoint point =
+                point_of(gpu, spec, {placement, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal}, order,
+                         algorithm, access);
+            add(gpu, point);
+            if (order == Order::original && placement == EdgePlacement::mapped) {
+              add_emogi_sources(gpu, point);
+            }
           }
         }
       }
     }
+  }
+
+  // In `paper`: beside GAP's sources those that EMOGI's figures are from.
+  void add_emogi_sources(const GpuTarget& gpu, TraversalPoint point) {
+    const bool starts_somewhere = point.algorithm == Algorithm::bfs || point.algorithm == Algorithm::sssp;
+    point.sources = emogi_sources(point.spec);
+    if (scope_.preset != Preset::paper || !starts_somewhere || point.sources.empty()) {
+      return;
+    }
+    point.trials = 4 * static_cast<int>(std::max<std::size_t>(2, point.sources.size()));
+    add(gpu, point);
   }
 
   // The graph's own arrays are what is gathered from: nothing is placed.
@@ -198,6 +233,9 @@ class Lister {
              {"graph", point.spec.name()},
              {"edge", std::int64_t{request.edge_bytes}}},
             {{"numa", point.where.node}, {"gpu", gpu.ordinal}}};
+    if (!point.sources.empty()) {
+      id.axes.push_back({"sources", "emogi"});
+    }
     if (point.algorithm == Algorithm::sssp) {
       id.axes.push_back({"weights", weights_of(point.spec)});
     }

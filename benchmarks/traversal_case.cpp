@@ -106,8 +106,6 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
   measurement.counters["cached_amplification"] = result.cached_amplification();
   measurement.counters["amplification_data_set"] =
       static_cast<double>(result.total.bytes()) / static_cast<double>(result.data_bytes);
-  measurement.counters["lane_use"] = result.total.lane_use();
-  measurement.counters["block_imbalance"] = result.block_imbalance;
   return heaviest;
 }
 
@@ -200,6 +198,18 @@ std::uint64_t TraversalPoint::element_bytes() const {
   return static_cast<std::uint64_t>(where.request.edge_bytes) + (algorithm == Algorithm::sssp ? 4 : 0);
 }
 
+std::vector<Vertex> TraversalPoint::starts(const LoadedGraph& graph) const {
+  if (sources.empty()) {
+    return graph.sources(trials);
+  }
+  std::vector<Vertex> starts;
+  starts.reserve(static_cast<std::size_t>(trials));
+  for (int trial = 0; trial < trials; ++trial) {
+    starts.push_back(sources[static_cast<std::size_t>(trial) % sources.size()]);
+  }
+  return starts;
+}
+
 int trials_of(Algorithm algorithm, int asked) {
   const bool starts_somewhere = algorithm == Algorithm::bfs || algorithm == Algorithm::sssp;
   return starts_somewhere ? asked : std::max(1, std::min(asked, 16) / 2);
@@ -209,7 +219,7 @@ namespace {
 
 Measurement run_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
                        graph::Traversal& traversal, const std::function<void()>& prepare) {
-  const std::vector<Vertex> sources = graph.sources(point.trials);
+  const std::vector<Vertex> sources = point.starts(graph);
   // The first run loads kernels and finds nothing ready: nobody's trial.
   static_cast<void>(traversal.run(sources.front()));
   Measurement measurement;
@@ -236,14 +246,17 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
   Measurement measurement = run_trials(session, point, graph, *traversal, [&placed] { placed.make_cold(); });
   summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
   if (point.where.request.placement == EdgePlacement::mapped) {
-    const std::vector<Vertex> heaviest =
-        replay(point, graph, *traversal, graph.sources(1).front(), measurement);
+    const Vertex first = point.starts(graph).front();
+    const std::vector<Vertex> heaviest = replay(point, graph, *traversal, first, measurement);
     if (point.algorithm == Algorithm::bfs && point.access != Access::edge_gather) {
       hold_against_toy(point, graph, placed, heaviest, measurement);
     }
     hold_against_link(session, point, measurement);
-    measurement.counters["link_gb_s"] = gb_per_s(static_cast<double>(measurement.traffic->bytes),
-                                                 measurement.trials.front().samples_s.front());
+    measurement.counters["link_gb_s"] =
+        gb_per_s(static_cast<double>(*measurement.link_bytes), measurement.trials.front().samples_s.front());
+    const graph::WalkStatistics walked = traversal->statistics(first);
+    measurement.counters["lane_use"] = walked.lane_use();
+    measurement.counters["block_imbalance"] = walked.block_imbalance;
   }
   return measurement;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "grainscope/graph/traversal.hpp"
 #include "harness/benchmark.hpp"
@@ -28,10 +29,13 @@ struct TraversalPoint {
   graph::Algorithm algorithm = graph::Algorithm::bfs;
   graph::Access access = graph::Access::merged_aligned;
   int trials = 8;
-  bool subway = false;  // by compaction: neither placed nor accessed in any other way
+  std::vector<graph::Vertex> sources;  // taken in turn; empty: GAP's
+  bool subway = false;                 // by compaction: neither placed nor accessed in any other way
 
   // Bytes that a walk reads of an edge.
   [[nodiscard]] std::uint64_t element_bytes() const;
+  // Where each trial starts.
+  [[nodiscard]] std::vector<graph::Vertex> starts(const LoadedGraph& graph) const;
   [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
 };
 

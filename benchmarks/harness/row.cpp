@@ -124,7 +124,10 @@ void add_rates(json& row, const Measurement& measurement) {
     row["bytes"] = measurement.bytes;
     row["bandwidth_gb_s"] = rate;
     if (measurement.link_peak_gb_s) {
-      row["link_fraction"] = rate / *measurement.link_peak_gb_s;
+      // What crossed the link, where that was told apart from what was asked for.
+      const auto link = measurement.counters.find("link_gb_s");
+      row["link_fraction"] =
+          (link != measurement.counters.end() ? link->second : rate) / *measurement.link_peak_gb_s;
     }
   }
   if (measurement.link_bytes) {

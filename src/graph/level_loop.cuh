@@ -6,12 +6,11 @@
 
 #include <cuda_runtime.h>
 
-#include <cub/device/device_scan.cuh>
-#include <cuda/std/functional>
 #include <deque>
 #include <optional>
 #include <string>
 
+#include "frontier_buffers.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
@@ -21,11 +20,6 @@
 
 namespace grainscope::graph {
 
-// Work items that all lists together can be cut into, at most: ceil((degree + 31) / 256) each.
-inline std::uint64_t most_items(const GraphView& graph) {
-  return graph.vertices + graph.vertices / 8 + graph.edges / (kPieceSteps * kWarpLanes) + 1;
-}
-
 template <class Program>
 class LevelLoop {
  public:
@@ -33,13 +27,7 @@ class LevelLoop {
       : graph_(placed.view()),
         gpu_(placed.request().gpu),
         kernels_(LevelKernels<Program>::of(access, graph_.edge_bytes)),
-        words_((graph_.vertices + kWarpLanes - 1) / kWarpLanes),
-        active_(gpu_, words_ * sizeof(std::uint32_t)),
-        counts_(gpu_, (words_ + 1) * sizeof(std::uint32_t)),
-        positions_(gpu_, (words_ + 1) * sizeof(std::uint64_t)),
-        items_(gpu_, most_items(graph_) * sizeof(WorkItem)),
-        summary_(gpu_, sizeof(LevelSummary) + sizeof(std::uint64_t)),
-        scan_(gpu_, scan_bytes()),
+        frontier_(graph_, gpu_),
         seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached),
         small_grid_(static_cast<unsigned>(cuda::sm_count(gpu_)) * 8),
         walk_grid_(full_grid(kernels_.walk)),
@@ -49,8 +37,6 @@ class LevelLoop {
     if (kernels_.together) {
       board_.emplace(gpu_, std::max(walk_grid_, trace_grid_));
     }
-    // The scan reads one count more than there are words.
-    cuda::check(cudaMemset(counts_.data(), 0, counts_.bytes()), "clear the counts of a frontier");
   }
 
   // What may be looked at between levels; both cost a wait.
@@ -104,10 +90,7 @@ class LevelLoop {
     return levels;
   }
 
-  [[nodiscard]] std::uint64_t gpu_bytes() const {
-    return active_.bytes() + counts_.bytes() + positions_.bytes() + items_.bytes() + scan_.bytes() +
-           (board_ ? board_->bytes() : 0);
-  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const { return frontier_.bytes() + (board_ ? board_->bytes() : 0); }
   // Blocks of the walk where loads are counted.
   [[nodiscard]] unsigned counted_grid() const { return counted_grid_; }
   [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
@@ -116,8 +99,8 @@ class LevelLoop {
   // Everything of one level is submitted; then the host learns whether it was one, while it is walked.
   LevelSummary submit_level(const Program& program, std::uint64_t level, const Observer& observer) {
     collect_items(program);
-    cuda::check(cudaMemcpyAsync(seen_.data(), summary_.data(), sizeof(LevelSummary), cudaMemcpyDefault,
-                                stream_.get()),
+    cuda::check(cudaMemcpyAsync(seen_.data(), frontier_.arrays().summary, sizeof(LevelSummary),
+                                cudaMemcpyDefault, stream_.get()),
                 "read a level's summary");
     summed_.record(stream_);
     tell_active(observer);
@@ -129,23 +112,18 @@ class LevelLoop {
 
   // From the program's active vertices to work items.
   void collect_items(const Program& program) {
-    const FrontierArrays arrays = frontier();
+    const FrontierArrays arrays = frontier_.arrays();
     cudaStream_t stream = stream_.get();
     cuda::check(cudaMemsetAsync(arrays.summary, 0, sizeof(LevelSummary), stream), "clear a level's summary");
     kernels_.count<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
-    std::size_t bytes = scan_.bytes();
-    cuda::check(cub::DeviceScan::ExclusiveScan(scan_.data(), bytes, arrays.counts, arrays.positions,
-                                               ::cuda::std::plus<std::uint64_t>{}, std::uint64_t{0},
-                                               scan_length(), stream),
-                "scan the counts of a frontier");
+    frontier_.scan(stream);
     kernels_.emit<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
-    settle_level<<<1, 1, 0, stream>>>(arrays, item_count(), program);
+    settle_level<<<1, 1, 0, stream>>>(arrays, frontier_.item_count(), program);
     cuda::check_launch("the kernels of a frontier");
   }
 
   void walk(const Program& program, const Observer& observer) {
-    WalkInput input{
-        static_cast<const WorkItem*>(items_.data()), item_count(), graph_, {}, observer.blocks, {}};
+    WalkInput input{frontier_.arrays().items, frontier_.item_count(), graph_, {}, observer.blocks, {}};
     if (observer.blocks != nullptr) {
       launch(kernels_.walk_counted, counted_grid_, input, program);
       return;
@@ -198,41 +176,11 @@ class LevelLoop {
       return;
     }
     stream_.synchronize();
-    std::uint64_t items = 0;
-    cuda::check(cudaMemcpy(&items, item_count(), sizeof(items), cudaMemcpyDefault), "read a level");
-    if (items == 0) {
-      return;
+    if (const std::vector<Vertex> active = frontier_.read_active(); !active.empty()) {
+      (*observer.visit)(active);
     }
-    std::vector<std::uint32_t> words(words_);
-    cuda::check(cudaMemcpy(words.data(), active_.data(), active_.bytes(), cudaMemcpyDefault),
-                "read which vertices are active");
-    std::vector<Vertex> active;
-    for (std::uint32_t word = 0; word < words_; ++word) {
-      for (std::uint32_t bits = words[word]; bits != 0; bits &= bits - 1) {
-        active.push_back(word * kWarpLanes + static_cast<std::uint32_t>(__builtin_ctz(bits)));
-      }
-    }
-    (*observer.visit)(active);
   }
 
-  [[nodiscard]] FrontierArrays frontier() const {
-    return {static_cast<std::uint32_t*>(active_.data()),    static_cast<std::uint32_t*>(counts_.data()),
-            static_cast<std::uint64_t*>(positions_.data()), static_cast<WorkItem*>(items_.data()),
-            static_cast<LevelSummary*>(summary_.data()),    words_};
-  }
-  [[nodiscard]] std::uint64_t* item_count() const {
-    return reinterpret_cast<std::uint64_t*>(static_cast<LevelSummary*>(summary_.data()) + 1);
-  }
-  [[nodiscard]] int scan_length() const { return static_cast<int>(words_ + 1); }
-  [[nodiscard]] std::size_t scan_bytes() const {
-    std::size_t bytes = 0;
-    cuda::check(
-        cub::DeviceScan::ExclusiveScan(nullptr, bytes, static_cast<const std::uint32_t*>(nullptr),
-                                       static_cast<std::uint64_t*>(nullptr),
-                                       ::cuda::std::plus<std::uint64_t>{}, std::uint64_t{0}, scan_length()),
-        "ask what a scan needs");
-    return bytes;
-  }
   // As many blocks as the GPU holds at once.
   [[nodiscard]] unsigned full_grid(void (*kernel)(WalkInput, Program)) const {
     int blocks = 0;
@@ -252,13 +200,7 @@ class LevelLoop {
   int gpu_;
   cuda::DeviceGuard guard_{gpu_};
   LevelKernels<Program> kernels_;
-  std::uint32_t words_;
-  cuda::DeviceBuffer active_;
-  cuda::DeviceBuffer counts_;
-  cuda::DeviceBuffer positions_;
-  cuda::DeviceBuffer items_;
-  cuda::DeviceBuffer summary_;
-  cuda::DeviceBuffer scan_;
+  FrontierBuffers frontier_;
   cuda::PinnedBuffer seen_;
   unsigned small_grid_;
   unsigned walk_grid_;

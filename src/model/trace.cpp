@@ -11,6 +11,7 @@ namespace {
 
 using graph::Csr;
 using graph::Vertex;
+using graph::WarpLoad;
 using graph::WorkItem;
 
 template <class Policy>

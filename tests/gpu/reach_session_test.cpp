@@ -61,43 +61,43 @@ TEST_F(ReachSessions, every_case_of_the_smoke_preset_is_measured_or_skipped_with
 
 TEST_F(ReachSessions, shared_memory_grows_and_goes_with_the_last_case_that_needs_it) {
   SpanCache cache;
-  const auto small = cache.claim(key_, kMiB, 2);
-  const auto large = cache.claim(key_, 8 * kMiB, 1);
+  const auto small = cache.claim(key_, 2, kMiB);
+  const auto large = cache.claim(key_, 1, 8 * kMiB);
   for (int session = 0; session < 2; ++session) {
-    const SpanCache::Lease lease(cache, *small, machine_->topology);
+    const SpanLease lease(cache, *small, machine_->topology);
     EXPECT_GE(lease.memory().bytes(), kMiB);
   }
-  EXPECT_GE(cache.held_bytes(), kMiB);
+  EXPECT_TRUE(cache.holds());
   {
-    const SpanCache::Lease lease(cache, *large, machine_->topology);
+    const SpanLease lease(cache, *large, machine_->topology);
     EXPECT_EQ(lease.memory().bytes(), 8 * kMiB);
   }
-  EXPECT_EQ(cache.held_bytes(), 0U);
+  EXPECT_FALSE(cache.holds());
 }
 
 TEST_F(ReachSessions, shared_memory_of_another_kind_takes_the_place_of_the_first) {
   SpanCache cache;
-  const auto first = cache.claim(key_, kMiB, 2);
+  const auto first = cache.claim(key_, 2, kMiB);
   SpanKey other = key_;
   other.kind = reach::SpanKind::registered;
-  const auto second = cache.claim(other, 2 * kMiB, 1);
-  { const SpanCache::Lease lease(cache, *first, machine_->topology); }
-  EXPECT_EQ(cache.held_bytes(), kMiB);
+  const auto second = cache.claim(other, 1, 2 * kMiB);
+  { const SpanLease lease(cache, *first, machine_->topology); }
+  EXPECT_TRUE(cache.holds());
   {
-    const SpanCache::Lease lease(cache, *second, machine_->topology);
+    const SpanLease lease(cache, *second, machine_->topology);
     EXPECT_EQ(lease.memory().bytes(), 2 * kMiB);
     EXPECT_EQ(lease.memory().request().kind, reach::SpanKind::registered);
   }
-  EXPECT_EQ(cache.held_bytes(), 0U);
+  EXPECT_FALSE(cache.holds());
 }
 
 TEST_F(ReachSessions, a_session_that_gets_no_memory_counts_as_one_that_was) {
   SpanCache cache;
   // More chunks than there can be: skipped before anything is taken.
-  const auto claim = cache.claim(key_, (reach::kMostChunks + 1) * kGiB, 1);
-  EXPECT_THROW(SpanCache::Lease(cache, *claim, machine_->topology), SkipError);
+  const auto claim = cache.claim(key_, 1, (reach::kMostChunks + 1) * kGiB);
+  EXPECT_THROW(SpanLease(cache, *claim, machine_->topology), SkipError);
   EXPECT_EQ(claim->sessions_left, 0);
-  EXPECT_EQ(cache.held_bytes(), 0U);
+  EXPECT_FALSE(cache.holds());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "grainscope/model/replay.hpp"
 #include "traversal_fixture.hpp"
 
 namespace grainscope::graph {
@@ -11,86 +12,9 @@ namespace {
 using Loads = std::vector<WarpLoad>;
 using Frontiers = std::vector<std::vector<Vertex>>;
 
-// Adds lane `lane` to a load, lanes in ascending order.
-void add_lane(WarpLoad& load, int lane, const WorkItem& item, std::uint64_t element) {
-  if (load.lanes == 0) {
-    load.first = element;
-    load.vertex = item.vertex;
-  }
-  load.lanes |= 1U << lane;
-}
-
-template <class Policy>
-std::vector<WorkItem> items_of(const Csr& graph, int edge_bytes, const std::vector<Vertex>& active) {
-  std::vector<WorkItem> items;
-  for (const Vertex v : active) {
-    const Edge begin = graph.offsets[v];
-    const Edge end = graph.offsets[v + std::uint64_t{1}];
-    for (std::uint64_t part = 0; part < Policy::items(begin, end, edge_bytes); ++part) {
-      items.push_back(Policy::item(v, begin, end, part, edge_bytes));
-    }
-  }
-  return items;
-}
-
-template <class Policy>
-Loads loads_by_warps(const Csr& graph, int edge_bytes, const std::vector<Vertex>& active) {
-  Loads loads;
-  for (const WorkItem& item : items_of<Policy>(graph, edge_bytes, active)) {
-    for (int step = 0; step < kPieceSteps; ++step) {
-      WarpLoad load;
-      for (int lane = 0; lane < kWarpLanes; ++lane) {
-        const std::uint64_t element = Policy::index(item, step, lane);
-        if (element != kNoElement) {
-          add_lane(load, lane, item, element);
-        }
-      }
-      if (load.lanes != 0) {
-        loads.push_back(load);
-      }
-    }
-  }
-  return loads;
-}
-
-Loads loads_by_lanes(const Csr& graph, int edge_bytes, const std::vector<Vertex>& active) {
-  const std::vector<WorkItem> items = items_of<Naive>(graph, edge_bytes, active);
-  Loads loads;
-  for (std::size_t turn = 0; turn < items.size(); turn += kWarpLanes) {
-    WarpLoad load;
-    for (std::uint32_t step = 0; step == 0 || load.lanes != 0; ++step) {
-      load = {};
-      for (std::size_t lane = 0; lane < kWarpLanes && turn + lane < items.size(); ++lane) {
-        const WorkItem& item = items[turn + lane];
-        if (step < item.length) {
-          add_lane(load, static_cast<int>(lane), item, item.first + step);
-        }
-      }
-      if (load.lanes != 0) {
-        loads.push_back(load);
-      }
-    }
-  }
-  return loads;
-}
-
+// What the model says that a level loads.
 Loads expected_loads(const Csr& graph, Access access, int edge_bytes, const std::vector<Vertex>& active) {
-  Loads loads;
-  switch (access) {
-    case Access::naive:
-      loads = loads_by_lanes(graph, edge_bytes, active);
-      break;
-    case Access::merged:
-      loads = loads_by_warps<Merged>(graph, edge_bytes, active);
-      break;
-    case Access::merged_aligned:
-    case Access::edge_gather:  // gathers by the same steps, however lists are cut and given away
-      loads = loads_by_warps<MergedAligned>(graph, edge_bytes, active);
-      break;
-    case Access::merged_aligned_chunked:
-      loads = loads_by_warps<MergedAlignedChunked>(graph, edge_bytes, active);
-      break;
-  }
+  Loads loads = model::trace_level(graph, access, edge_bytes, active);
   std::sort(loads.begin(), loads.end());
   return loads;
 }
@@ -144,7 +68,7 @@ TEST_F(Walks, of_bfs_go_over_the_same_frontiers_as_the_host) {
   }
 }
 
-TEST_F(Walks, load_what_the_policies_say) {
+TEST_F(Walks, load_what_the_model_says) {
   for (const BothWays& both : graphs()) {
     for (const int edge_bytes : {4, 8}) {
       const auto placed = place(both.graph, EdgePlacement::mapped, edge_bytes);

@@ -94,16 +94,9 @@ class Replayer {
 [[nodiscard]] Replay replay(const graph::Csr& graph, graph::Algorithm algorithm, graph::Vertex source,
                             graph::Access access, const Layout& layout, const Grid& grid = {});
 
-// One warp-wide load, as a device records it and as the model expects it.
-struct WarpLoad {
-  std::uint32_t vertex = 0;  // of the lowest active lane
-  std::uint32_t lanes = 0;   // mask of those that read
-  std::uint64_t first = 0;   // element that the lowest of them reads
-  friend auto operator<=>(const WarpLoad&, const WarpLoad&) = default;
-};
 // Every load of edges of one level, in no particular order: small graphs only. Of edge_gather its gathers.
-[[nodiscard]] std::vector<WarpLoad> trace_level(const graph::Csr& graph, graph::Access access, int edge_bytes,
-                                                std::span<const graph::Vertex> active);
+[[nodiscard]] std::vector<graph::WarpLoad> trace_level(const graph::Csr& graph, graph::Access access,
+                                                       int edge_bytes, std::span<const graph::Vertex> active);
 
 }  // namespace grainscope::model
 

@@ -111,8 +111,16 @@ def _interval(row: Row) -> tuple[float, float]:
 
 
 def measured(machine: Machine) -> list[Run]:
-    """What this machine measured, at the site that most of its traversals were measured at."""
-    rows = [row for row in _usable(machine, TRAVERSAL) if row.label == "measured"]
+    """What this machine measured, at the site that most of its traversals were measured at.
+
+    Rows from sources of their own (`sources:emogi`) are for the eye beside the papers' numbers: they are not
+    of the same work as those from GAP's.
+    """
+    rows = [
+        row
+        for row in _usable(machine, TRAVERSAL)
+        if row.label == "measured" and "sources" not in row.case.axes
+    ]
     places: dict[tuple, list[Row]] = defaultdict(list)
     for row in rows:
         places[_PLACES.index(row.case.locality), tuple(sorted(row.case.site.items()))].append(row)

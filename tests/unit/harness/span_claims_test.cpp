@@ -14,17 +14,17 @@ constexpr SpanKey kPinned{SpanKind::host_alloc, 0, 0};
 constexpr SpanKey kRegistered{SpanKind::registered, 0, 0};
 
 // A case that claims memory, as those of reach/gather do.
-Benchmark claiming(SpanClaims& claims, const std::string& name, std::uint64_t bytes) {
-  return test::fake_case(name, [claim = claims.add(kPinned, bytes, 1)](Session& session) {
+Benchmark claiming(SpanCache& claims, const std::string& name, std::uint64_t bytes) {
+  return test::fake_case(name, [claim = claims.claim(kPinned, 1, bytes)](Session& session) {
     claim->sessions_left = 0;
     return test::honest(session);
   });
 }
 
 TEST(SpanClaims, are_open_until_every_session_has_been) {
-  SpanClaims claims;
+  SpanCache claims;
   EXPECT_FALSE(claims.open(kPinned));
-  const auto claim = claims.add(kPinned, kGiB, 2);
+  const auto claim = claims.claim(kPinned, 2, kGiB);
   EXPECT_TRUE(claims.open(kPinned));
   claim->sessions_left = 1;
   EXPECT_TRUE(claims.open(kPinned));
@@ -33,17 +33,17 @@ TEST(SpanClaims, are_open_until_every_session_has_been) {
 }
 
 TEST(SpanClaims, of_one_kind_gpu_and_home_say_nothing_of_another) {
-  SpanClaims claims;
-  const auto claim = claims.add(kPinned, kGiB, 1);
+  SpanCache claims;
+  const auto claim = claims.claim(kPinned, 1, kGiB);
   EXPECT_FALSE(claims.open(kRegistered));
   EXPECT_FALSE(claims.open({SpanKind::host_alloc, 1, 0}));
   EXPECT_FALSE(claims.open({SpanKind::host_alloc, 0, 1}));
 }
 
 TEST(SpanClaims, know_the_most_that_will_still_be_asked_for) {
-  SpanClaims claims;
-  const auto small = claims.add(kPinned, kMiB, 1);
-  const auto large = claims.add(kPinned, kGiB, 1);
+  SpanCache claims;
+  const auto small = claims.claim(kPinned, 1, kMiB);
+  const auto large = claims.claim(kPinned, 1, kGiB);
   EXPECT_EQ(claims.most_bytes(kPinned), kGiB);
   large->sessions_left = 0;
   EXPECT_EQ(claims.most_bytes(kPinned), kMiB);
@@ -52,7 +52,7 @@ TEST(SpanClaims, know_the_most_that_will_still_be_asked_for) {
 TEST(SpanClaims, of_cases_that_a_filter_or_a_shard_leaves_out_are_gone) {
   const Machine machine = test::machine_without_gpu();
   const Scope scope = make_scope(Preset::smoke, {}, false, {});
-  SpanClaims claims;
+  SpanCache claims;
   const auto list = [&claims](const Machine&, const Scope&) {
     return std::vector{claiming(claims, "small", kMiB), claiming(claims, "large", kGiB)};
   };
@@ -72,7 +72,7 @@ TEST(SpanClaims, of_cases_that_a_filter_or_a_shard_leaves_out_are_gone) {
 TEST(SpanClaims, of_cases_that_a_resumed_run_has_finished_are_gone) {
   const Machine machine = test::machine_without_gpu();
   const Scope scope = make_scope(Preset::smoke, {}, false, {});
-  SpanClaims claims;
+  SpanCache claims;
   const auto list = [&claims](const Machine&, const Scope&) {
     return std::vector{claiming(claims, "small", kMiB), claiming(claims, "large", kGiB)};
   };

@@ -12,6 +12,7 @@ namespace grainscope::model {
 namespace {
 
 using graph::Access;
+using graph::WarpLoad;
 
 std::vector<graph::Edge> elements_of(const std::vector<graph::Vertex>& lists, const graph::Csr& graph) {
   std::vector<graph::Edge> elements;
@@ -67,9 +68,9 @@ TEST(Trace, has_the_loads_and_lanes_that_the_replay_counts) {
 TEST(Trace, lanes_below_a_lists_start_are_masked) {
   const graph::Csr graph = graph_of({5, 30});
   const std::vector<graph::Vertex> second{1};
-  EXPECT_EQ(trace_level(graph, Access::merged, 8, second), (std::vector<WarpLoad>{{1, 0x3fffffff, 5}}));
+  EXPECT_EQ(trace_level(graph, Access::merged, 8, second), (std::vector<WarpLoad>{{5, 1, 0x3fffffff}}));
   EXPECT_EQ(trace_level(graph, Access::merged_aligned, 8, second),
-            (std::vector<WarpLoad>{{1, 0xffffffe0, 5}, {1, 0x7, 32}}));
+            (std::vector<WarpLoad>{{5, 1, 0xffffffe0}, {32, 1, 0x7}}));
   EXPECT_EQ(trace_level(graph, Access::edge_gather, 8, second),
             trace_level(graph, Access::merged_aligned, 8, second));
 }
@@ -77,7 +78,7 @@ TEST(Trace, lanes_below_a_lists_start_are_masked) {
 TEST(Trace, lanes_whose_list_has_ended_read_no_more) {
   const graph::Csr graph = graph_of({2, 0, 1, 3});
   const auto loads = trace_level(graph, Access::naive, 8, all_vertices(graph));
-  EXPECT_EQ(loads, (std::vector<WarpLoad>{{0, 0b111, 0}, {0, 0b101, 1}, {3, 0b100, 5}}));
+  EXPECT_EQ(loads, (std::vector<WarpLoad>{{0, 0, 0b111}, {1, 0, 0b101}, {5, 3, 0b100}}));
 }
 
 }  // namespace
