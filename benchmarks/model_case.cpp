@@ -69,8 +69,8 @@ std::vector<ModelLink> measured_links(const Scope& scope) {
 }
 
 int model_sources(const Scope& scope) {
-  constexpr int kMost = 16;
-  return std::min(scope.trials, kMost);
+  const int most = scope.preset == Preset::paper ? 16 : 8;
+  return std::min(scope.trials, most);
 }
 
 std::vector<graph::GraphSpec> model_graphs(const Scope& scope) {

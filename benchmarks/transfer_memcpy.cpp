@@ -93,11 +93,17 @@ class Lister {
   }
 
   void add_copies(const GpuTarget& gpu, int node, bool to_gpu) {
-    // Pinned copies go up to the memory there is; the others would only repeat their last octaves.
+    // Pinned copies go up to the memory there is, in large steps: curves have long been flat there.
     const std::uint64_t most =
         scope_.dense() ? std::max(kLargestQuick, largest_buffer(machine_, gpu.ordinal)) : kLargestQuick;
-    const auto all_there_is = scope_.sizes(kSmallest, most);
-    const auto everywhere = scope_.sizes(kSmallest, std::min(most, 4 * kGiB));
+    const auto everywhere = scope_.sizes(kSmallest, std::min(most, kGiB));
+    auto all_there_is = everywhere;
+    for (const std::uint64_t bytes : {std::min(most, 4 * kGiB), most}) {
+      const bool larger = all_there_is.empty() || bytes > all_there_is.back();
+      if (scope_.dense() && larger && scope_.in_range(bytes)) {
+        all_there_is.push_back(bytes);
+      }
+    }
     // Kinds that repeat another's curve are looked at where it bends, not at every size.
     const auto some = scope_.dense() ? everywhere : scope_.sizes(kMiB, 64 * kMiB);
     const auto warm = scope_.dense() ? everywhere : scope_.sizes(64 * kKiB, 64 * kMiB);

@@ -21,7 +21,7 @@ using transfer::Placement;
 using transfer::Transfer;
 
 constexpr std::uint64_t kSmallest = 4 * kKiB;
-constexpr std::uint64_t kLargest = 4 * kGiB;  // a launch is then no part of what is measured
+constexpr std::uint64_t kLargest = 4 * kGiB;         // a launch is then no part of what is measured
 constexpr std::uint64_t kLargestHeavy = 256 * kMiB;  // of what takes the driver long
 
 const char* const kFamily = "transfer/peer";

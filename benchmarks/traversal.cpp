@@ -4,13 +4,13 @@
 // access that the case names. Timed: everything a traversal does on the GPU, from clearing its state to the
 // last level, between two events. Not timed: making and placing the graph, sending managed pages back to the
 // host before each trial, and verifying, which every trial is.
-// Bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link bytes: each
-// different 32-byte sector of them once, the least that can cross the link, and `link_gb_s` these over the
-// first trial's time. `traffic` is the model's count of requests over that trial's frontiers, with no cache.
-// TEPS: adjacency entries of what was reached, half of them in undirected graphs, over the time; the harmonic
-// mean over sources. Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and
-// tolerance. Limits: managed edges are cold in each trial but never oversubscribed: the papers' thrashing is
-// model/uvm.
+// Bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link bytes: of
+// each level the different 32-byte sectors of these lists, less what the GPU's L2 can have kept from the
+// level before, the least that can have crossed the link, and `link_gb_s` these over the first trial's time.
+// `traffic` is the model's count of requests over that trial's frontiers, with no cache. TEPS: adjacency
+// entries of what was reached, half of them in undirected graphs, over the time; the harmonic mean over
+// sources. Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance.
+// Limits: managed edges are cold in each trial but never oversubscribed: the papers' thrashing is model/uvm.
 
 #include <algorithm>
 #include <memory>
@@ -60,11 +60,13 @@ std::vector<GraphSpec> graphs_of(const Scope& scope) {
 }
 
 // What is walked how: every access over the link, one elsewhere to compare with.
-std::vector<Access> accesses_of(const Scope& scope, EdgePlacement placement, Algorithm algorithm) {
-  if (placement != EdgePlacement::mapped) {
+std::vector<Access> accesses_of(const Scope& scope, const graph::PlacementRequest& request,
+                                Algorithm algorithm) {
+  if (request.placement != EdgePlacement::mapped || scope.preset == Preset::smoke) {
     return {Access::merged_aligned};
   }
-  if (scope.preset == Preset::smoke || (!scope.dense() && algorithm != Algorithm::bfs)) {
+  const bool papers = scope.preset == Preset::paper || (scope.dense() && request.edge_bytes == 8);
+  if (algorithm != Algorithm::bfs && !papers) {
     return {Access::merged_aligned};
   }
   return {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked,
@@ -156,11 +158,11 @@ class Lister {
           if (order != Order::original && (algorithm != Algorithm::bfs || edge_bytes != 8)) {
             continue;
           }
-          for (const Access access : order == Order::original ? accesses_of(scope_, placement, algorithm)
+          const graph::PlacementRequest request{placement, edge_bytes, algorithm == Algorithm::sssp,
+                                                gpu.ordinal};
+          for (const Access access : order == Order::original ? accesses_of(scope_, request, algorithm)
                                                               : std::vector<Access>{Access::merged_aligned}) {
-            TraversalPoint point =
-                point_of(gpu, spec, {placement, edge_bytes, algorithm == Algorithm::sssp, gpu.ordinal}, order,
-                         algorithm, access);
+            const TraversalPoint point = point_of(gpu, spec, request, order, algorithm, access);
             add(gpu, point);
             if (order == Order::original && placement == EdgePlacement::mapped) {
               add_emogi_sources(gpu, point);
@@ -211,6 +213,7 @@ class Lister {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
       });
       if (point.subway) {
+        const NodeBinding binding(session.machine().topology, point.where.node);
         return measure_subway(session, point, *graph);
       }
       const PlacedCache::Lease placed_graph(*placed, *placed_claim, [&](const PlacedKey& key) {
@@ -247,7 +250,7 @@ class Lister {
       return gpu.unavailable;
     }
     if (point.algorithm == Algorithm::cc && point.spec.directed()) {
-      return "the graph is directed: its components are not what propagating labels along edges finds";
+      return kNoDirectedComponents;
     }
     return point.where.request.placement == EdgePlacement::mapped    ? why_no_mapping(machine_, gpu.ordinal)
            : point.where.request.placement == EdgePlacement::managed ? why_no_migration(machine_, gpu.ordinal)

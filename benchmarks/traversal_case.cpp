@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/graph/answers.hpp"
@@ -72,7 +73,8 @@ model::Layout layout_of(const TraversalPoint& point) {
 
 // What the first trial's own frontiers ask of the link, by the model; and the heaviest of them.
 std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loaded,
-                           graph::Traversal& traversal, Vertex source, Measurement& measurement) {
+                           graph::Traversal& traversal, Vertex source, std::uint64_t cache_bytes,
+                           Measurement& measurement) {
   model::Replayer replayer(loaded.csr(), point.access, layout_of(point));
   std::vector<Vertex> heaviest;
   std::uint64_t most = 0;
@@ -94,8 +96,7 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
   traffic.bytes = result.total.bytes();
   traffic.amplification = result.amplification();
   measurement.traffic = traffic;
-  // Each different sector once: the least that can have crossed the link.
-  measurement.link_bytes = result.cached_bytes;
+  measurement.link_bytes = result.least_bytes(cache_bytes);
   // Frontiers of cc and sssp differ from run to run: what belongs to this one is told by its own numbers.
   for (std::size_t i = 0; i < std::min(measurement.levels.size(), result.levels.size()); ++i) {
     if (measurement.levels[i].edges == result.levels[i].elements) {
@@ -140,8 +141,12 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
 }
 
 std::string label_of(const TraversalPoint& point, int trial, Vertex source) {
-  const bool starts_somewhere = point.algorithm == Algorithm::bfs || point.algorithm == Algorithm::sssp;
-  return starts_somewhere ? "source:" + std::to_string(source) : "trial:" + std::to_string(trial);
+  const std::string number = "trial:" + std::to_string(trial);
+  if (point.algorithm != Algorithm::bfs && point.algorithm != Algorithm::sssp) {
+    return number;
+  }
+  // Sources of its own are taken again and again.
+  return "source:" + std::to_string(source) + (point.sources.empty() ? "" : "/" + number);
 }
 
 // One trial: timed and verified; its row is added to the measurement.
@@ -212,13 +217,17 @@ std::vector<Vertex> TraversalPoint::starts(const LoadedGraph& graph) const {
 
 int trials_of(Algorithm algorithm, int asked) {
   const bool starts_somewhere = algorithm == Algorithm::bfs || algorithm == Algorithm::sssp;
-  return starts_somewhere ? asked : std::max(1, std::min(asked, 16) / 2);
+  constexpr int kMostAlike = 16;
+  return starts_somewhere ? asked : std::clamp(asked / 2, 1, kMostAlike);
 }
 
 namespace {
 
 Measurement run_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
                        graph::Traversal& traversal, const std::function<void()>& prepare) {
+  if (point.algorithm == Algorithm::cc && graph.csr().directed) {
+    throw SkipError(kNoDirectedComponents);
+  }
   const std::vector<Vertex> sources = point.starts(graph);
   // The first run loads kernels and finds nothing ready: nobody's trial.
   static_cast<void>(traversal.run(sources.front()));
@@ -230,6 +239,11 @@ Measurement run_trials(Session& session, const TraversalPoint& point, const Load
   measurement.timing = {Clock::event, false,
                         "a whole traversal between two events, clearing its state included"};
   return measurement;
+}
+
+std::uint64_t l2_bytes(const Machine& machine, const TraversalPoint& point) {
+  const GpuReport* report = machine.find_gpu(point.where.request.gpu);
+  return report != nullptr && report->cuda ? report->cuda->l2_bytes : 0;
 }
 
 void hold_against_link(Session& session, const TraversalPoint& point, Measurement& measurement) {
@@ -247,7 +261,8 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
   summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
   if (point.where.request.placement == EdgePlacement::mapped) {
     const Vertex first = point.starts(graph).front();
-    const std::vector<Vertex> heaviest = replay(point, graph, *traversal, first, measurement);
+    const std::vector<Vertex> heaviest =
+        replay(point, graph, *traversal, first, l2_bytes(session.machine(), point), measurement);
     if (point.algorithm == Algorithm::bfs && point.access != Access::edge_gather) {
       hold_against_toy(point, graph, placed, heaviest, measurement);
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "interrupt.hpp"
 #include "row.hpp"
 
@@ -86,9 +87,11 @@ void CaseRunner::stop(const std::string& why, benchmark::State& state) {
 
 // The row of one session; null where it was interrupted.
 json CaseRunner::session_row(const Benchmark& benchmark, Measurement& measurement) {
+  const double begun_s = steady_now_s();
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark.id, status, reason);
     add_measurement(outcome, measurement);
+    outcome["session_s"] = steady_now_s() - begun_s;
     return outcome;
   };
   if (!gpu_lost_.empty()) {

@@ -42,9 +42,9 @@ int trials_of(Preset preset) {
       return 2;
     case Preset::quick:
       return 8;
-    case Preset::full:
     case Preset::paper:
       return 64;
+    case Preset::full:
     case Preset::acceptance:
       return 16;
   }

@@ -1,4 +1,5 @@
-// Breadth-first search: the depth of every vertex that a source reaches, level by level, push. EMOGI 4.4.
+// Breadth-first search: the depth of every vertex that a source reaches, level by level, push. EMOGI,
+// section 4.
 //
 // Whether a vertex has been reached is a bit, since every edge asks; its depth is written once, when the
 // vertex becomes active. Two arrays of bits: reached so far, and reached before this level.

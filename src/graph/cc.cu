@@ -1,6 +1,6 @@
 // Connected components of an undirected graph: the lowest vertex of each, by propagation of the lowest label.
-// EMOGI 4.4 pushes a label along each edge; here the edge's other end, which is read anyway, also lowers the
-// list's own vertex, so that labels travel both ways in one walk.
+// Labels travel both ways in one walk: an edge's lower label goes to its other end, and that of the other
+// end, which is read anyway, to the list's own vertex. EMOGI, section 4, and its public code.
 
 #include "lowering_state.cuh"
 #include "subway_loop.cuh"

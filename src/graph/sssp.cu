@@ -1,6 +1,6 @@
 // Shortest paths from one source: relaxation of the lists of vertices whose distance fell, after Bellman and
-// Ford, in place: what one warp lowers others see at once. EMOGI 4.4. Distances are u32; a path that would
-// not fit is not taken, and the certificate would say so.
+// Ford, in place: what one warp lowers others see at once. EMOGI, section 4. Distances are u32; a path that
+// would not fit is not taken, and the certificate would say so.
 
 #include "lowering_state.cuh"
 #include "subway_loop.cuh"

@@ -97,6 +97,32 @@ Tally replay_warps(const Walk& walk, Access access, std::span<const Vertex> acti
   });
 }
 
+// Different sectors of the lists of one array, whose elements are of `element_bytes` and begin at byte `at`.
+std::uint64_t sectors_of_lists(const Csr& graph, std::span<const Vertex> active, std::uint64_t element_bytes,
+                               std::uint64_t at) {
+  const auto first = [&](Vertex v) { return (at + graph.offsets[v] * element_bytes) / kSectorBytes; };
+  const auto last = [&](Vertex v) {
+    return (at + graph.offsets[v + std::uint64_t{1}] * element_bytes - 1) / kSectorBytes;
+  };
+  std::uint64_t sectors = 0;
+#pragma omp parallel for reduction(+ : sectors) if (active.size() > kListsAPart)
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    if (graph.degree(active[i]) == 0) {
+      continue;
+    }
+    sectors += last(active[i]) - first(active[i]) + 1;
+    // Lists ascend: the one before may end in the sector in which this one begins.
+    std::size_t before = i;
+    while (before > 0 && graph.degree(active[before - 1]) == 0) {
+      --before;
+    }
+    if (before > 0 && last(active[before - 1]) == first(active[i])) {
+      --sectors;
+    }
+  }
+  return sectors;
+}
+
 // Of edge_gather: from the edges that each block gathered to the hand-outs of 32 that its lanes work on.
 void hand_out(Tally& tally) {
   tally.requests.loads = 0;
@@ -136,6 +162,12 @@ void Replayer::level(std::span<const Vertex> active) {
   replay_.total += tally.requests;
   replay_.levels.push_back(tally.requests);
   replay_.active.push_back(active.size());
+  std::uint64_t sectors =
+      sectors_of_lists(graph_, active, static_cast<std::uint64_t>(layout_.edge_bytes), layout_.edges_at);
+  if (layout_.weights) {
+    sectors += sectors_of_lists(graph_, active, sizeof(graph::Weight), layout_.weights_at);
+  }
+  replay_.level_bytes.push_back(sectors * kSectorBytes);
   replay_.cached_bytes += tally.fresh_sectors * kSectorBytes;
   std::transform(loads_of_block_.begin(), loads_of_block_.end(), tally.of_block.begin(),
                  loads_of_block_.begin(), std::plus<>());

@@ -1,5 +1,6 @@
 // Sums and ratios of what was counted.
 
+#include <algorithm>
 #include <numeric>
 
 #include "grainscope/model/replay.hpp"
@@ -44,6 +45,15 @@ double over_asked(const Replay& replay, std::uint64_t bytes) {
 
 double Replay::amplification() const {
   return over_asked(*this, total.bytes());
+}
+
+std::uint64_t Replay::least_bytes(std::uint64_t cache_bytes) const {
+  std::uint64_t sum = 0;
+  for (std::size_t level = 0; level < level_bytes.size(); ++level) {
+    const std::uint64_t kept = level == 0 ? 0 : std::min(cache_bytes, level_bytes[level]);
+    sum += level_bytes[level] - kept;
+  }
+  return std::max(sum, cached_bytes);
 }
 
 double Replay::cached_amplification() const {

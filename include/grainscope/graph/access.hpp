@@ -100,7 +100,7 @@ struct WarpWalk {
 
 using Merged = WarpWalk<false, 1, Access::merged>;
 using MergedAligned = WarpWalk<true, 1, Access::merged_aligned>;
-// As in EMOGI's public code: a warp takes 8 lists in a row.
+// As in EMOGI's public code: a warp takes 8 items in a row.
 using MergedAlignedChunked = WarpWalk<true, 8, Access::merged_aligned_chunked>;
 
 // GraphPEG's interface (TACO 2021), emulated: a block gathers the lists of the vertices that it pops in the

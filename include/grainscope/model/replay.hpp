@@ -58,8 +58,12 @@ struct Replay {
   std::uint64_t data_bytes = 0;     // the edge list (and weights) as a whole
   std::uint64_t element_bytes = 0;  // of an edge, with its weight where that is read
   std::vector<Requests> levels;
-  std::vector<std::uint64_t> active;  // vertices a level
-  double block_imbalance = 1;         // most loaded block's loads over the mean of all, over the whole run
+  std::vector<std::uint64_t> active;       // vertices a level
+  std::vector<std::uint64_t> level_bytes;  // of each level its different sectors, once, as bytes
+  double block_imbalance = 1;  // most loaded block's loads over the mean of all, over the whole run
+  // Bytes that must have crossed the link though a cache of `cache_bytes` kept what it could from one level
+  // to the next.
+  [[nodiscard]] std::uint64_t least_bytes(std::uint64_t cache_bytes) const;
   [[nodiscard]] double amplification() const;         // bytes over elements read times their size, no cache
   [[nodiscard]] double cached_amplification() const;  // the same of the bytes with an infinite cache
 };

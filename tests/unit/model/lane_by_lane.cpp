@@ -100,6 +100,7 @@ void LaneByLane::load(const Elements& elements, int array, Requests& sum) {
     const std::uint64_t byte = base + element * bytes;
     lines[byte / 128].insert(byte / 32);
     sectors_.insert({array, byte / 32});
+    level_sectors_.insert({array, byte / 32});
   }
   for (const auto& [line, sectors] : lines) {
     ++sum.by_sectors[sectors.size() - 1];
@@ -122,6 +123,7 @@ void LaneByLane::hand_out(const std::vector<std::uint64_t>& edges_of_block, Requ
 }
 
 Requests LaneByLane::level(std::span<const graph::Vertex> active) {
+  level_sectors_.clear();
   Requests sum;
   std::vector<std::uint64_t> edges_of_block(grid_.blocks);
   const std::vector<WorkItem> all = items(active);

@@ -18,6 +18,8 @@ class LaneByLane {
   LaneByLane(const graph::Csr& graph, graph::Access access, const Layout& layout, const Grid& grid);
   // The requests of one level.
   Requests level(std::span<const graph::Vertex> active);
+  // Of the last level.
+  [[nodiscard]] std::uint64_t level_bytes() const { return level_sectors_.size() * 32; }
   [[nodiscard]] std::uint64_t cached_bytes() const { return sectors_.size() * 32; }
   [[nodiscard]] double block_imbalance() const;
 
@@ -35,6 +37,7 @@ class LaneByLane {
   Layout layout_;
   Grid grid_;
   std::set<std::pair<int, std::uint64_t>> sectors_;  // array and sector
+  std::set<std::pair<int, std::uint64_t>> level_sectors_;
   std::vector<std::uint64_t> loads_of_block_;
 };
 

@@ -37,11 +37,19 @@ void expect_replayed(const graph::Csr& graph, const Layout& layout, const Grid& 
       total += level;
       expect_equal(replayer.result().levels.back(), level);
       EXPECT_EQ(replayer.result().active.back(), frontier.size());
+      EXPECT_EQ(replayer.result().level_bytes.back(), reference.level_bytes());
     }
     expect_equal(replayer.result().total, total);
     EXPECT_EQ(replayer.result().cached_bytes, reference.cached_bytes());
     EXPECT_DOUBLE_EQ(replayer.result().block_imbalance, reference.block_imbalance());
-    EXPECT_LE(replayer.result().cached_bytes, replayer.result().total.bytes());
+    const Replay& result = replayer.result();
+    EXPECT_LE(result.cached_bytes, result.total.bytes());
+    const std::uint64_t each_level_anew =
+        std::accumulate(result.level_bytes.begin(), result.level_bytes.end(), std::uint64_t{0});
+    EXPECT_EQ(result.least_bytes(0), each_level_anew);
+    EXPECT_EQ(result.least_bytes(1 << 30), result.cached_bytes);
+    EXPECT_LE(result.least_bytes(4096), each_level_anew);
+    EXPECT_GE(result.least_bytes(4096), result.cached_bytes);
   }
 }
 
