@@ -63,7 +63,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
     for (const int memory_node : scope.nodes) {
       for (const PageKind pages : {PageKind::base, PageKind::transparent_huge}) {
         const std::uint64_t smallest = pages == PageKind::base ? 16 * kKiB : 4 * kMiB;
-        for (const std::uint64_t bytes : scope.sizes(smallest, scope.dense() ? 2 * kGiB : kGiB)) {
+        for (const std::uint64_t bytes : scope.sizes(smallest, kGiB)) {
           Benchmark benchmark;
           benchmark.id = {"host/latency",
                           {{"pages", page_kind_name(pages)},

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <numeric>
+
 #include "grainscope/core/error.hpp"
 #include "lane_by_lane.hpp"
 #include "random_graph.hpp"
