@@ -75,7 +75,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
     for (const PageKind pages : {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}) {
       for (const int threads : team_sizes(machine, scope, node)) {
         // Smaller than this there may be no huge page to touch.
-        const auto sizes = scope.dense() ? scope.sizes(4 * kMiB, 256 * kMiB) : scope.sizes(64 * kMiB, 64 * kMiB);
+        const auto sizes =
+            scope.dense() ? scope.sizes(4 * kMiB, 256 * kMiB) : scope.sizes(64 * kMiB, 64 * kMiB);
         for (const std::uint64_t bytes : sizes) {
           Benchmark benchmark;
           benchmark.id = {"host/first_touch",

@@ -17,6 +17,7 @@ std::vector<std::string> graphs_of(Preset preset) {
     case Preset::quick:
       return {"power", "pgp", "kron:16"};
     case Preset::full:
+      return {"power", "pgp", "kron:18", "urand:18", "dense:14", "web:18"};
     case Preset::paper:
       return {"power", "pgp", "kron:20", "urand:20", "dense:16", "web:20"};
     case Preset::acceptance:

@@ -23,6 +23,7 @@ using transfer::Transfer;
 
 constexpr std::uint64_t kSmallest = 256;
 constexpr std::uint64_t kLargestQuick = 512 * kMiB;
+constexpr std::uint64_t kLargestFull = 16 * kGiB;  // making one and filling it takes longer than measuring it
 
 const char* const kFamily = "transfer/memcpy";
 
@@ -93,9 +94,11 @@ class Lister {
   }
 
   void add_copies(const GpuTarget& gpu, int node, bool to_gpu) {
-    // Pinned copies go up to the memory there is, in large steps: curves have long been flat there.
-    const std::uint64_t most =
-        scope_.dense() ? std::max(kLargestQuick, largest_buffer(machine_, gpu.ordinal)) : kLargestQuick;
+    // Pinned copies go far, in paper up to the memory there is, in large steps: curves are flat there.
+    const std::uint64_t there_is = std::max(kLargestQuick, largest_buffer(machine_, gpu.ordinal));
+    const std::uint64_t most = scope_.preset == Preset::paper  ? there_is
+                               : scope_.preset == Preset::full ? std::min(there_is, kLargestFull)
+                                                               : kLargestQuick;
     const auto everywhere = scope_.sizes(kSmallest, std::min(most, kGiB));
     auto all_there_is = everywhere;
     for (const std::uint64_t bytes : {std::min(most, 4 * kGiB), most}) {
