@@ -166,9 +166,9 @@ class LevelLoop {
     board_->clear(stream_);
     input.gather = board_->view();
     void* arguments[] = {&input, &program};
-    cuda::check(
-        cudaLaunchCooperativeKernel(kernel, dim3(grid), dim3(kWalkThreads), arguments, 0, stream_.get()),
-        "launch gather_edges with all its blocks at once");
+    cuda::check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(grid),
+                                            dim3(kWalkThreads), arguments, 0, stream_.get()),
+                "launch gather_edges with all its blocks at once");
   }
 
   void tell_active(const Observer& observer) {
