@@ -141,7 +141,7 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
 }
 
 std::string label_of(const TraversalPoint& point, int trial, Vertex source) {
-  const std::string number = "trial:" + std::to_string(trial);
+  std::string number = "trial:" + std::to_string(trial);
   if (point.algorithm != Algorithm::bfs && point.algorithm != Algorithm::sssp) {
     return number;
   }
