@@ -77,7 +77,7 @@ TEST_P(Generate, does_not_depend_on_the_number_of_threads) {
   omp_set_num_threads(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Generate, testing::Values("kron", "urand", "dense", "web"),
+INSTANTIATE_TEST_SUITE_P(Kinds, Generate, testing::Values("kron", "urand", "dense", "web", "pareto"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST(GenerateDense, has_long_lists_and_no_hubs) {
