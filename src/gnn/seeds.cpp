@@ -24,7 +24,9 @@ constexpr std::uint64_t kOrder = 0x6f72646572;
 }  // namespace
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t key)
-    : size_(size), key_(key), half_bits_((std::bit_width(std::max<std::uint64_t>(size, 2) - 1) + 1) / 2) {}
+    : size_(size),
+      key_(key),
+      half_bits_(static_cast<int>((std::bit_width(std::max<std::uint64_t>(size, 2) - 1) + 1) / 2)) {}
 
 // A bijection of the numbers of 2 · half_bits_ bits.
 std::uint64_t Permutation::step(std::uint64_t x) const {

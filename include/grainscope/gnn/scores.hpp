@@ -55,9 +55,10 @@ struct PageRank {
 void count_accesses(std::span<const std::uint32_t> rows, std::span<std::uint32_t> counts);
 [[nodiscard]] HostArray<std::uint32_t> access_counts(const Trace& trace, graph::Vertex vertices);
 
-// Vertices by falling score, ties by number: new to old. Scores are not negative. All threads, the same with
-// any number of them.
-[[nodiscard]] std::vector<graph::Vertex> ranking(std::span<const std::uint32_t> scores);
+// Vertices by falling score: new to old. Those of one score stand as in `ties`, another ranking, or by number
+// where that is empty. Scores are not negative. All threads, the same with any number of them.
+[[nodiscard]] std::vector<graph::Vertex> ranking(std::span<const std::uint32_t> scores,
+                                                 std::span<const graph::Vertex> ties = {});
 [[nodiscard]] std::vector<graph::Vertex> ranking(std::span<const float> scores);
 
 // The push over in-edges, serial: the oracle of both page ranks. `labelled` empty: all scores start alike.
