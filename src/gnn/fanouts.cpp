@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/gnn/sampling.hpp"
+#include "grainscope/gnn/gpu_sampling.hpp"
 
 namespace grainscope::gnn {
 namespace {
@@ -16,6 +16,18 @@ namespace {
 }
 
 }  // namespace
+
+const char* name(ListPlacement placement) {
+  switch (placement) {
+    case ListPlacement::mapped:
+      return "mapped";
+    case ListPlacement::device:
+      return "device";
+    case ListPlacement::interleaved:
+      return "interleaved";
+  }
+  return "?";
+}
 
 std::string fanout_text(std::span<const int> fanouts) {
   std::string text;
