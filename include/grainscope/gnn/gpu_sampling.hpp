@@ -19,7 +19,7 @@ namespace grainscope::gnn {
 enum class ListPlacement {
   mapped,       // page-locked host memory that the GPU reads over the link
   device,       // the sampling GPU's own memory
-  interleaved,  // pieces of kPieceEntries neighbours, in turn over `gpus`
+  interleaved,  // pieces of kPieceEntries neighbours, in turn over `gpus`, one of which may come twice
 };
 [[nodiscard]] const char* name(ListPlacement placement);
 
@@ -85,7 +85,7 @@ class GpuMiniBatch {
   GpuMiniBatch() = default;
 };
 
-// Not for two threads at once. Its mini-batches are sampled one after another: an `enqueue` waits, on the
+// Not for two threads at once; outlived by the lists and outlives its mini-batches. These are sampled one after another: an `enqueue` waits, on the
 // GPU, for the one before, also on another stream.
 class GpuSampler {
  public:
@@ -95,7 +95,8 @@ class GpuSampler {
 
   [[nodiscard]] virtual std::unique_ptr<GpuMiniBatch> make_batch() const = 0;
   // Puts the sampling of mini-batch number `batch` on a stream of the sampling GPU and returns; the seeds are
-  // copied before it does, after waiting for the last sampling into the same mini-batch. Throws as
+  // copied before it does, after waiting for the seeds of the last sampling into the same mini-batch to have
+  // left. Who still reads that mini-batch on another stream must be waited for. Throws as
   // require_seeds, and UsageError for more seeds than `most_seeds`.
   virtual void enqueue(std::span<const graph::Vertex> seeds, std::uint64_t batch, GpuMiniBatch& into,
                        CUstream_st* stream) = 0;
