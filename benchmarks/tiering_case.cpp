@@ -169,7 +169,7 @@ void add_hit_rates(Measurement& measurement, const Accesses& judged, std::span<c
     }
     measurement.hit_curve.emplace_back(shares[i], rates[i]);
     for (const int percent : kPercents) {
-      if (std::lround(shares[i] * 1e4) == percent * 100) {
+      if (std::lround(shares[i] * 1e4) == percent * 100L) {
         measurement.counters["hit_rate_" + std::to_string(percent)] = rates[i];
         measurement.counters["of_optimal_" + std::to_string(percent)] = best > 0 ? rates[i] / best : 1;
       }
@@ -186,10 +186,6 @@ const std::vector<double>& hit_shares() {
   static const std::vector<double> shares{0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15,
                                           0.2,   0.25,  0.3,   0.4,  0.5,  0.6,  0.7,  0.8,  0.9, 1};
   return shares;
-}
-
-const char* name(Lists lists) {
-  return lists == Lists::pasted ? "pasted" : "sorted";
 }
 
 std::unique_ptr<Accesses> accesses_of(const GnnGraph& graph, const TrainingRun& run) {
@@ -233,30 +229,6 @@ Measurement measure_score(Session& session, const GnnGraph& graph, const Trainin
   if (iterations > 0) {
     measurement.counters["iterations"] = iterations;
   }
-  return measurement;
-}
-
-Measurement measure_reorder(Session& session, const GnnGraph& graph, Lists lists) {
-  const std::vector<Vertex> ranking = gnn::ranking(gnn::degree_scores(graph.out_edges()).span());
-  const std::vector<Vertex> map = gnn::old_to_new(ranking);
-  Measurement measurement;
-  measurement.samples = session.sample([&] {
-    const double begun_s = steady_now_s();
-    const graph::Csr reordered = lists == Lists::pasted
-                                     ? gnn::reorder(graph.out_edges(), gnn::old_to_new(ranking))
-                                     : graph::relabel(graph.out_edges(), ranking);
-    const double seconds = steady_now_s() - begun_s;
-    measurement.verification =
-        gnn::certify_reordered(graph.out_edges(), map, reordered, lists == Lists::sorted) +
-        ", in every sample";
-    return seconds;
-  });
-  measurement.timing = {Clock::steady, false, "from a ranking to the graph under its numbers"};
-  measurement.graph = graph.facts();
-  measurement.operations = graph.out_edges().edges();
-  measurement.counters["edges_per_s"] =
-      static_cast<double>(graph.out_edges().edges()) / measurement.samples.summary.median;
-  measurement.counters["threads"] = omp_get_max_threads();
   return measurement;
 }
 

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_TIERING_CASE_HPP
 #define GRAINSCOPE_BENCHMARKS_TIERING_CASE_HPP
 
-// The bodies of tiering/score and tiering/reorder.
+// The body of tiering/score, and the run that scores are judged by.
 
 #include <cstdint>
 #include <memory>
@@ -46,15 +46,6 @@ using AccessCache = ClaimCache<TrainingRun, Accesses>;
 
 [[nodiscard]] Measurement measure_score(Session& session, const GnnGraph& graph, const TrainingRun& run,
                                         gnn::Score score, const Accesses& judged);
-
-enum class Lists {
-  pasted,  // as they were: dissertation 4.2.2
-  sorted,  // ascending again, as graph::Csr promises
-};
-[[nodiscard]] const char* name(Lists lists);
-
-// By degree, the highest first.
-[[nodiscard]] Measurement measure_reorder(Session& session, const GnnGraph& graph, Lists lists);
 
 }  // namespace grainscope::harness
 

@@ -111,6 +111,18 @@ TEST_F(Run, goes_on_where_an_earlier_one_ended) {
   EXPECT_EQ(parts, both);
 }
 
+TEST_F(Run, draws_something_else_in_each_epoch) {
+  request_.batch = labelled_.size();
+  const Trace trace = sampled_trace(graph_, labelled_, request_);
+  ASSERT_EQ(trace.batches(), 2);
+  const auto rows = [&](std::size_t batch) {
+    std::vector<std::uint32_t> sorted(trace.batch(batch).begin(), trace.batch(batch).end());
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  };
+  EXPECT_NE(rows(0), rows(1));
+}
+
 TEST_F(Run, does_not_depend_on_the_number_of_threads) {
   const Trace expected = sampled_trace(graph_, labelled_, request_);
   for (const int count : {1, 3}) {

@@ -28,6 +28,11 @@ TEST(HitRates, are_shares_of_accesses) {
             (std::vector{0.0, 0.0, 0.0, 0.0}));
 }
 
+TEST(HitRates, take_the_nearest_whole_number_of_rows) {
+  const std::vector<std::uint32_t> counts{8, 4, 3, 1};
+  EXPECT_EQ(hit_rates(counts, ranking(counts), std::vector{0.3, 0.4, 0.6}), (std::vector{0.5, 0.75, 0.75}));
+}
+
 TEST(HitRates, of_what_does_not_fit_together_are_refused) {
   const std::vector<std::uint32_t> counts{1, 1};
   EXPECT_THROW(static_cast<void>(hit_rates(counts, std::vector<Vertex>{0}, std::vector{0.5})), UsageError);
