@@ -163,7 +163,7 @@ void CpuSampler::State::draw_few(Layer& layer, const Vertex* nodes, std::uint64_
 // The marked vertices, ascending, become nodes; the marks go.
 void CpuSampler::State::collect(std::vector<Vertex>& nodes) {
   begins.resize(pieces(fresh.size(), kWords));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (begins.size() > 1)
   for (std::uint64_t piece = 0; piece < begins.size(); ++piece) {
     std::uint64_t sum = 0;
     for (std::uint64_t word = piece * kWords; word < std::min(fresh.size(), (piece + 1) * kWords); ++word) {
@@ -173,7 +173,7 @@ void CpuSampler::State::collect(std::vector<Vertex>& nodes) {
   }
   const std::uint64_t before = nodes.size();
   nodes.resize(before + sums_before(begins));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (begins.size() > 1)
   for (std::uint64_t piece = 0; piece < begins.size(); ++piece) {
     std::uint64_t at = before + begins[piece];
     for (std::uint64_t word = piece * kWords; word < std::min(fresh.size(), (piece + 1) * kWords); ++word) {

@@ -29,7 +29,7 @@ class Iteration {
         scores_(vertices_),
         given_(vertices_),
         changes_((vertices_ + kChunk - 1) / kChunk) {
-#pragma omp parallel for
+#pragma omp parallel for if (vertices_ > kChunk)
     for (std::uint64_t v = 0; v < vertices_; ++v) {
       scores_[v] = 1.0 / static_cast<double>(vertices_);
     }
@@ -47,12 +47,12 @@ class Iteration {
 
   // Returns the sum of all changes.
   double run() {
-#pragma omp parallel for
+#pragma omp parallel for if (vertices_ > kChunk)
     for (std::uint64_t v = 0; v < vertices_; ++v) {
       const Edge degree = in_edges_.degree(static_cast<Vertex>(v));
       given_[v] = degree == 0 ? 0 : scores_[v] / static_cast<double>(degree);
     }
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (changes_.size() > 1)
     for (std::uint64_t chunk = 0; chunk < changes_.size(); ++chunk) {
       changes_[chunk] = run_chunk(chunk * kChunk, std::min(vertices_, (chunk + 1) * kChunk));
     }
@@ -65,7 +65,7 @@ class Iteration {
 
   [[nodiscard]] HostArray<float> scores() const {
     HostArray<float> rounded(vertices_);
-#pragma omp parallel for
+#pragma omp parallel for if (vertices_ > kChunk)
     for (std::uint64_t v = 0; v < vertices_; ++v) {
       rounded[v] = static_cast<float>(scores_[v]);
     }
@@ -116,7 +116,7 @@ const char* name(Score score) {
 
 HostArray<std::uint32_t> degree_scores(const Csr& out_edges) {
   HostArray<std::uint32_t> scores(out_edges.vertices());
-#pragma omp parallel for
+#pragma omp parallel for if (scores.size() > kChunk)
   for (std::uint64_t v = 0; v < scores.size(); ++v) {
     scores[v] = static_cast<std::uint32_t>(out_edges.degree(static_cast<Vertex>(v)));
   }
