@@ -14,6 +14,7 @@ namespace grainscope::harness {
 class ModelRuns;
 
 [[nodiscard]] Family contention();
+[[nodiscard]] Family gather();
 [[nodiscard]] Family grain_gpu_memory();
 [[nodiscard]] Family grain_pieces();
 [[nodiscard]] Family grain_saturation();

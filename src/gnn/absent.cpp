@@ -19,9 +19,4 @@ std::unique_ptr<Gather> make_gpu_gather(FeatureStore& /*store*/, RowLists /*list
   throw SkipError("built without CUDA");
 }
 
-std::uint64_t gather_bytes(Mode /*mode*/, std::uint64_t /*rows*/, std::uint64_t /*row_bytes*/,
-                           std::size_t /*lists*/) {
-  return 0;
-}
-
 }  // namespace grainscope::gnn

@@ -78,9 +78,4 @@ GatherLists AddressOrder::sort(const std::uint32_t* rows, std::uint64_t count, s
   return {sorted_rows, sorted_positions, count, out};
 }
 
-std::uint64_t AddressOrder::scratch_bytes(std::uint64_t count) {
-  // Three lists, and two more that the sort turns to and fro.
-  return 5 * count * sizeof(std::uint32_t) + (std::uint64_t{8} << 20);
-}
-
 }  // namespace grainscope::gnn

@@ -5,6 +5,7 @@
 
 #include "gathers.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/gnn/row_lists.hpp"
 
 namespace grainscope::gnn {
@@ -36,6 +37,13 @@ std::unique_ptr<Gather> make_gather(FeatureStore& store, RowLists lists, const G
   require_possible(store, lists, request);
   return request.mode == Mode::cpu_gather ? make_host_gather(store, std::move(lists), request)
                                           : make_gpu_gather(store, std::move(lists), request);
+}
+
+std::uint64_t gather_bytes(Mode mode, std::uint64_t rows, std::uint64_t row_bytes, std::size_t lists) {
+  constexpr std::uint64_t kEvictor = 256 * kMiB;
+  // A sort has three lists, and two more that it turns to and fro.
+  const std::uint64_t own_lists = lists + (sorts(mode) ? 5 : 0);
+  return rows * (row_bytes + own_lists * sizeof(std::uint32_t)) + kEvictor;
 }
 
 }  // namespace grainscope::gnn

@@ -7,7 +7,6 @@
 
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/gnn/gather_kernel.hpp"
 
 namespace grainscope::gnn {
 namespace {
@@ -79,12 +78,6 @@ std::unique_ptr<Gather> make_gpu_gather(FeatureStore& store, RowLists lists, con
     default:
       return make_kernel_gather(store, std::move(lists), request);
   }
-}
-
-std::uint64_t gather_bytes(Mode mode, std::uint64_t rows, std::uint64_t row_bytes, std::size_t lists) {
-  constexpr std::uint64_t kEvictor = 256 * kMiB;
-  return rows * (row_bytes + lists * sizeof(std::uint32_t)) + kEvictor +
-         (sorts(mode) ? AddressOrder::scratch_bytes(rows) : 0);
 }
 
 }  // namespace grainscope::gnn

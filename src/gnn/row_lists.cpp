@@ -62,11 +62,18 @@ void require_in_table(std::span<const std::uint32_t> rows, std::uint32_t table_r
   }
 }
 
-UniqueRows unique_rows(std::vector<std::uint32_t> rows, const TableShape& table) {
-  std::sort(rows.begin(), rows.end());
-  const auto end = std::unique(rows.begin(), rows.end());
-  const auto first_on_host = std::lower_bound(rows.begin(), end, table.rows - table.host_rows());
-  return {static_cast<std::uint64_t>(end - rows.begin()), static_cast<std::uint64_t>(end - first_on_host)};
+UniqueRows unique_rows(std::span<const std::uint32_t> rows, const TableShape& table) {
+  constexpr std::uint32_t kBits = 64;
+  std::vector<std::uint64_t> seen(table.rows / kBits + 1);
+  UniqueRows unique;
+  for (const std::uint32_t row : rows) {
+    const std::uint64_t bit = std::uint64_t{1} << (row % kBits);
+    const bool first = (seen[row / kBits] & bit) == 0;
+    seen[row / kBits] |= bit;
+    unique.all += first ? 1 : 0;
+    unique.on_host += first && table.on_host(row) ? 1 : 0;
+  }
+  return unique;
 }
 
 }  // namespace grainscope::gnn

@@ -52,7 +52,6 @@ class AddressOrder {
   // takes, which hold until the next sort; `out` is passed on.
   [[nodiscard]] GatherLists sort(const std::uint32_t* rows, std::uint64_t count, std::byte* out,
                                  const cuda::Stream& stream);
-  [[nodiscard]] static std::uint64_t scratch_bytes(std::uint64_t count);  // about, for judging what fits
 
  private:
   struct Scratch;

@@ -42,12 +42,12 @@ enum class Indices {
 // Throws UsageError, naming the position and the row, where one is not in the table.
 void require_in_table(std::span<const std::uint32_t> rows, std::uint32_t table_rows);
 
-// Different rows of a list, and those of them that lie on the host.
+// Different rows of a list, all in the table, and those of them that lie on the host.
 struct UniqueRows {
   std::uint64_t all = 0;
   std::uint64_t on_host = 0;
 };
-[[nodiscard]] UniqueRows unique_rows(std::vector<std::uint32_t> rows, const TableShape& table);
+[[nodiscard]] UniqueRows unique_rows(std::span<const std::uint32_t> rows, const TableShape& table);
 
 }  // namespace grainscope::gnn
 

@@ -61,7 +61,7 @@ TEST(CountUnique, tells_host_rows_from_the_others) {
   table.rows = 10;
   table.local_rows = 2;
   table.spread_rows = 3;
-  const UniqueRows unique = unique_rows({9, 0, 0, 4, 5, 9, 9, 6}, table);
+  const UniqueRows unique = unique_rows(std::vector<std::uint32_t>{9, 0, 0, 4, 5, 9, 9, 6}, table);
   EXPECT_EQ(unique.all, 5U);
   EXPECT_EQ(unique.on_host, 3U);
 }
