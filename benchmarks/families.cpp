@@ -21,7 +21,7 @@ std::vector<Family> all_families() {
       reach_gather(),       gather(),
       shape_copy(),         shape_batch(),
       traversal(),          model_traversal(models),
-      model_uvm(models),
+      model_uvm(models),    model_gather(),
   };
 }
 

@@ -24,6 +24,7 @@ class ModelRuns;
 [[nodiscard]] Family host_latency();
 [[nodiscard]] Family host_malloc();
 [[nodiscard]] Family host_memcpy();
+[[nodiscard]] Family model_gather();
 // What the families of the model compute, they share.
 [[nodiscard]] Family model_traversal(const std::shared_ptr<ModelRuns>& runs);
 [[nodiscard]] Family model_uvm(const std::shared_ptr<ModelRuns>& runs);
