@@ -19,6 +19,7 @@ std::vector<Family> all_families() {
       contention(),         grain_pieces(),
       grain_gpu_memory(),   grain_saturation(),
       reach_gather(),       gather(),
+      gather_bag(),
       shape_copy(),         shape_batch(),
       traversal(),          model_traversal(models),
       model_uvm(models),    model_gather(),

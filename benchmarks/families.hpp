@@ -15,6 +15,7 @@ class ModelRuns;
 
 [[nodiscard]] Family contention();
 [[nodiscard]] Family gather();
+[[nodiscard]] Family gather_bag();
 [[nodiscard]] Family grain_gpu_memory();
 [[nodiscard]] Family grain_pieces();
 [[nodiscard]] Family grain_saturation();

@@ -20,28 +20,12 @@
 
 #include "families.hpp"
 #include "gather_case.hpp"
-#include "grainscope/core/units.hpp"
-#include "peer_case.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 using gnn::Mode;
 using gnn::Store;
-
-constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
-
-// GPUs whose memory `gpu` reads, itself first.
-std::vector<int> sharing_gpus(const Machine& machine, int gpu) {
-  std::vector<int> gpus{gpu};
-  for (const cuda::PeerLink& link : machine.runtime.peers) {
-    const bool known = std::find(gpus.begin(), gpus.end(), link.to) != gpus.end();
-    if (link.from == gpu && link.access && !known && gpus.size() < gnn::kMostGpus) {
-      gpus.push_back(link.to);
-    }
-  }
-  return gpus;
-}
 
 const char* what_is_timed(Mode mode) {
   switch (mode) {
@@ -106,7 +90,7 @@ class Lister {
   void add(const GatherPoint& point, const GatherSite& site) {
     Benchmark benchmark;
     benchmark.id = gather_id(point, site);
-    benchmark.skip = why_not(point, site);
+    benchmark.skip = why_no_store(machine_, scope_, point, site);
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point, site);
     }
@@ -114,53 +98,12 @@ class Lister {
     // A case that is skipped will not ask for memory: nobody should keep it for one.
     std::shared_ptr<SpanCache::Claim> claim;
     if (benchmark.skip.empty() && shares_memory(point)) {
-      const SpanKey key{reach::SpanKind::host_alloc, site.gpu->ordinal, site.node};
-      claim = cache_->claim(key, benchmark.needs.shared_host_bytes, scope_.repetitions);
+      claim = cache_->claim(span_key(site), benchmark.needs.shared_host_bytes, scope_.repetitions);
     }
     benchmark.run = [point, site, cache = cache_, claim](Session& session) {
       return measure_gather(session, point, site, *cache, claim.get());
     };
     benchmarks_.push_back(std::move(benchmark));
-  }
-
-  [[nodiscard]] std::string why_not(const GatherPoint& point, const GatherSite& site) const {
-    if (point.span_bytes / point.row_bytes > UINT32_MAX) {
-      return "a table has 2^32 - 1 rows at most";
-    }
-    if (!site.gpu) {
-      return {};
-    }
-    const GpuTarget& gpu = *site.gpu;
-    if (!gpu.unavailable.empty()) {
-      return gpu.unavailable;
-    }
-    if (point.store == Store::multi_gpu && static_cast<int>(site.gpus.size()) < point.gpus) {
-      return machine_.runtime.devices.size() < 2
-                 ? "needs two GPUs; this machine has one"
-                 : "GPU " + std::to_string(gpu.ordinal) + " cannot reach the memory of another";
-    }
-    if (point.store == Store::managed) {
-      return why_no_migration(machine_, gpu.ordinal);
-    }
-    if (point.store == Store::device || point.store == Store::pageable) {
-      return {};
-    }
-    std::string why = why_no_mapping(machine_, gpu.ordinal);
-    return why.empty() ? why_too_much(gather_needs(point, site).shared_host_bytes) : why;
-  }
-
-  // What cannot fit in any case; whether the rest does is seen chunk by chunk.
-  [[nodiscard]] std::string why_too_much(std::uint64_t bytes) const {
-    if (bytes > reach::kMostChunks * kGiB) {
-      return "a span is " + format_bytes(reach::kMostChunks * kGiB) + " at most";
-    }
-    const AvailableMemory& available = machine_.environment.memory.available;
-    const std::uint64_t most = scope_.max_bytes ? available.cgroup_bytes.value_or(UINT64_MAX)
-                                                : reach::can_take(available) / 100 * kLargestShare;
-    return bytes <= most ? std::string()
-                         : "needs " + format_bytes(bytes) + " of host memory; " + format_bytes(most) +
-                               (scope_.max_bytes ? " are available"
-                                                 : " are taken at most unless --max-bytes asks for more");
   }
 
   const Machine& machine_;

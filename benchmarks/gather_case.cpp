@@ -28,17 +28,6 @@ gnn::RowLists lists_of(const GatherPoint& point, std::uint32_t table_rows) {
   return lists;
 }
 
-// Of the list that has fewest.
-gnn::UniqueRows fewest_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
-  gnn::UniqueRows fewest{UINT64_MAX, UINT64_MAX};
-  for (const std::vector<std::uint32_t>& list : lists) {
-    const gnn::UniqueRows unique = gnn::unique_rows(list, table);
-    fewest.all = std::min(fewest.all, unique.all);
-    fewest.on_host = std::min(fewest.on_host, unique.on_host);
-  }
-  return fewest;
-}
-
 // What the first list asks of the link, where kernels read it.
 void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
                  const std::vector<std::uint32_t>& rows, Measurement& measurement) {
@@ -61,34 +50,42 @@ void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
       static_cast<double>(requests.count()) / static_cast<double>(cold);
 }
 
-void add_counters(const GatherPoint& point, const gnn::UniqueRows& unique, gnn::Gather& gather,
-                  Measurement& measurement) {
+}  // namespace
+
+gnn::UniqueRows fewest_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
+  gnn::UniqueRows fewest{UINT64_MAX, UINT64_MAX};
+  for (const std::vector<std::uint32_t>& list : lists) {
+    const gnn::UniqueRows unique = gnn::unique_rows(list, table);
+    fewest.all = std::min(fewest.all, unique.all);
+    fewest.on_host = std::min(fewest.on_host, unique.on_host);
+  }
+  return fewest;
+}
+
+void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement) {
   const double median_s = measurement.samples.summary.median;
   const auto unique_bytes = static_cast<double>(unique.all * point.row_bytes);
   auto& counters = measurement.counters;
   counters["unique_rows"] = static_cast<double>(unique.all);
   counters["unique_bytes"] = unique_bytes;
   counters["unique_gb_s"] = gb_per_s(unique_bytes, median_s);
-  counters["rows_per_s"] = static_cast<double>(point.asked_rows()) / median_s;
-  if (point.window > 1) {
-    counters["batch_s"] = median_s / point.window;
-  }
+  counters["rows_per_s"] =
+      static_cast<double>(measurement.bytes) / static_cast<double>(point.row_bytes) / median_s;
   if (measurement.link_bytes.value_or(0) > 0) {
     counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes), median_s);
   }
   if (point.store == Store::tiered || point.store == Store::multi_gpu) {
     counters["host_share"] = static_cast<double>(unique.on_host) / static_cast<double>(unique.all);
   }
-  if (const auto sort_s = gather.sort_s()) {
-    counters["sort_s"] = *sort_s;
-  }
 }
 
-}  // namespace
-
-bool shares_memory(const GatherPoint& point) {
-  return point.store == Store::mapped || point.store == Store::pinned || point.store == Store::tiered ||
-         point.store == Store::multi_gpu;
+void add_limits(const Session& session, const GatherSite& site, Measurement& measurement) {
+  if (!site.gpu) {
+    measurement.limit = cpu_limit(gathering_threads());
+  } else if (measurement.link_bytes.value_or(0) > 0) {
+    measurement.limit = host_link_limit(session.machine(), site.gpu->ordinal);
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
+  }
 }
 
 std::vector<Axis> gather_axes(const GatherPoint& point) {
@@ -160,11 +157,11 @@ Needs gather_needs(const GatherPoint& point, const GatherSite& site) {
 
 Measurement measure_gather(Session& session, const GatherPoint& point, const GatherSite& site,
                            SpanCache& cache, SpanCache::Claim* claim) {
-  const Machine& machine = session.machine();
-  const NodeBinding binding(machine.topology, site.node);
+  const Topology& topology = session.machine().topology;
+  const NodeBinding binding(topology, site.node);
   std::optional<SpanCache::Lease> lease;
   if (claim != nullptr) {
-    lease.emplace(cache, *claim, machine.topology);
+    lease.emplace(cache, *claim, topology);
   }
   const auto store = gnn::make_feature_store(store_request(point, site), lease ? &lease->memory() : nullptr,
                                              session.surroundings().managed);
@@ -180,16 +177,18 @@ Measurement measure_gather(Session& session, const GatherPoint& point, const Gat
   measurement.timing = gather->timing();
   measurement.bytes = point.asked_bytes();
   const gnn::UniqueRows unique = fewest_unique(lists, table);
-  measurement.link_bytes =
-      point.store == Store::managed ? gather->moved_bytes() : unique.on_host * point.row_bytes;
-  if (!site.gpu) {
-    measurement.link_bytes.reset();
-    measurement.limit = cpu_limit(gathering_threads());
-  } else if (measurement.link_bytes.value_or(0) > 0) {
-    measurement.limit = host_link_limit(machine, site.gpu->ordinal);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
+  if (site.gpu) {
+    measurement.link_bytes =
+        point.store == Store::managed ? gather->moved_bytes() : unique.on_host * point.row_bytes;
   }
-  add_counters(point, unique, *gather, measurement);
+  add_limits(session, site, measurement);
+  add_unique(point, unique, measurement);
+  if (point.window > 1) {
+    measurement.counters["batch_s"] = measurement.samples.summary.median / point.window;
+  }
+  if (const auto sort_s = gather->sort_s()) {
+    measurement.counters["sort_s"] = *sort_s;
+  }
   add_traffic(point, table, lists.front(), measurement);
   return measurement;
 }

@@ -150,6 +150,7 @@ void add_quick(Points& points, int most_gpus) {
   points.add_alignment({1024, 1028, 1040}, kGiB);
   points.add(Mode::naive, 2312, kGiB);
   points.add(Mode::masked, 2312, kGiB);
+  points.add_wide(Mode::masked, 512, kGiB);
   points.add_wall(128, {4 * kGiB, 8 * kGiB}, {1});
   points.add_wall(512, {8 * kGiB}, {1});
   points.add_window(128, 8 * kGiB, 4);

@@ -2,6 +2,7 @@
 
 #include "gathers.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/gnn/bag.hpp"
 
 namespace grainscope::gnn {
 
@@ -16,6 +17,11 @@ std::unique_ptr<FeatureStore> make_feature_store(const StoreRequest& request,
 
 std::unique_ptr<Gather> make_gpu_gather(FeatureStore& /*store*/, RowLists /*lists*/,
                                         const GatherRequest& /*request*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<BagLookup> make_bag_lookup(FeatureStore& /*store*/, const RowLists& /*lists*/,
+                                           const BagRequest& /*request*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -9,9 +9,7 @@
 #include "grainscope/cuda/check.hpp"
 
 namespace grainscope::gnn {
-namespace {
 
-// Twice the cache, so that nothing that was read before is left of it.
 std::uint64_t evictor_bytes(int gpu) {
   int bytes = 0;
   cuda::check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, gpu), "read the size of a GPU's cache");
@@ -28,8 +26,6 @@ std::vector<cuda::DeviceBuffer> copy_to_gpu(const RowLists& lists, int gpu) {
   }
   return copies;
 }
-
-}  // namespace
 
 GpuGather::GpuGather(FeatureStore& store, RowLists lists)
     : store_(store),

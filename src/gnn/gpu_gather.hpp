@@ -13,6 +13,10 @@
 
 namespace grainscope::gnn {
 
+// Twice the cache, so that nothing that was read before is left of it.
+[[nodiscard]] std::uint64_t evictor_bytes(int gpu);
+[[nodiscard]] std::vector<cuda::DeviceBuffer> copy_to_gpu(const RowLists& lists, int gpu);
+
 class GpuGather : public Gather {
  public:
   GpuGather(FeatureStore& store, RowLists lists);
