@@ -32,6 +32,8 @@ std::vector<Family> all_families() {
       grain_gpu_memory(),
       grain_saturation(),
       reach_gather(),
+      gather(),
+      gather_bag(),
       shape_copy(),
       shape_batch(),
       traversal(),
@@ -40,6 +42,7 @@ std::vector<Family> all_families() {
       tiering_reorder(graphs),
       model_traversal(models),
       model_uvm(models),
+      model_gather(),
   };
 }
 

@@ -18,6 +18,8 @@ class ClaimCache;
 class ModelRuns;
 
 [[nodiscard]] Family contention();
+[[nodiscard]] Family gather();
+[[nodiscard]] Family gather_bag();
 [[nodiscard]] Family grain_gpu_memory();
 [[nodiscard]] Family grain_pieces();
 [[nodiscard]] Family grain_saturation();
@@ -27,6 +29,7 @@ class ModelRuns;
 [[nodiscard]] Family host_latency();
 [[nodiscard]] Family host_malloc();
 [[nodiscard]] Family host_memcpy();
+[[nodiscard]] Family model_gather();
 // What the families of the model compute, they share.
 [[nodiscard]] Family model_traversal(const std::shared_ptr<ModelRuns>& runs);
 [[nodiscard]] Family model_uvm(const std::shared_ptr<ModelRuns>& runs);

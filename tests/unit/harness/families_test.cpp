@@ -104,9 +104,10 @@ TEST_P(AllFamilies, without_a_gpu_everything_but_host_and_model_is_skipped_for_t
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : listed()) {
     const std::string& family = benchmark.id.family;
-    const bool graph_on_cpu =
-        family.starts_with("tiering/") || (family.starts_with("sampling/") && !has_site(benchmark, "gpu"));
-    if (!family.starts_with("host/") && !family.starts_with("model/") && !graph_on_cpu) {
+    const bool on_cpu =
+        family.starts_with("tiering/") ||
+        ((family.starts_with("sampling/") || family == "gather") && !has_site(benchmark, "gpu"));
+    if (!family.starts_with("host/") && !family.starts_with("model/") && !on_cpu) {
       ++skipped;
       EXPECT_EQ(benchmark.skip, machine_.runtime.why_none) << benchmark.id.name();
     }
