@@ -1,10 +1,12 @@
 #include "families.hpp"
 
+#include "gnn_case.hpp"
 #include "model_runs.hpp"
 
 namespace grainscope::harness {
 
 std::vector<Family> all_families() {
+  const auto graphs = std::make_shared<GnnGraphCache>();
   const auto models = std::make_shared<ModelRuns>();
   return {
       host_memcpy(),
@@ -30,11 +32,17 @@ std::vector<Family> all_families() {
       grain_gpu_memory(),
       grain_saturation(),
       reach_gather(),
+      gather(),
+      gather_bag(),
       shape_copy(),
       shape_batch(),
       traversal(),
+      sampling_neighbours(graphs),
+      tiering_score(graphs),
+      tiering_reorder(graphs),
       model_traversal(models),
       model_uvm(models),
+      model_gather(),
   };
 }
 

@@ -14,6 +14,14 @@ SpanMemory::~SpanMemory() = default;
 
 void SpanMemory::grow(std::uint64_t /*bytes*/) {}
 
+std::vector<void*> SpanMemory::device_chunks() const {
+  return {};
+}
+
+std::vector<void*> SpanMemory::host_chunks() const {
+  return {};
+}
+
 std::unique_ptr<RowGather> make_row_gather(const SpanMemory& /*memory*/, const GatherRequest& /*request*/) {
   throw SkipError("built without CUDA");
 }

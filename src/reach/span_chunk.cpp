@@ -45,6 +45,7 @@ class AllocatedChunk final : public SpanChunk {
     expect_on_node(topology, buffer_.data(), request.chunk_bytes, request.home);
   }
   [[nodiscard]] void* device_data() const override { return device_data_; }
+  [[nodiscard]] void* host_data() const override { return buffer_.data(); }
 
  private:
   cuda::PinnedBuffer buffer_;
@@ -69,6 +70,7 @@ class RegisteredChunk final : public SpanChunk {
         registration_(memory_.data(), memory_.bytes()),
         device_data_(registration_.device_data()) {}
   [[nodiscard]] void* device_data() const override { return device_data_; }
+  [[nodiscard]] void* host_data() const override { return memory_.data(); }
 
  private:
   static HostMemory touched(const Topology& topology, const SpanRequest& request) {
@@ -97,6 +99,7 @@ class DriverChunk final : public SpanChunk {
     expect_on_node(topology, buffer_.data(), request.chunk_bytes, request.home);
   }
   [[nodiscard]] void* device_data() const override { return buffer_.data(); }
+  [[nodiscard]] void* host_data() const override { return buffer_.data(); }
 
  private:
   cuda::HostVmmBuffer buffer_;

@@ -86,4 +86,11 @@ std::vector<void*> SpanMemory::device_chunks() const {
   return addresses;
 }
 
+std::vector<void*> SpanMemory::host_chunks() const {
+  std::vector<void*> addresses(chunks_.size());
+  std::transform(chunks_.begin(), chunks_.end(), addresses.begin(),
+                 [](const auto& chunk) { return chunk->host_data(); });
+  return addresses;
+}
+
 }  // namespace grainscope::reach

@@ -59,6 +59,8 @@ class SpanChunk {
   SpanChunk& operator=(const SpanChunk&) = delete;
   // Its address on the GPU that reads.
   [[nodiscard]] virtual void* device_data() const = 0;
+  // The same as the host addresses it; null: it cannot.
+  [[nodiscard]] virtual void* host_data() const { return nullptr; }
 
  protected:
   SpanChunk() = default;
@@ -83,6 +85,8 @@ class SpanMemory {
   [[nodiscard]] std::uint64_t bytes() const noexcept { return chunks_.size() * request_.chunk_bytes; }
   // Each chunk's address on the GPU that reads.
   [[nodiscard]] std::vector<void*> device_chunks() const;
+  // The same on the host; of a peer's memory null.
+  [[nodiscard]] std::vector<void*> host_chunks() const;
 
  private:
   void require_room(std::uint64_t wanted) const;

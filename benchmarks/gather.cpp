@@ -1,0 +1,124 @@
+// gather: how fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?
+//
+// A mini-batch of a graph neural network asks for rows at random places of a table that is larger than the
+// GPU's memory. Timed: all that the mode needs until the output lies in the asked order: sorting, threads
+// that copy into staging buffers, copies, one kernel. Not timed: drawing lists, overwriting the output and
+// the GPU's L2 cache before each sample, sending managed pages home, and checking the whole output after each
+// sample. Four lists of rows take turns. Bytes: rows asked for × bytes of a row; link bytes: each different
+// row that lies on the host once, the least that can cross the link. `traffic` is the model's count of
+// requests, with no cache, for the first list. Source: dissertation chapters 3 and 4 (naive, circular_shift,
+// tiers, listing 4.1), DGL GraphBolt (masked, graphbolt); address_ordered is ours, and docs/method.md tells
+// of the translation wall that it is for. Limits: rows are drawn from a law, not from a graph, unless indices
+// are `sampled`. docs/gather.md.
+//
+// Time on an H100, estimated: 0.2 to 0.6 s a case in quick, with drawing and counting; locking memory 0.2 to
+// 0.4 s a GiB, for 8 GiB in quick.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "families.hpp"
+#include "gather_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::Mode;
+using gnn::Store;
+
+const char* what_is_timed(Mode mode) {
+  switch (mode) {
+    case Mode::cpu_gather:
+      return "threads that copy rows to another place of host memory, from their common start to the last "
+             "one's end";
+    case Mode::cpu_gather_dma:
+      return "on the host's clock: threads that copy rows into two page-locked buffers in turn, and the "
+             "copies of these to the GPU, until the last has ended";
+    case Mode::row_dma:
+      return "a copy for each row between two events, up to 512 behind a closed gate";
+    case Mode::address_ordered:
+    case Mode::graphbolt:
+      return "a radix sort of rows and positions, and one kernel, between two events behind a closed gate";
+    default:
+      return "one kernel between two events behind a closed gate";
+  }
+}
+
+Explanation explain(const GatherPoint& point) {
+  return {std::string("the rate at which rows of a table that is ") + name(point.store) +
+              " are gathered by " + name(point.mode) + ", in the order asked",
+          std::string(what_is_timed(point.mode)) +
+              "; not drawing the rows, nor overwriting output and cache before, nor checking after",
+          "bytes = rows * window * row; link_bytes = different rows that lie on the host * row, of a managed "
+          "table what left the host; requests: one for each 128-byte line of a warp's load",
+          "dissertation chapters 3 and 4, figures 3.10 and 4.9; DGL GraphBolt's index_select; "
+          "address_ordered is new here",
+          "rows are drawn from a law unless they are sampled; the table's memory is shared by cases, not new "
+          "in each session"};
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+
+  std::vector<Benchmark> list() {
+    for (const int node : scope_.nodes) {
+      for (const GatherPoint& point : host_gather_points(scope_)) {
+        add(point, {node, {}, {}});
+      }
+      if (!scope_.dense()) {
+        break;
+      }
+    }
+    for (const GpuTarget& gpu : scope_.gpus) {
+      std::vector<int> gpus = sharing_gpus(machine_, gpu.ordinal);
+      const int most = std::max(2, static_cast<int>(gpus.size()));
+      const int node = scope_.nearest_node(gpu);
+      for (const GatherPoint& point : gather_points(scope_, most)) {
+        GatherSite site{node, gpu, {}};
+        if (point.store == Store::multi_gpu) {
+          site.gpus = gpus;
+        }
+        add(point, site);
+      }
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  void add(const GatherPoint& point, const GatherSite& site) {
+    Benchmark benchmark;
+    benchmark.id = gather_id(point, site);
+    benchmark.skip = why_no_store(machine_, scope_, point, site);
+    if (benchmark.skip.empty()) {
+      benchmark.needs = gather_needs(point, site);
+    }
+    benchmark.explanation = explain(point);
+    // A case that is skipped will not ask for memory: nobody should keep it for one.
+    std::shared_ptr<SpanCache::Claim> claim;
+    if (benchmark.skip.empty() && shares_memory(point)) {
+      claim = cache_->claim(span_key(site), benchmark.needs.shared_host_bytes, scope_.repetitions);
+    }
+    benchmark.run = [point, site, cache = cache_, claim](Session& session) {
+      return measure_gather(session, point, site, *cache, claim.get());
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  std::shared_ptr<SpanCache> cache_ = std::make_shared<SpanCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family gather() {
+  return {
+      "gather",
+      "How fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?",
+      [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+}
+
+}  // namespace grainscope::harness

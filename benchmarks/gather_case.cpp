@@ -1,0 +1,196 @@
+#include "gather_case.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "grainscope/core/units.hpp"
+#include "grainscope/model/gather.hpp"
+#include "grainscope/system/numa.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::Mode;
+using gnn::Store;
+
+constexpr std::uint64_t kMostReplayed = 4 << 20;  // rows whose requests are counted beside a measurement
+constexpr std::size_t kMostThreads = 32;          // that gather: more do not help one link
+
+int gathering_threads() {
+  return static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
+}
+
+gnn::RowLists lists_of(const GatherPoint& point, std::uint32_t table_rows) {
+  gnn::RowLists lists;
+  for (int list = 0; list < kGatherLists; ++list) {
+    lists.push_back(gnn::draw_rows(point.indices, point.asked_rows(), table_rows, 1, list));
+  }
+  return lists;
+}
+
+// What the first list asks of the link, where kernels read it.
+void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
+                 const std::vector<std::uint32_t>& rows, Measurement& measurement) {
+  const bool modelled = gnn::is_kernel(point.mode) && point.store != Store::managed;
+  const auto cold = static_cast<std::uint64_t>(
+      std::count_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return table.on_host(row); }));
+  if (!modelled || cold == 0 || rows.size() > kMostReplayed) {
+    return;
+  }
+  const model::Requests requests = model::gather_requests(point.mode, point.width, table, rows);
+  Traffic traffic;
+  traffic.requests = requests.count();
+  for (std::size_t i = 0; i < requests.by_sectors.size(); ++i) {
+    traffic.requests_by_size[static_cast<int>((i + 1) * model::kSectorBytes)] = requests.by_sectors[i];
+  }
+  traffic.bytes = requests.bytes();
+  traffic.amplification = static_cast<double>(requests.bytes()) / static_cast<double>(cold * point.row_bytes);
+  measurement.traffic = traffic;
+  measurement.counters["requests_per_row"] =
+      static_cast<double>(requests.count()) / static_cast<double>(cold);
+}
+
+}  // namespace
+
+gnn::UniqueRows fewest_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
+  gnn::UniqueRows fewest{UINT64_MAX, UINT64_MAX};
+  for (const std::vector<std::uint32_t>& list : lists) {
+    const gnn::UniqueRows unique = gnn::unique_rows(list, table);
+    fewest.all = std::min(fewest.all, unique.all);
+    fewest.on_host = std::min(fewest.on_host, unique.on_host);
+  }
+  return fewest;
+}
+
+void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement) {
+  const double median_s = measurement.samples.summary.median;
+  const auto unique_bytes = static_cast<double>(unique.all * point.row_bytes);
+  auto& counters = measurement.counters;
+  counters["unique_rows"] = static_cast<double>(unique.all);
+  counters["unique_bytes"] = unique_bytes;
+  counters["unique_gb_s"] = gb_per_s(unique_bytes, median_s);
+  counters["rows_per_s"] =
+      static_cast<double>(measurement.bytes) / static_cast<double>(point.row_bytes) / median_s;
+  if (measurement.link_bytes.value_or(0) > 0) {
+    counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes), median_s);
+  }
+  if (point.store == Store::tiered || point.store == Store::multi_gpu) {
+    counters["host_share"] = static_cast<double>(unique.on_host) / static_cast<double>(unique.all);
+  }
+}
+
+void add_limits(const Session& session, const GatherSite& site, Measurement& measurement) {
+  if (!site.gpu) {
+    measurement.limit = cpu_limit(gathering_threads());
+  } else if (measurement.link_bytes.value_or(0) > 0) {
+    measurement.limit = host_link_limit(session.machine(), site.gpu->ordinal);
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
+  }
+}
+
+std::vector<Axis> gather_axes(const GatherPoint& point) {
+  std::vector<Axis> axes{{"row", static_cast<std::int64_t>(point.row_bytes)},
+                         {"rows", static_cast<std::int64_t>(point.rows)},
+                         {"span", static_cast<std::int64_t>(point.span_bytes)},
+                         {"indices", name(point.indices)},
+                         {"element", std::int64_t{point.element}}};
+  if (gnn::is_kernel(point.mode)) {
+    axes.push_back({"width", std::int64_t{point.width}});
+  }
+  if (point.mode == Mode::address_ordered) {
+    axes.push_back({"window", std::int64_t{point.window}});
+  }
+  if (point.store == Store::tiered || point.store == Store::multi_gpu) {
+    axes.push_back({"hot", std::int64_t{point.hot}});
+  }
+  if (point.store == Store::multi_gpu) {
+    axes.push_back({"replicated", std::int64_t{point.replicated}});
+    axes.push_back({"gpus", std::int64_t{point.gpus}});
+  }
+  return axes;
+}
+
+Case gather_id(const GatherPoint& point, const GatherSite& site) {
+  std::vector<Axis> axes{{"mode", name(point.mode), AxisStyle::bare},
+                         {"store", name(point.store), AxisStyle::bare}};
+  axes.push_back({"locality", site.gpu ? site.gpu->locality(site.node) : "local", AxisStyle::hidden});
+  const std::vector<Axis> asked = gather_axes(point);
+  axes.insert(axes.end(), asked.begin(), asked.end());
+  std::vector<Site> places{{"numa", site.node}};
+  if (site.gpu) {
+    places.push_back({"gpu", site.gpu->ordinal});
+  }
+  return {"gather", std::move(axes), std::move(places)};
+}
+
+gnn::StoreRequest store_request(const GatherPoint& point, const GatherSite& site) {
+  gnn::StoreRequest request;
+  request.store = point.store;
+  request.row_bytes = point.row_bytes;
+  request.span_bytes = point.span_bytes;
+  request.gpu = site.gpu ? site.gpu->ordinal : 0;
+  request.hot_percent = point.hot;
+  request.replicated_percent = point.replicated;
+  request.gpus = site.gpus;
+  return request;
+}
+
+Needs gather_needs(const GatherPoint& point, const GatherSite& site) {
+  Needs needs;
+  const gnn::StoreBytes bytes = gnn::store_bytes(store_request(point, site), kGiB);
+  needs.device_bytes = bytes.own;
+  if (point.mode == Mode::cpu_gather) {
+    needs.host_bytes = point.span_bytes + point.asked_bytes();
+    return needs;
+  }
+  needs.device_bytes += gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, kGatherLists);
+  if (shares_memory(point)) {
+    needs.shared_host_bytes = bytes.host;
+  } else if (point.store == Store::pageable) {
+    needs.host_bytes = bytes.host;
+  } else if (point.store == Store::managed) {
+    needs.managed_bytes = point.span_bytes;
+    needs.host_bytes = point.span_bytes;
+  }
+  return needs;
+}
+
+Measurement measure_gather(Session& session, const GatherPoint& point, const GatherSite& site,
+                           SpanCache& cache, SpanCache::Claim* claim) {
+  const Topology& topology = session.machine().topology;
+  const NodeBinding binding(topology, site.node);
+  std::optional<SpanCache::Lease> lease;
+  if (claim != nullptr) {
+    lease.emplace(cache, *claim, topology);
+  }
+  const auto store = gnn::make_feature_store(store_request(point, site), lease ? &lease->memory() : nullptr,
+                                             session.surroundings().managed);
+  const gnn::TableShape& table = store->shape();
+  const gnn::RowLists lists = lists_of(point, table.rows);
+  const auto gather = gnn::make_gather(*store, lists, {point.mode, point.width, 0, gathering_threads()});
+
+  Measurement measurement;
+  const auto one_sample = [&] { return gather->run(); };
+  measurement.samples =
+      site.gpu ? session.sample(one_sample, site.gpu->ordinal, measurement) : session.sample(one_sample);
+  measurement.verification = gather->verify();
+  measurement.timing = gather->timing();
+  measurement.bytes = point.asked_bytes();
+  const gnn::UniqueRows unique = fewest_unique(lists, table);
+  if (site.gpu) {
+    measurement.link_bytes =
+        point.store == Store::managed ? gather->moved_bytes() : unique.on_host * point.row_bytes;
+  }
+  add_limits(session, site, measurement);
+  add_unique(point, unique, measurement);
+  if (point.window > 1) {
+    measurement.counters["batch_s"] = measurement.samples.summary.median / point.window;
+  }
+  if (const auto sort_s = gather->sort_s()) {
+    measurement.counters["sort_s"] = *sort_s;
+  }
+  add_traffic(point, table, lists.front(), measurement);
+  return measurement;
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,165 @@
+// Tables that a GPU reads: on the host, in GPUs' memory, or partly in each.
+
+#include "grainscope/gnn/feature_store.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <string>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/pattern.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/compat.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/peer_access.hpp"
+#include "grainscope/reach/span_memory.hpp"
+#include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/placement.hpp"
+#include "rows_on_gpu.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+static_assert(kHostSeed == reach::kSpanSeed);
+static_assert(kMostTableChunks == reach::kMostChunks);
+
+constexpr std::size_t kAllPages = 0;
+
+// Device memory is never of no bytes.
+std::uint64_t at_least_one_line(std::uint64_t bytes) {
+  return std::max(bytes, kLineBytes);
+}
+
+// mapped, pinned, device, tiered, multi_gpu: what is not on the host is copied to GPUs at construction.
+class PlacedStore final : public FeatureStore {
+ public:
+  PlacedStore(const StoreRequest& request, const reach::SpanMemory* host) : FeatureStore(request) {
+    const std::uint64_t chunk_bytes = host != nullptr ? host->request().chunk_bytes : request.span_bytes;
+    view_.shape = table_shape(request, chunk_bytes);
+    place_host(host);
+    if (shape().local_rows > 0) {
+      local_ = std::make_unique<cuda::DeviceBuffer>(
+          request.gpu, at_least_one_line(std::uint64_t{shape().local_rows} * request.row_bytes));
+      view_.local = static_cast<const std::byte*>(local_->data());
+      fill(request.gpu, *local_, shape().local_rows, kLocalSeed, 0, 1);
+    }
+    for (std::uint32_t part = 0; part < shape().spread_rows && part < request.gpus.size(); ++part) {
+      place_part(part);
+    }
+  }
+
+  // Memory goes before the access to it, and accesses in the reverse order of their beginning.
+  ~PlacedStore() override {
+    parts_.clear();
+    while (!access_.empty()) {
+      access_.pop_back();
+    }
+  }
+
+ private:
+  void place_host(const reach::SpanMemory* host) {
+    if (shape().host_rows() == 0) {
+      return;
+    }
+    const std::uint64_t needed = store_bytes(request(), shape().chunk_bytes).host;
+    if (host == nullptr || host->bytes() < needed) {
+      throw UsageError("a table's rows on the host take " + format_bytes(needed) + "; the memory has " +
+                       format_bytes(host == nullptr ? 0 : host->bytes()));
+    }
+    const bool by_cpu = request().store == Store::pinned;
+    const std::vector<void*> chunks = by_cpu ? host->host_chunks() : host->device_chunks();
+    std::transform(chunks.begin(), chunks.end(), view_.chunks,
+                   [](const void* chunk) { return static_cast<const std::byte*>(chunk); });
+  }
+
+  void place_part(std::uint32_t part) {
+    const int gpu = request().gpus[part];
+    if (gpu != request().gpu) {
+      access_.push_back(std::make_unique<cuda::PeerAccess>(request().gpu, gpu));
+    }
+    const std::uint32_t rows = shape().spread_rows_of(part);
+    parts_.push_back(std::make_unique<cuda::DeviceBuffer>(
+        gpu, at_least_one_line(std::uint64_t{rows} * request().row_bytes)));
+    view_.spread[part] = static_cast<const std::byte*>(parts_.back()->data());
+    fill(gpu, *parts_.back(), rows, kSpreadSeed, part, shape().by_gpus.divisor);
+  }
+
+  void fill(int gpu, const cuda::DeviceBuffer& memory, std::uint32_t rows, std::uint32_t seed,
+            std::uint32_t first, std::uint32_t step) const {
+    const cuda::DeviceGuard guard(gpu);
+    const cuda::Stream stream;
+    fill_rows(static_cast<std::byte*>(memory.data()), rows, request().row_bytes, seed, first, step, stream);
+  }
+
+  std::unique_ptr<cuda::DeviceBuffer> local_;
+  std::vector<std::unique_ptr<cuda::PeerAccess>> access_;
+  std::vector<std::unique_ptr<cuda::DeviceBuffer>> parts_;
+};
+
+class ManagedStore final : public FeatureStore {
+ public:
+  ManagedStore(const StoreRequest& request, cuda::ManagedBudget& budget)
+      : FeatureStore(request), guard_(request.gpu), memory_(budget, request.gpu, whole_words(request)) {
+    view_.shape = table_shape(request, request.span_bytes);
+    view_.local = static_cast<const std::byte*>(memory_.data());
+    fill_pattern(static_cast<std::uint32_t*>(memory_.data()), memory_.bytes() / sizeof(std::uint32_t),
+                 kLocalSeed);
+  }
+
+  void make_cold() override {
+    cuda::check(cuda::prefetch(memory_.data(), memory_.bytes(), cuda::Location::host(), stream_.get()),
+                "bring a managed table back to the host");
+    stream_.synchronize();
+    // The host owns and maps a page only once it has written to it.
+    auto* bytes = static_cast<volatile std::byte*>(memory_.data());
+    const std::uint64_t page = base_page_bytes();
+#pragma omp parallel for
+    for (std::uint64_t at = 0; at < memory_.bytes(); at += page) {
+      bytes[at] = bytes[at];
+    }
+    const auto pages = presence();
+    if (pages && pages->absent > 0) {
+      throw FailedError("a managed table did not go back to the host before a sample: " +
+                        std::to_string(pages->absent) + " of its pages are elsewhere");
+    }
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const override {
+    const auto pages = presence();
+    return pages ? std::optional(pages->absent * base_page_bytes()) : std::nullopt;
+  }
+
+ private:
+  static std::uint64_t whole_words(const StoreRequest& request) {
+    return (request.span_bytes + 3) / sizeof(std::uint32_t) * sizeof(std::uint32_t);
+  }
+  [[nodiscard]] std::optional<PagePresence> presence() const {
+    return pages_present(memory_.data(), memory_.bytes(), kAllPages);
+  }
+
+  cuda::DeviceGuard guard_;
+  cuda::Stream stream_;
+  cuda::ManagedBuffer memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<FeatureStore> make_feature_store(const StoreRequest& request, const reach::SpanMemory* host,
+                                                 cuda::ManagedBudget* budget) {
+  if (request.store == Store::pageable) {
+    return make_pageable_store(request);
+  }
+  if (request.store == Store::managed) {
+    if (budget == nullptr) {
+      throw FailedError("managed memory was asked for without a budget");
+    }
+    return std::make_unique<ManagedStore>(request, *budget);
+  }
+  return std::make_unique<PlacedStore>(request, host);
+}
+
+}  // namespace grainscope::gnn

@@ -1,0 +1,146 @@
+#ifndef GRAINSCOPE_SRC_GNN_GATHER_ROWS_CUH
+#define GRAINSCOPE_SRC_GNN_GATHER_ROWS_CUH
+
+// The kernel that walks a policy of gnn/access.hpp, and how it is launched.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <string>
+
+#include "gather_functions.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
+
+namespace grainscope::gnn {
+
+template <int kWidth>
+struct UnitOf;
+template <>
+struct UnitOf<2> {
+  using Type = unsigned short;
+};
+template <>
+struct UnitOf<4> {
+  using Type = unsigned int;
+};
+template <>
+struct UnitOf<8> {
+  using Type = uint2;
+};
+template <>
+struct UnitOf<16> {
+  using Type = uint4;
+};
+
+inline constexpr int kGatherThreads = 256;
+
+// A lane asks for all units of its tile before it stores the first. Loads go past the first-level cache, so
+// that each is a request of its own, and what is stored is not kept in the second.
+template <int kWidth, class Policy, class View>
+__global__ void __launch_bounds__(kGatherThreads)
+    gather_rows(const __grid_constant__ View view, const __grid_constant__ Policy policy, GatherLists lists) {
+  using Unit = typename UnitOf<kWidth>::Type;
+  constexpr int kLoads = loads_of_tile(kWidth);
+  const std::uint64_t warps = std::uint64_t{gridDim.x} * (kGatherThreads / kWarpLanes);
+  const std::uint64_t first =
+      std::uint64_t{blockIdx.x} * (kGatherThreads / kWarpLanes) + threadIdx.x / kWarpLanes;
+  const int lane = static_cast<int>(threadIdx.x % kWarpLanes);
+  const std::uint32_t units = policy.shape.units;
+  const std::uint64_t tiles = policy.tiles(kLoads);
+  for (std::uint64_t tile = first; tile < tiles; tile += warps) {
+    const TileBase base = policy.base(tile, kLoads);
+    std::uint32_t rows[kLoads];
+    std::uint32_t to[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      const std::uint64_t position = policy.place(base, k, lane).position;
+      const bool listed = position < lists.count;
+      rows[k] = listed ? __ldg(lists.rows + position) : 0;
+      to[k] = listed && lists.positions != nullptr ? __ldg(lists.positions + position)
+                                                   : static_cast<std::uint32_t>(position);
+    }
+    std::uint32_t elements[kLoads];
+    Unit values[kLoads];
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      const Place place = policy.place(base, k, lane);
+      const std::byte* row = view.row(rows[k]);
+      const std::uint32_t element = policy.element(place, policy.phase(reinterpret_cast<std::uint64_t>(row)));
+      elements[k] = place.position < lists.count ? element : units;
+      if (elements[k] < units) {
+        values[k] = __ldcg(reinterpret_cast<const Unit*>(row) + element);
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < kLoads; ++k) {
+      if (elements[k] < units) {
+        __stcs(reinterpret_cast<Unit*>(lists.out) + std::uint64_t{to[k]} * units + elements[k], values[k]);
+      }
+    }
+  }
+}
+
+// As many blocks as the GPU holds at once, or the cap. Loads the kernel, which must be there before a gate
+// closes.
+template <class Kernel>
+unsigned grid_of(Kernel kernel, int gpu, int cap) {
+  cudaFuncAttributes attributes{};
+  cuda::check(cudaFuncGetAttributes(&attributes, kernel), "load a kernel that gathers rows");
+  int blocks = 0;
+  cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kGatherThreads, 0),
+              "ask how many blocks a multiprocessor holds");
+  const int full = std::max(1, blocks * cuda::sm_count(gpu));
+  return static_cast<unsigned>(cap > 0 ? std::min(cap, full) : full);
+}
+
+template <int kWidth, class Policy, class View>
+GatherFunction bind_rows(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
+  const unsigned most = grid_of(gather_rows<kWidth, Policy, View>, grid.gpu, grid.blocks);
+  return [=](const GatherLists& lists, cudaStream_t stream) {
+    const Policy policy(RowShape{lists.count, row_bytes / kWidth, kWidth});
+    const std::uint64_t tiles = policy.tiles(loads_of_tile(kWidth));
+    constexpr std::uint64_t kTilesOfBlock = kGatherThreads / kWarpLanes;
+    const std::uint64_t blocks = std::min<std::uint64_t>(most, (tiles + kTilesOfBlock - 1) / kTilesOfBlock);
+    if (blocks == 0) {
+      return;
+    }
+    gather_rows<kWidth, Policy, View>
+        <<<static_cast<unsigned>(blocks), kGatherThreads, 0, stream>>>(view, policy, lists);
+    cuda::check_launch("gather_rows");
+  };
+}
+
+// Calls `bind` with the width as a constant.
+template <class Bind>
+GatherFunction with_width(std::uint32_t width, const Bind& bind) {
+  switch (width) {
+    case 2:
+      return bind(std::integral_constant<int, 2>{});
+    case 4:
+      return bind(std::integral_constant<int, 4>{});
+    case 8:
+      return bind(std::integral_constant<int, 8>{});
+    case 16:
+      return bind(std::integral_constant<int, 16>{});
+    default:
+      throw UsageError("a lane loads 2, 4, 8 or 16 bytes, not " + std::to_string(width));
+  }
+}
+
+// The same for a table in one piece, and for any other.
+template <class Policy>
+GatherFunction bind_policy(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
+  const std::uint32_t row_bytes = view.shape.row_bytes;
+  return with_width(width, [&](auto bytes) -> GatherFunction {
+    if (const auto flat = flat_view(view)) {
+      return bind_rows<bytes(), Policy>(*flat, row_bytes, grid);
+    }
+    return bind_rows<bytes(), Policy>(view, row_bytes, grid);
+  });
+}
+
+}  // namespace grainscope::gnn
+
+#endif

@@ -1,0 +1,79 @@
+#include "gpu_gather.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/check.hpp"
+
+namespace grainscope::gnn {
+
+std::uint64_t evictor_bytes(int gpu) {
+  int bytes = 0;
+  cuda::check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, gpu), "read the size of a GPU's cache");
+  return std::max<std::uint64_t>(2 * static_cast<std::uint64_t>(bytes), kMiB);
+}
+
+std::vector<cuda::DeviceBuffer> copy_to_gpu(const RowLists& lists, int gpu) {
+  std::vector<cuda::DeviceBuffer> copies;
+  for (const std::vector<std::uint32_t>& list : lists) {
+    const std::uint64_t bytes = list.size() * sizeof(std::uint32_t);
+    copies.emplace_back(gpu, bytes);
+    cuda::check(cudaMemcpy(copies.back().data(), list.data(), bytes, cudaMemcpyHostToDevice),
+                "copy a list of rows to the GPU");
+  }
+  return copies;
+}
+
+GpuGather::GpuGather(FeatureStore& store, RowLists lists)
+    : store_(store),
+      lists_(std::move(lists)),
+      guard_(gpu()),
+      device_lists_(copy_to_gpu(lists_, gpu())),
+      out_(gpu(), count() * row_bytes()),
+      evictor_(gpu(), evictor_bytes(gpu())),
+      check_(gpu()) {}
+
+double GpuGather::run() {
+  constexpr int kOther = 0xa5;
+  const std::size_t list = samples_++ % lists_.size();
+  store_.make_cold();
+  cuda::check(cudaMemsetAsync(out_.data(), kOther, out_.bytes(), stream_.get()), "overwrite an output");
+  cuda::check(cudaMemsetAsync(evictor_.data(), 0, evictor_.bytes(), stream_.get()),
+              "overwrite the GPU's cache");
+  const double seconds = move(list);
+  if (const auto moved = store_.moved_bytes()) {
+    moved_bytes_.push_back(*moved);
+  }
+  check_.enqueue(out(), on_gpu(list), count(), store_.shape(), stream_);
+  return seconds;
+}
+
+std::string GpuGather::verify() {
+  check_.require_right(stream_);
+  return "every byte of every sample's output against the table's closed form";
+}
+
+std::optional<std::uint64_t> GpuGather::moved_bytes() const {
+  if (moved_bytes_.empty()) {
+    return std::nullopt;
+  }
+  std::vector<std::uint64_t> ordered = moved_bytes_;
+  std::sort(ordered.begin(), ordered.end());
+  return ordered[(ordered.size() - 1) / 2];
+}
+
+std::unique_ptr<Gather> make_gpu_gather(FeatureStore& store, RowLists lists, const GatherRequest& request) {
+  switch (request.mode) {
+    case Mode::cpu_gather_dma:
+      return make_staged_gather(store, std::move(lists), request);
+    case Mode::row_dma:
+      return make_row_dma(store, std::move(lists));
+    default:
+      return make_kernel_gather(store, std::move(lists), request);
+  }
+}
+
+}  // namespace grainscope::gnn

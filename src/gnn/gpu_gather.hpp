@@ -1,0 +1,68 @@
+#ifndef GRAINSCOPE_SRC_GNN_GPU_GATHER_HPP
+#define GRAINSCOPE_SRC_GNN_GPU_GATHER_HPP
+
+// What all gathers into a GPU's memory share: lists, output, a clean cache before and a check behind.
+
+#include <vector>
+
+#include "gathers.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/gate.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "rows_on_gpu.hpp"
+
+namespace grainscope::gnn {
+
+// Twice the cache, so that nothing that was read before is left of it.
+[[nodiscard]] std::uint64_t evictor_bytes(int gpu);
+[[nodiscard]] std::vector<cuda::DeviceBuffer> copy_to_gpu(const RowLists& lists, int gpu);
+
+class GpuGather : public Gather {
+ public:
+  GpuGather(FeatureStore& store, RowLists lists);
+
+  double run() final;
+  std::string verify() final;
+  [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const final;
+
+ protected:
+  // Seconds of the gather of a list into out().
+  [[nodiscard]] virtual double move(std::size_t list) = 0;
+
+  [[nodiscard]] FeatureStore& store() const { return store_; }
+  [[nodiscard]] int gpu() const { return store_.request().gpu; }
+  [[nodiscard]] std::uint64_t count() const { return lists_.front().size(); }
+  [[nodiscard]] std::uint64_t row_bytes() const { return store_.shape().row_bytes; }
+  [[nodiscard]] const std::vector<std::uint32_t>& on_host(std::size_t list) const { return lists_[list]; }
+  [[nodiscard]] const std::uint32_t* on_gpu(std::size_t list) const {
+    return static_cast<const std::uint32_t*>(device_lists_[list].data());
+  }
+  [[nodiscard]] std::byte* out() const { return static_cast<std::byte*>(out_.data()); }
+  [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
+  [[nodiscard]] cuda::GatedStopwatch& stopwatch() { return stopwatch_; }
+
+ private:
+  FeatureStore& store_;
+  RowLists lists_;
+  cuda::DeviceGuard guard_;
+  cuda::Stream stream_;
+  cuda::GatedStopwatch stopwatch_;
+  std::vector<cuda::DeviceBuffer> device_lists_;
+  cuda::DeviceBuffer out_;
+  cuda::DeviceBuffer evictor_;
+  RowCheck check_;
+  std::uint64_t samples_ = 0;
+  std::vector<std::uint64_t> moved_bytes_;  // in each sample, warm-ups among them
+};
+
+// naive, circular_shift, masked, vector, address_ordered, graphbolt.
+[[nodiscard]] std::unique_ptr<Gather> make_kernel_gather(FeatureStore& store, RowLists lists,
+                                                         const GatherRequest& request);
+// cpu_gather_dma and row_dma.
+[[nodiscard]] std::unique_ptr<Gather> make_staged_gather(FeatureStore& store, RowLists lists,
+                                                         const GatherRequest& request);
+[[nodiscard]] std::unique_ptr<Gather> make_row_dma(FeatureStore& store, RowLists lists);
+
+}  // namespace grainscope::gnn
+
+#endif

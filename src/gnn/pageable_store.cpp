@@ -1,0 +1,30 @@
+// A table in ordinary host memory, for the CPU's gathers.
+
+#include "grainscope/core/host_array.hpp"
+#include "grainscope/core/pattern.hpp"
+#include "grainscope/gnn/feature_store.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+class PageableStore final : public FeatureStore {
+ public:
+  explicit PageableStore(const StoreRequest& request)
+      : FeatureStore(request), words_((request.span_bytes + 3) / sizeof(std::uint32_t)) {
+    view_.shape = table_shape(request, request.span_bytes);
+    fill_pattern(words_.data(), words_.size(), kHostSeed);
+    view_.chunks[0] = reinterpret_cast<const std::byte*>(words_.data());
+  }
+
+ private:
+  HostArray<std::uint32_t> words_;
+};
+
+}  // namespace
+
+std::unique_ptr<FeatureStore> make_pageable_store(const StoreRequest& request) {
+  static_cast<void>(table_shape(request, request.span_bytes));
+  return std::make_unique<PageableStore>(request);
+}
+
+}  // namespace grainscope::gnn
