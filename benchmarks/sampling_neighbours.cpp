@@ -8,8 +8,8 @@
 // Source: GraphSAGE (NeurIPS 2017); dissertation 3.2.2 and 4.4.5, whose fan-outs these are.
 // Limits: seeds are drawn from all vertices; one sampler works at a time.
 
+#include <algorithm>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "families.hpp"
@@ -156,15 +156,16 @@ class Lister {
   [[nodiscard]] static Needs needs_of(const SamplingPoint& point) {
     const std::uint64_t vertices = point.spec.vertices().value_or(0);
     const std::uint64_t lists = point.spec.most_entries().value_or(0) * sizeof(graph::Vertex);
-    Needs needs{gnn_host_bytes(point.spec) + vertices * 5, 0, 0};
+    const gnn::MostOf most = gnn::most_of(point.fanouts, point.batch, static_cast<graph::Vertex>(vertices));
+    std::uint64_t sources = 0;
+    for (const std::uint64_t edges : most.edges) {
+      sources += std::min(edges * sizeof(std::uint32_t), lists);
+    }
+    // Four mini-batches that are expected, and one that was sampled.
+    Needs needs{gnn_host_bytes(point.spec) + vertices * 5 + 5 * sources, 0, 0};
     if (point.lists) {
-      const gnn::MostOf most = gnn::most_of(point.fanouts, point.batch, static_cast<graph::Vertex>(vertices));
-      const std::uint64_t sources =
-          std::accumulate(most.edges.begin(), most.edges.end(), std::uint64_t{0}) * sizeof(std::uint32_t);
-      needs.device_bytes = vertices * 13 + sources +
-                           (point.lists->placement == ListPlacement::device ? lists : std::uint64_t{0});
-      needs.host_bytes +=
-          sources + (point.lists->placement == ListPlacement::mapped ? lists : std::uint64_t{0});
+      needs.device_bytes = vertices * 13 + sources;
+      (point.lists->placement == ListPlacement::mapped ? needs.host_bytes : needs.device_bytes) += lists;
     }
     return needs;
   }

@@ -21,8 +21,9 @@ struct EntryPlace {
   std::uint64_t entry;
 };
 [[nodiscard]] constexpr EntryPlace place_of(std::uint64_t entry, std::uint32_t parts) {
-  const std::uint64_t piece = entry / kPieceEntries;
-  return {static_cast<std::uint32_t>(piece % parts), piece / parts * kPieceEntries + entry % kPieceEntries};
+  // In 32 bits, which a GPU divides several times as fast; enough for 2⁴⁶ entries.
+  const auto piece = static_cast<std::uint32_t>(entry / kPieceEntries);
+  return {piece % parts, std::uint64_t{piece / parts} * kPieceEntries + entry % kPieceEntries};
 }
 
 // Pieces of a list of `edges` entries that part `part` has, the last of all perhaps not whole.

@@ -99,9 +99,11 @@ __device__ void draw_places_together(const Tile& tile, std::uint64_t key, std::u
     for (std::uint32_t j = tile.thread_rank(); j < i; j += tile.size()) {
       taken = taken || places[j] == place;
     }
-    // Nobody is behind this vote before all have read.
-    if (tile.any(taken) && tile.thread_rank() == 0) {
-      places[i] = degree - count + i;
+    if (tile.any(taken)) {
+      tile.sync();  // all have read
+      if (tile.thread_rank() == 0) {
+        places[i] = degree - count + i;
+      }
     }
     tile.sync();
   }

@@ -19,7 +19,7 @@ WHOLE = 2.0  # the width of a panel alone in its row, in panels
 # A series this much above the next is cut, where there is this much room above the next.
 FAR, ROOM = 1.8, 1.35
 GRAPH_COLOURS = 8
-KINDS = ("kron", "urand", "dense", "web", "power", "pgp")
+KINDS = ("kron", "urand", "dense", "web", "power", "pgp", "pareto")
 
 
 @dataclass(frozen=True)
