@@ -1,28 +1,48 @@
 #include "families.hpp"
 
+#include "gnn_case.hpp"
 #include "model_runs.hpp"
 
 namespace grainscope::harness {
 
 std::vector<Family> all_families() {
+  const auto graphs = std::make_shared<GnnGraphCache>();
   const auto models = std::make_shared<ModelRuns>();
   return {
-      host_memcpy(),        host_latency(),
-      host_first_touch(),   host_malloc(),
-      host_flush(),         transfer_memcpy(),
-      transfer_host_copy(), transfer_kernel_copy(),
-      transfer_zero_copy(), transfer_managed(),
-      transfer_duplex(),    transfer_local(),
-      transfer_peer(),      transfer_collective(),
-      latency_chase(),      latency_managed_touch(),
-      latency_flag(),       call(),
-      contention(),         grain_pieces(),
-      grain_gpu_memory(),   grain_saturation(),
-      reach_gather(),       gather(),
+      host_memcpy(),
+      host_latency(),
+      host_first_touch(),
+      host_malloc(),
+      host_flush(),
+      transfer_memcpy(),
+      transfer_host_copy(),
+      transfer_kernel_copy(),
+      transfer_zero_copy(),
+      transfer_managed(),
+      transfer_duplex(),
+      transfer_local(),
+      transfer_peer(),
+      transfer_collective(),
+      latency_chase(),
+      latency_managed_touch(),
+      latency_flag(),
+      call(),
+      contention(),
+      grain_pieces(),
+      grain_gpu_memory(),
+      grain_saturation(),
+      reach_gather(),
+      gather(),
       gather_bag(),
-      shape_copy(),         shape_batch(),
-      traversal(),          model_traversal(models),
-      model_uvm(models),    model_gather(),
+      shape_copy(),
+      shape_batch(),
+      traversal(),
+      sampling_neighbours(graphs),
+      tiering_score(graphs),
+      tiering_reorder(graphs),
+      model_traversal(models),
+      model_uvm(models),
+      model_gather(),
   };
 }
 

@@ -5,12 +5,16 @@
 // families.cpp.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "harness/benchmark.hpp"
 
 namespace grainscope::harness {
 
+class GnnGraph;
+template <class Key, class Value>
+class ClaimCache;
 class ModelRuns;
 
 [[nodiscard]] Family contention();
@@ -29,6 +33,11 @@ class ModelRuns;
 // What the families of the model compute, they share.
 [[nodiscard]] Family model_traversal(const std::shared_ptr<ModelRuns>& runs);
 [[nodiscard]] Family model_uvm(const std::shared_ptr<ModelRuns>& runs);
+// What the families of graph neural networks sample and number, they share: graphs by name.
+using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
+[[nodiscard]] Family sampling_neighbours(const GnnGraphs& graphs);
+[[nodiscard]] Family tiering_reorder(const GnnGraphs& graphs);
+[[nodiscard]] Family tiering_score(const GnnGraphs& graphs);
 [[nodiscard]] Family shape_batch();
 [[nodiscard]] Family shape_copy();
 [[nodiscard]] Family transfer_collective();

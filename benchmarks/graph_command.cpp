@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kIntroduction =
     "Describes, converts and keeps graphs.\n\n"
     "A graph is a name or a file. Names: kron:SCALE, urand:SCALE (GAP's, 2^SCALE vertices), dense:SCALE,\n"
-    "web:SCALE, each with :DEGREE behind it where wished, and the small real graphs power and pgp.\n"
+    "web:SCALE, pareto:SCALE, each with :DEGREE behind it where wished, and the small real graphs power\n"
+    "and pgp.\n"
     "Files, by their ending: .sg .wsg .el .wel (GAP), .txt .snap (SNAP), .mtx (MatrixMarket), .graph "
     "(METIS),\n"
     ".bel (EMOGI).\n\n"

@@ -177,6 +177,9 @@ void add_measurement(json& row, const Measurement& measurement) {
   if (measurement.graph) {
     add_graph(row, *measurement.graph);
   }
+  if (!measurement.hit_curve.empty()) {
+    row["hit_curve"] = measurement.hit_curve;
+  }
   row["timing"] = {{"clock", measurement.timing.clock == Clock::event ? "event" : "steady"},
                    {"gated", measurement.timing.gated},
                    {"timed", measurement.timing.timed}};

@@ -19,6 +19,8 @@ EdgeList edges_of(const GraphSpec& spec) {
       return dense_edges(spec.scale, spec.degree);
     case GraphSpec::Kind::web:
       return web_edges(spec.scale, spec.degree);
+    case GraphSpec::Kind::pareto:
+      return pareto_edges(spec.scale, spec.degree);
     case GraphSpec::Kind::builtin:
     case GraphSpec::Kind::file:
       break;

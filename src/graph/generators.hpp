@@ -17,6 +17,7 @@ inline constexpr std::uint32_t kGapSeed = 27491095;
 [[nodiscard]] EdgeList urand_edges(int scale, int degree);
 [[nodiscard]] EdgeList dense_edges(int scale, int degree);
 [[nodiscard]] EdgeList web_edges(int scale, int degree);
+[[nodiscard]] EdgeList pareto_edges(int scale, int degree);
 
 // GAP's weights 1 … 255 for edges in the order of the list.
 void add_gap_weights(EdgeList& edges);

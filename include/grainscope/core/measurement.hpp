@@ -93,6 +93,8 @@ struct Measurement {
   std::vector<Trial> trials;
   std::vector<LevelResult> levels;  // of the first trial
   std::optional<GraphFacts> graph;
+  // Of a ranking of rows: (share of the rows, the first; share of accesses that they take), ascending.
+  std::vector<std::pair<double, double>> hit_curve;
   std::optional<double> overlap;  // median over samples: time all lanes ran over time any measured one ran
 };
 

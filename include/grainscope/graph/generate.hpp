@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_GRAPH_GENERATE_HPP
 #define GRAINSCOPE_GRAPH_GENERATE_HPP
 
-// Graphs made on the spot from a name: GAP's kron and urand, bit for bit, and two that behave differently
-// under paging and alignment.
+// Graphs made on the spot from a name: GAP's kron and urand, bit for bit, and three that behave differently
+// under paging, alignment and tiering.
 
 #include <cstdint>
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace grainscope::graph {
 
-// What --graph names: "kron:24", "urand:20:4" (degree 4), "dense:17", "web:20", "power" and
+// What --graph names: "kron:24", "urand:20:4" (degree 4), "dense:17", "web:20", "pareto:20", "power" and
 // "pgp" (small real graphs inside the program), "file:PATH".
 struct GraphSpec {
-  enum class Kind { kron, urand, dense, web, builtin, file };
+  enum class Kind { kron, urand, dense, web, pareto, builtin, file };
   Kind kind = Kind::kron;
   int scale = 0;     // 2^scale vertices, 1 to 31
   int degree = 0;    // edges drawn a vertex
@@ -36,7 +36,8 @@ struct GraphSpec {
 // The edges, before building: kron and urand equal to GAP's (sbeamer/gapbs, generator.h), with weights 1..255
 // where asked. `dense` in the manner of MOLIERE (mean degree above 200, no hubs that dwarf the rest), `web`
 // directed and local in the manner of the web crawls (most links near in id, hosts, copied lists, a few far
-// hubs). Seeded: the same on every machine. All threads. Throws UsageError for files.
+// hubs), `pareto` with degrees that follow a Pareto law. Seeded: the same on every machine. All threads.
+// Throws UsageError for files.
 [[nodiscard]] EdgeList generate_edges(const GraphSpec& spec, bool weights);
 
 // The graph of a spec with GAP's weights where asked (1..255; of a file its own, else drawn 1..255):

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
@@ -77,7 +78,7 @@ TEST_P(Generate, does_not_depend_on_the_number_of_threads) {
   omp_set_num_threads(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Generate, testing::Values("kron", "urand", "dense", "web"),
+INSTANTIATE_TEST_SUITE_P(Kinds, Generate, testing::Values("kron", "urand", "dense", "web", "pareto"),
                          [](const auto& each) { return std::string(each.param); });
 
 TEST(GenerateDense, has_long_lists_and_no_hubs) {
@@ -126,8 +127,36 @@ TEST(GenerateWeb, pages_of_a_host_share_links) {
   EXPECT_GT(shared, 100);
 }
 
+TEST(GeneratePareto, has_degrees_that_fall_by_the_law_and_hubs_anywhere) {
+  const Csr graph = graph_of("pareto:16");
+  EXPECT_FALSE(graph.directed);
+  std::vector<Edge> degrees(graph.vertices());
+  Vertex largest = 0;
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    degrees[v] = graph.degree(v);
+    largest = degrees[v] > degrees[largest] ? v : largest;
+  }
+  EXPECT_GT(largest, 16U);
+  std::sort(degrees.rbegin(), degrees.rend());
+  // Ranks whose edges hardly repeat: degree 8 (r / n)^(-3/4), so 7.6 times less for 15 times the rank.
+  const auto at = [&](double share) {
+    return static_cast<double>(degrees[static_cast<std::size_t>(share * graph.vertices())]);
+  };
+  EXPECT_NEAR(at(0.05) / at(0.75), 7.6, 1.5);
+  EXPECT_NEAR(at(0.05), 8 * 9.46, 12);
+  const auto share_of = [&](double share) {
+    const auto count = static_cast<std::ptrdiff_t>(share * graph.vertices());
+    return static_cast<double>(std::accumulate(degrees.begin(), degrees.begin() + count, Edge{0})) /
+           static_cast<double>(graph.edges());
+  };
+  EXPECT_NEAR(share_of(0.01), 0.25, 0.03);  // 0.316 before repeats go, most of them the hubs'
+  EXPECT_NEAR(share_of(0.25), 0.68, 0.03);  // 0.707
+}
+
 // What is written down here must not change without a new name: results are compared by name.
-TEST(Generate, dense_and_web_are_what_they_were) {
+TEST(Generate, dense_web_and_pareto_are_what_they_were) {
+  EXPECT_EQ(sha256(std::as_bytes(graph_of("pareto:12").targets.span())),
+            "92450ef6bf2bacfb71c2cc01f86f3f1817212eab1623f9588cf62682e2f1cd4e");
   EXPECT_EQ(sha256(std::as_bytes(graph_of("dense:12").targets.span())),
             "096cffb8a4581871f85fbecb19c51cf7b23241e8e28882bbe1ad5e2210c731d8");
   EXPECT_EQ(sha256(std::as_bytes(graph_of("web:14").targets.span())),

@@ -16,6 +16,8 @@ TEST(GraphSpec, reads_kinds_scales_and_degrees) {
   EXPECT_EQ(parse_graph_spec("urand:20:4").degree, 4);
   EXPECT_EQ(parse_graph_spec("dense:17").degree, 128);
   EXPECT_EQ(parse_graph_spec("web:31").scale, 31);
+  EXPECT_EQ(parse_graph_spec("pareto:20:8").kind, Kind::pareto);
+  EXPECT_FALSE(parse_graph_spec("pareto:20").directed());
   EXPECT_TRUE(parse_graph_spec("web:20").directed());
   EXPECT_FALSE(parse_graph_spec("dense:17").directed());
   EXPECT_EQ(parse_graph_spec("file:a:b/c.sg").path, "a:b/c.sg");
@@ -77,7 +79,8 @@ TEST(GraphSpec, refuses_other_texts_and_lists_what_there_is) {
     } catch (const UsageError& error) {
       const std::string message = error.what();
       EXPECT_NE(message.find("'" + std::string(text) + "'"), std::string::npos) << message;
-      for (const char* const kind : {"kron:SCALE", "urand", "dense", "web", "power", "pgp", "file:PATH"}) {
+      for (const char* const kind :
+           {"kron:SCALE", "urand", "dense", "web", "pareto", "power", "pgp", "file:PATH"}) {
         EXPECT_NE(message.find(kind), std::string::npos) << message;
       }
     }

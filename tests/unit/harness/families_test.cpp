@@ -72,8 +72,9 @@ TEST_P(AllFamilies, every_case_says_its_locality_or_what_joins_its_gpus) {
     const auto link = text_axis(benchmark.id, "link");
     // Within a card, and among many, nothing joins two ends.
     const std::string& family = benchmark.id.family;
-    if (family.starts_with("model/")) {
-      continue;  // its link is one by name, not what joins two ends here
+    if (family.starts_with("model/") || family.starts_with("tiering/") ||
+        (family.starts_with("sampling/") && !has_site(benchmark, "gpu"))) {
+      continue;  // a model's link is one by name, not what joins two ends here; all CPUs work on a graph
     }
     const bool within = family == "transfer/local" ||
                         (family.starts_with("shape/") && to_string(benchmark.id.axis("path")) == "local") ||
@@ -103,7 +104,9 @@ TEST_P(AllFamilies, without_a_gpu_everything_but_host_and_model_is_skipped_for_t
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : listed()) {
     const std::string& family = benchmark.id.family;
-    const bool by_cpu = family == "gather" && !has_site(benchmark, "gpu");
+    const bool by_cpu =
+        family.starts_with("tiering/") ||
+        ((family.starts_with("sampling/") || family == "gather") && !has_site(benchmark, "gpu"));
     if (!family.starts_with("host/") && !family.starts_with("model/") && !by_cpu) {
       ++skipped;
       EXPECT_EQ(benchmark.skip, machine_.runtime.why_none) << benchmark.id.name();

@@ -1,0 +1,54 @@
+#include "gnn_case.hpp"
+
+#include "grainscope/gnn/scores.hpp"
+#include "grainscope/graph/build.hpp"
+
+namespace grainscope::harness {
+
+GnnGraph::GnnGraph(const graph::GraphSpec& spec, const std::string& cache_dir)
+    : out_(graph::make_graph(spec, false, cache_dir)) {
+  if (out_.directed) {
+    in_ = graph::transpose(out_);
+  }
+}
+
+const std::vector<double>& GnnGraph::pushed_rank(int iterations, int labelled_percent,
+                                                 std::span<const graph::Vertex> labelled) const {
+  const std::pair key{iterations, labelled_percent};
+  const auto known = pushed_.find(key);
+  return known != pushed_.end()
+             ? known->second
+             : pushed_.emplace(key, gnn::serial_reverse_pagerank(in_edges(), labelled, iterations))
+                   .first->second;
+}
+
+std::vector<graph::GraphSpec> gnn_graphs(const Scope& scope, const std::vector<const char*>& smoke,
+                                         const std::vector<const char*>& quick,
+                                         const std::vector<const char*>& full,
+                                         const std::vector<const char*>& paper) {
+  if (!scope.graphs.empty()) {
+    return scope.graphs;
+  }
+  const std::vector<const char*>& names = scope.preset == Preset::smoke   ? smoke
+                                          : scope.preset == Preset::full  ? full
+                                          : scope.preset == Preset::paper ? paper
+                                                                          : quick;
+  std::vector<graph::GraphSpec> graphs;
+  graphs.reserve(names.size());
+  for (const char* name : names) {
+    graph::GraphSpec spec = graph::parse_graph_spec(name);
+    if (scope.in_range(spec.most_entries().value_or(0) * sizeof(graph::Vertex))) {
+      graphs.push_back(std::move(spec));
+    }
+  }
+  return graphs;
+}
+
+std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec) {
+  const std::uint64_t lists = spec.most_entries().value_or(0) * sizeof(graph::Vertex);
+  const std::uint64_t offsets = spec.vertices().value_or(0) * sizeof(graph::Edge);
+  // Generating takes three times what the graph comes to.
+  return 3 * (lists + offsets) * (spec.directed() ? 2 : 1);
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,65 @@
+#ifndef GRAINSCOPE_BENCHMARKS_GNN_CASE_HPP
+#define GRAINSCOPE_BENCHMARKS_GNN_CASE_HPP
+
+// What the families about training graph neural networks share: graphs, fan-outs, and what a run is judged
+// by.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "claim_cache.hpp"
+#include "families.hpp"
+#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "harness/benchmark.hpp"
+
+namespace grainscope::harness {
+
+// A graph with its lists both ways, without weights.
+class GnnGraph {
+ public:
+  // Makes or reads it. Throws as make_graph.
+  GnnGraph(const graph::GraphSpec& spec, const std::string& cache_dir);
+
+  [[nodiscard]] const graph::Csr& out_edges() const { return out_; }
+  // Of an undirected graph the graph itself. Sampling follows these.
+  [[nodiscard]] const graph::Csr& in_edges() const { return in_ ? *in_ : out_; }
+  [[nodiscard]] graph::Vertex vertices() const { return out_.vertices(); }
+  // The serial oracle of page rank, computed once for each number of iterations and percentage of labels (0:
+  // not weighted).
+  [[nodiscard]] const std::vector<double>& pushed_rank(int iterations, int labelled_percent,
+                                                       std::span<const graph::Vertex> labelled) const;
+  // What a row says of the graph it is about.
+  [[nodiscard]] GraphFacts facts() const { return {out_.vertices(), out_.edges(), {}}; }
+
+ private:
+  graph::Csr out_;
+  std::optional<graph::Csr> in_;
+  mutable std::map<std::pair<int, int>, std::vector<double>> pushed_;
+};
+
+// By the name of its spec. The families share one.
+using GnnGraphCache = ClaimCache<std::string, GnnGraph>;
+
+// The user's graphs, else the preset's, as far as their lists are within the user's range of sizes.
+[[nodiscard]] std::vector<graph::GraphSpec> gnn_graphs(const Scope& scope,
+                                                       const std::vector<const char*>& smoke,
+                                                       const std::vector<const char*>& quick,
+                                                       const std::vector<const char*>& full,
+                                                       const std::vector<const char*>& paper);
+
+// Host memory for making a graph and having it both ways.
+[[nodiscard]] std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec);
+
+// The numbers by which labels, orders and draws are seeded, in all families.
+inline constexpr std::uint64_t kGnnSeed = 1;
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,133 @@
+#include "sampling_case.hpp"
+
+#include <omp.h>
+
+#include <string>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
+#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/system/numa.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::MiniBatch;
+using graph::Vertex;
+
+// Consecutive samples draw different mini-batches, in turn: this many.
+constexpr std::uint64_t kTurns = 4;
+
+// Seeds, and the mini-batches that must come of them.
+struct Expected {
+  std::vector<std::vector<Vertex>> seeds;
+  std::vector<MiniBatch> batches;
+  std::string verification;
+};
+
+std::vector<Vertex> seeds_of(Vertex vertices, std::uint64_t batch, std::uint64_t turn) {
+  const gnn::Permutation places(vertices, kGnnSeed);
+  std::vector<Vertex> seeds(batch);
+  for (std::uint64_t i = 0; i < batch; ++i) {
+    seeds[i] = static_cast<Vertex>(places((turn * batch + i) % vertices));
+  }
+  return seeds;
+}
+
+// What the CPU samples, certified; the first also by the serial oracle.
+Expected expect(const SamplingPoint& point, const GnnGraph& graph, gnn::CpuSampler& sampler) {
+  if (point.batch > graph.vertices()) {
+    throw SkipError("the graph has " + std::to_string(graph.vertices()) +
+                    " vertices, fewer than a mini-batch of " + std::to_string(point.batch) + " seeds");
+  }
+  Expected expected;
+  expected.seeds.reserve(kTurns);
+  expected.batches.reserve(kTurns);
+  for (std::uint64_t turn = 0; turn < kTurns; ++turn) {
+    expected.seeds.push_back(seeds_of(graph.vertices(), point.batch, turn));
+    const auto& seeds = expected.seeds.back();
+    expected.batches.push_back(sampler.sample(seeds, turn));
+    expected.verification =
+        gnn::certify_sample(graph.in_edges(), point.fanouts, seeds, expected.batches.back());
+  }
+  if (gnn::serial_sample(graph.in_edges(), {point.fanouts, kGnnSeed}, expected.seeds.front(), 0) !=
+      expected.batches.front()) {
+    throw FailedError("wrong result: the CPU's mini-batch differs from that of the serial oracle");
+  }
+  return expected;
+}
+
+void require_equal(const MiniBatch& expected, const MiniBatch& sampled, std::uint64_t turn) {
+  if (!(expected == sampled)) {
+    throw FailedError(
+        "wrong result: mini-batch " + std::to_string(turn) + " has " + std::to_string(sampled.nodes.size()) +
+        " nodes and " + std::to_string(sampled.sampled_edges) + " edges where " +
+        std::to_string(expected.nodes.size()) + " and " + std::to_string(expected.sampled_edges) +
+        " are expected, or others: it is not the one that its seeds lead to");
+  }
+}
+
+void describe(Measurement& measurement, const Expected& expected, const GnnGraph& graph) {
+  double edges = 0;
+  double nodes = 0;
+  for (const MiniBatch& batch : expected.batches) {
+    edges += static_cast<double>(batch.sampled_edges) / kTurns;
+    nodes += static_cast<double>(batch.nodes.size()) / kTurns;
+  }
+  measurement.operations = static_cast<std::uint64_t>(edges);
+  measurement.counters["sampled_edges"] = edges;
+  measurement.counters["nodes"] = nodes;
+  measurement.counters["edges_per_s"] = edges / measurement.samples.summary.median;
+  measurement.graph = graph.facts();
+  measurement.verification =
+      "every mini-batch of every sample equals, bit for bit, the CPU's: " + expected.verification +
+      "; the first equals the serial oracle's";
+}
+
+}  // namespace
+
+Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point, const GnnGraph& graph) {
+  gnn::CpuSampler sampler(graph.in_edges(), {point.fanouts, kGnnSeed});
+  const Expected expected = expect(point, graph, sampler);
+  MiniBatch sampled;
+
+  Measurement measurement;
+  std::uint64_t turn = 0;
+  measurement.samples = session.sample([&] {
+    const std::uint64_t batch = turn++ % kTurns;
+    const double start_s = steady_now_s();
+    sampler.sample(expected.seeds[batch], batch, sampled);
+    const double seconds = steady_now_s() - start_s;
+    require_equal(expected.batches[batch], sampled, batch);
+    return seconds;
+  });
+  measurement.timing = {Clock::steady, false, "the sampling of one mini-batch by all threads"};
+  describe(measurement, expected, graph);
+  measurement.counters["threads"] = omp_get_max_threads();
+  return measurement;
+}
+
+Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, const GnnGraph& graph) {
+  const NodeBinding binding(session.machine().topology, point.node);
+  const auto lists = gnn::place_lists(graph.in_edges(), *point.lists);
+  const auto sampler = gnn::make_gpu_sampler(*lists, {point.fanouts, kGnnSeed}, point.batch);
+  const auto batch_memory = sampler->make_batch();
+  gnn::CpuSampler oracle(graph.in_edges(), {point.fanouts, kGnnSeed});
+  const Expected expected = expect(point, graph, oracle);
+
+  Measurement measurement;
+  std::uint64_t turn = 0;
+  measurement.samples = session.sample([&] {
+    const std::uint64_t batch = turn++ % kTurns;
+    const double seconds = sampler->run(expected.seeds[batch], batch, *batch_memory);
+    require_equal(expected.batches[batch], batch_memory->copy(), batch);
+    return seconds;
+  });
+  measurement.timing = {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"};
+  describe(measurement, expected, graph);
+  measurement.counters["gpu_bytes"] =
+      static_cast<double>(lists->gpu_bytes() + sampler->gpu_bytes() + batch_memory->gpu_bytes());
+  return measurement;
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,130 @@
+// tiering/score: which rows of a feature table should a GPU keep, what does finding out cost, and how many
+// accesses do they take?
+//
+// Timed: computing a score of every vertex and ranking them by it, by all of the CPU's threads: degree,
+// reverse page rank until it converges, weighted reverse page rank (five iterations from the labelled
+// vertices), presampling (a training run of another epoch, counted), and the optimal order after the fact.
+// Not timed: making the graph, the run that scores are judged by, checking. Hit rates: the share of that
+// run's accesses that the first x % of the ranking take; of_optimal: over that of the optimal order. Source:
+// dissertation 4.2.1, algorithm 2, 4.4.2, figures 4.8 and 4.10; presampling: GNNLab (EuroSys 2022). Limits: a
+// run is an epoch, or its first mini-batches where that is too long; labels are spread at random.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "families.hpp"
+#include "tiering_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::Score;
+using graph::GraphSpec;
+
+std::vector<std::string> fanouts_of(const Scope& scope) {
+  if (scope.preset == Preset::smoke) {
+    return {"5x5"};
+  }
+  if (!scope.dense()) {
+    return {"10x25"};
+  }
+  return {"10x25", "12x12x12", "25x15", "10x10", "10x10x10", "10x10x10x10", "10x10x10x10x10"};
+}
+
+// Sampled edges of a run, at most, by a bound that repeats keep it below.
+std::uint64_t most_edges(Preset preset) {
+  return std::uint64_t{1} << (preset == Preset::smoke ? 20 : preset == Preset::quick ? 25 : 27);
+}
+
+std::uint64_t most_batches(const Scope& scope, const GraphSpec& spec, const std::vector<int>& fanouts,
+                           std::uint64_t batch) {
+  constexpr std::uint64_t kLeast = 4;
+  const auto vertices = static_cast<graph::Vertex>(spec.vertices().value_or(UINT32_MAX));
+  const gnn::MostOf most = gnn::most_of(fanouts, batch, vertices);
+  std::uint64_t edges = 1;
+  for (const std::uint64_t hop : most.edges) {
+    edges += hop;
+  }
+  return std::max(kLeast, most_edges(scope.preset) / edges);
+}
+
+Explanation explain(Score score) {
+  return {
+      std::string("what the score '") + name(score) +
+          "' costs, and which share of a training run's accesses its best rows take",
+      "computing the score of every vertex and ranking all by it, on the CPU by all threads",
+      "hit_rate_x = accesses to the first x percent of the ranking / all accesses; of_optimal_x = that over "
+      "the same of the order by the accesses themselves",
+      "dissertation 4.2.1 (algorithm 2, damping 0.85), 4.4.2, figures 4.8 and 4.10; presampling: GNNLab "
+      "(EuroSys 2022)",
+      "labels are spread at random over the graph; a run is an epoch or its first mini-batches; rows "
+      "presampled equally often stand by degree"};
+}
+
+class Lister {
+ public:
+  Lister(const Scope& scope, GnnGraphs graphs) : scope_(scope), graphs_(std::move(graphs)) {}
+
+  std::vector<Benchmark> list() {
+    if (scope_.preset == Preset::acceptance) {
+      return {};
+    }
+    for (const GraphSpec& spec :
+         gnn_graphs(scope_, {"power"}, {"kron:18", "pareto:18"}, {"kron:22", "pareto:22", "web:20"},
+                    {"kron:24", "pareto:24", "web:22"})) {
+      for (const std::string& text : fanouts_of(scope_)) {
+        for (const int labelled : scope_.dense() ? std::vector{1, 10} : std::vector{10}) {
+          const std::vector<int> fanouts = gnn::parse_fanouts(text);
+          constexpr std::uint64_t kBatch = 1000;
+          for (const Score score : gnn::kAllScores) {
+            add(spec, {spec.name(), fanouts, kBatch, labelled, most_batches(scope_, spec, fanouts, kBatch)},
+                score);
+          }
+        }
+      }
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  void add(const GraphSpec& spec, const TrainingRun& run, Score score) {
+    Benchmark benchmark;
+    benchmark.id = {"tiering/score",
+                    {{"score", name(score), AxisStyle::bare},
+                     {"graph", run.graph},
+                     {"fanout", gnn::fanout_text(run.fanouts)},
+                     {"batch", static_cast<std::int64_t>(run.batch)},
+                     {"labelled", std::int64_t{run.labelled}}},
+                    {}};
+    benchmark.explanation = explain(score);
+    benchmark.needs.host_bytes = gnn_host_bytes(spec) + spec.vertices().value_or(0) * 64;
+    const auto graph_claim = graphs_->claim(run.graph, scope_.repetitions);
+    const auto run_claim = runs_->claim(run, scope_.repetitions);
+    benchmark.run = [spec, run, score, graphs = graphs_, runs = runs_, graph_claim, run_claim,
+                     cache_dir = scope_.graph_cache](Session& session) {
+      const GnnGraphCache::Lease graph(*graphs, *graph_claim, [&](const std::string&) {
+        return std::make_unique<GnnGraph>(spec, cache_dir);
+      });
+      const AccessCache::Lease judged(*runs, *run_claim,
+                                      [&](const TrainingRun& wanted) { return accesses_of(*graph, wanted); });
+      return measure_score(session, *graph, run, score, *judged);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  const Scope& scope_;
+  GnnGraphs graphs_;
+  std::shared_ptr<AccessCache> runs_ = std::make_shared<AccessCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family tiering_score(const GnnGraphs& graphs) {
+  return {"tiering/score",
+          "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
+          [graphs](const Machine& /*machine*/, const Scope& scope) { return Lister(scope, graphs).list(); }};
+}
+
+}  // namespace grainscope::harness

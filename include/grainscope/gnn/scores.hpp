@@ -1,0 +1,71 @@
+#ifndef GRAINSCOPE_GNN_SCORES_HPP
+#define GRAINSCOPE_GNN_SCORES_HPP
+
+// Which rows of a feature table will be asked for most often: scores of vertices, and their ranking.
+// Source: dissertation 4.2.1; presampling after GNNLab (EuroSys 2022).
+//
+// Sampling follows in-edges, so a vertex is reached over its out-edges: a score pulls over these.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "grainscope/core/host_array.hpp"
+#include "grainscope/gnn/trace.hpp"
+#include "grainscope/graph/csr.hpp"
+
+namespace grainscope::gnn {
+
+enum class Score {
+  degree,                     // out-degree
+  reverse_pagerank,           // until it converges
+  weighted_reverse_pagerank,  // five iterations from the labelled vertices: the dissertation's algorithm 2
+  presampled,                 // how often sampled mini-batches of another epoch ask for it
+  optimal,                    // how often those asked for it that it is judged by: after the fact
+};
+inline constexpr Score kAllScores[] = {Score::degree, Score::reverse_pagerank,
+                                       Score::weighted_reverse_pagerank, Score::presampled, Score::optimal};
+// As it stands in case names.
+[[nodiscard]] const char* name(Score score);
+
+// u32[V], host.
+[[nodiscard]] HostArray<std::uint32_t> degree_scores(const graph::Csr& out_edges);
+
+inline constexpr double kDamping = 0.85;  // the dissertation gives none
+inline constexpr int kWeightedIterations = 5;
+inline constexpr double kConverged = 1e-4;  // sum of all changes in one iteration, as GAP has it for pr
+inline constexpr int kMostIterations = 100;
+
+struct PageRank {
+  HostArray<float> scores;  // [V], host
+  int iterations = 0;
+};
+
+// With a graph's lists both ways (of an undirected graph twice the same): start 1 / V; in each iteration a
+// score is divided by its vertex's in-degree (0 where that is 0), a vertex adds up what it pulls over its
+// out-edges, and keeps (1 − d) / V + d · sum. Summed in double precision in the order of the lists: the same
+// with any number of threads. Throws EnvironmentError where 20 bytes a vertex are not to be had.
+[[nodiscard]] PageRank reverse_pagerank(const graph::Csr& out_edges, const graph::Csr& in_edges);
+// The same for five iterations, the starting scores of labelled vertices times V / labelled. Throws
+// UsageError where nothing is labelled or a label is no vertex.
+[[nodiscard]] PageRank weighted_reverse_pagerank(const graph::Csr& out_edges, const graph::Csr& in_edges,
+                                                 std::span<const graph::Vertex> labelled);
+
+// Adds to u32[V] how often rows are asked for. Throws UsageError for a row that is no vertex.
+void count_accesses(std::span<const std::uint32_t> rows, std::span<std::uint32_t> counts);
+[[nodiscard]] HostArray<std::uint32_t> access_counts(const Trace& trace, graph::Vertex vertices);
+
+// Vertices by falling score: new to old. Those of one score stand as in `ties`, another ranking, or by number
+// where that is empty. Scores are not negative. All threads, the same with any number of them.
+[[nodiscard]] std::vector<graph::Vertex> ranking(std::span<const std::uint32_t> scores,
+                                                 std::span<const graph::Vertex> ties = {});
+[[nodiscard]] std::vector<graph::Vertex> ranking(std::span<const float> scores);
+
+// The push over in-edges, serial: the oracle of both page ranks. `labelled` empty: all scores start alike.
+[[nodiscard]] std::vector<double> serial_reverse_pagerank(const graph::Csr& in_edges,
+                                                          std::span<const graph::Vertex> labelled,
+                                                          int iterations);
+
+}  // namespace grainscope::gnn
+
+#endif

@@ -1,0 +1,147 @@
+#include "grainscope/gnn/scores.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "../graph/sample_graphs.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/generate.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+using graph::BothWays;
+using graph::Threads;
+using graph::Vertex;
+
+std::vector<BothWays> graphs() {
+  std::vector<BothWays> all = graph::all_sample_graphs();
+  for (const char* const spec : {"kron:12", "web:12", "power"}) {
+    all.emplace_back(graph::make_graph(graph::parse_graph_spec(spec), false));
+  }
+  return all;
+}
+
+void expect_close(const HostArray<float>& scores, const std::vector<double>& expected) {
+  ASSERT_EQ(scores.size(), expected.size());
+  for (std::size_t v = 0; v < expected.size(); ++v) {
+    ASSERT_NEAR(scores[v], expected[v], 1e-6 * expected[v]) << "vertex " << v;
+  }
+}
+
+TEST(ReversePageRank, equals_the_serial_push_over_in_edges) {
+  for (const BothWays& both : graphs()) {
+    SCOPED_TRACE(both.graph.name + (both.graph.directed ? ", directed" : ""));
+    const PageRank rank = reverse_pagerank(both.graph, both.in_edges());
+    expect_close(rank.scores, serial_reverse_pagerank(both.in_edges(), {}, rank.iterations));
+  }
+}
+
+TEST(ReversePageRank, has_converged) {
+  const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("kron:12"), false);
+  const PageRank rank = reverse_pagerank(graph, graph);
+  EXPECT_GT(rank.iterations, 3);
+  EXPECT_LT(rank.iterations, kMostIterations);
+  const std::vector<double> later = serial_reverse_pagerank(graph, {}, rank.iterations + 20);
+  double change = 0;
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    change += std::abs(later[v] - rank.scores[v]);
+  }
+  EXPECT_LT(change, kConverged / (1 - kDamping));
+}
+
+TEST(WeightedReversePageRank, equals_the_serial_push_over_in_edges) {
+  for (const BothWays& both : graphs()) {
+    SCOPED_TRACE(both.graph.name + (both.graph.directed ? ", directed" : ""));
+    std::vector<Vertex> labelled;
+    for (Vertex v = 0; v < both.graph.vertices(); v += 7) {
+      labelled.push_back(v);
+    }
+    const PageRank rank = weighted_reverse_pagerank(both.graph, both.in_edges(), labelled);
+    EXPECT_EQ(rank.iterations, 5);
+    expect_close(rank.scores, serial_reverse_pagerank(both.in_edges(), labelled, 5));
+  }
+}
+
+// By hand, on 0 → 1 → 2, 0 → 2, with vertex 2 labelled. In-degrees are 0, 1, 2; scores start at 1/3, 1/3, 1.
+// After one iteration: vertex 1 pulls 1/2 of 2's, 0 pulls 1's whole and half of 2's, 2 pulls nothing.
+TEST(WeightedReversePageRank, pulls_over_out_edges_and_divides_by_in_degrees) {
+  const BothWays both(graph::weighted_graph(3, {{0, 1, 1}, {1, 2, 1}, {0, 2, 1}}, true));
+  const std::vector<Vertex> labelled{2};
+  const std::vector<double> once = serial_reverse_pagerank(both.in_edges(), labelled, 1);
+  const double base = 0.15 / 3;
+  EXPECT_NEAR(once[0], base + 0.85 * (1.0 / 3 + 1.0 / 2), 1e-12);
+  EXPECT_NEAR(once[1], base + 0.85 * (1.0 / 2), 1e-12);
+  EXPECT_NEAR(once[2], base, 1e-12);
+  const PageRank five = weighted_reverse_pagerank(both.graph, both.in_edges(), labelled);
+  EXPECT_NEAR(five.scores[1], base + 0.85 * base / 2, 1e-8);
+}
+
+TEST(WeightedReversePageRank, needs_labels_that_exist) {
+  const BothWays both(graph::weighted_graph(3, {{0, 1, 1}}, false));
+  EXPECT_THROW(static_cast<void>(weighted_reverse_pagerank(both.graph, both.graph, {})), UsageError);
+  EXPECT_THROW(static_cast<void>(weighted_reverse_pagerank(both.graph, both.graph, std::vector<Vertex>{3})),
+               UsageError);
+}
+
+TEST(PageRanks, do_not_depend_on_the_number_of_threads) {
+  const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("kron:15"), false);
+  const PageRank rank = reverse_pagerank(graph, graph);
+  for (const int count : {1, 3}) {
+    const Threads threads(count);
+    const PageRank again = reverse_pagerank(graph, graph);
+    EXPECT_EQ(again.iterations, rank.iterations);
+    EXPECT_TRUE(std::equal(again.scores.begin(), again.scores.end(), rank.scores.begin()));
+  }
+}
+
+TEST(DegreeScores, are_out_degrees) {
+  const BothWays both(graph::weighted_graph(3, {{0, 1, 1}, {0, 2, 1}}, true));
+  const auto scores = degree_scores(both.graph);
+  EXPECT_EQ(std::vector(scores.begin(), scores.end()), (std::vector<std::uint32_t>{2, 0, 0}));
+}
+
+TEST(AccessCounts, count_every_row_of_every_batch) {
+  Trace trace;
+  trace.add(std::vector<std::uint32_t>{4, 1});
+  trace.add(std::vector<std::uint32_t>{1, 0});
+  const auto counts = access_counts(trace, 6);
+  EXPECT_EQ(std::vector(counts.begin(), counts.end()), (std::vector<std::uint32_t>{1, 2, 0, 0, 1, 0}));
+  EXPECT_THROW(static_cast<void>(access_counts(trace, 4)), UsageError);
+}
+
+// The oracle of a ranking: a stable sort.
+template <class T>
+std::vector<Vertex> sorted_by(std::span<const T> scores, std::vector<Vertex> order) {
+  std::stable_sort(order.begin(), order.end(), [&](Vertex a, Vertex b) { return scores[a] > scores[b]; });
+  return order;
+}
+
+TEST(Ranking, equals_a_stable_sort) {
+  for (const std::size_t size : {0, 1, 2, 1000, 300000}) {
+    std::vector<std::uint32_t> few(size);
+    std::vector<std::uint32_t> all(size);
+    std::vector<float> real(size);
+    std::vector<Vertex> numbers(size);
+    std::iota(numbers.begin(), numbers.end(), 0U);
+    for (std::size_t i = 0; i < size; ++i) {
+      all[i] = static_cast<std::uint32_t>(i * 2654435761U);
+      few[i] = all[i] >> 28;
+      real[i] = static_cast<float>(all[i] % 1000) * 1e-9F;
+    }
+    for (const int count : {1, 3}) {
+      const Threads threads(count);
+      EXPECT_EQ(ranking(all), sorted_by<std::uint32_t>(all, numbers));
+      EXPECT_EQ(ranking(few), sorted_by<std::uint32_t>(few, numbers));
+      EXPECT_EQ(ranking(real), sorted_by<float>(real, numbers));
+      EXPECT_EQ(ranking(few, ranking(all)), sorted_by<std::uint32_t>(few, ranking(all)));
+    }
+  }
+  EXPECT_THROW(static_cast<void>(ranking(std::vector<std::uint32_t>{1, 2}, std::vector<Vertex>{0})),
+               UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::gnn
