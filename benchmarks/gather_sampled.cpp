@@ -48,7 +48,7 @@ std::vector<GatherPoint> gathers_of(const Scope& scope) {
             point_of(Mode::masked, Store::tiered, 512, 1, 10)};
   }
   std::vector<GatherPoint> points;
-  for (const std::uint32_t row : {128U, 512U, 1260U, 2312U}) {
+  for (const std::uint32_t row : {512U, 1260U}) {
     for (const Mode mode : {Mode::naive, Mode::circular_shift, Mode::masked, Mode::graphbolt}) {
       points.push_back(point_of(mode, Store::mapped, row));
     }
