@@ -20,6 +20,8 @@
 
 #include "families.hpp"
 #include "gather_case.hpp"
+#include "gather_sampled.hpp"
+#include "gnn_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -82,12 +84,15 @@ class Lister {
         }
         add(point, site);
       }
+      for (const SampledPoint& point : sampled_points(scope_)) {
+        add_sampled(point, {node, gpu, {}});
+      }
     }
     return std::move(benchmarks_);
   }
 
  private:
-  void add(const GatherPoint& point, const GatherSite& site) {
+  [[nodiscard]] Benchmark benchmark_of(const GatherPoint& point, const GatherSite& site) const {
     Benchmark benchmark;
     benchmark.id = gather_id(point, site);
     benchmark.skip = why_no_store(machine_, scope_, point, site);
@@ -95,13 +100,48 @@ class Lister {
       benchmark.needs = gather_needs(point, site);
     }
     benchmark.explanation = explain(point);
-    // A case that is skipped will not ask for memory: nobody should keep it for one.
-    std::shared_ptr<SpanCache::Claim> claim;
-    if (benchmark.skip.empty() && shares_memory(point)) {
-      claim = cache_->claim(span_key(site), benchmark.needs.shared_host_bytes, scope_.repetitions);
-    }
+    return benchmark;
+  }
+
+  // A case that is skipped will not ask for memory: nobody should keep it for one.
+  [[nodiscard]] std::shared_ptr<SpanCache::Claim> claim_for(const Benchmark& benchmark,
+                                                            const GatherPoint& point,
+                                                            const GatherSite& site) const {
+    return benchmark.skip.empty() && shares_memory(point)
+               ? cache_->claim(span_key(site), scope_.repetitions, benchmark.needs.shared_host_bytes)
+               : nullptr;
+  }
+
+  void add(const GatherPoint& point, const GatherSite& site) {
+    Benchmark benchmark = benchmark_of(point, site);
+    const auto claim = claim_for(benchmark, point, site);
     benchmark.run = [point, site, cache = cache_, claim](Session& session) {
-      return measure_gather(session, point, site, *cache, claim.get());
+      return measure_gather(
+          session, point, site, [&](std::uint32_t table_rows) { return drawn_lists(point, table_rows); },
+          *cache, claim.get());
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  void add_sampled(const SampledPoint& sampled, const GatherSite& site) {
+    const GatherPoint& point = sampled.gather;
+    Benchmark benchmark = benchmark_of(point, site);
+    benchmark.id.axes.push_back({"graph", sampled.trace.graph});
+    benchmark.id.axes.push_back({"fanout", sampled.trace.fanout});
+    benchmark.id.axes.push_back({"batch", static_cast<std::int64_t>(sampled.trace.seeds)});
+    benchmark.needs.host_bytes += benchmark.skip.empty() ? gnn_host_bytes(sampled.spec) : 0;
+    const auto claim = claim_for(benchmark, point, site);
+    const auto trace_claim =
+        benchmark.skip.empty() ? traces_->claim(sampled.trace, scope_.repetitions) : nullptr;
+    benchmark.run = [sampled, site, cache = cache_, claim, traces = traces_, trace_claim,
+                     cache_dir = scope_.graph_cache](Session& session) {
+      const TraceCache::Lease trace(*traces, *trace_claim, [&](const TraceKey& key) {
+        return make_trace(sampled.spec, key, cache_dir);
+      });
+      return measure_gather(
+          session, sampled.gather, site,
+          [&](std::uint32_t) { return lists_of_trace(*trace, kGatherLists, sampled.gather.window); }, *cache,
+          claim.get());
     };
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -109,6 +149,7 @@ class Lister {
   const Machine& machine_;
   const Scope& scope_;
   std::shared_ptr<SpanCache> cache_ = std::make_shared<SpanCache>();
+  std::shared_ptr<TraceCache> traces_ = std::make_shared<TraceCache>();
   std::vector<Benchmark> benchmarks_;
 };
 

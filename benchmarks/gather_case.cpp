@@ -20,14 +20,6 @@ int gathering_threads() {
   return static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
 }
 
-gnn::RowLists lists_of(const GatherPoint& point, std::uint32_t table_rows) {
-  gnn::RowLists lists;
-  for (int list = 0; list < kGatherLists; ++list) {
-    lists.push_back(gnn::draw_rows(point.indices, point.asked_rows(), table_rows, 1, list));
-  }
-  return lists;
-}
-
 // What the first list asks of the link, where kernels read it.
 void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
                  const std::vector<std::uint32_t>& rows, Measurement& measurement) {
@@ -51,6 +43,14 @@ void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
 }
 
 }  // namespace
+
+gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
+  gnn::RowLists lists;
+  for (int list = 0; list < kGatherLists; ++list) {
+    lists.push_back(gnn::draw_rows(point.indices, point.asked_rows(), table_rows, 1, list));
+  }
+  return lists;
+}
 
 gnn::UniqueRows fewest_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
   gnn::UniqueRows fewest{UINT64_MAX, UINT64_MAX};
@@ -89,11 +89,14 @@ void add_limits(const Session& session, const GatherSite& site, Measurement& mea
 }
 
 std::vector<Axis> gather_axes(const GatherPoint& point) {
-  std::vector<Axis> axes{{"row", static_cast<std::int64_t>(point.row_bytes)},
-                         {"rows", static_cast<std::int64_t>(point.rows)},
-                         {"span", static_cast<std::int64_t>(point.span_bytes)},
-                         {"indices", name(point.indices)},
-                         {"element", std::int64_t{point.element}}};
+  std::vector<Axis> axes{{"row", static_cast<std::int64_t>(point.row_bytes)}};
+  if (point.indices !=
+      gnn::Indices::sampled) {  // how many a sampled batch asks for is seen when it is sampled
+    axes.push_back({"rows", static_cast<std::int64_t>(point.rows)});
+  }
+  axes.push_back({"span", static_cast<std::int64_t>(point.span_bytes)});
+  axes.push_back({"indices", name(point.indices)});
+  axes.push_back({"element", std::int64_t{point.element}});
   if (gnn::is_kernel(point.mode)) {
     axes.push_back({"width", std::int64_t{point.width}});
   }
@@ -156,17 +159,17 @@ Needs gather_needs(const GatherPoint& point, const GatherSite& site) {
 }
 
 Measurement measure_gather(Session& session, const GatherPoint& point, const GatherSite& site,
-                           SpanCache& cache, SpanCache::Claim* claim) {
+                           const ListsOf& lists_of, SpanCache& cache, SpanCache::Claim* claim) {
   const Topology& topology = session.machine().topology;
   const NodeBinding binding(topology, site.node);
-  std::optional<SpanCache::Lease> lease;
+  std::optional<SpanLease> lease;
   if (claim != nullptr) {
     lease.emplace(cache, *claim, topology);
   }
   const auto store = gnn::make_feature_store(store_request(point, site), lease ? &lease->memory() : nullptr,
                                              session.surroundings().managed);
   const gnn::TableShape& table = store->shape();
-  const gnn::RowLists lists = lists_of(point, table.rows);
+  const gnn::RowLists lists = lists_of(table.rows);
   const auto gather = gnn::make_gather(*store, lists, {point.mode, point.width, 0, gathering_threads()});
 
   Measurement measurement;
@@ -175,7 +178,8 @@ Measurement measure_gather(Session& session, const GatherPoint& point, const Gat
       site.gpu ? session.sample(one_sample, site.gpu->ordinal, measurement) : session.sample(one_sample);
   measurement.verification = gather->verify();
   measurement.timing = gather->timing();
-  measurement.bytes = point.asked_bytes();
+  const std::uint64_t asked = lists.front().size();
+  measurement.bytes = asked * point.row_bytes;
   const gnn::UniqueRows unique = fewest_unique(lists, table);
   if (site.gpu) {
     measurement.link_bytes =
@@ -185,6 +189,9 @@ Measurement measure_gather(Session& session, const GatherPoint& point, const Gat
   add_unique(point, unique, measurement);
   if (point.window > 1) {
     measurement.counters["batch_s"] = measurement.samples.summary.median / point.window;
+  }
+  if (point.indices == gnn::Indices::sampled) {
+    measurement.counters["rows"] = static_cast<double>(asked) / point.window;
   }
   if (const auto sort_s = gather->sort_s()) {
     measurement.counters["sort_s"] = *sort_s;

@@ -3,6 +3,7 @@
 
 // A gather as a case: its name, what it needs, and its measurement.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,9 +53,15 @@ void add_limits(const Session& session, const GatherSite& site, Measurement& mea
 // Those rows as counters, with rates.
 void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement);
 
-// `cache` and `claim` are looked at where it shares memory. Throws as make_feature_store and make_gather.
+// The lists of rows, given how many the table has.
+using ListsOf = std::function<gnn::RowLists(std::uint32_t table_rows)>;
+// Those that a point draws by its law.
+[[nodiscard]] gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows);
+
+// `cache` is looked at where there is a claim: where the point shares memory. Throws as make_feature_store
+// and make_gather.
 [[nodiscard]] Measurement measure_gather(Session& session, const GatherPoint& point, const GatherSite& site,
-                                         SpanCache& cache, SpanCache::Claim* claim);
+                                         const ListsOf& lists_of, SpanCache& cache, SpanCache::Claim* claim);
 
 }  // namespace grainscope::harness
 

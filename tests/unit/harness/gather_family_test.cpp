@@ -77,7 +77,7 @@ TEST_F(GatherFamilies, presets_keep_to_their_size) {
   const Machine machine = test::machine_without_gpu();
   EXPECT_LE(listed(gather(), machine, Preset::smoke).size(), 4U);
   EXPECT_LE(listed(gather(), machine, Preset::quick).size(), 45U);
-  EXPECT_LE(listed(gather(), machine, Preset::full).size(), 320U);
+  EXPECT_LE(listed(gather(), machine, Preset::full).size(), 250U);
   EXPECT_LE(listed(gather_bag(), machine, Preset::quick).size(), 4U);
   EXPECT_LE(listed(model_gather(), machine, Preset::quick).size(), 80U);
 }

@@ -1,0 +1,133 @@
+#include "gather_sampled.hpp"
+
+#include <algorithm>
+
+#include "gnn_case.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/gnn/scores.hpp"
+#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/tiers.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::Mode;
+using gnn::Store;
+
+constexpr std::uint64_t kPresampledFrom = 0;  // epochs
+constexpr std::uint64_t kTraced = 1;
+
+// A table with a row for every vertex. Rows cross no chunk, so that up to one more a chunk is needed.
+std::uint64_t span_of(const graph::GraphSpec& spec, std::uint32_t row_bytes) {
+  const std::uint64_t bytes = std::uint64_t{spec.vertices().value_or(0)} * row_bytes;
+  return (bytes + bytes / kGiB * row_bytes) / kMiB * kMiB + kMiB;
+}
+
+GatherPoint point_of(Mode mode, Store store, std::uint32_t row_bytes, int window = 1, int hot = 0) {
+  GatherPoint point;
+  point.mode = mode;
+  point.store = store;
+  point.row_bytes = row_bytes;
+  point.indices = gnn::Indices::sampled;
+  const bool narrow = mode == Mode::naive || mode == Mode::circular_shift;
+  point.width = narrow ? point.element : gnn::widest_load(row_bytes);
+  point.window = window;
+  point.hot = hot;
+  return point;
+}
+
+std::vector<GatherPoint> gathers_of(const Scope& scope) {
+  if (scope.preset == Preset::smoke) {
+    return {point_of(Mode::address_ordered, Store::mapped, 128)};
+  }
+  if (!scope.dense()) {
+    return {point_of(Mode::masked, Store::mapped, 512), point_of(Mode::graphbolt, Store::mapped, 512),
+            point_of(Mode::address_ordered, Store::mapped, 512),
+            point_of(Mode::address_ordered, Store::mapped, 512, 4),
+            point_of(Mode::masked, Store::tiered, 512, 1, 10)};
+  }
+  std::vector<GatherPoint> points;
+  for (const std::uint32_t row : {512U, 1260U}) {
+    for (const Mode mode : {Mode::naive, Mode::circular_shift, Mode::masked, Mode::graphbolt}) {
+      points.push_back(point_of(mode, Store::mapped, row));
+    }
+    for (const int window : {1, 4, 16}) {
+      points.push_back(point_of(Mode::address_ordered, Store::mapped, row, window));
+    }
+    points.push_back(point_of(Mode::cpu_gather_dma, Store::pinned, row));
+    for (const int hot : {1, 5, 10, 25, 50}) {
+      points.push_back(point_of(Mode::masked, Store::tiered, row, 1, hot));
+    }
+    points.push_back(point_of(Mode::masked, Store::device, row));
+  }
+  return points;
+}
+
+}  // namespace
+
+std::unique_ptr<gnn::Trace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
+                                       const std::string& cache_dir) {
+  const GnnGraph graph(spec, cache_dir);
+  const auto labelled = gnn::labelled_vertices(graph.vertices(), kTracedLabels, kGnnSeed);
+  const auto trace_of = [&](std::uint64_t epoch) {
+    return gnn::sampled_trace(graph.in_edges(), labelled,
+                              {{gnn::parse_fanouts(key.fanout), kGnnSeed}, key.seeds, epoch, 1, key.batches});
+  };
+  const auto counts = gnn::access_counts(trace_of(kPresampledFrom), graph.vertices());
+  const auto by_degree = gnn::ranking(gnn::degree_scores(graph.out_edges()).span());
+  const auto row_of = gnn::old_to_new(gnn::ranking(counts.span(), by_degree));
+  auto trace = std::make_unique<gnn::Trace>(trace_of(kTraced));
+  for (std::uint32_t& row : trace->rows) {
+    row = row_of[row];
+  }
+  return trace;
+}
+
+gnn::RowLists lists_of_trace(const gnn::Trace& trace, int lists, int window) {
+  if (trace.batches() == 0) {
+    throw UsageError("a trace without mini-batches asks for no rows");
+  }
+  gnn::RowLists result(static_cast<std::size_t>(lists));
+  std::size_t next = 0;
+  std::size_t shortest = SIZE_MAX;
+  for (std::vector<std::uint32_t>& list : result) {
+    for (int batch = 0; batch < window; ++batch) {
+      const auto rows = trace.batch(next++ % trace.batches());
+      list.insert(list.end(), rows.begin(), rows.end());
+    }
+    shortest = std::min(shortest, list.size());
+  }
+  for (std::vector<std::uint32_t>& list : result) {
+    list.resize(shortest);
+  }
+  return result;
+}
+
+std::vector<SampledPoint> sampled_points(const Scope& scope) {
+  std::vector<SampledPoint> points;
+  if (scope.preset == Preset::acceptance) {
+    return points;
+  }
+  for (const graph::GraphSpec& spec :
+       gnn_graphs(scope, {"power"}, {"pareto:20"}, {"pareto:22"}, {"pareto:22"})) {
+    if (!spec.vertices()) {
+      continue;  // of a file nobody knows them before it is read
+    }
+    TraceKey trace{spec.name(), "10x25", 1000, scope.dense() ? std::uint64_t{64} : std::uint64_t{16}};
+    if (scope.preset == Preset::smoke) {
+      trace.seeds = 100;
+    }
+    for (const GatherPoint& gather : gathers_of(scope)) {
+      points.push_back({gather, spec, trace});
+      points.back().gather.span_bytes = span_of(spec, gather.row_bytes);
+      // For judging what fits: the most that the seeds can reach.
+      const auto most = gnn::most_of(gnn::parse_fanouts(trace.fanout), trace.seeds,
+                                     static_cast<graph::Vertex>(*spec.vertices()));
+      points.back().gather.rows = most.nodes.back();
+    }
+  }
+  return points;
+}
+
+}  // namespace grainscope::harness

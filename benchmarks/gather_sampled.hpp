@@ -1,0 +1,51 @@
+#ifndef GRAINSCOPE_BENCHMARKS_GATHER_SAMPLED_HPP
+#define GRAINSCOPE_BENCHMARKS_GATHER_SAMPLED_HPP
+
+// Rows that sampled mini-batches ask for: the same trace for all modes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "claim_cache.hpp"
+#include "gather_points.hpp"
+#include "grainscope/gnn/gather.hpp"
+#include "grainscope/gnn/sampling.hpp"
+#include "grainscope/gnn/trace.hpp"
+#include "grainscope/graph/generate.hpp"
+
+namespace grainscope::harness {
+
+// A part of an epoch of training.
+struct TraceKey {
+  std::string graph;  // name of its spec
+  std::string fanout;
+  std::uint64_t seeds = 1000;  // of a mini-batch
+  std::uint64_t batches = 16;
+  friend bool operator==(const TraceKey&, const TraceKey&) = default;
+};
+
+using TraceCache = ClaimCache<TraceKey, gnn::Trace>;
+
+inline constexpr double kTracedLabels = 10;  // percent of the vertices that mini-batches start from
+
+// Samples an epoch's mini-batches. Rows are numbered by how often another epoch asked for them, most often
+// first, and where that is the same by degree: the presampled order. Throws as make_graph.
+[[nodiscard]] std::unique_ptr<gnn::Trace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
+                                                     const std::string& cache_dir);
+
+// `lists` windows of mini-batches, one behind another and from the first again at the end; all cut to the
+// length of the shortest. Throws UsageError for a trace without mini-batches.
+[[nodiscard]] gnn::RowLists lists_of_trace(const gnn::Trace& trace, int lists, int window);
+
+// A gather over such a trace; its `rows` are not known before it is sampled.
+struct SampledPoint {
+  GatherPoint gather;
+  graph::GraphSpec spec;
+  TraceKey trace;
+};
+[[nodiscard]] std::vector<SampledPoint> sampled_points(const Scope& scope);
+
+}  // namespace grainscope::harness
+
+#endif
