@@ -46,20 +46,20 @@ def _crossed(row: Raw) -> list[Ends]:
 
 def _fraction(row: Raw, links: dict[Ends | None, Raw]) -> Iterator[str]:
     case = Case(row["case"]["family"], row["case"]["axes"], row["case"]["site"])
-    rates = _rates(row, case)
-    if not rates:
+    found = rates(row, case)
+    if not found:
         yield "is given without bandwidth_gb_s"
         return
-    peaks = _peaks(row, case, links)
-    if not peaks:
+    of = peaks(row, case, links)
+    if not of:
         yield "is given, but context.links has no peak for its gpu, node or peer, and direction"
-    elif all(differ(row["link_fraction"], rate / peak) for peak in peaks for rate in rates.values()):
-        name, rate = next(iter(rates.items()))
-        of = "the sum of its links' peak_gb_s" if len(_crossed(row)) > 1 else "peak_gb_s"
-        yield f"is {row['link_fraction']}, {name} / {of} is {rate / peaks[0]}"
+    elif all(differ(row["link_fraction"], rate / peak) for peak in of for rate in found.values()):
+        name, rate = next(iter(found.items()))
+        what = "the sum of its links' peak_gb_s" if len(_crossed(row)) > 1 else "peak_gb_s"
+        yield f"is {row['link_fraction']}, {name} / {what} is {rate / of[0]}"
 
 
-def _rates(row: Raw, case: Case) -> dict[str, float]:
+def rates(row: Raw, case: Case) -> dict[str, float]:
     """The rates of which the share may be given: of traversals that of all bytes over the link, too."""
     found = {"bandwidth_gb_s": row.get("bandwidth_gb_s")}
     if case.family.startswith(TRAVERSAL):
@@ -67,7 +67,7 @@ def _rates(row: Raw, case: Case) -> dict[str, float]:
     return {name: rate for name, rate in found.items() if rate is not None}
 
 
-def _peaks(row: Raw, case: Case, links: dict[Ends | None, Raw]) -> list[float]:
+def peaks(row: Raw, case: Case, links: dict[Ends | None, Raw]) -> list[float]:
     """What a row's rate may be a share of: the sum over the links of its lanes, or its own link's peak."""
     found = []
     crossed = _crossed(row)

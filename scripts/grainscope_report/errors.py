@@ -3,6 +3,7 @@
 EXIT_OK = 0
 EXIT_FOUND = 1
 EXIT_USAGE = 2
+EXIT_NOT_COMPARABLE = 3
 
 
 class ReportError(Exception):

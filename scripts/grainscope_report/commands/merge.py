@@ -1,0 +1,63 @@
+"""`grainscope-report merge`: the shards of one run become its result."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from grainscope_report import merging, reader, schema
+from grainscope_report.errors import EXIT_OK, ReportError
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "merge",
+        help="put the shards of one run together",
+        description="Makes one result file of all shards of a run (`grainscope --shard I/N`): same machine, "
+        "version, preset, filter and flags, each shard once and complete. Rows stand as in an unsharded run; "
+        "each link's peak is the best that a shard measured, and shares of it are of that one.",
+        epilog="Exit status: 0 written, 2 a file cannot be read or written, 3 the files are no shards of one "
+        "run.",
+    )
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="a shard's result file or run directory"
+    )
+    parser.add_argument("-o", "--out", required=True, type=Path, metavar="FILE", help="the file to write")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the merged file, whole or not at all."""
+    loaded = [reader.load(path) for path in arguments.files]
+    for path, document in loaded:
+        if problems := schema.problems(document):
+            raise ReportError(
+                f"{path} does not follow the result format (first {problems[0]}): "
+                f"see all with `grainscope-report validate {path}`"
+            )
+    document = merging.merge(loaded)
+    partial = arguments.out.with_name(arguments.out.name + ".part")
+    try:
+        partial.write_text(_text(document), encoding="utf-8")
+        partial.replace(arguments.out)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ReportError(
+            f"{arguments.out} cannot be written ({error.strerror}): choose another --out"
+        ) from None
+    counts = document["context"]["run"]["counts"]
+    print(
+        f"{arguments.out}: {len(loaded)} shards, {counts['ok']} ok, {counts['skipped']} skipped, "
+        f"{counts['failed']} failed"
+    )
+    return EXIT_OK
+
+
+def _text(document: dict[str, Any]) -> str:
+    """JSON with a row a line, as grainscope writes it."""
+    rows = ",\n  ".join(
+        json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in document["benchmarks"]
+    )
+    context = json.dumps(document["context"], indent=1, ensure_ascii=False)
+    return f'{{\n "benchmarks": [\n  {rows}\n ],\n "context": {context}\n}}\n'
