@@ -7,6 +7,8 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "gather_case.hpp"
+#include "gather_sampled.hpp"
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/link_peaks.hpp"
 
@@ -181,6 +183,34 @@ TEST_F(GatherFamilies, the_cpu_gathers_without_a_gpu) {
     ++ran;
   }
   EXPECT_EQ(ran, 1U);
+}
+
+TEST(ListsOfTrace, are_windows_in_turn_cut_to_one_length) {
+  gnn::Trace trace;
+  for (const std::vector<std::uint32_t>& batch :
+       {std::vector<std::uint32_t>{1, 2, 3}, std::vector<std::uint32_t>{4, 5},
+        std::vector<std::uint32_t>{6, 7, 8}}) {
+    trace.add(batch);
+  }
+  EXPECT_EQ(lists_of_trace(trace, 2, 1), (gnn::RowLists{{1, 2}, {4, 5}}));
+  EXPECT_EQ(lists_of_trace(trace, 2, 2), (gnn::RowLists{{1, 2, 3, 4, 5}, {6, 7, 8, 1, 2}}));
+  EXPECT_THROW(static_cast<void>(lists_of_trace({}, 2, 1)), UsageError);
+}
+
+TEST(MakeTrace, asks_for_rows_of_the_graph_and_for_low_ones_most) {
+  const graph::GraphSpec spec = graph::parse_graph_spec("kron:12");
+  const auto trace = make_trace(spec, {spec.name(), "10x25", 20, 8}, {});
+  ASSERT_EQ(trace->batches(), 8U);
+  std::uint64_t hot = 0;
+  for (std::size_t b = 0; b < trace->batches(); ++b) {
+    const auto batch = trace->batch(b);
+    EXPECT_EQ(std::set<std::uint32_t>(batch.begin(), batch.end()).size(), batch.size());
+  }
+  for (const std::uint32_t row : trace->rows) {
+    ASSERT_LT(row, *spec.vertices());
+    hot += row < *spec.vertices() / 4 ? 1 : 0;
+  }
+  EXPECT_GT(hot, trace->rows.size() / 2);
 }
 
 }  // namespace
