@@ -98,7 +98,7 @@ class Lister {
     // A case that is skipped will not ask for memory: nobody should keep it for one.
     std::shared_ptr<SpanCache::Claim> claim;
     if (benchmark.skip.empty() && shares_memory(point)) {
-      claim = cache_->claim(span_key(site), benchmark.needs.shared_host_bytes, scope_.repetitions);
+      claim = cache_->claim(span_key(site), scope_.repetitions, benchmark.needs.shared_host_bytes);
     }
     benchmark.run = [point, site, cache = cache_, claim](Session& session) {
       return measure_gather(session, point, site, *cache, claim.get());

@@ -36,7 +36,7 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
                     SpanCache::Claim* claim) {
   const Topology& topology = session.machine().topology;
   const NodeBinding binding(topology, site.node);
-  std::optional<SpanCache::Lease> lease;
+  std::optional<SpanLease> lease;
   if (claim != nullptr) {
     lease.emplace(cache, *claim, topology);
   }
@@ -146,7 +146,7 @@ class Lister {
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point.table, site);
       if (shares_memory(point.table)) {
-        claim = cache_->claim(span_key(site), benchmark.needs.shared_host_bytes, scope_.repetitions);
+        claim = cache_->claim(span_key(site), scope_.repetitions, benchmark.needs.shared_host_bytes);
       }
     }
     benchmark.run = [point, site, cache = cache_, claim](Session& session) {

@@ -159,7 +159,7 @@ Measurement measure_gather(Session& session, const GatherPoint& point, const Gat
                            SpanCache& cache, SpanCache::Claim* claim) {
   const Topology& topology = session.machine().topology;
   const NodeBinding binding(topology, site.node);
-  std::optional<SpanCache::Lease> lease;
+  std::optional<SpanLease> lease;
   if (claim != nullptr) {
     lease.emplace(cache, *claim, topology);
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "grainscope/gnn/sampling.hpp"
+#include "grainscope/gnn/table.hpp"
 
 struct CUstream_st;
 
@@ -24,7 +25,6 @@ enum class ListPlacement {
 [[nodiscard]] const char* name(ListPlacement placement);
 
 inline constexpr std::uint64_t kPieceEntries = std::uint64_t{1} << 14;  // 64 KiB
-inline constexpr int kMostGpus = 16;
 
 struct ListRequest {
   ListPlacement placement = ListPlacement::device;
