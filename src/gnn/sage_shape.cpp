@@ -14,24 +14,14 @@ namespace {
 using graph::Vertex;
 
 // No two purposes share a stream.
-constexpr std::uint64_t kFeatures = 0x66656174;
 constexpr std::uint64_t kWeights = 0x77656967;
 constexpr std::uint64_t kDirections = 0x64697265;
 
-// Uniform in [−1, 1): 24 bits, so that every value is exact in float32.
-float uniform(std::uint64_t key, std::uint64_t counter) {
-  return static_cast<float>(random_number(key, counter) >> 40) * 0x1p-23F - 1.0F;
-}
-
-std::uint64_t row_key(std::uint64_t seed, Vertex vertex) {
-  return random_number(random_number(kFeatures, seed), vertex);
-}
-
 // What the directions of labels are held against: f64[columns].
 void add_features(std::uint64_t seed, Vertex vertex, double weight, std::vector<double>& sums) {
-  const std::uint64_t key = row_key(seed, vertex);
+  const std::uint64_t key = feature_key(seed, vertex);
   for (std::size_t column = 0; column < sums.size(); ++column) {
-    sums[column] += weight * static_cast<double>(uniform(key, column));
+    sums[column] += weight * static_cast<double>(uniform_number(key, column));
   }
 }
 
@@ -56,23 +46,19 @@ std::vector<float> initial_parameters(const SageShape& shape, std::uint64_t seed
     const float bound = std::sqrt(6.0F / static_cast<float>(2 * shape.in(layer) + shape.out(layer)));
     const std::uint64_t first = shape.weights_at(layer);
     for (std::uint64_t i = first; i < shape.bias_at(layer); ++i) {
-      parameters[i] = bound * uniform(key, i - first);
+      parameters[i] = bound * uniform_number(key, i - first);
     }
   }
   return parameters;
 }
 
-float feature(std::uint64_t seed, Vertex vertex, std::uint32_t column) {
-  return uniform(row_key(seed, vertex), column);
-}
-
 void fill_features(std::uint64_t seed, Vertex vertices, std::uint32_t columns, float* rows) {
 #pragma omp parallel for schedule(static)
   for (Vertex vertex = 0; vertex < vertices; ++vertex) {
-    const std::uint64_t key = row_key(seed, vertex);
+    const std::uint64_t key = feature_key(seed, vertex);
     float* const row = rows + std::uint64_t{vertex} * columns;
     for (std::uint32_t column = 0; column < columns; ++column) {
-      row[column] = uniform(key, column);
+      row[column] = uniform_number(key, column);
     }
   }
 }
@@ -83,7 +69,7 @@ std::vector<std::uint16_t> learnable_labels(const graph::Csr& neighbours, std::s
   constexpr double kOfNeighbours = 0.5;
   std::vector<float> directions(std::uint64_t{shape.classes} * shape.features);
   for (std::size_t i = 0; i < directions.size(); ++i) {
-    directions[i] = uniform(random_number(kDirections, seed), i);
+    directions[i] = uniform_number(random_number(kDirections, seed), i);
   }
   std::vector<std::uint16_t> labels(neighbours.vertices());
 #pragma omp parallel for schedule(dynamic, 64)

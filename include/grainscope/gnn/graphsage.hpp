@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "grainscope/gnn/random.hpp"
 #include "grainscope/gnn/sampling.hpp"
 
 namespace grainscope::gnn {
@@ -55,8 +56,18 @@ void require_shape(const SageShape& shape);
 // f32[parameters()]: weights uniform within ±√(6 / (2 in + out)) (Glorot and Bengio, AISTATS 2010), biases 0.
 [[nodiscard]] std::vector<float> initial_parameters(const SageShape& shape, std::uint64_t seed);
 
-// Column `column` of a vertex's features: uniform in [−1, 1), known without a table.
-[[nodiscard]] float feature(std::uint64_t seed, graph::Vertex vertex, std::uint32_t column);
+// Number `counter` of a stream, uniform in [−1, 1): 24 bits, so that every value is exact in float32.
+[[nodiscard]] constexpr float uniform_number(std::uint64_t key, std::uint64_t counter) {
+  return static_cast<float>(random_number(key, counter) >> 40) * 0x1p-23F - 1.0F;
+}
+// Where a vertex's features are drawn from; column c is uniform_number(key, c): known without a table.
+[[nodiscard]] constexpr std::uint64_t feature_key(std::uint64_t seed, graph::Vertex vertex) {
+  constexpr std::uint64_t kFeatures = 0x66656174;  // no two purposes share a stream
+  return random_number(random_number(kFeatures, seed), vertex);
+}
+[[nodiscard]] constexpr float feature(std::uint64_t seed, graph::Vertex vertex, std::uint32_t column) {
+  return uniform_number(feature_key(seed, vertex), column);
+}
 // Fills f32[V][columns] with them, by all threads.
 void fill_features(std::uint64_t seed, graph::Vertex vertices, std::uint32_t columns, float* rows);
 
