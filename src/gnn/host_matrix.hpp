@@ -9,14 +9,15 @@
 
 namespace grainscope::gnn {
 
-inline constexpr std::uint64_t kRowsTogether = 4;  // that share each load of the right matrix
+inline constexpr std::uint64_t kWorthThreads = 1 << 15;  // multiplications, below which none are woken
+inline constexpr std::uint64_t kRowsTogether = 4;        // that share each load of the right matrix
 
 // c[rows][columns] = a[rows][inner] · b[inner][columns].
 template <class Real>
 void multiply(const Real* a, const Real* b, std::uint64_t rows, std::uint64_t inner, std::uint64_t columns,
               Real* c) {
   const std::uint64_t groups = (rows + kRowsTogether - 1) / kRowsTogether;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * inner * columns > kWorthThreads)
   for (std::uint64_t group = 0; group < groups; ++group) {
     const std::uint64_t first = group * kRowsTogether;
     const std::uint64_t last = std::min(rows, first + kRowsTogether);
@@ -37,7 +38,7 @@ template <class Real>
 void add_transposed_product(const Real* a, const Real* d, std::uint64_t rows, std::uint64_t inner,
                             std::uint64_t columns, Real* c) {
   constexpr std::uint64_t kBlock = 16;  // rows of c that stay in the first-level cache
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * inner * columns > kWorthThreads)
   for (std::uint64_t block = 0; block < (inner + kBlock - 1) / kBlock; ++block) {
     const std::uint64_t first = block * kBlock;
     const std::uint64_t last = std::min(inner, first + kBlock);

@@ -25,7 +25,7 @@ Hop hop_of(const MiniBatch& batch, std::uint32_t layer) {
 // x[destinations][2 width] = [own row | mean of the sources' rows].
 template <class Real, class Row>
 void own_and_mean(const Hop& hop, const Row* rows, std::uint64_t width, Real* x) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (hop.edges.sources.size() * width > kWorthThreads)
   for (std::uint64_t i = 0; i < hop.destinations; ++i) {
     Real* const own = x + i * 2 * width;
     Real* const mean = own + width;
@@ -48,7 +48,7 @@ void own_and_mean(const Hop& hop, const Row* rows, std::uint64_t width, Real* x)
 
 template <class Real>
 void add_bias(const Real* bias, std::uint64_t rows, std::uint64_t columns, bool cut, Real* z) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * columns > kWorthThreads)
   for (std::uint64_t i = 0; i < rows; ++i) {
     for (std::uint64_t j = 0; j < columns; ++j) {
       const Real value = z[i * columns + j] + bias[j];
@@ -157,7 +157,7 @@ void HostSage<Real>::back_to_inputs(const MiniBatch& batch, std::uint32_t layer)
   multiply(d_output_.data(), turned_.data(), hop.destinations, out, 2 * in, d_input_.data());
   d_output_.assign(hop.nodes * in, Real{0});
   constexpr std::uint64_t kColumns = 16;  // that one thread scatters: no two write the same place
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (hop.edges.sources.size() * in > kWorthThreads)
   for (std::uint64_t block = 0; block < (in + kColumns - 1) / kColumns; ++block) {
     const std::uint64_t first = block * kColumns;
     const std::uint64_t last = std::min(in, first + kColumns);
@@ -178,7 +178,7 @@ void HostSage<Real>::back_to_inputs(const MiniBatch& batch, std::uint32_t layer)
     }
   }
   const std::vector<Real>& given = outputs_[layer - 1];
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (d_output_.size() > kWorthThreads)
   for (std::uint64_t i = 0; i < d_output_.size(); ++i) {
     d_output_[i] = given[i] > 0 ? d_output_[i] : Real{0};
   }
