@@ -3,6 +3,7 @@
 #include "grainscope/gnn/pipeline.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "grainscope/core/error.hpp"
@@ -28,6 +29,17 @@ void require_possible(const PipelineRequest& request) {
   }
   if (request.gpus.empty() || request.gpus.size() > kMostGpus || request.threads < 1) {
     refuse("1 to " + std::to_string(kMostGpus) + " GPUs and at least one thread");
+  }
+}
+
+std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent) {
+  switch (store) {
+    case Store::device:
+      return rows;
+    case Store::tiered:
+      return static_cast<std::uint32_t>(std::llround(static_cast<double>(rows) * hot_percent / 100));
+    default:
+      return 0;
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace grainscope::gnn {
 
-// Steps after which the pipeline is full, and steady.
-inline constexpr std::size_t kFillingSteps = 2;
+// Windows whose end comes before the pipeline is full.
+inline constexpr std::size_t kFillingSteps = 1;
 
 // CPU time of the process so far, all threads together, in seconds.
 [[nodiscard]] double process_cpu_s();

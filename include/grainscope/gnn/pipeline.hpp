@@ -24,6 +24,8 @@ struct PipelineRequest {
   std::vector<int> gpus = {0};  // each trains on a mini-batch in a step; gradients are averaged
   int threads = 1;              // that gather, of cpu_gather_dma
 };
+// Rows of a table that are in a GPU's memory, the first ones.
+[[nodiscard]] std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent);
 // Throws UsageError for a request that no machine can honour.
 void require_possible(const PipelineRequest& request);
 
