@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
@@ -32,18 +34,28 @@ class HostPipeline final : public Pipeline {
 
   PipelineRun run() override {
     PipelineRun result;
-    const double cpu_s = process_cpu_s();
-    const StageTimes times = train([](const MiniBatch& /*sampled*/) {});
-    result.cpu_s = (process_cpu_s() - cpu_s) / static_cast<double>(batches());
+    result.cpu_s = -process_cpu_s();
+    double checking_cpu_s = 0;
+    StageTimes times = train([&](const MiniBatch& sampled) {
+      checking_cpu_s -= process_cpu_s();
+      require_right(sampled);
+      checking_cpu_s += process_cpu_s();
+    });
+    result.cpu_s = (result.cpu_s + process_cpu_s() - checking_cpu_s) / static_cast<double>(batches());
     result.losses = times.losses;
     for (std::size_t i = kFillingSteps; i < times.train_s.size(); ++i) {
       result.step_s.push_back(times.sample_s[i] + times.gather_s[i] + times.train_s[i]);
     }
     result.single_s = result.step_s;
+    last_ = std::move(times);
     return result;
   }
 
+  // Nothing overlaps here: a run that was made is its stages.
   StageTimes stages() override {
+    if (last_) {
+      return *std::exchange(last_, std::nullopt);
+    }
     return train([&](const MiniBatch& sampled) { require_right(sampled); });
   }
 
@@ -101,6 +113,7 @@ class HostPipeline final : public Pipeline {
   const FeatureTable& table_;
   CpuSampler sampler_;
   std::vector<float> rows_;
+  std::optional<StageTimes> last_;  // of a run whose stages nobody asked for yet
 };
 
 }  // namespace
