@@ -45,6 +45,13 @@ Explanation explain(const PipelinePoint& point) {
       "one process; the graph lies in each GPU's memory"};
 }
 
+// Of a case that will run; of one that is skipped none.
+struct Claims {
+  std::shared_ptr<GnnGraphCache::Claim> graph;
+  std::shared_ptr<TrainingCache::Claim> plan;
+  std::shared_ptr<TableCache::Claim> table;
+};
+
 class Lister {
  public:
   Lister(const Machine& machine, const Scope& scope, GnnGraphs graphs)
@@ -79,27 +86,25 @@ class Lister {
     benchmark.skip = why_not(point, site);
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(spec, point);
-    if (!benchmark.skip.empty()) {
-      benchmarks_.push_back(std::move(benchmark));
-      return;
-    }
     const TrainingPoint& training = point.training;
     const TableKey key{training.graph, static_cast<std::uint32_t>(training.row_bytes / sizeof(float)),
                        point.store != Store::pageable, site.node};
-    benchmark.run = [spec, point, site, graphs = graphs_, plans = plans_, tables = tables_,
-                     graph_claim = graphs_->claim(training.graph, scope_.repetitions),
-                     plan_claim = plans_->claim(training, scope_.repetitions),
-                     table_claim = tables_->claim(key, scope_.repetitions),
+    Claims claims;
+    if (benchmark.skip.empty()) {
+      claims = {graphs_->claim(training.graph, scope_.repetitions),
+                plans_->claim(training, scope_.repetitions), tables_->claim(key, scope_.repetitions)};
+    }
+    benchmark.run = [spec, point, site, claims, graphs = graphs_, plans = plans_, tables = tables_,
                      cache_dir = scope_.graph_cache](Session& session) {
       const NodeBinding binding(session.machine().topology, site.node);
-      const GnnGraphCache::Lease graph(*graphs, *graph_claim, [&](const std::string&) {
+      const GnnGraphCache::Lease graph(*graphs, *claims.graph, [&](const std::string&) {
         return std::make_unique<GnnGraph>(spec, cache_dir);
       });
-      const TrainingCache::Lease work(*plans, *plan_claim, [&](const TrainingPoint& wanted) {
+      const TrainingCache::Lease work(*plans, *claims.plan, [&](const TrainingPoint& wanted) {
         return std::make_unique<TrainingWork>(
             TrainingWork{gnn::plan_training(graph->in_edges(), wanted.request()), {}, {}});
       });
-      const TableCache::Lease table(*tables, *table_claim, [&](const TableKey& wanted) {
+      const TableCache::Lease table(*tables, *claims.table, [&](const TableKey& wanted) {
         return wanted.page_locked ? gnn::make_pinned_table(graph->vertices(), wanted.columns)
                                   : gnn::make_pageable_table(graph->vertices(), wanted.columns);
       });

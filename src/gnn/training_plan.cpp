@@ -75,9 +75,9 @@ TrainingPlan plan_training(const Csr& in_edges, const TrainingRequest& request) 
       labelled_vertices(in_edges.vertices(), request.labelled_percent, request.sample.seed);
   const double begun_s = steady_now_s();
   const std::vector<Vertex> order = presampled_order(in_edges, labelled, request);
-  plan.neighbours = reorder(in_edges, order);
-  plan.prepare_s = steady_now_s() - begun_s;
   const std::vector<Vertex> moved = old_to_new(order);
+  plan.neighbours = reorder(in_edges, moved);
+  plan.prepare_s = steady_now_s() - begun_s;
   std::vector<Vertex> renamed(labelled.size());
   std::transform(labelled.begin(), labelled.end(), renamed.begin(), [&](Vertex v) { return moved[v]; });
   std::sort(renamed.begin(), renamed.end());
