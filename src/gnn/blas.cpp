@@ -3,6 +3,8 @@
 
 #include "blas.hpp"
 
+#include <cublas_v2.h>
+
 #include <string>
 
 #include "grainscope/core/error.hpp"
@@ -34,7 +36,7 @@ Blas::Blas(int gpu) : workspace_(gpu, kWorkspaceBytes), handle_(make_handle()) {
   check(cublasSetMathMode(handle_.get(), CUBLAS_PEDANTIC_MATH), "ask for float32 arithmetic");
 }
 
-void Blas::Destroy::operator()(cublasHandle_t handle) const noexcept {
+void Blas::Destroy::operator()(cublasContext* handle) const noexcept {
   static_cast<void>(cublasDestroy(handle));
 }
 

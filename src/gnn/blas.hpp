@@ -4,18 +4,20 @@
 // Products of float32 matrices that lie row by row, by cuBLAS: no TF32, no atomic sums, memory of its own, so
 // that results do not depend on what runs beside.
 
-#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
 
 #include <cstdint>
 #include <memory>
 
 #include "grainscope/cuda/memory.hpp"
 
+struct cublasContext;
+
 namespace grainscope::gnn {
 
 class Blas {
  public:
-  // On `gpu`, which is current. Throws FailedError where cuBLAS does not start.
+  // On `gpu`, which is current. Throws FailedError where cuBLAS does not start, SkipError in a build without.
   explicit Blas(int gpu);
 
   void use(cudaStream_t stream);
@@ -35,7 +37,7 @@ class Blas {
 
  private:
   struct Destroy {
-    void operator()(cublasHandle_t handle) const noexcept;
+    void operator()(cublasContext* handle) const noexcept;
   };
   cuda::DeviceBuffer workspace_;
   std::unique_ptr<cublasContext, Destroy> handle_;

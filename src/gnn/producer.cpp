@@ -19,9 +19,10 @@ namespace {
 // One kernel, with a sort before it where the mode has one.
 class KernelProducer final : public Producer {
  public:
-  KernelProducer(const TableView& view, Mode mode, int gpu, std::uint64_t most)
-      : kernel_(view, mode, width_of(mode, view.shape.row_bytes), gpu) {
-    if (sorts(mode)) {
+  KernelProducer(const TableView& view, const PipelineRequest& request, int gpu, std::uint64_t most)
+      : kernel_(view, request.mode, width_of(request.mode, view.shape.row_bytes), gpu,
+                blocks_of(request, gpu)) {
+    if (sorts(request.mode)) {
       order_ = std::make_unique<AddressOrder>(gpu, most, view.shape.rows);
       constexpr std::uint64_t kListsOfASort = 5;
       gpu_bytes_ = kListsOfASort * most * sizeof(std::uint32_t);
@@ -40,6 +41,13 @@ class KernelProducer final : public Producer {
   // naive and circular_shift load an element; the others what is widest.
   static std::uint32_t width_of(Mode mode, std::uint32_t row_bytes) {
     return mode == Mode::naive || mode == Mode::circular_shift ? sizeof(float) : widest_load(row_bytes);
+  }
+
+  static int blocks_of(const PipelineRequest& request, int gpu) {
+    if (request.blocks > 0 || !crosses_link(request.store)) {
+      return request.blocks;
+    }
+    return std::max(1, cuda::sm_count(gpu) / 2);
   }
 
   GatherKernel kernel_;
@@ -106,7 +114,7 @@ std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineReq
   if (request.mode == Mode::cpu_gather_dma) {
     return std::make_unique<StagedProducer>(view, request.threads, most);
   }
-  return std::make_unique<KernelProducer>(view, request.mode, gpu, most);
+  return std::make_unique<KernelProducer>(view, request, gpu, most);
 }
 
 }  // namespace grainscope::gnn

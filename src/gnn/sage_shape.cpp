@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "grainscope/core/error.hpp"
@@ -81,7 +82,7 @@ std::vector<std::uint16_t> learnable_labels(const graph::Csr& neighbours, std::s
     for (const Vertex neighbour : list.first(taken)) {
       add_features(seed, neighbour, kOfNeighbours / static_cast<double>(taken), seen);
     }
-    double best = -INFINITY;
+    double best = -std::numeric_limits<double>::infinity();
     for (std::uint32_t c = 0; c < shape.classes; ++c) {
       double along = 0;
       for (std::uint32_t column = 0; column < shape.features; ++column) {

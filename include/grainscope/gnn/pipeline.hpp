@@ -23,6 +23,10 @@ struct PipelineRequest {
   int window = 1;               // mini-batches gathered together: address_ordered
   std::vector<int> gpus = {0};  // each trains on a mini-batch in a step; gradients are averaged
   int threads = 1;              // that gather, of cpu_gather_dma
+  // Of 256 threads, that a gather kernel has at most, so that the other stages find room beside it; 0: one
+  // for two multiprocessors where rows cross the link, which is enough to fill it, else as many as the GPU
+  // holds.
+  int blocks = 0;
 };
 // Rows of a table that are in a GPU's memory, the first ones.
 [[nodiscard]] std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent);
