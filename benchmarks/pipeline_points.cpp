@@ -61,7 +61,7 @@ void append(std::vector<PipelinePoint>& all, std::vector<PipelinePoint> more) {
 
 std::vector<PipelinePoint> dense_points(TrainingPoint training) {
   constexpr int kWindow = 4;
-  training.batches = 64;
+  training.batches = 72;
   std::vector<PipelinePoint> all;
   Points base(training);
   base.add(Mode::cpu_gather, Store::pageable);

@@ -85,8 +85,8 @@ class GpuMiniBatch {
   GpuMiniBatch() = default;
 };
 
-// Not for two threads at once; outlived by the lists and outlives its mini-batches. These are sampled one after another: an `enqueue` waits, on the
-// GPU, for the one before, also on another stream.
+// Not for two threads at once; outlived by the lists and outlives its mini-batches. These are sampled one
+// after another: an `enqueue` waits, on the GPU, for the one before, also on another stream.
 class GpuSampler {
  public:
   virtual ~GpuSampler() = default;
