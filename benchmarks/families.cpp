@@ -40,6 +40,7 @@ std::vector<Family> all_families() {
       sampling_neighbours(graphs),
       tiering_score(graphs),
       tiering_reorder(graphs),
+      pipeline_graphsage(graphs),
       model_traversal(models),
       model_uvm(models),
       model_gather(),

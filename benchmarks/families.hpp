@@ -35,6 +35,7 @@ class ModelRuns;
 [[nodiscard]] Family model_uvm(const std::shared_ptr<ModelRuns>& runs);
 // What the families of graph neural networks sample and number, they share: graphs by name.
 using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
+[[nodiscard]] Family pipeline_graphsage(const GnnGraphs& graphs);
 [[nodiscard]] Family sampling_neighbours(const GnnGraphs& graphs);
 [[nodiscard]] Family tiering_reorder(const GnnGraphs& graphs);
 [[nodiscard]] Family tiering_score(const GnnGraphs& graphs);

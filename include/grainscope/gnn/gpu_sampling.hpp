@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "grainscope/gnn/sampling.hpp"
+#include "grainscope/gnn/table.hpp"
 
 struct CUstream_st;
 
@@ -24,7 +25,6 @@ enum class ListPlacement {
 [[nodiscard]] const char* name(ListPlacement placement);
 
 inline constexpr std::uint64_t kPieceEntries = std::uint64_t{1} << 14;  // 64 KiB
-inline constexpr int kMostGpus = 16;
 
 struct ListRequest {
   ListPlacement placement = ListPlacement::device;
@@ -85,7 +85,7 @@ class GpuMiniBatch {
   GpuMiniBatch() = default;
 };
 
-// Not for two threads at once. The lists outlive it, and it outlives its mini-batches. These are sampled one
+// Not for two threads at once; outlived by the lists and outlives its mini-batches. These are sampled one
 // after another: an `enqueue` waits, on the GPU, for the one before, also on another stream.
 class GpuSampler {
  public:

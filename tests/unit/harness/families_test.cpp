@@ -106,7 +106,8 @@ TEST_P(AllFamilies, without_a_gpu_everything_but_host_and_model_is_skipped_for_t
     const std::string& family = benchmark.id.family;
     const bool on_cpu =
         family.starts_with("tiering/") ||
-        ((family.starts_with("sampling/") || family == "gather") && !has_site(benchmark, "gpu"));
+        ((family.starts_with("sampling/") || family.starts_with("pipeline/") || family == "gather") &&
+         !has_site(benchmark, "gpu"));
     if (!family.starts_with("host/") && !family.starts_with("model/") && !on_cpu) {
       ++skipped;
       EXPECT_EQ(benchmark.skip, machine_.runtime.why_none) << benchmark.id.name();

@@ -1,0 +1,77 @@
+#ifndef GRAINSCOPE_BENCHMARKS_PIPELINE_CASE_HPP
+#define GRAINSCOPE_BENCHMARKS_PIPELINE_CASE_HPP
+
+// A training run as a case: what it is asked for, what cases share, and its measurement.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gnn_case.hpp"
+#include "grainscope/gnn/pipeline.hpp"
+
+namespace grainscope::harness {
+
+// What is trained; the same for all modes that are to be compared.
+struct TrainingPoint {
+  std::string graph;  // name of the spec
+  std::vector<int> fanouts;
+  std::uint64_t batch = 1000;
+  std::uint64_t batches = 24;
+  std::uint32_t row_bytes = 512;
+  std::uint32_t hidden = 128;
+
+  [[nodiscard]] gnn::TrainingRequest request() const;
+  friend bool operator==(const TrainingPoint&, const TrainingPoint&) = default;
+};
+
+struct PipelinePoint {
+  TrainingPoint training;
+  gnn::Mode mode = gnn::Mode::masked;
+  gnn::Store store = gnn::Store::mapped;
+  int hot = 0;     // percent, tiered
+  int window = 1;  // address_ordered
+  int gpus = 1;
+
+  // In case names cpu_gather is what it means here.
+  [[nodiscard]] std::string mode_name() const {
+    return mode == gnn::Mode::cpu_gather ? "cpu_only" : gnn::name(mode);
+  }
+  friend bool operator==(const PipelinePoint&, const PipelinePoint&) = default;
+};
+
+// A plan, and what the losses of its runs are held against.
+struct TrainingWork {
+  gnn::TrainingPlan plan;
+  std::map<std::size_t, std::vector<double>> reference;           // by GPUs, in double precision
+  std::map<std::pair<int, std::size_t>, std::vector<double>> on;  // by first GPU and GPUs: the first run's
+};
+using TrainingCache = ClaimCache<TrainingPoint, TrainingWork>;
+
+struct TableKey {
+  std::string graph;
+  std::uint32_t columns = 0;
+  bool page_locked = false;
+  int node = 0;
+  friend bool operator==(const TableKey&, const TableKey&) = default;
+};
+using TableCache = ClaimCache<TableKey, gnn::FeatureTable>;
+
+// Where it is measured.
+struct PipelineSite {
+  int node = 0;
+  std::optional<GpuTarget> gpu;  // absent: the CPU alone
+  std::vector<int> gpus;         // that train together, the first among them
+};
+
+[[nodiscard]] Measurement measure_pipeline(Session& session, const PipelinePoint& point,
+                                           const PipelineSite& site, TrainingWork& work,
+                                           const gnn::FeatureTable& table);
+
+}  // namespace grainscope::harness
+
+#endif

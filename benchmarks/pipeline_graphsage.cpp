@@ -1,0 +1,190 @@
+// pipeline/graphsage: how fast does GraphSAGE train, by the way in which feature rows come to the GPU?
+//
+// A sampler draws mini-batch i + 2 on the GPU, a producer gathers the rows of mini-batch i + 1 into one of
+// two buffers, and the consumer trains on mini-batch i: forward, backward and SGD, products by cuBLAS in
+// float32. A sample is the time from the end of one step to the end of the next, in a run of a fixed number
+// of mini-batches; with several GPUs a step is a mini-batch on each, gradients averaged. Not timed: making
+// the graph, presampling and renumbering it so that hot rows come first, filling the table, the first step.
+// Bytes: rows asked for × bytes of a row, in the mean over mini-batches; link bytes: those beyond the rows
+// that the GPU keeps. Source: dissertation 3.4, 4.2 and 4.4. Limits: features and labels are synthetic,
+// labelled vertices a random tenth; on the CPU alone products are plain loops, not a tuned library; the graph
+// itself lies in each GPU's memory. docs/pipeline.md.
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "families.hpp"
+#include "gather_case.hpp"
+#include "grainscope/system/numa.hpp"
+#include "pipeline_points.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::Mode;
+using gnn::Store;
+using graph::GraphSpec;
+
+Explanation explain(const PipelinePoint& point) {
+  if (point.mode == Mode::cpu_gather) {
+    return {"the time of a mini-batch of GraphSAGE training on the CPU alone",
+            "sampling, gathering and a training step, one after another, each by all threads",
+            "bytes = rows of a mini-batch * row, in the mean", "dissertation 3.4",
+            "products are plain loops, not a tuned library; features and labels are synthetic"};
+  }
+  return {
+      std::string("the time of a mini-batch of GraphSAGE training whose rows come by ") + point.mode_name() +
+          " from a table that is " + name(point.store),
+      "between the ends of two training steps, while later mini-batches are sampled and gathered; not the "
+      "first, nor making graph and table",
+      "bytes = rows of a mini-batch * row * gpus, in the mean; link_bytes = those beyond the rows that the "
+      "GPU keeps; overlap = (sum of stages - pipelined) / (sum - slowest)",
+      "dissertation 3.4, 4.2 and 4.4",
+      "features and labels are synthetic, labels on a random tenth of the vertices; stages are streams of "
+      "one process; the graph lies in each GPU's memory"};
+}
+
+// Of a case that will run; of one that is skipped none.
+struct Claims {
+  std::shared_ptr<GnnGraphCache::Claim> graph;
+  std::shared_ptr<TrainingCache::Claim> plan;
+  std::shared_ptr<TableCache::Claim> table;
+};
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope, GnnGraphs graphs)
+      : machine_(machine), scope_(scope), graphs_(std::move(graphs)) {}
+
+  std::vector<Benchmark> list() {
+    for (const GraphSpec& spec :
+         gnn_graphs(scope_, {"power"}, {"kron:20"}, {"kron:22", "pareto:22"}, {"kron:22", "pareto:22"})) {
+      for (const PipelinePoint& point : pipeline_points(scope_, spec)) {
+        add(spec, point);
+      }
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  void add(const GraphSpec& spec, const PipelinePoint& point) {
+    if (point.mode == Mode::cpu_gather) {
+      add(spec, point, {scope_.nodes.empty() ? 0 : scope_.nodes.front(), {}, {}});
+      return;
+    }
+    for (const GpuTarget& gpu : scope_.gpus) {
+      std::vector<int> gpus = sharing_gpus(machine_, gpu.ordinal);
+      gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(point.gpus)));
+      add(spec, point, {scope_.nearest_node(gpu), gpu, std::move(gpus)});
+    }
+  }
+
+  void add(const GraphSpec& spec, const PipelinePoint& point, const PipelineSite& site) {
+    Benchmark benchmark;
+    benchmark.id = case_of(point, site);
+    benchmark.skip = why_not(point, site);
+    benchmark.explanation = explain(point);
+    benchmark.needs = needs_of(spec, point);
+    const TrainingPoint& training = point.training;
+    const TableKey key{training.graph, static_cast<std::uint32_t>(training.row_bytes / sizeof(float)),
+                       point.store != Store::pageable, site.node};
+    Claims claims;
+    if (benchmark.skip.empty()) {
+      claims = {graphs_->claim(training.graph, scope_.repetitions),
+                plans_->claim(training, scope_.repetitions), tables_->claim(key, scope_.repetitions)};
+    }
+    benchmark.run = [spec, point, site, claims, graphs = graphs_, plans = plans_, tables = tables_,
+                     cache_dir = scope_.graph_cache](Session& session) {
+      const NodeBinding binding(session.machine().topology, site.node);
+      const GnnGraphCache::Lease graph(*graphs, *claims.graph, [&](const std::string&) {
+        return std::make_unique<GnnGraph>(spec, cache_dir);
+      });
+      const TrainingCache::Lease work(*plans, *claims.plan, [&](const TrainingPoint& wanted) {
+        return std::make_unique<TrainingWork>(
+            TrainingWork{gnn::plan_training(graph->in_edges(), wanted.request()), {}, {}});
+      });
+      const TableCache::Lease table(*tables, *claims.table, [&](const TableKey& wanted) {
+        return wanted.page_locked ? gnn::make_pinned_table(graph->vertices(), wanted.columns)
+                                  : gnn::make_pageable_table(graph->vertices(), wanted.columns);
+      });
+      return measure_pipeline(session, point, site, *work, *table);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] static Case case_of(const PipelinePoint& point, const PipelineSite& site) {
+    const TrainingPoint& training = point.training;
+    Case id{"pipeline/graphsage",
+            {{"mode", point.mode_name(), AxisStyle::bare}, {"store", name(point.store), AxisStyle::bare}},
+            {{"numa", site.node}}};
+    id.axes.push_back({"locality", site.gpu ? site.gpu->locality(site.node) : "local", AxisStyle::hidden});
+    id.axes.push_back({"graph", training.graph});
+    id.axes.push_back({"fanout", gnn::fanout_text(training.fanouts)});
+    id.axes.push_back({"batch", static_cast<std::int64_t>(training.batch)});
+    id.axes.push_back({"row", std::int64_t{training.row_bytes}});
+    id.axes.push_back({"hidden", std::int64_t{training.hidden}});
+    if (point.mode == Mode::address_ordered) {
+      id.axes.push_back({"window", std::int64_t{point.window}});
+    }
+    if (point.store == Store::tiered) {
+      id.axes.push_back({"hot", std::int64_t{point.hot}});
+    }
+    if (site.gpu) {
+      id.axes.push_back({"gpus", std::int64_t{point.gpus}});
+      id.site.push_back({"gpu", site.gpu->ordinal});
+    }
+    return id;
+  }
+
+  [[nodiscard]] std::string why_not(const PipelinePoint& point, const PipelineSite& site) const {
+    if (!site.gpu) {
+      return {};
+    }
+    if (!site.gpu->unavailable.empty()) {
+      return site.gpu->unavailable;
+    }
+    if (static_cast<int>(site.gpus.size()) < point.gpus) {
+      return machine_.runtime.devices.size() < 2
+                 ? "needs two GPUs; this machine has one"
+                 : "GPU " + std::to_string(site.gpu->ordinal) + " cannot reach the memory of another";
+    }
+    const bool reads_host = point.store == Store::mapped || point.store == Store::tiered;
+    return reads_host ? why_no_mapping(machine_, site.gpu->ordinal) : std::string();
+  }
+
+  [[nodiscard]] static Needs needs_of(const GraphSpec& spec, const PipelinePoint& point) {
+    const std::uint64_t vertices = spec.vertices().value_or(0);
+    const std::uint64_t entries = spec.most_entries().value_or(0);
+    const std::uint64_t table = vertices * point.training.row_bytes;
+    Needs needs;
+    // Beside making the graph: the same renumbered, counts and labels.
+    needs.host_bytes = gnn_host_bytes(spec) + entries * sizeof(graph::Vertex) + vertices * 32 + table;
+    if (point.mode != Mode::cpu_gather) {
+      const gnn::TrainingRequest request = point.training.request();
+      const auto known = static_cast<graph::Vertex>(vertices);
+      needs.device_bytes =
+          gnn::pipeline_gpu_bytes(request, known, entries, point.window) +
+          gnn::hot_rows(known, point.store, point.hot) * std::uint64_t{point.training.row_bytes};
+    }
+    return needs;
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  GnnGraphs graphs_;
+  std::shared_ptr<TrainingCache> plans_ = std::make_shared<TrainingCache>();
+  std::shared_ptr<TableCache> tables_ = std::make_shared<TableCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family pipeline_graphsage(const GnnGraphs& graphs) {
+  return {
+      "pipeline/graphsage",
+      "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
+      [graphs](const Machine& machine, const Scope& scope) { return Lister(machine, scope, graphs).list(); }};
+}
+
+}  // namespace grainscope::harness

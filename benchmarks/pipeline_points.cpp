@@ -1,0 +1,126 @@
+#include "pipeline_points.hpp"
+
+#include <utility>
+
+#include "grainscope/graph/generate.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::Mode;
+using gnn::Store;
+
+class Points {
+ public:
+  explicit Points(TrainingPoint training) : training_(std::move(training)) {}
+
+  void add(Mode mode, Store store, int hot = 0, int window = 1, int gpus = 1) {
+    points_.push_back({training_, mode, store, hot, window, gpus});
+  }
+  // The ways of the dissertation, and all rows on the GPU.
+  void add_usual(int window) {
+    add(Mode::masked, Store::device);
+    add(Mode::cpu_gather_dma, Store::pinned);
+    add(Mode::naive, Store::mapped);
+    if (training_.row_bytes % gnn::kLineBytes != 0) {  // else it is naive
+      add(Mode::circular_shift, Store::mapped);
+    }
+    add(Mode::masked, Store::mapped);
+    add(Mode::address_ordered, Store::mapped, 0, window);
+    add(Mode::masked, Store::tiered, 10);
+  }
+  void add_two_gpus() {
+    constexpr int kTwo = 2;
+    add(Mode::masked, Store::device, 0, 1, kTwo);
+    add(Mode::cpu_gather_dma, Store::pinned, 0, 1, kTwo);
+    add(Mode::masked, Store::mapped, 0, 1, kTwo);
+    add(Mode::masked, Store::tiered, 10, 1, kTwo);
+  }
+  void add_other_windows() {
+    for (const int window : {1, 2, 8}) {
+      add(Mode::address_ordered, Store::mapped, 0, window);
+    }
+  }
+  void add_other_tiers() {
+    for (const int hot : {1, 5, 25, 50}) {
+      add(Mode::masked, Store::tiered, hot);
+    }
+    add(Mode::address_ordered, Store::tiered, 10, 1);
+  }
+
+  std::vector<PipelinePoint> take() { return std::move(points_); }
+
+ private:
+  TrainingPoint training_;
+  std::vector<PipelinePoint> points_;
+};
+
+void append(std::vector<PipelinePoint>& all, std::vector<PipelinePoint> more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+std::vector<PipelinePoint> dense_points(TrainingPoint training) {
+  constexpr int kWindow = 4;
+  training.batches = 72;
+  std::vector<PipelinePoint> all;
+  Points base(training);
+  base.add(Mode::cpu_gather, Store::pageable);
+  base.add_usual(kWindow);
+  base.add_other_windows();
+  base.add_other_tiers();
+  base.add_two_gpus();
+  append(all, base.take());
+  for (const std::uint32_t row : {400U, 1260U, 2312U}) {
+    TrainingPoint other = training;
+    other.row_bytes = row;
+    Points points(other);
+    points.add_usual(kWindow);
+    points.add_two_gpus();
+    append(all, points.take());
+  }
+  TrainingPoint larger = training;
+  larger.batch = 8000;
+  larger.batches = 32;
+  TrainingPoint deeper = training;
+  deeper.fanouts = {10, 10, 10};
+  for (const TrainingPoint& other : {larger, deeper}) {
+    Points points(other);
+    points.add_usual(1);
+    append(all, points.take());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::GraphSpec& spec) {
+  TrainingPoint training{spec.name(), {10, 25}};
+  constexpr int kWindow = 2;
+  switch (scope.preset) {
+    case Preset::smoke: {
+      training = {spec.name(), {5, 5}, 200, 12, 128, 32};
+      Points points(training);
+      points.add(Mode::cpu_gather, Store::pageable);
+      points.add(Mode::masked, Store::device);
+      points.add(Mode::cpu_gather_dma, Store::pinned);
+      points.add(Mode::masked, Store::mapped);
+      return points.take();
+    }
+    case Preset::quick: {
+      Points points(training);
+      points.add(Mode::cpu_gather, Store::pageable);
+      points.add_usual(kWindow);
+      points.add_two_gpus();
+      return points.take();
+    }
+    case Preset::acceptance: {
+      Points points(training);
+      points.add(Mode::masked, Store::mapped);
+      return points.take();
+    }
+    default:
+      return dense_points(training);
+  }
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,16 @@
+#ifndef GRAINSCOPE_BENCHMARKS_PIPELINE_POINTS_HPP
+#define GRAINSCOPE_BENCHMARKS_PIPELINE_POINTS_HPP
+
+#include <vector>
+
+#include "harness/scope.hpp"
+#include "pipeline_case.hpp"
+
+namespace grainscope::harness {
+
+// Which training runs a preset looks at on a graph: those that share a plan stand together.
+[[nodiscard]] std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::GraphSpec& spec);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,194 @@
+// Training on one or several GPUs. One thread of the host drives all streams; once a window it waits, for the
+// number of rows that sampling came to.
+
+#include <algorithm>
+
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/peer_access.hpp"
+#include "pipelines.hpp"
+#include "replica.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+class GpuPipeline final : public Pipeline {
+ public:
+  GpuPipeline(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request)
+      : window_(static_cast<std::uint64_t>(request.window)),
+        windows_(plan.seeds.size() / (window_ * request.gpus.size())) {
+    allow_reads(request.gpus);
+    replicas_.reserve(request.gpus.size());
+    for (std::size_t rank = 0; rank < request.gpus.size(); ++rank) {
+      replicas_.push_back(std::make_unique<Replica>(plan, table, request, rank));
+    }
+    const cuda::DeviceGuard guard(request.gpus.front());
+    ends_ = std::vector<cuda::Event>(windows_ * window_);
+    start_ = std::make_unique<cuda::Event>();
+    stop_ = std::make_unique<cuda::Event>();
+  }
+
+  // What is on GPUs goes before the access to it, and each in the reverse order of its beginning.
+  ~GpuPipeline() override {
+    while (!replicas_.empty()) {
+      replicas_.pop_back();
+    }
+    while (!access_.empty()) {
+      access_.pop_back();
+    }
+  }
+
+  PipelineRun run() override {
+    reset();
+    const double cpu_s = process_cpu_s();
+    for_all([](Replica& each) { each.sample(0); });
+    feed(0);
+    for (std::uint64_t window = 0; window < windows_; ++window) {
+      for (std::uint64_t step = window * window_; step < (window + 1) * window_; ++step) {
+        train(step);
+        ends_[step].record(replicas_.front()->training());
+      }
+      if (window + 1 < windows_) {
+        feed(window + 1);
+      }
+    }
+    for_all([](const Replica& each) { each.synchronize(); });
+    PipelineRun result;
+    result.cpu_s = (process_cpu_s() - cpu_s) / static_cast<double>(windows_ * window_);
+    result.losses = losses();
+    add_times(result);
+    return result;
+  }
+
+  StageTimes stages() override {
+    reset();
+    StageTimes times;
+    const Replica& first = *replicas_.front();
+    for (std::uint64_t window = 0; window < windows_; ++window) {
+      const auto of_one = static_cast<double>(window_);
+      times.sample_s.push_back(time_s(first.sampling(), [&](Replica& each) { each.sample(window); }) /
+                               of_one);
+      for_all([&](Replica& each) { each.wait_sizes(window); });
+      times.gather_s.push_back(time_s(first.gathering(), [&](Replica& each) { each.gather(window); }) /
+                               of_one);
+      for_all([&](Replica& each) { each.check_rows(window); });
+      for_all([](const Replica& each) { each.synchronize(); });
+      for (std::uint64_t step = window * window_; step < (window + 1) * window_; ++step) {
+        start_->record(first.training());
+        train(step);
+        stop_->record(first.training());
+        for_all([](const Replica& each) { each.synchronize(); });
+        times.train_s.push_back(cuda::elapsed_s(*start_, *stop_));
+      }
+    }
+    for_all([](const Replica& each) { refuse_wrong(each.wrong_elements()); });
+    times.losses = losses();
+    return times;
+  }
+
+  [[nodiscard]] std::uint64_t gpu_bytes() const override {
+    std::uint64_t most = 0;
+    for (const auto& each : replicas_) {
+      most = std::max(most, each->gpu_bytes());
+    }
+    return most;
+  }
+  [[nodiscard]] std::uint64_t batches() const override { return windows_ * window_ * replicas_.size(); }
+
+ private:
+  void allow_reads(const std::vector<int>& gpus) {
+    for (const int reader : gpus) {
+      for (const int owner : gpus) {
+        if (reader != owner) {
+          access_.push_back(std::make_unique<cuda::PeerAccess>(reader, owner));
+        }
+      }
+    }
+  }
+
+  template <class Do>
+  void for_all(const Do& what) {
+    for (const auto& each : replicas_) {
+      what(*each);
+    }
+  }
+
+  void reset() {
+    for_all([](Replica& each) {
+      each.synchronize();
+      each.reset();
+    });
+  }
+
+  // Behind what is enqueued already: the rows of a window, and before them the sampling of the next.
+  void feed(std::uint64_t window) {
+    for_all([&](Replica& each) {
+      each.wait_sizes(window);
+      if (window + 1 < windows_) {
+        each.sample(window + 1);
+      }
+    });
+    for_all([&](Replica& each) { each.gather(window); });
+  }
+
+  void train(std::uint64_t step) {
+    for_all([&](Replica& each) { each.gradient(step); });
+    for_all([&](Replica& each) { each.update(replicas_); });
+    for_all([&](Replica& each) { each.follow(replicas_); });
+  }
+
+  // Of the first GPU's stream, all GPUs at work; then everything is waited for.
+  template <class Do>
+  double time_s(const cuda::Stream& stream, const Do& what) {
+    start_->record(stream);
+    bool first = true;
+    for_all([&](Replica& each) {
+      what(each);
+      if (first) {
+        stop_->record(stream);
+        first = false;
+      }
+    });
+    for_all([](const Replica& each) { each.synchronize(); });
+    return cuda::elapsed_s(*start_, *stop_);
+  }
+
+  // Mini-batch `step · GPUs + rank` is a replica's.
+  [[nodiscard]] std::vector<double> losses() const {
+    const std::uint64_t steps = windows_ * window_;
+    std::vector<double> all(steps * replicas_.size());
+    for (std::size_t rank = 0; rank < replicas_.size(); ++rank) {
+      const std::vector<float> own = replicas_[rank]->losses(steps);
+      for (std::uint64_t step = 0; step < steps; ++step) {
+        all[step * replicas_.size() + rank] = static_cast<double>(own[step]);
+      }
+    }
+    return all;
+  }
+
+  void add_times(PipelineRun& run) const {
+    for (std::uint64_t step = kFillingSteps * window_; step < windows_ * window_; ++step) {
+      run.single_s.push_back(cuda::elapsed_s(ends_[step - 1], ends_[step]));
+    }
+    for (std::uint64_t window = kFillingSteps; window < windows_; ++window) {
+      run.step_s.push_back(cuda::elapsed_s(ends_[window * window_ - 1], ends_[(window + 1) * window_ - 1]) /
+                           static_cast<double>(window_));
+    }
+  }
+
+  std::uint64_t window_;
+  std::uint64_t windows_;
+  std::vector<std::unique_ptr<cuda::PeerAccess>> access_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::vector<cuda::Event> ends_;  // of each step, on the first GPU
+  std::unique_ptr<cuda::Event> start_;
+  std::unique_ptr<cuda::Event> stop_;
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> make_gpu_pipeline(const TrainingPlan& plan, const FeatureTable& table,
+                                            const PipelineRequest& request) {
+  return std::make_unique<GpuPipeline>(plan, table, request);
+}
+
+}  // namespace grainscope::gnn

@@ -1,0 +1,216 @@
+// GraphSAGE's step on the host. The gradient of a mean goes back to its sources by one thread for each
+// column block, so that no sum depends on how threads meet.
+
+#include <algorithm>
+#include <cmath>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/gnn/graphsage.hpp"
+#include "host_matrix.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+// Which layer of the mini-batch a layer of the model walks, and whom it feeds.
+struct Hop {
+  const Layer& edges;
+  std::uint64_t destinations;
+  std::uint64_t nodes;  // that it reads
+};
+Hop hop_of(const MiniBatch& batch, std::uint32_t layer) {
+  const std::size_t hop = batch.layers.size() - 1 - layer;
+  return {batch.layers[hop], batch.nodes_upto[hop], batch.nodes_upto[hop + 1]};
+}
+
+// x[destinations][2 width] = [own row | mean of the sources' rows].
+template <class Real, class Row>
+void own_and_mean(const Hop& hop, const Row* rows, std::uint64_t width, Real* x) {
+#pragma omp parallel for schedule(static) if (hop.edges.sources.size() * width > kWorthThreads)
+  for (std::uint64_t i = 0; i < hop.destinations; ++i) {
+    Real* const own = x + i * 2 * width;
+    Real* const mean = own + width;
+    std::copy(rows + i * width, rows + (i + 1) * width, own);
+    std::fill(mean, mean + width, Real{0});
+    const std::uint64_t first = hop.edges.offsets[i];
+    const std::uint64_t last = hop.edges.offsets[i + 1];
+    for (std::uint64_t edge = first; edge < last; ++edge) {
+      const Row* const source = rows + std::uint64_t{hop.edges.sources[edge]} * width;
+      for (std::uint64_t j = 0; j < width; ++j) {
+        mean[j] += static_cast<Real>(source[j]);
+      }
+    }
+    if (last > first) {
+      const Real share = Real{1} / static_cast<Real>(last - first);
+      std::transform(mean, mean + width, mean, [share](Real sum) { return sum * share; });
+    }
+  }
+}
+
+template <class Real>
+void add_bias(const Real* bias, std::uint64_t rows, std::uint64_t columns, bool cut, Real* z) {
+#pragma omp parallel for schedule(static) if (rows * columns > kWorthThreads)
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    for (std::uint64_t j = 0; j < columns; ++j) {
+      const Real value = z[i * columns + j] + bias[j];
+      z[i * columns + j] = cut ? std::max(value, Real{0}) : value;
+    }
+  }
+}
+
+}  // namespace
+
+template <class Real>
+HostSage<Real>::HostSage(const SageShape& shape, std::span<const float> parameters)
+    : shape_(shape),
+      parameters_(parameters.begin(), parameters.end()),
+      gradient_(parameters.size()),
+      inputs_(shape.layers),
+      outputs_(shape.layers) {
+  require_shape(shape);
+  if (parameters.size() != shape.parameters()) {
+    throw UsageError("a GraphSAGE model with " + std::to_string(shape.parameters()) + " parameters, not " +
+                     std::to_string(parameters.size()));
+  }
+}
+
+template <class Real>
+void HostSage<Real>::forward(const MiniBatch& batch, const float* rows) {
+  if (batch.layers.size() != shape_.layers) {
+    throw UsageError("a model of " + std::to_string(shape_.layers) + " layers and a mini-batch of " +
+                     std::to_string(batch.layers.size()) + " hops");
+  }
+  for (std::uint32_t layer = 0; layer < shape_.layers; ++layer) {
+    const Hop hop = hop_of(batch, layer);
+    const std::uint64_t in = shape_.in(layer);
+    const std::uint64_t out = shape_.out(layer);
+    inputs_[layer].resize(hop.destinations * 2 * in);
+    outputs_[layer].resize(hop.destinations * out);
+    if (layer == 0) {
+      own_and_mean(hop, rows, in, inputs_[layer].data());
+    } else {
+      own_and_mean(hop, outputs_[layer - 1].data(), in, inputs_[layer].data());
+    }
+    multiply(inputs_[layer].data(), parameters_.data() + shape_.weights_at(layer), hop.destinations, 2 * in,
+             out, outputs_[layer].data());
+    add_bias(parameters_.data() + shape_.bias_at(layer), hop.destinations, out, layer + 1 < shape_.layers,
+             outputs_[layer].data());
+  }
+}
+
+// The mean loss; d_output_ becomes its gradient by the last layer's output.
+template <class Real>
+double HostSage<Real>::softmax(const MiniBatch& batch, std::span<const std::uint16_t> labels) {
+  const std::uint64_t seeds = batch.nodes_upto.front();
+  const std::uint64_t classes = shape_.classes;
+  const std::vector<Real>& scores = outputs_.back();
+  d_output_.assign(seeds * classes, Real{0});
+  double sum = 0;
+  for (std::uint64_t i = 0; i < seeds; ++i) {
+    const Real* const score = scores.data() + i * classes;
+    Real* const slope = d_output_.data() + i * classes;
+    const std::uint16_t label = labels[batch.nodes[i]];
+    const Real highest = *std::max_element(score, score + classes);
+    Real total = 0;
+    for (std::uint64_t c = 0; c < classes; ++c) {
+      slope[c] = std::exp(score[c] - highest);
+      total += slope[c];
+    }
+    sum += static_cast<double>(std::log(total) + highest - score[label]);
+    const Real share = Real{1} / (total * static_cast<Real>(seeds));
+    for (std::uint64_t c = 0; c < classes; ++c) {
+      slope[c] *= share;
+    }
+    slope[label] -= Real{1} / static_cast<Real>(seeds);
+  }
+  return sum / static_cast<double>(seeds);
+}
+
+template <class Real>
+void HostSage<Real>::backward(const MiniBatch& batch) {
+  for (std::uint32_t layer = shape_.layers; layer-- > 0;) {
+    const Hop hop = hop_of(batch, layer);
+    const std::uint64_t in = shape_.in(layer);
+    const std::uint64_t out = shape_.out(layer);
+    add_transposed_product(inputs_[layer].data(), d_output_.data(), hop.destinations, 2 * in, out,
+                           gradient_.data() + shape_.weights_at(layer));
+    Real* const bias = gradient_.data() + shape_.bias_at(layer);
+    for (std::uint64_t i = 0; i < hop.destinations; ++i) {
+      for (std::uint64_t j = 0; j < out; ++j) {
+        bias[j] += d_output_[i * out + j];
+      }
+    }
+    if (layer > 0) {
+      back_to_inputs(batch, layer);
+    }
+  }
+}
+
+// From the gradient of what a layer gives to that of what the layer before it gives, before its max(·, 0).
+template <class Real>
+void HostSage<Real>::back_to_inputs(const MiniBatch& batch, std::uint32_t layer) {
+  const Hop hop = hop_of(batch, layer);
+  const std::uint64_t in = shape_.in(layer);
+  const std::uint64_t out = shape_.out(layer);
+  turned_.resize(2 * in * out);
+  transpose(parameters_.data() + shape_.weights_at(layer), 2 * in, out, turned_.data());
+  d_input_.resize(hop.destinations * 2 * in);
+  multiply(d_output_.data(), turned_.data(), hop.destinations, out, 2 * in, d_input_.data());
+  d_output_.assign(hop.nodes * in, Real{0});
+  constexpr std::uint64_t kColumns = 16;  // that one thread scatters: no two write the same place
+#pragma omp parallel for schedule(static) if (hop.edges.sources.size() * in > kWorthThreads)
+  for (std::uint64_t block = 0; block < (in + kColumns - 1) / kColumns; ++block) {
+    const std::uint64_t first = block * kColumns;
+    const std::uint64_t last = std::min(in, first + kColumns);
+    for (std::uint64_t i = 0; i < hop.destinations; ++i) {
+      const Real* const own = d_input_.data() + i * 2 * in;
+      const std::uint64_t begin = hop.edges.offsets[i];
+      const std::uint64_t end = hop.edges.offsets[i + 1];
+      const Real share = begin < end ? Real{1} / static_cast<Real>(end - begin) : Real{0};
+      for (std::uint64_t j = first; j < last; ++j) {
+        d_output_[i * in + j] += own[j];
+      }
+      for (std::uint64_t edge = begin; edge < end; ++edge) {
+        Real* const source = d_output_.data() + std::uint64_t{hop.edges.sources[edge]} * in;
+        for (std::uint64_t j = first; j < last; ++j) {
+          source[j] += share * own[in + j];
+        }
+      }
+    }
+  }
+  const std::vector<Real>& given = outputs_[layer - 1];
+#pragma omp parallel for schedule(static) if (d_output_.size() > kWorthThreads)
+  for (std::uint64_t i = 0; i < d_output_.size(); ++i) {
+    d_output_[i] = given[i] > 0 ? d_output_[i] : Real{0};
+  }
+}
+
+template <class Real>
+double HostSage<Real>::loss(const MiniBatch& batch, const float* rows,
+                            std::span<const std::uint16_t> labels) {
+  forward(batch, rows);
+  return softmax(batch, labels);
+}
+
+template <class Real>
+double HostSage<Real>::add_gradient(const MiniBatch& batch, const float* rows,
+                                    std::span<const std::uint16_t> labels) {
+  const double mean_loss = loss(batch, rows, labels);
+  backward(batch);
+  ++added_;
+  return mean_loss;
+}
+
+template <class Real>
+void HostSage<Real>::update(double rate) {
+  const Real step = static_cast<Real>(rate / std::max(added_, 1));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i] -= step * gradient_[i];
+    gradient_[i] = 0;
+  }
+  added_ = 0;
+}
+
+template class HostSage<float>;
+template class HostSage<double>;
+
+}  // namespace grainscope::gnn

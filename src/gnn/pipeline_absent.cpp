@@ -1,0 +1,17 @@
+// What stands in for training on GPUs where the suite is built without CUDA.
+
+#include "grainscope/core/error.hpp"
+#include "pipelines.hpp"
+
+namespace grainscope::gnn {
+
+std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex /*vertices*/, std::uint32_t /*columns*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<Pipeline> make_gpu_pipeline(const TrainingPlan& /*plan*/, const FeatureTable& /*table*/,
+                                            const PipelineRequest& /*request*/) {
+  throw SkipError("built without CUDA");
+}
+
+}  // namespace grainscope::gnn

@@ -1,0 +1,64 @@
+#include "placed_table.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "pipelines.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+class PinnedTable final : public FeatureTable {
+ public:
+  PinnedTable(graph::Vertex vertices, std::uint32_t columns)
+      : FeatureTable(vertices, columns),
+        rows_(std::uint64_t{vertices} * columns * sizeof(float), cuda::PinnedBuffer::Kind::cached) {
+    fill_features(kFeatureSeed, vertices, columns, data());
+  }
+  [[nodiscard]] float* data() const override { return static_cast<float*>(rows_.data()); }
+  [[nodiscard]] bool page_locked() const override { return true; }
+
+ private:
+  cuda::PinnedBuffer rows_;
+};
+
+const std::byte* as_the_gpu_reads(const FeatureTable& table, Store store) {
+  if (store == Store::pageable || store == Store::pinned) {
+    return reinterpret_cast<const std::byte*>(table.data());
+  }
+  if (!table.page_locked()) {
+    throw UsageError("a GPU is to read a feature table that is not page-locked");
+  }
+  void* mapped = nullptr;
+  cuda::check(cudaHostGetDevicePointer(&mapped, table.data(), 0), "map a feature table to the GPU");
+  return static_cast<const std::byte*>(mapped);
+}
+
+}  // namespace
+
+PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_percent, int gpu) {
+  TableShape& shape = view_.shape;
+  shape.row_bytes = static_cast<std::uint32_t>(table.row_bytes());
+  shape.rows = table.vertices();
+  shape.local_rows = hot_rows(shape.rows, store, hot_percent);
+  shape.by_chunk_rows = Divider(shape.rows);
+  shape.chunk_bytes = shape.rows * table.row_bytes();
+  if (shape.local_rows > 0) {
+    const std::uint64_t bytes = shape.local_rows * table.row_bytes();
+    hot_ = std::make_unique<cuda::DeviceBuffer>(gpu, bytes);
+    cuda::check(cudaMemcpy(hot_->data(), table.data(), bytes, cudaMemcpyHostToDevice),
+                "copy hot rows to the GPU");
+    view_.local = static_cast<const std::byte*>(hot_->data());
+  }
+  if (shape.host_rows() > 0) {
+    // The host keeps all rows, the GPU a copy of the first: what a row's place counts from is behind them.
+    view_.chunks[0] = as_the_gpu_reads(table, store) + shape.local_rows * table.row_bytes();
+  }
+}
+
+std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex vertices, std::uint32_t columns) {
+  return std::make_unique<PinnedTable>(vertices, columns);
+}
+
+}  // namespace grainscope::gnn

@@ -1,0 +1,36 @@
+#ifndef GRAINSCOPE_SRC_GNN_PRODUCER_HPP
+#define GRAINSCOPE_SRC_GNN_PRODUCER_HPP
+
+// The second stage of a pipeline on a GPU: rows of a window of mini-batches into a buffer.
+
+#include <cstdint>
+#include <memory>
+
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/gnn/pipeline.hpp"
+#include "grainscope/gnn/table.hpp"
+
+namespace grainscope::gnn {
+
+class Producer {
+ public:
+  virtual ~Producer() = default;
+  Producer(const Producer&) = delete;
+  Producer& operator=(const Producer&) = delete;
+  // Puts on the stream what brings `count` rows, named in u32[count] `rows` (device), to `out` (device). What
+  // threads of the host do for it they do before it returns.
+  virtual void enqueue(const std::uint32_t* rows, std::uint64_t count, std::byte* out,
+                       const cuda::Stream& stream) = 0;
+  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
+
+ protected:
+  Producer() = default;
+};
+
+// On `gpu`, which is current; for up to `most` rows at once. The view is copied.
+[[nodiscard]] std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineRequest& request,
+                                                      int gpu, std::uint64_t most);
+
+}  // namespace grainscope::gnn
+
+#endif

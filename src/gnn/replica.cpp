@@ -1,0 +1,208 @@
+#include "replica.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "sage_kernels.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+void wait_for(const cuda::Event& event, const cuda::Stream& stream) {
+  cuda::check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "let a stage wait for another");
+}
+
+}  // namespace
+
+Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
+                 std::size_t rank)
+    : plan_(plan),
+      rank_(rank),
+      ranks_(request.gpus.size()),
+      gpu_(request.gpus[rank]),
+      window_(static_cast<std::uint64_t>(request.window)),
+      hops_(plan.request.sample.fanouts.size()),
+      guard_(gpu_),
+      most_(most_of(plan.request.sample.fanouts, plan.seeds.front().size(), plan.neighbours.vertices())),
+      table_(table, request.store, request.hot_percent, gpu_),
+      lists_(place_lists(plan.neighbours, {ListPlacement::device, gpu_, {}})),
+      sampler_(make_gpu_sampler(*lists_, plan.request.sample, plan.seeds.front().size())),
+      model_(std::make_unique<CudaSage>(gpu_, plan.request.shape, most_, plan.seeds.size())),
+      producer_(make_producer(table_.view(), request, gpu_, window_ * most_.nodes.back())),
+      labels_(gpu_, plan.labels.size() * sizeof(std::uint16_t)),
+      window_list_(gpu_, (window_ > 1 ? window_ * most_.nodes.back() : 1) * sizeof(std::uint32_t)),
+      wrong_(gpu_, sizeof(unsigned long long)),
+      sizes_(slots_.size() * window_ * (2 * hops_ + 1) * sizeof(std::uint64_t),
+             cuda::PinnedBuffer::Kind::cached) {
+  for (Slot& each : slots_) {
+    for (std::uint64_t at = 0; at < window_; ++at) {
+      each.sampled.push_back(sampler_->make_batch());
+    }
+  }
+  constexpr int kBuffers = 2;
+  for (int i = 0; i < kBuffers; ++i) {
+    rows_.push_back(std::make_unique<Rows>(gpu_, window_ * most_.nodes.back() * table.row_bytes()));
+  }
+  cuda::check(cudaMemcpy(labels_.data(), plan.labels.data(), labels_.bytes(), cudaMemcpyHostToDevice),
+              "copy labels to the GPU");
+  cuda::check(cudaMemset(wrong_.data(), 0, wrong_.bytes()), "clear a check's result");
+  cuda::check(cudaDeviceSynchronize(), "prepare a GPU for training");
+}
+
+std::uint64_t* Replica::sizes(std::uint64_t window, std::uint64_t at) const {
+  const std::uint64_t place = window % slots_.size() * window_ + at;
+  return static_cast<std::uint64_t*>(sizes_.data()) + place * (2 * hops_ + 1);
+}
+
+std::uint64_t Replica::rows_before(std::uint64_t window, std::uint64_t at) const {
+  std::uint64_t rows = 0;
+  for (std::uint64_t i = 0; i < at; ++i) {
+    rows += nodes_of(window, i);
+  }
+  return rows;
+}
+
+void Replica::sample(std::uint64_t window) {
+  const cuda::DeviceGuard guard(gpu_);
+  Slot& into = slot(window);
+  wait_for(into.trained, sampling_);
+  auto* const reported = static_cast<std::uint64_t*>(sizes_.device_data());
+  for (std::uint64_t at = 0; at < window_; ++at) {
+    const std::uint64_t batch = (window * window_ + at) * ranks_ + rank_;
+    sampler_->enqueue(plan_.seeds[batch], batch, *into.sampled[at], sampling_.get());
+    const DeviceMiniBatch& view = into.sampled[at]->view();
+    SizeSources sources;
+    sources.nodes_upto = view.nodes_upto;
+    sources.hops = static_cast<int>(hops_);
+    std::transform(view.layers.begin(), view.layers.end(), sources.offsets,
+                   [](const DeviceLayer& layer) { return layer.offsets; });
+    report_sizes(sources, reported + (sizes(window, at) - static_cast<std::uint64_t*>(sizes_.data())),
+                 sampling_.get());
+  }
+  into.drawn.record(sampling_);
+}
+
+void Replica::wait_sizes(std::uint64_t window) {
+  slot(window).drawn.synchronize();
+  for (std::uint64_t at = 0; at < window_; ++at) {
+    if (nodes_of(window, at) > most_.nodes.back()) {
+      throw FailedError("wrong result: a mini-batch sampled on GPU " + std::to_string(gpu_) +
+                        " says that it has more nodes than there is room for");
+    }
+  }
+}
+
+void Replica::gather(std::uint64_t window) {
+  const cuda::DeviceGuard guard(gpu_);
+  Slot& from = slot(window);
+  Rows& to = rows(window);
+  wait_for(from.drawn, gathering_);
+  wait_for(to.trained, gathering_);
+  const std::uint32_t* list = from.sampled.front()->view().nodes;
+  if (window_ > 1) {
+    auto* const joined = static_cast<std::uint32_t*>(window_list_.data());
+    for (std::uint64_t at = 0; at < window_; ++at) {
+      cuda::check(cudaMemcpyAsync(joined + rows_before(window, at), from.sampled[at]->view().nodes,
+                                  nodes_of(window, at) * sizeof(std::uint32_t), cudaMemcpyDeviceToDevice,
+                                  gathering_.get()),
+                  "join the lists of a window");
+    }
+    list = joined;
+  }
+  producer_->enqueue(list, rows_before(window, window_), static_cast<std::byte*>(to.memory.data()),
+                     gathering_);
+  to.gathered.record(gathering_);
+}
+
+void Replica::gradient(std::uint64_t step) {
+  const cuda::DeviceGuard guard(gpu_);
+  const std::uint64_t window = step / window_;
+  const std::uint64_t at = step % window_;
+  Slot& from = slot(window);
+  Rows& gathered = rows(window);
+  wait_for(gathered.gathered, training_);
+  const std::uint64_t* const counts = sizes(window, at);
+  SageBatch batch;
+  batch.sampled = &from.sampled[at]->view();
+  batch.nodes_upto.assign(counts, counts + hops_ + 1);
+  batch.edges.assign(counts + hops_ + 1, counts + 2 * hops_ + 1);
+  batch.rows = static_cast<const float*>(gathered.memory.data()) +
+               rows_before(window, at) * plan_.request.shape.features;
+  batch.labels = static_cast<const std::uint16_t*>(labels_.data());
+  model_->enqueue_gradient(batch, step, training_);
+  ready_.record(training_);
+  if (at + 1 == window_) {
+    from.trained.record(training_);
+    gathered.trained.record(training_);
+  }
+}
+
+void Replica::update(const std::vector<std::unique_ptr<Replica>>& all) {
+  const cuda::DeviceGuard guard(gpu_);
+  std::vector<const float*> gradients;
+  gradients.reserve(all.size());
+  for (const auto& each : all) {
+    if (each.get() != this) {
+      wait_for(each->ready_, training_);
+    }
+    gradients.push_back(each->model_->gradient());
+  }
+  model_->enqueue_update(plan_.request.rate, gradients, training_);
+  updated_.record(training_);
+}
+
+void Replica::follow(const std::vector<std::unique_ptr<Replica>>& all) {
+  const cuda::DeviceGuard guard(gpu_);
+  for (const auto& each : all) {
+    if (each.get() != this) {
+      wait_for(each->updated_, training_);
+    }
+  }
+}
+
+void Replica::reset() {
+  model_->reset(plan_.parameters);
+}
+
+void Replica::check_rows(std::uint64_t window) {
+  const cuda::DeviceGuard guard(gpu_);
+  const std::uint32_t columns = plan_.request.shape.features;
+  for (std::uint64_t at = 0; at < window_; ++at) {
+    count_wrong(static_cast<const float*>(rows(window).memory.data()) + rows_before(window, at) * columns,
+                slot(window).sampled[at]->view().nodes, nodes_of(window, at), columns, kFeatureSeed,
+                static_cast<unsigned long long*>(wrong_.data()), gathering_.get());
+  }
+}
+
+std::uint64_t Replica::wrong_elements() const {
+  synchronize();
+  unsigned long long wrong = 0;
+  cuda::check(cudaMemcpy(&wrong, wrong_.data(), sizeof(wrong), cudaMemcpyDeviceToHost),
+              "read a check's result");
+  return wrong;
+}
+
+void Replica::synchronize() const {
+  sampling_.synchronize();
+  gathering_.synchronize();
+  training_.synchronize();
+}
+
+std::uint64_t Replica::gpu_bytes() const {
+  std::uint64_t bytes = table_.gpu_bytes() + lists_->gpu_bytes() + sampler_->gpu_bytes() +
+                        model_->gpu_bytes() + producer_->gpu_bytes() + labels_.bytes() + window_list_.bytes();
+  for (const Slot& each : slots_) {
+    for (const auto& batch : each.sampled) {
+      bytes += batch->gpu_bytes();
+    }
+  }
+  for (const auto& each : rows_) {
+    bytes += each->memory.bytes();
+  }
+  return bytes;
+}
+
+}  // namespace grainscope::gnn

@@ -1,0 +1,103 @@
+#ifndef GRAINSCOPE_SRC_GNN_REPLICA_HPP
+#define GRAINSCOPE_SRC_GNN_REPLICA_HPP
+
+// One GPU of a pipeline: its graph, table, buffers, model, and a stream for each stage. Windows of
+// mini-batches take turns with three sets of sampled lists (one drawn, one gathered, one trained on) and two
+// buffers of rows.
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/gnn/cuda_sage.hpp"
+#include "grainscope/gnn/gpu_sampling.hpp"
+#include "grainscope/gnn/pipeline.hpp"
+#include "placed_table.hpp"
+#include "producer.hpp"
+
+namespace grainscope::gnn {
+
+class Replica {
+ public:
+  // Replica number `rank` of those that the request's GPUs make; trains on every mini-batch whose number is
+  // `rank` modulo their count.
+  Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
+          std::size_t rank);
+
+  // All of these enqueue, on the stream of their stage, behind what they need; but for `wait_sizes` and what
+  // a producer's threads do they do not wait.
+  void sample(std::uint64_t window);
+  void wait_sizes(std::uint64_t window);  // until the host knows how many rows a sampled window has
+  void gather(std::uint64_t window);
+  void gradient(std::uint64_t step);  // of mini-batch `step` of this replica
+  // Descends by the mean of all replicas' gradients, added up in their order.
+  void update(const std::vector<std::unique_ptr<Replica>>& all);
+  // Lets no later gradient be written before all replicas have read this one's.
+  void follow(const std::vector<std::unique_ptr<Replica>>& all);
+
+  void reset();  // to the first parameters; waits
+  // Enqueues a check of a gathered window; wrong_elements() has the count of all checks so far, and waits.
+  void check_rows(std::uint64_t window);
+  [[nodiscard]] std::uint64_t wrong_elements() const;
+  [[nodiscard]] std::vector<float> losses(std::uint64_t steps) const { return model_->losses(steps); }
+
+  [[nodiscard]] int gpu() const { return gpu_; }
+  [[nodiscard]] const cuda::Stream& sampling() const { return sampling_; }
+  [[nodiscard]] const cuda::Stream& gathering() const { return gathering_; }
+  [[nodiscard]] const cuda::Stream& training() const { return training_; }
+  void synchronize() const;
+  [[nodiscard]] std::uint64_t gpu_bytes() const;
+
+ private:
+  struct Slot {
+    std::vector<std::unique_ptr<GpuMiniBatch>> sampled;  // [window]
+    cuda::Event drawn;
+    cuda::Event trained;  // no stage looks at it any more
+  };
+  struct Rows {
+    explicit Rows(int gpu, std::uint64_t bytes) : memory(gpu, bytes) {}
+    cuda::DeviceBuffer memory;
+    cuda::Event gathered;
+    cuda::Event trained;
+  };
+
+  [[nodiscard]] Slot& slot(std::uint64_t window) { return slots_[window % slots_.size()]; }
+  [[nodiscard]] Rows& rows(std::uint64_t window) { return *rows_[window % rows_.size()]; }
+  // Of mini-batch `at` of a window: nodes_upto [hops + 1], edges [hops].
+  [[nodiscard]] std::uint64_t* sizes(std::uint64_t window, std::uint64_t at) const;
+  [[nodiscard]] std::uint64_t nodes_of(std::uint64_t window, std::uint64_t at) const {
+    return sizes(window, at)[hops_];
+  }
+  [[nodiscard]] std::uint64_t rows_before(std::uint64_t window, std::uint64_t at) const;
+
+  const TrainingPlan& plan_;
+  std::size_t rank_;
+  std::size_t ranks_;
+  int gpu_;
+  std::uint64_t window_;
+  std::size_t hops_;
+  cuda::DeviceGuard guard_;  // for the members below; the constructor's caller restores what was before
+  MostOf most_;
+  PlacedTable table_;
+  std::unique_ptr<PlacedLists> lists_;
+  std::unique_ptr<GpuSampler> sampler_;
+  std::unique_ptr<CudaSage> model_;
+  std::unique_ptr<Producer> producer_;
+  cuda::DeviceBuffer labels_;
+  cuda::DeviceBuffer window_list_;  // u32[window × most nodes], of windows of several
+  cuda::DeviceBuffer wrong_;        // u64
+  cuda::PinnedBuffer sizes_;        // u64[slots][window][2 hops + 1]
+  std::array<Slot, 3> slots_;
+  std::vector<std::unique_ptr<Rows>> rows_;
+  cuda::Stream sampling_;
+  cuda::Stream gathering_;
+  cuda::Stream training_;
+  cuda::Event ready_;
+  cuda::Event updated_;
+};
+
+}  // namespace grainscope::gnn
+
+#endif

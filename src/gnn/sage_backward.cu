@@ -1,0 +1,111 @@
+// The way back through a mean without atomic sums: edges are sorted by source, and a warp adds up what each
+// source gets, in the order of its destinations.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <bit>
+#include <cub/device/device_radix_sort.cuh>
+
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/gnn/access.hpp"
+#include "sage_kernels.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr std::uint64_t kMostBlocks = 8192;
+constexpr int kIndexBits = 32;
+
+unsigned blocks_for(std::uint64_t threads) {
+  return static_cast<unsigned>(
+      std::clamp<std::uint64_t>((threads + kThreads - 1) / kThreads, 1, kMostBlocks));
+}
+
+__device__ std::uint64_t warp_of_grid() {
+  return (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarpLanes;
+}
+__device__ std::uint64_t warps_of_grid() {
+  return std::uint64_t{gridDim.x} * blockDim.x / kWarpLanes;
+}
+
+// Of each edge its destination.
+__global__ void __launch_bounds__(kThreads) name_destinations(const HopView hop, std::uint32_t* to) {
+  for (std::uint64_t i = warp_of_grid(); i < hop.destinations; i += warps_of_grid()) {
+    const std::uint64_t last = hop.offsets[i + 1];
+    for (std::uint64_t edge = hop.offsets[i] + threadIdx.x % kWarpLanes; edge < last; edge += kWarpLanes) {
+      to[edge] = static_cast<std::uint32_t>(i);
+    }
+  }
+}
+
+// How many of the ascending values are below `value`.
+__device__ std::uint64_t below(const std::uint32_t* values, std::uint64_t count, std::uint32_t value) {
+  std::uint64_t first = 0;
+  while (count > 0) {
+    const std::uint64_t half = count / 2;
+    if (values[first + half] < value) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    gather_slopes(const HopView hop, const std::uint32_t* sources, const std::uint32_t* destinations,
+                  const float* d_x, const float* rows, std::uint32_t width, float* d_rows) {
+  for (std::uint64_t row = warp_of_grid(); row < hop.nodes; row += warps_of_grid()) {
+    const std::uint64_t first = below(sources, hop.edges, static_cast<std::uint32_t>(row));
+    const std::uint64_t last =
+        first + below(sources + first, hop.edges - first, static_cast<std::uint32_t>(row) + 1);
+    for (std::uint32_t j = threadIdx.x % kWarpLanes; j < width; j += kWarpLanes) {
+      float sum = row < hop.destinations ? d_x[row * 2 * width + j] : 0.0F;
+#pragma unroll 4
+      for (std::uint64_t edge = first; edge < last; ++edge) {
+        const std::uint64_t i = destinations[edge];
+        const auto degree = static_cast<float>(hop.offsets[i + 1] - hop.offsets[i]);
+        sum += d_x[(i * 2 + 1) * width + j] / degree;
+      }
+      d_rows[row * width + j] = rows[row * width + j] > 0 ? sum : 0.0F;
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t edge_sort_bytes(std::uint64_t edges) {
+  std::size_t bytes = 0;
+  const std::uint32_t* const from = nullptr;
+  std::uint32_t* const to = nullptr;
+  cuda::check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, from, to, from, to, edges, 0, kIndexBits),
+              "size the scratch memory of a sort");
+  return std::max<std::uint64_t>(bytes, 1);
+}
+
+void turn_hop(const HopView& hop, const TurnedHop& turned, cudaStream_t stream) {
+  name_destinations<<<blocks_for(std::uint64_t{hop.destinations} * kWarpLanes), kThreads, 0, stream>>>(
+      hop, turned.unsorted);
+  cuda::check_launch("name_destinations");
+  if (hop.edges == 0) {
+    return;
+  }
+  std::size_t bytes = turned.scratch_bytes;
+  const int bits = std::max(1, static_cast<int>(std::bit_width(hop.nodes - 1)));
+  cuda::check(cub::DeviceRadixSort::SortPairs(turned.scratch, bytes, hop.sources, turned.sources,
+                                              static_cast<const std::uint32_t*>(turned.unsorted),
+                                              turned.destinations, hop.edges, 0, bits, stream),
+              "sort edges by source");
+}
+
+void back_to_rows(const HopView& hop, const TurnedHop& turned, const float* d_x, const float* rows,
+                  std::uint32_t width, float* d_rows, cudaStream_t stream) {
+  gather_slopes<<<blocks_for(std::uint64_t{hop.nodes} * kWarpLanes), kThreads, 0, stream>>>(
+      hop, turned.sources, turned.destinations, d_x, rows, width, d_rows);
+  cuda::check_launch("back_to_rows");
+}
+
+}  // namespace grainscope::gnn

@@ -1,0 +1,126 @@
+// A training run, decided: hot rows first, seeds, labels, and the losses that it must have.
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
+#include "grainscope/gnn/scores.hpp"
+#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/tiers.hpp"
+#include "grainscope/gnn/training.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+
+constexpr std::uint64_t kPresampledEpoch = 0;
+constexpr std::uint64_t kTrainedEpoch = 1;
+
+// New to old: by how often an epoch's mini-batches ask, equals by degree.
+std::vector<Vertex> presampled_order(const Csr& in_edges, std::span<const Vertex> labelled,
+                                     const TrainingRequest& request) {
+  HostArray<std::uint32_t> counts(in_edges.vertices());
+  const RunRequest run{request.sample, request.batch, kPresampledEpoch, 1, request.batches};
+  for_each_batch(in_edges, labelled, run,
+                 [&](const MiniBatch& batch) { count_accesses(batch.nodes, counts.span()); });
+  return ranking(counts.span(), ranking(degree_scores(in_edges).span()));
+}
+
+std::vector<std::vector<Vertex>> seeds_of(std::span<const Vertex> labelled, const TrainingRequest& request) {
+  const std::uint64_t size = std::min<std::uint64_t>(request.batch, labelled.size());
+  const std::uint64_t an_epoch = labelled.size() / size;
+  std::vector<std::vector<Vertex>> seeds;
+  seeds.reserve(request.batches);
+  std::vector<Vertex> order;
+  for (std::uint64_t b = 0; b < request.batches; ++b) {
+    if (b % an_epoch == 0) {
+      order = epoch_order(labelled, request.sample.seed, kTrainedEpoch + b / an_epoch);
+    }
+    const auto first = order.begin() + static_cast<std::ptrdiff_t>(b % an_epoch * size);
+    seeds.emplace_back(first, first + static_cast<std::ptrdiff_t>(size));
+  }
+  return seeds;
+}
+
+void require_possible(const TrainingRequest& request) {
+  require_shape(request.shape);
+  require_fanouts(request.sample.fanouts);
+  if (request.shape.layers != request.sample.fanouts.size() || request.batch == 0 || request.batches == 0 ||
+      !(request.rate > 0)) {
+    throw UsageError("training " + std::to_string(request.shape.layers) + " layers over " +
+                     std::to_string(request.sample.fanouts.size()) + " hops on " +
+                     std::to_string(request.batches) + " mini-batches of " + std::to_string(request.batch) +
+                     " at rate " + std::to_string(request.rate) +
+                     ": a hop for each layer, and nothing of it 0");
+  }
+}
+
+}  // namespace
+
+double TrainingPlan::rows_beyond(std::uint64_t hot) const {
+  const std::uint64_t first = std::min<std::uint64_t>(hot, accesses.size());
+  const std::uint64_t asked = std::accumulate(accesses.begin() + first, accesses.end(), std::uint64_t{0});
+  return static_cast<double>(asked) / static_cast<double>(request.batches);
+}
+
+TrainingPlan plan_training(const Csr& in_edges, const TrainingRequest& request) {
+  require_possible(request);
+  TrainingPlan plan;
+  plan.request = request;
+  const std::vector<Vertex> labelled =
+      labelled_vertices(in_edges.vertices(), request.labelled_percent, request.sample.seed);
+  const double begun_s = steady_now_s();
+  const std::vector<Vertex> order = presampled_order(in_edges, labelled, request);
+  const std::vector<Vertex> moved = old_to_new(order);
+  plan.neighbours = reorder(in_edges, moved);
+  plan.prepare_s = steady_now_s() - begun_s;
+  std::vector<Vertex> renamed(labelled.size());
+  std::transform(labelled.begin(), labelled.end(), renamed.begin(), [&](Vertex v) { return moved[v]; });
+  std::sort(renamed.begin(), renamed.end());
+
+  plan.seeds = seeds_of(renamed, request);
+  plan.labels = learnable_labels(plan.neighbours, renamed, request.shape, kFeatureSeed);
+  plan.parameters = initial_parameters(request.shape, request.sample.seed);
+  plan.accesses = HostArray<std::uint32_t>(in_edges.vertices());
+  plan.rows.reserve(plan.seeds.size());
+  CpuSampler sampler(plan.neighbours, request.sample);
+  MiniBatch sampled;
+  for (std::uint64_t b = 0; b < request.batches; ++b) {
+    sampler.sample(plan.seeds[b], b, sampled);
+    count_accesses(sampled.nodes, plan.accesses.span());
+    plan.rows.push_back(static_cast<std::uint32_t>(sampled.nodes.size()));
+  }
+  return plan;
+}
+
+std::vector<double> reference_losses(const TrainingPlan& plan, std::uint64_t batches,
+                                     std::uint64_t together) {
+  const SageShape& shape = plan.request.shape;
+  HostSage<double> model(shape, plan.parameters);
+  CpuSampler sampler(plan.neighbours, plan.request.sample);
+  MiniBatch sampled;
+  std::vector<float> rows;
+  std::vector<double> losses;
+  losses.reserve(batches);
+  for (std::uint64_t b = 0; b < std::min(batches, plan.request.batches); ++b) {
+    sampler.sample(plan.seeds[b], b, sampled);
+    rows.resize(sampled.nodes.size() * shape.features);
+#pragma omp parallel for schedule(static)
+    for (std::size_t i = 0; i < sampled.nodes.size(); ++i) {
+      for (std::uint32_t column = 0; column < shape.features; ++column) {
+        rows[i * shape.features + column] = feature(kFeatureSeed, sampled.nodes[i], column);
+      }
+    }
+    losses.push_back(model.add_gradient(sampled, rows.data(), plan.labels));
+    if ((b + 1) % together == 0) {
+      model.update(plan.request.rate);
+    }
+  }
+  return losses;
+}
+
+}  // namespace grainscope::gnn

@@ -1,0 +1,209 @@
+// The training step on a GPU against the reference in double precision.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "gpu_fixture.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/gnn/cuda_sage.hpp"
+#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/graph/generate.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+
+template <class T>
+cuda::DeviceBuffer on_gpu(const std::vector<T>& values) {
+  cuda::DeviceBuffer memory(0, values.size() * sizeof(T));
+  cuda::check(cudaMemcpy(memory.data(), values.data(), memory.bytes(), cudaMemcpyHostToDevice), "copy");
+  return memory;
+}
+
+// A graph, a model, and mini-batches of it, on both sides.
+class GraphSageOnGpu : public GpuTest {
+ protected:
+  void prepare(const char* spec, const std::vector<int>& fanouts, const SageShape& shape,
+               std::uint64_t seeds) {
+    graph_ = graph::make_graph(graph::parse_graph_spec(spec), false);
+    fanouts_ = fanouts;
+    shape_ = shape;
+    seeds_ = seeds;
+    std::vector<Vertex> all(graph_.vertices());
+    std::generate(all.begin(), all.end(), [v = Vertex{0}]() mutable { return v++; });
+    labels_ = learnable_labels(graph_, all, shape, 1);
+    placed_ = place_lists(graph_, {ListPlacement::device, 0, {}});
+    sampler_ = make_gpu_sampler(*placed_, {fanouts, 7}, seeds);
+    memory_ = sampler_->make_batch();
+    labels_on_gpu_ = std::make_unique<cuda::DeviceBuffer>(on_gpu(labels_));
+    step_ = std::make_unique<CudaSage>(0, shape, most_of(fanouts, seeds, graph_.vertices()), 64);
+  }
+
+  // Samples mini-batch `number` and brings its rows.
+  void sample(std::uint64_t number) {
+    const Permutation places(graph_.vertices(), 3);
+    std::vector<Vertex> seeds(seeds_);
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+      seeds[i] = static_cast<Vertex>(places((number * seeds_ + i) % graph_.vertices()));
+    }
+    static_cast<void>(sampler_->run(seeds, number, *memory_));
+    sampled_ = memory_->copy();
+    rows_.resize(sampled_.nodes.size() * shape_.features);
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      rows_[i] =
+          feature(1, sampled_.nodes[i / shape_.features], static_cast<std::uint32_t>(i % shape_.features));
+    }
+    rows_on_gpu_ = std::make_unique<cuda::DeviceBuffer>(on_gpu(rows_));
+    batch_ = {&memory_->view(),
+              sampled_.nodes_upto,
+              {},
+              static_cast<const float*>(rows_on_gpu_->data()),
+              static_cast<const std::uint16_t*>(labels_on_gpu_->data())};
+    for (const Layer& layer : sampled_.layers) {
+      batch_.edges.push_back(layer.sources.size());
+    }
+  }
+
+  [[nodiscard]] std::vector<float> gradient() const {
+    std::vector<float> values(shape_.parameters());
+    cuda::check(
+        cudaMemcpy(values.data(), step_->gradient(), values.size() * sizeof(float), cudaMemcpyDeviceToHost),
+        "copy");
+    return values;
+  }
+
+  // Several steps of training; before each the gradients are compared.
+  void expect_equal_steps(int steps) {
+    const std::vector<float> start = initial_parameters(shape_, 1);
+    HostSage<double> reference(shape_, start);
+    step_->reset(start);
+    const cuda::Stream stream;
+    for (int i = 0; i < steps; ++i) {
+      SCOPED_TRACE(testing::Message() << "step " << i);
+      sample(static_cast<std::uint64_t>(i));
+      const double loss = reference.add_gradient(sampled_, rows_.data(), labels_);
+      step_->enqueue_gradient(batch_, static_cast<std::uint64_t>(i), stream);
+      stream.synchronize();
+      EXPECT_NEAR(step_->losses(64)[static_cast<std::size_t>(i)], loss, 1e-4 * loss);
+      expect_near(gradient(), reference.gradient());
+      const float* const gradients[] = {step_->gradient()};
+      step_->enqueue_update(0.3, gradients, stream);
+      reference.update(0.3);
+    }
+    const std::vector<float> after = step_->parameters();
+    expect_near(after, reference.parameters());
+  }
+
+  // Each within a ten-thousandth of the largest: float32 rounds every one of up to 10^5 terms by 6e-8 of it.
+  static void expect_near(const std::vector<float>& found, std::span<const double> expected) {
+    double largest = 0;
+    double worst = 0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      largest = std::max(largest, std::abs(expected[i]));
+      const double off = std::abs(static_cast<double>(found[i]) - expected[i]);
+      if (!(off <= worst)) {
+        worst = off;
+        at = i;
+      }
+    }
+    EXPECT_LE(worst, 1e-4 * largest) << "parameter " << at << ": " << found[at] << " for " << expected[at];
+  }
+
+  Csr graph_;
+  std::vector<int> fanouts_;
+  SageShape shape_;
+  std::uint64_t seeds_ = 0;
+  std::vector<std::uint16_t> labels_;
+  std::unique_ptr<PlacedLists> placed_;
+  std::unique_ptr<GpuSampler> sampler_;
+  std::unique_ptr<GpuMiniBatch> memory_;
+  std::unique_ptr<cuda::DeviceBuffer> labels_on_gpu_;
+  std::unique_ptr<cuda::DeviceBuffer> rows_on_gpu_;
+  std::unique_ptr<CudaSage> step_;
+  MiniBatch sampled_;
+  std::vector<float> rows_;
+  SageBatch batch_;
+};
+
+TEST_F(GraphSageOnGpu, steps_equal_the_reference_for_every_depth_and_width) {
+  const struct {
+    const char* graph;
+    std::vector<int> fanouts;
+    SageShape shape;
+    std::uint64_t seeds;
+  } cases[] = {
+      {"kron:10", {10, 25}, {128, 64, 16, 2}, 300},   {"kron:12", {10, 10, 10}, {100, 64, 40, 3}, 200},
+      {"power", {5, 5}, {33, 17, 3, 2}, 100},         {"kron:9", {4}, {7, 1, 70, 1}, 64},
+      {"urand:10", {3, 2, 2, 2}, {32, 20, 5, 4}, 50}, {"pareto:11", {25, 15}, {257, 128, 2, 2}, 1},
+      {"dense:8", {1024, 12}, {64, 32, 10, 2}, 40},
+  };
+  for (const auto& each : cases) {
+    SCOPED_TRACE(testing::Message() << each.graph << " " << fanout_text(each.fanouts));
+    prepare(each.graph, each.fanouts, each.shape, each.seeds);
+    expect_equal_steps(3);
+  }
+}
+
+TEST_F(GraphSageOnGpu, loss_falls_and_is_the_same_bit_for_bit_when_repeated) {
+  prepare("kron:12", {10, 10}, {64, 64, 8, 2}, 256);
+  const cuda::Stream stream;
+  std::vector<float> first;
+  for (int round = 0; round < 2; ++round) {
+    step_->reset(initial_parameters(shape_, 1));
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      sample(i);
+      step_->enqueue_gradient(batch_, i, stream);
+      const float* const gradients[] = {step_->gradient()};
+      step_->enqueue_update(0.5, gradients, stream);
+      stream.synchronize();
+    }
+    const std::vector<float> losses = step_->losses(40);
+    EXPECT_LT(losses[39], 0.7F * losses[0]);
+    if (round == 0) {
+      first = losses;
+    }
+    EXPECT_EQ(losses, first);
+  }
+}
+
+TEST_F(GraphSageOnGpu, an_update_takes_the_mean_of_gradients_of_several_gpus) {
+  prepare("kron:9", {3}, {8, 4, 3, 1}, 32);
+  const std::vector<float> start = initial_parameters(shape_, 1);
+  step_->reset(start);
+  sample(0);
+  const cuda::Stream stream;
+  step_->enqueue_gradient(batch_, 0, stream);
+  const cuda::DeviceBuffer other = on_gpu(std::vector<float>(shape_.parameters(), 1.0F));
+  const float* const gradients[] = {step_->gradient(), static_cast<const float*>(other.data())};
+  step_->enqueue_update(0.5, gradients, stream);
+  stream.synchronize();
+  const std::vector<float> own = gradient();
+  const std::vector<float> after = step_->parameters();
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    EXPECT_NEAR(after[i], start[i] - 0.25F * (own[i] + 1), 1e-6);
+  }
+}
+
+TEST_F(GraphSageOnGpu, refuses_what_cannot_be) {
+  const MostOf most = most_of(std::vector<int>{3}, 8, 100);
+  EXPECT_THROW(CudaSage(0, {0, 4, 3, 1}, most, 4), UsageError);
+  EXPECT_THROW(CudaSage(0, {8, 4, 3, 2}, most, 4), UsageError);
+  CudaSage step(0, {8, 4, 3, 1}, most, 4);
+  EXPECT_THROW(step.reset(std::vector<float>(2)), UsageError);
+  EXPECT_THROW(step.enqueue_gradient({}, 4, cuda::Stream()), UsageError);
+  EXPECT_THROW(step.enqueue_update(1, {}, cuda::Stream()), UsageError);
+  EXPECT_GT(step.gpu_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace grainscope::gnn

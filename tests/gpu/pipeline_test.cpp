@@ -1,0 +1,164 @@
+// Training pipelines on GPUs: every way to gather gives the losses of the reference, with and without
+// overlap.
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "gpu_fixture.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/gnn/pipeline.hpp"
+#include "grainscope/graph/generate.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+struct Way {
+  Mode mode;
+  Store store;
+  double hot = 0;
+  int window = 1;
+};
+
+class GpuPipelines : public GpuTest {
+ protected:
+  void prepare(const char* spec, const std::vector<int>& fanouts, std::uint32_t columns,
+               std::uint64_t batches = 24) {
+    TrainingRequest request;
+    request.sample = {fanouts, 1};
+    request.batch = 150;
+    request.batches = batches;
+    request.labelled_percent = 60;
+    request.shape = {columns, 32, 8, static_cast<std::uint32_t>(fanouts.size())};
+    request.rate = 1;
+    table_.reset();
+    plan_ = plan_training(graph::make_graph(graph::parse_graph_spec(spec), false), request);
+    table_ = make_pinned_table(plan_.neighbours.vertices(), columns);
+  }
+
+  [[nodiscard]] std::unique_ptr<Pipeline> pipeline(const Way& way, const std::vector<int>& gpus = {0}) const {
+    PipelineRequest request;
+    request.mode = way.mode;
+    request.store = way.store;
+    request.hot_percent = way.hot;
+    request.window = way.window;
+    request.gpus = gpus;
+    request.threads = 2;
+    return make_pipeline(plan_, *table_, request);
+  }
+
+  // Of runs in which stages overlap and of one in which they do not.
+  [[nodiscard]] std::vector<double> losses(const Way& way, const std::vector<int>& gpus = {0}) const {
+    SCOPED_TRACE(testing::Message() << name(way.mode) << " " << name(way.store) << ", window " << way.window);
+    const auto made = pipeline(way, gpus);
+    const StageTimes stages = made->stages();
+    EXPECT_EQ(stages.losses.size(), made->batches());
+    for (int round = 0; round < 3; ++round) {
+      const PipelineRun run = made->run();
+      EXPECT_EQ(run.losses, stages.losses);
+      EXPECT_GT(run.cpu_s, 0);
+      const std::size_t windows = made->batches() / gpus.size() / static_cast<std::size_t>(way.window);
+      EXPECT_EQ(run.step_s.size(), windows - 1);
+      EXPECT_EQ(run.single_s.size(), (windows - 1) * static_cast<std::size_t>(way.window));
+    }
+    for (const auto* const times : {&stages.sample_s, &stages.gather_s, &stages.train_s}) {
+      for (const double seconds : *times) {
+        EXPECT_GT(seconds, 0);
+      }
+    }
+    EXPECT_GT(made->gpu_bytes(), 0);
+    return stages.losses;
+  }
+
+  void expect_near(const std::vector<double>& found, const std::vector<double>& expected) const {
+    ASSERT_LE(found.size(), expected.size());
+    for (std::size_t b = 0; b < found.size(); ++b) {
+      EXPECT_NEAR(found[b], expected[b], 1e-3 * expected[b]) << "mini-batch " << b;
+    }
+    EXPECT_LT(found.back(), 0.9 * found.front());
+  }
+
+  TrainingPlan plan_;
+  std::unique_ptr<FeatureTable> table_;
+};
+
+const std::vector<Way>& ways() {
+  static const std::vector<Way> all{
+      {Mode::masked, Store::device},          {Mode::masked, Store::mapped},
+      {Mode::naive, Store::mapped},           {Mode::circular_shift, Store::mapped},
+      {Mode::address_ordered, Store::mapped}, {Mode::address_ordered, Store::mapped, 0, 4},
+      {Mode::masked, Store::tiered, 10},      {Mode::address_ordered, Store::tiered, 33, 2},
+      {Mode::masked, Store::tiered, 0},       {Mode::masked, Store::tiered, 100},
+      {Mode::cpu_gather_dma, Store::pinned}};
+  return all;
+}
+
+TEST_F(GpuPipelines, every_way_gives_the_losses_of_the_reference) {
+  const struct {
+    const char* graph;
+    std::vector<int> fanouts;
+    std::uint32_t columns;
+  } cases[] = {{"kron:12", {10, 25}, 64}, {"pareto:12", {5, 5, 5}, 37}, {"power", {4, 4}, 257}};
+  for (const auto& each : cases) {
+    SCOPED_TRACE(each.graph);
+    prepare(each.graph, each.fanouts, each.columns);
+    const std::vector<double> expected = reference_losses(plan_, 24, 1);
+    std::vector<double> first;
+    for (const Way& way : ways()) {
+      const std::vector<double> found = losses(way);
+      expect_near(found, expected);
+      if (first.empty()) {
+        first = found;
+      }
+      EXPECT_EQ(found, first) << name(way.mode) << " " << name(way.store);
+    }
+  }
+}
+
+// Two replicas on one GPU share nothing but the GPU.
+TEST_F(GpuPipelines, two_replicas_average_their_gradients) {
+  prepare("kron:12", {10, 10}, 64, 25);
+  const std::vector<double> expected = reference_losses(plan_, 24, 2);
+  for (const Way& way : {Way{Mode::masked, Store::mapped}, Way{Mode::address_ordered, Store::mapped, 0, 3},
+                         Way{Mode::cpu_gather_dma, Store::pinned}}) {
+    const std::vector<double> found = losses(way, {0, 0});
+    EXPECT_EQ(found.size(), 24);  // whole steps
+    expect_near(found, expected);
+  }
+}
+
+TEST_F(GpuPipelines, two_gpus_average_their_gradients) {
+  if (runtime().devices.size() < 2) {
+    GTEST_SKIP() << "needs two GPUs";
+  }
+  prepare("kron:12", {10, 10}, 64);
+  const std::vector<double> expected = reference_losses(plan_, 24, 2);
+  try {
+    for (const Way& way : ways()) {
+      expect_near(losses(way, {0, 1}), expected);
+    }
+    expect_near(losses({Mode::masked, Store::mapped}, {1, 0}), expected);
+  } catch (const SkipError& skip) {
+    GTEST_SKIP() << skip.what();
+  }
+}
+
+TEST_F(GpuPipelines, a_wrong_row_is_found) {
+  prepare("kron:10", {5, 5}, 32);
+  const auto made = pipeline({Mode::masked, Store::mapped});
+  static_cast<void>(made->stages());
+  table_->data()[std::uint64_t{plan_.seeds[3][5]} * 32 + 7] += 0.25F;
+  EXPECT_THROW(static_cast<void>(made->stages()), FailedError);
+}
+
+TEST_F(GpuPipelines, refuse_tables_that_a_gpu_cannot_read) {
+  prepare("kron:9", {5, 5}, 32);
+  const auto pageable = make_pageable_table(plan_.neighbours.vertices(), 32);
+  PipelineRequest request;
+  EXPECT_THROW(static_cast<void>(make_pipeline(plan_, *pageable, request)), UsageError);
+  request.window = 2;
+  EXPECT_THROW(static_cast<void>(make_pipeline(plan_, *table_, request)), UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::gnn

@@ -1,0 +1,154 @@
+// Training runs as they are planned, and on the CPU alone.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/gnn/pipeline.hpp"
+#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/generate.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+
+Csr fed_by(const char* spec) {
+  Csr graph = graph::make_graph(graph::parse_graph_spec(spec), false);
+  return graph.directed ? graph::transpose(graph) : std::move(graph);
+}
+
+TrainingRequest small_run() {
+  TrainingRequest request;
+  request.sample = {{10, 10}, 1};
+  request.batch = 128;
+  request.batches = 40;
+  request.labelled_percent = 50;
+  request.shape = {32, 32, 8, 2};
+  return request;
+}
+
+TEST(TrainingPlan, takes_whole_mini_batches_of_labelled_vertices_epoch_after_epoch) {
+  const TrainingPlan plan = plan_training(fed_by("kron:11"), small_run());
+  ASSERT_EQ(plan.seeds.size(), 40);
+  std::set<Vertex> epoch;  // 1024 labelled: 8 mini-batches
+  for (std::size_t b = 0; b < 8; ++b) {
+    EXPECT_EQ(plan.seeds[b].size(), 128);
+    epoch.insert(plan.seeds[b].begin(), plan.seeds[b].end());
+  }
+  EXPECT_EQ(epoch.size(), 1024);
+  EXPECT_TRUE(epoch.contains(plan.seeds[8].front()));
+  EXPECT_NE(plan.seeds[8], plan.seeds[0]);
+}
+
+TEST(TrainingPlan, puts_hot_rows_first_and_counts_what_is_asked_for) {
+  TrainingRequest request = small_run();
+  request.batch = 16;  // so that a mini-batch is far from all of the graph
+  const TrainingPlan plan = plan_training(fed_by("kron:13"), request);
+  const std::uint64_t all = std::accumulate(plan.rows.begin(), plan.rows.end(), std::uint64_t{0});
+  EXPECT_DOUBLE_EQ(plan.rows_beyond(0), static_cast<double>(all) / 40);
+  EXPECT_EQ(plan.rows_beyond(plan.neighbours.vertices()), 0);
+  EXPECT_EQ(plan.rows_beyond(UINT64_MAX), 0);
+  const double beyond = plan.rows_beyond(plan.neighbours.vertices() / 10);
+  EXPECT_LT(beyond,
+            0.8 * plan.rows_beyond(0));  // a tenth of the rows takes more than a tenth of the accesses
+}
+
+TEST(TrainingPlan, refuses_what_cannot_be) {
+  const Csr graph = fed_by("kron:8");
+  const auto refused = [&](auto change) {
+    TrainingRequest request = small_run();
+    change(request);
+    EXPECT_THROW(static_cast<void>(plan_training(graph, request)), UsageError);
+  };
+  refused([](TrainingRequest& r) { r.sample.fanouts = {10}; });
+  refused([](TrainingRequest& r) { r.sample.fanouts = {10, 0}; });
+  refused([](TrainingRequest& r) { r.batch = 0; });
+  refused([](TrainingRequest& r) { r.batches = 0; });
+  refused([](TrainingRequest& r) { r.rate = 0; });
+  refused([](TrainingRequest& r) { r.labelled_percent = 0; });
+  refused([](TrainingRequest& r) { r.shape.classes = 1; });
+}
+
+PipelineRequest on_the_cpu() {
+  PipelineRequest request;
+  request.mode = Mode::cpu_gather;
+  request.store = Store::pageable;
+  return request;
+}
+
+TEST(CpuPipeline, trains_as_the_reference_does) {
+  for (const char* const spec : {"kron:12", "web:12"}) {
+    const TrainingPlan plan = plan_training(fed_by(spec), small_run());
+    const auto table = make_pageable_table(plan.neighbours.vertices(), 32);
+    const auto pipeline = make_pipeline(plan, *table, on_the_cpu());
+    const PipelineRun run = pipeline->run();
+    const StageTimes stages = pipeline->stages();
+    EXPECT_EQ(run.losses, stages.losses) << spec;
+    EXPECT_EQ(run.losses.size(), 40);
+    EXPECT_EQ(pipeline->batches(), 40);
+    EXPECT_LT(run.losses.back(), 0.75 * run.losses.front()) << spec;
+    const std::vector<double> expected = reference_losses(plan, 40, 1);
+    for (std::size_t b = 0; b < expected.size(); ++b) {
+      EXPECT_NEAR(run.losses[b], expected[b], 1e-4 * expected[b]) << spec << ", mini-batch " << b;
+    }
+    EXPECT_GT(run.cpu_s, 0);
+    EXPECT_EQ(run.step_s.size(), run.single_s.size());
+    EXPECT_GT(*std::min_element(run.step_s.begin(), run.step_s.end()), 0);
+  }
+}
+
+TEST(CpuPipeline, a_wrong_row_is_found) {
+  const TrainingPlan plan = plan_training(fed_by("kron:10"), small_run());
+  const auto table = make_pageable_table(plan.neighbours.vertices(), 32);
+  const auto pipeline = make_pipeline(plan, *table, on_the_cpu());
+  static_cast<void>(pipeline->stages());
+  table->data()[std::uint64_t{plan.seeds[3][5]} * 32 + 7] += 0.25F;
+  EXPECT_THROW(static_cast<void>(pipeline->stages()), FailedError);
+}
+
+TEST(ReferenceLosses, of_several_gpus_take_the_mean_gradient_of_a_step) {
+  const TrainingPlan plan = plan_training(fed_by("kron:10"), small_run());
+  const std::vector<double> one = reference_losses(plan, 4, 1);
+  const std::vector<double> two = reference_losses(plan, 4, 2);
+  EXPECT_EQ(one[0], two[0]);
+  EXPECT_NE(one[1], two[1]);
+  EXPECT_EQ(two.size(), 4);
+}
+
+TEST(PipelineRequest, refuses_what_no_machine_can_do) {
+  const auto refused = [](auto change) {
+    PipelineRequest request;
+    change(request);
+    EXPECT_THROW(require_possible(request), UsageError);
+  };
+  EXPECT_NO_THROW(require_possible(PipelineRequest{}));
+  EXPECT_NO_THROW(require_possible(on_the_cpu()));
+  refused([](PipelineRequest& r) { r.store = Store::pageable; });
+  refused([](PipelineRequest& r) { r.mode = Mode::row_dma, r.store = Store::pinned; });
+  refused([](PipelineRequest& r) { r.store = Store::managed; });
+  refused([](PipelineRequest& r) { r.window = 2; });
+  refused([](PipelineRequest& r) { r.window = 0; });
+  refused([](PipelineRequest& r) { r.hot_percent = 101; });
+  refused([](PipelineRequest& r) { r.gpus.clear(); });
+  refused([](PipelineRequest& r) { r.threads = 0; });
+  refused([](PipelineRequest& r) { r.blocks = -1; });
+}
+
+TEST(PipelineRequest, a_table_that_does_not_fit_or_a_run_too_short_is_refused) {
+  TrainingRequest request = small_run();
+  request.batches = 2;
+  const TrainingPlan plan = plan_training(fed_by("kron:9"), request);
+  const auto fits = make_pageable_table(plan.neighbours.vertices(), 32);
+  const auto narrow = make_pageable_table(plan.neighbours.vertices(), 16);
+  EXPECT_THROW(static_cast<void>(make_pipeline(plan, *fits, on_the_cpu())), UsageError);
+  EXPECT_THROW(static_cast<void>(make_pipeline(plan, *narrow, on_the_cpu())), UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::gnn

@@ -1,0 +1,115 @@
+// pipeline/graphsage: what it lists, and what its rows say.
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "fakes.hpp"
+#include "families.hpp"
+#include "gnn_case.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
+#include "harness/row.hpp"
+#include "harness/selection.hpp"
+#include "pipeline_points.hpp"
+#include "schema_check.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+std::vector<Benchmark> listed(const Machine& machine, Preset preset, const std::string& graph = {}) {
+  Scope scope = make_scope(preset, gpu_targets(machine, {}), true, {machine.topology.nodes().front().id});
+  if (!graph.empty()) {
+    scope.graphs = {graph::parse_graph_spec(graph)};
+  }
+  return list_all({pipeline_graphsage(std::make_shared<GnnGraphCache>())}, machine, scope);
+}
+
+std::string text(const Benchmark& benchmark, const char* key) {
+  return to_string(benchmark.id.axis(key));
+}
+
+constexpr Preset kAllPresets[] = {Preset::smoke, Preset::quick, Preset::full, Preset::paper,
+                                  Preset::acceptance};
+
+TEST(PipelineGraphsage, lists_the_ways_of_the_dissertation) {
+  std::set<std::string> ways;
+  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::full)) {
+    ways.insert(text(benchmark, "mode") + " " + text(benchmark, "store"));
+  }
+  EXPECT_EQ(ways,
+            (std::set<std::string>{"address_ordered mapped", "address_ordered tiered",
+                                   "circular_shift mapped", "cpu_gather_dma pinned", "cpu_only pageable",
+                                   "masked device", "masked mapped", "masked tiered", "naive mapped"}));
+}
+
+TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
+  for (const Preset preset : kAllPresets) {
+    std::set<std::string> names;
+    std::size_t cases = 0;
+    for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), preset)) {
+      names.insert(benchmark.id.name());
+      ++cases;
+      const bool two = text(benchmark, "mode") != "cpu_only" && text(benchmark, "gpus") == "2";
+      EXPECT_EQ(benchmark.skip, two ? "needs two GPUs; this machine has one" : "") << benchmark.id.name();
+    }
+    EXPECT_EQ(names.size(), cases);
+    for (const PipelinePoint& point :
+         pipeline_points(make_scope(preset, {}, false, {0}), graph::parse_graph_spec("kron:20"))) {
+      gnn::PipelineRequest request;
+      request.mode = point.mode;
+      request.store = point.store;
+      request.window = point.window;
+      EXPECT_NO_THROW(gnn::require_possible(request));
+      EXPECT_GE(point.training.batches,
+                static_cast<std::uint64_t>(3 * point.window) * static_cast<std::uint64_t>(point.gpus));
+    }
+  }
+}
+
+TEST(PipelineGraphsage, without_a_gpu_only_the_cpu_trains) {
+  for (const Benchmark& benchmark : listed(test::machine_without_gpu(), Preset::quick)) {
+    EXPECT_EQ(benchmark.skip.empty(), text(benchmark, "mode") == "cpu_only") << benchmark.id.name();
+  }
+}
+
+TEST(PipelineGraphsage, of_one_graph_and_row_all_modes_share_a_plan) {
+  const auto points =
+      pipeline_points(make_scope(Preset::quick, {}, false, {0}), graph::parse_graph_spec("kron:20"));
+  for (const PipelinePoint& point : points) {
+    EXPECT_EQ(point.training, points.front().training);
+  }
+}
+
+TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
+  const Machine machine = test::machine_without_gpu();
+  cuda::ManagedBudget managed;
+  LinkPeaks peaks(machine, [](const LinkPeak&, const std::vector<Warning>&) {});
+  Session session(machine, {.ci_target = 0.1, .budget_s = 0.01, .warmups = 1}, peaks, &managed,
+                  [] { return false; });
+  int ran = 0;
+  for (const Benchmark& benchmark : listed(machine, Preset::smoke, "kron:12")) {
+    if (!benchmark.skip.empty()) {
+      continue;
+    }
+    ++ran;
+    const Measurement measurement = benchmark.run(session);
+    EXPECT_EQ(why_impossible(measurement), "");
+    nlohmann::json row = outcome_row(benchmark.id, Status::ok, "");
+    add_measurement(row, measurement);
+    EXPECT_EQ(test::row_errors(row), "");
+    const auto& counters = measurement.counters;
+    EXPECT_LT(counters.at("loss_last"), counters.at("loss_first"));
+    EXPECT_NEAR(static_cast<double>(measurement.bytes), counters.at("nodes") * 128, 1);
+    EXPECT_FALSE(measurement.link_bytes);
+    EXPECT_FALSE(counters.contains("overlap"));
+    EXPECT_GT(counters.at("sample_s") * counters.at("gather_s") * counters.at("train_s"), 0);
+    EXPECT_GE(counters.at("p99_batch_s"), measurement.samples.summary.median);
+    EXPECT_EQ(measurement.samples.seconds.size(), 11);
+  }
+  EXPECT_EQ(ran, 1);
+}
+
+}  // namespace
+}  // namespace grainscope::harness
