@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <string>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 
 namespace grainscope::harness {
@@ -135,6 +137,14 @@ ShareJob product_job(const SharePoint& point, const GatherSite& site, int availa
   job.node = site.node;
   job.products = products;
   return job;
+}
+
+void require_share(const SharePoint& point, const ShareWorker& worker, int available) {
+  if (2 * point.sms_of(available) <= available &&
+      std::min(worker.given_sms(), worker.seen_sms()) >= available) {
+    throw SkipError("the process that gathers has all " + std::to_string(available) +
+                    " multiprocessors: it did not become a client of MPS");
+  }
 }
 
 GatherSide::GatherSide(Session& session, const SharePoint& point, const GatherSite& site, SpanCache& cache,

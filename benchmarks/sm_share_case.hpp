@@ -68,6 +68,10 @@ struct ShareClaims {
 [[nodiscard]] ShareJob product_job(const SharePoint& point, const GatherSite& site, int available,
                                    int products);
 
+// Throws SkipError where a client that asked for half or less has all: one that finds no daemon works without
+// MPS, and says nothing.
+void require_share(const SharePoint& point, const ShareWorker& worker, int available);
+
 // A table on the host for the gathers of this process, and the rows that they ask for.
 class GatherSide {
  public:

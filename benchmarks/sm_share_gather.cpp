@@ -50,7 +50,9 @@ Measurement measure_by_client(Session& session, const SharePoint& point, const G
                               const ShareCaches& caches, const ShareClaims& claims) {
   const MpsCache::Lease daemon(*caches.daemons, *claims.daemon,
                                [&](int gpu) { return start_mps(session.machine(), gpu); });
-  ShareWorker worker(gather_job(point, site, available_sms(session, site)), daemon->client_variables());
+  const int available = available_sms(session, site);
+  ShareWorker worker(gather_job(point, site, available), daemon->client_variables());
+  require_share(point, worker, available);
 
   Measurement measurement;
   measurement.samples = session.sample([&] { return worker.alone(); }, site.gpu->ordinal, measurement);

@@ -134,6 +134,7 @@ Measurement measure_by_clients(Session& session, const SharePoint& point, const 
   const int available = available_sms(session, site);
   const Alone alone = measure_alone(site.gpu->ordinal, side, available);
   ShareWorker gather(gather_job(point, site, available), daemon.client_variables());
+  require_share(point, gather, available);
   ShareWorker products(product_job(point, site, available, alone.products), daemon.client_variables());
 
   Measurement measurement;
