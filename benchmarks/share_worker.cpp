@@ -16,6 +16,7 @@ using cuda::ShareBy;
 
 constexpr double kReady_s = 120;    // to make a context under MPS and to lock a table
 constexpr double kAnswer_s = 30;    // of a sample; a gate opens by itself long before
+constexpr double kEnding_s = 5;     // to give a table and a context back
 constexpr double kNotice_s = 5e-4;  // between asking and the moment to run at
 constexpr std::size_t kWords = 9;
 
@@ -99,6 +100,11 @@ ShareWorker::ShareWorker(const ShareJob& job, const Variables& client, const std
       process_(request_of(job, client, program)) {
   std::istringstream shares(answer("started"));
   shares >> given_sms_ >> seen_sms_;
+}
+
+ShareWorker::~ShareWorker() {
+  process_.close_input();
+  static_cast<void>(process_.wait(kEnding_s));
 }
 
 double ShareWorker::alone() {

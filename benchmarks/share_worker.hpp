@@ -46,6 +46,10 @@ class ShareWorker {
  public:
   // Starts it and waits until it is ready. `program` has the sub-command.
   ShareWorker(const ShareJob& job, const Variables& client, const std::string& program = kOwnProgram);
+  // Lets it end by itself: a client of MPS that is killed can take the server along.
+  ~ShareWorker();
+  ShareWorker(const ShareWorker&) = delete;
+  ShareWorker& operator=(const ShareWorker&) = delete;
 
   // Multiprocessors: as the driver tells them to the worker, and on which its blocks were seen.
   [[nodiscard]] int given_sms() const noexcept { return given_sms_; }

@@ -1,11 +1,13 @@
 // What a worker does between its first line and the end of its input.
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <sstream>
+#include <string>
 
 #include "gather_case.hpp"
 #include "grainscope/core/error.hpp"
@@ -91,11 +93,20 @@ void serve(gnn::ShareWork& work) {
   }
 }
 
+// Where the driver cannot, the machine has no MPS that works: no wrong result.
+std::unique_ptr<cuda::SmPartition> make_share(const ShareJob& job) {
+  try {
+    return cuda::make_partition(kGpu, job.by, job.sms);
+  } catch (const FailedError& error) {
+    throw SkipError(std::string("could not become a client of MPS: ") + error.what());
+  }
+}
+
 void run(const ShareJob& job) {
   const Topology topology = Topology::read();
   const NodeBinding binding(topology, job.node);
   // The part comes first and goes last: a context of its own must be there before any other work.
-  const auto part = cuda::make_partition(kGpu, job.by, job.sms);
+  const auto part = make_share(job);
   std::optional<OwnTable> table;
   if (job.width > 0) {
     table.emplace(job, topology);

@@ -59,7 +59,10 @@ std::unique_ptr<SmPartition> make_partition(int gpu, ShareBy by, int sms) {
   if (by == ShareBy::exec_affinity) {
     return make_affinity_context(gpu, sms);
   }
-  if (!needs_mps(by)) {
+  if (by == ShareBy::mps_percentage) {
+    const DeviceGuard guard(gpu);
+    check(cudaFree(nullptr), "create a context on GPU " + std::to_string(gpu));
+  } else {
     require_some(gpu, sms);
   }
   if (by == ShareBy::green_context) {

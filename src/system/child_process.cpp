@@ -15,6 +15,7 @@
 #include <cstring>
 #include <string>
 
+#include "exec_arguments.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 
@@ -24,50 +25,9 @@ namespace {
 constexpr double kPatience_s = 1;
 constexpr useconds_t kBetweenLooks_us = 2000;
 
-// What exec is given, made before the fork: the child may not take memory.
-class Arguments {
- public:
-  Arguments(const ChildRequest& request, const std::string& program) : words_(request.words) {
-    words_.front() = program;
-    for (char** each = environ; *each != nullptr; ++each) {
-      const std::string_view text(*each);
-      const std::string_view name = text.substr(0, text.find('='));
-      const auto is_name = [&](const std::string& other) { return other == name; };
-      const bool replaced = std::any_of(request.set.begin(), request.set.end(),
-                                        [&](const auto& variable) { return variable.first == name; });
-      if (!replaced && std::none_of(request.unset.begin(), request.unset.end(), is_name)) {
-        variables_.emplace_back(text);
-      }
-    }
-    for (const auto& [name, value] : request.set) {
-      variables_.push_back(name + "=" + value);
-    }
-    word_pointers_ = pointers(words_);
-    variable_pointers_ = pointers(variables_);
-  }
-  [[nodiscard]] char* const* words() const { return word_pointers_.data(); }
-  [[nodiscard]] char* const* variables() const { return variable_pointers_.data(); }
-
- private:
-  static std::vector<char*> pointers(std::vector<std::string>& texts) {
-    std::vector<char*> result;
-    result.reserve(texts.size() + 1);
-    for (std::string& text : texts) {
-      result.push_back(text.data());
-    }
-    result.push_back(nullptr);
-    return result;
-  }
-
-  std::vector<std::string> words_;
-  std::vector<std::string> variables_;
-  std::vector<char*> word_pointers_;
-  std::vector<char*> variable_pointers_;
-};
-
 // In the child, between fork and exec: calls that a signal handler could make, and no others.
-[[noreturn]] void become(const Arguments& arguments, const ChildRequest& request, pid_t parent, int socket,
-                         int output, int failure) {
+[[noreturn]] void become(const ExecArguments& arguments, const ChildRequest& request, pid_t parent,
+                         int socket, int output, int failure) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     static_cast<void>(::signal(signal, SIG_DFL));
   }
@@ -137,7 +97,7 @@ ChildProcess::ChildProcess(const ChildRequest& request) : name_(request.words.at
 }
 
 void ChildProcess::start(const ChildRequest& request, const std::string& program) {
-  const Arguments arguments(request, program);
+  const ExecArguments arguments(request, program);
   std::array<int, 2> sockets{-1, -1};
   std::array<int, 2> failure{-1, -1};
   int output = -1;
@@ -160,11 +120,9 @@ void ChildProcess::start(const ChildRequest& request, const std::string& program
     }
   }
   // The pipe closes by itself where exec succeeds.
-  int told = 0;
-  if (pid_ > 0 && read(failure[0], &told, sizeof(told)) == sizeof(told)) {
+  if (int told = 0; pid_ > 0 && read(failure[0], &told, sizeof(told)) == sizeof(told)) {
     error = told;
     waitpid(pid_, nullptr, 0);
-    pid_ = -1;
   }
   if (failure[0] >= 0) {
     close(failure[0]);
