@@ -34,6 +34,8 @@ std::vector<Family> all_families() {
       reach_gather(),
       gather(),
       gather_bag(),
+      sm_share_gather(),
+      sm_share_split(),
       shape_copy(),
       shape_batch(),
       traversal(),

@@ -41,6 +41,8 @@ using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
 [[nodiscard]] Family tiering_score(const GnnGraphs& graphs);
 [[nodiscard]] Family shape_batch();
 [[nodiscard]] Family shape_copy();
+[[nodiscard]] Family sm_share_gather();
+[[nodiscard]] Family sm_share_split();
 [[nodiscard]] Family transfer_collective();
 [[nodiscard]] Family transfer_duplex();
 [[nodiscard]] Family transfer_host_copy();

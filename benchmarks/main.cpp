@@ -10,11 +10,13 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/environment_json.hpp"
 #include "grainscope/system/environment_text.hpp"
+#include "grainscope/system/mps.hpp"
 #include "graph_command.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
+#include "share_worker.hpp"
 
 namespace {
 
@@ -65,6 +67,12 @@ int main(int argc, char** argv) {
     if (!words.empty() && words.front() == "graph") {
       std::cout << graph_command({words.begin() + 1, words.end()});
       return 0;
+    }
+    if (!words.empty() && words.front() == kMpsGuardCommand) {
+      return guard_mps({words.begin() + 1, words.end()});
+    }
+    if (!words.empty() && words.front() == kShareWorkerCommand) {
+      return share_worker({words.begin() + 1, words.end()});
     }
     return act(parse_options(words));
   } catch (const HelpRequested& help) {

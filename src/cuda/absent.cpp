@@ -6,6 +6,7 @@
 #include "grainscope/cuda/probe.hpp"
 #include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/cuda/runtime.hpp"
+#include "grainscope/cuda/sm_partition.hpp"
 
 namespace grainscope::cuda {
 
@@ -51,6 +52,18 @@ std::unique_ptr<Probe> make_managed_touch(const TouchSpec& /*spec*/, const Topol
 
 std::unique_ptr<Probe> make_call(const CallSpec& /*spec*/, const Topology& /*topology*/,
                                  ManagedBudget& /*budget*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<SmPartition> make_partition(int /*gpu*/, ShareBy /*by*/, int /*sms*/) {
+  throw SkipError("built without CUDA");
+}
+
+SmSplit split_multiprocessors(int /*gpu*/, ShareBy /*by*/, int /*sms*/) {
+  throw SkipError("built without CUDA");
+}
+
+int count_multiprocessors(int /*gpu*/, const SmPartition& /*partition*/, int /*blocks*/) {
   throw SkipError("built without CUDA");
 }
 

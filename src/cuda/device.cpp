@@ -8,11 +8,16 @@ namespace grainscope::cuda {
 
 DeviceGuard::DeviceGuard(int gpu) {
   check(cudaGetDevice(&previous_), "read the current GPU");
-  check(cudaSetDevice(gpu), "make GPU " + std::to_string(gpu) + " current");
+  changed_ = previous_ != gpu;
+  if (changed_) {
+    check(cudaSetDevice(gpu), "make GPU " + std::to_string(gpu) + " current");
+  }
 }
 
 DeviceGuard::~DeviceGuard() {
-  static_cast<void>(cudaSetDevice(previous_));
+  if (changed_) {
+    static_cast<void>(cudaSetDevice(previous_));
+  }
 }
 
 MemoryInfo memory_info(int gpu) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "driver_entry_point.hpp"
-#include "grainscope/core/error.hpp"
+#include "driver_status.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
@@ -16,8 +16,6 @@ namespace grainscope::cuda {
 namespace {
 
 struct Driver {
-  decltype(cuGetErrorName)* error_name = driver_function<decltype(cuGetErrorName)>("cuGetErrorName");
-  decltype(cuGetErrorString)* error_text = driver_function<decltype(cuGetErrorString)>("cuGetErrorString");
   decltype(cuMemGetAllocationGranularity)* granularity =
       driver_function<decltype(cuMemGetAllocationGranularity)>("cuMemGetAllocationGranularity");
   decltype(cuMemCreate)* create = driver_function<decltype(cuMemCreate)>("cuMemCreate");
@@ -28,19 +26,6 @@ struct Driver {
   decltype(cuMemMap)* map = driver_function<decltype(cuMemMap)>("cuMemMap");
   decltype(cuMemUnmap)* unmap = driver_function<decltype(cuMemUnmap)>("cuMemUnmap");
   decltype(cuMemSetAccess)* set_access = driver_function<decltype(cuMemSetAccess)>("cuMemSetAccess");
-
-  // Throws SkipError, with the driver's words, unless `status` is CUDA_SUCCESS.
-  void expect(CUresult status, const std::string& tried) const {
-    if (status == CUDA_SUCCESS) {
-      return;
-    }
-    const char* name = nullptr;
-    const char* text = nullptr;
-    const bool known = error_name(status, &name) == CUDA_SUCCESS && error_text(status, &text) == CUDA_SUCCESS;
-    throw SkipError("could not " + tried + ": " +
-                    (known ? std::string(name) + " (" + text + ")"
-                           : "CUDA driver error " + std::to_string(static_cast<int>(status))));
-  }
 };
 
 }  // namespace
@@ -78,27 +63,27 @@ HostVmmBuffer::HostVmmBuffer(int gpu, int node, std::uint64_t bytes) {
   properties.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
   properties.location.id = node;
   std::size_t granularity = 0;
-  driver.expect(driver.granularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+  expect_driver(driver.granularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
                 "ask for the granularity of " + what);
   const std::uint64_t rounded = (bytes + granularity - 1) / granularity * granularity;
 
   CUdeviceptr address = 0;
-  driver.expect(driver.reserve(&address, rounded, granularity, 0, 0), "reserve addresses for " + what);
+  expect_driver(driver.reserve(&address, rounded, granularity, 0, 0), "reserve addresses for " + what);
   mapping_->address = address;
   mapping_->bytes = rounded;
   CUmemGenericAllocationHandle memory{};
-  driver.expect(driver.create(&memory, rounded, &properties, 0), "make " + what + " by cuMemCreate");
+  expect_driver(driver.create(&memory, rounded, &properties, 0), "make " + what + " by cuMemCreate");
   const CUresult mapped = driver.map(address, rounded, 0, memory, 0);
   // The mapping keeps the memory; without one this frees it.
   static_cast<void>(driver.release(memory));
-  driver.expect(mapped, "map " + what);
+  expect_driver(mapped, "map " + what);
   mapping_->mapped = true;
 
   std::array<CUmemAccessDesc, 2> access{};
   access[0].location = {CU_MEM_LOCATION_TYPE_DEVICE, gpu};
   access[1].location = properties.location;
   access[0].flags = access[1].flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  driver.expect(driver.set_access(address, rounded, access.data(), access.size()),
+  expect_driver(driver.set_access(address, rounded, access.data(), access.size()),
                 "give GPU " + std::to_string(gpu) + " and the host access to " + what);
 }
 

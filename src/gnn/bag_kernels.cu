@@ -76,7 +76,7 @@ __global__ void check(const BagLists lists, const __grid_constant__ TableShape t
 
 template <class View>
 std::function<void(const BagLists&, cudaStream_t)> bind_bags(const View& view, const Group& group, int gpu) {
-  const unsigned most = grid_of(pool_bags<View>, gpu, 0);
+  const auto most = static_cast<std::uint64_t>(most_blocks(pool_bags<View>, {gpu, 0, 0}));
   return [=](const BagLists& lists, cudaStream_t stream) {
     const std::uint64_t wanted = (lists.outputs * group.lanes + kGatherThreads - 1) / kGatherThreads;
     pool_bags<View>

@@ -10,11 +10,15 @@
 
 namespace grainscope::gnn {
 
-using GatherFunction = std::function<void(const GatherLists&, cudaStream_t)>;
+struct GatherFunction {
+  std::function<void(const GatherLists&, cudaStream_t)> launch;
+  int most_blocks = 0;  // of a grid; 0: it follows from the rows
+};
 
 struct GatherGrid {
   int gpu = 0;
-  int blocks = 0;  // at most; 0: as many as the GPU holds
+  int blocks = 0;  // at most; 0: as many as the multiprocessors hold
+  int sms = 0;     // multiprocessors to fill; 0: all of the GPU's
 };
 
 // Of a table that lies in one piece; empty for any other.

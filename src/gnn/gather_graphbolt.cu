@@ -34,7 +34,7 @@ GatherFunction bind_graphbolt(const View& view, std::uint32_t row_bytes) {
   cudaFuncAttributes attributes{};
   cuda::check(cudaFuncGetAttributes(&attributes, graphbolt_rows<kWidth, View>),
               "load GraphBolt's kernel that gathers rows");
-  return [=](const GatherLists& lists, cudaStream_t stream) {
+  const auto launch = [=](const GatherLists& lists, cudaStream_t stream) {
     if (lists.count == 0) {
       return;
     }
@@ -44,6 +44,7 @@ GatherFunction bind_graphbolt(const View& view, std::uint32_t row_bytes) {
     graphbolt_rows<kWidth><<<blocks, block, 0, stream>>>(view, policy.shape.units, policy.aligns, lists);
     cuda::check_launch("graphbolt_rows");
   };
+  return {launch, 0};
 }
 
 }  // namespace

@@ -82,27 +82,28 @@ __global__ void __launch_bounds__(kGatherThreads)
   }
 }
 
-// As many blocks as the GPU holds at once, or the cap. Loads the kernel, which must be there before a gate
-// closes.
+// As many blocks as the multiprocessors hold at once, or the cap. Loads the kernel, which must be there
+// before a gate closes.
 template <class Kernel>
-unsigned grid_of(Kernel kernel, int gpu, int cap) {
+int most_blocks(Kernel kernel, const GatherGrid& grid) {
   cudaFuncAttributes attributes{};
   cuda::check(cudaFuncGetAttributes(&attributes, kernel), "load a kernel that gathers rows");
   int blocks = 0;
   cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kGatherThreads, 0),
               "ask how many blocks a multiprocessor holds");
-  const int full = std::max(1, blocks * cuda::sm_count(gpu));
-  return static_cast<unsigned>(cap > 0 ? std::min(cap, full) : full);
+  const int full = std::max(1, blocks * (grid.sms > 0 ? grid.sms : cuda::sm_count(grid.gpu)));
+  return grid.blocks > 0 ? std::min(grid.blocks, full) : full;
 }
 
 template <int kWidth, class Policy, class View>
 GatherFunction bind_rows(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
-  const unsigned most = grid_of(gather_rows<kWidth, Policy, View>, grid.gpu, grid.blocks);
-  return [=](const GatherLists& lists, cudaStream_t stream) {
+  const int most = most_blocks(gather_rows<kWidth, Policy, View>, grid);
+  const auto launch = [=](const GatherLists& lists, cudaStream_t stream) {
     const Policy policy(RowShape{lists.count, row_bytes / kWidth, kWidth});
     const std::uint64_t tiles = policy.tiles(loads_of_tile(kWidth));
     constexpr std::uint64_t kTilesOfBlock = kGatherThreads / kWarpLanes;
-    const std::uint64_t blocks = std::min<std::uint64_t>(most, (tiles + kTilesOfBlock - 1) / kTilesOfBlock);
+    const std::uint64_t blocks = std::min<std::uint64_t>(static_cast<std::uint64_t>(most),
+                                                         (tiles + kTilesOfBlock - 1) / kTilesOfBlock);
     if (blocks == 0) {
       return;
     }
@@ -110,6 +111,7 @@ GatherFunction bind_rows(const View& view, std::uint32_t row_bytes, const Gather
         <<<static_cast<unsigned>(blocks), kGatherThreads, 0, stream>>>(view, policy, lists);
     cuda::check_launch("gather_rows");
   };
+  return {launch, most};
 }
 
 // Calls `bind` with the width as a constant.

@@ -10,7 +10,8 @@
 
 namespace grainscope::cuda {
 
-// Makes a GPU current for the calling thread and restores the previous one.
+// Makes a GPU current for the calling thread and restores the previous one. Does nothing where it is current
+// already: a context of that GPU which is not the primary one (cuda/sm_partition.hpp) then stays.
 class [[nodiscard]] DeviceGuard {
  public:
   explicit DeviceGuard(int gpu);
@@ -20,6 +21,7 @@ class [[nodiscard]] DeviceGuard {
 
  private:
   int previous_ = 0;
+  bool changed_ = false;
 };
 
 struct MemoryInfo {
@@ -35,6 +37,8 @@ struct MemoryInfo {
 class Stream {
  public:
   Stream();
+  // Takes over one that something else has made: a green context.
+  explicit Stream(cudaStream_t made) : stream_(made) {}
   [[nodiscard]] cudaStream_t get() const noexcept { return stream_.get(); }
   // Waits for all its work; throws FailedError for an error of any of it.
   void synchronize() const;

@@ -28,15 +28,20 @@ struct GatherLists {
 class GatherKernel {
  public:
   // Loads the kernel on `gpu`, which is current: it may then stand behind a gate. `width`: bytes of a load.
-  // `blocks` of 256 threads at most; 0: as many as the GPU holds. A cap does not bind graphbolt, whose grid
-  // follows from the rows. Throws UsageError for a mode that is no kernel or cannot load so much.
-  GatherKernel(const TableView& view, Mode mode, std::uint32_t width, int gpu, int blocks = 0);
+  // `blocks` of 256 threads at most; 0: as many as `sms` multiprocessors hold, of which 0 are all of the
+  // GPU's. Neither binds graphbolt, whose grid follows from the rows. Throws UsageError for a mode that is no
+  // kernel or cannot load so much.
+  GatherKernel(const TableView& view, Mode mode, std::uint32_t width, int gpu, int blocks = 0, int sms = 0);
 
   // Enqueues; does not wait. A mode that sorts is given rows that are sorted already.
   void launch(const GatherLists& lists, const cuda::Stream& stream) const { launch_(lists, stream.get()); }
 
+  // Blocks of a launch at most; 0: they follow from the rows.
+  [[nodiscard]] int most_blocks() const noexcept { return most_blocks_; }
+
  private:
   std::function<void(const GatherLists&, cudaStream_t)> launch_;
+  int most_blocks_ = 0;
 };
 
 // Sorts lists of rows by number, which is by address within each tier. Owns the scratch memory.

@@ -1,0 +1,94 @@
+#ifndef GRAINSCOPE_BENCHMARKS_SHARE_WORKER_HPP
+#define GRAINSCOPE_BENCHMARKS_SHARE_WORKER_HPP
+
+// One side of a shared GPU as a process of its own, a client of MPS: this program once more, as
+// `grainscope share-worker`, and the end of it that the family holds. They speak in lines.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "grainscope/cuda/sm_partition.hpp"
+#include "grainscope/gnn/share_work.hpp"
+#include "grainscope/system/child_process.hpp"
+#include "grainscope/system/mps.hpp"
+
+namespace grainscope::harness {
+
+inline constexpr const char* kShareWorkerCommand = "share-worker";
+
+// What a worker does, and with how much of the GPU that its daemon shows it.
+struct ShareJob {
+  cuda::ShareBy by = cuda::ShareBy::mps_percentage;
+  int sms = 0;           // exec_affinity
+  double percent = 100;  // mps_percentage
+  int node = 0;          // of its CPUs, and of the table
+  // It gathers:
+  std::uint32_t width = 0;  // bytes of a load; 0: it multiplies
+  std::uint32_t row_bytes = 0;
+  std::uint64_t rows = 0;
+  std::uint64_t span_bytes = 0;
+  // It multiplies:
+  int products = 0;
+
+  friend bool operator==(const ShareJob&, const ShareJob&) = default;
+};
+// As words of a command line, and back; throws UsageError for others.
+[[nodiscard]] std::vector<std::string> to_words(const ShareJob& job);
+[[nodiscard]] ShareJob parse_share_job(const std::vector<std::string>& words);
+
+// The variables by which a client gets its share, beside those of its daemon.
+[[nodiscard]] Variables share_variables(const ShareJob& job);
+
+// A worker that runs. Each call throws SkipError or FailedError, with the worker's words, where it could not;
+// FailedError that says how it ended where it is no more.
+class ShareWorker {
+ public:
+  // Starts it and waits until it is ready. `program` has the sub-command.
+  ShareWorker(const ShareJob& job, const Variables& client, const std::string& program = kOwnProgram);
+  // Lets it end by itself: a client of MPS that is killed can take the server along.
+  ~ShareWorker();
+  ShareWorker(const ShareWorker&) = delete;
+  ShareWorker& operator=(const ShareWorker&) = delete;
+
+  // Multiprocessors: as the driver tells them to the worker, and on which its blocks were seen.
+  [[nodiscard]] int given_sms() const noexcept { return given_sms_; }
+  [[nodiscard]] int seen_sms() const noexcept { return seen_sms_; }
+
+  // Seconds of one sample alone.
+  [[nodiscard]] double alone();
+  // In steps, so that several workers begin at one moment of the steady clock.
+  void ask_to_get_ready() { ask("ready"); }
+  void wait_until_ready() { static_cast<void>(answer("ready")); }
+  void ask_to_run_at(double start_s);
+  [[nodiscard]] gnn::ShareTimes times();
+  [[nodiscard]] std::string verify();
+
+  [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
+
+ private:
+  void ask(const std::string& line);
+  // What follows the word of an answer.
+  [[nodiscard]] std::string answer(const std::string& word);
+  [[noreturn]] void fail(const std::string& line);
+
+  std::string what_;
+  ChildProcess process_;
+  int given_sms_ = 0;
+  int seen_sms_ = 0;
+};
+
+// Both at once: from the first gate's opening to the last one's end, and each side's own times.
+struct SidesTimes {
+  double seconds = 0;
+  gnn::ShareTimes first;
+  gnn::ShareTimes second;
+};
+[[nodiscard]] SidesTimes run_together(ShareWorker& first, ShareWorker& second);
+
+// The worker's body: `words` are what follows the sub-command. Returns its exit status.
+[[nodiscard]] int share_worker(const std::vector<std::string>& words);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,92 @@
+#ifndef GRAINSCOPE_GNN_SHARE_WORK_HPP
+#define GRAINSCOPE_GNN_SHARE_WORK_HPP
+
+// The two sides that share a GPU while a network is trained: a gather that feeds, and products of matrices
+// that stand for the training. Each runs on a part of the multiprocessors, alone or beside the other.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "grainscope/cuda/sm_partition.hpp"
+#include "grainscope/gnn/feature_store.hpp"
+#include "grainscope/gnn/gather.hpp"
+
+namespace grainscope::gnn {
+
+// Work on one part of a GPU: what a sample times lies between prepare and check.
+class ShareWork {
+ public:
+  virtual ~ShareWork() = default;
+  ShareWork(const ShareWork&) = delete;
+  ShareWork& operator=(const ShareWork&) = delete;
+
+  // Enqueues what comes before a sample, untimed: overwrites output and cache.
+  virtual void prepare() = 0;
+  // Enqueues the work of the next sample; does not wait.
+  virtual void enqueue() = 0;
+  // Enqueues the check of that sample's whole result.
+  virtual void check() = 0;
+  // Waits. Throws FailedError unless every result was right; says what was checked.
+  [[nodiscard]] virtual std::string verify() = 0;
+
+  [[nodiscard]] virtual const cuda::Stream& stream() const = 0;
+  [[nodiscard]] virtual int gpu() const = 0;
+  // Blocks of its largest grid.
+  [[nodiscard]] virtual int blocks() const = 0;
+
+ protected:
+  ShareWork() = default;
+};
+
+// A masked gather of lists of rows in turn, with loads of `width` bytes. Store and part outlive it. Throws as
+// make_gather; in a build without CUDA SkipError, as all that follows.
+[[nodiscard]] std::unique_ptr<ShareWork> make_gather_work(FeatureStore& store, RowLists lists,
+                                                          std::uint32_t width, const cuda::SmPartition& part);
+
+// `products` products of square matrices of kProductSide float32, one kernel each, one after another: an own
+// kernel with tiles in shared memory, not cuBLAS, since its grid must fit any part. The part outlives it.
+inline constexpr int kProductSide = 1024;
+[[nodiscard]] std::unique_ptr<ShareWork> make_product_work(int gpu, int products,
+                                                           const cuda::SmPartition& part);
+
+// One sample of a side: seconds between two events around its work, and when the gate opened and the work had
+// ended on the clock of steady_now_s, which all processes of a machine share.
+struct ShareTimes {
+  double seconds = 0;
+  double begun_s = 0;
+  double ended_s = 0;
+};
+
+// Samples of one side, or of both at once.
+class ShareClock {
+ public:
+  // For works on `gpu`.
+  explicit ShareClock(int gpu);
+  ~ShareClock();
+  ShareClock(const ShareClock&) = delete;
+  ShareClock& operator=(const ShareClock&) = delete;
+
+  // Seconds of one sample of a side that runs alone, between two events behind a closed gate; then its check.
+  [[nodiscard]] double alone(ShareWork& work);
+  // Both at once, behind one gate: seconds from the first's beginning to the last's end.
+  struct Together {
+    double seconds = 0;
+    double first = 0;
+    double second = 0;
+  };
+  [[nodiscard]] Together together(ShareWork& first, ShareWork& second);
+
+  // In two steps, for sides that are processes of their own: gets ready and waits for that, then opens the
+  // gate at a moment of the steady clock, or at once where that is past.
+  void get_ready(ShareWork& work);
+  [[nodiscard]] ShareTimes run_at(ShareWork& work, double start_s);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace grainscope::gnn
+
+#endif

@@ -1,0 +1,22 @@
+// The tests' own program: it is also what tests start once more as the guard of MPS or as a worker, as the
+// program itself does.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "grainscope/system/mps.hpp"
+#include "share_worker.hpp"
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == grainscope::kMpsGuardCommand) {
+    return grainscope::guard_mps({words.begin() + 1, words.end()});
+  }
+  if (!words.empty() && words.front() == grainscope::harness::kShareWorkerCommand) {
+    return grainscope::harness::share_worker({words.begin() + 1, words.end()});
+  }
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,151 @@
+// What sm_share/gather and sm_share/split list.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "fakes.hpp"
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "sm_share_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using cuda::ShareBy;
+
+Machine roomy_machine() {
+  Machine machine = test::machine_with_gpus(1);
+  machine.environment.memory.available.meminfo_bytes = 500 * kGiB;
+  machine.environment.memory.available.cgroup_bytes.reset();
+  for (GpuReport& gpu : machine.environment.gpus) {
+    gpu.cuda->sm_count = 80;
+  }
+  return machine;
+}
+
+std::vector<Benchmark> listed(const Family& family, const Machine& machine, Preset preset) {
+  return family.list(machine, make_scope(preset, gpu_targets(machine, {}), false, node_targets(machine, {})));
+}
+
+std::string text(const Benchmark& benchmark, const char* key) {
+  return to_string(benchmark.id.axis(key));
+}
+
+TEST(SmShares, of_a_percentage_are_whole_multiprocessors_and_no_fewer) {
+  SharePoint point;
+  const std::map<double, int> of_132{{0.1, 1}, {2.5, 4}, {5, 7}, {10, 14}, {25, 33}, {50, 66}, {100, 132}};
+  for (const auto& [percent, sms] : of_132) {
+    point.percent = percent;
+    EXPECT_EQ(point.sms_of(132), sms) << percent;
+  }
+  point.percent = 30;
+  EXPECT_EQ(point.sms_of(10), 3);
+  point.sms = 8;
+  EXPECT_EQ(point.sms_of(132), 8);
+}
+
+TEST(SmShares, names_read_as_a_sentence) {
+  std::set<std::string> names;
+  const Machine machine = roomy_machine();
+  for (const Family& family : {sm_share_gather(), sm_share_split()}) {
+    for (const Benchmark& benchmark : listed(family, machine, Preset::quick)) {
+      names.insert(benchmark.id.name());
+    }
+  }
+  const std::string site = "/numa:" + std::to_string(machine.topology.usable_nodes().front()) + "/gpu:0";
+  EXPECT_TRUE(names.contains("sm_share/gather/green_context" + site +
+                             "/sms:8/width:16/row:1024/rows:65536/span:268435456"));
+  EXPECT_TRUE(names.contains("sm_share/split/green_context" + site +
+                             "/percent:5/width:16/row:1024/rows:131072/span:268435456"));
+  EXPECT_TRUE(
+      names.contains("sm_share/split/unlimited" + site + "/width:16/row:1024/rows:131072/span:268435456"));
+}
+
+TEST(SmShares, full_has_every_way_width_and_share_of_figures_3_12_and_3_13) {
+  std::set<std::string> ways;
+  std::set<std::string> widths;
+  for (const Benchmark& benchmark : listed(sm_share_gather(), roomy_machine(), Preset::full)) {
+    ways.insert(text(benchmark, "by"));
+    widths.insert(text(benchmark, "width"));
+  }
+  EXPECT_EQ(ways, (std::set<std::string>{"unlimited", "grid_cap", "green_context", "mps_percentage",
+                                         "exec_affinity"}));
+  EXPECT_EQ(widths, (std::set<std::string>{"4", "8", "16"}));
+  std::map<std::string, std::set<std::string>> percents;
+  for (const Benchmark& benchmark : listed(sm_share_split(), roomy_machine(), Preset::paper)) {
+    if (text(benchmark, "by") != "unlimited") {
+      percents[text(benchmark, "by")].insert(text(benchmark, "percent"));
+    }
+  }
+  EXPECT_EQ(percents.size(), 4U);
+  for (const auto& [by, each] : percents) {
+    EXPECT_EQ(each, (std::set<std::string>{"2.5", "5", "7.5", "10", "15", "20", "25", "30", "40", "50"}))
+        << by;
+  }
+}
+
+TEST(SmShares, presets_keep_to_their_size) {
+  const Machine machine = roomy_machine();
+  EXPECT_LE(listed(sm_share_gather(), machine, Preset::smoke).size(), 2U);
+  EXPECT_LE(listed(sm_share_gather(), machine, Preset::quick).size(), 14U);
+  EXPECT_LE(listed(sm_share_split(), machine, Preset::smoke).size(), 2U);
+  EXPECT_LE(listed(sm_share_split(), machine, Preset::quick).size(), 6U);
+  for (const Preset preset : {Preset::smoke, Preset::quick}) {
+    std::size_t by_mps = 0;
+    for (const Family& family : {sm_share_gather(), sm_share_split()}) {
+      for (const Benchmark& benchmark : listed(family, machine, preset)) {
+        const std::string by = text(benchmark, "by");
+        by_mps += by == name(ShareBy::mps_percentage) || by == name(ShareBy::exec_affinity) ? 1 : 0;
+      }
+    }
+    EXPECT_LE(by_mps, 3U) << "a client takes seconds to start";
+  }
+}
+
+TEST(SmShares, larger_than_the_gpu_are_skipped_with_the_number) {
+  std::size_t skipped = 0;
+  for (const Benchmark& benchmark : listed(sm_share_gather(), roomy_machine(), Preset::full)) {
+    if (text(benchmark, "by") == "green_context" && text(benchmark, "sms") == "96") {
+      ++skipped;
+      EXPECT_EQ(benchmark.skip, "GPU 0 has 80 multiprocessors");
+    }
+  }
+  EXPECT_EQ(skipped, 3U);
+}
+
+TEST(SmShares, need_a_driver_with_green_contexts_and_mps_s_daemon) {
+  Machine machine = roomy_machine();
+  machine.runtime.driver_version = 12030;
+  for (const Benchmark& benchmark : listed(sm_share_split(), machine, Preset::quick)) {
+    const std::string by = text(benchmark, "by");
+    if (by == "green_context") {
+      EXPECT_EQ(benchmark.skip, "green contexts need a driver for CUDA 12.4 or newer");
+    } else if (by == "mps_percentage") {
+      EXPECT_EQ(benchmark.skip.empty(), !find_program(kMpsControl).empty());
+    } else {
+      EXPECT_EQ(benchmark.skip, "");
+      EXPECT_GT(benchmark.needs.shared_host_bytes, 0U);
+    }
+  }
+}
+
+TEST(SmShares, sides_of_a_split_ask_for_all_of_the_gpu_together) {
+  SharePoint point = share_point(ShareBy::mps_percentage, 16, 1000, kMiB);
+  point.percent = 2.5;
+  const GatherSite site{1, GpuTarget{0, {}, {}}, {}};
+  EXPECT_DOUBLE_EQ(gather_job(point, site, 132).percent, 2.5);
+  EXPECT_DOUBLE_EQ(product_job(point, site, 132, 7).percent, 97.5);
+  EXPECT_EQ(product_job(point, site, 132, 7).products, 7);
+  EXPECT_EQ(product_job(point, site, 132, 7).width, 0U);
+  point.by = ShareBy::exec_affinity;
+  EXPECT_EQ(gather_job(point, site, 132).sms + product_job(point, site, 132, 7).sms, 132);
+  EXPECT_EQ(gather_job(point, site, 132).node, 1);
+  point.sms = 33;
+  EXPECT_DOUBLE_EQ(gather_job(point, site, 132).percent, 25);
+}
+
+}  // namespace
+}  // namespace grainscope::harness
