@@ -226,6 +226,8 @@ def _bar_panel(panel: BarPanel) -> Iterator[dict]:
                 row["note"] = "; ".join(part for part in (bar.text or "no row", row["note"]) if part)
             elif paper or not (bar.machine or series.machine):
                 row |= {"y": bar.value.value}
+                if paper and bar.value.high > bar.value.value:
+                    row |= {"y_low": bar.value.low, "y_high": bar.value.high}
             else:
                 row |= _estimate(bar.value)
             yield row

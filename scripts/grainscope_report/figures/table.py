@@ -13,6 +13,7 @@ from grainscope_report.figures import (
     edges,
     explicit,
     flush,
+    gathers,
     host,
     links,
     migration,
@@ -28,6 +29,8 @@ from grainscope_report.figures import (
     zero_copy,
 )
 from grainscope_report.figures.model import Figure
+from grainscope_report.gnn import gathers as gnn_gathers
+from grainscope_report.gnn import shares, tiers
 from grainscope_report.machine import Machine
 from grainscope_report.traversal import runs
 
@@ -121,10 +124,18 @@ FIGURES: tuple[Entry, ...] = (
     Entry(
         "10",
         "figure_10_degrees",
-        "Edges by the length of the list that they are in",
-        runs.FAMILIES,
-        "rows that describe their graph",
+        "Edges by the length of the list that they are in; accesses by the rank of rows",
+        (*runs.FAMILIES, tiers.SCORE),
+        "rows that describe their graph or have hit rates",
         degrees.build,
+    ),
+    Entry(
+        "11",
+        "figure_11_gathers",
+        "Gathers by way and size of rows, and by share of the multiprocessors",
+        (gnn_gathers.FAMILY, gnn_gathers.MODEL, shares.GATHER, shares.SPLIT),
+        "rows of one size by several modes, or by share,",
+        gathers.build,
     ),
     Entry(
         "13",
