@@ -85,7 +85,7 @@ def _by_score(training: Training, found: dict[tuple[Training, str], Scoring]) ->
     first = _panel(f"accesses by score: {said}", list(filter(None, curves)))
     best = next((dict(one.curve) for one in own if one.score == tiers.OPTIMAL), {})
     lacks = [_lack(one, best) for one in own if one.score != tiers.OPTIMAL]
-    second = _panel(f"what scores lack of the optimal order: {said}", list(filter(None, lacks)))
+    second = _panel(f"what scores lack of the optimal order: {training.graph}", list(filter(None, lacks)))
     if second:
         second = replace(second, y_label="100 % − share of optimal (%)", y_top=None)
     return tuple(filter(None, (first, second)))

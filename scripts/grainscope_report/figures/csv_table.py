@@ -211,6 +211,8 @@ def _categories(panel: BarPanel) -> list[str]:
 def _bar_panel(panel: BarPanel) -> Iterator[dict]:
     for series in panel.series:
         for category, bar in zip(_categories(panel), series.bars, strict=True):
+            if bar.blank:
+                continue
             paper = series.label == "paper"
             row = {
                 "kind": "paper" if paper else "bar",

@@ -1,6 +1,7 @@
 """What the dissertation's text states of gathers, shares of a GPU and training, as panels beside ours."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries
@@ -48,7 +49,7 @@ def shares() -> BarPanel:
     """Gathers as shares of a copy's rate."""
     peak = paper(DISSERTATION)["gather_memcpy_peak"]
     title = f"rows of 1024 to 1044 B, RTX 3090, PCIe 4; 100 %: cudaMemcpy, {peak.value:g} GB/s"
-    return _percent(title, GATHERS, "share of cudaMemcpy (%)")
+    return replace(_percent(title, GATHERS, "share of cudaMemcpy (%)"), height=0.0)
 
 
 def sm_rates() -> BarPanel:
@@ -63,7 +64,7 @@ def sm_widths() -> BarPanel:
 
 def training() -> BarPanel:
     """Training over the method with CPU gathers."""
-    return _panel("RTX 3090, PCIe 4", TRAINING, OVER, "ratio", 1.0)
+    return replace(_panel("RTX 3090, PCIe 4", TRAINING, OVER, "ratio", 1.0), upright=True)
 
 
 def later() -> BarPanel:
@@ -96,13 +97,13 @@ def _panel(title: str, stated: Sequence[Stated], y_label: str, y_unit: str, scal
     cited = "; ".join(dict.fromkeys(one.source for ends in numbers for one in ends))
     series = (BarSeries(source.name, "paper", bars, label="paper", source=cited),)
     names = tuple(name for name, _ in stated)
-    return BarPanel(f"{source.name}: {title}", names, series, y_label, y_unit, upright=True, height=HEIGHT)
+    return BarPanel(f"{source.name}: {title}", names, series, y_label, y_unit, height=HEIGHT)
 
 
 def _bar(ends: Sequence[Number], scale: float, unit: str) -> Bar:
     """A bar to a number, or of a range to its lower end, with a whisker to the upper."""
     if ends[0].id == "gather_dma_of_zero_copy":
-        return Bar(None, "about half of zero-copy", note=ends[0].text)
+        return Bar(None, "about half of\nzero-copy", note=ends[0].text)
     low, high = scale * ends[0].value, scale * ends[-1].value
     said = f"{low:.3g}" if len(ends) == 1 else f"{low:.3g}–{high:.3g}"
     value = exact(low) if len(ends) == 1 else Estimate(low, low, high)

@@ -28,7 +28,7 @@ from grainscope_report.statistics import Estimate
 from grainscope_report.traversal import compare
 from grainscope_report.units import format_bytes, significant
 
-MOST_BARS = 44
+MOST_BARS = 54
 MOST_ROWS = 6
 FEWEST_SIZES = 3
 HEIGHT = 1.7
@@ -41,17 +41,21 @@ def build(machines: Sequence[Machine]) -> Figure:
     """Rates by row, then requests, then shares of the GPU, each beside what the dissertation states."""
     rows: list[tuple[Panel, ...]] = []
     notes: list[str] = []
+    curves: list[Panel] = []
     for machine in machines:
-        rows += _measured(machine, len(machines) > 1, notes)
-    if rows:
-        rows.append((gather_papers.shares(),))
+        bars, curve = _measured(machine, len(machines) > 1, notes)
+        rows += [(bars,)] if bars else []
+        curves += [curve] if curve else []
     model = _modelled(machines, notes)
+    stated = [gather_papers.shares()] if rows or curves or model else []
+    small = [*curves, *stated]
+    rows += [tuple(small[at : at + 2]) for at in range(0, len(small), 2)]
     rows += [model] if model else []
     below, more = sm_shares.panels(machines)
     return Figure(machines, (*rows, *below), (*dict.fromkeys(notes), *more))
 
 
-def _measured(machine: Machine, several: bool, notes: list[str]) -> list[tuple[Panel, ...]]:
+def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPanel | None, CurvePanel | None]:
     """Bars of rows that several ways gather, and curves over rows that are powers of two."""
     there = gathers.plain(gathers.measured(machine))
     on_gpu = [one for one in there if "gpu" in one.rows[0].case.site]
@@ -59,16 +63,13 @@ def _measured(machine: Machine, several: bool, notes: list[str]) -> list[tuple[P
     found = gathers.by_way(on_gpu, span)
     owner = f"{machine.letter}: " if several else ""
     where = f"over {format_bytes(span)}"
-    panels: list[tuple[Panel, ...]] = []
-    if bars := _bars(found, machine, f"{owner}unaligned and aligned rows, {where}"):
-        panels.append((bars,))
-        notes.append("Upright: share of the measured copy peak.")
-    small = tuple(filter(None, (_curves(found, machine, f"{owner}by size, powers of two, {where}"),)))
-    panels += [small] if small else []
-    if panels:
+    bars = _bars(found, machine, f"{owner}rows of the same table by every way, {where}")
+    curves = _curves(found, machine, f"{owner}by size of rows, {where}")
+    if bars or curves:
+        notes += ["Upright: share of the measured copy peak."] if bars else []
         notes += _about(found, owner)
         notes += parts.first_sites([machine], gathers.FAMILY, f"{owner}Gathers") if several else []
-    return panels
+    return bars, curves
 
 
 def _about(found: Found, owner: str) -> list[str]:
@@ -93,10 +94,11 @@ def _levels(machine: Machine, one: Gather) -> tuple[Level, ...]:
 
 
 def _most_ways(found: Found, most: int) -> list[float]:
-    """The rows that most ways gather, then those nearest to a KiB: figure 3.10's; ascending."""
+    """The rows that most kernels gather, then those nearest to a KiB: figure 3.10's; ascending."""
     ways = defaultdict(set)
     for way, row in found:
-        ways[row].add(way)
+        if way not in gathers.COPIES:
+            ways[row].add(way)
     shared = [row for row in ways if len(ways[row]) > 1]
     return sorted(sorted(shared, key=lambda row: (-len(ways[row]), abs(row - 1024)))[:most])
 

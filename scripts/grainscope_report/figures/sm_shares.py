@@ -129,20 +129,17 @@ def _panel(
 
 
 def _fewest(found: Sequence[Share], several: bool) -> list[str]:
-    """The fewest multiprocessors that are enough, by way and width."""
-    said = []
-    for machine, by, width in dict.fromkeys((one.machine, one.by, one.number("width")) for one in found):
-        own = [one for one in found if (one.machine, one.by, one.number("width")) == (machine, by, width)]
-        everything = [one for one in found if one.machine is machine and one.number("width") == width]
-        top = max((one.gathered.value for one in everything if one.gathered), default=0.0)
-        enough = [one for one in own if one.gathered and one.gathered.value >= shares.ENOUGH * top]
-        least = min(enough, key=lambda one: one.given_sms, default=None)
-        if least and by != shares.WHOLE and len(own) > 1:
-            owner = f"{machine.letter}: " if several else ""
-            said.append(f"{owner}{shares.BY.get(by, by)} with {width:g} B {least.given_sms:g}")
-    enough = f"{100 * shares.ENOUGH:.0f} %"
-    if not said:
+    """The fewest multiprocessors that are enough, by machine, way and width."""
+    kinds: dict[str, list[str]] = {}
+    for one in shares.fewest(found):
+        owner = f"{one.machine.letter}, " if several else ""
+        kinds.setdefault(f"{owner}loads of {one.number('width'):g} B", []).append(
+            f"{shares.BY.get(one.by, one.by)} {one.given_sms:g}"
+        )
+    if not kinds:
         return []
+    said = [f"{kind}: {', '.join(ways)}" for kind, ways in kinds.items()]
+    enough = f"{100 * shares.ENOUGH:.0f} %"
     return [f"Fewest multiprocessors with {enough} of the best rate of their width: {'; '.join(said)}."]
 
 

@@ -25,12 +25,13 @@ from grainscope_report.figures import (
     shapes,
     speedup,
     systems,
+    training,
     wall,
     zero_copy,
 )
 from grainscope_report.figures.model import Figure
 from grainscope_report.gnn import gathers as gnn_gathers
-from grainscope_report.gnn import shares, tiers
+from grainscope_report.gnn import pipelines, shares, tiers
 from grainscope_report.machine import Machine
 from grainscope_report.traversal import runs
 
@@ -136,6 +137,15 @@ FIGURES: tuple[Entry, ...] = (
         (gnn_gathers.FAMILY, gnn_gathers.MODEL, shares.GATHER, shares.SPLIT),
         "rows of one size by several modes, or by share,",
         gathers.build,
+    ),
+    Entry(
+        "12",
+        "figure_12_training",
+        "Training by way to feed it: time, stages, bytes over the link",
+        (pipelines.FAMILY,),
+        "rows of several modes, or gathers of a sampled trace with hot rows,",
+        training.build,
+        beside=(gnn_gathers.FAMILY,),
     ),
     Entry(
         "13",

@@ -1,5 +1,6 @@
 """Rows of shared GPUs: a gather on some of the multiprocessors, alone or beside a computation on the rest."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,9 +74,18 @@ def ways(found: Sequence[Share]) -> list[str]:
     return in_order({one.by for one in found}, tuple(BY))
 
 
-def fewest(found: Sequence[Share], enough: float = ENOUGH) -> Share | None:
-    """Of one way and width: the fewest multiprocessors that reach `enough` of the fastest rate among them."""
+def fewest(found: Sequence[Share], enough: float = ENOUGH) -> list[Share]:
+    """For each machine, width and way the fewest multiprocessors that reach `enough` of that width's best."""
     there = [one for one in found if one.given_sms and one.gathered]
-    top = max((one.gathered.value for one in there), default=0.0)
-    full = [one for one in there if one.gathered.value >= enough * top]
-    return min(full, key=lambda one: one.given_sms, default=None)
+    least: dict[tuple, Share] = {}
+    tops: dict[tuple, float] = defaultdict(float)
+    for one in there:
+        key = one.machine.index, one.number("width")
+        tops[key] = max(tops[key], one.gathered.value)
+    for one in there:
+        key = one.machine.index, one.number("width")
+        known = least.get((*key, one.by))
+        full = one.by != WHOLE and one.gathered.value >= enough * tops[key]
+        if full and (known is None or one.given_sms < known.given_sms):
+            least[(*key, one.by)] = one
+    return list(least.values())
