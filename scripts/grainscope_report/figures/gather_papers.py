@@ -82,6 +82,7 @@ def saved() -> BarPanel:
     return _percent("papers100M, V100", SAVED, "saved (%)")
 
 
+WHISKERS = "Whiskers of the dissertation's bars: to the upper end of the range that it states."
 GB_S = "rows gathered (GB/s)"
 OVER = "speedup over CPU gather"
 

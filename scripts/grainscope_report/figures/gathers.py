@@ -47,6 +47,7 @@ def build(machines: Sequence[Machine]) -> Figure:
         rows += [(bars,)] if bars else []
         curves += [curve] if curve else []
     model = _modelled(machines, notes)
+    notes += [gather_papers.WHISKERS] if rows or curves or model else []
     stated = [gather_papers.shares()] if rows or curves or model else []
     small = [*curves, *stated]
     rows += [tuple(small[at : at + 2]) for at in range(0, len(small), 2)]
@@ -63,7 +64,7 @@ def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPan
     found = gathers.by_way(on_gpu, span)
     owner = f"{machine.letter}: " if several else ""
     where = f"over {format_bytes(span)}"
-    bars = _bars(found, machine, f"{owner}rows of the same table by every way, {where}")
+    bars = _bars(found, machine, f"{owner}rows at random by every way, {where}")
     curves = _curves(found, machine, f"{owner}by size of rows, {where}")
     if bars or curves:
         notes += ["Upright: share of the measured copy peak."] if bars else []

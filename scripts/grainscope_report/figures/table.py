@@ -1,7 +1,7 @@
 """The table of all figures: what each is called, which rows it needs, what computes it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from grainscope_report.figures import (
     batches,
@@ -29,28 +29,14 @@ from grainscope_report.figures import (
     wall,
     zero_copy,
 )
+from grainscope_report.figures.entry import Entry, why_absent
 from grainscope_report.figures.model import Figure
 from grainscope_report.gnn import gathers as gnn_gathers
 from grainscope_report.gnn import pipelines, shares, tiers
 from grainscope_report.machine import Machine
 from grainscope_report.traversal import runs
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One figure: number, file stem, title, the families it is about, and what it needs of them in words.
-
-    `beside` are families drawn beside the figure's own, which alone do not make it.
-    """
-
-    id: str
-    stem: str
-    title: str
-    families: tuple[str, ...]
-    needs: str
-    build: Callable[[Sequence[Machine]], Figure]
-    beside: tuple[str, ...] = ()
-
+__all__ = ["FIGURES", "Entry", "figure", "why_absent"]
 
 FIGURES: tuple[Entry, ...] = (
     Entry(
@@ -154,6 +140,7 @@ FIGURES: tuple[Entry, ...] = (
         ("reach/gather",),
         "rows",
         wall.build,
+        beside=(gnn_gathers.FAMILY,),
     ),
     Entry(
         "14",
@@ -240,30 +227,3 @@ def figure(entry: Entry, machines: Sequence[Machine]) -> Figure:
     return replace(
         made, id=entry.id, stem=entry.stem, title=entry.title, families=entry.families, notes=tuple(notes)
     )
-
-
-def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
-    """One line: which rows a figure without data lacks, and why."""
-    rows = [row for machine in machines for row in machine.result.of(*entry.families)]
-    why = []
-    if there := sum(row.ok for row in rows):
-        why.append(
-            "the 1 ok row there answers other questions"
-            if there == 1
-            else f"the {there} ok rows there answer other questions"
-        )
-    for status in ("failed", "skipped"):
-        reasons = list(dict.fromkeys(row.reason for row in rows if row.status == status))
-        more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
-        why += [f"{status}, {reasons[0]}{more}"] if reasons else []
-    if not rows:
-        every = [machine.result.run for machine in machines]
-        asked = dict.fromkeys(
-            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in every
-        )
-        why.append(f"not part of this run ({'; '.join(asked)})")
-    return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {'; '.join(why)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

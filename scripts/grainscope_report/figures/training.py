@@ -37,10 +37,14 @@ def build(machines: Sequence[Machine]) -> Figure:
         owner = f"{machine.letter}: " if len(machines) > 1 else ""
         there = pipelines.pipelines(machine)
         hot_rows, hot_notes = training_hot.panels(machine, there, owner)
-        rows += [*_methods(machine, there, owner), *training_stages.panels(there, owner), *hot_rows]
+        staged = training_stages.panels(there, owner)
+        rows += [*_methods(machine, there, owner), *staged, *hot_rows]
+        notes += [training_stages.NOTE] if staged else []
         sizes = _by_row(machine, there, owner)
         rows += [(sizes, gather_papers.by_row())] if sizes else []
         notes += [*_notes(there), *hot_notes]
+    if rows:
+        notes.append(gather_papers.WHISKERS)
     return Figure(machines, tuple(rows), tuple(dict.fromkeys(notes)))
 
 

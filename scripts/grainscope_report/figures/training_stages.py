@@ -15,6 +15,12 @@ PAIR = ("alone", "piped")
 BLANK = Bar(None, blank=True)
 
 
+NOTE = (
+    "Alone: every stage waited for before the next; piped: overlapping. Overlap: (sum of stages − piped) ÷ "
+    "(sum − longest stage). Training on the CPU alone has no pipeline."
+)
+
+
 def panels(found: Sequence[Pipeline], owner: str) -> list[tuple[Panel, ...]]:
     """The stages of every method of the training that most methods were run on; none without stages.
 
