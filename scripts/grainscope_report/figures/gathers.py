@@ -69,7 +69,7 @@ def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPan
     if bars or curves:
         notes += ["Upright: share of the measured copy peak."] if bars else []
         notes += _about(found, owner)
-        notes += parts.first_sites([machine], gathers.FAMILY, f"{owner}Gathers") if several else []
+        notes += _sites(machine, owner)
     return bars, curves
 
 
@@ -82,6 +82,14 @@ def _about(found: Found, owner: str) -> list[str]:
         percents = _range([100 * one for one in shares], lambda one: f"{one:.0f}")
         said += f", of which {percents} % are different ones"
     return [f"{said}; repeated ones may be found in a cache."]
+
+
+def _sites(machine: Machine, owner: str) -> list[str]:
+    rows = [row for row in machine.result.of(gathers.FAMILY) if row.ok and "gpu" in row.case.site]
+    sites = sorted({tuple(sorted(row.case.site.items())) for row in rows})
+    if len(sites) < 2:
+        return []
+    return [f"{owner}Gathers of one GPU and node of {len(sites)}; `grainscope-report list` shows all."]
 
 
 def _range(values: Sequence[float], spell: Callable[[float], str]) -> str:

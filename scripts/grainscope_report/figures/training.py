@@ -30,22 +30,38 @@ FEWEST_ROWS = 3
 
 
 def build(machines: Sequence[Machine]) -> Figure:
-    """A set of panels for each machine, each beside what the dissertation states."""
-    rows: list[tuple[Panel, ...]] = []
+    """Question by question the panels of all machines, and what the dissertation states beside them."""
+    methods: list[Panel] = []
+    stages: list[Panel] = []
+    hot: list[Panel] = []
+    sizes: list[Panel] = []
     notes: list[str] = []
     for machine in machines:
         owner = f"{machine.letter}: " if len(machines) > 1 else ""
         there = pipelines.pipelines(machine)
-        hot_rows, hot_notes = training_hot.panels(machine, there, owner)
-        staged = training_stages.panels(there, owner)
-        rows += [*_methods(machine, there, owner), *staged, *hot_rows]
-        notes += [training_stages.NOTE] if staged else []
-        sizes = _by_row(machine, there, owner)
-        rows += [(sizes, gather_papers.by_row())] if sizes else []
-        notes += [*_notes(there), *hot_notes]
-    if rows:
-        notes.append(gather_papers.WHISKERS)
+        methods += _some(_methods(machine, there, owner))
+        stages += _some(training_stages.panel(there, owner))
+        hot += _some(training_hot.panel(machine, there, owner))
+        sizes += _some(_by_row(machine, there, owner))
+        notes += [f"{owner}{note}" for note in _notes(there)]
+    rows: list[tuple[Panel, ...]] = [(panel,) for panel in methods]
+    rows += [(gather_papers.training(), gather_papers.later())] if methods else []
+    rows += [(panel,) for panel in stages]
+    rows += [*_pairs(hot, gather_papers.saved()), *_pairs(sizes, gather_papers.by_row())]
+    notes += [training_stages.NOTE] if stages else []
+    notes += training_hot.NOTES if hot else []
+    notes += [gather_papers.WHISKERS] if rows else []
     return Figure(machines, tuple(rows), tuple(dict.fromkeys(notes)))
+
+
+def _some(panel: Panel | None) -> list[Panel]:
+    return [panel] if panel else []
+
+
+def _pairs(own: Sequence[Panel], stated: Panel) -> list[tuple[Panel, ...]]:
+    """Our panels and the dissertation's, two in a row; nothing without ours."""
+    there = [*own, stated] if own else []
+    return [tuple(there[at : at + 2]) for at in range(0, len(there), 2)]
 
 
 def _usual_row(found: Sequence[Pipeline]) -> float:
@@ -69,13 +85,13 @@ def works(found: Sequence[Pipeline]) -> list[Work]:
     return sorted(kept[:MOST_WORKS], key=lambda work: (work.gpus, kept.index(work)))
 
 
-def _methods(machine: Machine, found: Sequence[Pipeline], owner: str) -> list[tuple[Panel, ...]]:
+def _methods(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPanel | None:
     """Speedups over the usual method, a CPU that gathers and copies; seconds upright."""
     shown = works(found)
     by_work = {work: pipelines.fastest([one for one in found if one.work == work]) for work in shown}
     by_work = {work: ways for work, ways in by_work.items() if pipelines.BASE in ways}
     if not by_work:
-        return []
+        return None
     methods = pipelines.methods({method for ways in by_work.values() for method in ways})
     series = tuple(
         BarSeries(
@@ -89,8 +105,7 @@ def _methods(machine: Machine, found: Sequence[Pipeline], owner: str) -> list[tu
     row = format_bytes(_usual_row(found))
     title = f"{owner}training, rows of {row}; upright: time of a mini-batch"
     look = {"levels": (Level("even", "", 1.0),), "width": WHOLE, "upright": True, "height": HEIGHT}
-    panel = BarPanel(title, names, series, gather_papers.OVER, "ratio", **look)
-    return [(panel,), (gather_papers.training(), gather_papers.later())]
+    return BarPanel(title, names, series, gather_papers.OVER, "ratio", **look)
 
 
 def _name(work: Work, several: bool) -> str:

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from grainscope_report import statistics
-from grainscope_report.figures import gather_papers
 from grainscope_report.figures.columns import exact
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level, Panel
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level
 from grainscope_report.gnn import gathers, pipelines
 from grainscope_report.gnn.gathers import Gather
 from grainscope_report.gnn.pipelines import Pipeline
@@ -18,31 +17,25 @@ COLD = ("masked", "address_ordered", "circular_shift", "naive")
 LEFT = "left, of none hot (%)"
 
 
-def panels(
-    machine: Machine, found: Sequence[Pipeline], owner: str
-) -> tuple[list[tuple[Panel, ...]], list[str]]:
+NOTES = (
+    "Hot rows: bytes over the link and time with none in the GPU's memory are 100 %.",
+    "The dissertation's “further reduce the training time by 42 %” may be of all or of what 5 % left.",
+)
+
+
+def panel(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPanel | None:
     """Bars by hot share of training, else of gathers of a sampled trace alone."""
-    pair = _training(found)
-    alone = _gathers(machine) if pair is None else None
-    if pair is None and alone is None:
-        return [], []
-    bars, where = pair or alone
-    hot = sorted({percent for series in bars for percent in series[2]})
+    pair = _training(found) or _gathers(machine)
+    if pair is None:
+        return None
+    bars, where = pair
+    hot = sorted({percent for _, _, values in bars for percent in values})
     names = tuple(f"{percent:g} %" for percent in hot)
     series = tuple(
         BarSeries(name, method, tuple(_bar(values.get(percent), machine) for percent in hot))
         for name, method, values in bars
     )
     title = f"{owner}by hot rows in the GPU's memory: {where}"
-    panel = _panel(title, names, series)
-    notes = ["Hot rows: bytes over the link and time with none there are 100 %."]
-    notes.append(
-        "The dissertation's “further reduce the training time by 42 %” may be of all or of what 5 % left."
-    )
-    return [(panel, gather_papers.saved())], notes
-
-
-def _panel(title: str, names: tuple[str, ...], series: tuple[BarSeries, ...]) -> BarPanel:
     levels = (Level("even", "", 100.0),)
     return BarPanel(title, names, series, LEFT, "%", levels=levels, upright=True, height=HEIGHT)
 

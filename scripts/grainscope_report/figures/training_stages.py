@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from grainscope_report.figures.columns import WHOLE, exact
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Panel
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 from grainscope_report.gnn import pipelines
 from grainscope_report.gnn.pipelines import STAGES, Pipeline
 from grainscope_report.units import format_bytes
@@ -21,7 +21,7 @@ NOTE = (
 )
 
 
-def panels(found: Sequence[Pipeline], owner: str) -> list[tuple[Panel, ...]]:
+def panel(found: Sequence[Pipeline], owner: str) -> BarPanel | None:
     """The stages of every method of the training that most methods were run on; none without stages.
 
     Training on the CPU is left out: one stage follows another there, and dwarfs all others.
@@ -31,7 +31,7 @@ def panels(found: Sequence[Pipeline], owner: str) -> list[tuple[Panel, ...]]:
         if one.stages and one.method != "cpu_only":
             works.setdefault(one.work, []).append(one)
     if not works:
-        return []
+        return None
     work = max(works, key=lambda each: (len({one.method for one in works[each]}), -each.gpus, -each.row))
     best = pipelines.fastest(works[work])
     shown = [best[method] for method in pipelines.methods(best)][:MOST_METHODS]
@@ -45,7 +45,7 @@ def panels(found: Sequence[Pipeline], owner: str) -> list[tuple[Panel, ...]]:
         f"rows of {format_bytes(work.row)}, {gpus}"
     )
     look = {"stacked": True, "width": WHOLE, "groups": groups, "upright": True, "height": HEIGHT}
-    return [(BarPanel(title, names, tuple(series), "time of a mini-batch (ms)", "ms", **look),)]
+    return BarPanel(title, names, tuple(series), "time of a mini-batch (ms)", "ms", **look)
 
 
 def _name(one: Pipeline) -> str:
