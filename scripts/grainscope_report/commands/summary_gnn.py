@@ -160,7 +160,7 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
         _columns(
             "training",
             "fastest way",
-            "mini-batch",
+            "step",
             "overlap",
             "GPU memory",
             "× CPU gather",

@@ -103,7 +103,7 @@ def _methods(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPane
     )
     names = tuple(_name(work, len({one.gpus for one in by_work}) > 1) for work in by_work)
     row = format_bytes(_usual_row(found))
-    title = f"{owner}training, rows of {row}; upright: time of a mini-batch"
+    title = f"{owner}training, rows of {row}; upright: time of a step"
     look = {"levels": (Level("even", "", 1.0),), "width": WHOLE, "upright": True, "height": HEIGHT}
     return BarPanel(title, names, series, gather_papers.OVER, "ratio", **look)
 
@@ -122,7 +122,7 @@ def _bar(one: Pipeline | None, base: Pipeline, machine: Machine) -> Bar:
 
 
 def _by_row(machine: Machine, found: Sequence[Pipeline], owner: str) -> CurvePanel | None:
-    """The time of a mini-batch by the size of rows, of the training that was done with most sizes."""
+    """The time of a step by the size of rows, of the training that was done with most sizes."""
     kinds: dict[tuple, list[Pipeline]] = {}
     for one in found:
         work = one.work
@@ -143,7 +143,7 @@ def _by_row(machine: Machine, found: Sequence[Pipeline], owner: str) -> CurvePan
     gpus = f"{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}"
     title = f"{owner}by size of rows: {work.graph}, {gpus}"
     look = {"x_label": "bytes of a row", "y_log": True}
-    return CurvePanel(title, tuple(curves), "time of a mini-batch (ms)", "ms", **look)
+    return CurvePanel(title, tuple(curves), "time of a step (ms)", "ms", **look)
 
 
 def _ms(one: Pipeline) -> Estimate:
@@ -156,9 +156,11 @@ def _notes(found: Sequence[Pipeline]) -> list[str]:
     first = works(found)
     said = [f"Trained: {'; '.join(dict.fromkeys(work.spoken for work in first))}."] if first else []
     said += _losses(found)
-    tiered = sorted({one.hot for one in found if one.method == "tiered"})
+    tiered = [one.hot for one in pipelines.fastest(found).values() if one.method == "tiered"]
     if tiered:
-        said.append(f"Of tiered the training with most hot rows: {tiered[-1]:g} %.")
+        said.append(f"Tiered: {tiered[0]:g} % of the rows in the GPU's memory, where nothing else is said.")
+    if any(one.work.gpus > 1 for one in found):
+        said.append("In a step each GPU trains on a mini-batch of its own.")
     return said
 
 

@@ -45,7 +45,7 @@ def panel(found: Sequence[Pipeline], owner: str) -> BarPanel | None:
         f"rows of {format_bytes(work.row)}, {gpus}"
     )
     look = {"stacked": True, "width": WHOLE, "groups": groups, "upright": True, "height": HEIGHT}
-    return BarPanel(title, names, tuple(series), "time of a mini-batch (ms)", "ms", **look)
+    return BarPanel(title, names, tuple(series), "time of a step (ms)", "ms", **look)
 
 
 def _name(one: Pipeline) -> str:
