@@ -50,7 +50,7 @@ def format_large(count: float) -> str:
     for unit, name in ((1e9, "billion"), (1e6, "million")):
         if count >= unit:
             return f"{significant(count / unit)} {name}"
-    return f"{count:,.0f}" if count >= 1e4 else f"{count:g}"
+    return f"{count:g}"
 
 
 def format_interval(value: float, low: float, high: float) -> tuple[str, str]:

@@ -58,7 +58,7 @@ def test_figure_10_says_how_much_of_the_table_a_mini_batch_asks_for(tmp_path):
     add_scores(file, "kron18", "10x25", 0.25)
     share = 40000 / (1 << 22)
     assert any(
-        f"ask for {100 * share:.2g} % of the rows each" in note for note in made(tmp_path, "10", file).notes
+        f"each of {100 * share:.2g} % of the rows" in note for note in made(tmp_path, "10", file).notes
     )
 
 

@@ -182,7 +182,7 @@ def _stated() -> BarPanel:
     series = (BarSeries(source.name, "paper", bars, label="paper", source="section 4.4"),)
     names = tuple(name for name, _ in STATED)
     title = f"{source.name}: three graphs, and papers100M by depth"
-    return BarPanel(title, names, series, "share of accesses (%)", "%", upright=True, height=HEIGHT)
+    return BarPanel(title, names, series, "share of accesses (%)", "%", height=HEIGHT)
 
 
 def _runs(trainings: Sequence[Training], found: dict[tuple[Training, str], Scoring]) -> list[str]:
@@ -191,9 +191,9 @@ def _runs(trainings: Sequence[Training], found: dict[tuple[Training, str], Scori
     for training in trainings:
         one = _of(training, found)[0]
         batches, accesses = one.counter("batches"), one.counter("accesses")
-        length = f", {batches:g} mini-batches" if batches else ""
+        length = f", {batches:g} mini-batch{'es' * (batches != 1)}" if batches else ""
         graph = next((row.graph for row in one.rows if row.graph), None)
         if batches and accesses and graph:
-            length += f" that ask for {100 * accesses / batches / graph.vertices:.2g} % of the rows each"
+            length += f", each of {100 * accesses / batches / graph.vertices:.2g} % of the rows"
         said.append(f"{training.spoken}{length}")
     return [f"Runs: {'; '.join(said)}. The more of the rows a mini-batch asks for, the flatter the curve."]

@@ -1,4 +1,4 @@
-"""Figure 12, tiers: what hot rows save of the link's bytes and of the time, in the GPU's memory."""
+"""Figure 12, tiers: what rows in the GPU's memory save of the bytes over the link and of the time."""
 
 from collections.abc import Sequence
 
