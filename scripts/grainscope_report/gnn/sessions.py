@@ -101,8 +101,3 @@ def _home(rows: Sequence[Row]) -> tuple:
 
 def _site(row: Row) -> tuple:
     return _PLACES.index(row.case.locality), tuple(sorted(row.case.site.items()))
-
-
-def largest(found: Iterable[str], sizes: dict[str, float]) -> list[str]:
-    """Names by falling size, then by name."""
-    return sorted(set(found), key=lambda name: (-sizes.get(name, 0.0), name))
