@@ -4,7 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from grainscope_report import checks_families, checks_lanes, checks_links, checks_traversals, statistics
+from grainscope_report import (
+    checks_families,
+    checks_gnn,
+    checks_lanes,
+    checks_links,
+    checks_traversals,
+    statistics,
+)
 from grainscope_report.checks_parts import ROUNDING, Raw, RowProblems, differ
 from grainscope_report.schema import Problem
 
@@ -169,5 +176,6 @@ ROW_CHECKS: tuple[Callable[[Raw], RowProblems], ...] = (
     _traffic,
     *checks_lanes.CHECKS,
     *checks_families.CHECKS,
+    *checks_gnn.CHECKS,
     *checks_traversals.CHECKS,
 )

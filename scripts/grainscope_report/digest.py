@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import naming, statistics
+from grainscope_report.gnn import answers
 from grainscope_report.model import MODEL, TRAVERSAL, Result, Row
 from grainscope_report.statistics import Estimate
 
@@ -60,15 +61,18 @@ def groups(result: Result) -> list[Group]:
     """The groups, family by family, in the order in which the file first names them."""
     families: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in result.rows:
-        # The answers of traversals are by graph, in a table of their own: one line counts their rows.
-        many = row.case.family.startswith((TRAVERSAL, MODEL))
-        families[row.case.family]["" if many else naming.name(row)].append(row)
+        # Some families' answers are in tables of their own: one line counts their rows.
+        families[row.case.family]["" if _apart(row.case.family) else naming.name(row)].append(row)
     return [_group(family, name, rows) for family, named in families.items() for name, rows in named.items()]
+
+
+def _apart(family: str) -> bool:
+    return family.startswith((TRAVERSAL, MODEL)) or family in answers.FAMILIES
 
 
 def _group(family: str, name: str, rows: list[Row]) -> Group:
     counts = Counter(row.status for row in rows)
-    if family.startswith((TRAVERSAL, MODEL)):
+    if _apart(family):
         return Group(family, name, None, None, None, counts)
     cases = _cases(_cold([row for row in rows if row.ok and row.median_s and row.ci95_s]))
     sizes = [size for case in cases if (size := _bytes(case)) is not None]

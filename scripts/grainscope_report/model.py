@@ -18,7 +18,15 @@ FROM_PEER = "from_peer"
 OPPOSITE = {HOST_TO_GPU: GPU_TO_HOST, GPU_TO_HOST: HOST_TO_GPU, TO_PEER: FROM_PEER, FROM_PEER: TO_PEER}
 _DIRECTIONS = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
 # Families whose kernels only read what is far away, and so name no direction.
-READERS = {"reach/gather", "latency/chase"}
+READERS = {
+    "reach/gather",
+    "latency/chase",
+    "gather",
+    "gather/bag",
+    "sm_share/gather",
+    "sm_share/split",
+    "pipeline/graphsage",
+}
 # Graph algorithms that read edges on the GPU, one family each, and what only a model answers.
 TRAVERSAL, MODEL = "traversal/", "model/"
 JOINED = {"nvlink", "pcie", "none"}
@@ -113,6 +121,7 @@ class Row:
     trials: tuple[Trial, ...] = ()
     levels: tuple[Level, ...] = ()
     graph: Graph | None = None
+    hit_curve: tuple[tuple[float, float], ...] = ()
 
     @property
     def ok(self) -> bool:

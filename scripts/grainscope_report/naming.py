@@ -7,8 +7,9 @@ from grainscope_report.units import format_bytes
 WITHIN = {"locality", "link", "flush"}
 # The words of a case in the order in which they are spoken, whatever order the file has them in.
 ORDER = (
-    "timed", "between", "what", "pattern", "to", "memory", "method", "direction", "path", "access", "order",
-    "state", "pages", "allocation",
+    "timed", "between", "what", "pattern", "to", "by", "mode", "score", "lists", "store", "placement",
+    "memory", "method", "direction", "path", "access", "order", "state", "pages", "allocation", "indices",
+    "graph", "fanout",
 )  # fmt: skip
 # What goes without saying.
 PLAIN = {("timed", "copy"), ("blocks", "full"), ("access", "on")}

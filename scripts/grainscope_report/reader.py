@@ -119,6 +119,7 @@ def _row(raw: Mapping[str, Any]) -> Row:
         trials=tuple(map(_trial, raw.get("trials", ()))),
         levels=tuple(map(_level, raw.get("levels", ()))),
         graph=_graph(raw["graph"]) if "graph" in raw else None,
+        hit_curve=tuple(map(tuple, raw.get("hit_curve", ()))),
     )
 
 

@@ -45,6 +45,14 @@ def format_count(count: float) -> str:
     return said.removesuffix("B").rstrip()
 
 
+def format_large(count: float) -> str:
+    """A count in words: 2239591 is `2.24 million`."""
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
+        if count >= unit:
+            return f"{significant(count / unit)} {name}"
+    return f"{count:g}"
+
+
 def format_interval(value: float, low: float, high: float) -> tuple[str, str]:
     """The value and its `[low, high]`, with the decimals that the width of the interval justifies."""
     width = high - low

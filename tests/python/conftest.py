@@ -7,6 +7,7 @@ import pytest
 import synthetic_busy
 import synthetic_links
 import synthetic_machines
+import synthetic_training
 import synthetic_traversals
 from grainscope_report import reader
 from grainscope_report.machine import Machine, machines
@@ -34,6 +35,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             "node-u", "NVIDIA H200", ("kron24", "urand24"), 1.9, **FEWER
         ),
         "modelling": synthetic_traversals.modelling(("kron24", "power"), FEWER["pages"]),
+        "learning": synthetic_training.learning(),
+        "slower": synthetic_training.learning("node-h", "NVIDIA H200", 0.8),
+        "tiering": synthetic_training.tiering(),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}
 

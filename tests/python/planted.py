@@ -37,6 +37,11 @@ def only(rows: list[dict[str, str]], **wanted: str) -> list[dict[str, str]]:
     return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
 
+def values(rows: list[dict[str, str]], name: str = "series", **wanted: str) -> dict[str, float]:
+    """The values of the rows with these cells, by one of their columns."""
+    return {row[name]: float(row["y"]) for row in only(rows, **wanted) if row["y"]}
+
+
 def point(rows: list[dict[str, str]], **wanted: str) -> tuple[float, float, float, float]:
     """The x and the y with its interval of the only such row."""
     [row] = only(rows, **wanted)

@@ -28,6 +28,10 @@ SHOWN = {
     "busy": ("busy",),
     "crowded": ("crowded",),
     "two_busy": ("busy", "crowded"),
+    "learning": ("learning",),
+    "tiering": ("tiering",),
+    "two_learning": ("learning", "slower"),
+    "all_graphs": ("traversing", "learning"),
 }
 FIGURES_OF = {
     "h100": ("1", "2", "5", "6", "7", "8", "h"),
@@ -45,6 +49,10 @@ FIGURES_OF = {
     "busy": ("m", "n", "p", "s", "t"),
     "crowded": ("m", "n"),
     "two_busy": ("m", "n", "p", "s", "t"),
+    "learning": ("10", "11", "12", "13"),
+    "tiering": ("10", "11"),
+    "two_learning": ("10", "11", "12", "13"),
+    "all_graphs": ("10",),
 }
 CASES = [(shown, number) for shown, numbers in FIGURES_OF.items() for number in numbers]
 LOW_DPI = 60
@@ -112,7 +120,7 @@ def test_every_panel_is_drawn_with_labels_units_and_scales(drawn, shown, number)
         if isinstance(panel, TablePanel):
             check_table(axes, panel)
             continue
-        assert panel.y_unit in {"GB/s", "ns", "%", "ratio", "requests", "SMs", "s", "GTEPS"}
+        assert panel.y_unit in {"GB/s", "ns", "ms", "%", "ratio", "requests", "SMs", "s", "GTEPS"}
         if isinstance(panel, MapPanel):
             check_map(axes, panel)
             continue
@@ -149,7 +157,7 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
             assert part in notes
     for said in made.subtitle:
         assert said in " ".join(one.get_text() for one in page.texts if one.get_gid() == "subtitle")
-    if shown not in ("cpu_only", "modelling"):
+    if shown not in ("cpu_only", "modelling", "tiering"):
         assert "driver 580.159" in notes
     if shown == "h100":
         assert "severe warning: governor is powersave" in notes

@@ -49,3 +49,10 @@ def test_significant_never_uses_an_exponent():
 
 def test_percentages_have_one_decimal():
     assert units.format_percent(0.929) == "92.9 %"
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(7.0, "7"), (65536, "65536"), (2239591, "2.24 million"), (3.2e9, "3.2 billion")]
+)
+def test_large_counts_are_in_words(count, said):
+    assert units.format_large(count) == said

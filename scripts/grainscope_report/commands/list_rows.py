@@ -3,10 +3,11 @@
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grainscope_report.commands import files
+from grainscope_report.commands import counted, files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.model import Row
 from grainscope_report.terminal import Column, terminal
@@ -19,6 +20,7 @@ COLUMNS = (
     Column("GB/s", right=True),
     Column("of link", right=True),
     Column("flags"),
+    Column("counted"),
     Column("name"),
     Column("why"),
 )
@@ -61,9 +63,18 @@ def run(arguments: argparse.Namespace) -> int:
         )
     # Nothing is cut or left out, names least of all: a narrow terminal wraps the lines.
     out = replace(terminal(), width=sys.maxsize)
-    for line, row in zip(out.table(COLUMNS, [_cells(row) for row in rows]), [None, *rows], strict=True):
+    columns, cells = _known(COLUMNS, [_cells(row) for row in rows])
+    for line, row in zip(out.table(columns, cells), [None, *rows], strict=True):
         print(out.paint(line, _colour(row)))
     return EXIT_OK
+
+
+def _known(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> tuple[list[Column], list[list[str]]]:
+    """All columns, but that of counters only where any row has something to say there."""
+    kept = [
+        at for at, one in enumerate(columns) if one.name != "counted" or any(row[at] != "-" for row in cells)
+    ]
+    return [columns[at] for at in kept], [[row[at] for at in kept] for row in cells]
 
 
 def _pattern(text: str | None) -> re.Pattern[str] | None:
@@ -88,6 +99,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.bandwidth_gb_s:.2f}" if row.bandwidth_gb_s else "-",
         format_percent(row.link_fraction) if row.link_fraction else "-",
         " ".join(sorted(row.flags)) or "-",
+        counted.said(row) or "-",
         name,
         row.reason,
     )

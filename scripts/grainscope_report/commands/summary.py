@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from grainscope_report import digest, machine, naming
-from grainscope_report.commands import files, summary_fits, summary_json, summary_traversals
+from grainscope_report.commands import files, summary_fits, summary_gnn, summary_json, summary_traversals
 from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.fits import everything
+from grainscope_report.gnn import answers as gnn_answers
 from grainscope_report.model import Link, Result
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.traversal import answers
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
-    for block in (_warnings, _machine, _links, _groups, _traversals, _fits, _reasons):
+    for block in (_warnings, _machine, _links, _groups, _traversals, _networks, _fits, _reasons):
         found = list(block(result, out))
         if found:
             yield from found
@@ -186,6 +187,10 @@ def _timings(group: Group) -> str:
 
 def _traversals(result: Result, out: Terminal) -> Iterator[str]:
     yield from summary_traversals.lines(answers.answers(machine.machines([result])[0]), out)
+
+
+def _networks(result: Result, out: Terminal) -> Iterator[str]:
+    yield from summary_gnn.lines(gnn_answers.of(machine.machines([result])[0]), out)
 
 
 def _fits(result: Result, out: Terminal) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from grainscope_report import digest
 from grainscope_report.fits import everything
 from grainscope_report.fits.everything import estimate
+from grainscope_report.gnn import answers as networks
 from grainscope_report.machine import machines, provenance
 from grainscope_report.model import Result
 from grainscope_report.traversal import answers
@@ -27,6 +28,7 @@ def document(result: Result) -> dict[str, Any]:
         ],
         "groups": [_group(group) for group in digest.groups(result)],
         "traversals": [answers.as_json(answer) for answer in answers.answers(machine)],
+        "networks": networks.of(machine),
         "fits": everything.as_json(everything.of(machine)),
         "reasons": [asdict(reason) for reason in digest.reasons(result)],
     }

@@ -32,7 +32,7 @@ def lines(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
     link = there[0].best.link
     what = f"traversals, modelled over {compare.link_name(link)}" if link else "traversals, measured"
     wide = [answer for answer in there if answer.work.edge == _widest(answer, there)]
-    first, *rest = out.table(*_known(_columns(what, there), [_cells(answer, there) for answer in wide]))
+    first, *rest = out.table(*known(_columns(what, there), [_cells(answer, there) for answer in wide]))
     yield out.paint(first, "bold")
     yield from rest
     also = f" {ALSO}" if measured and len(measured) < len(answers) else ""
@@ -56,7 +56,7 @@ def _columns(what: str, there: Sequence[Answer]) -> tuple[Column, ...]:
     )
 
 
-def _known(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> tuple[list[Column], list[list[str]]]:
+def known(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> tuple[list[Column], list[list[str]]]:
     """The columns of which any cell is known."""
     kept = [at for at in range(len(columns)) if any(row[at] != "-" for row in cells)]
     return [columns[at] for at in kept], [[row[at] for at in kept] for row in cells]

@@ -22,7 +22,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         description="Checks result files against docs/result.schema.json and for contradictions: medians "
         "and intervals against the samples, bandwidth against bytes and time, link fractions against the "
         "measured peaks, counts, duplicates, rates above the physical limit, and in rows of things at once "
-        "each lane and all of them together.",
+        "each lane and all of them together; of gathers, rankings, shares of a GPU and training what their "
+        "counters say of each other.",
         epilog="Exit status: 0 all valid, 1 problems found, 2 a file cannot be read.",
     )
     parser.add_argument(

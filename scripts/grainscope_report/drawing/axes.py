@@ -25,6 +25,9 @@ def log2_x(axes: Axes, values: Sequence[float], unit: str, low: float, high: flo
     per_octave = room / math.log2(high / low)
     steps = (one for one in (1, 2, 4, 6, 8, 10) if _fit(range(first, last + 1, one), spell, per_octave))
     step = next(steps, max(1, last - first))
+    if unit == "%":
+        _percents(axes, low, high)
+        return
     # Multiples of the step, so that panels with different ranges tick alike: 4 KiB, 64 KiB, 1 MiB.
     begin = first + (-first) % step if unit == "bytes" and (last - first) >= 2 * step else first
     ticks = [2.0**power for power in range(begin, last + 1, step)]
@@ -34,6 +37,18 @@ def log2_x(axes: Axes, values: Sequence[float], unit: str, low: float, high: flo
     axes.xaxis.set_major_formatter(FixedFormatter([spell(tick) for tick in ticks]))
     axes.xaxis.set_minor_locator(FixedLocator([2.0**power for power in range(first, last + 1)]))
     axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _percents(axes: Axes, low: float, high: float) -> None:
+    """Ticks at 0.1, 0.2, 0.5, 1, …: percent are no powers of two."""
+    ticks = [step * 10.0**power for power in range(-4, 4) for step in (1, 2, 5)]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    room, _ = size_in_points(axes)
+    if not _fit_values(ticks, significant, room / math.log2(high / low)):
+        ticks = [tick for tick in ticks if significant(tick).strip("0.") == "1"]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FixedFormatter([significant(tick) for tick in ticks]))
+    axes.xaxis.set_minor_locator(FixedLocator([]))
 
 
 def _fit(powers: Sequence[int], spell, per_octave: float) -> bool:

@@ -65,7 +65,7 @@ def _curve_entries(panel: CurvePanel, found: dict[str, Artist], several: bool) -
         if not several and curve.marked:
             line.set(marker=style.marker(0), markersize=3.4)
         known = found.setdefault(curve.name, line)
-        if known.get_color() != colour:
+        if isinstance(known, Line2D) and known.get_color() != colour:
             # One name for lines that belong to several curves: their colours say to which.
             known.set_color(style.GREY)
     if panel.roofs:

@@ -211,6 +211,8 @@ def _categories(panel: BarPanel) -> list[str]:
 def _bar_panel(panel: BarPanel) -> Iterator[dict]:
     for series in panel.series:
         for category, bar in zip(_categories(panel), series.bars, strict=True):
+            if bar.blank:
+                continue
             paper = series.label == "paper"
             row = {
                 "kind": "paper" if paper else "bar",
@@ -226,6 +228,8 @@ def _bar_panel(panel: BarPanel) -> Iterator[dict]:
                 row["note"] = "; ".join(part for part in (bar.text or "no row", row["note"]) if part)
             elif paper or not (bar.machine or series.machine):
                 row |= {"y": bar.value.value}
+                if paper and bar.value.high > bar.value.value:
+                    row |= {"y_low": bar.value.low, "y_high": bar.value.high}
             else:
                 row |= _estimate(bar.value)
             yield row

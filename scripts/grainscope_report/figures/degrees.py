@@ -1,18 +1,19 @@
 """Figure 10: the share of a graph's edges in lists up to a length (EMOGI 6): what merging can gain.
 
-The share of accesses by score and depth (dissertation 4.8 and 4.10) joins it with the families that gather.
+Below stands the share of accesses by score and depth (dissertation 4.8 and 4.10): what tiers can gain.
 """
 
 import math
 from collections.abc import Sequence
 
+from grainscope_report.figures import accesses
 from grainscope_report.figures.columns import exact, graph_method
 from grainscope_report.figures.model import Curve, CurvePanel, Figure, Point, Region
 from grainscope_report.machine import Machine
 from grainscope_report.papers import EMOGI, paper
 from grainscope_report.row_parts import Graph
 from grainscope_report.traversal import runs
-from grainscope_report.units import significant
+from grainscope_report.units import format_large, significant
 
 LINE = 128  # bytes of the longest request
 EDGES = (8, 4)
@@ -21,10 +22,17 @@ MOST_GRAPHS = 12
 
 
 def build(machines: Sequence[Machine]) -> Figure:
+    """Edges by the length of their lists, then accesses by the rank of rows."""
+    degrees, notes = _degrees(machines)
+    rows, more = accesses.panels(machines)
+    return Figure(machines, (*([(degrees,)] if degrees else []), *rows), (*notes, *more))
+
+
+def _degrees(machines: Sequence[Machine]) -> tuple[CurvePanel | None, list[str]]:
     """A curve for each graph, with the lengths that fill one request."""
     found = _graphs(machines)
     if not found:
-        return Figure(machines, ())
+        return None, []
     drawn = sorted(found, key=lambda name: (-found[name][1].entries, name))[:MOST_GRAPHS]
     curves = tuple(_curve(name, *found[name], order) for order, name in enumerate(drawn))
     source = paper(EMOGI)
@@ -46,7 +54,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     )
     notes = [f"(a) {region.text}", *_sizes(drawn, found), *_full(drawn, found)]
     notes.append("Counted over the whole graph: exact, and the same on every machine.")
-    return Figure(machines, ((panel,),), tuple(notes))
+    return panel, notes
 
 
 def _graphs(machines: Sequence[Machine]) -> dict[str, tuple[Machine, Graph]]:
@@ -76,17 +84,10 @@ def _sizes(drawn: Sequence[str], found: dict[str, tuple[Machine, Graph]]) -> lis
         graph = found[name][1]
         mean = graph.entries / graph.vertices if graph.vertices else 0.0
         said.append(
-            f"{name} {_large(graph.vertices)} vertices, {_large(graph.entries)} entries, mean degree "
-            f"{significant(mean)}"
+            f"{name} {format_large(graph.vertices)} vertices, {format_large(graph.entries)} entries, mean "
+            f"degree {significant(mean)}"
         )
     return [f"{'; '.join(said)}. The papers' graphs: mean degree 38, MOLIERE 222."]
-
-
-def _large(count: float) -> str:
-    for unit, name in ((1e9, "billion"), (1e6, "million")):
-        if count >= unit:
-            return f"{significant(count / unit)} {name}"
-    return f"{count:g}"
 
 
 def _full(drawn: Sequence[str], found: dict[str, tuple[Machine, Graph]]) -> list[str]:

@@ -43,7 +43,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Bar:
-    """One bar; without a value only its `text` is written where it would stand."""
+    """One bar; without a value only its `text` is written where it would stand.
+
+    A `blank` one has no place: a series that has nothing to do with this category.
+    """
 
     value: Estimate | None
     text: str = ""
@@ -51,6 +54,7 @@ class Bar:
     note: str = ""
     machine: Machine | None = None
     parts: tuple[Part, ...] = ()
+    blank: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The table of all figures: what each is called, which rows it needs, what computes it."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from grainscope_report.figures import (
     batches,
@@ -13,6 +13,7 @@ from grainscope_report.figures import (
     edges,
     explicit,
     flush,
+    gathers,
     host,
     links,
     migration,
@@ -24,29 +25,18 @@ from grainscope_report.figures import (
     shapes,
     speedup,
     systems,
+    training,
     wall,
     zero_copy,
 )
+from grainscope_report.figures.entry import Entry, why_absent
 from grainscope_report.figures.model import Figure
+from grainscope_report.gnn import gathers as gnn_gathers
+from grainscope_report.gnn import pipelines, shares, tiers
 from grainscope_report.machine import Machine
 from grainscope_report.traversal import runs
 
-
-@dataclass(frozen=True)
-class Entry:
-    """One figure: number, file stem, title, the families it is about, and what it needs of them in words.
-
-    `beside` are families drawn beside the figure's own, which alone do not make it.
-    """
-
-    id: str
-    stem: str
-    title: str
-    families: tuple[str, ...]
-    needs: str
-    build: Callable[[Sequence[Machine]], Figure]
-    beside: tuple[str, ...] = ()
-
+__all__ = ["FIGURES", "Entry", "figure", "why_absent"]
 
 FIGURES: tuple[Entry, ...] = (
     Entry(
@@ -121,10 +111,27 @@ FIGURES: tuple[Entry, ...] = (
     Entry(
         "10",
         "figure_10_degrees",
-        "Edges by the length of the list that they are in",
-        runs.FAMILIES,
-        "rows that describe their graph",
+        "Edges by the length of the list that they are in; accesses by the rank of rows",
+        (*runs.FAMILIES, tiers.SCORE),
+        "rows that describe their graph or have hit rates",
         degrees.build,
+    ),
+    Entry(
+        "11",
+        "figure_11_gathers",
+        "Gathers by way and size of rows, and by share of the multiprocessors",
+        (gnn_gathers.FAMILY, gnn_gathers.MODEL, shares.GATHER, shares.SPLIT),
+        "rows of one size by several modes, or by share,",
+        gathers.build,
+    ),
+    Entry(
+        "12",
+        "figure_12_training",
+        "Training by way to feed it: time, stages, bytes over the link",
+        (pipelines.FAMILY,),
+        "rows of several modes, or gathers of a sampled trace with hot rows,",
+        training.build,
+        beside=(gnn_gathers.FAMILY,),
     ),
     Entry(
         "13",
@@ -133,6 +140,7 @@ FIGURES: tuple[Entry, ...] = (
         ("reach/gather",),
         "rows",
         wall.build,
+        beside=(gnn_gathers.FAMILY,),
     ),
     Entry(
         "14",
@@ -219,30 +227,3 @@ def figure(entry: Entry, machines: Sequence[Machine]) -> Figure:
     return replace(
         made, id=entry.id, stem=entry.stem, title=entry.title, families=entry.families, notes=tuple(notes)
     )
-
-
-def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
-    """One line: which rows a figure without data lacks, and why."""
-    rows = [row for machine in machines for row in machine.result.of(*entry.families)]
-    why = []
-    if there := sum(row.ok for row in rows):
-        why.append(
-            "the 1 ok row there answers other questions"
-            if there == 1
-            else f"the {there} ok rows there answer other questions"
-        )
-    for status in ("failed", "skipped"):
-        reasons = list(dict.fromkeys(row.reason for row in rows if row.status == status))
-        more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
-        why += [f"{status}, {reasons[0]}{more}"] if reasons else []
-    if not rows:
-        every = [machine.result.run for machine in machines]
-        asked = dict.fromkeys(
-            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in every
-        )
-        why.append(f"not part of this run ({'; '.join(asked)})")
-    return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {'; '.join(why)}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grainscope_report.figures import parts
+from grainscope_report.figures import parts, wall_ways
 from grainscope_report.figures.model import Curve, CurvePanel, Figure, Mark, Point, Region
 from grainscope_report.figures.series import NEAREST, curves, select
 from grainscope_report.fits import wall
@@ -28,10 +28,12 @@ def build(machines: Sequence[Machine]) -> Figure:
     shown = [one for one in (memory, "peer") if one]
     walls = {machine.index: wall.walls(machine.result, shown) for machine in machines}
     panels = [_orders(machines, one, walls) for one in shown]
-    if not any(panel for row in panels for panel in row):
+    ways = wall_ways.panels(machines)
+    if not ways and not any(panel for row in panels for panel in row):
         return Figure(machines, ())
-    rows, letters = parts.lettered([panels[0], _kinds(machines), *panels[1:]], len(machines) > 1)
-    notes = [*letters, *_models(machines, walls, memory), *_explained(machines, rows)]
+    rows, letters = parts.lettered([*panels[:1], _kinds(machines), *panels[1:]], len(machines) > 1)
+    notes = [*letters, *_models(machines, walls, memory), *(_explained(machines, rows) if rows else [])]
+    rows, notes = ((*rows, ways), [*notes, wall_ways.NOTE]) if ways else (rows, notes)
     said = [f"{machine.letter}: {between(machine.result)}" for machine in machines]
     subtitle = said if len(machines) > 1 else [between(machines[0].result)]
     return Figure(machines, rows, tuple(notes), subtitle=tuple(subtitle))

@@ -1,0 +1,173 @@
+"""What `summary` says of graph neural networks: a short table for each question that the run answers."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from grainscope_report.commands.summary_traversals import known
+from grainscope_report.gnn import gathers, pipelines, shares, tiers
+from grainscope_report.gnn.answers import Answer
+from grainscope_report.terminal import Column, Terminal
+from grainscope_report.units import format_bytes, format_percent, format_time, significant
+
+Cells = Callable[[Answer], tuple[str, ...]]
+MOST_LINES = 12
+
+
+def lines(answers: dict[str, list[Answer]], out: Terminal) -> Iterator[str]:
+    """Table by table, each with a line about how to read it."""
+    first = True
+    for question, (columns, cells, said) in TABLES.items():
+        there = answers[question]
+        if not there:
+            continue
+        if not first:
+            yield ""
+        first = False
+        head, *rest = out.table(*known(columns, [cells(answer) for answer in there[:MOST_LINES]]))
+        yield out.paint(head, "bold")
+        yield from rest
+        if len(there) > MOST_LINES:
+            yield f"  … and {len(there) - MOST_LINES} more (--json has all)"
+        if said:
+            yield out.paint(out.wrap(said, "  "), "dim")
+
+
+def _value(answer: Answer, name: str) -> float | None:
+    return answer[name]["value"] if answer[name] else None
+
+
+def _ratio(answer: Answer, base: str) -> str:
+    return f"{answer['over'][base]:.2f}" if base in answer["over"] else "-"
+
+
+def _gather(answer: Answer) -> tuple[str, ...]:
+    where = answer["graph"] or answer["indices"]
+    window = f", window {answer['window']:g}" if (answer["window"] or 1) > 1 else ""
+    return (
+        f"  rows of {answer['row']:g} B, {format_bytes(answer['span'])}, {where}",
+        f"{gathers.spoken(answer['way'])}{window}",
+        f"{_value(answer, 'gb_s'):.1f}",
+        format_percent(answer["of_peak"]) if answer["of_peak"] else "-",
+        *(_ratio(answer, base) for base in ("cpu_gather_dma", "naive", "graphbolt")),
+    )
+
+
+def _tier(answer: Answer) -> tuple[str, ...]:
+    hits, optimal, degree = answer["hits"], answer["of_optimal"]["10"], answer["degree_hits"]["10"]
+    return (
+        f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, {answer['labelled']:g} % labelled",
+        tiers.SCORES.get(answer["score"], answer["score"]),
+        *(format_percent(hits[at]) if hits[at] is not None else "-" for at in ("1", "10", "25")),
+        f"{optimal:.3f}" if optimal is not None else "-",
+        format_percent(degree) if degree is not None else "-",
+        format_time(_value(answer, "time_s")),
+    )
+
+
+def _million(answer: Answer) -> str:
+    return significant(_value(answer, "edges_per_s") / 1e6)
+
+
+def _sampling(answer: Answer) -> tuple[str, ...]:
+    fanout = (answer["fanout"] or "").replace("x", "×")
+    return (
+        f"  {answer['graph']}, {fanout}, batch {answer['batch']}",
+        f"{(answer['by'] or '').upper()}, lists in {answer['placement']} memory",
+        _million(answer),
+        format_time(_value(answer, "time_s")),
+    )
+
+
+def _reordering(answer: Answer) -> tuple[str, ...]:
+    return (
+        f"  {answer['graph']}",
+        str(answer["lists"]),
+        _million(answer),
+        format_time(_value(answer, "time_s")),
+    )
+
+
+def _share(answer: Answer) -> tuple[str, ...]:
+    return (
+        f"  {shares.BY.get(answer['by'], answer['by'])}",
+        f"{answer['width']:g} B",
+        f"{answer['given_sms']:g}",
+        format_percent(answer["share"]) if answer["share"] else "-",
+        f"{_value(answer, 'gb_s'):.1f}",
+        format_percent(answer["link_fraction"]) if answer["link_fraction"] else "-",
+    )
+
+
+def _split(answer: Answer) -> tuple[str, ...]:
+    return (
+        f"  {shares.BY.get(answer['by'], answer['by'])}",
+        f"{answer['given_sms']:g}" if answer["given_sms"] else "-",
+        format_percent(answer["share"]) if answer["share"] else "-",
+        format_time(_value(answer, "time_s")),
+        *(_two(answer[name]) for name in ("gather_slowdown", "compute_slowdown", "overlap")),
+    )
+
+
+def _two(value: float | None) -> str:
+    return f"{value:.2f}" if value is not None else "-"
+
+
+def _training(answer: Answer) -> tuple[str, ...]:
+    gpus = f", {answer['gpus']:g} GPUs" if answer["gpus"] > 1 else ""
+    hot = f", {answer['hot']:g} % hot" if answer["hot"] else ""
+    return (
+        f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, rows of {answer['row']:g} B{gpus}",
+        f"{pipelines.spoken(answer['method'])}{hot}",
+        format_time(_value(answer, "time_s")),
+        _two(answer["overlap"]),
+        format_bytes(answer["gpu_bytes"]) if answer["gpu_bytes"] else "-",
+        *(_ratio(answer, base) for base in (pipelines.BASE, "naive", "device")),
+    )
+
+
+def _columns(first: str, second: str, *others: str) -> tuple[Column, ...]:
+    """Words, then numbers; the last ones go first where there is no room."""
+    numbers = (Column(name, right=True, optional=order) for order, name in enumerate(others))
+    return Column(first), Column(second), *numbers
+
+
+TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
+    "gathers": (
+        _columns("gathers", "fastest way", "GB/s", "of peak", "× CPU gather", "× naive", "× GraphBolt"),
+        _gather,
+        "From host memory; GB/s of the rows asked for, over the measured copy peak; ×: how many times faster "
+        "than that way over the same table.",
+    ),
+    "tiers": (
+        _columns("tiers", "best score", "1 %", "10 %", "25 %", "of optimal", "by degree", "cost"),
+        _tier,
+        "Best: the score, known beforehand, whose first 10 % of rows take most accesses; of optimal and by "
+        "degree: at 10 %; cost: scoring and ranking.",
+    ),
+    "sampling": (_columns("sampling", "by", "M edges/s", "a mini-batch"), _sampling, ""),
+    "reordering": (_columns("reordering", "lists", "M entries/s", "time"), _reordering, ""),
+    "shares": (
+        _columns("shares of the GPU", "loads", "SMs", "share", "GB/s", "of peak"),
+        _share,
+        f"The fewest multiprocessors with which a gather reaches {100 * shares.ENOUGH:.0f} % of the best "
+        "rate of its width of loads.",
+    ),
+    "splits": (
+        _columns("splits", "SMs", "share", "together", "gather ×", "computation ×", "overlap"),
+        _split,
+        "The split with the shortest time of both together; ×: slowdown over alone with all of the GPU.",
+    ),
+    "training": (
+        _columns(
+            "training",
+            "fastest way",
+            "step",
+            "overlap",
+            "GPU memory",
+            "× CPU gather",
+            "× naive",
+            "× all in GPU",
+        ),
+        _training,
+        "Fastest of those whose rows are not all in the GPU; ×: how many times faster than that way.",
+    ),
+}

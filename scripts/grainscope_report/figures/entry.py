@@ -1,0 +1,50 @@
+"""What a figure is called, which rows it needs, what computes it; and why one is absent."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from grainscope_report.figures.model import Figure
+from grainscope_report.machine import Machine
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One figure: number, file stem, title, the families it is about, and what it needs of them in words.
+
+    `beside` are families drawn beside the figure's own, which alone do not make it.
+    """
+
+    id: str
+    stem: str
+    title: str
+    families: tuple[str, ...]
+    needs: str
+    build: Callable[[Sequence[Machine]], Figure]
+    beside: tuple[str, ...] = ()
+
+
+def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
+    """One line: which rows a figure without data lacks, and why."""
+    rows = [row for machine in machines for row in machine.result.of(*entry.families)]
+    why = []
+    if there := sum(row.ok for row in rows):
+        why.append(
+            "the 1 ok row there answers other questions"
+            if there == 1
+            else f"the {there} ok rows there answer other questions"
+        )
+    for status in ("failed", "skipped"):
+        reasons = list(dict.fromkeys(row.reason for row in rows if row.status == status))
+        more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
+        why += [f"{status}, {reasons[0]}{more}"] if reasons else []
+    if not rows:
+        every = [machine.result.run for machine in machines]
+        asked = dict.fromkeys(
+            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in every
+        )
+        why.append(f"not part of this run ({'; '.join(asked)})")
+    return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {'; '.join(why)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

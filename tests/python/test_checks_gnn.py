@@ -1,0 +1,165 @@
+"""Faults in gathers, tiers, shares and pipelines, each planted and found."""
+
+import pytest
+
+from planted import faults_of, gpu_file
+from synthetic import GIB, File
+from synthetic_gnn import add_gather, add_scores, add_share, add_split, gather_axes
+from synthetic_training import add_pipeline
+
+ROW = "$.benchmarks[0]."
+
+
+def counters(**more):
+    return lambda row: row["counters"].update(more)
+
+
+def check(file: File, spoil, field: str, message: str) -> None:
+    """No fault before, this one after."""
+    assert faults_of(file) == []
+    found = faults_of(file, spoil)
+    assert any(one.startswith(f"{ROW}{field}:") and message in one for one in found), found
+
+
+def gathered(**more) -> File:
+    file = gpu_file()
+    add_gather(file, gather_axes("address_ordered", 128, window=4) | more, 40.0)
+    return file
+
+
+GATHERS = [
+    (lambda row: row["case"]["axes"].update(window=2), "bytes", "row × rows × window is 268435456"),
+    (counters(unique_bytes=1e12), "counters.unique_bytes", "more than the 536870912 bytes asked for"),
+    (counters(unique_rows=7.0), "counters.unique_bytes", "make it 896"),
+    (counters(unique_gb_s=9.0), "counters.unique_gb_s", "make it 35.1"),
+    (counters(link_gb_s=9.0), "counters.link_gb_s", "make it 35.1"),
+    (counters(rows_per_s=9.0), "counters.rows_per_s", "make it 3125"),
+    (lambda row: row.update(link_bytes=row["bytes"]), "link_bytes", "bytes of different rows"),
+    (lambda row: row.update(link_fraction=0.99), "link_fraction", "counters.link_gb_s / peak_gb_s is 0.64"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "field", "message"), GATHERS, ids=[m for *_, m in GATHERS])
+def test_a_gather_agrees_with_its_counters(spoil, field, message):
+    check(gathered(), spoil, field, message)
+
+
+def test_of_a_tiered_table_the_host_has_its_share():
+    file = gpu_file()
+    axes = gather_axes("masked_wide", 512, store="tiered", span=4 * GIB, hot=10)
+    add_gather(file, axes, 90.0, host=0.5)
+    check(file, counters(host_share=0.9), "counters.host_share", "make it 0.49")
+
+
+def test_managed_memory_may_move_more_than_was_asked_for():
+    file = gathered(store="managed")
+    assert faults_of(file) == []
+    row = file.rows[0]
+    row["link_bytes"] = 2 * row["bytes"]
+    row["counters"]["link_gb_s"] = row["link_bytes"] / row["median_s"] / 1e9
+    row["link_fraction"] = row["counters"]["link_gb_s"] / 54.7
+    assert faults_of(file) == []
+
+
+def scored(at: int = 0) -> File:
+    file = File()
+    add_scores(file, "kron18", "10x25", 0.25)
+    file.rows = [file.rows[at]]
+    return file
+
+
+def point(at: int, *value: float):
+    def spoil(row: dict) -> None:
+        row["hit_curve"][at] = list(value)
+
+    return spoil
+
+
+HITS = [
+    (0, counters(hit_rate_50=1.01), "counters.hit_rate_50", "more than all accesses"),
+    (0, counters(hit_rate_20=0.01), "counters.hit_rate_20", "hit_curve has"),
+    (0, counters(hit_rate_20=0.01), "counters.hit_rate_20", "less than hit_rate_10"),
+    (0, counters(of_optimal_10=1.001), "counters.of_optimal_10", "no order beats the optimal one"),
+    (-1, counters(of_optimal_10=0.9), "counters.of_optimal_10", "this is the optimal order"),
+    (0, point(-1, 1.0, 0.99), "hit_curve", "ends at [1.0, 0.99]"),
+    (0, point(3, 0.0001, 0.3), "hit_curve", "does not rise"),
+]
+
+
+@pytest.mark.parametrize(("at", "spoil", "field", "message"), HITS, ids=[m for *_, m in HITS])
+def test_hit_rates_are_shares_that_rise(at, spoil, field, message):
+    check(scored(at), spoil, field, message)
+
+
+def test_the_share_of_optimal_may_be_one_but_for_rounding():
+    assert faults_of(scored(), counters(of_optimal_10=1 + 1e-9)) == []
+
+
+def test_edges_a_second_follow_from_the_time():
+    file = File()
+    axes = {"lists": "pasted", "score": "degree", "graph": "kron18"}
+    file.add("tiering/reorder", axes, {}, 0.5, operations=1000, counters={"edges_per_s": 2000.5})
+    check(file, counters(edges_per_s=1900.0), "counters.edges_per_s", "make it 2000")
+
+
+def shared(by: str = "green_context", sms: int = 12) -> File:
+    file = gpu_file()
+    add_share(file, by, sms, 16)
+    return file
+
+
+GIVEN = [
+    (
+        "green_context",
+        counters(asked_sms=8.0),
+        "counters.given_sms",
+        "only 8.0 were asked for, and no reason",
+    ),
+    ("grid_cap", counters(given_sms=13.0), "counters.given_sms", "is 13.0, only 12.0 were asked for"),
+    ("grid_cap", counters(seen_sms=133.0), "counters.seen_sms", "the GPU has 132"),
+    ("grid_cap", counters(given_share=0.5), "counters.given_share", "make it 0.0909"),
+]
+
+
+@pytest.mark.parametrize(("by", "spoil", "field", "message"), GIVEN, ids=[m for *_, m in GIVEN])
+def test_no_more_multiprocessors_are_given_than_asked_for(by, spoil, field, message):
+    check(shared(by), spoil, field, message)
+
+
+def test_more_may_be_given_in_whole_groups_or_with_a_reason():
+    file = shared(sms=12)
+    assert file.rows[0]["counters"]["given_sms"] == 16
+    assert faults_of(file) == []
+    file = shared("green_context", 8)
+    file.rows[0]["counters"] |= {"asked_sms": 2.0, "given_sms": 16.0, "given_share": 16 / 132}
+    assert len(faults_of(file)) == 1
+    file.rows[0]["reason"] = "the driver gives no fewer"
+    assert faults_of(file) == []
+
+
+SPLITS = [
+    (counters(gather_slowdown=9.0), "counters.gather_slowdown", "make it 1.02"),
+    (counters(compute_slowdown=0.5), "counters.compute_slowdown", "make it 1.13"),
+    (counters(pipeline_overlap=0.2), "counters.pipeline_overlap", "times alone make it 0.86"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "field", "message"), SPLITS, ids=[m for *_, m in SPLITS])
+def test_sides_of_a_split_agree_with_themselves_alone(spoil, field, message):
+    file = gpu_file()
+    add_split(file, "green_context", 10)
+    check(file, spoil, field, message)
+
+
+STAGES = [
+    (counters(overlap=0.5), "counters.overlap", "stages of 0.0047 s, the longest 0.0022 s, make it 0.9"),
+    (counters(train_s=5e-3), "counters.overlap", "make it 1.9"),
+    (counters(p99_batch_s=1e-3), "counters.p99_batch_s", "less than the median"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "field", "message"), STAGES, ids=[m for *_, m in STAGES])
+def test_stages_and_overlap_of_a_pipeline_agree(spoil, field, message):
+    file = gpu_file()
+    add_pipeline(file, "masked")
+    check(file, spoil, field, message)

@@ -1,0 +1,87 @@
+"""Figure 12, training, as CSV, from planted rows."""
+
+import pytest
+
+from planted import gpu_file, made, only, table, values
+from synthetic import MIB, File
+from synthetic_gnn import add_gather, gather_axes
+from synthetic_training import add_pipeline
+
+
+def trained() -> File:
+    file = gpu_file()
+    for method in ("cpu_only", "cpu_gather_dma", "naive", "masked", "device"):
+        add_pipeline(file, method)
+    for hot in (5, 25):
+        add_pipeline(file, "tiered", hot=hot, gather_s=1e-3)
+    return file
+
+
+def test_figure_12_is_over_the_way_with_cpu_gathers(tmp_path):
+    rows = table(tmp_path, "12", trained())
+    panel = "training, rows of 512 B; upright: time of a step"
+    found = values(rows, panel=panel, kind="bar")
+    assert found["CPU gather, then copies"] == pytest.approx(1)
+    assert found["masked"] == pytest.approx((12.3 - 0.9 * 2.5) / (4.7 - 0.9 * 2.5))
+    assert found["training on the CPU"] < 1
+    stated = [row for row in only(rows, kind="paper") if "RTX 3090, PCIe 4" in row["panel"]]
+    assert [(row["y"], row["y_high"]) for row in stated] == [
+        ("0.32", "0.43"), ("0.83", "0.98"), ("1.16", "1.44"), ("1.3", "1.41"), ("1.65", "1.92"),
+    ]  # fmt: skip
+
+
+def test_figure_12_has_stages_beside_the_pipeline(tmp_path):
+    rows = table(tmp_path, "12", trained())
+    staged = [row for row in rows if "stages alone" in row["panel"] and row["x"] == "masked"]
+    assert {row["series"]: float(row["y"]) for row in staged} == pytest.approx(
+        {"sampling alone": 0.6, "gathering alone": 2.2, "training alone": 1.9, "as a pipeline": 2.45}
+    )
+    assert not [row for row in rows if "stages alone" in row["panel"] and "CPU\n" in row["x"]]
+    panel = next(one for one in made(tmp_path, "12", trained()).panels if "stages" in one.title)
+    assert {bar.text for bar in panel.series[-1].bars if not bar.blank} == {"0.90"}
+    assert "training" not in {name.split("\n")[0] for name, _ in panel.groups}
+
+
+def test_figure_12_has_what_hot_rows_save(tmp_path):
+    rows = table(tmp_path, "12", trained())
+    panel = "by share of hot rows in the GPU's memory: training on pareto22"
+    assert values(rows, "x", panel=panel, series="bytes over the link") == pytest.approx(
+        {"5 %": 100 - 100 * 0.2 * (1 - 5 / 30), "25 %": 100 - 100 * 0.2 * (1 - 25 / 30)}
+    )
+
+
+def test_figure_12_of_gathers_alone_has_what_hot_rows_save(tmp_path):
+    file = gpu_file()
+    more = {"indices": "sampled", "graph": "pareto20", "fanout": "10x25", "batch": 1000, "span": 512 * MIB}
+    add_gather(file, gather_axes("masked_wide", 512) | more, 50.0)
+    add_gather(
+        file, gather_axes("masked_wide", 512) | more | {"store": "tiered", "hot": 10}, 100.0, host=0.25
+    )
+    rows = table(tmp_path, "12", file)
+    panel = "by share of hot rows in the GPU's memory: gathers alone, pareto20, rows of 512 B"
+    assert values(rows, panel=panel, kind="bar") == pytest.approx(
+        {"bytes over the link": 75, "time of a gather": 50}, rel=1e-4
+    )
+
+
+def test_figure_12_says_whether_losses_fell_and_agree(tmp_path):
+    file = trained()
+    assert any(
+        "fell in every row; ways of one training ended the same" in n
+        for n in made(tmp_path, "12", file).notes
+    )
+    file.rows[1]["counters"]["loss_last"] = 0.99
+    assert any("ended within 10 %" in note for note in made(tmp_path, "12", file).notes)
+    file.rows[1]["counters"]["loss_last"] = 2.4
+    assert any("did not fall in some row" in note for note in made(tmp_path, "12", file).notes)
+
+
+def test_figure_12_by_size_of_rows(tmp_path):
+    file = gpu_file()
+    for row in (128, 512, 2048):
+        for method in ("cpu_gather_dma", "masked"):
+            add_pipeline(file, method, row=row)
+    rows = table(tmp_path, "12", file)
+    masked = only(rows, panel="by size of rows: pareto22, 1 GPU", series="masked", kind="point")
+    assert [row["x"] for row in masked] == ["128", "512", "2048"]
+    assert float(masked[1]["y"]) == pytest.approx(2.45)
