@@ -70,7 +70,7 @@ class _Compiler:
         def test(value: Any) -> bool:
             if type(value) is not dict:
                 return True
-            return all([tests.get(name, fallback)(item) for name, item in value.items()])
+            return False not in [tests.get(name, fallback)(item) for name, item in value.items()]
 
         return test
 
@@ -83,7 +83,7 @@ class _Compiler:
                 or (set(map(type, value)) <= {int, float} and within(min(value)) and within(max(value)))
             )
         one = self.accepts(rule)
-        return lambda value: type(value) is not list or all([one(item) for item in value])
+        return lambda value: type(value) is not list or False not in [one(item) for item in value]
 
     def _conditional(self, condition: Any, then: Any, otherwise: Any) -> Accepts:
         holds, yes, no = (self.accepts(rule) for rule in (condition, then, otherwise))
@@ -93,7 +93,10 @@ class _Compiler:
 def _all(tests: list[Accepts]) -> Accepts:
     if len(tests) == 1:
         return tests[0]
-    return lambda value: all([test(value) for test in tests])
+    if len(tests) == 2:
+        first, second = tests
+        return lambda value: first(value) and second(value)
+    return lambda value: False not in [test(value) for test in tests]
 
 
 def _typed(rule: str | list[str]) -> Accepts:

@@ -37,7 +37,9 @@ def spots(value, path=()):
         yield from spots(item, (*path, step))
 
 
-@pytest.mark.parametrize("make", [synthetic_links.linked, synthetic_busy.busy, synthetic_traversals.modelling])
+@pytest.mark.parametrize(
+    "make", [synthetic_links.linked, synthetic_busy.busy, synthetic_traversals.modelling]
+)
 def test_files_spoiled_at_random(make):
     document = make().document()
     document["benchmarks"] = document["benchmarks"][::40]
