@@ -37,6 +37,19 @@ def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, An
     return found, document
 
 
+def load_environment(path: Path) -> dict[str, Any]:
+    """The context of a result file, GrainScope's or Google Benchmark's, or of a machine report by itself."""
+    found = locate(path)
+    document = _parse(found, _text(found))
+    if isinstance(document, dict) and isinstance(context := document.get("context"), dict):
+        return context
+    if isinstance(document, dict) and {"cpu", "gpus", "driver"} <= document.keys():
+        return {"environment": document}
+    raise ReportError(
+        f"{found} says nothing of a machine: give a {RESULT} or what `grainscope --env json` printed"
+    )
+
+
 def is_foreign(document: Mapping[str, Any]) -> bool:
     """Whether it is Google Benchmark's JSON without what GrainScope adds."""
     return "schema_version" not in document["context"]

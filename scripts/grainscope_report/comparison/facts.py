@@ -12,7 +12,7 @@ PASSING = (
     "run.id", "run.started", "run.ended", "run.wall_s", "run.counts.*", "run.complete", "run.why_incomplete",
     "host", "load.*", "*.uuid", "*.serial", "*pci_bus_id", "memory.available*", "memory.nodes*.free*",
     "*_usage_bytes", "*memory_used_bytes", "*clock_mhz", "*clock_event_reasons*", "*.temperature*",
-    "*.power*_w", "*throttle*", "memory.*free*", "links*.peak_gb_s", "links*.ci95_gb_s*", "links*.bytes",
+    "*.power*_w", "*throttle*", "memory.*free*",
 )  # fmt: skip
 # What decides most numbers comes first, in this order.
 FIRST = (
@@ -41,7 +41,21 @@ def facts(context: Mapping[str, Any]) -> dict[str, str]:
     environment = dict(context["environment"])
     environment["warnings"] = sorted(warning["id"] for warning in environment.get("warnings", ()))
     rest = {key: context[key] for key in ("grainscope", "run", "links") if key in context}
+    rest["links"] = _links(rest.get("links", ()))
     return dict(_flat("", {"host": context.get("host_name"), **rest, **environment}))
+
+
+def _links(links: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What the links of each direction negotiated, once where they are alike."""
+    found: dict[str, dict[str, None]] = {}
+    for link in links:
+        lanes = f"NVLink ×{link['nvlinks']}" if link.get("nvlinks") else ""
+        if link.get("generation") and link.get("width"):
+            lanes = f"PCIe {link['generation']} ×{link['width']}"
+        most = f"{link['theoretical_gb_s']:g} GB/s" if link.get("theoretical_gb_s") else ""
+        said = ", ".join(part for part in (lanes, most) if part) or "unknown"
+        found.setdefault(str(link.get("direction")), {})[said] = None
+    return {direction: "; ".join(kinds) for direction, kinds in found.items()}
 
 
 def differences(base: Facts, new: Facts, passing: bool = False) -> list[Difference]:
