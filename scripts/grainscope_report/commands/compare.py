@@ -34,8 +34,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         "compare",
         help="compare files with a base, with verdicts",
         description="Compares every NEW with BASE, question by question: family and axes join rows, not "
-        "names or places. Sessions (`--benchmark_repetitions`) are the unit; with fewer than five a side a row "
-        "is unclear. Google Benchmark's own JSON is compared by name.",
+        "names or places. Sessions (`--benchmark_repetitions`) are the unit; with fewer than five a side a "
+        "row is unclear. Google Benchmark's own JSON is compared by name.",
         epilog="Exit status: 0 nothing of --fail-on, 1 something of it, 2 usage or an unreadable file, 3 a "
         "NEW answers no question that BASE answers, 4 nothing but unclear rows where --fail-on has unclear.",
     )
@@ -69,7 +69,7 @@ def register(commands: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compares, writes and draws what was asked for, and prints."""
-    found = _chosen(sides.read([arguments.base, *arguments.new]), arguments.filter)
+    found = _chosen(sides.read(arguments.base, arguments.new), arguments.filter)
     if arguments.pool:
         found = sides.pool(found)
         if len(found) < 2:

@@ -35,7 +35,8 @@ def sections(comparison: Comparison, most: int | None) -> list[Section]:
     for at, against in enumerate(comparison.against):
         where = f"{letter(at + 1)} ({against.new.label})" if several else ""
         parts += _changed(against, where, most)
-        parts += _perhaps(against, where, comparison.threshold) if not several or most is None else ()
+        if most is None or not several:
+            parts += _perhaps(against, where, comparison.threshold, most and MOST_UNCLEAR)
         parts += _families(against) if not several else ()
         parts += _unmatched(against, where)
     return [*parts, *_unclear(comparison), *_modelled(comparison)]
@@ -114,8 +115,8 @@ def _counts(comparison: Comparison) -> Section:
     shown = format_percent(comparison.threshold).replace(".0 %", " %")
     said = (
         f"Slower and faster: by more than {shown} of the time, certain at 95 % over all rows of a side "
-        f"(Holm). Same: the row's own 95 % interval lies within {shown}. Time ×: geometric mean of the times of the "
-        "rows that both have, over the base's."
+        f"(Holm). Same: the row's own 95 % interval lies within {shown}. Time ×: geometric mean of the "
+        "times of the rows that both have, over the base's."
     )
     return Section("Rows by verdict", (said,), columns, rows)
 
@@ -154,7 +155,7 @@ def _changed(against: Against, where: str, most: int | None) -> Iterator[Section
         yield from _listed(rows, _title(where, verdict), most)
 
 
-def _perhaps(against: Against, where: str, threshold: float) -> Iterator[Section]:
+def _perhaps(against: Against, where: str, threshold: float, most: int | None) -> Iterator[Section]:
     """Unclear rows whose values differ by more than the threshold, the furthest apart first."""
     rows = [
         row
@@ -162,7 +163,7 @@ def _perhaps(against: Against, where: str, threshold: float) -> Iterator[Section
         if row.verdict.verdict == UNCLEAR and abs(math.log(row.verdict.ratio)) > math.log1p(threshold)
     ]
     rows.sort(key=lambda row: -abs(math.log(row.verdict.ratio)))
-    yield from _listed(rows, _title(where, "unclear, furthest apart"), MOST_UNCLEAR)
+    yield from _listed(rows, _title(where, "unclear, furthest apart"), most)
 
 
 def _title(where: str, what: str) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from grainscope_report import statistics
 from grainscope_report.comparison import outliers, verdicts
+from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.facts import Difference, differences
 from grainscope_report.comparison.outliers import Outlier
 from grainscope_report.comparison.questions import MEASURED, Answer, Question
@@ -118,7 +119,8 @@ def compare(sides: Sequence[Side], threshold: float) -> Comparison:
         if not shared:
             raise NotComparableError(_why_not(base, new, unmatched))
     against = [_against(base, new, shared, unmatched, threshold) for new, shared, unmatched in parts]
-    nodes = outliers.by_node([(side.node, side.answers) for side in sides])
+    named = zip(sides_of.nodes(sides), [side.answers for side in sides], strict=True)
+    nodes = outliers.by_node(list(named))
     return Comparison(base, tuple(against), threshold, tuple(outliers.find(nodes, threshold)), len(nodes))
 
 

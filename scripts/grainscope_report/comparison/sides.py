@@ -24,7 +24,8 @@ _RUN = re.compile(r"[0-9a-f]+-[0-9a-f]+")
 class Side:
     """One run, or several of one machine counted together.
 
-    `identity` is what runs that may be counted together share. `warnings` are sentences about the files.
+    `machine` identifies the machine, `software` what runs on it that may change its numbers; runs that
+    share both may be counted together. `warnings` are sentences about the files.
     """
 
     paths: tuple[Path, ...]
@@ -32,25 +33,37 @@ class Side:
     label: str
     date: str
     provenance: str
-    identity: tuple[str, ...]
+    host: str
+    machine: tuple[str, ...]
+    software: tuple[str, ...]
     foreign: bool
     facts: Facts
     warnings: tuple[str, ...]
     answers: Answers
 
-    @property
-    def node(self) -> str:
-        """The machine's name, by which outliers are named; the file's where it has none."""
-        return self.identity[0] or str(self.paths[0])
+
+def nodes(sides: Sequence[Side]) -> list[str]:
+    """The name of each side's machine: its host's, or where different machines share that, its label."""
+    first = {side.machine: side for side in reversed(sides)}
+    hosts = [side.host for side in first.values()]
+    names = {
+        key: side.host if side.host and hosts.count(side.host) == 1 else side.label
+        for key, side in first.items()
+    }
+    return [names[side.machine] for side in sides]
 
 
-def read(paths: Sequence[Path]) -> list[Side]:
-    """Reads every file; a run that is given twice is refused.
+def read(base: Path, others: Sequence[Path]) -> list[Side]:
+    """Reads every file, the base first; a run that is given twice is refused.
 
-    Files of one run that differ, as before and after `--resume` or where one was edited, are taken with a
-    warning.
+    The base among the others, as `fleet/*` has it, is left out there. Files of one run that differ, as
+    before and after `--resume` or where one was edited, are taken with a warning.
     """
-    sides = _distinct(_all(paths))
+    first = loading.locate(base).resolve()
+    rest = [path for path in others if loading.locate(path).resolve() != first]
+    if not rest:
+        raise ReportError(f"{base} is all there is to compare with itself: give another run, too")
+    sides = _distinct(_all([base, *rest]))
     for at, side in enumerate(sides):
         twins = [one for one in sides[:at] if set(one.runs) & set(side.runs)]
         if same := next((one for one in twins if one.answers == side.answers), None):
@@ -102,10 +115,9 @@ def _of_result(path: Path, document: dict[str, Any]) -> Side:
         label=machine.machines([result])[0].label,
         date=result.date,
         provenance=" · ".join(machine.provenance(result)),
-        identity=(
-            result.host or "",
-            machine.cpu(result),
-            *gpus,
+        host=result.host or "",
+        machine=(result.host or "", machine.cpu(result), *gpus),
+        software=(
             result.environment.driver or "",
             f"{result.version} {result.commit} {result.cuda}",
             str(kernel.get("release", "")),
@@ -136,7 +148,9 @@ def _of_foreign(path: Path, document: dict[str, Any]) -> Side:
         label=f"{program or path.name} ({host})" if host else program or path.name,
         date=date,
         provenance=" · ".join(part for part in (program, host, date[:10]) if part),
-        identity=(host, program),
+        host=host,
+        machine=(host,),
+        software=(program,),
         foreign=True,
         facts=facts(context),
         warnings=tuple(warnings),
@@ -148,7 +162,7 @@ def pool(sides: Sequence[Side]) -> list[Side]:
     """Runs of one machine, driver and version as one side, in the order of their first files."""
     groups: dict[tuple, list[Side]] = {}
     for side in sides:
-        groups.setdefault((side.foreign, side.identity), []).append(side)
+        groups.setdefault((side.foreign, side.machine, side.software), []).append(side)
     return _distinct([_pooled(group) for group in groups.values()])
 
 
