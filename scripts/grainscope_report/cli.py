@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from grainscope_report import resources
-from grainscope_report.commands import list_rows, merge, plot, summary, validate
+from grainscope_report.commands import compare, env, export, list_rows, merge, plot, summary, validate
 from grainscope_report.errors import EXIT_OK, ReportError
 
-COMMANDS = (summary, list_rows, plot, validate, merge)
+COMMANDS = (summary, list_rows, plot, validate, merge, compare, export, env)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,7 +27,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command: 0 fine, 1 it found something, 2 usage or an unreadable file, 3 not comparable."""
+    """Runs a command: 0 fine, 1 it found something, 2 usage or an unreadable file, 3 not comparable,
+    4 inconclusive.
+    """
     try:
         arguments = parser().parse_args(argv)
         status = arguments.run(arguments)

@@ -16,8 +16,11 @@ JOURNAL = "journal.jsonl"
 RESULT = "result.json"
 
 
-def load(path: str | Path) -> tuple[Path, dict[str, Any]]:
-    """Parses a file as JSON of a known schema version; its structure is not looked at yet."""
+def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, Any]]:
+    """Parses a file as JSON of a known schema version; its structure is not looked at yet.
+
+    Where `foreign`, Google Benchmark's own JSON is taken, too.
+    """
     found = locate(Path(path))
     document = _parse(found, _text(found))
     if (
@@ -29,8 +32,27 @@ def load(path: str | Path) -> tuple[Path, dict[str, Any]]:
             f"{found} is JSON but no GrainScope result (it has no `context` and `benchmarks`): "
             f"give the {RESULT} that `grainscope --out DIR` wrote"
         )
-    _check_version(found, document["context"])
+    if not (foreign and is_foreign(document)):
+        _check_version(found, document["context"])
     return found, document
+
+
+def load_environment(path: Path) -> dict[str, Any]:
+    """The context of a result file, GrainScope's or Google Benchmark's, or of a machine report by itself."""
+    found = locate(path)
+    document = _parse(found, _text(found))
+    if isinstance(document, dict) and isinstance(context := document.get("context"), dict):
+        return context
+    if isinstance(document, dict) and {"cpu", "gpus", "driver"} <= document.keys():
+        return {"environment": document}
+    raise ReportError(
+        f"{found} says nothing of a machine: give a {RESULT} or what `grainscope --env json` printed"
+    )
+
+
+def is_foreign(document: Mapping[str, Any]) -> bool:
+    """Whether it is Google Benchmark's JSON without what GrainScope adds."""
+    return "schema_version" not in document["context"]
 
 
 def locate(path: Path) -> Path:

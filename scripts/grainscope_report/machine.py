@@ -37,7 +37,7 @@ def machines(results: Sequence[Result]) -> list[Machine]:
             for label, result in zip(labels, results, strict=True)
         ]
     return [
-        Machine(index, _letter(index), label, result)
+        Machine(index, letter(index), label, result)
         for index, (label, result) in enumerate(zip(labels, results, strict=True))
     ]
 
@@ -115,5 +115,6 @@ def _file(result: Result) -> str:
     return str(result.path)
 
 
-def _letter(index: int) -> str:
+def letter(index: int) -> str:
+    """What stands for a file among those shown together: A, B, …, and numbers beyond Z."""
     return ascii_uppercase[index] if index < len(ascii_uppercase) else f"{index + 1}"

@@ -68,6 +68,11 @@ def percentile(samples: Sequence[float], percent: float) -> float:
     return ordered[below] + (rank - below) * (ordered[above] - ordered[below])
 
 
+def geometric_mean(ratios: Sequence[float]) -> float:
+    """The mean of ratios, by which halving and doubling cancel."""
+    return math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
+
+
 def combine_sessions(medians: Sequence[float], intervals: Sequence[tuple[float, float]]) -> Estimate:
     """One estimate from the sessions of a case: the median of the session medians.
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from grainscope_report import checks, reader
+from grainscope_report.errors import ReportError
 from grainscope_report.model import Result
 
 
@@ -22,3 +23,14 @@ def results(paths: Sequence[Path]) -> list[Result]:
             )
         found.append(result)
     return found
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file whole or not at all."""
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ReportError(f"{path} cannot be written ({error.strerror}): choose another --out") from None

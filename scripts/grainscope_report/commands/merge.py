@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from grainscope_report import merging, reader, schema
+from grainscope_report.commands.files import write_text
 from grainscope_report.errors import EXIT_OK, ReportError
 
 
@@ -37,15 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
                 f"see all with `grainscope-report validate {path}`"
             )
     document = merging.merge(loaded)
-    partial = arguments.out.with_name(arguments.out.name + ".part")
-    try:
-        partial.write_text(_text(document), encoding="utf-8")
-        partial.replace(arguments.out)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise ReportError(
-            f"{arguments.out} cannot be written ({error.strerror}): choose another --out"
-        ) from None
+    write_text(arguments.out, _text(document))
     counts = document["context"]["run"]["counts"]
     print(
         f"{arguments.out}: {len(loaded)} shards, {counts['ok']} ok, {counts['skipped']} skipped, "

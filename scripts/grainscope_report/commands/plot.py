@@ -10,7 +10,7 @@ from grainscope_report.figures import csv_table, text_table
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
 from grainscope_report.figures.text_table import TablePanel
-from grainscope_report.machine import machines
+from grainscope_report.machine import Machine, machines
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -53,18 +53,22 @@ def run(arguments: argparse.Namespace) -> int:
     shown = machines(files.results(arguments.files))
     drawn = 0
     for entry in arguments.figures:
-        made = figure(entry, shown)
-        if not made.rows:
-            print(why_absent(entry, shown))
-            continue
-        contents = _pictures(made, arguments.format)
-        contents["csv"] = csv_table.write(made).encode()
-        if tables := [panel for panel in made.panels if isinstance(panel, TablePanel)]:
-            contents["md"] = "\n".join(map(text_table.markdown, tables)).encode()
-        names = [_write(arguments.output / f"{entry.stem}.{kind}", data) for kind, data in contents.items()]
-        print(f"figure {entry.id}: {', '.join(names)}")
-        drawn += 1
+        written = draw(entry, shown, arguments.output, arguments.format)
+        print(f"figure {entry.id}: {', '.join(written)}" if written else why_absent(entry, shown))
+        drawn += bool(written)
     return EXIT_OK if drawn else EXIT_FOUND
+
+
+def draw(entry: Entry, shown: Sequence[Machine], folder: Path, formats: Sequence[str]) -> list[str]:
+    """Writes a figure of these machines, its CSV and its tables; none where they have no data for it."""
+    made = figure(entry, shown)
+    if not made.rows:
+        return []
+    contents = _pictures(made, formats)
+    contents["csv"] = csv_table.write(made).encode()
+    if tables := [panel for panel in made.panels if isinstance(panel, TablePanel)]:
+        contents["md"] = "\n".join(map(text_table.markdown, tables)).encode()
+    return [_write(folder / f"{entry.stem}.{kind}", data) for kind, data in contents.items()]
 
 
 def _pictures(made: Figure, kinds: Sequence[str]) -> dict[str, bytes]:

@@ -1,0 +1,179 @@
+"""`grainscope-report compare`: is the new side the same, faster or slower than the base, row by row?"""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from grainscope_report import reader
+from grainscope_report.commands import plot
+from grainscope_report.commands.files import write_text
+from grainscope_report.comparison import sides
+from grainscope_report.comparison.sides import Side
+from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
+from grainscope_report.figures.table import FIGURES
+from grainscope_report.machine import machines
+from grainscope_report.terminal import terminal
+
+if TYPE_CHECKING:
+    from grainscope_report.comparison.joined import Comparison
+
+FORMATS = ("text", "md", "csv", "json")
+FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
+MOST_ROWS = 20
+# More machines than this in one picture cannot be told apart.
+MOST_DRAWN = 6
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "compare",
+        help="compare files with a base, with verdicts",
+        description="Compares every NEW with BASE, question by question: family and axes join rows, not "
+        "names or places. Sessions (`--benchmark_repetitions`) are the unit; with fewer than five a side a "
+        "row is unclear. Google Benchmark's own JSON is compared by name.",
+        epilog="Exit status: 0 nothing of --fail-on, 1 something of it, 2 usage or an unreadable file, 3 a "
+        "NEW answers no question that BASE answers, 4 nothing but unclear rows where --fail-on has unclear.",
+    )
+    parser.add_argument("base", type=Path, metavar="BASE", help="a result file or a run directory")
+    parser.add_argument("new", nargs="+", type=Path, metavar="NEW", help="one or more to hold against it")
+    parser.add_argument(
+        "--threshold", type=_threshold, default=0.05, metavar="5%", help="what matters (default: 5%%)"
+    )
+    parser.add_argument(
+        "--fail-on",
+        type=_kinds,
+        default=("slower", "failed"),
+        metavar="KINDS",
+        help=f"any of {', '.join(FAIL_ON)}, or none (default: slower,failed)",
+    )
+    parser.add_argument(
+        "--pool", action="store_true", help="count the sessions of several runs of one machine together"
+    )
+    parser.add_argument("--filter", metavar="REGEX", help="only questions whose family and words match")
+    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    parser.add_argument(
+        "-o", "--out", action="append", type=_out, default=[], metavar="FILE",
+        help="write it, too, as .md, .csv or .json; may be given several times",
+    )  # fmt: skip
+    parser.add_argument(
+        "--plots", type=Path, metavar="DIR", help="draw the figures of all files over each other"
+    )
+    parser.add_argument("--all", action="store_true", help=f"every row that differs, not {MOST_ROWS} a side")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compares, writes and draws what was asked for, and prints."""
+    found = _chosen(sides.read(arguments.base, arguments.new), arguments.filter)
+    if arguments.pool:
+        found = sides.pool(found)
+        if len(found) < 2:
+            raise ReportError("--pool makes one side of all these files: give files of another machine, too")
+    # Only here: reading needs no numpy, and starts processes, which should not inherit its threads.
+    try:
+        from grainscope_report.comparison import joined
+    except ModuleNotFoundError as error:
+        raise ReportError(
+            f"comparing needs numpy, and Python finds no module {error.name}: python3 -m pip install numpy"
+        ) from None
+    comparison = joined.compare(found, arguments.threshold)
+    most = None if arguments.all else MOST_ROWS
+    for path in arguments.out:
+        write_text(path, _content(comparison, path.suffix[1:], most))
+    print(_content(comparison, arguments.format, most), end="")
+    sys.stdout.flush()
+    if arguments.plots:
+        _draw(comparison, arguments.plots)
+    return _status(comparison, arguments.fail_on)
+
+
+def _content(comparison: "Comparison", kind: str, most: int | None) -> str:
+    from grainscope_report.comparison import as_data, as_text, document
+
+    makers: dict[str, Callable[[], str]] = {
+        "csv": lambda: as_data.as_csv(comparison),
+        "json": lambda: as_data.as_json(comparison),
+        "md": lambda: as_text.markdown(document.sections(comparison, most)),
+        "text": lambda: (
+            "\n".join(as_text.terminal_lines(document.sections(comparison, most), terminal())) + "\n"
+        ),
+    }
+    return makers[kind]()
+
+
+def _status(comparison: "Comparison", kinds: Sequence[str]) -> int:
+    counts = [against.counts for against in comparison.against]
+    there = {kind for kind in kinds if any(one[kind] for one in counts)}
+    if there - {"unclear"}:
+        return EXIT_FOUND
+    return EXIT_INCONCLUSIVE if there else EXIT_OK
+
+
+def _chosen(found: Sequence[Side], pattern: str | None) -> list[Side]:
+    if pattern is None:
+        return list(found)
+    try:
+        wanted = re.compile(pattern)
+    except re.error as error:
+        raise ReportError(f"--filter {pattern!r} is no regular expression ({error})") from None
+    chosen = [
+        replace(
+            side,
+            answers={
+                question: answer
+                for question, answer in side.answers.items()
+                if wanted.search(f"{question.family} {answer.spoken}")
+            },
+        )
+        for side in found
+    ]
+    if not chosen[0].answers:
+        raise ReportError(f"{chosen[0].paths[0]} has no question that matches --filter {pattern!r}")
+    return chosen
+
+
+def _draw(comparison: "Comparison", folder: Path) -> None:
+    """Overlays of the base and of the new sides that differ most."""
+    ranked = sorted(
+        comparison.against, key=lambda one: one.counts["slower"] + one.counts["faster"], reverse=True
+    )
+    shown = [side for side in (comparison.base, *(one.new for one in ranked)) if not side.foreign]
+    if not shown:
+        print("Google Benchmark's own JSON has no figures to draw", file=sys.stderr)
+        return
+    if len(shown) > MOST_DRAWN:
+        print(f"drawn are the base and the {MOST_DRAWN - 1} that differ most from it", file=sys.stderr)
+    together = machines([reader.read(side.paths[0]) for side in shown[:MOST_DRAWN]])
+    for entry in FIGURES:
+        if written := plot.draw(entry, together, folder, ("svg", "png")):
+            print(f"figure {entry.id}: {', '.join(written)}", file=sys.stderr)
+
+
+def _threshold(text: str) -> float:
+    said = text.strip()
+    try:
+        value = float(said.removesuffix("%")) / (100 if said.endswith("%") else 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share: say 5% or 0.05") from None
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not between 0% and 100%: say 5% or 0.05")
+    return value
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    asked = [part.strip() for part in text.split(",") if part.strip()]
+    if wrong := [part for part in asked if part not in (*FAIL_ON, "none")]:
+        raise argparse.ArgumentTypeError(f"no {', '.join(wrong)}; there are {', '.join(FAIL_ON)}, none")
+    return tuple(part for part in asked if part != "none")
+
+
+def _out(text: str) -> Path:
+    path = Path(text)
+    if path.suffix[1:] not in FORMATS[1:]:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in .md, .csv or .json")
+    return path

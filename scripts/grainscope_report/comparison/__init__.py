@@ -1,0 +1,1 @@
+"""Result files against each other: which questions they share, and what differs beyond chance."""

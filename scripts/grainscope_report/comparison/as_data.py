@@ -1,0 +1,112 @@
+"""A comparison for programs: every row as CSV, everything as JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from grainscope_report.comparison import verdicts
+from grainscope_report.comparison.joined import Against, Comparison, Row, Unmatched
+from grainscope_report.comparison.questions import Answer, Question
+from grainscope_report.comparison.sides import Side
+
+FORMAT = 1
+COLUMNS = (
+    "new", "verdict", "label", "family", "question", "axes", "ratio", "low", "high", "p", "base_s", "new_s",
+    "each", "base_gb_s", "new_gb_s", "base_sessions", "new_sessions", "base_sites", "new_sites", "why",
+)  # fmt: skip
+
+
+def as_csv(comparison: Comparison) -> str:
+    """Every row of every new side, those that are not on both sides with `failed`, `missing` or `new`."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    for against in comparison.against:
+        for row in _rows(against):
+            cells = {key: "" if value is None else value for key, value in row.items()}
+            writer.writerow(
+                {"new": against.new.label, **cells, "axes": json.dumps(row["axes"], ensure_ascii=False)}
+            )
+    return out.getvalue()
+
+
+def as_json(comparison: Comparison) -> str:
+    """The whole comparison; what is not known is null."""
+    document = {
+        "comparison_format": FORMAT,
+        "threshold": comparison.threshold,
+        "alpha": verdicts.ALPHA,
+        "fewest_sessions": verdicts.FEWEST,
+        "base": _side(comparison.base),
+        "new": [
+            _side(against.new)
+            | {
+                "counts": dict(against.counts),
+                "differences": [vars(one) for one in against.differences],
+                "families": [
+                    {"family": one.name, "counts": dict(one.counts), "ratio": one.ratio}
+                    for one in against.families
+                ],
+                "rows": list(_rows(against)),
+            }
+            for against in comparison.against
+        ],
+        "nodes": comparison.nodes,
+        "outliers": [vars(one) for one in comparison.outliers],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        "label": side.label,
+        "files": [str(path) for path in side.paths],
+        "machine": side.provenance,
+        "date": side.date,
+        "warnings": list(side.warnings),
+    }
+
+
+def _rows(against: Against) -> Iterator[dict[str, Any]]:
+    yield from map(_row, (*against.rows, *against.modelled))
+    yield from map(_unmatched, against.unmatched)
+
+
+def _question(question: Question, spoken: str) -> dict[str, Any]:
+    return {
+        "label": question.label,
+        "family": question.family,
+        "question": spoken,
+        "axes": dict(question.axes),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    found = row.verdict
+    return {
+        "verdict": found.verdict,
+        **_question(row.question, row.base.spoken),
+        "ratio": found.ratio,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+        "each": row.base.each,
+        **_answer("base", row.base),
+        **_answer("new", row.new),
+        "why": found.why,
+    }
+
+
+def _answer(side: str, answer: Answer) -> dict[str, Any]:
+    return {
+        f"{side}_s": answer.seconds,
+        f"{side}_gb_s": answer.gb_s,
+        f"{side}_sessions": len(answer.sessions),
+        f"{side}_sites": answer.sites,
+    }
+
+
+def _unmatched(one: Unmatched) -> dict[str, Any]:
+    return {"verdict": one.kind, **_question(one.question, one.spoken), "why": one.reason}

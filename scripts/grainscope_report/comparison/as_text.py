@@ -1,0 +1,36 @@
+"""A comparison's sections for the terminal, and as Markdown."""
+
+from collections.abc import Iterator, Sequence
+
+from grainscope_report.comparison.document import Section
+from grainscope_report.terminal import Terminal
+
+
+def terminal_lines(sections: Sequence[Section], out: Terminal) -> Iterator[str]:
+    """Aligned tables under bold headings."""
+    for at, section in enumerate(sections):
+        if at:
+            yield ""
+        yield out.paint(section.title, "bold")
+        for paragraph in section.paragraphs:
+            yield out.paint(out.wrap(paragraph, "  "), "yellow" if paragraph.startswith("Warning") else "dim")
+        if section.columns:
+            yield from (f"  {line}" for line in out.table(section.columns, section.rows))
+
+
+def markdown(sections: Sequence[Section]) -> str:
+    """The same as one Markdown document."""
+    lines = ["# Comparison"]
+    for section in sections:
+        lines += ["", f"## {section.title}"]
+        for paragraph in section.paragraphs:
+            lines += ["", paragraph]
+        if section.columns:
+            lines += ["", _line([column.name for column in section.columns])]
+            lines.append(_line(["---:" if column.right else "---" for column in section.columns]))
+            lines += [_line(row) for row in section.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

@@ -1,0 +1,112 @@
+"""Rows as tables: one wide CSV for programs, Markdown by family for people."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from grainscope_report.machine import machines
+from grainscope_report.model import Result, Row
+from grainscope_report.naming import SIZES
+from grainscope_report.units import format_bytes, format_percent, format_rate, format_time
+
+FIXED = (
+    "file", "host", "date", "run", "family", "name", "status", "reason", "label", "repetition", "samples",
+    "median_s", "ci95_low_s", "ci95_high_s", "bytes", "link_bytes", "bandwidth_gb_s", "link_fraction",
+    "operations", "operation_s", "overlap", "flags",
+)  # fmt: skip
+
+
+def as_csv(results: Sequence[Result]) -> str:
+    """Every row of every file; a column `axis.…`, `site.…`, `counter.…` for each that occurs in any."""
+    rows = [_record(result, row) for result in results for row in result.rows]
+    more = sorted({key for row in rows for key in row} - set(FIXED), key=lambda key: (key.split(".")[0], key))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, (*FIXED, *more), restval="", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: "" if value is None else value for key, value in row.items()})
+    return out.getvalue()
+
+
+def _record(result: Result, row: Row) -> dict[str, object]:
+    low, high = row.ci95_s or (None, None)
+    return {
+        "file": str(result.path),
+        "host": result.host,
+        "date": result.date,
+        "run": result.run.id,
+        "family": row.case.family,
+        "name": row.name,
+        "status": row.status,
+        "reason": row.reason,
+        "label": row.label,
+        "repetition": row.repetition,
+        "samples": len(row.samples_s),
+        "median_s": row.median_s,
+        "ci95_low_s": low,
+        "ci95_high_s": high,
+        "bytes": row.bytes,
+        "link_bytes": row.link_bytes,
+        "bandwidth_gb_s": row.bandwidth_gb_s,
+        "link_fraction": row.link_fraction,
+        "operations": row.operations,
+        "operation_s": row.operation_s,
+        "overlap": row.overlap,
+        "flags": " ".join(sorted(row.flags)),
+        **{f"axis.{name}": value for name, value in row.case.axes.items()},
+        **{f"site.{name}": value for name, value in row.case.site.items()},
+        **{f"counter.{name}": value for name, value in row.counters.items()},
+    }
+
+
+def as_markdown(results: Sequence[Result]) -> str:
+    """A table for each family of each file, its axes as columns."""
+    parts = []
+    for machine in machines(results):
+        parts.append(f"# {machine.label}\n\n{machine.provenance}\n")
+        families: dict[str, list[Row]] = {}
+        for row in machine.result.rows:
+            families.setdefault(row.case.family, []).append(row)
+        parts += [f"## {family}\n\n" + "\n".join(_table(rows)) + "\n" for family, rows in families.items()]
+    return "\n".join(parts)
+
+
+def _table(rows: Sequence[Row]) -> Iterator[str]:
+    axes = list(dict.fromkeys(axis for row in rows for axis in row.case.axes))
+    sites = list(dict.fromkeys(site for row in rows for site in row.case.site))
+    yield _line([*axes, *sites, "median", "95 % interval", "GB/s", "of link", "what else"])
+    yield _line(["---"] * (len(axes) + len(sites)) + ["---:", "---", "---:", "---:", "---"])
+    for row in rows:
+        yield _line(
+            [
+                *(_axis(axis, row.case.axes.get(axis)) for axis in axes),
+                *(str(row.case.site.get(site, "")) for site in sites),
+                *_numbers(row),
+            ]
+        )
+
+
+def _numbers(row: Row) -> list[str]:
+    else_ = [
+        "" if row.ok else f"{row.status}: {row.reason}",
+        "" if row.label == "measured" else row.label,
+        f"session {row.repetition + 1}" if row.repetition else "",
+        *sorted(row.flags),
+    ]
+    return [
+        format_time(row.median_s) if row.median_s else "",
+        f"[{format_time(row.ci95_s[0])}, {format_time(row.ci95_s[1])}]" if row.ci95_s else "",
+        format_rate(row.bandwidth_gb_s) if row.bandwidth_gb_s else "",
+        format_percent(row.link_fraction) if row.link_fraction else "",
+        ", ".join(part for part in else_ if part),
+    ]
+
+
+def _axis(axis: str, value: str | float | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return format_bytes(value) if axis in SIZES else f"{value:g}"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

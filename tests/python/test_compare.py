@@ -1,0 +1,192 @@
+"""`compare`: planted differences, rows that do not meet, labels that must not mix, and exit statuses."""
+
+import pytest
+
+from compared import H100, SIZES, compared, copies, node, verdicts, written
+from grainscope_report.cli import main
+from planted import FAR, SITE, pinned_copy
+from synthetic import GIB, MIB, File
+
+
+def test_planted_differences_and_nothing_else(tmp_path, capsys):
+    slow, fast = SIZES[2], SIZES[5]
+    files = written(tmp_path, node(), node("node-b", 2, slow={slow: 1.2, fast: 0.7}))
+    document = compared(capsys, *files, status=1)
+    assert verdicts(document) == {size: {slow: "slower", fast: "faster"}.get(size, "same") for size in SIZES}
+    row = next(row for row in document["new"][0]["rows"] if row["verdict"] == "slower")
+    assert row["ratio"] == pytest.approx(1.2, rel=0.01)
+    assert row["low"] < 1.2 < row["high"]
+    assert row["base_gb_s"] == pytest.approx(50, rel=0.01)
+    assert row["new_gb_s"] == pytest.approx(50 / 1.2, rel=0.01)
+    assert (row["base_sessions"], row["new_sessions"]) == (5, 5)
+    assert document["new"][0]["counts"] == {"same": 6, "faster": 1, "slower": 1, "unclear": 0}
+
+
+def test_the_same_files_always_say_the_same(tmp_path, capsys):
+    files = written(tmp_path, node(), node("node-b", 2, slow={SIZES[0]: 1.2}))
+    said = [compared(capsys, *files) for _ in range(2)]
+    assert said[0] == said[1]
+
+
+def test_other_names_gpu_numbers_and_nodes_meet(tmp_path, capsys):
+    """A node with one GPU against one with two GPUs on two nodes, numbered otherwise and named otherwise."""
+    other = File(host="node-b", gpus=(H100, H100), date="2026-11-20T11:00:00+00:00")
+    copies(other, 2, site={"gpu": 7, "numa": 3})
+    copies(other, 3, site={"gpu": 4, "numa": 1}, slow=dict.fromkeys(SIZES, 1.02))
+    copies(other, 4, site={"gpu": 4, "numa": 3}, locality="remote", slow=dict.fromkeys(SIZES, 1.8))
+    for row in other.rows:
+        row["name"] = row["name"].replace("transfer/memcpy", "renamed")
+    document = compared(capsys, *written(tmp_path, node(), other), status=0)
+    measured = [row for row in document["new"][0]["rows"] if row["verdict"] != "new"]
+    assert {row["verdict"] for row in measured} == {"same"}
+    assert {(row["base_sites"], row["new_sites"]) for row in measured} == {(1, 2)}
+    # Sites of one session are one session: two GPUs do not make ten of five.
+    assert {row["new_sessions"] for row in measured} == {5}
+    assert all(row["ratio"] == pytest.approx(1.01, abs=0.006) for row in measured)
+    # The remote copies are another question, which the base was not asked.
+    alone = [row for row in document["new"][0]["rows"] if row["verdict"] == "new"]
+    assert {row["axes"]["locality"] for row in alone} == {"remote"}
+
+
+def test_locality_is_a_question_of_its_own(tmp_path, capsys):
+    remote = File(host="node-b", gpus=(H100,), date="2026-11-20T11:00:00+00:00")
+    copies(remote, 2, site=FAR, locality="remote")
+    assert main(["compare", *written(tmp_path, node(), remote)]) == 3
+    assert "answers no question" in capsys.readouterr().err
+
+
+def test_rows_that_are_missing_skipped_or_failed(tmp_path, capsys):
+    other = node("node-b", 2)
+    gone = {SIZES[0]: None, SIZES[1]: "skipped", SIZES[2]: "failed"}
+    other.rows = [row for row in other.rows if row["case"]["axes"]["bytes"] not in gone]
+    for size, status in gone.items():
+        if status:
+            other.lose(status, f"it was {status}", "transfer/memcpy", pinned_copy(size), SITE)
+    document = compared(capsys, *written(tmp_path, node(), other), status=1)
+    said = {row["axes"]["bytes"]: (row["verdict"], row["why"]) for row in document["new"][0]["rows"]}
+    assert said[SIZES[0]] == ("missing", "no such row")
+    assert said[SIZES[1]] == ("missing", "skipped: it was skipped")
+    assert said[SIZES[2]] == ("failed", "failed: it was failed")
+    assert document["new"][0]["counts"] == {
+        "same": 5, "faster": 0, "slower": 0, "unclear": 0, "failed": 1, "missing": 2
+    }  # fmt: skip
+    # What is not on both sides plays no part in the geometric mean.
+    [family] = document["new"][0]["families"]
+    assert family["ratio"] == pytest.approx(1.0, abs=0.005)
+
+
+def test_a_session_that_failed_beside_good_ones_is_said(tmp_path, capsys):
+    other = node("node-b", 2, sessions=6)
+    row = next(row for row in other.rows if row["repetition_index"] == 3)
+    row |= {"status": "failed", "reason": "the copy came back wrong", "verified": False}
+    document = compared(capsys, *written(tmp_path, node(), other), status=1)
+    [failed] = [row for row in document["new"][0]["rows"] if row["verdict"] == "failed"]
+    assert failed["why"] == "failed in 1 of 6 sessions"
+    assert document["new"][0]["counts"]["same"] == 8
+
+
+@pytest.mark.parametrize("sessions", [(1, 1), (4, 5), (5, 4)])
+def test_fewer_than_five_sessions_are_unclear(tmp_path, capsys, sessions):
+    files = written(
+        tmp_path,
+        node(sessions=sessions[0]),
+        node("node-b", 2, sessions=sessions[1], slow=dict.fromkeys(SIZES, 3.0)),
+    )
+    document = compared(capsys, *files, status=0)
+    assert set(verdicts(document).values()) == {"unclear"}
+    assert all(row["low"] is None for row in document["new"][0]["rows"])
+    assert main(["compare", *files, "--fail-on", "slower,unclear"]) == 4
+    out = capsys.readouterr().out
+    assert "--benchmark_repetitions=5" in out
+    assert "3.00" in out
+
+
+def modelled(file: File, label: str, seconds: float) -> None:
+    axes = {"access": "merged", "graph": "kron24", "edge": 8, "link": "pcie5x16"}
+    for session in range(5):
+        row = file.add("model/bfs", axes, {}, seconds, repetition=session)
+        row["label"] = label
+
+
+def test_modelled_never_meets_measured(tmp_path, capsys):
+    base, new = node(), node("node-b", 2)
+    modelled(base, "measured", 1.0)
+    modelled(new, "modelled", 3.0)
+    document = compared(capsys, *written(tmp_path, base, new), status=0)
+    rows = [row for row in document["new"][0]["rows"] if row["family"] == "model/bfs"]
+    assert [(row["label"], row["verdict"]) for row in rows] == [("measured", "missing"), ("modelled", "new")]
+    assert rows[0]["why"] == "modelled there, measured in the base"
+    assert document["new"][0]["counts"]["slower"] == 0
+
+
+def test_modelled_rows_are_held_against_modelled_ones_apart(tmp_path, capsys):
+    base, new = node(), node("node-b", 2)
+    modelled(base, "modelled", 1.0)
+    modelled(new, "modelled", 3.0)
+    files = written(tmp_path, base, new)
+    document = compared(capsys, *files, status=0)
+    [row] = [row for row in document["new"][0]["rows"] if row["label"] == "modelled"]
+    assert (row["verdict"], row["ratio"]) == ("slower", pytest.approx(3.0))
+    assert document["new"][0]["counts"]["slower"] == 0
+    assert [family["family"] for family in document["new"][0]["families"]] == ["transfer/memcpy"]
+    assert main(["compare", *files]) == 0
+    assert "of 1 rows that were computed and not measured 1 slower" in capsys.readouterr().out
+
+
+def test_other_work_is_not_compared(tmp_path, capsys):
+    base, new = node(), node("node-b", 2)
+    for file, size in ((base, GIB), (new, 2 * GIB)):
+        for session in range(5):
+            axes = {"mode": "naive", "store": "mapped", "graph": "kron24", "batch": 1000}
+            file.add("gather", axes, SITE, size / 50e9, bytes=size, repetition=session)
+    document = compared(capsys, *written(tmp_path, base, new), status=0)
+    [row] = [row for row in document["new"][0]["rows"] if row["family"] == "gather"]
+    assert row["verdict"] == "missing"
+    assert row["why"].startswith("other work: 2147483648 bytes")
+
+
+def test_times_of_one_operation_meet_whatever_their_number(tmp_path, capsys):
+    base, new = node(), node("node-b", 2)
+    for file, operations in ((base, 1000), (new, 4000)):
+        for session in range(5):
+            file.add(
+                "latency/chase", {"to": "host_memory", "bytes": 2 * MIB}, SITE, operations * 1.2e-6,
+                operations=operations, repetition=session,
+            )  # fmt: skip
+    document = compared(capsys, *written(tmp_path, base, new), status=0)
+    [row] = [row for row in document["new"][0]["rows"] if row["family"] == "latency/chase"]
+    assert (row["verdict"], row["each"], row["base_gb_s"]) == ("same", True, None)
+    assert row["new_s"] == pytest.approx(1.2e-6)
+
+
+@pytest.mark.parametrize(
+    ("slow", "lost", "fail_on", "status"),
+    [
+        (1.0, None, None, 0),
+        (1.2, None, None, 1),
+        (1.2, None, "none", 0),
+        (1.2, None, "missing", 0),
+        (1.2, None, "slower", 1),
+        (0.7, None, None, 0),
+        (0.7, None, "faster", 1),
+        (1.0, "failed", None, 1),
+        (1.0, "failed", "slower", 0),
+        (1.0, "skipped", None, 0),
+        (1.0, "skipped", "missing,slower", 1),
+        (1.0, None, "unclear", 0),
+    ],
+)
+def test_exit_statuses(tmp_path, slow, lost, fail_on, status):
+    other = node("node-b", 2, slow={SIZES[0]: slow})
+    if lost:
+        other.rows = [row for row in other.rows if row["case"]["axes"]["bytes"] != SIZES[1]]
+        other.lose(lost, "a reason", "transfer/memcpy", pinned_copy(SIZES[1]), SITE)
+    asked = ["--fail-on", fail_on] if fail_on else []
+    assert main(["compare", *written(tmp_path, node(), other), *asked]) == status
+
+
+@pytest.mark.parametrize(("threshold", "said"), [("5%", "slower"), ("0.05", "slower"), ("20%", "same")])
+def test_thresholds(tmp_path, capsys, threshold, said):
+    files = written(tmp_path, node(), node("node-b", 2, slow=dict.fromkeys(SIZES, 1.1)))
+    document = compared(capsys, *files, "--threshold", threshold)
+    assert set(verdicts(document).values()) == {said}
