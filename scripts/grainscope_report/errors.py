@@ -4,6 +4,7 @@ EXIT_OK = 0
 EXIT_FOUND = 1
 EXIT_USAGE = 2
 EXIT_NOT_COMPARABLE = 3
+EXIT_INCONCLUSIVE = 4
 
 
 class ReportError(Exception):
