@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from grainscope_report import resources
-from grainscope_report.commands import check, list_rows, merge, plot, summary, validate
+from grainscope_report.commands import check, evaluate, list_rows, merge, plot, summary, validate
 from grainscope_report.errors import EXIT_OK, ReportError
 
-COMMANDS = (summary, list_rows, plot, validate, merge, check)
+COMMANDS = (summary, list_rows, plot, validate, merge, check, evaluate)
 
 
 def parser() -> argparse.ArgumentParser:
