@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grainscope_report.model import Case, Row
+from grainscope_report.model import Case
 from grainscope_report.naming import SIZES
 from grainscope_report.toml_file import Table, Value, size
 
@@ -53,19 +53,19 @@ def where(table: Table) -> Where:
     return Where(family, axes)
 
 
-def why_none(wanted: Where, rows: Sequence[Row]) -> str:
-    """Why no row is meant: the family that is not there, or the first axis that leaves none."""
-    left = [row for row in rows if row.case.family == wanted.family]
+def why_none(wanted: Where, cases: Sequence[Case]) -> str:
+    """Why no case is meant: the family that is not there, or the first axis that leaves none."""
+    left = [case for case in cases if case.family == wanted.family]
     if not left:
-        there = sorted({row.case.family for row in rows})
-        return f"there are no rows of {wanted.family}; there are {_some(there)}"
+        there = sorted({case.family for case in cases})
+        return f"there are no rows of {wanted.family}; there are {_some(there) or 'none at all'}"
     for axis, values in wanted.axes.items():
-        kept = [row for row in left if _has(row.case, axis, values)]
+        kept = [case for case in left if _has(case, axis, values)]
         if not kept:
-            found = sorted({row.case.axes[axis] for row in left if axis in row.case.axes}, key=_order)
+            found = sorted({case.axes[axis] for case in left if axis in case.axes}, key=_order)
             asked = " or ".join(map(_plain, values))
             if not found:
-                names = sorted({name for row in left for name in row.case.axes})
+                names = sorted({name for case in left for name in case.axes})
                 return f"rows of {wanted.family} have no axis {axis}; they have {_some(names)}"
             return f"no such row of {wanted.family} has {axis} {asked}; there are {_some(found)}"
         left = kept

@@ -123,7 +123,8 @@ def _of_rows(result: Result, rule: Rule, repetitions: int | None, reference: Res
         if rule.where.matches(row.case):
             cases[row.case.without(), tuple(sorted(row.case.site.items()))].append(row)
     if not cases:
-        return [_judged(rule, "", MISSING, f"no such row: {selecting.why_none(rule.where, measured)}")]
+        why = selecting.why_none(rule.where, [row.case for row in measured])
+        return [_judged(rule, "", MISSING, why)]
     expected = _Reference(reference, rule) if rule.relative_to == REFERENCE else None
     found = [_case(result, rule, rows, repetitions, expected) for rows in cases.values()]
     gpus = {row.case.site["gpu"] for rows in cases.values() for row in rows if "gpu" in row.case.site}

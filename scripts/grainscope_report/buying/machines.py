@@ -1,6 +1,6 @@
 """The machines of a workload: the runs of each node, and of these only the rows that a component means."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,11 @@ class NotComparableError(ReportError):
 
 @dataclass(frozen=True)
 class Machine:
-    """The result files of one candidate, by node; `families` is what its files have rows of."""
+    """The result files of one candidate, by node; `cases` are all that its files have rows of."""
 
     name: str
     nodes: tuple[tuple[Result, ...], ...]
-    families: tuple[str, ...] = field(compare=False, default=())
+    cases: tuple[Case, ...] = field(compare=False, default=(), repr=False)
 
     @property
     def results(self) -> list[Result]:
@@ -43,7 +43,7 @@ class Machine:
 def read(workload: Workload) -> tuple[Machine, list[Machine]]:
     """The reference and the candidates; refuses runs given twice and files that are not comparable."""
     wanted = [component.where for component in workload.components]
-    cache: dict[Path, tuple[Result, tuple[str, ...]]] = {}
+    cache: dict[Path, tuple[Result, list[Case]]] = {}
     reference = _machine(REFERENCE, workload.reference, wanted, cache)
     found = [_machine(one.name, one.files, wanted, cache) for one in workload.candidates]
     _no_run_twice(found)
@@ -52,13 +52,10 @@ def read(workload: Workload) -> tuple[Machine, list[Machine]]:
 
 
 def _machine(
-    name: str,
-    paths: Sequence[Path],
-    wanted: Sequence[Where],
-    cache: dict[Path, tuple[Result, tuple[str, ...]]],
+    name: str, paths: Sequence[Path], wanted: Sequence[Where], cache: dict[Path, tuple[Result, list[Case]]]
 ) -> Machine:
     nodes: dict[tuple, list[Result]] = {}
-    families: set[str] = set()
+    cases: list[Case] = []
     seen: dict[str, Path] = {}
     for path in paths:
         if path not in cache:
@@ -67,9 +64,9 @@ def _machine(
         if other := seen.get(result.run.id):
             raise ReportError(f"{other} and {path} are the same run: give each once")
         seen[result.run.id] = path
-        families.update(there)
+        cases += there
         nodes.setdefault(_node(result), []).append(result)
-    return Machine(name, tuple(map(tuple, nodes.values())), tuple(sorted(families)))
+    return Machine(name, tuple(map(tuple, nodes.values())), tuple(cases))
 
 
 def _node(result: Result) -> tuple:
@@ -77,11 +74,11 @@ def _node(result: Result) -> tuple:
     return result.host, *(str(gpu.get("uuid") or "") for gpu in result.environment.raw["gpus"])
 
 
-def _result(path: Path, wanted: Sequence[Where]) -> tuple[Result, tuple[str, ...]]:
+def _result(path: Path, wanted: Sequence[Where]) -> tuple[Result, list[Case]]:
     """The file with only the rows that are wanted, which must be right by the format and in themselves."""
     found, document = load(path)
     rows = [row for row in document["benchmarks"] if _wanted(row, wanted)]
-    families = {str(_case(row).get("family")) for row in document["benchmarks"]}
+    cases = [case for row in document["benchmarks"] if (case := _case(row))]
     kept = document | {"benchmarks": rows}
     result = reader.parse(found, kept)
     counts = {status: sum(row["status"] == status for row in rows) for status in ("ok", "skipped", "failed")}
@@ -92,21 +89,21 @@ def _result(path: Path, wanted: Sequence[Where]) -> tuple[Result, tuple[str, ...
             f"{found} contradicts itself (first {problems[0]}): "
             f"see all with `grainscope-report validate {found}`"
         )
-    return result, tuple(sorted(families))
+    return result, cases
 
 
-def _case(row: Any) -> Mapping[str, Any]:
+def _case(row: Any) -> Case | None:
+    """The question of a row, before anything of it is checked."""
     case = row.get("case") if isinstance(row, dict) else None
-    return case if isinstance(case, dict) else {}
+    if not isinstance(case, dict) or not isinstance(case.get("family"), str):
+        return None
+    return Case(case["family"], case["axes"], {}) if isinstance(case.get("axes"), dict) else None
 
 
 def _wanted(row: Any, wanted: Sequence[Where]) -> bool:
     """Whether a component means the row; what is no row is kept, for the schema to refuse."""
     case = _case(row)
-    if not isinstance(case.get("family"), str) or not isinstance(case.get("axes"), dict):
-        return True
-    asked = Case(case["family"], case["axes"], {})
-    return any(where.matches(asked) for where in wanted)
+    return case is None or any(where.matches(case) for where in wanted)
 
 
 def _no_run_twice(found: Sequence[Machine]) -> None:
@@ -157,6 +154,9 @@ def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
         yield f"{named.name}: between-node variance not seen, one node was measured"
+    sessions = [1 + max((row.repetition for row in result.rows), default=0) for result in named.results]
+    if sum(sessions) == len(named.nodes):
+        yield f"{named.name}: between-run variance not seen, each node was measured once"
     for result in named.results:
         if not result.run.complete:
             yield f"{named.name}: {result.path} is not complete ({result.run.why_incomplete})"

@@ -194,7 +194,9 @@ def _maybe(value: float, draws: Array) -> dict[str, Any]:
 
 
 def _warnings(judged: Sequence[Judged], ranked: Sequence[Judged], reference: Machine) -> list[str]:
-    found = [said for one in [reference, *(one.machine for one in judged)] for said in machines.cautions(one)]
+    offered = [one.machine for one in judged]
+    apart = [] if reference.key in {one.key for one in offered} else [reference]
+    found = [said for one in [*apart, *offered] for said in machines.cautions(one)]
     for at, one in enumerate(ranked):
         for two in ranked[at + 1 :]:
             if two.prediction.geometric.value > one.prediction.geometric.value:

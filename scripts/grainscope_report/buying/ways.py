@@ -66,9 +66,8 @@ def ways(machine: Machine, component: Component) -> list[Way]:
         [row for row in meant if row.ok and (component.along or "") in ("", *row.case.axes)], component
     )
     if not usable:
-        raise NotComparableError(
-            f"{machine.name} has no rows of {component.name!r}: {_why(machine, component, rows, meant)}"
-        )
+        why = _why(machine, component, meant)
+        raise NotComparableError(f"{machine.name} has no rows of {component.name!r}: {why}")
     found: dict[Axes, dict] = defaultdict(lambda: defaultdict(list))
     dropped = {component.along, *FOLLOWS.get(component.along or "", ())} - {None}
     for row in usable:
@@ -89,15 +88,13 @@ def _size(point: tuple[float | None, list]) -> float:
     return point[0] or 0.0
 
 
-def _why(machine: Machine, component: Component, rows: Sequence[Row], meant: Sequence[Row]) -> str:
+def _why(machine: Machine, component: Component, meant: Sequence[Row]) -> str:
     if meant and component.along and not any(component.along in row.case.axes for row in meant):
         return f"they have no axis {component.along}"
-    if meant:
-        bad = next((row for row in meant if not row.ok), meant[0])
+    if bad := next((row for row in meant if not row.ok), None):
         return f"{bad.status}, {bad.reason}"
-    if component.where.family not in machine.families:
-        return f"there are none of {component.where.family}"
-    return selecting.why_none(component.where, rows) or f"its files have none of {component.where.text}"
+    said = selecting.why_none(component.where, machine.cases)
+    return said or f"none of them is {component.label} and cold, near and not in the GPU's own memory"
 
 
 def _unsaid(rows: list[Row], component: Component) -> list[Row]:

@@ -123,7 +123,7 @@ def _cost(document: dict[str, Any]) -> Iterator[str]:
             continue
         price = money(even)
         if name == first:
-            yield f"{name} stays so up to a price of {price}; beyond that {even['against']} costs less for its speed."
+            yield f"{name} stays so up to a price of {price}; beyond that {even['against']} costs less."
         elif even["value"] <= 0:
             yield f"{name} would cost more for its speed than {first} at any price."
         else:

@@ -14,12 +14,12 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "evaluate",
         help="choose between machines for a workload",
-        description="Predicts how long a workload takes on each candidate from the shares of its components, and "
-        "says which is first, how sure that is, at which share and price the choice flips, and what it costs. "
-        "Writes verdict.json, verdict.md and verdict.html.",
-        epilog="Exit status: 0 a verdict, 1 a candidate did not pass the gates, 2 the workload or a file cannot "
-        "be used, 3 the machines are not comparable, 4 a tie or an unsure verdict (--fail-on-tie). The keys of a "
-        "workload are in docs/procurement.md.",
+        description="Predicts how long a workload takes on each candidate from the shares of its components, "
+        "and says which is first, how sure that is, at which share and price the choice flips, and what it "
+        "costs. Writes verdict.json, verdict.md and verdict.html.",
+        epilog="Exit status: 0 a verdict, 1 a candidate did not pass the gates, 2 the workload or a file "
+        "cannot be used, 3 the machines are not comparable, 4 a tie or an unsure verdict (--fail-on-tie). "
+        "The keys of a workload are in docs/procurement.md.",
     )
     parser.add_argument(
         "workload", type=Path, metavar="WORKLOAD.toml", help="the workload and the candidates"
