@@ -1,13 +1,17 @@
 """`evaluate`: decisions worked out by hand, gates before ranks, ties, and where a choice flips."""
 
 import math
+from pathlib import Path
 
 import pytest
 
+from grainscope_report.cli import main
 from planted import SITE, pinned_copy
 from planted_purchase import SIZE, candidate, evaluate, machine, seconds, session, workload
 from synthetic import MIB
 
+ROOT = Path(__file__).resolve().parents[2]
+WORKLOADS = sorted((ROOT / "docs" / "workloads").glob("*.toml"))
 # X twice as fast in copies, Y 1.5 times in kernels: T of X is 0.25 + 0.5, of Y 0.5 + 0.5 / 1.5.
 X, Y = {"copies": 2.0, "kernels": 1.0, "host": "node-x"}, {"copies": 1.0, "kernels": 1.5, "host": "node-y"}
 
@@ -238,3 +242,10 @@ def test_nodes_and_runs(tmp_path):
     found = candidate(evaluate(tmp_path, workload(candidates="X"), X=runs)[1], "X")
     assert found["time"]["value"] == pytest.approx(0.5 / 1.5 + 0.5)
     assert found["time"]["low"] < 0.5 / 1.75 + 0.5
+
+
+@pytest.mark.parametrize("path", WORKLOADS, ids=[path.stem for path in WORKLOADS])
+def test_the_example_workloads_give_the_verdicts_beside_them(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert main(["evaluate", str(path.relative_to(ROOT)), "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "verdict.md").read_text() == path.with_suffix(".md").read_text()

@@ -6,6 +6,7 @@ docs/procurement.md describes its keys. Shares are of the workload's time on the
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 
 from grainscope_report import metrics, selecting, toml_file
@@ -100,7 +101,7 @@ def load(path: Path) -> Workload:
 
 def _files(table: Table, key: str) -> tuple[Path, ...]:
     folder = Path(table.file).parent
-    return tuple(folder / name for name in table.texts(key))
+    return tuple(Path(normpath(folder / name)) for name in table.texts(key))
 
 
 def _component(table: Table) -> Component:
