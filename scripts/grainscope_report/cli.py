@@ -6,10 +6,21 @@ import sys
 from collections.abc import Sequence
 
 from grainscope_report import resources
-from grainscope_report.commands import compare, env, export, list_rows, merge, plot, summary, validate
+from grainscope_report.commands import (
+    check,
+    compare,
+    env,
+    evaluate,
+    export,
+    list_rows,
+    merge,
+    plot,
+    summary,
+    validate,
+)
 from grainscope_report.errors import EXIT_OK, ReportError
 
-COMMANDS = (summary, list_rows, plot, validate, merge, compare, export, env)
+COMMANDS = (summary, list_rows, plot, validate, merge, compare, check, evaluate, export, env)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,6 +12,7 @@ from grainscope_report.errors import EXIT_OK
 from grainscope_report.fits import everything
 from grainscope_report.gnn import answers as gnn_answers
 from grainscope_report.model import Link, Result
+from grainscope_report.shape import findings, words
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.traversal import answers
 from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
@@ -49,7 +50,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "path the peak bandwidth with its 95 % interval, where it is reached, its share of the copy peak, "
         "the time of the smallest size, and how many rows are ok, failed and skipped, with the reasons; and "
         "what the rows come to: the best access to each graph, latency and bandwidth of each path, "
-        "crossovers, walls, what fills the link.",
+        "crossovers, walls, what fills the link, and curves with dips, plateaus or two speeds.",
         epilog="Colours only on a terminal; NO_COLOR turns them off, COLUMNS sets the width.",
     )
     parser.add_argument("file", type=Path, metavar="FILE", help="a result file or a run directory")
@@ -70,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
-    for block in (_warnings, _machine, _links, _groups, _traversals, _networks, _fits, _reasons):
+    for block in (_warnings, _machine, _links, _groups, _traversals, _networks, _fits, _shape, _reasons):
         found = list(block(result, out))
         if found:
             yield from found
@@ -195,6 +196,18 @@ def _networks(result: Result, out: Terminal) -> Iterator[str]:
 
 def _fits(result: Result, out: Terminal) -> Iterator[str]:
     yield from summary_fits.lines(everything.of(machine.machines([result])[0], every=False), out)
+
+
+def _shape(result: Result, out: Terminal) -> Iterator[str]:
+    found = list(words.paragraphs(findings.findings(result)))
+    if found:
+        yield out.paint("Shape of the curves", "bold")
+    for text, command in found:
+        first, *rest = out.wrap(text, "    ").splitlines()
+        yield from (f"  - {first.strip()}", *rest)
+        if command:
+            # Not wrapped: it is there to be copied.
+            yield f"    next: {command}"
 
 
 def _reasons(result: Result, out: Terminal) -> Iterator[str]:

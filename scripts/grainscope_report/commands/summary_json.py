@@ -9,6 +9,7 @@ from grainscope_report.fits.everything import estimate
 from grainscope_report.gnn import answers as networks
 from grainscope_report.machine import machines, provenance
 from grainscope_report.model import Result
+from grainscope_report.shape import findings
 from grainscope_report.traversal import answers
 
 FORMAT = 1
@@ -30,6 +31,7 @@ def document(result: Result) -> dict[str, Any]:
         "traversals": [answers.as_json(answer) for answer in answers.answers(machine)],
         "networks": networks.of(machine),
         "fits": everything.as_json(everything.of(machine)),
+        "shape": findings.as_json(findings.findings(result)),
         "reasons": [asdict(reason) for reason in digest.reasons(result)],
     }
 

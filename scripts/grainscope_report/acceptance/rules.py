@@ -1,0 +1,187 @@
+"""Acceptance rules as data: what is asked of which rows or links, within which limits, and where from.
+
+A rule file is TOML and is never evaluated as code. docs/procurement.md describes its keys.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from grainscope_report import metrics, selecting, toml_file
+from grainscope_report.errors import ReportError
+from grainscope_report.metrics import Unit
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
+from grainscope_report.resources import PACKAGE
+from grainscope_report.selecting import Where
+from grainscope_report.toml_file import Table
+
+SETS = PACKAGE / "acceptance" / "sets"
+LINK, THEORETICAL, REFERENCE = "link", "theoretical", "reference"
+PRESETS = ("smoke", "quick", "full", "paper", "acceptance")
+# What a run knows of a link, beside its peak.
+LINK_METRICS = ("peak_gb_s", "generation", "width", "nvlinks")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a value must not go below or above, in the file's own unit, and what is expected of it."""
+
+    unit: Unit
+    lower: float | None
+    upper: float | None
+    target: float | None
+
+    def broken_by(self, value: float) -> str:
+        """How a value breaks the limits; empty where it keeps them."""
+        said = self.unit.text(value)
+        if self.lower is not None and not value >= self.lower:
+            return f"{said} is below the lower limit {self.unit.text(self.lower)}"
+        if self.upper is not None and not value <= self.upper:
+            return f"{said} is above the upper limit {self.unit.text(self.upper)}"
+        return ""
+
+    @property
+    def text(self) -> str:
+        """`at least 50 GB/s, 54.7 GB/s expected`."""
+        said = [] if self.lower is None else [f"at least {self.unit.text(self.lower)}"]
+        said += [] if self.upper is None else [f"at most {self.unit.text(self.upper)}"]
+        said += [] if self.target is None else [f"{self.unit.text(self.target)} expected"]
+        return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One limit: `where` selects rows, or `link` links by direction; `source` says where the limit is from.
+
+    `relative_to` makes the value a share of the link's copy peak, of what it can do in theory, or of the
+    same question in a reference file. `every_gpu` asks for a row of each GPU, `needs_gpus` for so many.
+    """
+
+    id: str
+    text: str
+    where: Where | None
+    link: str | None
+    metric: str
+    limits: Limits
+    relative_to: str | None
+    every_gpu: bool
+    needs_gpus: int
+    source: str
+
+
+@dataclass(frozen=True)
+class RunRules:
+    """What the run itself must be; None asks nothing."""
+
+    preset: str | None = None
+    repetitions: int | None = None
+    gpus: int | None = None
+    severe_warnings: bool = False
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """The rules of one file."""
+
+    name: str
+    path: Path
+    run: RunRules
+    rules: tuple[Rule, ...]
+
+
+def shipped() -> list[str]:
+    """The names of the rule sets that come with the package."""
+    return sorted(path.stem for path in SETS.glob("*.toml"))
+
+
+def load(name: str) -> RuleSet:
+    """Reads a rule file, or the rule set of that name."""
+    path = Path(name)
+    if not path.exists():
+        if name not in shipped():
+            raise ReportError(f"--rules {name} is neither a file nor one of the sets {', '.join(shipped())}")
+        path = SETS / f"{name}.toml"
+    top = toml_file.load(path)
+    title = top.text("name", path.stem)
+    run = _run(top.table("run"))
+    rules = tuple(_rule(table) for table in top.tables("rule"))
+    top.done()
+    if not rules:
+        raise top.error("there is no [[rule]] in it")
+    ids = [rule.id for rule in rules]
+    if twice := sorted({one for one in ids if ids.count(one) > 1}):
+        raise top.error(f"two rules have the id {twice[0]!r}")
+    return RuleSet(title, path, run, rules)
+
+
+def _run(table: Table) -> RunRules:
+    found = RunRules(
+        table.one_of("preset", PRESETS, None),
+        table.count("repetitions", None),
+        table.count("gpus", None),
+        table.flag("severe_warnings", True) is False,
+    )
+    table.done()
+    return found
+
+
+def _rule(table: Table) -> Rule:
+    name = table.text("id")
+    where, link = _subject(table)
+    metric = table.text("metric", "bandwidth_gb_s" if where else "peak_gb_s")
+    if link and metric not in LINK_METRICS:
+        raise table.error(f"`metric` of a link must be one of {', '.join(LINK_METRICS)}, not {metric!r}")
+    relative_to = table.one_of("relative_to", (LINK, THEORETICAL, REFERENCE), None)
+    rate = "peak_gb_s" if link else "bandwidth_gb_s"
+    if relative_to in (LINK, THEORETICAL) and (metric != rate or (link and relative_to == LINK)):
+        raise table.error(
+            "only a row's bandwidth_gb_s can be relative to the link, and only that or a link's peak_gb_s to "
+            f"theory, not {metric!r}"
+        )
+    found = Rule(
+        id=name,
+        text=table.text("text", name),
+        where=where,
+        link=link,
+        metric=metric,
+        limits=_limits(table, metrics.SHARE if relative_to else metrics.kind(metric)),
+        relative_to=relative_to,
+        every_gpu=table.flag("every_gpu", True),
+        needs_gpus=table.count("needs_gpus", 0, low=0),
+        source=table.text("source", ""),
+    )
+    table.done()
+    return found
+
+
+def _subject(table: Table) -> tuple[Where | None, str | None]:
+    if ("where" in table) == ("link" in table):
+        raise table.error("it needs either `where` (rows) or `link` (a direction)")
+    if "link" in table:
+        return None, table.one_of("link", (HOST_TO_GPU, GPU_TO_HOST, TO_PEER))
+    return selecting.where(table.table("where")), None
+
+
+def _limits(table: Table, kind: str) -> Limits:
+    name = table.text("unit", metrics.OWN[kind])
+    if name not in metrics.UNITS:
+        raise table.error(f"there is no unit {name!r}; there are {', '.join(metrics.UNITS)}")
+    of, scale = metrics.UNITS[name]
+    if of != kind:
+        there = ", ".join(one for one, (which, _) in metrics.UNITS.items() if which == kind)
+        raise table.error(f"`unit` of a {kind} must be one of {there}, not {name!r}")
+    lower, upper, target = (
+        None if (said := table.number(key, None)) is None else said * scale
+        for key in ("lower", "upper", "target")
+    )
+    if lower is None and upper is None:
+        raise table.error("it needs `lower` or `upper`, or both; `target` alone decides nothing")
+    bounds = [one for one in (lower, target, upper) if one is not None]
+    if list(bounds) != sorted(bounds):
+        raise table.error("`lower`, `target` and `upper` must not fall")
+    return Limits(Unit(name, scale), lower, upper, target)
+
+
+def titled(sets: Sequence[RuleSet]) -> str:
+    """The names of several sets."""
+    return ", ".join(one.name for one in sets)

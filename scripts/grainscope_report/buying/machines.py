@@ -1,0 +1,165 @@
+"""The machines of a workload: the runs of each node, and of these only the rows that a component means."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from grainscope_report import checks, machine, reader
+from grainscope_report.buying.workload import Workload
+from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
+from grainscope_report.loading import load
+from grainscope_report.model import Case, Result
+from grainscope_report.selecting import Where
+
+REFERENCE = "the reference"
+
+
+class NotComparableError(ReportError):
+    """Machines that the workload cannot be held against alike; exit status 3."""
+
+    status = EXIT_NOT_COMPARABLE
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The result files of one candidate, by node; `cases` are all that its files have rows of."""
+
+    name: str
+    nodes: tuple[tuple[Result, ...], ...]
+    cases: tuple[Case, ...] = field(compare=False, default=(), repr=False)
+
+    @property
+    def results(self) -> list[Result]:
+        """All runs of all nodes."""
+        return [result for node in self.nodes for result in node]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Equal for machines that are the same runs."""
+        return tuple(sorted(result.run.id for result in self.results))
+
+
+def read(workload: Workload) -> tuple[Machine, list[Machine]]:
+    """The reference and the candidates; refuses runs given twice and files that are not comparable."""
+    wanted = [component.where for component in workload.components]
+    cache: dict[Path, tuple[Result, list[Case]]] = {}
+    reference = _machine(REFERENCE, workload.reference, wanted, cache)
+    found = [_machine(one.name, one.files, wanted, cache) for one in workload.candidates]
+    _no_run_twice(found)
+    _same_version([reference, *found])
+    return reference, found
+
+
+def _machine(
+    name: str, paths: Sequence[Path], wanted: Sequence[Where], cache: dict[Path, tuple[Result, list[Case]]]
+) -> Machine:
+    nodes: dict[tuple, list[Result]] = {}
+    cases: list[Case] = []
+    seen: dict[str, Path] = {}
+    for path in paths:
+        if path not in cache:
+            cache[path] = _result(path, wanted)
+        result, there = cache[path]
+        if other := seen.get(result.run.id):
+            raise ReportError(f"{other} and {path} are the same run: give each once")
+        seen[result.run.id] = path
+        cases += there
+        nodes.setdefault(_node(result), []).append(result)
+    return Machine(name, tuple(map(tuple, nodes.values())), tuple(cases))
+
+
+def _node(result: Result) -> tuple:
+    """What tells one node from another: its name and its GPUs."""
+    return result.host, *(str(gpu.get("uuid") or "") for gpu in result.environment.raw["gpus"])
+
+
+def _result(path: Path, wanted: Sequence[Where]) -> tuple[Result, list[Case]]:
+    """The file with only the rows that are wanted, which must be right by the format and in themselves."""
+    found, document = load(path)
+    rows = [row for row in document["benchmarks"] if _wanted(row, wanted)]
+    cases = [case for row in document["benchmarks"] if (case := _case(row))]
+    kept = document | {"benchmarks": rows}
+    result = reader.parse(found, kept)
+    counts = {status: sum(row["status"] == status for row in rows) for status in ("ok", "skipped", "failed")}
+    context = document["context"]
+    kept["context"] = context | {"run": context["run"] | {"counts": counts}}
+    if problems := checks.problems(kept):
+        raise NotComparableError(
+            f"{found} contradicts itself (first {problems[0]}): "
+            f"see all with `grainscope-report validate {found}`"
+        )
+    return result, cases
+
+
+def _case(row: Any) -> Case | None:
+    """The question of a row, before anything of it is checked."""
+    case = row.get("case") if isinstance(row, dict) else None
+    if not isinstance(case, dict) or not isinstance(case.get("family"), str):
+        return None
+    return Case(case["family"], case["axes"], {}) if isinstance(case.get("axes"), dict) else None
+
+
+def _wanted(row: Any, wanted: Sequence[Where]) -> bool:
+    """Whether a component means the row; what is no row is kept, for the schema to refuse."""
+    case = _case(row)
+    return case is None or any(where.matches(case) for where in wanted)
+
+
+def _no_run_twice(found: Sequence[Machine]) -> None:
+    seen: dict[str, Machine] = {}
+    for one in found:
+        for result in one.results:
+            if other := seen.get(result.run.id):
+                raise ReportError(
+                    f"{result.path} is of candidate {other.name} and of candidate {one.name}: give it to one"
+                )
+            seen[result.run.id] = one
+
+
+def _same_version(found: Sequence[Machine]) -> None:
+    first = found[0].results[0]
+    for one in found:
+        for result in one.results:
+            if result.version != first.version:
+                raise NotComparableError(
+                    f"{result.path} is of GrainScope {result.version} and {first.path} of {first.version}: "
+                    f"measure both with one version; {differences(first, result)}"
+                )
+
+
+def differences(one: Result, other: Result) -> str:
+    """In what two runs' environments differ, in words."""
+    sides = [dict(_environment(result)) for result in (one, other)]
+    said = [
+        f"{what} {sides[0][what]} / {sides[1][what]}" for what in sides[0] if sides[0][what] != sides[1][what]
+    ]
+    return f"the environments differ in {'; '.join(said)}" if said else "the environments are the same"
+
+
+def _environment(result: Result) -> Iterator[tuple[str, str]]:
+    yield "GPU", machine.gpus(result) or "none"
+    yield "CPU", machine.cpu(result)
+    yield "driver", result.environment.driver or "none"
+    yield "CUDA", result.cuda or "none"
+    yield "version", f"{result.version} ({result.commit[:10]})"
+    yield "preset", result.run.preset
+    yield "filter", result.run.filter or "none"
+    links = sorted({link.negotiated for link in result.links if link.negotiated})
+    yield "links", ", ".join(links) or "unknown"
+    yield "warnings", ", ".join(sorted(one.id for one in result.environment.warnings)) or "none"
+
+
+def cautions(named: Machine) -> Iterator[str]:
+    """What the runs of a machine cannot show, and what its own report warns of."""
+    if len(named.nodes) == 1:
+        yield f"{named.name}: between-node variance not seen, one node was measured"
+    sessions = [1 + max((row.repetition for row in result.rows), default=0) for result in named.results]
+    if sum(sessions) == len(named.nodes):
+        yield f"{named.name}: between-run variance not seen, each node was measured once"
+    for result in named.results:
+        if not result.run.complete:
+            yield f"{named.name}: {result.path} is not complete ({result.run.why_incomplete})"
+        for one in result.environment.warnings:
+            if one.severity in ("severe", "warning"):
+                yield f"{named.name}: {one.severity}: {one.finding}"

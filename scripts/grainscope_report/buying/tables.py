@@ -1,0 +1,120 @@
+"""The verdict's tables as rows of text, which Markdown and HTML write each in its own way."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from grainscope_report.buying.words import interval, money
+from grainscope_report.units import format_bytes, format_percent
+
+Table = tuple[str, list[str], list[list[str]]]
+
+
+def all_of(document: dict[str, Any]) -> Iterator[Table]:
+    """Titles, columns and rows; only tables that have any."""
+    for title, columns, rows in (_ranks(document), _components(document), _flips(document), _costs(document)):
+        if rows:
+            yield title, columns, rows
+
+
+def _ranked(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in document["candidates"] if one["passed"]]
+
+
+def _ranks(document: dict[str, Any]) -> Table:
+    columns = [
+        "rank",
+        "candidate",
+        "predicted time",
+        "geometric mean of ratios",
+        "chance to be first",
+        "gates",
+    ]
+    rows = [
+        [
+            f"{one['rank']}{' (tied)' * one['tied']}",
+            one["name"],
+            interval(one["time"]),
+            interval(one["geometric_mean"]),
+            format_percent(one["chance_first"]),
+            "passed",
+        ]
+        if one["passed"]
+        else ["-", one["name"], "-", "-", "-", "; ".join(one["broken_gates"])]
+        for one in document["candidates"]
+    ]
+    return "Ranks (predicted time: the reference is 1, less is better)", columns, rows
+
+
+def _components(document: dict[str, Any]) -> Table:
+    columns = ["component", "share", "candidate", "size", "weight", "times faster than the reference", "way"]
+    rows = []
+    for component in document["components"]:
+        for one in _ranked(document):
+            part = next(part for part in one["components"] if part["name"] == component["name"])
+            rows += [
+                [
+                    component["name"],
+                    format_percent(component["share"]),
+                    one["name"],
+                    "-" if size["size"] is None else format_bytes(size["size"]),
+                    format_percent(size["weight"]),
+                    interval(size["ratio"]),
+                    size["way"] or "-",
+                ]
+                for size in part["sizes"]
+            ]
+    return "Components", columns, rows
+
+
+def _flips(document: dict[str, Any]) -> Table:
+    columns = ["rival", "component", "share", "first's lead", "flips at a share of", "in resamples"]
+    rows = [
+        [
+            flip["rival"],
+            part["name"],
+            format_percent(part["share"]),
+            f"{part['lead']:+.3f}",
+            _share(part["flips_at"]),
+            format_percent(part["flips_at"]["exists"]),
+        ]
+        for flip in document["flips"]
+        for part in flip["components"]
+    ]
+    return "Where the order flips (the other components in proportion)", columns, rows
+
+
+def _share(found: dict[str, Any]) -> str:
+    if found["value"] is None:
+        return "nowhere"
+    low, high = format_percent(found["low"]), format_percent(found["high"])
+    return f"{format_percent(found['value'])} [{low}, {high}]"
+
+
+def _costs(document: dict[str, Any]) -> Table:
+    columns = [
+        "candidate",
+        "price",
+        "energy",
+        "cost per speed",
+        "speed per kW",
+        "break-even price",
+        "Pareto front",
+    ]
+    cost = document.get("cost") or {"order": []}
+    named = {one["name"]: one for one in document["candidates"]}
+    rows = []
+    for name in cost["order"]:
+        one = named[name]
+        watts = one["speed_per_watt"]
+        rows.append(
+            [
+                name,
+                f"{one['price']:,.0f}",
+                f"{one['energy_cost']:,.0f}" if cost["energy"] else "-",
+                money(one["cost_per_speed"]),
+                f"{1000 * watts['value']:.3g} ({one['watts']:g} W, {one['watts_source']})" if watts else "-",
+                money(one["break_even_price"]) if one["break_even_price"] else "-",
+                "yes" if one["pareto"] else "no",
+            ]
+        )
+    return "Cost, the cheapest for its speed first", columns, rows

@@ -1,0 +1,92 @@
+"""`grainscope-report check`: does a machine keep what the rules ask of it?"""
+
+import argparse
+import json
+from pathlib import Path
+
+from grainscope_report.acceptance import judge, output, rules
+from grainscope_report.acceptance.rules import REFERENCE, RuleSet
+from grainscope_report.commands import files
+from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
+from grainscope_report.model import Result
+from grainscope_report.terminal import terminal
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "check",
+        help="hold a run against acceptance rules",
+        description="Holds runs of the `acceptance` preset against rules: limits as data, from a TOML file "
+        f"or a set that comes with the suite ({', '.join(rules.shipped())}). Every repetition of every row "
+        "must keep its limits, and a row that a rule asks for and the run lacks fails. Each file must pass.",
+        epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used. The keys of a "
+        "rule file are in docs/procurement.md.",
+    )
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="a result file or a run directory"
+    )
+    parser.add_argument(
+        "--rules",
+        action="append",
+        required=True,
+        metavar="RULES",
+        help="a rule file or set; may be given again",
+    )
+    parser.add_argument(
+        "--reference", type=Path, metavar="FILE", help="for rules relative to a reference file"
+    )
+    parser.add_argument("--any-run", action="store_true", help="whatever preset and number of repetitions")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML there")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write everything as JSON there; - is stdout"
+    )
+    parser.add_argument("--all", action="store_true", help="show what passed, too, and every failure")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Judges every file, writes what was asked for, and says what failed."""
+    sets = [rules.load(name) for name in dict.fromkeys(arguments.rules)]
+    reference = _reference(sets, arguments.reference)
+    found = files.results(arguments.files)
+    _no_run_twice(found)
+    reports = [
+        output.Report(result, tuple(judge.judge(result, sets, reference, arguments.any_run)))
+        for result in found
+    ]
+    if arguments.junit:
+        _write(arguments.junit, output.junit(reports))
+    said = json.dumps(output.as_json(reports, [str(one.path) for one in sets]), indent=1, ensure_ascii=False)
+    if arguments.json == Path("-"):
+        print(said)
+    else:
+        if arguments.json:
+            _write(arguments.json, f"{said}\n".encode())
+        print(f"rules: {rules.titled(sets)}{', of any run' * arguments.any_run}")
+        for report in reports:
+            print("\n".join(output.lines(report, terminal(), arguments.all)))
+    return EXIT_OK if all(report.accepted for report in reports) else EXIT_FOUND
+
+
+def _reference(sets: list[RuleSet], path: Path | None) -> Result | None:
+    asked = [rule.id for one in sets for rule in one.rules if rule.relative_to == REFERENCE]
+    if asked and path is None:
+        raise ReportError(f"rule {asked[0]!r} is relative to a reference: give one with --reference FILE")
+    return files.results([path])[0] if path else None
+
+
+def _no_run_twice(found: list[Result]) -> None:
+    seen: dict[str, Result] = {}
+    for result in found:
+        if other := seen.get(result.run.id):
+            raise ReportError(f"{other.path} and {result.path} are the same run: give each once")
+        seen[result.run.id] = result
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise ReportError(f"{path} cannot be written ({error.strerror}): choose another file") from None

@@ -1,0 +1,71 @@
+"""What may be asked of a row: named quantities, whether more of it is better, and units to say it in."""
+
+import math
+from dataclasses import dataclass
+
+from grainscope_report import statistics
+from grainscope_report.model import Row
+
+RATE, TIME, SHARE, NUMBER = "rate", "time", "share", "number"
+# Each unit with its kind and how many of the file's own (GB/s, seconds, fractions, counts) it is.
+UNITS = {
+    "GB/s": (RATE, 1.0), "MB/s": (RATE, 1e-3), "TB/s": (RATE, 1e3),
+    "s": (TIME, 1.0), "ms": (TIME, 1e-3), "µs": (TIME, 1e-6), "us": (TIME, 1e-6), "ns": (TIME, 1e-9),
+    "1": (SHARE, 1.0), "%": (SHARE, 0.01),
+    "count": (NUMBER, 1.0),
+}  # fmt: skip
+OWN = {RATE: "GB/s", TIME: "s", SHARE: "1", NUMBER: "count"}
+HIGHER, LOWER = "higher", "lower"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit and its size in the file's own."""
+
+    name: str
+    scale: float
+
+    def text(self, value: float) -> str:
+        """A value, given in the file's own unit, in this one."""
+        shown = value / self.scale
+        places = (
+            0 if shown == 0 or not math.isfinite(shown) else max(0, 3 - math.floor(math.log10(abs(shown))))
+        )
+        said = f"{shown:.{min(places, 9)}f}"
+        said = said.rstrip("0").rstrip(".") if "." in said else said
+        return said if self.name in ("1", "count") else f"{said} {self.name}"
+
+
+def kind(metric: str) -> str:
+    """Whether a quantity is a rate, a time, a share or a plain number."""
+    if metric.endswith("gb_s"):
+        return RATE
+    if metric.endswith("_per_s"):
+        return NUMBER
+    if metric.endswith("_s"):
+        return TIME
+    return SHARE if metric in ("cv", "link_fraction", "of_theoretical") else NUMBER
+
+
+def better(metric: str) -> str | None:
+    """`higher` or `lower`; None where the name does not say."""
+    if metric.endswith(("gb_s", "_per_s", "teps")) or metric in ("link_fraction", "hit_rate"):
+        return HIGHER
+    return LOWER if metric.endswith("_s") or metric == "cv" else None
+
+
+def value(row: Row, metric: str) -> float | None:
+    """The quantity of one session, in the file's own unit; None where the row has none of it."""
+    if metric in ("bandwidth_gb_s", "link_fraction", "median_s", "operation_s"):
+        return getattr(row, metric)
+    if metric in ("p5_s", "p95_s"):
+        return statistics.percentile(row.samples_s, float(metric[1:-2])) if row.samples_s else None
+    return cv(row.samples_s) if metric == "cv" else row.counters.get(metric)
+
+
+def cv(samples: tuple[float, ...] | list[float]) -> float | None:
+    """Standard deviation over mean, in two passes; None of fewer than two samples."""
+    if len(samples) < 2:
+        return None
+    mean = sum(samples) / len(samples)
+    return math.sqrt(sum((one - mean) ** 2 for one in samples) / (len(samples) - 1)) / mean

@@ -1,0 +1,143 @@
+"""Why a curve has the shape that it has, as far as its case tells, and what to run next."""
+
+from dataclasses import dataclass
+
+from grainscope_report.model import Result
+from grainscope_report.papers import COMM_SCOPE, paper
+from grainscope_report.shape.curves import Curve
+from grainscope_report.units import format_bytes
+
+DIP, PLATEAU, TWO_SPEEDS, INVERSION, SLOW_MIDDLE = "dip", "plateau", "two speeds", "inversion", "slow middle"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A likely cause, whether that is how such systems are known to behave, and the next command."""
+
+    text: str
+    known: bool
+    command: str
+
+
+def of_dip(curve: Curve, low: int, high: int, recovers: bool, result: Result) -> Cause:
+    """Why a curve falls."""
+    axes, command = curve.case.axes, again(curve, low, high)
+    if axes.get("method") == "prefetch" and recovers:
+        return of_slow_middle(curve, low, high)
+    if not recovers and (cache := _cache(curve, low, result)):
+        # A buffer that was not flushed is in the cache by design; else the cache only takes what is written.
+        return Cause(cache, axes.get("flush") == "off", command)
+    if axes.get("method") in ("demand", "prefetch"):
+        return Cause("how much the driver moves at a time changes with the size", False, command)
+    if _pageable(curve):
+        text = (
+            "the CPU stages pageable memory: another load on its cores, the driver's chunks, or memory of "
+            "another node or with other pages"
+        )
+        return Cause(text, False, command)
+    text = "something else used the link, the memory or the clocks meanwhile, or the driver changes its way"
+    return Cause(text, False, command)
+
+
+def _pageable(curve: Curve) -> bool:
+    return "pageable" in str(curve.case.axes.get("path", "")) or curve.case.axes.get("method") == "pageable"
+
+
+def _cache(curve: Curve, low: int, result: Result) -> str:
+    """The cache that source and destination together have outgrown; first levels are each core's own."""
+    if curve.case.family == "transfer/local":
+        return "beyond the GPU's second-level cache its memory decides"
+    if curve.case.axes.get("flush") != "off" and curve.case.family != "host/memcpy":
+        return ""
+    threads = curve.case.axes.get("threads", 1)
+    share = threads if isinstance(threads, (int, float)) else 1
+    outgrown = [
+        cache
+        for cache in result.environment.caches
+        if 2 * low >= cache.bytes * (share if cache.level <= 2 else 1)
+    ]
+    if not outgrown:
+        return ""
+    cache = max(outgrown, key=lambda one: one.bytes)
+    return f"beyond the CPU's level-{cache.level} cache of {format_bytes(cache.bytes)} the memory decides"
+
+
+def of_plateau(curve: Curve) -> Cause:
+    """Why long transfers stay below what the link carries."""
+    axes = curve.case.axes
+    if _pageable(curve):
+        return Cause("the CPU copies pageable memory to pinned memory and back", True, _explain(curve))
+    if axes.get("method") == "demand":
+        return Cause("pages come one fault after another", True, _explain(curve))
+    if axes.get("method") == "prefetch":
+        return Cause("the driver's own work on pages", False, _explain(curve))
+    if axes.get("access") == "off":
+        return Cause("without peer access the host stages the copy", True, "nvidia-smi topo -p2p r")
+    if curve.case.family == "transfer/zero_copy" and _short_requests(curve):
+        text = "requests are short, not aligned or too few in flight: that is what this case asks for"
+        return Cause(text, True, _explain(curve))
+    if curve.case.place == "remote":
+        text = "what joins the CPUs is slower than the link to the GPU"
+        return Cause(text, True, "numactl --hardware; nvidia-smi topo -m")
+    fields = "index,pcie.link.gen.current,pcie.link.width.current,clocks.sm"
+    query = f"nvidia-smi --query-gpu={fields} --format=csv -l 1"
+    text = (
+        "a link that trained down under load, an IOMMU or access control services that send packets the long "
+        "way, small packets set by the firmware, or slow memory"
+    )
+    return Cause(text, False, f"{query}  # while the case runs")
+
+
+def _short_requests(curve: Curve) -> bool:
+    axes = curve.case.axes
+    return axes.get("access") == "strided" or bool(axes.get("offset")) or axes.get("blocks", "full") != "full"
+
+
+def of_two_speeds(curve: Curve, low: int, high: int) -> Cause:
+    """Why samples fall into two groups."""
+    text = (
+        "a clock that changes, another process, pages that migrate between nodes, a neighbour on the same "
+        "machine, or a driver that works in two ways; the median stands for neither group"
+    )
+    return Cause(text, False, again(curve, low, high))
+
+
+def of_inversion() -> Cause:
+    """Why memory that is called far is faster."""
+    text = (
+        "the machine tells another node for the GPU than the one that its slot hangs on, or the node that is "
+        "called near is loaded or has fewer memory channels filled"
+    )
+    return Cause(text, False, "nvidia-smi topo -m; numactl --hardware; grainscope --env")
+
+
+def of_slow_middle(curve: Curve, low: int, high: int) -> Cause:
+    """Why prefetches stay behind at middle sizes: known of the sizes at which Comm|Scope saw it."""
+    first, last = (paper(COMM_SCOPE)[name] for name in ("prefetch_slow_from", "prefetch_slow_to"))
+    text = "the driver's own work on pages, which only large prefetches hide"
+    if first.value <= low and high <= last.value:
+        seen = f"from {format_bytes(first.value)} to {format_bytes(last.value)}"
+        return Cause(f"{text}: seen {seen} by Comm|Scope ({first.source})", True, again(curve, low, high))
+    return Cause(text, False, again(curve, low, high))
+
+
+def again(curve: Curve, low: int, high: int) -> str:
+    """The command that measures those sizes again, every octave from one below to one above, five times."""
+    sizes = f"--min-bytes={_size(low // 2)} --max-bytes={_size(high * 2)}"
+    return (
+        f"grainscope --preset=full --benchmark_filter='{_filter(curve)}' {sizes} --benchmark_repetitions=5 "
+        "--out again"
+    )
+
+
+def _explain(curve: Curve) -> str:
+    return f"grainscope --explain {_filter(curve).removeprefix('^').removesuffix('/')}"
+
+
+def _filter(curve: Curve) -> str:
+    """The names of the curve's cases, as a regular expression."""
+    return f"^{curve.first.name.rsplit('/bytes:', 1)[0]}/"
+
+
+def _size(size: int) -> str:
+    return format_bytes(max(size, 1)).replace(" ", "")

@@ -1,0 +1,188 @@
+"""What is odd about the curves of a run, each with its cause; the same at several sites is one finding."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from grainscope_report import statistics
+from grainscope_report.machine import spoken_site
+from grainscope_report.model import Result
+from grainscope_report.shape import causes
+from grainscope_report.shape.causes import Cause
+from grainscope_report.shape.curves import Curve, curves
+from grainscope_report.units import format_bytes, format_percent, format_rate
+
+# A curve is flat where its last sizes, this many of them or more, are this close to each other.
+FLAT, FLAT_SIZES = 0.1, 3
+BELOW = 0.8
+FASTER = 0.05
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One oddity: its kind, the curve's name, sites and sizes, what was seen, and why that may be."""
+
+    kind: str
+    name: str
+    sites: tuple[str, ...]
+    low: int
+    high: int
+    seen: str
+    cause: Cause
+
+    @property
+    def text(self) -> str:
+        """What was seen and why, without the command."""
+        where = f" ({'; '.join(self.sites)})" if self.sites else ""
+        return f"{self.kind}: {self.name}{where} {self.seen}; {self.why}"
+
+    @property
+    def why(self) -> str:
+        """The cause, and whether it is known or only likely."""
+        return f"{'known' if self.cause.known else 'likely'}: {self.cause.text}"
+
+
+def findings(result: Result) -> list[Finding]:
+    """Everything that is odd, what is not known first."""
+    found: list[Finding] = []
+    there = curves(result)
+    for curve in there:
+        for one in (*_dips(curve, result), *_plateau(curve, result), *_two_speeds(curve)):
+            found.append(one)
+    found += [*_inversions(there), *_slow_middle(there)]
+    return sorted(_merged(found), key=lambda one: one.cause.known)
+
+
+def as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Findings as plain data."""
+    return [asdict(one) | {"text": one.text} for one in found]
+
+
+def _finding(kind: str, curve: Curve, low: int, high: int, seen: str, cause: Cause) -> Finding:
+    site = spoken_site(sorted(curve.case.site.items()))
+    return Finding(kind, curve.name, (site,) if site else (), low, high, seen, cause)
+
+
+def _dips(curve: Curve, result: Result) -> Iterator[Finding]:
+    for dip in statistics.dips(curve.sizes, curve.rates):
+        low, high = int(dip.low), int(dip.high)
+        after = "and recovers" if dip.recovers else "and stays there"
+        seen = f"falls by {format_percent(dip.depth)} {between(low, high)} {after}"
+        yield _finding(
+            causes.DIP, curve, low, high, seen, causes.of_dip(curve, low, high, dip.recovers, result)
+        )
+
+
+def _plateau(curve: Curve, result: Result) -> Iterator[Finding]:
+    """A curve that is flat at its end, clearly below the copy peak, or of pinned copies below the theory."""
+    limit, what = _limit(curve, result)
+    flat = _flat(curve)
+    if limit is None or not flat:
+        return
+    top = max((curve.rates[at] for at in flat), key=lambda rate: rate.value)
+    if top.high < BELOW * limit:
+        low, high = curve.sizes[flat[0]], curve.sizes[-1]
+        share = format_percent(top.value / limit)
+        seen = f"is flat at {format_rate(top.value)} GB/s {between(low, high)}, {share} of {what}"
+        yield _finding(causes.PLATEAU, curve, low, high, seen, causes.of_plateau(curve))
+
+
+def _limit(curve: Curve, result: Result) -> tuple[float | None, str]:
+    """What a curve should come near to: the copy peak, or for pinned copies, which make it, the theory."""
+    link = result.link(curve.case.ends)
+    if link is None or curve.case.family == "transfer/duplex":
+        return None, ""
+    if curve.case.family == "transfer/memcpy" and "pinned" in str(curve.case.axes.get("path")):
+        return link.theoretical_gb_s, "what the negotiated link can do"
+    return link.peak_gb_s, "the copy peak"
+
+
+def _flat(curve: Curve) -> list[int]:
+    """The places of the last sizes that are close to each other, if there are enough."""
+    rates = curve.rates
+    start = len(rates)
+    low = high = rates[-1].value
+    while start > 0:
+        low, high = min(low, rates[start - 1].value), max(high, rates[start - 1].value)
+        if low < (1 - FLAT) * high:
+            break
+        start -= 1
+    return list(range(start, len(rates))) if len(rates) - start >= FLAT_SIZES else []
+
+
+def _two_speeds(curve: Curve) -> Iterator[Finding]:
+    sizes = [size for size, rows in curve.points.items() if any("bimodal" in row.flags for row in rows)]
+    if sizes:
+        low, high = sizes[0], sizes[-1]
+        many = f"at {len(sizes)} of {len(curve.points)} sizes, {between(low, high)}"
+        seen = f"has samples in two groups {many}"
+        yield _finding(causes.TWO_SPEEDS, curve, low, high, seen, causes.of_two_speeds(curve, low, high))
+
+
+def _inversions(there: Sequence[Curve]) -> Iterator[Finding]:
+    """Remote memory that is clearly faster than local, at the same GPU or CPU."""
+    near = {_without_place(curve): curve for curve in there if curve.case.place == "local"}
+    for far in (curve for curve in there if curve.case.place == "remote"):
+        local = near.get(_without_place(far))
+        if local is None:
+            continue
+        sizes = [
+            (size, far.rates[at].value / local.rates[local.sizes.index(size)].value)
+            for at, size in enumerate(far.sizes)
+            if size in local.points
+            and far.rates[at].low > (1 + FASTER) * local.rates[local.sizes.index(size)].high
+        ]
+        if sizes:
+            low, high = sizes[0][0], sizes[-1][0]
+            most = max(ratio for _, ratio in sizes)
+            seen = f"is up to {most:.2f} times as fast as local {between(low, high)}"
+            yield _finding(causes.INVERSION, far, low, high, seen, causes.of_inversion())
+
+
+def _without_place(curve: Curve) -> tuple:
+    kept = {name: value for name, value in curve.case.site.items() if name not in ("numa", "to_node")}
+    return curve.case.family, curve.case.without("bytes", "locality", "link"), tuple(sorted(kept.items()))
+
+
+def _slow_middle(there: Sequence[Curve]) -> Iterator[Finding]:
+    """Prefetches that stay behind pinned copies at some sizes and catch up at larger ones."""
+    pinned = {
+        (curve.case.direction, curve.case.place, tuple(sorted(curve.case.site.items()))): curve
+        for curve in there
+        if curve.case.family == "transfer/memcpy"
+        and str(curve.case.axes.get("path")) in ("pinned_to_gpu", "gpu_to_pinned")
+        and curve.case.axes.get("flush", "on") == "on"
+    }
+    for curve in there:
+        if curve.case.family != "transfer/managed" or curve.case.axes.get("method") != "prefetch":
+            continue
+        key = (curve.case.direction, curve.case.place, tuple(sorted(curve.case.site.items())))
+        copy = pinned.get(key)
+        shared = [size for size in curve.sizes if copy and size in copy.points]
+        ratios = [
+            statistics.ratio(curve.rates[curve.sizes.index(size)], copy.rates[copy.sizes.index(size)])
+            for size in shared
+        ]
+        for low, high in statistics.stretches_below(shared, ratios, BELOW):
+            if high < shared[-1]:
+                worst = min(
+                    ratio.value for ratio, size in zip(ratios, shared, strict=True) if low <= size <= high
+                )
+                seen = f"is as little as {worst:.2f} of a pinned copy {between(int(low), int(high))}"
+                cause = causes.of_slow_middle(curve, int(low), int(high))
+                yield _finding(causes.SLOW_MIDDLE, curve, int(low), int(high), seen, cause)
+
+
+def _merged(found: Sequence[Finding]) -> list[Finding]:
+    """Findings of one kind and question, over their sites: the first's words, all sites."""
+    merged: dict[tuple, Finding] = {}
+    for one in found:
+        key = (one.kind, one.name, one.low, one.high)
+        same = merged.get(key)
+        merged[key] = replace(same, sites=same.sites + one.sites) if same else one
+    return list(merged.values())
+
+
+def between(low: int, high: int) -> str:
+    """`at 1 MiB`, `from 1 MiB to 4 MiB`."""
+    return f"at {format_bytes(low)}" if low == high else f"from {format_bytes(low)} to {format_bytes(high)}"

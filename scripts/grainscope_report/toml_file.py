@@ -1,0 +1,149 @@
+"""Reads TOML that people write: every wrong key, kind or value is one sentence that says where it stands."""
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grainscope_report.errors import ReportError
+
+_SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|TiB)?")
+_UNITS = {None: 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+Value = str | float
+
+
+def load(path: Path) -> "Table":
+    """The whole file as a table; ReportError where it cannot be read or is no TOML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ReportError(f"{path} does not exist: give a TOML file") from None
+    except UnicodeDecodeError:
+        raise ReportError(f"{path} is not text in UTF-8: give a TOML file") from None
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read ({error.strerror}): give a TOML file") from None
+    try:
+        return Table(str(path), "", tomllib.loads(text))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ReportError(f"{path} is no TOML ({error})") from None
+
+
+class Table:
+    """A table of a TOML file whose keys are taken one by one; `done` refuses those that nobody took."""
+
+    def __init__(self, file: str, name: str, raw: Mapping[str, Any]) -> None:
+        self.file, self.name, self.raw = file, name, raw
+        self._known: list[str] = []
+
+    def error(self, said: str) -> ReportError:
+        """What is wrong with this table, with the file and the table's name before it."""
+        return ReportError(f"{self.file}{f', {self.name}' if self.name else ''}: {said}")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.raw
+
+    def take(self, key: str, kind: type | tuple[type, ...], what: str, default: Any = ...) -> Any:
+        """The value of a key, of this kind; the default where it is not there, if there is one."""
+        self._known.append(key)
+        if key not in self.raw:
+            if default is ...:
+                raise self.error(f"`{key}` is missing ({what})")
+            return default
+        value = self.raw[key]
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+            raise self.error(f"`{key}` must be {what}, not {value!r}")
+        return value
+
+    def text(self, key: str, default: Any = ...) -> Any:
+        """A string that says something."""
+        value = self.take(key, str, "text", default)
+        if value == "" and key in self.raw:
+            raise self.error(f"`{key}` is empty")
+        return value
+
+    def one_of(self, key: str, allowed: Sequence[str], default: Any = ...) -> Any:
+        """One of these words."""
+        value = self.take(key, str, f"one of {', '.join(allowed)}", default)
+        if key in self.raw and value not in allowed:
+            raise self.error(f"`{key}` must be one of {', '.join(allowed)}, not {value!r}")
+        return value
+
+    def flag(self, key: str, default: Any = ...) -> Any:
+        """true or false."""
+        return self.take(key, bool, "true or false", default)
+
+    def number(
+        self,
+        key: str,
+        default: Any = ...,
+        *,
+        low: float = -math.inf,
+        high: float = math.inf,
+        above: bool = False,
+    ) -> Any:
+        """A finite number within `low` and `high`, or `above` low."""
+        value = self.take(key, (int, float), "a number", default)
+        if key not in self.raw:
+            return value
+        if not math.isfinite(value) or not low <= value <= high or (above and value <= low):
+            bounds = [f"{'above' if above else 'at least'} {low:g}"] * (low > -math.inf)
+            bounds += [f"at most {high:g}"] * (high < math.inf)
+            raise self.error(f"`{key}` must be {' and '.join(bounds) or 'finite'}, not {value!r}")
+        return float(value)
+
+    def count(self, key: str, default: Any = ..., low: int = 1) -> Any:
+        """A whole number."""
+        value = self.take(key, int, "a whole number", default)
+        if key in self.raw and value < low:
+            raise self.error(f"`{key}` must be at least {low}, not {value}")
+        return value
+
+    def table(self, key: str) -> "Table":
+        """A table within; empty where it is not there."""
+        return Table(self.file, self._named(key), self.take(key, dict, "a table", {}))
+
+    def tables(self, key: str) -> list["Table"]:
+        """An array of tables within, each named by its `name` or `id`."""
+        found = self.take(key, list, f"tables, each headed [[{key}]]", [])
+        if wrong := [one for one in found if not isinstance(one, dict)]:
+            raise self.error(f"`{key}` must hold tables, each headed [[{key}]], not {wrong[0]!r}")
+        return [
+            Table(self.file, self._named(f"{key} {_label(one, at)}"), one) for at, one in enumerate(found)
+        ]
+
+    def texts(self, key: str) -> list[str]:
+        """A list of strings, or a single one."""
+        found = self.take(key, (list, str), "text or a list of texts")
+        found = [found] if isinstance(found, str) else found
+        if not found or not all(isinstance(one, str) and one for one in found):
+            raise self.error(f"`{key}` must be text or a list of texts, not {found!r}")
+        return found
+
+    def done(self) -> None:
+        """Refuses keys that nobody took."""
+        for key in self.raw:
+            if key not in self._known:
+                close = difflib.get_close_matches(key, self._known, 1)
+                hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(self._known)}"
+                raise self.error(f"there is no key `{key}`; {hint}")
+
+    def _named(self, key: str) -> str:
+        return f"{self.name}, {key}" if self.name else key
+
+
+def _label(raw: Mapping[str, Any], at: int) -> str:
+    return repr(raw.get("name", raw.get("id", at + 1)))
+
+
+def size(said: Value) -> float | None:
+    """A number of bytes from `4096`, `"4096"` or `"4KiB"`; None where it is none."""
+    if isinstance(said, bool):
+        return None
+    if isinstance(said, (int, float)):
+        return float(said) if math.isfinite(said) else None
+    found = _SIZE.fullmatch(said.strip())
+    return float(int(found[1]) * _UNITS[found[2]]) if found else None

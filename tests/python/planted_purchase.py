@@ -1,0 +1,69 @@
+"""Machines and workloads for `evaluate` with answers worked out by hand.
+
+A machine has two components, copies of 64 MiB by engine (`copies`) and by kernel (`kernels`), at 10 GB/s
+on the reference. A candidate is given by how many times faster it is in each.
+"""
+
+import json
+from pathlib import Path
+
+from grainscope_report.cli import main
+from planted import SITE, pinned_copy
+from synthetic import MIB, File
+
+SIZE = 64 * MIB
+COPIES = '{ family = "transfer/memcpy", path = "pinned_to_gpu", bytes = "64MiB" }'
+KERNELS = '{ family = "transfer/kernel_copy", path = "pinned_to_gpu" }'
+
+
+def machine(
+    copies: float = 1.0, kernels: float = 1.0, host: str = "node-r", spread: float = 0.0, peak=55.0, **more
+) -> File:
+    """A machine so many times faster than the reference."""
+    file = File(gpus=("NVIDIA H100 80GB HBM3",), host=host, **more)
+    file.link("host_to_gpu", peak)
+    session(file, copies, kernels, spread)
+    return file
+
+
+def session(file: File, copies: float, kernels: float, spread: float = 0.0, repetition: int = 0) -> None:
+    """One more session of both components."""
+    file.add(
+        "transfer/memcpy", pinned_copy(SIZE), SITE, seconds(copies), spread=spread, repetition=repetition
+    )
+    axes = {"path": "pinned_to_gpu", "bytes": SIZE, "locality": "local"}
+    file.add("transfer/kernel_copy", axes, SITE, seconds(kernels), spread=spread, repetition=repetition)
+
+
+def seconds(ratio: float) -> float:
+    return SIZE / 10e9 / ratio
+
+
+def workload(shares=(0.5, 0.5), candidates: str = "", head: str = "", tail: str = "") -> str:
+    """A workload of the two components; `candidates` as `X=price,watts Y` are files `X.json`."""
+    text = f'{head}\nreference = "r.json"\n'
+    for name, share, where in zip(("copies", "kernels"), shares, (COPIES, KERNELS), strict=True):
+        text += f'[[component]]\nname = "{name}"\nshare = {share}\nwhere = {where}\n'
+    for one in candidates.split():
+        name, _, offer = one.partition("=")
+        text += f'[[candidate]]\nname = "{name}"\nfiles = ["{name}.json"]\n'
+        price, _, watts = offer.partition(",")
+        text += f"price = {price}\n" if price else ""
+        text += f'watts = {watts}\nwatts_source = "measured"\n' if watts else ""
+    return text + tail
+
+
+def evaluate(folder: Path, text: str, *arguments: str, **files: File) -> tuple[int, dict]:
+    """Runs `evaluate`; gives the exit status and verdict.json. The reference `r` has a default."""
+    for name, file in ({"r": machine()} | files).items():
+        file.write(folder / f"{name}.json")
+    (folder / "w.toml").write_text(text)
+    out = folder / "out"
+    status = main(["evaluate", str(folder / "w.toml"), "-o", str(out), "--draws", "500", *arguments])
+    verdict = out / "verdict.json"
+    return status, json.loads(verdict.read_text()) if verdict.exists() else {}
+
+
+def candidate(document: dict, name: str) -> dict:
+    [found] = [one for one in document["candidates"] if one["name"] == name]
+    return found

@@ -1,0 +1,156 @@
+"""The shape of curves: planted dips, plateaus, two speeds and inversions are found, and nothing else is."""
+
+import pytest
+
+from grainscope_report import reader
+from grainscope_report.shape import findings, words
+from planted import FAR, SITE, add_copy, gpu_file
+from synthetic import GIB, KIB, MIB, File
+
+SIZES = [4 * KIB << step for step in range(0, 18, 2)]  # 4 KiB to 256 MiB
+PEAK = {"pinned_to_gpu": 54.0, "gpu_to_pinned": 54.5, "pageable_to_gpu": 11.0}
+
+
+def rate(peak: float, size: int) -> float:
+    """A transfer that needs 2 µs before it begins."""
+    return size / (2e-6 + size / peak / 1e9) / 1e9
+
+
+def copies(file: File, path: str, peak: float | None = None, lower: dict | None = None, **more) -> None:
+    """A curve of copies, at some sizes lower by a factor."""
+    for size in SIZES:
+        factor = (lower or {}).get(size, 1.0)
+        add_copy(file, factor * rate(peak or PEAK[path], size), path, size, **more)
+
+
+def prefetches(file: File, lower: dict, path: str = "host_to_gpu", peak: float = 50.0) -> None:
+    for size in SIZES:
+        axes = {"method": "prefetch", "path": path, "bytes": size, "locality": "local"}
+        seconds = size / (lower.get(size, 1.0) * rate(peak, size)) / 1e9
+        file.add("transfer/managed", axes, SITE, seconds)
+
+
+def found(tmp_path, file: File) -> list[findings.Finding]:
+    return findings.findings(reader.read(file.write(tmp_path / "result.json")))
+
+
+def test_a_sound_machine_has_nothing_odd(tmp_path):
+    file = gpu_file()
+    copies(file, "pinned_to_gpu")
+    copies(file, "gpu_to_pinned")
+    assert found(tmp_path, file) == []
+
+
+def test_a_dip_is_found_where_it_is_with_the_command_that_looks_closer(tmp_path):
+    file = gpu_file()
+    copies(file, "pinned_to_gpu", lower={4 * MIB: 0.6, 16 * MIB: 0.7})
+    [one] = found(tmp_path, file)
+    assert (one.kind, one.low, one.high) == ("dip", 4 * MIB, 16 * MIB)
+    assert one.cause.known is False
+    assert "falls by 3" in one.text
+    assert "from 4 MiB to 16 MiB and recovers; likely: something else" in one.text
+    assert "--min-bytes=2MiB --max-bytes=32MiB --benchmark_repetitions=5" in one.cause.command
+    assert "--benchmark_filter='^transfer/memcpy/copy/pinned_to_gpu/on/gpu:0/numa:0/'" in one.cause.command
+
+
+def test_a_small_fall_is_no_dip(tmp_path):
+    file = gpu_file()
+    copies(file, "pinned_to_gpu", lower={256 * MIB: 0.93})
+    assert found(tmp_path, file) == []
+
+
+def test_a_fall_beyond_a_cache_is_known_of_what_is_not_flushed(tmp_path):
+    file = gpu_file()  # 105 MiB of level 3
+    copies(file, "pageable_to_gpu", lower={64 * MIB: 0.5, 256 * MIB: 0.5}, flush="off")
+    [one] = found(tmp_path, file)
+    assert (one.kind, one.low, one.cause.known) == ("dip", 64 * MIB, True)
+    assert "beyond the CPU's level-3 cache of 105 MiB" in one.text
+    assert one.name.endswith("not flushed")
+
+
+@pytest.mark.parametrize(("path", "peak", "known", "words"), [
+    ("pinned_to_gpu", 26.0, False, "of what the negotiated link can do; likely: a link that trained down"),
+    ("pageable_to_gpu", 11.0, True, "of the copy peak; known: the CPU copies pageable memory"),
+])  # fmt: skip
+def test_a_plateau_below_the_link(tmp_path, path, peak, known, words):
+    file = gpu_file()
+    copies(file, path, peak)
+    [one] = found(tmp_path, file)
+    assert (one.kind, one.cause.known) == ("plateau", known)
+    assert words in one.text
+    assert one.high == 256 * MIB
+
+
+def test_a_curve_that_still_rises_is_no_plateau(tmp_path):
+    file = gpu_file()
+    for size in SIZES:
+        add_copy(file, 20.0 * (size / GIB) ** 0.3, "pinned_to_gpu", size)
+    assert found(tmp_path, file) == []
+
+
+def test_samples_in_two_groups_are_said_once_for_a_curve(tmp_path):
+    file = gpu_file()
+    copies(file, "pinned_to_gpu")
+    for row in file.rows[2:4]:
+        row["flags"] = ["bimodal"]
+    [one] = found(tmp_path, file)
+    assert (one.kind, one.low, one.high) == ("two speeds", SIZES[2], SIZES[3])
+    assert "at 2 of 9 sizes, from 64 KiB to 256 KiB" in one.text
+
+
+def test_remote_memory_that_is_faster_than_local(tmp_path):
+    file = gpu_file()
+    file.link("host_to_gpu", 54.7, numa=1)
+    copies(file, "pinned_to_gpu", 52.0)
+    copies(file, "pinned_to_gpu", 54.0, locality="remote", site=FAR)
+    assert found(tmp_path, file) == []
+    file = gpu_file()
+    copies(file, "pinned_to_gpu", 45.0)
+    copies(file, "pinned_to_gpu", 54.0, locality="remote", site=FAR)
+    kinds = {one.kind: one for one in found(tmp_path, file)}
+    one = kinds["inversion"]
+    assert one.sites == ("GPU 0, node 1",)
+    assert "as fast as local" in one.text
+    assert "nvidia-smi topo -m" in one.cause.command
+
+
+def test_slow_prefetches_at_middle_sizes_are_known_where_they_have_been_seen(tmp_path):
+    def machine(lower: dict) -> File:
+        file = gpu_file()
+        copies(file, "pinned_to_gpu")
+        prefetches(file, lower)
+        return file
+
+    [one] = found(tmp_path, machine({256 * KIB: 0.55, MIB: 0.5}))
+    assert (one.kind, one.low, one.high, one.cause.known) == ("slow middle", 256 * KIB, MIB, True)
+    assert "0.47 of a pinned copy" in one.text
+    assert "Comm|Scope (section 4.7, figure 11)" in one.text
+    there = found(tmp_path, machine({64 * MIB: 0.5}))
+    assert {one.kind for one in there} == {"slow middle", "dip"}
+    assert not any(one.cause.known for one in there)
+
+
+def test_the_same_at_several_sites_is_one_finding(tmp_path):
+    file = gpu_file()
+    for gpu in (0, 1):
+        if gpu:
+            file.link("host_to_gpu", 54.7, gpu=1)
+        copies(file, "pinned_to_gpu", lower={MIB: 0.5}, site={"gpu": gpu, "numa": 0})
+    [one] = found(tmp_path, file)
+    assert one.sites == ("GPU 0, node 0", "GPU 1, node 0")
+
+
+def test_paragraphs_put_one_cause_together_and_what_is_known_last(tmp_path):
+    file = gpu_file()
+    copies(file, "pinned_to_gpu", lower={MIB: 0.5})
+    copies(file, "gpu_to_pinned", lower={MIB: 0.5})
+    prefetches(file, {MIB: 0.4})
+    copies(file, "pageable_to_gpu")
+    there = found(tmp_path, file)
+    assert [one.cause.known for one in there] == sorted(one.cause.known for one in there)
+    said = list(words.paragraphs(there))
+    assert said[0][0].startswith("dip: transfer/memcpy pinned_to_gpu")
+    assert "; transfer/memcpy gpu_to_pinned" in said[0][0]
+    assert said[0][1].startswith("grainscope ")
+    assert said[-1][1] == ""
+    assert findings.as_json(there)[0]["cause"]["command"] == said[0][1]
