@@ -100,7 +100,7 @@ def _of_result(path: Path, document: dict[str, Any]) -> Side:
     result = reader.parse(path, document)
     context = document["context"]
     warnings = []
-    if problems := checks.problems(document):
+    if problems := checks.of_times(document):
         warnings.append(
             f"{path} contradicts itself ({len(problems)} problem{'s' * (len(problems) > 1)}, first "
             f"{problems[0]}): see all with `grainscope-report validate {path}`"
