@@ -33,6 +33,17 @@ def problems(document: Raw) -> list[Problem]:
     return found
 
 
+def of_times(document: Raw) -> list[Problem]:
+    """Only whether medians and intervals are those of the samples, which is all that a comparison uses."""
+    return [
+        Problem(f"$.benchmarks[{index}].{field}", message)
+        for index, row in enumerate(document["benchmarks"])
+        if "samples_s" in row
+        for check in (_median, _interval)
+        for field, message in check(row)
+    ]
+
+
 def _counts(run: Raw, rows: list[Raw]) -> Iterator[Problem]:
     counted = Counter(row["status"] for row in rows)
     for status, said in run["counts"].items():

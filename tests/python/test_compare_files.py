@@ -1,11 +1,13 @@
 """`compare` of files that are bad, foreign, many, or several of one machine; what it needs installed."""
 
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
 
 from compared import SIZES, compared, foreign, node, verdicts, written
 from grainscope_report.cli import main
+from grainscope_report.comparison import sides
 
 
 @pytest.mark.parametrize(
@@ -18,6 +20,7 @@ from grainscope_report.cli import main
         (["--filter", "("], "is no regular expression"),
         (["--filter", "nothing like it"], "has no question that matches"),
         (["-o", "no/such/folder/x.md"], "cannot be written"),
+        (["-o", "run0/result.json/x.md"], "cannot be written"),
         (["--format", "xml"], "invalid choice"),
     ],
 )
@@ -176,3 +179,14 @@ def test_foreign_against_own_is_not_comparable(tmp_path, capsys):
     own = written(tmp_path, node())
     assert main(["compare", *own, foreign(tmp_path, "a", {"BM": [1.0] * 5})]) == 3
     assert "Google Benchmark's own JSON" in capsys.readouterr().err
+
+
+def test_a_reading_process_that_is_killed_is_replaced(tmp_path, monkeypatch, capsys):
+    class Killed:
+        def __init__(self, *_):
+            raise BrokenProcessPool
+
+    files = written(tmp_path, node(), node("node-b", 2))
+    monkeypatch.setattr(sides, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(sides, "ProcessPoolExecutor", Killed)
+    assert set(verdicts(compared(capsys, *files)).values()) == {"same"}

@@ -51,8 +51,6 @@ def pairs(base, new):
 )
 def test_student(t, freedom, chance):
     assert float(student.above(t, freedom)) == pytest.approx(chance, rel=2e-4)
-    if chance < 0.5:
-        assert float(student.quantile(chance, freedom)) == pytest.approx(t, rel=2e-4)
 
 
 def test_student_far_out():

@@ -142,13 +142,19 @@ def _draw(comparison: "Comparison", folder: Path) -> None:
     ranked = sorted(
         comparison.against, key=lambda one: one.counts["slower"] + one.counts["faster"], reverse=True
     )
-    shown = [side for side in (comparison.base, *(one.new for one in ranked)) if not side.foreign]
+    # In the order of the comparison, so that up to MOST_DRAWN sides have its letters.
+    chosen = ranked[: MOST_DRAWN - 1]
+    sides_drawn = [
+        comparison.base,
+        *(one.new for one in comparison.against if any(one is other for other in chosen)),
+    ]
+    shown = [side for side in sides_drawn if not side.foreign]
     if not shown:
         print("Google Benchmark's own JSON has no figures to draw", file=sys.stderr)
         return
-    if len(shown) > MOST_DRAWN:
+    if len(comparison.sides) > MOST_DRAWN:
         print(f"drawn are the base and the {MOST_DRAWN - 1} that differ most from it", file=sys.stderr)
-    together = machines([reader.read(side.paths[0]) for side in shown[:MOST_DRAWN]])
+    together = machines([reader.read(side.paths[0]) for side in shown])
     for entry in FIGURES:
         if written := plot.draw(entry, together, folder, ("svg", "png")):
             print(f"figure {entry.id}: {', '.join(written)}", file=sys.stderr)

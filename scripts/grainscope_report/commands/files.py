@@ -1,5 +1,6 @@
 """What every command does with the files that it is given."""
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,5 +33,6 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()
         raise ReportError(f"{path} cannot be written ({error.strerror}): choose another --out") from None

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from grainscope_report.errors import ReportError
 
 # Below so many bytes of files starting processes takes longer than reading.
 WORTH_PROCESSES = 16 << 20
+MOST_PROCESSES = 16
 _RUN = re.compile(r"[0-9a-f]+-[0-9a-f]+")
 
 
@@ -76,11 +78,15 @@ def read(base: Path, others: Sequence[Path]) -> list[Side]:
 
 def _all(paths: Sequence[Path]) -> list[Side]:
     sizes = [found.stat().st_size for path in paths if (found := loading.locate(path)).is_file()]
-    workers = min(os.cpu_count() or 1, len(paths))
+    workers = min(len(os.sched_getaffinity(0)), len(paths), MOST_PROCESSES)
     if workers < 2 or sum(sizes) < WORTH_PROCESSES:
         return [read_one(path) for path in paths]
-    with ProcessPoolExecutor(workers) as pool:
-        return list(pool.map(read_one, paths))
+    try:
+        with ProcessPoolExecutor(workers) as pool:
+            return list(pool.map(read_one, paths))
+    except BrokenProcessPool:
+        # One was ended from outside, most likely for the memory that all of them together take.
+        return [read_one(path) for path in paths]
 
 
 def read_one(path: Path) -> Side:
@@ -100,7 +106,7 @@ def _of_result(path: Path, document: dict[str, Any]) -> Side:
     result = reader.parse(path, document)
     context = document["context"]
     warnings = []
-    if problems := checks.problems(document):
+    if problems := checks.of_times(document):
         warnings.append(
             f"{path} contradicts itself ({len(problems)} problem{'s' * (len(problems) > 1)}, first "
             f"{problems[0]}): see all with `grainscope-report validate {path}`"

@@ -21,19 +21,6 @@ def above(t: ArrayLike, freedom: ArrayLike) -> Floats:
     return np.where(t >= 0, half, 1 - half)
 
 
-def quantile(chance: float, freedom: ArrayLike) -> Floats:
-    """The t above which lies `chance`, at most a half, of the distribution."""
-    freedom = np.asarray(freedom, float)
-    low, high = np.zeros_like(freedom), np.ones_like(freedom)
-    while (short := above(high, freedom) > chance).any():
-        high = np.where(short, 2 * high, high)
-    for _ in range(100):
-        middle = (low + high) / 2
-        beyond = above(middle, freedom) > chance
-        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
-    return (low + high) / 2
-
-
 def _incomplete_beta(x: Floats, a: Floats) -> Floats:
     """The regularised incomplete beta function I_x(a, 1/2), by its continued fraction on the side where
     that converges quickly.
