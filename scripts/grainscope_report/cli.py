@@ -6,10 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from grainscope_report import resources
-from grainscope_report.commands import list_rows, merge, plot, summary, validate
+from grainscope_report.commands import list_rows, merge, plot, report, summary, validate
 from grainscope_report.errors import EXIT_OK, ReportError
 
-COMMANDS = (summary, list_rows, plot, validate, merge)
+COMMANDS = (summary, list_rows, plot, report, validate, merge)
 
 
 def parser() -> argparse.ArgumentParser:

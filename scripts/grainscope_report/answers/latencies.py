@@ -1,0 +1,75 @@
+"""How long one access takes: of a GPU by the memory it reads, of a copy, of a flag, of a CPU."""
+
+from grainscope_report.fits import paths
+from grainscope_report.machine import Machine
+from grainscope_report.model import Result, Row
+from grainscope_report.units import format_time
+
+CHASE, FLAG, HOST = "latency/chase", "latency/flag", "host/latency"
+PLACES = {"host_memory": "host memory", "peer_memory": "a peer's memory", "own_memory": "its own"}
+
+
+def said(machine: Machine) -> list[str]:
+    """A sentence about loads and one about copies and flags; without a GPU one about the CPU."""
+    result = machine.result
+    loads = [f"of {name} {time}" for to, name in PLACES.items() if (time := _load(result, to))]
+    found = [f"One load by a GPU takes: {', '.join(loads)}"] if loads else []
+    rest = [part for part in (_copy(result), _flag(result)) if part]
+    if rest:
+        found += rest
+    return found or _host(result)
+
+
+def _load(result: Result, to: str) -> str:
+    """Over the smallest span of far memory; of its own over the largest, which no cache holds."""
+    there = [row for row in result.of(CHASE) if _timed(row) and row.case.axes.get("to") == to]
+    if not there:
+        return ""
+    if to == "own_memory":
+        widest = max(row.case.axes.get("bytes", 0) for row in there)
+        there = [row for row in there if row.case.axes.get("bytes", 0) == widest]
+    near = [row for row in there if row.case.locality != "remote"]
+    time = format_time(min(row.operation_s for row in near or there))
+    far = [row.operation_s for row in there if row.case.locality == "remote"]
+    return f"{time} (remote {format_time(min(far))})" if far and near else time
+
+
+def _copy(result: Result) -> str:
+    found = [
+        path
+        for path in paths.paths(result, every=False)
+        if path.family == "transfer/memcpy" and path.case.axes.get("path") == "pinned_to_gpu"
+    ]
+    if not found or found[0].line.latency_s.value <= 0:
+        return ""
+    return (
+        f"A pinned copy to the GPU takes {format_time(found[0].line.latency_s.value)} beside its bytes' time"
+    )
+
+
+def _flag(result: Result) -> str:
+    there = [
+        row.operation_s
+        for row in result.of(FLAG)
+        if _timed(row) and row.case.axes.get("between") == "cpu_gpu"
+    ]
+    return f"A flag goes from CPU to GPU and back in {format_time(min(there))}" if there else ""
+
+
+def _host(result: Result) -> list[str]:
+    there = [row for row in result.of(HOST) if _timed(row) and row.case.locality != "remote"]
+    if not there:
+        return []
+    small, large = (pick(there, key=_span) for pick in (min, max))
+    return [
+        f"One load by a CPU takes {format_time(small.operation_s)} from its nearest cache and "
+        f"{format_time(large.operation_s)} from memory"
+    ]
+
+
+def _span(row: Row) -> tuple[float, float]:
+    return float(row.case.axes.get("bytes", 0)), row.operation_s or 0.0
+
+
+def _timed(row: Row) -> bool:
+    return bool(row.ok and row.label == "measured" and row.operation_s)

@@ -1,0 +1,125 @@
+"""The questions that every run is asked, in the order in which they are answered."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from grainscope_report.answers import gathers, latencies, links, segments, traversals
+from grainscope_report.figures.parts import ARROWS
+from grainscope_report.fits import flight, methods, wall
+from grainscope_report.fits.flight import Fewest
+from grainscope_report.fits.wall import Edge, Wall
+from grainscope_report.machine import Machine
+from grainscope_report.model import Result
+from grainscope_report.units import format_bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question in a word or two and its answer in sentences; `known` is false where they say why not."""
+
+    question: str
+    text: str
+    known: bool = True
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, what answers it, and which families of rows it takes."""
+
+    name: str
+    answer: Callable[[Machine], list[str]]
+    families: tuple[str, ...]
+
+
+def answers(machine: Machine) -> list[Answer]:
+    """An answer to each question, or why this run has none."""
+    found = []
+    for question in QUESTIONS:
+        if said := question.answer(machine):
+            found.append(Answer(question.name, " ".join(f"{one}." for one in said)))
+        else:
+            found.append(Answer(question.name, f"{_why_not(machine.result, question)}.", known=False))
+    return found
+
+
+def _why_not(result: Result, question: Question) -> str:
+    rows = [row for row in result.rows if row.case.family.startswith(question.families)]
+    if any(row.ok for row in rows):
+        return "The run has too few rows to tell"
+    reasons = list(dict.fromkeys(row.reason for row in rows if not row.ok))
+    if reasons:
+        more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
+        return f"Not measured: {reasons[0]}{more}"
+    asked = f", filter {result.run.filter}" if result.run.filter else ""
+    return f"Not part of this run (preset {result.run.preset}{asked})"
+
+
+def _walls(machine: Machine) -> list[str]:
+    """The first wall of the host's memory and of another GPU's."""
+    first: dict[str, Wall] = {}
+    for one in wall.walls(machine.result):
+        if one.edges:
+            first.setdefault(one.link, one)
+    return [_wall(one) for _, one in sorted(first.items())]
+
+
+def _wall(one: Wall) -> str:
+    knees = [f"{edge.what} {_reach(edge)}" for edge in one.edges]
+    widest = max(gather.span for gather in one.gathers)
+    slowest = min(
+        (gather for gather in one.gathers if gather.span == widest), key=lambda gather: gather.rate.value
+    )
+    whose = "another GPU's memory" if one.link == "peer" else "host memory"
+    return (
+        f"Random rows in {whose} come at the full rate over a span: {'; '.join(knees)}. Over "
+        f"{format_bytes(widest)} the slowest, {wall.gather_text(slowest).partition(' over ')[0]}, come at "
+        f"{slowest.rate.value:.1f} GB/s"
+    )
+
+
+def _reach(edge: Edge) -> str:
+    span = edge.knee.span
+    if not edge.knee.reached:
+        return f"of any size measured, up to {format_bytes(span.value)}"
+    return f"up to {format_bytes(span.value)} [{format_bytes(span.low)}, {format_bytes(span.high)}]"
+
+
+def _methods(machine: Machine) -> list[str]:
+    said = []
+    for direction in methods.WAYS:
+        rates = {
+            curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in methods.ways(machine, direction)
+        }
+        if found := segments.segments(rates):
+            said.append(f"{ARROWS[direction]}: fastest is {segments.text(found, format_bytes)}")
+    return said
+
+
+def _fewest(machine: Machine) -> list[str]:
+    return [_full(*one) for one in _least(flight.fewest(machine.result))]
+
+
+def _least(found: Sequence[Fewest]) -> Iterator[tuple[str, Fewest]]:
+    """Of each direction the grid that needs fewest."""
+    for direction in dict.fromkeys(one.direction for one in found):
+        there = [one for one in found if one.direction == direction]
+        yield direction, min(there, key=lambda one: (one.sms, -one.saturated_gb_s))
+
+
+def _full(direction: str, one: Fewest) -> str:
+    of = f" of {one.sms_available:g}" if one.sms_available else ""
+    return (
+        f"{one.sms:g}{of} fill the link with {direction}s of {format_bytes(one.width)} a lane "
+        f"({one.saturated_gb_s:.1f} of {one.full_gb_s:.1f} GB/s)"
+    )
+
+
+QUESTIONS = (
+    Question("Peak", links.said, ("transfer/memcpy", "transfer/peer", "host/memcpy")),
+    Question("Latency", latencies.said, ("latency/", "transfer/memcpy", "host/latency")),
+    Question("Translation wall", _walls, ("reach/gather",)),
+    Question("Which method at which size", _methods, ("transfer/",)),
+    Question("Which gather", gathers.said, ("gather",)),
+    Question("Which traversal", traversals.said, ("traversal/", "model/bfs")),
+    Question("Fewest multiprocessors", _fewest, ("grain/saturation",)),
+)
