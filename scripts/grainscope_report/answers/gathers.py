@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from grainscope_report import statistics
 from grainscope_report.answers import segments
+from grainscope_report.fits.everything import Fits
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
@@ -21,7 +22,7 @@ NEAREST = ("local", "unknown", "remote")
 Question = tuple[tuple[str, str | float], ...]
 
 
-def said(machine: Machine) -> list[str]:
+def said(machine: Machine, _fits: Fits) -> list[str]:
     """A sentence about the work that most ways and sizes of row were measured for."""
     works: dict[Question, list[Row]] = defaultdict(list)
     for row in machine.result.of(FAMILY):
@@ -37,12 +38,8 @@ def said(machine: Machine) -> list[str]:
         return []
     best = {one: max((rates[name][one.high].value, name) for name in one.first) for one in found}
     rate = ", ".join(f"{best[one][0]:.1f} GB/s at {format_bytes(one.high)}" for one in found)
-    return [f"From host memory, {_spoken(dict(work))}, rows come fastest {_text(found)} ({rate})"]
-
-
-def _text(found: list[segments.Segment]) -> str:
-    said = segments.text(found, format_bytes)
-    return f"by {said}" if len(found) == 1 else said
+    ways = segments.text(found, format_bytes)
+    return [f"From host memory, {_spoken(dict(work))}, rows come fastest by {ways} ({rate})"]
 
 
 def _usable(row: Row) -> bool:

@@ -1,6 +1,6 @@
 """How long one access takes: of a GPU by the memory it reads, of a copy, of a flag, of a CPU."""
 
-from grainscope_report.fits import paths
+from grainscope_report.fits.everything import Fits
 from grainscope_report.machine import Machine
 from grainscope_report.model import Result, Row
 from grainscope_report.units import format_time
@@ -9,12 +9,12 @@ CHASE, FLAG, HOST = "latency/chase", "latency/flag", "host/latency"
 PLACES = {"host_memory": "host memory", "peer_memory": "a peer's memory", "own_memory": "its own"}
 
 
-def said(machine: Machine) -> list[str]:
+def said(machine: Machine, fits: Fits) -> list[str]:
     """A sentence about loads and one about copies and flags; without a GPU one about the CPU."""
     result = machine.result
-    loads = [f"of {name} {time}" for to, name in PLACES.items() if (time := _load(result, to))]
-    found = [f"One load by a GPU takes: {', '.join(loads)}"] if loads else []
-    rest = [part for part in (_copy(result), _flag(result)) if part]
+    loads = [f"{time} from {name}" for to, name in PLACES.items() if (time := _load(result, to))]
+    found = [f"A load by the GPU takes {', '.join(loads)}"] if loads else []
+    rest = [part for part in (_copy(fits), _flag(result)) if part]
     if rest:
         found += rest
     return found or _host(result)
@@ -34,17 +34,16 @@ def _load(result: Result, to: str) -> str:
     return f"{time} (remote {format_time(min(far))})" if far and near else time
 
 
-def _copy(result: Result) -> str:
+def _copy(fits: Fits) -> str:
     found = [
         path
-        for path in paths.paths(result, every=False)
+        for path in fits.paths
         if path.family == "transfer/memcpy" and path.case.axes.get("path") == "pinned_to_gpu"
     ]
     if not found or found[0].line.latency_s.value <= 0:
         return ""
-    return (
-        f"A pinned copy to the GPU takes {format_time(found[0].line.latency_s.value)} beside its bytes' time"
-    )
+    start = format_time(found[0].line.latency_s.value)
+    return f"A pinned copy to the GPU takes {start} beyond the time of its bytes"
 
 
 def _flag(result: Result) -> str:
@@ -62,7 +61,7 @@ def _host(result: Result) -> list[str]:
         return []
     small, large = (pick(there, key=_span) for pick in (min, max))
     return [
-        f"One load by a CPU takes {format_time(small.operation_s)} from its nearest cache and "
+        f"A load by a CPU takes {format_time(small.operation_s)} from its nearest cache and "
         f"{format_time(large.operation_s)} from memory"
     ]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from grainscope_report import digest
 from grainscope_report.figures.parts import ARROWS
-from grainscope_report.fits import together
+from grainscope_report.fits.everything import Fits
 from grainscope_report.machine import Machine
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result
 from grainscope_report.units import format_bytes, format_percent
@@ -12,13 +12,13 @@ from grainscope_report.units import format_bytes, format_percent
 HOST = "host/memcpy"
 
 
-def said(machine: Machine) -> list[str]:
+def said(machine: Machine, fits: Fits) -> list[str]:
     """A sentence for the host's links, one for those between GPUs, or one for the host's memory."""
     result = machine.result
     ways = [part for way in (HOST_TO_GPU, GPU_TO_HOST) if (part := _way(result, way))]
-    found = [f"A pinned copy reaches {' and '.join(ways)}{_both(result, 'host_gpu')}"] if ways else []
+    found = [f"A pinned copy reaches {' and '.join(ways)}{_both(fits, 'host_gpu')}"] if ways else []
     if peers := _way(result, TO_PEER):
-        found.append(f"Between GPUs a copy reaches {peers}{_both(result, 'gpu_gpu')}")
+        found.append(f"Between GPUs a copy reaches {peers}{_both(fits, 'gpu_gpu')}")
     return found or _host(result)
 
 
@@ -46,8 +46,8 @@ def _of_theory(there: Sequence[Link]) -> str:
     return f" ({'; '.join(found)})" if found else ""
 
 
-def _both(result: Result, between: str) -> str:
-    found = [one for one in together.duplexes(result) if one.name.startswith(between)]
+def _both(fits: Fits, between: str) -> str:
+    found = [one for one in fits.duplexes if one.name.startswith(between)]
     if not found:
         return ""
     best = max(found, key=lambda one: one.rate.value)

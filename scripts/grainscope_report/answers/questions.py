@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from grainscope_report.answers import gathers, latencies, links, segments, traversals
 from grainscope_report.figures.parts import ARROWS
-from grainscope_report.fits import flight, methods, wall
+from grainscope_report.fits import methods, wall
+from grainscope_report.fits.everything import Fits
 from grainscope_report.fits.flight import Fewest
 from grainscope_report.fits.wall import Edge, Wall
 from grainscope_report.machine import Machine
@@ -27,15 +28,15 @@ class Question:
     """What is asked, what answers it, and which families of rows it takes."""
 
     name: str
-    answer: Callable[[Machine], list[str]]
+    answer: Callable[[Machine, Fits], list[str]]
     families: tuple[str, ...]
 
 
-def answers(machine: Machine) -> list[Answer]:
-    """An answer to each question, or why this run has none."""
+def answers(machine: Machine, fits: Fits) -> list[Answer]:
+    """An answer to each question, or why this run has none; `fits` are those of the same machine."""
     found = []
     for question in QUESTIONS:
-        if said := question.answer(machine):
+        if said := question.answer(machine, fits):
             found.append(Answer(question.name, " ".join(f"{one}." for one in said)))
         else:
             found.append(Answer(question.name, f"{_why_not(machine.result, question)}.", known=False))
@@ -54,10 +55,10 @@ def _why_not(result: Result, question: Question) -> str:
     return f"Not part of this run (preset {result.run.preset}{asked})"
 
 
-def _walls(machine: Machine) -> list[str]:
+def _walls(_machine: Machine, fits: Fits) -> list[str]:
     """The first wall of the host's memory and of another GPU's."""
     first: dict[str, Wall] = {}
-    for one in wall.walls(machine.result):
+    for one in fits.walls:
         if one.edges:
             first.setdefault(one.link, one)
     return [_wall(one) for _, one in sorted(first.items())]
@@ -84,19 +85,19 @@ def _reach(edge: Edge) -> str:
     return f"up to {format_bytes(span.value)} [{format_bytes(span.low)}, {format_bytes(span.high)}]"
 
 
-def _methods(machine: Machine) -> list[str]:
+def _methods(machine: Machine, _fits: Fits) -> list[str]:
     said = []
     for direction in methods.WAYS:
         rates = {
             curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in methods.ways(machine, direction)
         }
         if found := segments.segments(rates):
-            said.append(f"{ARROWS[direction]}: fastest is {segments.text(found, format_bytes)}")
+            said.append(f"Fastest {ARROWS[direction]}: {segments.text(found, format_bytes)}")
     return said
 
 
-def _fewest(machine: Machine) -> list[str]:
-    return [_full(*one) for one in _least(flight.fewest(machine.result))]
+def _fewest(_machine: Machine, fits: Fits) -> list[str]:
+    return [_full(*one) for one in _least(fits.fewest)]
 
 
 def _least(found: Sequence[Fewest]) -> Iterator[tuple[str, Fewest]]:

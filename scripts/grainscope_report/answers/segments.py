@@ -48,18 +48,18 @@ def _best(here: Mapping[str, Estimate]) -> tuple[str, ...]:
 
 
 def text(found: list[Segment], size: Callable[[float], str]) -> str:
-    """`up to 2 MiB zero-copy read or kernel copy, from 4 MiB on pinned copy`."""
+    """`zero-copy read or kernel copy up to 2 MiB, pinned copy from 4 MiB on`."""
     if len(found) == 1:
         [one] = found
-        return f"{_named(one)} at every size, {size(one.low)} to {size(one.high)}"
-    said = [f"up to {size(found[0].high)} {_named(found[0])}"]
+        return f"{_named(one)} at every size from {size(one.low)} to {size(one.high)}"
+    said = [f"{_named(found[0])} up to {size(found[0].high)}"]
     said += [
-        f"at {size(one.low)} {_named(one)}"
+        f"{_named(one)} at {size(one.low)}"
         if one.low == one.high
-        else f"from {size(one.low)} to {size(one.high)} {_named(one)}"
+        else f"{_named(one)} from {size(one.low)} to {size(one.high)}"
         for one in found[1:-1]
     ]
-    return ", ".join([*said, f"from {size(found[-1].low)} on {_named(found[-1])}"])
+    return ", ".join([*said, f"{_named(found[-1])} from {size(found[-1].low)} on"])
 
 
 def _named(one: Segment) -> str:

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Sequence
 
+from grainscope_report.fits.everything import Fits
 from grainscope_report.machine import Machine
 from grainscope_report.traversal import answers, compare, runs
 from grainscope_report.traversal.answers import Answer
 from grainscope_report.units import significant
 
 
-def said(machine: Machine) -> list[str]:
+def said(machine: Machine, _fits: Fits) -> list[str]:
     """A sentence on what was measured, or where nothing was, on what is modelled."""
     found = answers.answers(machine)
     measured = [answer for answer in found if answer.label == "measured"]
@@ -29,11 +30,15 @@ def _way(answer: Answer) -> str:
 
 def _against(there: Sequence[Answer]) -> str:
     """The range of how many times faster than managed memory and than the GPU's own."""
-    managed = "managed memory under pressure" if there[0].label == "modelled" else "cold managed memory"
+    managed = (
+        "that of managed memory under pressure"
+        if there[0].label == "modelled"
+        else "that of cold managed memory"
+    )
     parts = []
-    for base, name in (("managed", managed), ("device", "edges in the GPU's memory")):
+    for base, name in (("managed", managed), ("device", "that of edges in the GPU's memory")):
         ratios = sorted(answer.over[base].value for answer in there if base in answer.over)
         if ratios:
-            low, high = significant(ratios[0]), significant(ratios[-1])
-            parts.append(f"{low if low == high else f'{low} to {high}'} times as fast as {name}")
-    return f"; the fastest is {' and '.join(parts)}" if parts else ""
+            low, high = significant(ratios[0], 2), significant(ratios[-1], 2)
+            parts.append(f"{low if low == high else f'{low} to {high}'} times {name}")
+    return f"; its speed is {' and '.join(parts)}" if parts else ""

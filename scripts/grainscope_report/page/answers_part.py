@@ -25,10 +25,11 @@ def part(subjects: Sequence[Subject]) -> str:
 def _of(subject: Subject, several: bool) -> str:
     machine = subject.machine
     heading = f"<h3>{markup.escaped(f'{machine.letter}: {machine.label}')}</h3>" if several else ""
-    found = questions.answers(machine)
+    fits = everything.of(machine, every=False)
+    found = questions.answers(machine, fits)
     known = markup.definitions(((one.question, one.text) for one in found if one.known), "answers")
     unknown = "".join(markup.paragraph(text, "unknown") for text in _unknown(found))
-    return heading + known + unknown + _peaks(subject) + _fits(subject)
+    return heading + known + unknown + _peaks(subject) + _fits(fits)
 
 
 def _unknown(found: Sequence[Answer]) -> Iterator[str]:
@@ -62,8 +63,7 @@ def _peak(group: Group) -> tuple[str, ...]:
     )
 
 
-def _fits(subject: Subject) -> str:
-    fits = everything.of(subject.machine, every=False)
+def _fits(fits: everything.Fits) -> str:
     right = (False, False, True, False, True, False, False)
     said = ""
     if fits.paths:

@@ -1,4 +1,7 @@
-"""The numbers of a figure as HTML tables, one a panel: what its CSV has, laid out for people."""
+"""The numbers of a figure as HTML tables, one a panel: what its CSV has, laid out for people.
+
+Where each series has one value at each place, places are lines and series columns; else each value is a line.
+"""
 
 import csv
 import io
@@ -12,35 +15,29 @@ from grainscope_report.page import markup
 from grainscope_report.units import format_bytes, format_rate, significant
 
 Cells = dict[str, str]
-# Of the CSV's columns those that are shown, where they say anything; numbers stand right.
-SHOWN = (
-    "kind",
-    "series",
-    "machine",
-    "locality",
-    "site",
-    "x",
-    "y",
-    "interval",
-    "sessions",
-    "flags",
-    "label",
-    "note",
-)
-RIGHT = {"x", "y", "sessions"}
-# Said of every row they say nothing.
-PLAIN = {"kind": {"point", "bar", "dot", "cell"}, "sessions": {"1"}, "label": {"measured"}}
+# Lines and marks across a panel, beside its values.
+LINES = {"peak", "double", "theoretical", "even", "cache", "reach"}
+# The notes say these in words.
+TOLD = {"crossover", "knee", "dip", "slow"}
+MARKS = {"wide_interval": "†", "bimodal": "‡"}
+MEANS = {"†": "wide interval", "‡": "bimodal"}
+LIST = ("series", "x", "value", "note")
 
 
 def tables(figure: Figure) -> str:
     """All panels' tables behind one line to click."""
     rows = list(csv.DictReader(io.StringIO(csv_table.write(figure))))
+    letters = {machine.label: machine.letter for machine in figure.machines}
     panels: dict[str, list[Cells]] = defaultdict(list)
     for row in rows:
         panels[row["panel"]].append(row)
     written = {panel.title: panel for panel in figure.panels if isinstance(panel, TablePanel)}
     parts = [_written(panel) for panel in written.values()]
-    parts += [_panel(title, there) for title, there in panels.items() if title not in written]
+    parts += [
+        _panel(title, there, letters if len(letters) > 1 else {})
+        for title, there in panels.items()
+        if title not in written
+    ]
     return markup.folded(f"Table ({len(rows)} values)", "".join(parts), "numbers") if parts else ""
 
 
@@ -50,29 +47,81 @@ def _written(panel: TablePanel) -> str:
     return markup.table(head, lines, (False, *panel.right), panel.title)
 
 
-def _panel(title: str, rows: Sequence[Cells]) -> str:
-    shown = [_cells(row) for row in rows]
-    columns = [name for name in SHOWN if {row[name] for row in shown} - PLAIN.get(name, set()) - {""}]
-    units = {row["y_unit"] for row in rows}
-    named = [_heading(name, units) for name in columns]
-    lines = [[row[name] for name in columns] for row in shown]
-    return markup.table(named, lines, [name in RIGHT for name in columns], title)
+def _panel(title: str, rows: Sequence[Cells], letters: Cells) -> str:
+    values = [row for row in rows if row["kind"] not in LINES | TOLD]
+    units = dict.fromkeys(row["y_unit"] for row in values if row["y_unit"])
+    caption = f"{title} ({', '.join(units)})" if units and not title.endswith(")") else title
+    made = (_pivot(values, letters, caption) or _list(values, letters, caption)) if values else ""
+    marks = sorted({mark for row in values for mark in _marks(row)})
+    under = [f"{mark} {MEANS[mark]}" for mark in marks]
+    under += dict.fromkeys(_line(row) for row in rows if row["kind"] in LINES)
+    return made + (markup.paragraph("; ".join(under), "under") if under else "")
 
 
-def _heading(name: str, units: set[str]) -> str:
-    if name == "y":
-        return next(iter(units)) if len(units) == 1 else "value"
-    return {"x": "at", "interval": "95 % interval"}.get(name, name)
+def _line(row: Cells) -> str:
+    value = _value(row["y"], row["y_unit"]) if row["y"] else _value(row["x"], row["x_unit"])
+    unit = f" {row['y_unit']}" if row["y"] and row["y_unit"] else ""
+    where = f" ({row['site'].replace('=', ' ')})" if row["site"] else ""
+    return f"{row['series']} {value}{unit}{where}"
 
 
-def _cells(row: Cells) -> Cells:
-    cells = {name: row.get(name, "") for name in SHOWN}
+def _pivot(rows: Sequence[Cells], letters: Cells, caption: str) -> str | None:
+    """A line a place, a column a series; None where two values would share a cell."""
+    sites: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        sites[row["series"]].add(row["site"])
+    lines: dict[tuple[str, str], Cells] = defaultdict(dict)
+    columns: dict[str, None] = {}
+    for row in rows:
+        column = _column(row, letters, len(sites[row["series"]]) > 1)
+        place = row["x"], row["x_unit"]
+        if row["kind"] in ("dot", "lane") or not row["x"] or column in lines[place]:
+            return None
+        columns[column] = None
+        lines[place][column] = _said(row)
+    numeric = all(unit for _, unit in lines)
+    order = sorted(lines, key=_number) if numeric else list(lines)
+    body = [[_value(*place), *(lines[place].get(column, "") for column in columns)] for place in order]
+    return markup.table(["at", *columns], body, [numeric, *[True] * len(columns)], caption)
+
+
+def _number(place: tuple[str, str]) -> float:
+    return float(place[0])
+
+
+def _column(row: Cells, letters: Cells, spell_site: bool) -> str:
+    owner = f"{letters[row['machine']]}: " if row["machine"] in letters else ""
+    site = f", {row['site'].replace('=', ' ')}" if spell_site and row["site"] else ""
+    label = f" ({row['label']})" if row["label"] not in ("", "measured", "paper") else ""
+    return f"{owner}{row['series'] or 'value'}{site}{label if label not in row['series'] else ''}"
+
+
+def _list(rows: Sequence[Cells], letters: Cells, caption: str) -> str:
+    """A value a line."""
+    lines = []
+    for row in rows:
+        kind = {"lane": f"{row['note']}: ", "roof": "roof: "}.get(row["kind"], "")
+        note = row["note"] if row["kind"] != "lane" else ""
+        place = _value(row["x"], row["x_unit"])
+        lines.append([kind + _column(row, letters, True), place, _said(row), note])
+    kept = [at for at, _ in enumerate(LIST) if any(line[at] for line in lines)]
+    head = [("", "at", "value", "note")[at] for at in kept]
+    return markup.table(head, [[line[at] for at in kept] for line in lines], caption=caption)
+
+
+def _said(row: Cells) -> str:
+    """`9.99 [9.84, 10.07]†`, or why there is no value."""
+    if not row["y"]:
+        return row["note"]
     unit = row["y_unit"]
-    cells["x"] = _value(row["x"], row["x_unit"])
-    cells["y"] = _value(row["y"], unit)
-    if row["y_low"]:
-        cells["interval"] = f"[{_value(row['y_low'], unit)}, {_value(row['y_high'], unit)}]"
-    return cells
+    told = _value(row["y"], unit)
+    if row["y_low"] and row["y_low"] != row["y_high"]:
+        told += f" [{_value(row['y_low'], unit)}, {_value(row['y_high'], unit)}]"
+    return told + "".join(_marks(row))
+
+
+def _marks(row: Cells) -> list[str]:
+    return [MARKS[flag] for flag in row["flags"].split() if flag in MARKS]
 
 
 def _value(text: str, unit: str) -> str:

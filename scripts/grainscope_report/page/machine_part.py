@@ -51,9 +51,12 @@ def _machine(subject: Subject, several: bool) -> str:
     heading = f"{subject.machine.letter}: {subject.machine.label}" if several else "Machine"
     name = f"machine-{subject.machine.letter}"
     found = sorted(_findings(subject), key=lambda one: SEVERITIES.index(one.severity))
-    warnings = "".join(map(_finding, found)) or markup.paragraph("No warnings.", "fine")
+    loud = "".join(_finding(one) for one in found if one.severity != "info")
+    quiet = [_finding(one) for one in found if one.severity == "info"]
+    folded = markup.folded(f"Remarks ({len(quiet)})", "".join(quiet)) if quiet else ""
+    warnings = loud or markup.paragraph("No warnings.", "fine")
     return (
-        f'<section id="{name}"><h2>{markup.escaped(heading)}</h2>{warnings}'
+        f'<section id="{name}"><h2>{markup.escaped(heading)}</h2>{warnings}{folded}'
         f"{markup.definitions(_facts(result), 'facts')}{_links(result.links)}</section>"
     )
 
@@ -102,11 +105,11 @@ def _findings(subject: Subject) -> Iterator[Finding]:
 
 
 def _finding(one: Finding) -> str:
-    said = [f"<b>{markup.escaped(one.severity)}</b> {markup.escaped(one.finding)}"]
+    said = [f"<b>{markup.escaped(one.severity)}</b> {markup.spoken(one.finding)}"]
     if one.effect:
-        said.append(f"<span>Effect: {markup.escaped(one.effect)}</span>")
+        said.append(f"<span>Effect: {markup.spoken(one.effect)}</span>")
     if one.remedy:
-        said.append(f"<span>Remedy: {markup.escaped(one.remedy)}</span>")
+        said.append(f"<span>Remedy: {markup.spoken(one.remedy)}</span>")
     return f'<div class="finding {one.severity}">{" ".join(said)}</div>'
 
 

@@ -1,7 +1,9 @@
 """Pieces of HTML. What comes from a file goes through `escaped`; end tags that HTML implies are left out."""
 
+import re
 from collections.abc import Iterable, Sequence
 
+_CODE = re.compile(r"`([^`]+)`")
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
@@ -10,20 +12,25 @@ def escaped(text: object) -> str:
     return str(text).translate(_ESCAPES)
 
 
+def spoken(text: object) -> str:
+    """Text in which `code` is set as code."""
+    return _CODE.sub(r"<code>\1</code>", escaped(text))
+
+
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of text."""
-    return f"<p{_class(kind)}>{escaped(text)}</p>"
+    return f"<p{_class(kind)}>{spoken(text)}</p>"
 
 
 def listed(texts: Iterable[str], kind: str = "") -> str:
     """A list of texts; nothing for none."""
-    items = "".join(f"<li>{escaped(text)}" for text in texts)
+    items = "".join(f"<li>{spoken(text)}" for text in texts)
     return f"<ul{_class(kind)}>{items}</ul>" if items else ""
 
 
 def definitions(pairs: Iterable[tuple[str, str]], kind: str = "") -> str:
     """Words and what is said of each; nothing for none."""
-    items = "".join(f"<dt>{escaped(word)}<dd>{escaped(said)}" for word, said in pairs)
+    items = "".join(f"<dt>{escaped(word)}<dd>{spoken(said)}" for word, said in pairs)
     return f"<dl{_class(kind)}>{items}</dl>" if items else ""
 
 

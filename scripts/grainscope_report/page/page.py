@@ -14,15 +14,11 @@ SECTIONS = (("answers", "Answers"), ("figures", "Figures"), ("rows", "Every row"
 def write(subjects: Sequence[Subject]) -> str:
     """The whole document."""
     made = figures_part.figures(subjects)
-    drawn = pictures.draw([one for _, one in made if one.rows])
-    body = (
-        machine_part.part(subjects),
-        answers_part.part(subjects),
-        figures_part.part(subjects, made, drawn),
-        rows_part.part(subjects),
-        rows_part.skips(subjects),
-    )
-    return f"{_head(subjects)}{_header(subjects)}<main>{''.join(body)}</main>{_script()}\n"
+    with pictures.drawing([one for _, one in made if one.rows]) as drawn:
+        before = machine_part.part(subjects) + answers_part.part(subjects)
+        after = rows_part.part(subjects) + rows_part.skips(subjects)
+        figures = figures_part.part(subjects, made, drawn())
+    return f"{_head(subjects)}{_header(subjects)}<main>{before}{figures}{after}</main>{_script()}\n"
 
 
 def _head(subjects: Sequence[Subject]) -> str:

@@ -1,8 +1,12 @@
 """Draws the figures of a page, several at a time where there are several CPUs."""
 
+import gc
 import multiprocessing
 import os
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 
 from grainscope_report.errors import ReportError
 from grainscope_report.figures.model import Figure
@@ -13,19 +17,27 @@ Pictures = Mapping[str, str]
 _DRAWN: list[Figure] = []
 
 
-def draw(figures: Sequence[Figure]) -> Pictures:
-    """The picture of each figure as an SVG element, by the figure's id."""
+@contextmanager
+def drawing(figures: Sequence[Figure]) -> Iterator[Callable[[], Pictures]]:
+    """Begins to draw; the call that it gives waits and has each picture, an SVG element, by its figure's id."""
     _need_matplotlib()
+    ids = [one.id for one in figures]
     processes = min(_cpus(), len(figures))
     if processes < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        return {one.id: _picture(one) for one in figures}
+        yield lambda: dict(zip(ids, map(_picture, figures), strict=True))
+        return
     _DRAWN[:] = figures
+    # Children live for seconds and draw a few pictures: to look for garbage would take a fifth of their time.
+    fork = multiprocessing.get_context("fork")
     try:
-        with multiprocessing.get_context("fork").Pool(processes) as pool:
-            made = pool.map(_nth, range(len(figures)), chunksize=1)
+        with ProcessPoolExecutor(processes, mp_context=fork, initializer=gc.disable) as pool:
+            with warnings.catch_warnings():
+                # A fork is warned of where a library keeps threads; nothing here holds a lock of theirs.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                made = pool.map(_nth, range(len(figures)))
+            yield lambda: dict(zip(ids, made, strict=True))
     finally:
         _DRAWN.clear()
-    return {one.id: picture for one, picture in zip(figures, made, strict=True)}
 
 
 def _nth(order: int) -> str:

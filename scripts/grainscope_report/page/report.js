@@ -12,11 +12,11 @@
   const shift = heads.length - 8; // a column says the file where there are several
   const filed = [...body.rows].map((row) => ({
     row,
-    text: `${row.cells[shift].textContent} ${row.cells[shift + 7].textContent}`,
+    text: `${row.cells[shift].textContent} ${row.lastChild.textContent}`,
     family: row.dataset.f,
     status: row.className || "ok",
     label: row.dataset.label || "measured",
-    flags: [...row.cells[shift + 7].querySelectorAll("i")].map((one) => one.textContent),
+    flags: [...row.querySelectorAll("i")].map((one) => one.textContent),
     file: shift ? row.cells[0].textContent : "",
   }));
   let shown = filed; // in the order chosen
@@ -66,7 +66,9 @@
   }
 
   function key(one, at, numeric) {
-    const cell = one.row.cells[at];
+    const cells = one.row.cells; // of a row without numbers the last one spans theirs
+    const cell = cells.length === heads.length || at <= shift ? cells[at] : at === heads.length - 1 ? cells[shift + 1] : null;
+    if (!cell) return NaN;
     if (!numeric) return cell.textContent;
     return cell.dataset.v !== undefined || cell.textContent ? Number(cell.dataset.v ?? cell.textContent) : NaN;
   }

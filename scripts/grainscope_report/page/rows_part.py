@@ -20,13 +20,15 @@ COLUMNS = (
     ("samples", True),
     ("remarks", False),
 )
-STATUSES = ("ok", "failed", "skipped")
+# In this order, too: what failed is what a reader must see.
+STATUSES = ("failed", "ok", "skipped")
 
 
 def part(subjects: Sequence[Subject]) -> str:
     """The section with the controls, which only a script makes work, and the table."""
     several = len(subjects) > 1
     rows = [(subject.machine, row) for subject in subjects for row in subject.result.rows]
+    rows.sort(key=lambda one: STATUSES.index(one[1].status))
     columns = [("file", False)] * several + list(COLUMNS)
     head = "".join(
         f'<th{" class=n" * number} data-by="{"number" if number else "text"}"><button>{name}</button>'
@@ -69,15 +71,17 @@ def _choice(name: str, everything: str, values: Sequence[str]) -> str:
 
 def _row(machine: Machine, row: Row, several: bool) -> str:
     letter = f"<td>{machine.letter}" * several
+    session = f" (session {row.repetition + 1})" if row.repetition else ""
+    name = markup.escaped(row.name + session).replace("/", "/<wbr>")
     state = "" if row.status == "ok" else f' class="{row.status}"'
     modelled = "" if row.label == "measured" else f' data-label="{markup.escaped(row.label)}"'
-    cells = "".join(_cells(row))
-    return f'<tr{state} data-f="{markup.escaped(row.case.family)}"{modelled}>{letter}{cells}'
+    remarks = _remarks(row)
+    cells = f"{''.join(_cells(row))}<td>{remarks}" if row.ok else f"<td colspan=7>{remarks}"
+    return f'<tr{state} data-f="{markup.escaped(row.case.family)}"{modelled}>{letter}<th>{name}{cells}'
 
 
 def _cells(row: Row) -> Iterator[str]:
-    session = f" (session {row.repetition + 1})" if row.repetition else ""
-    yield f"<td>{markup.escaped(row.name + session)}"
+    """The numbers of a row that was measured or modelled."""
     yield _number(row.median_s, format_time)
     if row.ci95_s and row.median_s:
         low, high = row.ci95_s
@@ -88,7 +92,6 @@ def _cells(row: Row) -> Iterator[str]:
     yield _number(row.bandwidth_gb_s, format_rate)
     yield _number(row.link_fraction, format_percent)
     yield f"<td>{len(row.samples_s)}" if row.samples_s else "<td>"
-    yield f"<td>{_remarks(row)}"
 
 
 def _number(value: float | None, spoken) -> str:
@@ -99,7 +102,7 @@ def _remarks(row: Row) -> str:
     """What is not as usual: the status and why, the label, the flags."""
     said = []
     if not row.ok:
-        said.append(f"<b>{row.status}</b> {markup.escaped(row.reason)}")
+        said.append(f"<b>{row.status}</b> {markup.spoken(row.reason)}")
     if row.label != "measured":
         said.append(f"<i>{markup.escaped(row.label)}</i>")
     return " ".join([*said, *(f"<i>{markup.escaped(flag)}</i>" for flag in sorted(row.flags))])
