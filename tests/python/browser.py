@@ -94,7 +94,8 @@ class Browser:
         """Clicks an element where it is, as a finger would; scrolls to it before."""
         place = self.run(
             f"(() => {{ const one = document.querySelector({json.dumps(selector)});"
-            " one.scrollIntoView({block: 'center', inline: 'center'}); const box = one.getBoundingClientRect();"
+            " one.scrollIntoView({block: 'center', inline: 'center'});"
+            " const box = one.getBoundingClientRect();"
             " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
         for kind in ("mousePressed", "mouseReleased"):

@@ -23,27 +23,39 @@ def said(machine: Machine, fits: Fits) -> list[str]:
 
 
 def _way(result: Result, direction: str) -> str:
-    """`55.2 GB/s host → GPU (87.6 % of PCIe 5 ×16)`; of several links the range."""
+    """`55.3 GB/s host → GPU (87.8 % of PCIe 5 ×16; remote 38.0)`; of several links the range."""
     there = [link for link in result.links if link.direction == direction]
     if not there:
         return ""
-    rates = [link.peak_gb_s for link in there]
+    remote = _remote(result)
+    near = [link for link in there if (link.gpu, link.numa) not in remote] or there
+    far = [link for link in there if link not in near]
     arrow = "" if direction == TO_PEER else f" {ARROWS[direction]}"
-    if f"{min(rates):.1f}" == f"{max(rates):.1f}":
-        rate = f"{max(rates):.1f} GB/s{arrow}"
-    else:
-        rate = f"{min(rates):.1f} to {max(rates):.1f} GB/s{arrow} on {len(there)} paths"
-    return rate + _of_theory(there)
+    more = [*_of_theory(near), *([f"remote {_range(far)}"] if far else [])]
+    return f"{_range(near)} GB/s{arrow}" + (f" ({'; '.join(more)})" if more else "")
 
 
-def _of_theory(there: Sequence[Link]) -> str:
+def _remote(result: Result) -> set[tuple[int | None, int | None]]:
+    """GPUs and nodes of which rows say that they are far apart."""
+    return {
+        (row.case.site.get("gpu"), row.case.site.get("numa"))
+        for row in result.rows
+        if row.case.locality == "remote"
+    }
+
+
+def _range(links: Sequence[Link]) -> str:
+    low, high = (f"{pick(link.peak_gb_s for link in links):.1f}" for pick in (min, max))
+    return low if low == high else f"{low} to {high}"
+
+
+def _of_theory(there: Sequence[Link]) -> list[str]:
     shares = {
         link.negotiated or "the theoretical peak": link.peak_gb_s / link.theoretical_gb_s
         for link in sorted(there, key=lambda link: link.peak_gb_s)
         if link.theoretical_gb_s
     }
-    found = [f"{format_percent(share)} of {name}" for name, share in shares.items()]
-    return f" ({'; '.join(found)})" if found else ""
+    return [f"{format_percent(share)} of {name}" for name, share in shares.items()]
 
 
 def _both(fits: Fits, between: str) -> str:

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report.answers import gathers, latencies, links, segments, traversals
+from grainscope_report.answers import gathers, latencies, links, segments, traversals, walls
 from grainscope_report.figures.parts import ARROWS
-from grainscope_report.fits import methods, wall
+from grainscope_report.fits import methods
 from grainscope_report.fits.everything import Fits
 from grainscope_report.fits.flight import Fewest
-from grainscope_report.fits.wall import Edge, Wall
 from grainscope_report.machine import Machine
 from grainscope_report.model import Result
 from grainscope_report.units import format_bytes
@@ -55,36 +54,6 @@ def _why_not(result: Result, question: Question) -> str:
     return f"Not part of this run (preset {result.run.preset}{asked})"
 
 
-def _walls(_machine: Machine, fits: Fits) -> list[str]:
-    """The first wall of the host's memory and of another GPU's."""
-    first: dict[str, Wall] = {}
-    for one in fits.walls:
-        if one.edges:
-            first.setdefault(one.link, one)
-    return [_wall(one) for _, one in sorted(first.items())]
-
-
-def _wall(one: Wall) -> str:
-    knees = [f"{edge.what} {_reach(edge)}" for edge in one.edges]
-    widest = max(gather.span for gather in one.gathers)
-    slowest = min(
-        (gather for gather in one.gathers if gather.span == widest), key=lambda gather: gather.rate.value
-    )
-    whose = "another GPU's memory" if one.link == "peer" else "host memory"
-    return (
-        f"Random rows in {whose} come at the full rate over a span: {'; '.join(knees)}. Over "
-        f"{format_bytes(widest)} the slowest, {wall.gather_text(slowest).partition(' over ')[0]}, come at "
-        f"{slowest.rate.value:.1f} GB/s"
-    )
-
-
-def _reach(edge: Edge) -> str:
-    span = edge.knee.span
-    if not edge.knee.reached:
-        return f"of any size measured, up to {format_bytes(span.value)}"
-    return f"up to {format_bytes(span.value)} [{format_bytes(span.low)}, {format_bytes(span.high)}]"
-
-
 def _methods(machine: Machine, _fits: Fits) -> list[str]:
     said = []
     for direction in methods.WAYS:
@@ -118,7 +87,7 @@ def _full(direction: str, one: Fewest) -> str:
 QUESTIONS = (
     Question("Peak", links.said, ("transfer/memcpy", "transfer/peer", "host/memcpy")),
     Question("Latency", latencies.said, ("latency/", "transfer/memcpy", "host/latency")),
-    Question("Translation wall", _walls, ("reach/gather",)),
+    Question("Translation wall", walls.said, ("reach/gather",)),
     Question("Which method at which size", _methods, ("transfer/",)),
     Question("Which gather", gathers.said, ("gather",)),
     Question("Which traversal", traversals.said, ("traversal/", "model/bfs")),

@@ -37,9 +37,9 @@ def _unknown(found: Sequence[Answer]) -> Iterator[str]:
     reasons: dict[str, list[str]] = defaultdict(list)
     for one in found:
         if not one.known:
-            reasons[one.text].append(one.question.lower())
+            reasons[one.text].append(one.question)
     for text, names in reasons.items():
-        yield f"No answer to {', '.join(names)}. {text}"
+        yield f"{', '.join([names[0], *map(str.lower, names[1:])])}: {text[0].lower()}{text[1:]}"
 
 
 def _peaks(subject: Subject) -> str:

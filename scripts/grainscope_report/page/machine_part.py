@@ -120,7 +120,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
     yield "Host", result.host or "unknown"
     yield "Driver", result.environment.driver or "no NVIDIA driver"
     yield "CUDA", result.cuda or "built without CUDA"
-    yield "Between", between(result)
+    yield "GPU ↔ memory", between(result)
     yield "Suite", f"GrainScope {result.version}{commit}"
     yield "Run", ", ".join(_run(result))
     yield "File", str(result.path)

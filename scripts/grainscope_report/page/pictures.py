@@ -19,7 +19,7 @@ _DRAWN: list[Figure] = []
 
 @contextmanager
 def drawing(figures: Sequence[Figure]) -> Iterator[Callable[[], Pictures]]:
-    """Begins to draw; the call that it gives waits and has each picture, an SVG element, by its figure's id."""
+    """Begins to draw; calling what it gives waits for the pictures: SVG elements by their figures' ids."""
     _need_matplotlib()
     ids = [one.id for one in figures]
     processes = min(_cpus(), len(figures))

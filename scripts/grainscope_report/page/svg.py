@@ -67,7 +67,7 @@ class _Page:
             elif name == "d":
                 kept.append((name, _path(value)))
             elif name == "clip-path":
-                kept.append((name, _REFERENCE.sub(lambda found: f"url(#{self._id(found[1])})", value)))
+                kept.append((name, self._referring(value)))
             elif name in _NUMERIC:
                 if not _UPRIGHT.fullmatch(value):
                     kept.append((name, _rounded(value)))
@@ -78,8 +78,12 @@ class _Page:
     def _id(self, said: str) -> str:
         return self.ids.setdefault(said, f"{self.name}i{len(self.ids)}")
 
+    def _referring(self, text: str) -> str:
+        """The text with the new names of what it refers to: clips, and patterns of hatched bars."""
+        return _REFERENCE.sub(lambda found: f"url(#{self._id(found[1])})", text)
+
     def _class(self, style: str) -> str:
-        small = _FONT.sub("", style).replace(": ", ":").replace("; ", ";").strip()
+        small = _FONT.sub("", self._referring(style)).replace(": ", ":").replace("; ", ";").strip()
         return self.styles.setdefault(small, f"{self.name}c{len(self.styles)}")
 
 
