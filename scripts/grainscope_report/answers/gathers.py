@@ -30,7 +30,7 @@ def said(machine: Machine, _fits: Fits) -> list[str]:
             works[row.case.without(*OWN)].append(row)
     if not works:
         return []
-    work, rows = max(works.items(), key=lambda one: (len(one[1]), dict(one[0]).get("span", 0)))
+    work, rows = max(works.items(), key=_most)
     nearest = min((row.case.locality for row in rows), key=NEAREST.index)
     rates = _rates([row for row in rows if row.case.locality == nearest])
     found = segments.segments(rates)
@@ -40,6 +40,12 @@ def said(machine: Machine, _fits: Fits) -> list[str]:
     rate = ", ".join(f"{best[one][0]:.1f} GB/s at {format_bytes(one.high)}" for one in found)
     ways = segments.text(found, format_bytes)
     return [f"From host memory, {_spoken(dict(work))}, rows come fastest by {ways} ({rate})"]
+
+
+def _most(one: tuple[Question, list[Row]]) -> tuple[int, float]:
+    """By how many rows, and of as many by the larger table."""
+    span = dict(one[0]).get("span")
+    return len(one[1]), span if isinstance(span, (int, float)) else 0.0
 
 
 def _usable(row: Row) -> bool:
@@ -73,8 +79,9 @@ def _rates(rows: list[Row]) -> dict[str, dict[float, Estimate]]:
 
 
 def _spoken(axes: Mapping[str, str | float]) -> str:
-    count = f"{format_count(float(axes['rows']))} " if "rows" in axes else ""
+    numbers = {name: value for name, value in axes.items() if isinstance(value, (int, float))}
+    count = f"{format_count(numbers['rows'])} " if "rows" in numbers else ""
     kind = f"{axes['indices']} " if "indices" in axes else ""
-    over = f" over {format_bytes(float(axes['span']))}" if "span" in axes else ""
+    over = f" over {format_bytes(numbers['span'])}" if "span" in numbers else ""
     graph = f" of {axes['graph']}" if "graph" in axes else ""
     return f"{count}{kind}rows{over}{graph} a mini-batch"

@@ -26,8 +26,8 @@ def _load(result: Result, to: str) -> str:
     if not there:
         return ""
     if to == "own_memory":
-        widest = max(row.case.axes.get("bytes", 0) for row in there)
-        there = [row for row in there if row.case.axes.get("bytes", 0) == widest]
+        widest = max(map(_span, there))
+        there = [row for row in there if _span(row) == widest]
     near = [row for row in there if row.case.locality != "remote"]
     time = format_time(min(row.operation_s for row in near or there))
     far = [row.operation_s for row in there if row.case.locality == "remote"]
@@ -59,15 +59,20 @@ def _host(result: Result) -> list[str]:
     there = [row for row in result.of(HOST) if _timed(row) and row.case.locality != "remote"]
     if not there:
         return []
-    small, large = (pick(there, key=_span) for pick in (min, max))
+    small, large = (pick(there, key=_span_and_time) for pick in (min, max))
     return [
         f"A load by a CPU takes {format_time(small.operation_s)} from its nearest cache and "
         f"{format_time(large.operation_s)} from memory"
     ]
 
 
-def _span(row: Row) -> tuple[float, float]:
-    return float(row.case.axes.get("bytes", 0)), row.operation_s or 0.0
+def _span(row: Row) -> float:
+    size = row.case.axes.get("bytes")
+    return float(size) if isinstance(size, (int, float)) else 0.0
+
+
+def _span_and_time(row: Row) -> tuple[float, float]:
+    return _span(row), row.operation_s or 0.0
 
 
 def _timed(row: Row) -> bool:

@@ -19,7 +19,8 @@ def said(_machine: Machine, fits: Fits) -> list[str]:
 
 
 def _wall(one: Wall) -> str:
-    knees = "; ".join(f"{edge.what} {_reach(edge)}" for edge in _nearest(one))
+    # Whose memory it is stands before all of them.
+    knees = "; ".join(f"{edge.what} {_reach(edge)}" for edge in _nearest(one)).replace(" of another GPU", "")
     widest = max(gather.span for gather in one.gathers)
     there = [gather for gather in one.gathers if gather.span == widest]
     slowest = min(there, key=lambda gather: gather.rate.value)

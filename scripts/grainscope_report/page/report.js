@@ -12,7 +12,8 @@
   const shift = heads.length - 8; // a column says the file where there are several
   const filed = [...body.rows].map((row) => ({
     row,
-    text: `${row.cells[shift].textContent} ${row.lastChild.textContent}`,
+    name: row.cells[shift].textContent,
+    remarks: row.lastChild.textContent,
     family: row.dataset.f,
     status: row.className || "ok",
     label: row.dataset.label || "measured",
@@ -46,7 +47,7 @@
       (!flag || one.flags.includes(flag)) &&
       (!file || one.file === file) &&
       (!only || only.has(one)) &&
-      wanted.every((pattern) => pattern.test(one.text));
+      wanted.every((pattern) => pattern.test(one.name) || pattern.test(one.remarks));
   }
 
   function show() {
@@ -107,7 +108,7 @@
     const asked = families && families.split(" ");
     only = asked
       ? { says: link.dataset.says, has: (one) => asked.includes(one.family) }
-      : { says: link.dataset.says, has: (one) => one.status === status && one.text.endsWith(reason) };
+      : { says: link.dataset.says, has: (one) => one.status === status && one.remarks.endsWith(reason) };
     changed();
   }
 
