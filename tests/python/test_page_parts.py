@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from grainscope_report.drawing import render
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.page import figure_tables, markup, pictures, svg
 from planted import ENTRIES
@@ -67,6 +68,18 @@ def test_pictures_are_the_same_drawn_by_one_process_and_by_several(show, monkeyp
     monkeypatch.setattr(pictures, "_cpus", lambda: 1)
     with pictures.drawing(made) as drawn:
         assert drawn() == several
+
+
+def test_what_is_taller_than_a_sheet_is_drawn_in_parts_no_row_lost(show):
+    made = figure(ENTRIES["9"], show("traversing"))
+    assert render.height(made) > pictures.TALLEST_IN
+    with pictures.drawing([made]) as drawn:
+        picture = drawn()["9"]
+    heights = [float(box.split()[3]) / 72 for box in re.findall(r'viewBox="([^"]+)"', picture)]
+    assert len(heights) > 1
+    assert max(heights) <= pictures.TALLEST_IN
+    for panel in made.panels:
+        assert markup.escaped(panel.title.split()[0]) in picture
 
 
 def test_the_table_of_curves_has_a_line_a_size_and_a_column_a_curve(show):

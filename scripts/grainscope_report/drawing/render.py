@@ -49,6 +49,13 @@ def draw(figure: Figure, framed: bool = True) -> Page:
     return page
 
 
+def height(figure: Figure) -> float:
+    """How tall the figure is without its frame, in inches."""
+    with matplotlib.rc_context(style.RC):
+        found = legend.arrange(legend.entries(figure))
+        return layout.layout(figure, legend.height(found), framed=False).height
+
+
 def save(page: Page, kind: str, text: str = "path") -> bytes:
     """The picture in one of `FORMATS`; of SVG the text as outlines or, as `none`, as text of the reader's."""
     out = io.BytesIO()

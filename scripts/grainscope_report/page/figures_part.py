@@ -47,14 +47,15 @@ def _contents(drawn: Sequence[tuple[Entry, Figure]]) -> str:
 def _figure(entry: Entry, made: Figure, picture: str) -> str:
     families = " ".join((*entry.families, *entry.beside))
     notes = markup.listed((*made.subtitle, *made.notes), "notes")
-    heading = f"<h3>Figure {entry.id} · {markup.escaped(entry.title)}</h3>"
+    heading = f"<figcaption><h3>Figure {entry.id} · {markup.escaped(entry.title)}</h3></figcaption>"
     its_rows = (
         f'<p class="its-rows"><a href="#rows" data-families="{markup.escaped(families)}" '
         f'data-says="figure {entry.id}">Its rows</a></p>'
     )
     return (
-        f'<figure id="f{entry.id}"><div class="drawn">{heading}<div class="picture">{picture}</div></div>'
-        f"<figcaption>{notes}</figcaption>{figure_tables.tables(made)}{its_rows}</figure>"
+        f'<section class="figure" id="f{entry.id}">'
+        f'<figure>{heading}<div class="picture">{picture}</div></figure>'
+        f"{notes}{figure_tables.tables(made)}{its_rows}</section>"
     )
 
 

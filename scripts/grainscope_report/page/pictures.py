@@ -7,11 +7,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 from grainscope_report.errors import ReportError
 from grainscope_report.figures.model import Figure
 from grainscope_report.page import svg
 
+# What is left of an A4 page below a heading, at the width of the page.
+TALLEST_IN = 9.0
 Pictures = Mapping[str, str]
 # What a child process draws: it has inherited this and needs no copy of the rows.
 _DRAWN: list[Figure] = []
@@ -45,10 +48,27 @@ def _nth(order: int) -> str:
 
 
 def _picture(figure: Figure) -> str:
+    """The figure as one SVG element, or as several below each other where it is taller than a sheet."""
     from grainscope_report.drawing import render
 
-    drawn = render.save(render.draw(figure, framed=False), "svg", text="none")
-    return svg.inline(drawn, f"f{figure.id}", f"Figure {figure.id}: {figure.title}")
+    parts = []
+    for order, part in enumerate(_sheets(figure, render.height)):
+        drawn = render.save(render.draw(part, framed=False), "svg", text="none")
+        more = f", part {order + 1}" if order else ""
+        parts.append(svg.inline(drawn, f"f{figure.id}p{order}", f"Figure {figure.id}: {figure.title}{more}"))
+    return "".join(parts)
+
+
+def _sheets(figure: Figure, height: Callable[[Figure], float]) -> list[Figure]:
+    """The figure's rows of panels in as few figures as are no taller than a sheet."""
+    sheets: list[Figure] = []
+    for row in figure.rows:
+        longer = replace(figure, rows=(*sheets[-1].rows, row)) if sheets else None
+        if longer and height(longer) <= TALLEST_IN:
+            sheets[-1] = longer
+        else:
+            sheets.append(replace(figure, rows=(row,)))
+    return sheets
 
 
 def _need_matplotlib() -> None:
