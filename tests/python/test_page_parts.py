@@ -106,6 +106,17 @@ def test_of_several_files_columns_say_whose_they_are(show):
     assert ">B: pinned copy" in text
 
 
+def test_bars_in_groups_have_the_names_of_group_and_category(show):
+    text = figure_tables.tables(figure(ENTRIES["8"], show("modelling")))
+    assert "<td>kron24, naive<td" in text
+    assert "<td>power, aligned<td" in text
+
+
+def test_times_have_their_unit(show):
+    text = figure_tables.tables(figure(ENTRIES["t"], show("busy")))
+    assert re.search(r"<td>cudaMalloc<td>[^<]+<td>[\d.]+ µs \[[\d.]+ µs, [\d.]+ µs\]", text)
+
+
 @pytest.mark.parametrize("entry", FIGURES, ids=lambda entry: entry.id)
 def test_every_number_of_every_figure_is_in_its_table(show, entry):
     for name in ("h100", "linked", "crowded", "traversing"):

@@ -9,16 +9,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from grainscope_report.figures import csv_table, text_table
-from grainscope_report.figures.model import Figure
+from grainscope_report.figures.model import BarPanel, Figure
 from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.page import markup
-from grainscope_report.units import format_bytes, format_rate, significant
+from grainscope_report.units import format_bytes, format_rate, format_time, significant
 
 Cells = dict[str, str]
 # Lines and marks across a panel, beside its values.
 LINES = {"peak", "double", "theoretical", "even", "cache", "reach"}
 # The notes say these in words.
-TOLD = {"crossover", "knee", "dip", "slow"}
+TOLD = {"crossover", "knee", "dip", "slow", "roof"}
 MARKS = {"wide_interval": "†", "bimodal": "‡"}
 MEANS = {"†": "wide interval", "‡": "bimodal"}
 LIST = ("series", "x", "value", "note")
@@ -27,10 +27,14 @@ LIST = ("series", "x", "value", "note")
 def tables(figure: Figure) -> str:
     """All panels' tables behind one line to click."""
     rows = list(csv.DictReader(io.StringIO(csv_table.write(figure))))
+    bars = {panel.title or panel.y_label: panel for panel in figure.panels if isinstance(panel, BarPanel)}
     letters = {machine.label: machine.letter for machine in figure.machines}
     panels: dict[str, list[Cells]] = defaultdict(list)
     for row in rows:
         panels[row["panel"]].append(row)
+    for title, there in panels.items():
+        if title in bars:
+            _spell(bars[title], there)
     written = {panel.title: panel for panel in figure.panels if isinstance(panel, TablePanel)}
     parts = [_written(panel) for panel in written.values()]
     parts += [
@@ -39,6 +43,15 @@ def tables(figure: Figure) -> str:
         if title not in written
     ]
     return markup.folded(f"Table ({len(rows)} values)", "".join(parts), "numbers") if parts else ""
+
+
+def _spell(panel: BarPanel, rows: Sequence[Cells]) -> None:
+    """Gives bars in groups the names of their categories: the CSV has that of the group alone."""
+    bars = [row for row in rows if row["kind"] in ("bar", "paper")]
+    if panel.groups and len(bars) % len(panel.categories) == 0:
+        for order, row in enumerate(bars):
+            category = " ".join(panel.categories[order % len(panel.categories)].split())
+            row["x"] = ", ".join(part for part in (row["x"], category) if part)
 
 
 def _written(panel: TablePanel) -> str:
@@ -50,6 +63,7 @@ def _written(panel: TablePanel) -> str:
 def _panel(title: str, rows: Sequence[Cells], letters: Cells) -> str:
     values = [row for row in rows if row["kind"] not in LINES | TOLD]
     units = dict.fromkeys(row["y_unit"] for row in values if row["y_unit"])
+    units.pop("s", None)  # times carry theirs
     caption = f"{title} ({', '.join(units)})" if units and not title.endswith(")") else title
     made = (_pivot(values, letters, caption) or _list(values, letters, caption)) if values else ""
     marks = sorted({mark for row in values for mark in _marks(row)})
@@ -60,7 +74,7 @@ def _panel(title: str, rows: Sequence[Cells], letters: Cells) -> str:
 
 def _line(row: Cells) -> str:
     value = _value(row["y"], row["y_unit"]) if row["y"] else _value(row["x"], row["x_unit"])
-    unit = f" {row['y_unit']}" if row["y"] and row["y_unit"] else ""
+    unit = f" {row['y_unit']}" if row["y"] and row["y_unit"] not in ("", "s") else ""
     where = f" ({row['site'].replace('=', ' ')})" if row["site"] else ""
     return f"{row['series']} {value}{unit}{where}"
 
@@ -100,8 +114,8 @@ def _list(rows: Sequence[Cells], letters: Cells, caption: str) -> str:
     """A value a line."""
     lines = []
     for row in rows:
-        kind = {"lane": f"{row['note']}: ", "roof": "roof: "}.get(row["kind"], "")
-        note = row["note"] if row["kind"] != "lane" else ""
+        kind = f"{row['note']}: " if row["kind"] == "lane" else ""
+        note = row["note"] if row["kind"] != "lane" and row["y"] else ""
         place = _value(row["x"], row["x_unit"])
         lines.append([kind + _column(row, letters, True), place, _said(row), note])
     kept = [at for at, _ in enumerate(LIST) if any(line[at] for line in lines)]
@@ -132,4 +146,6 @@ def _value(text: str, unit: str) -> str:
         return text
     if unit == "bytes":
         return format_bytes(number)
+    if unit == "s":
+        return format_time(number)
     return format_rate(number) if unit == "GB/s" else significant(number, 4)
