@@ -15,12 +15,13 @@ from grainscope_report.commands import (
     list_rows,
     merge,
     plot,
+    report,
     summary,
     validate,
 )
 from grainscope_report.errors import EXIT_OK, ReportError
 
-COMMANDS = (summary, list_rows, plot, validate, merge, compare, check, evaluate, export, env)
+COMMANDS = (summary, list_rows, plot, report, validate, merge, compare, check, evaluate, export, env)
 
 
 def parser() -> argparse.ArgumentParser:

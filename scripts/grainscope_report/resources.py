@@ -30,6 +30,11 @@ def paper_path(name: str) -> Path:
     return _existing(folder, f"{name}.json")
 
 
+def asset(name: str) -> Path:
+    """A file that pages are made with, such as their style sheet; it lies beside the code that uses it."""
+    return _existing(PACKAGE / "page", name)
+
+
 def version() -> str:
     """The version of this package, which is the suite's version."""
     if in_checkout():

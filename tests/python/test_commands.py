@@ -183,8 +183,10 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.parametrize(("command", "status"), [("validate", 0), ("list", 0), ("summary", 0), ("plot", 2)])
-def test_only_plotting_needs_matplotlib(files, tmp_path, command, status):
+@pytest.mark.parametrize(
+    ("command", "status"), [("validate", 0), ("list", 0), ("summary", 0), ("plot", 2), ("report", 2)]
+)
+def test_only_drawing_needs_matplotlib(files, tmp_path, command, status):
     ended = subprocess.run(
         [sys.executable, "-c", WITHOUT_MATPLOTLIB, command, str(files["cpu_only"])],
         capture_output=True, text=True, cwd=tmp_path, check=False,
@@ -192,8 +194,8 @@ def test_only_plotting_needs_matplotlib(files, tmp_path, command, status):
     )  # fmt: skip
     assert ended.returncode == status, ended.stderr
     assert "Traceback" not in ended.stderr
-    if command == "plot":
-        assert "plotting needs matplotlib" in ended.stderr
+    if status:
+        assert "needs matplotlib" in ended.stderr
 
 
 def test_the_launcher_runs_from_anywhere(files, tmp_path):
@@ -223,3 +225,13 @@ def test_a_wheel_has_every_package():
     folders = {path.parent for path in (ROOT / "scripts" / "grainscope_report").rglob("__init__.py")}
     there = {".".join(folder.relative_to(ROOT / "scripts").parts) for folder in folders}
     assert there <= set(listed)
+
+
+def test_a_wheel_has_every_file_that_packages_read():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    package = ROOT / "scripts" / "grainscope_report"
+    data = [path for path in package.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")]
+    assert data
+    for path in data:
+        name = ".".join(path.parent.relative_to(ROOT / "scripts").parts)
+        assert any(path.match(pattern) for pattern in settings["package-data"].get(name, ())), path

@@ -8,10 +8,16 @@ from pathlib import Path
 from grainscope_report import checks, reader
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Result
+from grainscope_report.schema import Problem
 
 
 def results(paths: Sequence[Path]) -> list[Result]:
     """Reads result files for showing; says on stderr where a file's numbers contradict each other."""
+    return [result for result, _ in checked(paths)]
+
+
+def checked(paths: Sequence[Path]) -> list[tuple[Result, list[Problem]]]:
+    """The same, each with its contradictions."""
     found = []
     for path in paths:
         result = reader.parse(*(loaded := reader.load(path)))
@@ -22,7 +28,7 @@ def results(paths: Sequence[Path]) -> list[Result]:
                 f"first {problems[0]}): see all with `grainscope-report validate {result.path}`",
                 file=sys.stderr,
             )
-        found.append(result)
+        found.append((result, problems))
     return found
 
 

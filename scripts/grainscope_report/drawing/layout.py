@@ -1,5 +1,6 @@
 """Where everything stands, in inches: title, panels row by row, legend, notes, footer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grainscope_report.drawing import style, tables, text
@@ -46,13 +47,13 @@ class Layout:
     subtitle: tuple[str, ...]
 
 
-def layout(figure: Figure, legend_height: float) -> Layout:
-    """Places a figure's panels and text on a page of fixed width."""
-    # A screen's hinting makes text a little wider than its outlines.
-    room = (style.WIDTH - 0.24) * 72 * 0.98
-    subtitle = tuple(line for note in figure.subtitle for line in text.wrap(note, style.FINE, room))
-    notes = tuple(line for note in figure.notes for line in text.wrap(note, style.FINE, room))
-    footer = tuple(line for note in footer_lines(figure) for line in text.wrap(note, style.FINE, room))
+def layout(figure: Figure, legend_height: float, framed: bool = True) -> Layout:
+    """Places a figure's panels and text on a page of fixed width.
+
+    Unless `framed`, without title, notes and footer, which then stand in the text around the picture.
+    """
+    subtitle = _wrapped(figure.subtitle if framed else ())
+    notes, footer = _wrapped(figure.notes if framed else ()), _wrapped(footer_lines(figure) if framed else ())
     widest = max(figure.rows, key=_share)
     widths = [_widths(row, widest) for row in figure.rows]
     titles = [_titles(row, there) for row, there in zip(figure.rows, widths, strict=True)]
@@ -60,7 +61,7 @@ def layout(figure: Figure, legend_height: float) -> Layout:
     below = [_below(row) for row in figure.rows]
     blocks = [one + _tall(row) + two for one, row, two in zip(above, figure.rows, below, strict=True)]
     under = legend_height + _lines(len(notes)) + _lines(len(footer)) + 0.08
-    above_panels = TITLE_HEIGHT + _lines(len(subtitle))
+    above_panels = (TITLE_HEIGHT if framed else 0.0) + _lines(len(subtitle))
     height = above_panels + sum(blocks) + under
     top = height - above_panels
     boxes = []
@@ -70,6 +71,13 @@ def layout(figure: Figure, legend_height: float) -> Layout:
     under_notes = top - legend_height - _lines(len(notes))
     tops = (top, top - legend_height, under_notes)
     return Layout(height, tuple(boxes), tuple(titles), *tops, notes, footer, subtitle)
+
+
+def _wrapped(notes: Sequence[str]) -> tuple[str, ...]:
+    """The lines of notes across the page."""
+    # A screen's hinting makes text a little wider than its outlines.
+    room = (style.WIDTH - 0.24) * 72 * 0.98
+    return tuple(line for note in notes for line in text.wrap(note, style.FINE, room))
 
 
 def footer_lines(figure: Figure) -> list[str]:

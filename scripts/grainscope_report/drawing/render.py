@@ -22,25 +22,17 @@ METADATA: Mapping[str, dict] = {
 }
 
 
-def draw(figure: Figure) -> Page:
-    """The figure as a matplotlib figure."""
+def draw(figure: Figure, framed: bool = True) -> Page:
+    """The figure as a matplotlib figure; unless `framed`, without title, notes and footer."""
     if not figure.rows:
         raise ValueError(f"figure {figure.id} has no data to draw")
     with matplotlib.rc_context(style.RC):
         found = legend.arrange(legend.entries(figure))
-        place = layout.layout(figure, legend.height(found))
+        place = layout.layout(figure, legend.height(found), framed)
         page = Page(figsize=(style.WIDTH, place.height), dpi=style.DPI)
         FigureCanvasAgg(page)
-        page.text(
-            0.12 / style.WIDTH,
-            1 - 0.09 / place.height,
-            f"Figure {figure.id} · {figure.title}",
-            fontsize=style.TITLE,
-            weight="bold",
-            va="top",
-            ha="left",
-            gid="title",
-        )
+        if framed:
+            _title(page, figure, place.height)
         _block(page, place.subtitle, place.height - layout.TITLE_HEIGHT + 0.06, "#555555", "subtitle")
         several = len(figure.machines) > 1
         for row, boxes, titles in zip(figure.rows, place.boxes, place.titles, strict=True):
@@ -57,12 +49,32 @@ def draw(figure: Figure) -> Page:
     return page
 
 
-def save(page: Page, kind: str) -> bytes:
-    """The picture in one of `FORMATS`."""
-    out = io.BytesIO()
+def height(figure: Figure) -> float:
+    """How tall the figure is without its frame, in inches."""
     with matplotlib.rc_context(style.RC):
+        found = legend.arrange(legend.entries(figure))
+        return layout.layout(figure, legend.height(found), framed=False).height
+
+
+def save(page: Page, kind: str, text: str = "path") -> bytes:
+    """The picture in one of `FORMATS`; of SVG the text as outlines or, as `none`, as text of the reader's."""
+    out = io.BytesIO()
+    with matplotlib.rc_context(style.RC | {"svg.fonttype": text}):
         page.savefig(out, format=kind, dpi=style.DPI, metadata=METADATA[kind])
     return out.getvalue()
+
+
+def _title(page: Page, figure: Figure, height: float) -> None:
+    page.text(
+        0.12 / style.WIDTH,
+        1 - 0.09 / height,
+        f"Figure {figure.id} · {figure.title}",
+        fontsize=style.TITLE,
+        weight="bold",
+        va="top",
+        ha="left",
+        gid="title",
+    )
 
 
 def _panel(axes: Axes, panel: Panel, several: bool) -> None:

@@ -122,6 +122,8 @@ RC = {
     "font.family": FONT,
     "font.size": TEXT,
     "axes.titlesize": TEXT,
+    # Titles stay where they are put: to look for a free place every tick is laid out once more.
+    "axes.titley": 1.0,
     "axes.labelsize": TEXT,
     "xtick.labelsize": SMALL,
     "ytick.labelsize": SMALL,

@@ -1,0 +1,87 @@
+"""Which way to gather rows from host memory is first, by the size of a row."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from grainscope_report import statistics
+from grainscope_report.answers import segments
+from grainscope_report.fits.everything import Fits
+from grainscope_report.machine import Machine
+from grainscope_report.model import Row
+from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_bytes, format_count
+
+FAMILY = "gather"
+# Tables that lie in host memory altogether; what keeps a part on a GPU answers another question.
+STORES = ("pageable", "pinned", "mapped", "managed")
+# It brings nothing to a GPU.
+NOT_TO_GPU = "cpu_gather"
+# How a way does it is its own affair: the best of each is taken.
+OWN = ("mode", "store", "row", "width", "window", "element", "locality")
+NEAREST = ("local", "unknown", "remote")
+Question = tuple[tuple[str, str | float], ...]
+
+
+def said(machine: Machine, _fits: Fits) -> list[str]:
+    """A sentence about the work that most ways and sizes of row were measured for."""
+    works: dict[Question, list[Row]] = defaultdict(list)
+    for row in machine.result.of(FAMILY):
+        if _usable(row):
+            works[row.case.without(*OWN)].append(row)
+    if not works:
+        return []
+    work, rows = max(works.items(), key=_most)
+    nearest = min((row.case.locality for row in rows), key=NEAREST.index)
+    rates = _rates([row for row in rows if row.case.locality == nearest])
+    found = segments.segments(rates)
+    if not found:
+        return []
+    best = {one: max((rates[name][one.high].value, name) for name in one.first) for one in found}
+    rate = ", ".join(f"{best[one][0]:.1f} GB/s at {format_bytes(one.high)}" for one in found)
+    ways = segments.text(found, format_bytes)
+    return [f"From host memory, {_spoken(dict(work))}, rows come fastest by {ways} ({rate})"]
+
+
+def _most(one: tuple[Question, list[Row]]) -> tuple[int, float]:
+    """By how many rows, and of as many by the larger table."""
+    span = dict(one[0]).get("span")
+    return len(one[1]), span if isinstance(span, (int, float)) else 0.0
+
+
+def _usable(row: Row) -> bool:
+    axes = row.case.axes
+    return bool(
+        row.ok
+        and row.label == "measured"
+        and row.bytes
+        and row.ci95_s
+        and axes.get("store") in STORES
+        and axes.get("mode") != NOT_TO_GPU
+        and isinstance(axes.get("row"), (int, float))
+    )
+
+
+def _rates(rows: list[Row]) -> dict[str, dict[float, Estimate]]:
+    """By mode and store, the best over what is its own affair."""
+    cases: dict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        cases[row.case.without(), tuple(sorted(row.case.site.items()))].append(row)
+    found: dict[str, dict[float, Estimate]] = defaultdict(dict)
+    for case in cases.values():
+        axes = case[0].case.axes
+        name = f"{axes['mode']} ({axes['store']})".replace("_", " ")
+        time_s = statistics.combine_sessions([row.median_s for row in case], [row.ci95_s for row in case])
+        rate = statistics.rate_gb_s(time_s, case[0].bytes)
+        known = found[name].get(axes["row"])
+        if known is None or rate.value > known.value:
+            found[name][axes["row"]] = rate
+    return found
+
+
+def _spoken(axes: Mapping[str, str | float]) -> str:
+    numbers = {name: value for name, value in axes.items() if isinstance(value, (int, float))}
+    count = f"{format_count(numbers['rows'])} " if "rows" in numbers else ""
+    kind = f"{axes['indices']} " if "indices" in axes else ""
+    over = f" over {format_bytes(numbers['span'])}" if "span" in numbers else ""
+    graph = f" of {axes['graph']}" if "graph" in axes else ""
+    return f"{count}{kind}rows{over}{graph} a mini-batch"

@@ -1,0 +1,79 @@
+"""How long one access takes: of a GPU by the memory it reads, of a copy, of a flag, of a CPU."""
+
+from grainscope_report.fits.everything import Fits
+from grainscope_report.machine import Machine
+from grainscope_report.model import Result, Row
+from grainscope_report.units import format_time
+
+CHASE, FLAG, HOST = "latency/chase", "latency/flag", "host/latency"
+PLACES = {"host_memory": "host memory", "peer_memory": "a peer's memory", "own_memory": "its own"}
+
+
+def said(machine: Machine, fits: Fits) -> list[str]:
+    """A sentence about loads and one about copies and flags; without a GPU one about the CPU."""
+    result = machine.result
+    loads = [f"{time} from {name}" for to, name in PLACES.items() if (time := _load(result, to))]
+    found = [f"A load by the GPU takes {', '.join(loads)}"] if loads else []
+    rest = [part for part in (_copy(fits), _flag(result)) if part]
+    if rest:
+        found += rest
+    return found or _host(result)
+
+
+def _load(result: Result, to: str) -> str:
+    """Over the smallest span of far memory; of its own over the largest, which no cache holds."""
+    there = [row for row in result.of(CHASE) if _timed(row) and row.case.axes.get("to") == to]
+    if not there:
+        return ""
+    if to == "own_memory":
+        widest = max(map(_span, there))
+        there = [row for row in there if _span(row) == widest]
+    near = [row for row in there if row.case.locality != "remote"]
+    time = format_time(min(row.operation_s for row in near or there))
+    far = [row.operation_s for row in there if row.case.locality == "remote"]
+    return f"{time} (remote {format_time(min(far))})" if far and near else time
+
+
+def _copy(fits: Fits) -> str:
+    found = [
+        path
+        for path in fits.paths
+        if path.family == "transfer/memcpy" and path.case.axes.get("path") == "pinned_to_gpu"
+    ]
+    if not found or found[0].line.latency_s.value <= 0:
+        return ""
+    start = format_time(found[0].line.latency_s.value)
+    return f"A pinned copy to the GPU takes {start} beyond the time of its bytes"
+
+
+def _flag(result: Result) -> str:
+    there = [
+        row.operation_s
+        for row in result.of(FLAG)
+        if _timed(row) and row.case.axes.get("between") == "cpu_gpu"
+    ]
+    return f"A flag goes from CPU to GPU and back in {format_time(min(there))}" if there else ""
+
+
+def _host(result: Result) -> list[str]:
+    there = [row for row in result.of(HOST) if _timed(row) and row.case.locality != "remote"]
+    if not there:
+        return []
+    small, large = (pick(there, key=_span_and_time) for pick in (min, max))
+    return [
+        f"A load by a CPU takes {format_time(small.operation_s)} from its nearest cache and "
+        f"{format_time(large.operation_s)} from memory"
+    ]
+
+
+def _span(row: Row) -> float:
+    size = row.case.axes.get("bytes")
+    return float(size) if isinstance(size, (int, float)) else 0.0
+
+
+def _span_and_time(row: Row) -> tuple[float, float]:
+    return _span(row), row.operation_s or 0.0
+
+
+def _timed(row: Row) -> bool:
+    return bool(row.ok and row.label == "measured" and row.operation_s)

@@ -1,0 +1,56 @@
+"""`grainscope-report report`: one offline HTML file about one or several result files."""
+
+import argparse
+from pathlib import Path
+
+from grainscope_report.commands import files
+from grainscope_report.errors import EXIT_OK, ReportError
+from grainscope_report.machine import machines
+from grainscope_report.page.machine_part import Subject
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "report",
+        help="write one HTML file with everything",
+        description="Writes one HTML file that needs no network: the machine with its warnings, the answers, "
+        "every figure with its table, every row to sort and filter, and what was not measured and why. Of "
+        "several files the figures lie over each other.",
+        epilog="Exit status: 0 written, 2 a file cannot be read or written.",
+    )
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="a result file or a run directory"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="the file to write (default: report.html)",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Writes the page, whole or not at all."""
+    from grainscope_report.page import page
+
+    loaded = files.checked(arguments.files)
+    shown = machines([result for result, _ in loaded])
+    subjects = [Subject(machine, problems) for machine, (_, problems) in zip(shown, loaded, strict=True)]
+    text = page.write(subjects)
+    partial = arguments.output.with_name(arguments.output.name + ".part")
+    try:
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(arguments.output)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ReportError(
+            f"{arguments.output} cannot be written ({error.strerror}): give another file with -o"
+        ) from None
+    rows = sum(len(subject.result.rows) for subject in subjects)
+    print(f"{arguments.output}: {rows} rows, {len(text.encode()) / 1e6:.1f} MB")
+    return EXIT_OK

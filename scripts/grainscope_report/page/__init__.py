@@ -1,0 +1,1 @@
+"""One offline HTML file about one or several result files."""

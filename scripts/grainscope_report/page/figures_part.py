@@ -1,0 +1,72 @@
+"""Every figure that the rows make, each with its notes and its table; then those that they do not make."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from grainscope_report.figures.model import Figure
+from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
+from grainscope_report.page import figure_tables, markup
+from grainscope_report.page.machine_part import Subject
+from grainscope_report.page.pictures import Pictures
+
+BARS = (
+    "Bars are the 95 % interval of the median; of several sessions the point is the median of their medians "
+    "and the interval spans all of them."
+)
+
+
+def figures(subjects: Sequence[Subject]) -> list[tuple[Entry, Figure]]:
+    """All figures as data, also those without panels."""
+    shown = [subject.machine for subject in subjects]
+    return [(entry, figure(entry, shown)) for entry in FIGURES]
+
+
+def part(subjects: Sequence[Subject], made: Sequence[tuple[Entry, Figure]], pictures: Pictures) -> str:
+    """The section of all figures."""
+    drawn = [(entry, one) for entry, one in made if one.rows]
+    machines = "" if len(subjects) < 2 else _machines(subjects)
+    shown = "".join(_figure(entry, one, pictures[entry.id]) for entry, one in drawn)
+    intro = markup.paragraph(BARS, "bars") if drawn else markup.paragraph("The rows make no figure.")
+    return (
+        f'<section id="figures"><h2>Figures</h2>{intro}{machines}{_contents(drawn)}{shown}'
+        f"{_absent(subjects, made)}</section>"
+    )
+
+
+def _machines(subjects: Sequence[Subject]) -> str:
+    return markup.listed(f"{subject.machine.letter}: {subject.machine.provenance}" for subject in subjects)
+
+
+def _contents(drawn: Sequence[tuple[Entry, Figure]]) -> str:
+    links = "".join(
+        f'<li><a href="#f{entry.id}">{entry.id} {markup.escaped(entry.title)}</a>' for entry, _ in drawn
+    )
+    return f'<ul class="contents">{links}</ul>' if links else ""
+
+
+def _figure(entry: Entry, made: Figure, picture: str) -> str:
+    families = " ".join((*entry.families, *entry.beside))
+    notes = markup.listed((*made.subtitle, *made.notes), "notes")
+    heading = f"<figcaption><h3>Figure {entry.id} · {markup.escaped(entry.title)}</h3></figcaption>"
+    its_rows = (
+        f'<p class="its-rows"><a href="#rows" data-families="{markup.escaped(families)}" '
+        f'data-says="figure {entry.id}">Its rows</a></p>'
+    )
+    return (
+        f'<section class="figure" id="f{entry.id}">'
+        f'<figure>{heading}<div class="picture">{picture}</div></figure>'
+        f"{notes}{figure_tables.tables(made)}{its_rows}</section>"
+    )
+
+
+def _absent(subjects: Sequence[Subject], made: Sequence[tuple[Entry, Figure]]) -> str:
+    """Why the other figures are not there, by the reason."""
+    reasons: dict[str, list[str]] = defaultdict(list)
+    for entry, one in made:
+        if not one.rows:
+            why = why_absent(entry, [subject.machine for subject in subjects])
+            reasons[why.removeprefix(f"figure {entry.id}: ").rpartition(": ")[2]].append(
+                f"{entry.id} {entry.title}"
+            )
+    said = [f"{'; '.join(names)}: {why}" for why, names in reasons.items()]
+    return f"<h3>Figures that the rows do not make</h3>{markup.listed(said)}" if said else ""

@@ -1,0 +1,160 @@
+"""What machine this is and what is wrong with it, the worst first."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from grainscope_report.machine import Machine, between, cpu, gpus
+from grainscope_report.model import Finding, Link, Result
+from grainscope_report.page import markup
+from grainscope_report.schema import Problem
+from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
+
+SEVERITIES = ("severe", "warning", "info")
+LINK_COLUMNS = (
+    "link",
+    "copy peak GB/s",
+    "95 % interval",
+    "size",
+    "theoretical GB/s",
+    "reached",
+    "negotiated",
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A file as the page shows it: the machine, and where its numbers contradict each other."""
+
+    machine: Machine
+    problems: Sequence[Problem]
+
+    @property
+    def result(self) -> Result:
+        """What the file says."""
+        return self.machine.result
+
+
+def part(subjects: Sequence[Subject]) -> str:
+    """A section for each machine."""
+    several = len(subjects) > 1
+    return "".join(_machine(subject, several) for subject in subjects)
+
+
+def title(subject: Subject) -> str:
+    """The machine in a few words."""
+    return gpus(subject.result) or cpu(subject.result)
+
+
+def _machine(subject: Subject, several: bool) -> str:
+    result = subject.result
+    heading = f"{subject.machine.letter}: {subject.machine.label}" if several else "Machine"
+    name = f"machine-{subject.machine.letter}"
+    found = sorted(_findings(subject), key=lambda one: SEVERITIES.index(one.severity))
+    loud = "".join(_finding(one) for one in found if one.severity != "info")
+    quiet = [_finding(one) for one in found if one.severity == "info"]
+    folded = markup.folded(f"Remarks ({len(quiet)})", "".join(quiet)) if quiet else ""
+    warnings = loud or markup.paragraph("No warnings.", "fine")
+    return (
+        f'<section id="{name}"><h2>{markup.escaped(heading)}</h2>{warnings}{folded}'
+        f"{markup.definitions(_facts(result), 'facts')}{_links(result.links)}</section>"
+    )
+
+
+def _findings(subject: Subject) -> Iterator[Finding]:
+    """The machine's own warnings and what else spoils the file."""
+    result = subject.result
+    if not result.run.complete:
+        yield Finding(
+            "incomplete", "severe", f"the run is not complete: {result.run.why_incomplete}",
+            "rows are missing, and figures and answers may be for lack of them",
+            "finish it with `grainscope --resume DIR`",
+        )  # fmt: skip
+    if subject.problems:
+        count = len(subject.problems)
+        yield Finding(
+            "contradiction", "severe",
+            f"the file contradicts itself ({count} problem{'s' * (count > 1)}, first {subject.problems[0]})",
+            "some numbers of this report are wrong",
+            f"see all with `grainscope-report validate {result.path}`",
+        )  # fmt: skip
+    failed = Counter(row.reason for row in result.rows if row.status == "failed")
+    if failed:
+        [(reason, most)] = failed.most_common(1)
+        rows = f"{failed.total()} row{'s' * (failed.total() > 1)} failed"
+        yield Finding(
+            "failed", "severe", f"{rows}, {most} because: {reason}",
+            "failed rows are in no figure and no answer",
+            "see them below, under Not measured",
+        )  # fmt: skip
+    for finding in result.environment.warnings:
+        yield (
+            finding
+            if finding.severity in SEVERITIES
+            else Finding(finding.id, "warning", finding.finding, finding.effect, finding.remedy)
+        )
+    wide = sum("wide_interval" in row.flags for row in result.rows)
+    two = sum("bimodal" in row.flags for row in result.rows)
+    if wide or two:
+        yield Finding(
+            "unsteady", "info",
+            f"{wide} rows have a wider interval than asked for, {two} are bimodal",
+            "their medians are less certain; figures draw them hollow",
+            "choose them under Every row; a longer run narrows them",
+        )  # fmt: skip
+
+
+def _finding(one: Finding) -> str:
+    said = [f"<b>{markup.escaped(one.severity)}</b> {markup.spoken(one.finding)}"]
+    if one.effect:
+        said.append(f"<span>Effect: {markup.spoken(one.effect)}</span>")
+    if one.remedy:
+        said.append(f"<span>Remedy: {markup.spoken(one.remedy)}</span>")
+    return f'<div class="finding {one.severity}">{" ".join(said)}</div>'
+
+
+def _facts(result: Result) -> Iterator[tuple[str, str]]:
+    commit = "" if result.commit in ("", "unknown") else f" ({result.commit[:10]})"
+    yield "GPU", gpus(result) or "none"
+    yield "CPU", cpu(result)
+    yield "Host", result.host or "unknown"
+    yield "Driver", result.environment.driver or "no NVIDIA driver"
+    yield "CUDA", result.cuda or "built without CUDA"
+    yield "GPU ↔ memory", between(result)
+    yield "Suite", f"GrainScope {result.version}{commit}"
+    yield "Run", ", ".join(_run(result))
+    yield "File", str(result.path)
+
+
+def _run(result: Result) -> Iterator[str]:
+    counts = Counter(row.status for row in result.rows)
+    yield f"preset {result.run.preset}"
+    if result.run.filter:
+        yield f"filter {result.run.filter}"
+    yield f"started {result.run.started}"
+    if result.run.wall_s:
+        yield f"took {format_time(result.run.wall_s)}"
+    yield ", ".join(f"{counts[status]} {status}" for status in ("ok", "failed", "skipped") if counts[status])
+
+
+def _links(links: Sequence[Link]) -> str:
+    if not links:
+        return ""
+    right = (False, True, False, True, True, True, False)
+    return markup.table(LINK_COLUMNS, map(_link, links), right, "Measured copy peaks of the links")
+
+
+def _link(link: Link) -> tuple[str, ...]:
+    peak, interval = format_interval(link.peak_gb_s, *link.ci95_gb_s)
+    most = link.theoretical_gb_s
+    way = link.direction.replace("_to_", " → ").replace("gpu", "GPU")
+    ends = f"GPU {link.gpu}, node {link.numa}, {way}"
+    return (
+        ends if link.peer is None else f"GPU {link.gpu} → GPU {link.peer}",
+        peak,
+        interval,
+        format_bytes(link.bytes),
+        f"{most:.1f}" if most else "unknown",
+        format_percent(link.peak_gb_s / most) if most else "",
+        link.negotiated or "unknown",
+    )

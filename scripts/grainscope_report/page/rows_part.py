@@ -1,0 +1,139 @@
+"""Every row in one table, which the page's script sorts and filters; and what was not measured."""
+
+from collections.abc import Iterator, Sequence
+
+from grainscope_report import digest
+from grainscope_report.machine import Machine
+from grainscope_report.model import Row
+from grainscope_report.page import markup
+from grainscope_report.page.machine_part import Subject
+from grainscope_report.units import format_percent, format_rate, format_time
+
+# Name, and whether it is sorted by a number.
+COLUMNS = (
+    ("case", False),
+    ("median", True),
+    ("95 % interval", True),
+    ("one operation", True),
+    ("GB/s", True),
+    ("of link", True),
+    ("samples", True),
+    ("remarks", False),
+)
+# In this order, too: what failed is what a reader must see.
+STATUSES = ("failed", "ok", "skipped")
+
+
+def part(subjects: Sequence[Subject]) -> str:
+    """The section with the controls, which only a script makes work, and the table."""
+    several = len(subjects) > 1
+    rows = [(subject.machine, row) for subject in subjects for row in subject.result.rows]
+    rows.sort(key=lambda one: STATUSES.index(one[1].status))
+    columns = [("file", False)] * several + list(COLUMNS)
+    head = "".join(
+        f'<th{" class=n" * number} data-by="{"number" if number else "text"}"><button>{name}</button>'
+        for name, number in columns
+    )
+    body = "".join(_row(machine, row, several) for machine, row in rows)
+    return (
+        f'<section id="rows"><h2>Every row</h2>{_controls(rows, several)}<p class="count" role="status"></p>'
+        f'<div class="wide"><table class="rows"><thead><tr>{head}<tbody>{body}</table></div>'
+        '<p class="more" hidden><button id="all">Show all</button></p></section>'
+    )
+
+
+def _controls(rows: Sequence[tuple[Machine, Row]], several: bool) -> str:
+    families = list(dict.fromkeys(row.case.family for _, row in rows))
+    labels = list(dict.fromkeys(row.label for _, row in rows))
+    flags = sorted({flag for _, row in rows for flag in row.flags})
+    there = {row.status for _, row in rows}
+    choices = [
+        _choice("family", "all families", families),
+        _choice("status", "every status", [status for status in STATUSES if status in there]),
+        _choice("label", "measured and modelled", labels) if len(labels) > 1 else "",
+        _choice("flag", "with and without flags", flags) if flags else "",
+    ]
+    if several:
+        choices.append(
+            _choice("file", "all files", list(dict.fromkeys(machine.letter for machine, _ in rows)))
+        )
+    return (
+        '<form class="controls" hidden><input type="search" name="text" aria-label="filter" '
+        'placeholder="words or a regular expression: pinned.*bytes:65536" autocomplete="off">'
+        f'{"".join(choices)}<button type="reset">Reset</button></form>'
+    )
+
+
+def _choice(name: str, everything: str, values: Sequence[str]) -> str:
+    options = "".join(f"<option>{markup.escaped(value)}" for value in values)
+    return f'<select name="{name}" aria-label="{name}"><option value="">{everything}{options}</select>'
+
+
+def _row(machine: Machine, row: Row, several: bool) -> str:
+    letter = f"<td>{machine.letter}" * several
+    session = f" (session {row.repetition + 1})" if row.repetition else ""
+    name = markup.escaped(row.name + session).replace("/", "/<wbr>")
+    state = "" if row.status == "ok" else f' class="{row.status}"'
+    modelled = "" if row.label == "measured" else f' data-label="{markup.escaped(row.label)}"'
+    remarks = _remarks(row)
+    cells = f"{''.join(_cells(row))}<td>{remarks}" if row.ok else f"<td colspan=7>{remarks}"
+    return f'<tr{state} data-f="{markup.escaped(row.case.family)}"{modelled}>{letter}<th>{name}{cells}'
+
+
+def _cells(row: Row) -> Iterator[str]:
+    """The numbers of a row that was measured or modelled."""
+    yield _number(row.median_s, format_time)
+    if row.ci95_s and row.median_s:
+        low, high = row.ci95_s
+        yield f"<td data-v={(high - low) / 2 / row.median_s:.3g}>{format_time(low)} – {format_time(high)}"
+    else:
+        yield "<td>"
+    yield _number(row.operation_s, format_time)
+    yield _number(row.bandwidth_gb_s, format_rate)
+    yield _number(row.link_fraction, format_percent)
+    yield f"<td>{len(row.samples_s)}" if row.samples_s else "<td>"
+
+
+def _number(value: float | None, spoken) -> str:
+    return f"<td data-v={value:.5g}>{spoken(value)}" if value else "<td>"
+
+
+def _remarks(row: Row) -> str:
+    """What is not as usual: the status and why, the label, the flags."""
+    said = []
+    if not row.ok:
+        said.append(f"<b>{row.status}</b> {markup.spoken(row.reason)}")
+    if row.label != "measured":
+        said.append(f"<i>{markup.escaped(row.label)}</i>")
+    return " ".join([*said, *(f"<i>{markup.escaped(flag)}</i>" for flag in sorted(row.flags))])
+
+
+def skips(subjects: Sequence[Subject]) -> str:
+    """Why rows failed or were skipped, the failed first."""
+    said = "".join(_reasons(subject, len(subjects) > 1) for subject in subjects)
+    return f'<section id="skips"><h2>Not measured</h2>{said}</section>'
+
+
+def _reasons(subject: Subject, several: bool) -> str:
+    heading = (
+        f"<h3>{markup.escaped(subject.machine.letter)}: {markup.escaped(subject.machine.label)}</h3>"
+        * several
+    )
+    found = digest.reasons(subject.result)
+    if not found:
+        return heading + markup.paragraph("Every row that was asked for was measured.", "fine")
+    rows = "".join(map(_reason, found))
+    head = "<th>status<th class=n>rows<th>why<th>families"
+    return f'{heading}<div class="wide"><table class="reasons"><thead><tr>{head}<tbody>{rows}</table></div>'
+
+
+def _reason(one: digest.Reason) -> str:
+    said = f"{one.status}, {one.text}"
+    link = (
+        f'<a href="#rows" data-status="{one.status}" data-reason="{markup.escaped(one.text)}" '
+        f'data-says="{markup.escaped(said)}">{one.count}</a>'
+    )
+    return (
+        f'<tr class="{one.status}"><td><b>{one.status}</b><td class=n>{link}<td>{markup.escaped(one.text)}'
+        f"<td>{markup.escaped(', '.join(one.families))}"
+    )
