@@ -54,6 +54,10 @@ class LoadedGraph {
 
 inline constexpr int kMostSources = 1024;
 
+// Why cc skips such a graph.
+inline constexpr const char* kNoDirectedComponents =
+    "the graph is directed: its components are not what propagating labels along edges finds";
+
 using GraphCache = ClaimCache<GraphKey, LoadedGraph>;
 
 }  // namespace grainscope::harness

@@ -34,7 +34,7 @@ bool in_range(const Scope& scope, const graph::GraphSpec& spec) {
 
 std::string why_not(const ModelPoint& point) {
   if (point.algorithm == Algorithm::cc && point.graph.directed()) {
-    return "the graph is directed: its components are not what propagating labels along edges finds";
+    return kNoDirectedComponents;
   }
   return point.link.gpu ? point.link.gpu->unavailable : "";
 }

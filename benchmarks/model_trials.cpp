@@ -152,8 +152,7 @@ TraversalModel model_traversal_of(const LoadedGraph& loaded, Algorithm algorithm
                                   const ModelRequests& requests) {
   const Csr& graph = loaded.csr();
   if (algorithm == Algorithm::cc && graph.directed) {
-    throw SkipError(
-        "the graph is directed: its components are not what propagating labels along edges finds");
+    throw SkipError(kNoDirectedComponents);
   }
   const FewThreads few(graph);
   TraversalModel result{algorithm, loaded.facts(), graph.directed, {}};

@@ -158,6 +158,29 @@ std::unique_ptr<gnn::ShareWork> GatherSide::on(const cuda::SmPartition& part) co
   return gnn::make_gather_work(*store_, lists_, width_, part);
 }
 
+std::vector<Benchmark> list_shares(const std::string& family, const Machine& machine, const Scope& scope,
+                                   const std::vector<SharePoint>& points,
+                                   const std::function<Explanation(const SharePoint&)>& explain,
+                                   const MeasureShare& measure, bool here_too) {
+  std::vector<Benchmark> benchmarks;
+  const ShareCaches caches;
+  for (const GpuTarget& gpu : scope.gpus) {
+    const GatherSite site{scope.nearest_node(gpu), gpu, {}};
+    for (const SharePoint& point : points) {
+      Benchmark benchmark;
+      benchmark.id = share_case(family, point, site);
+      benchmark.skip = why_no_share(machine, scope, point, site);
+      benchmark.explanation = explain(point);
+      const ShareClaims claims = claim_share(benchmark, point, site, caches, scope, here_too);
+      benchmark.run = [point, site, caches, claims, measure](Session& session) {
+        return measure(session, point, site, caches, claims);
+      };
+      benchmarks.push_back(std::move(benchmark));
+    }
+  }
+  return benchmarks;
+}
+
 void add_share(const Session& session, const SharePoint& point, const GatherSite& site,
                const gnn::UniqueRows& unique, int given_sms, Measurement& measurement) {
   measurement.bytes = point.gather.asked_bytes();

@@ -3,8 +3,10 @@
 
 // What the families of shared GPUs have in common: a gather on a share of the multiprocessors, as a case.
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "claim_cache.hpp"
 #include "gather_case.hpp"
@@ -86,6 +88,16 @@ class GatherSide {
   std::unique_ptr<gnn::FeatureStore> store_;
   gnn::RowLists lists_;
 };
+
+// One session of a case.
+using MeasureShare =
+    std::function<Measurement(Session& session, const SharePoint& point, const GatherSite& site,
+                              const ShareCaches& caches, const ShareClaims& claims)>;
+// The cases of a family: every point on each GPU of the scope. `here_too`: as of claim_share.
+[[nodiscard]] std::vector<Benchmark> list_shares(const std::string& family, const Machine& machine,
+                                                 const Scope& scope, const std::vector<SharePoint>& points,
+                                                 const std::function<Explanation(const SharePoint&)>& explain,
+                                                 const MeasureShare& measure, bool here_too);
 
 // Bytes, limits and what was asked and given, of a measurement whose samples are drawn.
 void add_share(const Session& session, const SharePoint& point, const GatherSite& site,

@@ -150,23 +150,7 @@ class Points {
 };
 
 std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
-  std::vector<Benchmark> benchmarks;
-  const ShareCaches caches;
-  for (const GpuTarget& gpu : scope.gpus) {
-    const GatherSite site{scope.nearest_node(gpu), gpu, {}};
-    for (const SharePoint& point : Points(scope).take()) {
-      Benchmark benchmark;
-      benchmark.id = share_case(kFamily, point, site);
-      benchmark.skip = why_no_share(machine, scope, point, site);
-      benchmark.explanation = explain(point);
-      const ShareClaims claims = claim_share(benchmark, point, site, caches, scope, false);
-      benchmark.run = [point, site, caches, claims](Session& session) {
-        return measure(session, point, site, caches, claims);
-      };
-      benchmarks.push_back(std::move(benchmark));
-    }
-  }
-  return benchmarks;
+  return list_shares(kFamily, machine, scope, Points(scope).take(), explain, measure, false);
 }
 
 }  // namespace

@@ -39,10 +39,6 @@ struct TraversalPoint {
   [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
 };
 
-// Why cc skips such a graph.
-inline constexpr const char* kNoDirectedComponents =
-    "the graph is directed: its components are not what propagating labels along edges finds";
-
 // GAP asks for 64 trials of algorithms that start somewhere, 16 of others.
 [[nodiscard]] int trials_of(graph::Algorithm algorithm, int asked);
 

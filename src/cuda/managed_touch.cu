@@ -99,12 +99,16 @@ void ManagedTouch::prepare() {
     prefetch(Location::gpu(gpu_));
     return;
   }
-  prefetch(Location::host_node(node_));
-  for (std::uint64_t place = 0; place < pages(); ++place) {
-    // The host owns and maps a page only once it has written to it.
-    volatile Page* page = page_at(memory_, place);
-    page->value = pattern_word(place, kSeed);
-  }
+  // What is still elsewhere after that is found, and refused, when a sample begins.
+  static_cast<void>(bring_pages([this] {
+    prefetch(Location::host_node(node_));
+    for (std::uint64_t place = 0; place < pages(); ++place) {
+      // The host owns and maps a page only once it has written to it.
+      volatile Page* page = page_at(memory_, place);
+      page->value = pattern_word(place, kSeed);
+    }
+    return misplaced(true);
+  }));
 }
 
 double ManagedTouch::run() {
@@ -157,18 +161,22 @@ void ManagedTouch::expect_on_gpu(const ResidencyProbe& probe, const char* when) 
   }
 }
 
-void ManagedTouch::expect_pages(bool on_host, const char* when) {
+std::uint64_t ManagedTouch::misplaced(bool on_host) {
   std::uint64_t misplaced = 0;
   for (std::uint64_t place = 0; place < pages(); ++place) {
     const auto presence = pages_present(page_at(memory_, place), base_page_bytes());
     if (!presence) {
       residency_known_ = false;
-      return;
+      return 0;
     }
     misplaced += on_host ? presence->absent : presence->present;
   }
-  if (misplaced > 0) {
-    throw FailedError("managed pages did not move: " + std::to_string(misplaced) + " of " +
+  return misplaced;
+}
+
+void ManagedTouch::expect_pages(bool on_host, const char* when) {
+  if (const std::uint64_t elsewhere = misplaced(on_host); elsewhere > 0) {
+    throw FailedError("managed pages did not move: " + std::to_string(elsewhere) + " of " +
                       std::to_string(pages()) + " are " + (on_host ? "not on the host " : "on the host ") +
                       when);
   }

@@ -111,6 +111,20 @@ class ManagedStore final : public FeatureStore {
   }
 
   void make_cold() override {
+    if (const std::uint64_t elsewhere = bring_pages([this] { return bring_to_host(); }); elsewhere > 0) {
+      throw FailedError("a managed table did not go back to the host before a sample: " +
+                        std::to_string(elsewhere) + " of its pages are elsewhere");
+    }
+  }
+
+  [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const override {
+    const auto pages = presence();
+    return pages ? std::optional(pages->absent * base_page_bytes()) : std::nullopt;
+  }
+
+ private:
+  // Pages that are elsewhere all the same; 0 where the system does not tell.
+  std::uint64_t bring_to_host() {
     cuda::check(cuda::prefetch(memory_.data(), memory_.bytes(), cuda::Location::host(), stream_.get()),
                 "bring a managed table back to the host");
     stream_.synchronize();
@@ -122,18 +136,8 @@ class ManagedStore final : public FeatureStore {
       bytes[at] = bytes[at];
     }
     const auto pages = presence();
-    if (pages && pages->absent > 0) {
-      throw FailedError("a managed table did not go back to the host before a sample: " +
-                        std::to_string(pages->absent) + " of its pages are elsewhere");
-    }
+    return pages ? pages->absent : 0;
   }
-
-  [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const override {
-    const auto pages = presence();
-    return pages ? std::optional(pages->absent * base_page_bytes()) : std::nullopt;
-  }
-
- private:
   static std::uint64_t whole_words(const StoreRequest& request) {
     return (request.span_bytes + 3) / sizeof(std::uint32_t) * sizeof(std::uint32_t);
   }

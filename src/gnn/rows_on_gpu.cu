@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "../cuda/grid.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "rows_on_gpu.hpp"
@@ -11,13 +12,6 @@ namespace {
 
 constexpr int kBlocks = 1024;
 constexpr int kThreads = 256;
-
-__device__ std::uint64_t first_of_grid() {
-  return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-}
-__device__ std::uint64_t threads_of_grid() {
-  return std::uint64_t{gridDim.x} * blockDim.x;
-}
 
 // Unit `at` of the pattern as units of a size.
 __device__ void pattern_unit(std::uint64_t at, std::uint32_t seed, std::uint32_t& unit) {
@@ -30,7 +24,7 @@ __device__ void pattern_unit(std::uint64_t at, std::uint32_t seed, std::uint16_t
 template <class Unit>
 __global__ void fill(Unit* memory, std::uint64_t rows, std::uint32_t units, std::uint32_t seed,
                      std::uint32_t first, std::uint32_t step) {
-  for (std::uint64_t i = first_of_grid(); i < rows * units; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < rows * units; i += cuda::threads_of_grid()) {
     const std::uint64_t row = i / units * step + first;
     pattern_unit(row * units + i % units, seed, memory[i]);
   }
@@ -40,7 +34,7 @@ template <class Unit>
 __global__ void check(const Unit* out, const std::uint32_t* rows, std::uint64_t count,
                       const __grid_constant__ TableShape table, unsigned long long* first_wrong) {
   const std::uint32_t units = table.row_bytes / sizeof(Unit);
-  for (std::uint64_t i = first_of_grid(); i < count * units; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count * units; i += cuda::threads_of_grid()) {
     const std::uint64_t position = i / units;
     const TableShape::Contents contents = table.contents(rows[position]);
     Unit expected;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
+#include "../cuda/grid.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/gnn/access.hpp"
 #include "sage_kernels.hpp"
@@ -14,25 +15,12 @@
 namespace grainscope::gnn {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr std::uint64_t kMostBlocks = 8192;
 constexpr int kIndexBits = 32;
 
-unsigned blocks_for(std::uint64_t threads) {
-  return static_cast<unsigned>(
-      std::clamp<std::uint64_t>((threads + kThreads - 1) / kThreads, 1, kMostBlocks));
-}
-
-__device__ std::uint64_t warp_of_grid() {
-  return (std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x) / kWarpLanes;
-}
-__device__ std::uint64_t warps_of_grid() {
-  return std::uint64_t{gridDim.x} * blockDim.x / kWarpLanes;
-}
-
 // Of each edge its destination.
-__global__ void __launch_bounds__(kThreads) name_destinations(const HopView hop, std::uint32_t* to) {
-  for (std::uint64_t i = warp_of_grid(); i < hop.destinations; i += warps_of_grid()) {
+__global__ void __launch_bounds__(kSageThreads) name_destinations(const HopView hop, std::uint32_t* to) {
+  for (std::uint64_t i = cuda::thread_of_grid() / kWarpLanes; i < hop.destinations;
+       i += cuda::threads_of_grid() / kWarpLanes) {
     const std::uint64_t last = hop.offsets[i + 1];
     for (std::uint64_t edge = hop.offsets[i] + threadIdx.x % kWarpLanes; edge < last; edge += kWarpLanes) {
       to[edge] = static_cast<std::uint32_t>(i);
@@ -55,10 +43,11 @@ __device__ std::uint64_t below(const std::uint32_t* values, std::uint64_t count,
   return first;
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSageThreads)
     gather_slopes(const HopView hop, const std::uint32_t* sources, const std::uint32_t* destinations,
                   const float* d_x, const float* rows, std::uint32_t width, float* d_rows) {
-  for (std::uint64_t row = warp_of_grid(); row < hop.nodes; row += warps_of_grid()) {
+  for (std::uint64_t row = cuda::thread_of_grid() / kWarpLanes; row < hop.nodes;
+       row += cuda::threads_of_grid() / kWarpLanes) {
     const std::uint64_t first = below(sources, hop.edges, static_cast<std::uint32_t>(row));
     const std::uint64_t last =
         first + below(sources + first, hop.edges - first, static_cast<std::uint32_t>(row) + 1);
@@ -87,7 +76,7 @@ std::uint64_t edge_sort_bytes(std::uint64_t edges) {
 }
 
 void turn_hop(const HopView& hop, const TurnedHop& turned, cudaStream_t stream) {
-  name_destinations<<<blocks_for(std::uint64_t{hop.destinations} * kWarpLanes), kThreads, 0, stream>>>(
+  name_destinations<<<sage_blocks(std::uint64_t{hop.destinations} * kWarpLanes), kSageThreads, 0, stream>>>(
       hop, turned.unsorted);
   cuda::check_launch("name_destinations");
   if (hop.edges == 0) {
@@ -103,7 +92,7 @@ void turn_hop(const HopView& hop, const TurnedHop& turned, cudaStream_t stream) 
 
 void back_to_rows(const HopView& hop, const TurnedHop& turned, const float* d_x, const float* rows,
                   std::uint32_t width, float* d_rows, cudaStream_t stream) {
-  gather_slopes<<<blocks_for(std::uint64_t{hop.nodes} * kWarpLanes), kThreads, 0, stream>>>(
+  gather_slopes<<<sage_blocks(std::uint64_t{hop.nodes} * kWarpLanes), kSageThreads, 0, stream>>>(
       hop, turned.sources, turned.destinations, d_x, rows, width, d_rows);
   cuda::check_launch("back_to_rows");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../cuda/grid.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/gnn/access.hpp"
 #include "grainscope/gnn/graphsage.hpp"
@@ -13,21 +14,7 @@
 namespace grainscope::gnn {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr std::uint64_t kMostBlocks = 8192;
 constexpr unsigned kAllLanes = 0xffffffff;
-
-unsigned blocks_for(std::uint64_t threads) {
-  return static_cast<unsigned>(
-      std::clamp<std::uint64_t>((threads + kThreads - 1) / kThreads, 1, kMostBlocks));
-}
-
-__device__ std::uint64_t thread_of_grid() {
-  return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-}
-__device__ std::uint64_t threads_of_grid() {
-  return std::uint64_t{gridDim.x} * blockDim.x;
-}
 
 __device__ void add(float& sum, float value) {
   sum += value;
@@ -53,11 +40,11 @@ __device__ void clear(float4& value) {
 
 // `width`: of a row, in units.
 template <class Unit>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kSageThreads)
     own_and_mean_of(const HopView hop, const Unit* rows, std::uint32_t width, Unit* x) {
   const std::uint32_t lane = threadIdx.x % kWarpLanes;
-  const std::uint64_t warps = threads_of_grid() / kWarpLanes;
-  for (std::uint64_t i = thread_of_grid() / kWarpLanes; i < hop.destinations; i += warps) {
+  const std::uint64_t warps = cuda::threads_of_grid() / kWarpLanes;
+  for (std::uint64_t i = cuda::thread_of_grid() / kWarpLanes; i < hop.destinations; i += warps) {
     const std::uint64_t first = hop.offsets[i];
     const std::uint64_t last = hop.offsets[i + 1];
     const float share = last > first ? 1.0F / static_cast<float>(last - first) : 0.0F;
@@ -76,7 +63,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void add_bias_to(float* z, const float* bias, std::uint64_t rows, std::uint32_t columns,
                             bool cut) {
-  for (std::uint64_t i = thread_of_grid(); i < rows * columns; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < rows * columns; i += cuda::threads_of_grid()) {
     const float value = z[i] + bias[i % columns];
     z[i] = cut ? fmaxf(value, 0.0F) : value;
   }
@@ -96,11 +83,11 @@ __device__ float most_of_warp(float value) {
 }
 
 // A warp a seed.
-__global__ void __launch_bounds__(kThreads) softmax_of(const LossView view) {
+__global__ void __launch_bounds__(kSageThreads) softmax_of(const LossView view) {
   const std::uint32_t lane = threadIdx.x % kWarpLanes;
-  const std::uint64_t warps = threads_of_grid() / kWarpLanes;
+  const std::uint64_t warps = cuda::threads_of_grid() / kWarpLanes;
   const auto seeds = static_cast<float>(view.count);
-  for (std::uint64_t i = thread_of_grid() / kWarpLanes; i < view.count; i += warps) {
+  for (std::uint64_t i = cuda::thread_of_grid() / kWarpLanes; i < view.count; i += warps) {
     const float* scores = view.scores + i * view.classes;
     const std::uint32_t label = view.labels[view.seeds[i]];
     float highest = -INFINITY;
@@ -123,16 +110,17 @@ __global__ void __launch_bounds__(kThreads) softmax_of(const LossView view) {
   }
 }
 
-// By one block: each thread every kThreads-th loss, then a tree.
-__global__ void __launch_bounds__(kThreads) mean_of(const float* losses, std::uint32_t count, float* mean) {
-  __shared__ double sums[kThreads];
+// By one block: each thread every kSageThreads-th loss, then a tree.
+__global__ void __launch_bounds__(kSageThreads)
+    mean_of(const float* losses, std::uint32_t count, float* mean) {
+  __shared__ double sums[kSageThreads];
   double sum = 0;
-  for (std::uint32_t i = threadIdx.x; i < count; i += kThreads) {
+  for (std::uint32_t i = threadIdx.x; i < count; i += kSageThreads) {
     sum += static_cast<double>(losses[i]);
   }
   sums[threadIdx.x] = sum;
   __syncthreads();
-  for (unsigned step = kThreads / 2; step > 0; step /= 2) {
+  for (unsigned step = kSageThreads / 2; step > 0; step /= 2) {
     if (threadIdx.x < step) {
       sums[threadIdx.x] += sums[threadIdx.x + step];
     }
@@ -145,7 +133,7 @@ __global__ void __launch_bounds__(kThreads) mean_of(const float* losses, std::ui
 
 __global__ void descend_by(float* parameters, std::uint64_t count, float step,
                            const __grid_constant__ GradientList gradients) {
-  for (std::uint64_t i = thread_of_grid(); i < count; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count; i += cuda::threads_of_grid()) {
     float sum = 0;
     for (std::uint32_t g = 0; g < gradients.count; ++g) {
       sum += gradients.of[g][i];
@@ -155,7 +143,7 @@ __global__ void descend_by(float* parameters, std::uint64_t count, float step,
 }
 
 __global__ void ones(float* memory, std::uint64_t count) {
-  for (std::uint64_t i = thread_of_grid(); i < count; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count; i += cuda::threads_of_grid()) {
     memory[i] = 1.0F;
   }
 }
@@ -173,7 +161,7 @@ __global__ void report(const SizeSources from, std::uint64_t* to) {
 __global__ void count_wrong_in(const float* rows, const graph::Vertex* nodes, std::uint64_t count,
                                std::uint32_t columns, std::uint64_t seed, unsigned long long* wrong) {
   unsigned long long found = 0;
-  for (std::uint64_t i = thread_of_grid(); i < count * columns; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count * columns; i += cuda::threads_of_grid()) {
     found += rows[i] != feature(seed, nodes[i / columns], static_cast<std::uint32_t>(i % columns)) ? 1 : 0;
   }
   if (found > 0) {
@@ -184,37 +172,37 @@ __global__ void count_wrong_in(const float* rows, const graph::Vertex* nodes, st
 }  // namespace
 
 void own_and_mean(const HopView& hop, const float* rows, std::uint32_t width, float* x, cudaStream_t stream) {
-  const unsigned blocks = blocks_for(std::uint64_t{hop.destinations} * kWarpLanes);
+  const unsigned blocks = sage_blocks(std::uint64_t{hop.destinations} * kWarpLanes);
   if (width % 4 == 0) {
-    own_and_mean_of<float4><<<blocks, kThreads, 0, stream>>>(hop, reinterpret_cast<const float4*>(rows),
-                                                             width / 4, reinterpret_cast<float4*>(x));
+    own_and_mean_of<float4><<<blocks, kSageThreads, 0, stream>>>(hop, reinterpret_cast<const float4*>(rows),
+                                                                 width / 4, reinterpret_cast<float4*>(x));
   } else {
-    own_and_mean_of<float><<<blocks, kThreads, 0, stream>>>(hop, rows, width, x);
+    own_and_mean_of<float><<<blocks, kSageThreads, 0, stream>>>(hop, rows, width, x);
   }
   cuda::check_launch("own_and_mean");
 }
 
 void add_bias(float* z, const float* bias, std::uint64_t rows, std::uint32_t columns, bool cut,
               cudaStream_t stream) {
-  add_bias_to<<<blocks_for(rows * columns), kThreads, 0, stream>>>(z, bias, rows, columns, cut);
+  add_bias_to<<<sage_blocks(rows * columns), kSageThreads, 0, stream>>>(z, bias, rows, columns, cut);
   cuda::check_launch("add_bias");
 }
 
 void softmax_loss(const LossView& view, cudaStream_t stream) {
-  softmax_of<<<blocks_for(std::uint64_t{view.count} * kWarpLanes), kThreads, 0, stream>>>(view);
+  softmax_of<<<sage_blocks(std::uint64_t{view.count} * kWarpLanes), kSageThreads, 0, stream>>>(view);
   cuda::check_launch("softmax_of");
-  mean_of<<<1, kThreads, 0, stream>>>(view.losses, view.count, view.mean);
+  mean_of<<<1, kSageThreads, 0, stream>>>(view.losses, view.count, view.mean);
   cuda::check_launch("mean_of");
 }
 
 void descend(float* parameters, std::uint64_t count, float step, const GradientList& gradients,
              cudaStream_t stream) {
-  descend_by<<<blocks_for(count), kThreads, 0, stream>>>(parameters, count, step, gradients);
+  descend_by<<<sage_blocks(count), kSageThreads, 0, stream>>>(parameters, count, step, gradients);
   cuda::check_launch("descend");
 }
 
 void fill_ones(float* memory, std::uint64_t count, cudaStream_t stream) {
-  ones<<<blocks_for(count), kThreads, 0, stream>>>(memory, count);
+  ones<<<sage_blocks(count), kSageThreads, 0, stream>>>(memory, count);
   cuda::check_launch("fill_ones");
 }
 
@@ -225,8 +213,8 @@ void report_sizes(const SizeSources& from, std::uint64_t* to, cudaStream_t strea
 
 void count_wrong(const float* rows, const graph::Vertex* nodes, std::uint64_t count, std::uint32_t columns,
                  std::uint64_t seed, unsigned long long* wrong, cudaStream_t stream) {
-  count_wrong_in<<<blocks_for(count * columns), kThreads, 0, stream>>>(rows, nodes, count, columns, seed,
-                                                                       wrong);
+  count_wrong_in<<<sage_blocks(count * columns), kSageThreads, 0, stream>>>(rows, nodes, count, columns, seed,
+                                                                            wrong);
   cuda::check_launch("count_wrong");
 }
 

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -12,6 +13,15 @@
 #include "grainscope/gnn/table.hpp"
 
 namespace grainscope::gnn {
+
+// Of the kernels below: threads in a block, and blocks for `threads` threads, of which a grid may hold fewer
+// (its threads then take several items).
+inline constexpr int kSageThreads = 256;
+inline unsigned sage_blocks(std::uint64_t threads) {
+  constexpr std::uint64_t kMost = 8192;
+  return static_cast<unsigned>(
+      std::clamp<std::uint64_t>((threads + kSageThreads - 1) / kSageThreads, 1, kMost));
+}
 
 // A hop as kernels walk it.
 struct HopView {

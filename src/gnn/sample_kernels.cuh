@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "../cuda/grid.cuh"
 #include "grainscope/gnn/random.hpp"
 #include "list_view.hpp"
 
@@ -27,13 +28,6 @@ struct SampleState {
   graph::Vertex* nodes = nullptr;
   std::uint32_t* nodes_upto = nullptr;
 };
-
-__device__ inline std::uint64_t thread_of_grid() {
-  return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-}
-__device__ inline std::uint64_t threads_of_grid() {
-  return std::uint64_t{gridDim.x} * blockDim.x;
-}
 
 // Sources of destination i; none behind the last one.
 struct SourcesOf {
@@ -64,12 +58,12 @@ struct BitsOf {
 
 // The seeds, which stand in `nodes`, are the first nodes.
 __global__ void start_batch(SampleState state, std::uint32_t seeds) {
-  for (std::uint64_t i = thread_of_grid(); i < seeds; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < seeds; i += cuda::threads_of_grid()) {
     const graph::Vertex seed = state.nodes[i];
     state.index_of[seed] = static_cast<std::uint32_t>(i);
     atomicOr(&state.seen[seed / 32], 1U << (seed % 32));
   }
-  if (thread_of_grid() == 0) {
+  if (cuda::thread_of_grid() == 0) {
     state.nodes_upto[0] = seeds;
   }
 }
@@ -129,7 +123,8 @@ __global__ void __launch_bounds__(kSampleThreads)
   const auto tile = cg::tiled_partition<kLanes>(cg::this_thread_block());
   std::uint32_t* const places = shared_places + threadIdx.x / kLanes * fanout;
   const std::uint32_t destinations = state.nodes_upto[hop];
-  for (std::uint64_t i = thread_of_grid() / kLanes; i < destinations; i += threads_of_grid() / kLanes) {
+  for (std::uint64_t i = cuda::thread_of_grid() / kLanes; i < destinations;
+       i += cuda::threads_of_grid() / kLanes) {
     const graph::Vertex vertex = state.nodes[i];
     const std::uint64_t begin = lists.offsets[vertex];
     const auto degree = static_cast<std::uint32_t>(lists.offsets[vertex + std::uint64_t{1}] - begin);
@@ -150,7 +145,7 @@ __global__ void __launch_bounds__(kSampleThreads)
 // The marked vertices, ascending, become nodes; the marks go. A thread for each word.
 __global__ void collect_fresh(SampleState state, int hop) {
   const std::uint32_t base = state.nodes_upto[hop];
-  for (std::uint64_t word = thread_of_grid(); word < state.words; word += threads_of_grid()) {
+  for (std::uint64_t word = cuda::thread_of_grid(); word < state.words; word += cuda::threads_of_grid()) {
     const std::uint32_t marked = state.fresh[word];
     std::uint32_t at = base + state.before[word];
     for (std::uint32_t bits = marked; bits != 0; bits &= bits - 1) {
@@ -172,7 +167,7 @@ __global__ void collect_fresh(SampleState state, int hop) {
 __global__ void number_sources(SampleState state, const std::uint64_t* offsets, std::uint32_t* sources,
                                int hop) {
   const std::uint64_t count = offsets[state.nodes_upto[hop]];
-  for (std::uint64_t i = thread_of_grid(); i < count; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count; i += cuda::threads_of_grid()) {
     sources[i] = state.index_of[sources[i]];
   }
 }
@@ -180,7 +175,7 @@ __global__ void number_sources(SampleState state, const std::uint64_t* offsets, 
 // Leaves the state as it was before the mini-batch; several threads may clear the same word.
 __global__ void forget_batch(SampleState state, int hops) {
   const std::uint32_t count = state.nodes_upto[hops];
-  for (std::uint64_t i = thread_of_grid(); i < count; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count; i += cuda::threads_of_grid()) {
     state.seen[state.nodes[i] / 32] = 0;
   }
 }

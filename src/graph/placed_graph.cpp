@@ -101,12 +101,7 @@ class CudaPlacedGraph final : public PlacedGraph {
     // A page that is read-mostly keeps its copy on the GPU until somebody writes to it or takes the advice
     // back.
     advise(cudaMemAdviseUnsetReadMostly);
-    std::uint64_t elsewhere = bring_to_host();
-    // Now and then the driver leaves a block where it is: then it is asked again.
-    for (int attempt = 2; attempt <= 3 && elsewhere > 0; ++attempt) {
-      elsewhere = bring_to_host();
-    }
-    if (elsewhere > 0) {
+    if (const std::uint64_t elsewhere = bring_pages([this] { return bring_to_host(); }); elsewhere > 0) {
       throw FailedError("managed edges did not go back to the host before a trial: " +
                         std::to_string(elsewhere) + " of the pages looked at are elsewhere");
     }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
+#include "../cuda/grid.cuh"
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "row_lists.hpp"
@@ -16,16 +17,9 @@ namespace {
 constexpr int kBlocks = 1024;
 constexpr int kThreads = 256;
 
-__device__ std::uint64_t first_of_grid() {
-  return std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-}
-__device__ std::uint64_t threads_of_grid() {
-  return std::uint64_t{gridDim.x} * blockDim.x;
-}
-
 __global__ void draw_rows(std::uint64_t* rows, std::uint64_t count, std::uint64_t rows_in_span,
                           std::uint64_t seed) {
-  for (std::uint64_t i = first_of_grid(); i < count; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count; i += cuda::threads_of_grid()) {
     rows[i] = random_row(i, rows_in_span, seed);
   }
 }
@@ -38,7 +32,7 @@ struct Totals {
 // A value of a sorted list counts where it first appears.
 __global__ void count_unique(const std::uint64_t* sorted, std::uint64_t count, Totals* totals) {
   unsigned long long found = 0;
-  for (std::uint64_t i = first_of_grid(); i < count; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count; i += cuda::threads_of_grid()) {
     found += i == 0 || sorted[i] != sorted[i - 1] ? 1 : 0;
   }
   atomicAdd(&totals->unique, found);
@@ -47,7 +41,7 @@ __global__ void count_unique(const std::uint64_t* sorted, std::uint64_t count, T
 __global__ void add_up_rows(const std::uint64_t* rows, std::uint64_t count, std::uint64_t words_a_row,
                             std::uint32_t pattern_seed, Totals* totals) {
   unsigned long long sum = 0;
-  for (std::uint64_t i = first_of_grid(); i < count * words_a_row; i += threads_of_grid()) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count * words_a_row; i += cuda::threads_of_grid()) {
     sum += pattern_word(rows[i / words_a_row] * words_a_row + i % words_a_row, pattern_seed);
   }
   atomicAdd(&totals->sum, sum);

@@ -210,4 +210,13 @@ std::optional<PagePresence> pages_present(const void* data, std::size_t bytes, s
   return found;
 }
 
+std::uint64_t bring_pages(const std::function<std::uint64_t()>& bring) {
+  constexpr int kAttempts = 3;
+  std::uint64_t elsewhere = bring();
+  for (int attempt = 1; attempt < kAttempts && elsewhere > 0; ++attempt) {
+    elsewhere = bring();
+  }
+  return elsewhere;
+}
+
 }  // namespace grainscope

@@ -23,12 +23,12 @@ class HostManagedLane final : public ManagedLane {
       : ManagedLane(transfer, surroundings), team_(transfer.host_threads, current_affinity()) {}
 
   void prepare() override {
-    bring_to_source();
-    // Now and then the driver leaves a block where it is: then it is asked again.
-    for (int attempt = 2; attempt <= 3 && misplaced(transfer().to_gpu()) > 0; ++attempt) {
-      bring_to_source();
-    }
-    expect_pages(transfer().to_gpu(), "before a sample");
+    const bool on_host = transfer().to_gpu();
+    require_none(bring_pages([&] {
+                   bring_to_source();
+                   return misplaced(on_host);
+                 }),
+                 on_host, "before a sample");
     note_at_source();
   }
 
@@ -42,7 +42,10 @@ class HostManagedLane final : public ManagedLane {
     }
   }
 
-  void check_sample() override { expect_pages(!transfer().to_gpu(), "after a sample"); }
+  void check_sample() override {
+    const bool on_host = !transfer().to_gpu();
+    require_none(misplaced(on_host), on_host, "after a sample");
+  }
 
   std::string verify() override {
     if (transfer().to_gpu()) {
@@ -86,11 +89,11 @@ class HostManagedLane final : public ManagedLane {
     return !presence ? 0 : on_host ? presence->absent : presence->present;
   }
 
-  void expect_pages(bool on_host, const char* when) {
-    if (const std::uint64_t pages = misplaced(on_host); pages > 0) {
-      throw FailedError("managed pages did not move: " + std::to_string(pages) + " of " +
-                        std::to_string(kPagesLookedAt) + " looked at are " +
-                        (on_host ? "not on the host " : "still on the host ") + when);
+  static void require_none(std::uint64_t misplaced, bool on_host, const char* when) {
+    if (misplaced > 0) {
+      throw FailedError("managed pages did not move: " + std::to_string(misplaced) +
+                        " of those looked at are " + (on_host ? "not on the host " : "still on the host ") +
+                        when);
     }
   }
 

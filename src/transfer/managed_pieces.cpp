@@ -36,12 +36,7 @@ class ManagedPiecesLane final : public ManagedLane {
   }
 
   void prepare() override {
-    std::uint64_t absent = bring_to_host();
-    // Now and then the driver leaves a block where it is: then it is asked again.
-    for (int attempt = 2; attempt <= 3 && absent > 0; ++attempt) {
-      absent = bring_to_host();
-    }
-    if (absent > 0) {
+    if (const std::uint64_t absent = bring_pages([this] { return bring_to_host(); }); absent > 0) {
       throw FailedError("managed pages did not move: " + std::to_string(absent) +
                         " are not on the host before a sample");
     }

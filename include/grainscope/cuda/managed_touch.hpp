@@ -52,6 +52,8 @@ class ManagedTouch {
   void prefetch(Location to) const;
   void expect_before();
   void expect_after();
+  // Pages that are not on the host, or are, against what is wanted; 0 where the system does not tell.
+  [[nodiscard]] std::uint64_t misplaced(bool on_host);
   void expect_pages(bool on_host, const char* when);
   void expect_on_gpu(const ResidencyProbe& probe, const char* when) const;
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -58,6 +59,12 @@ struct PagePresence {
 // without privilege). Managed memory that migrated to a GPU is absent. nullopt when it cannot be read.
 [[nodiscard]] std::optional<PagePresence> pages_present(const void* data, std::size_t bytes,
                                                         std::size_t max_samples = 16384);
+
+// Managed pages that are brought to where a sample wants them: now and then the driver leaves a block where
+// it is, and it comes when it is asked for again. Calls `bring`, which says how many of the pages looked at
+// are still elsewhere, until that is none, three times at most. Returns what it said last: it is for the
+// caller to refuse the sample.
+[[nodiscard]] std::uint64_t bring_pages(const std::function<std::uint64_t()>& bring);
 
 }  // namespace grainscope
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/host_memory.hpp"
@@ -152,6 +153,26 @@ TEST(HugeBacking, of_memory_that_is_not_mapped_is_unknown) {
     hole = memory.data();
   }
   EXPECT_EQ(huge_backing(hole, kPages * base_page_bytes()), std::nullopt);
+}
+
+// A driver that leaves `left` pages after each of its calls.
+std::uint64_t brought(std::vector<std::uint64_t> left, int& calls) {
+  return bring_pages([&left, &calls] { return left.at(static_cast<std::size_t>(calls++)); });
+}
+
+TEST(BringPages, asks_again_only_while_pages_are_elsewhere) {
+  int calls = 0;
+  EXPECT_EQ(brought({0, 7, 7}, calls), 0U);
+  EXPECT_EQ(calls, 1);
+  calls = 0;
+  EXPECT_EQ(brought({8, 0, 7}, calls), 0U);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST(BringPages, says_what_stays_for_good) {
+  int calls = 0;
+  EXPECT_EQ(brought({9, 8, 7, 0}, calls), 7U);
+  EXPECT_EQ(calls, 3);
 }
 
 }  // namespace
