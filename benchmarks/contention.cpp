@@ -20,7 +20,7 @@ using transfer::Engine;
 using transfer::Placement;
 using transfer::Transfer;
 
-constexpr std::uint64_t kBytes = 256 * kMiB;
+constexpr std::uint64_t kBytes = 128 * kMiB;
 constexpr std::uint64_t kStreamedBytes = kGiB;  // of device memory, out of any cache
 constexpr double kSlowestLink_gb_s = 20;        // background work is sized to outlast a copy over this
 constexpr double kDeviceMemory_gb_s = 4000;     // and at this rate

@@ -81,7 +81,9 @@ Point point_of(Store store, std::uint32_t row_bytes, std::uint32_t pooling, Indi
   point.table.store = store;
   point.table.row_bytes = row_bytes;
   point.table.rows = point.bags.lookups();
-  point.table.span_bytes = scope.preset == Preset::smoke ? 64 * kMiB : 4 * kGiB;
+  point.table.span_bytes = scope.preset == Preset::smoke   ? 64 * kMiB
+                           : scope.preset == Preset::quick ? kGiB
+                                                           : 4 * kGiB;
   point.table.indices = indices;
   point.table.width = 16;
   point.table.hot = hot;

@@ -14,6 +14,7 @@ void add_quick(GatherPointSet& points, int most_gpus) {
   points.add(Mode::naive, 2312, kGiB);
   points.add(Mode::masked, 2312, kGiB);
   points.add_wide(Mode::masked, 512, kGiB);
+  points.add(Mode::vector, 512, kGiB);
   points.add_wall(128, {4 * kGiB, 8 * kGiB}, {1});
   points.add_wall(512, {8 * kGiB}, {1});
   points.add_window(128, 8 * kGiB, 4);
@@ -21,8 +22,8 @@ void add_quick(GatherPointSet& points, int most_gpus) {
   points.add_row_dma({4096, 131072}, kGiB);
   points.add_store(Store::device, Mode::masked, 512, kGiB, Indices::uniform);
   points.add_store(Store::managed, Mode::masked, 512, 256 * kMiB, Indices::uniform);
-  points.add_store(Store::mapped, Mode::masked, 512, 4 * kGiB, Indices::zipf);
-  points.add_store(Store::tiered, Mode::masked, 512, 4 * kGiB, Indices::zipf, 10);
+  points.add_store(Store::mapped, Mode::masked, 512, kGiB, Indices::zipf);
+  points.add_store(Store::tiered, Mode::masked, 512, kGiB, Indices::zipf, 10);
   points.add_store(Store::multi_gpu, Mode::masked, 512, 4 * kGiB, Indices::uniform, 10, most_gpus);
 }
 

@@ -17,7 +17,8 @@ constexpr std::uint32_t kClasses = 8;
 constexpr double kRate = 1;
 constexpr double kLabelled = 10;              // percent
 constexpr std::uint64_t kReferenceSteps = 3;  // whose losses are computed in double precision as well
-constexpr std::size_t kMostThreads = 32;      // that gather: more do not help one link
+constexpr int kGatherSms = 8;
+constexpr std::size_t kMostThreads = 32;  // that gather: more do not help one link
 
 // float32 rounds by 6e-8; a loss is a sum over at most some thousand terms, and three steps carry their
 // rounding on. Seen: below 1e-7.
@@ -135,6 +136,9 @@ gnn::PipelineRequest request_of(const PipelinePoint& point, const PipelineSite& 
   if (site.gpu) {
     request.gpus = site.gpus;
   }
+  if (gnn::is_kernel(point.mode) && gnn::crosses_link(point.store)) {
+    request.gather_sms = kGatherSms;
+  }
   request.threads = static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
   return request;
 }
@@ -182,6 +186,7 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   add_stages(run, stages, measurement);
   if (site.gpu) {
     add_overlap(measurement);
+    measurement.counters["gather_sms"] = pipeline->gather_sms();
     measurement.counters["gpu_bytes"] = static_cast<double>(pipeline->gpu_bytes());
   }
   add_bytes(point, work.plan, measurement);

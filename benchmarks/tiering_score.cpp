@@ -71,7 +71,7 @@ class Lister {
       return {};
     }
     for (const GraphSpec& spec :
-         gnn_graphs(scope_, {"power"}, {"kron:18", "pareto:18"}, {"kron:22", "pareto:22", "web:20"},
+         gnn_graphs(scope_, {"power"}, {"pareto:18"}, {"kron:22", "pareto:22", "web:20"},
                     {"kron:24", "pareto:24", "web:22"})) {
       for (const std::string& text : fanouts_of(scope_)) {
         for (const int labelled : scope_.dense() ? std::vector{1, 10} : std::vector{10}) {

@@ -154,6 +154,9 @@ class Lister {
     for (const EdgePlacement placement :
          {EdgePlacement::mapped, EdgePlacement::managed, EdgePlacement::device}) {
       for (const int edge_bytes : {8, 4}) {
+        if (edge_bytes == 4 && placement == EdgePlacement::managed && scope_.preset == Preset::quick) {
+          continue;
+        }
         for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
           if (order != Order::original && (algorithm != Algorithm::bfs || edge_bytes != 8)) {
             continue;

@@ -5,11 +5,11 @@
 namespace grainscope::gnn {
 
 GatherFunction flat_gather(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
-  return bind_policy<Naive>(view, width, grid);
+  return bind_rows<AnyOrder<Naive>>(view, width, grid);
 }
 
 GatherFunction shifted_gather(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
-  return bind_policy<CircularShift>(view, width, grid);
+  return bind_rows<AnyOrder<CircularShift>>(view, width, grid);
 }
 
 }  // namespace grainscope::gnn

@@ -38,6 +38,8 @@ struct GatherGrid {
                                             const GatherGrid& grid);
 [[nodiscard]] GatherFunction masked_gather(const TableView& view, std::uint32_t width,
                                            const GatherGrid& grid);
+[[nodiscard]] GatherFunction sorted_gather(const TableView& view, std::uint32_t width,
+                                           const GatherGrid& grid);
 [[nodiscard]] GatherFunction graphbolt_gather(const TableView& view, std::uint32_t width);
 
 }  // namespace grainscope::gnn

@@ -15,8 +15,9 @@ GatherFunction function_of(const TableView& view, Mode mode, std::uint32_t width
     case Mode::circular_shift:
       return shifted_gather(view, width, grid);
     case Mode::masked:
-    case Mode::address_ordered:
       return masked_gather(view, width, grid);
+    case Mode::address_ordered:
+      return sorted_gather(view, width, grid);
     case Mode::graphbolt:
       return graphbolt_gather(view, width);
     default:

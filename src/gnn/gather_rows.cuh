@@ -36,13 +36,12 @@ struct UnitOf<16> {
 
 inline constexpr int kGatherThreads = 256;
 
-// A lane asks for all units of its tile before it stores the first. Loads go past the first-level cache, so
-// that each is a request of its own, and what is stored is not kept in the second.
-template <int kWidth, class Policy, class View>
+// A lane asks for all units of its tile, `kLoads` of them, before it stores the first. Loads go past the
+// first-level cache, so that each is a request of its own, and what is stored is not kept in the second.
+template <int kWidth, int kLoads, class Policy, class View>
 __global__ void __launch_bounds__(kGatherThreads)
     gather_rows(const __grid_constant__ View view, const __grid_constant__ Policy policy, GatherLists lists) {
   using Unit = typename UnitOf<kWidth>::Type;
-  constexpr int kLoads = loads_of_tile(kWidth);
   const std::uint64_t warps = std::uint64_t{gridDim.x} * (kGatherThreads / kWarpLanes);
   const std::uint64_t first =
       std::uint64_t{blockIdx.x} * (kGatherThreads / kWarpLanes) + threadIdx.x / kWarpLanes;
@@ -95,24 +94,38 @@ int most_blocks(Kernel kernel, const GatherGrid& grid) {
   return grid.blocks > 0 ? std::min(grid.blocks, full) : full;
 }
 
-template <int kWidth, class Policy, class View>
-GatherFunction bind_rows(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
-  const int most = most_blocks(gather_rows<kWidth, Policy, View>, grid);
+// `most` blocks, 0: one for every few tiles; each with `shared` bytes of shared memory, which it does not
+// use.
+template <int kWidth, int kLoads, class Policy, class View>
+GatherFunction launch_rows(const View& view, std::uint32_t row_bytes, int most, int shared) {
   const auto launch = [=](const GatherLists& lists, cudaStream_t stream) {
     const Policy policy(RowShape{lists.count, row_bytes / kWidth, kWidth});
-    const std::uint64_t tiles = policy.tiles(loads_of_tile(kWidth));
     constexpr std::uint64_t kTilesOfBlock = kGatherThreads / kWarpLanes;
-    const std::uint64_t blocks = std::min<std::uint64_t>(static_cast<std::uint64_t>(most),
-                                                         (tiles + kTilesOfBlock - 1) / kTilesOfBlock);
+    std::uint64_t blocks = (policy.tiles(kLoads) + kTilesOfBlock - 1) / kTilesOfBlock;
+    if (most > 0) {
+      blocks = std::min(blocks, static_cast<std::uint64_t>(most));
+    }
     if (blocks == 0) {
       return;
     }
-    gather_rows<kWidth, Policy, View>
-        <<<static_cast<unsigned>(blocks), kGatherThreads, 0, stream>>>(view, policy, lists);
+    gather_rows<kWidth, kLoads>
+        <<<static_cast<unsigned>(blocks), kGatherThreads, static_cast<unsigned>(shared), stream>>>(
+            view, policy, lists);
     cuda::check_launch("gather_rows");
   };
   return {launch, most};
 }
+
+// Several loads under way in each lane, and blocks that stay: the most requests at once.
+template <class Policy>
+struct AnyOrder {
+  template <int kWidth, class View>
+  static GatherFunction bind(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
+    constexpr int kLoads = loads_of_tile(kWidth);
+    return launch_rows<kWidth, kLoads, Policy>(
+        view, row_bytes, most_blocks(gather_rows<kWidth, kLoads, Policy, View>, grid), 0);
+  }
+};
 
 // Calls `bind` with the width as a constant.
 template <class Bind>
@@ -132,14 +145,14 @@ GatherFunction with_width(std::uint32_t width, const Bind& bind) {
 }
 
 // The same for a table in one piece, and for any other.
-template <class Policy>
-GatherFunction bind_policy(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
+template <class Binding>
+GatherFunction bind_rows(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
   const std::uint32_t row_bytes = view.shape.row_bytes;
   return with_width(width, [&](auto bytes) -> GatherFunction {
     if (const auto flat = flat_view(view)) {
-      return bind_rows<bytes(), Policy>(*flat, row_bytes, grid);
+      return Binding::template bind<bytes()>(*flat, row_bytes, grid);
     }
-    return bind_rows<bytes(), Policy>(view, row_bytes, grid);
+    return Binding::template bind<bytes()>(view, row_bytes, grid);
   });
 }
 

@@ -93,6 +93,7 @@ class GpuPipeline final : public Pipeline {
     return most;
   }
   [[nodiscard]] std::uint64_t batches() const override { return windows_ * window_ * replicas_.size(); }
+  [[nodiscard]] int gather_sms() const override { return replicas_.front()->gather_sms(); }
 
  private:
   void allow_reads(const std::vector<int>& gpus) {

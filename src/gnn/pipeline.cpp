@@ -27,7 +27,8 @@ void require_possible(const PipelineRequest& request) {
   if (!(request.hot_percent >= 0 && request.hot_percent <= 100)) {
     refuse(std::to_string(request.hot_percent) + " percent of the rows on a GPU");
   }
-  if (request.gpus.empty() || request.gpus.size() > kMostGpus || request.threads < 1 || request.blocks < 0) {
+  if (request.gpus.empty() || request.gpus.size() > kMostGpus || request.threads < 1 ||
+      request.gather_sms < 0) {
     refuse("1 to " + std::to_string(kMostGpus) +
            " GPUs, at least one thread, and no negative number of blocks");
   }

@@ -19,9 +19,9 @@ namespace {
 // One kernel, with a sort before it where the mode has one.
 class KernelProducer final : public Producer {
  public:
-  KernelProducer(const TableView& view, const PipelineRequest& request, int gpu, std::uint64_t most)
+  KernelProducer(const TableView& view, const PipelineRequest& request, int gpu, int sms, std::uint64_t most)
       : kernel_(view, request.mode, width_of(request.mode, view.shape.row_bytes), gpu,
-                blocks_of(request, gpu)) {
+                blocks_of(request, gpu, sms), sms) {
     if (sorts(request.mode)) {
       order_ = std::make_unique<AddressOrder>(gpu, most, view.shape.rows);
       constexpr std::uint64_t kListsOfASort = 5;
@@ -43,11 +43,9 @@ class KernelProducer final : public Producer {
     return mode == Mode::naive || mode == Mode::circular_shift ? sizeof(float) : widest_load(row_bytes);
   }
 
-  static int blocks_of(const PipelineRequest& request, int gpu) {
-    if (request.blocks > 0 || !crosses_link(request.store)) {
-      return request.blocks;
-    }
-    return std::max(1, cuda::sm_count(gpu) / 2);
+  // Beside other stages one for two multiprocessors fills the link; 0: as many as there is room for.
+  static int blocks_of(const PipelineRequest& request, int gpu, int sms) {
+    return sms > 0 || !crosses_link(request.store) ? 0 : std::max(1, cuda::sm_count(gpu) / 2);
   }
 
   GatherKernel kernel_;
@@ -110,11 +108,11 @@ class StagedProducer final : public Producer {
 }  // namespace
 
 std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineRequest& request, int gpu,
-                                        std::uint64_t most) {
+                                        int sms, std::uint64_t most) {
   if (request.mode == Mode::cpu_gather_dma) {
     return std::make_unique<StagedProducer>(view, request.threads, most);
   }
-  return std::make_unique<KernelProducer>(view, request, gpu, most);
+  return std::make_unique<KernelProducer>(view, request, gpu, sms, most);
 }
 
 }  // namespace grainscope::gnn

@@ -27,9 +27,10 @@ class Producer {
   Producer() = default;
 };
 
-// On `gpu`, which is current; for up to `most` rows at once. The view is copied.
+// On `gpu`, which is current, with `sms` multiprocessors to itself (0: none); for up to `most` rows at once.
+// The view is copied.
 [[nodiscard]] std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineRequest& request,
-                                                      int gpu, std::uint64_t most);
+                                                      int gpu, int sms, std::uint64_t most);
 
 }  // namespace grainscope::gnn
 

@@ -15,6 +15,17 @@ void wait_for(const cuda::Event& event, const cuda::Stream& stream) {
   cuda::check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "let a stage wait for another");
 }
 
+// A part for gathering where one is asked for and the driver can; else all share all.
+cuda::SmSplit split_for(const PipelineRequest& request, int gpu) {
+  if (request.gather_sms > 0) {
+    try {
+      return cuda::split_multiprocessors(gpu, cuda::ShareBy::green_context, request.gather_sms);
+    } catch (const SkipError&) {
+    }
+  }
+  return cuda::split_multiprocessors(gpu, cuda::ShareBy::unlimited, cuda::sm_count(gpu));
+}
+
 }  // namespace
 
 Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
@@ -26,12 +37,14 @@ Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const Pipe
       window_(static_cast<std::uint64_t>(request.window)),
       hops_(plan.request.sample.fanouts.size()),
       guard_(gpu_),
+      split_(split_for(request, gpu_)),
+      gather_sms_(split_.part->given_sms() < cuda::sm_count(gpu_) ? split_.part->given_sms() : 0),
       most_(most_of(plan.request.sample.fanouts, plan.seeds.front().size(), plan.neighbours.vertices())),
       table_(table, request.store, request.hot_percent, gpu_),
       lists_(place_lists(plan.neighbours, {ListPlacement::device, gpu_, {}})),
       sampler_(make_gpu_sampler(*lists_, plan.request.sample, plan.seeds.front().size())),
       model_(std::make_unique<CudaSage>(gpu_, plan.request.shape, most_, plan.seeds.size())),
-      producer_(make_producer(table_.view(), request, gpu_, window_ * most_.nodes.back())),
+      producer_(make_producer(table_.view(), request, gpu_, gather_sms_, window_ * most_.nodes.back())),
       labels_(gpu_, plan.labels.size() * sizeof(std::uint16_t)),
       window_list_(gpu_, (window_ > 1 ? window_ * most_.nodes.back() : 1) * sizeof(std::uint32_t)),
       wrong_(gpu_, sizeof(unsigned long long)),

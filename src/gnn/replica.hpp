@@ -11,6 +11,7 @@
 
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/sm_partition.hpp"
 #include "grainscope/gnn/cuda_sage.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
 #include "grainscope/gnn/pipeline.hpp"
@@ -49,6 +50,7 @@ class Replica {
   [[nodiscard]] const cuda::Stream& training() const { return training_; }
   void synchronize() const;
   [[nodiscard]] std::uint64_t gpu_bytes() const;
+  [[nodiscard]] int gather_sms() const { return gather_sms_; }
 
  private:
   struct Slot {
@@ -79,6 +81,8 @@ class Replica {
   std::uint64_t window_;
   std::size_t hops_;
   cuda::DeviceGuard guard_;  // for the members below; the constructor's caller restores what was before
+  cuda::SmSplit split_;      // the gather's multiprocessors, and the other stages'
+  int gather_sms_;           // 0: they share all
   MostOf most_;
   PlacedTable table_;
   std::unique_ptr<PlacedLists> lists_;
@@ -91,9 +95,9 @@ class Replica {
   cuda::PinnedBuffer sizes_;        // u64[slots][window][2 hops + 1]
   std::array<Slot, 3> slots_;
   std::vector<std::unique_ptr<Rows>> rows_;
-  cuda::Stream sampling_;
-  cuda::Stream gathering_;
-  cuda::Stream training_;
+  cuda::Stream sampling_ = split_.rest->stream();
+  cuda::Stream gathering_ = split_.part->stream();
+  cuda::Stream training_ = split_.rest->stream();
   cuda::Event ready_;
   cuda::Event updated_;
 };

@@ -29,8 +29,9 @@ class GatherKernel {
  public:
   // Loads the kernel on `gpu`, which is current: it may then stand behind a gate. `width`: bytes of a load.
   // `blocks` of 256 threads at most; 0: as many as `sms` multiprocessors hold, of which 0 are all of the
-  // GPU's. Neither binds graphbolt, whose grid follows from the rows. Throws UsageError for a mode that is no
-  // kernel or cannot load so much.
+  // GPU's. Neither binds graphbolt, whose grid follows from the rows; nor has address_ordered a most where
+  // no `blocks` are given: as few of its blocks are there at once as fill a link. Throws UsageError for a
+  // mode that is no kernel or cannot load so much.
   GatherKernel(const TableView& view, Mode mode, std::uint32_t width, int gpu, int blocks = 0, int sms = 0);
 
   // Enqueues; does not wait. A mode that sorts is given rows that are sorted already.

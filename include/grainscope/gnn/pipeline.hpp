@@ -23,10 +23,10 @@ struct PipelineRequest {
   int window = 1;               // mini-batches gathered together: address_ordered
   std::vector<int> gpus = {0};  // each trains on a mini-batch in a step; gradients are averaged
   int threads = 1;              // that gather, of cpu_gather_dma
-  // Of 256 threads, that a gather kernel has at most, so that the other stages find room beside it; 0: one
-  // for two multiprocessors where rows cross the link, which is enough to fill it, else as many as the GPU
-  // holds.
-  int blocks = 0;
+  // That gather kernels have to themselves, the other stages on the rest, where the driver can part a GPU;
+  // 0: all stages share all. Where it cannot, or with 0, gather kernels that cross the link have few blocks,
+  // so that the other stages find room beside them.
+  int gather_sms = 0;
 };
 // Rows of a table that are in a GPU's memory, the first ones.
 [[nodiscard]] std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent);
@@ -61,6 +61,8 @@ class Pipeline {
   [[nodiscard]] virtual StageTimes stages() = 0;
   // Of each GPU's memory; on a CPU alone 0.
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
+  // Multiprocessors that gather kernels have to themselves; 0: none.
+  [[nodiscard]] virtual int gather_sms() const { return 0; }
   // Mini-batches that both train on: whole steps and windows of the plan's.
   [[nodiscard]] virtual std::uint64_t batches() const = 0;
 

@@ -137,7 +137,7 @@ TEST(PipelineRequest, refuses_what_no_machine_can_do) {
   refused([](PipelineRequest& r) { r.hot_percent = 101; });
   refused([](PipelineRequest& r) { r.gpus.clear(); });
   refused([](PipelineRequest& r) { r.threads = 0; });
-  refused([](PipelineRequest& r) { r.blocks = -1; });
+  refused([](PipelineRequest& r) { r.gather_sms = -1; });
 }
 
 TEST(PipelineRequest, a_table_that_does_not_fit_or_a_run_too_short_is_refused) {
