@@ -15,7 +15,7 @@ void add_quick(GatherPointSet& points, int most_gpus) {
   points.add(Mode::masked, 2312, kGiB);
   points.add_wide(Mode::masked, 512, kGiB);
   points.add(Mode::vector, 512, kGiB);
-  points.add_wall(128, {4 * kGiB, 8 * kGiB}, {1});
+  points.add_wall(128, {8 * kGiB}, {1});
   points.add_wall(512, {8 * kGiB}, {1});
   points.add_window(128, 8 * kGiB, 4);
   points.add_copies({1028}, kGiB);

@@ -38,6 +38,9 @@ std::vector<std::uint64_t> few(const GrainMethod& method) {
   if (method.batch) {
     return {128, 4 * kKiB, 128 * kKiB, 4 * kMiB};
   }
+  if (method.engine == Engine::prefetch) {
+    return {4 * kKiB, 64 * kKiB, kMiB, 8 * kMiB, 64 * kMiB};
+  }
   if (method.engine == Engine::fault) {
     return {128, 4 * kKiB, 64 * kKiB, 2 * kMiB, 64 * kMiB};
   }

@@ -48,10 +48,10 @@ class Lister {
   std::vector<Benchmark> list() {
     for (const GpuTarget& gpu : scope_.gpus) {
       for (const int node : scope_.nodes_for(gpu)) {
-        add_all(kSmallestFar, {2 * kMiB, 64 * kMiB, kGiB},
+        add_all(kSmallestFar, {2 * kMiB, 64 * kMiB, 256 * kMiB},
                 [&](const ChaseSpec& walk) { add_host(walk, gpu, node); });
       }
-      add_all(kSmallestOwn, {64 * kKiB, 2 * kMiB, 16 * kMiB, 256 * kMiB, kGiB}, [&](ChaseSpec walk) {
+      add_all(kSmallestOwn, {64 * kKiB, 2 * kMiB, 16 * kMiB, 256 * kMiB}, [&](ChaseSpec walk) {
         walk.to = To::own_memory;
         walk.gpu = gpu.ordinal;
         Benchmark& added = add(walk, {"locality", "local", AxisStyle::hidden}, {{"gpu", walk.gpu}});

@@ -57,9 +57,6 @@ Numbers rows_sorted(Preset preset) {
 // More, or fewer, rows in a sorted batch than the usual number: what it takes to have enough of them in a
 // granule.
 Numbers batches(const Scope& scope, std::uint64_t span) {
-  if (scope.preset == Preset::quick && span == 8 * kGiB) {
-    return {4 * kMi};
-  }
   if (scope.dense() && (span == 8 * kGiB || span == 32 * kGiB)) {
     return {kMi / 4, 2 * kMi, 4 * kMi, 8 * kMi};
   }
@@ -106,7 +103,7 @@ std::vector<std::uint64_t> comparison_spans(const Scope& scope) {
   if (scope.preset == Preset::smoke) {
     return cut({64 * kMiB}, scope);
   }
-  return cut(scope.dense() ? Numbers{256 * kMiB, kGiB, 4 * kGiB, 16 * kGiB} : Numbers{256 * kMiB, 4 * kGiB},
+  return cut(scope.dense() ? Numbers{256 * kMiB, kGiB, 4 * kGiB, 16 * kGiB} : Numbers{256 * kMiB, 2 * kGiB},
              scope);
 }
 

@@ -30,7 +30,7 @@ std::vector<std::string> fanouts_of(Preset preset) {
     case Preset::smoke:
       return {"5x5"};
     case Preset::quick:
-      return {"10x25", "10x10x10"};
+      return {"10x25"};
     case Preset::acceptance:
       return {"10x25"};
     case Preset::full:

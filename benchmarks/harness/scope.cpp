@@ -25,7 +25,7 @@ SamplingPlan sampling_of(Preset preset) {
     case Preset::smoke:
       return {.ci_target = 0.1, .budget_s = 0.05, .max_samples = 64, .warmups = 1};
     case Preset::quick:
-      return {.ci_target = 0.02, .budget_s = 0.5, .max_samples = 1024, .warmups = 2};
+      return {.ci_target = 0.02, .budget_s = 0.5, .max_samples = 512, .warmups = 2};
     case Preset::full:
       return {.ci_target = 0.01, .budget_s = 0.5, .max_samples = 512, .warmups = 2};
     case Preset::paper:

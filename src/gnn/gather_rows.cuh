@@ -37,8 +37,9 @@ struct UnitOf<16> {
 inline constexpr int kGatherThreads = 256;
 
 // A lane asks for all units of its tile, `kLoads` of them, before it stores the first. Loads go past the
-// first-level cache, so that each is a request of its own, and what is stored is not kept in the second.
-template <int kWidth, int kLoads, class Policy, class View>
+// first-level cache, so that each is a request of its own, unless rows that are asked for several times stand
+// behind one another (`kSorted`). What is stored is not kept in the second.
+template <int kWidth, int kLoads, bool kSorted, class Policy, class View>
 __global__ void __launch_bounds__(kGatherThreads)
     gather_rows(const __grid_constant__ View view, const __grid_constant__ Policy policy, GatherLists lists) {
   using Unit = typename UnitOf<kWidth>::Type;
@@ -69,7 +70,8 @@ __global__ void __launch_bounds__(kGatherThreads)
       const std::uint32_t element = policy.element(place, policy.phase(reinterpret_cast<std::uint64_t>(row)));
       elements[k] = place.position < lists.count ? element : units;
       if (elements[k] < units) {
-        values[k] = __ldcg(reinterpret_cast<const Unit*>(row) + element);
+        const Unit* const unit = reinterpret_cast<const Unit*>(row) + element;
+        values[k] = kSorted ? __ldg(unit) : __ldcg(unit);
       }
     }
 #pragma unroll
@@ -96,7 +98,7 @@ int most_blocks(Kernel kernel, const GatherGrid& grid) {
 
 // `most` blocks, 0: one for every few tiles; each with `shared` bytes of shared memory, which it does not
 // use.
-template <int kWidth, int kLoads, class Policy, class View>
+template <int kWidth, int kLoads, bool kSorted, class Policy, class View>
 GatherFunction launch_rows(const View& view, std::uint32_t row_bytes, int most, int shared) {
   const auto launch = [=](const GatherLists& lists, cudaStream_t stream) {
     const Policy policy(RowShape{lists.count, row_bytes / kWidth, kWidth});
@@ -108,7 +110,7 @@ GatherFunction launch_rows(const View& view, std::uint32_t row_bytes, int most, 
     if (blocks == 0) {
       return;
     }
-    gather_rows<kWidth, kLoads>
+    gather_rows<kWidth, kLoads, kSorted>
         <<<static_cast<unsigned>(blocks), kGatherThreads, static_cast<unsigned>(shared), stream>>>(
             view, policy, lists);
     cuda::check_launch("gather_rows");
@@ -122,8 +124,8 @@ struct AnyOrder {
   template <int kWidth, class View>
   static GatherFunction bind(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
     constexpr int kLoads = loads_of_tile(kWidth);
-    return launch_rows<kWidth, kLoads, Policy>(
-        view, row_bytes, most_blocks(gather_rows<kWidth, kLoads, Policy, View>, grid), 0);
+    return launch_rows<kWidth, kLoads, false, Policy>(
+        view, row_bytes, most_blocks(gather_rows<kWidth, kLoads, false, Policy, View>, grid), 0);
   }
 };
 

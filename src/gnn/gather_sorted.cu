@@ -1,4 +1,5 @@
 // address_ordered: masked, over rows that are sorted by address.
+// Repeated rows stand behind one another then, and all but the first come from the first-level cache.
 //
 // Memory behind the translation wall is reached in granules, of which few are known at once. So as few rows
 // are under way as fill a link, in the order of the list: blocks are begun one after another, each takes a
@@ -10,8 +11,11 @@
 namespace grainscope::gnn {
 namespace {
 
-constexpr int kLoads = 1;           // of a lane under way
-constexpr int kBlocksAtOnce = 256;  // of 16-byte loads a MiB under way: many times what fills a link
+// With 16 bytes a lane a MiB is under way: many times what fills a link.
+constexpr int kBlocksAtOnce = 256;
+constexpr int loads_of(int width) {
+  return 16 / width;
+}
 
 int attribute(cudaDeviceAttr which, int gpu) {
   int value = 0;
@@ -31,15 +35,15 @@ int shared_bytes(const GatherGrid& grid) {
 struct InOrder {
   template <int kWidth, class View>
   static GatherFunction bind(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
-    const auto kernel = gather_rows<kWidth, kLoads, Masked, View>;
+    const auto kernel = gather_rows<kWidth, loads_of(kWidth), true, Masked, View>;
     const int most = most_blocks(kernel, grid);
     if (grid.blocks > 0) {
-      return launch_rows<kWidth, kLoads, Masked>(view, row_bytes, most, 0);
+      return launch_rows<kWidth, loads_of(kWidth), true, Masked>(view, row_bytes, most, 0);
     }
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, grid.gpu)),
                 "let blocks have much shared memory");
-    return launch_rows<kWidth, kLoads, Masked>(view, row_bytes, 0, shared_bytes(grid));
+    return launch_rows<kWidth, loads_of(kWidth), true, Masked>(view, row_bytes, 0, shared_bytes(grid));
   }
 };
 

@@ -72,7 +72,7 @@ TEST(Grains, a_quick_run_asks_a_few_of_the_methods_that_take_longest_to_prepare)
   for (const auto& [method, grains] : grains_by_method(Preset::quick)) {
     if (method.starts_with("batch") || method.starts_with("graph")) {
       EXPECT_EQ(grains.size(), 4U) << method;
-    } else if (method.starts_with("managed_demand")) {
+    } else if (method.starts_with("managed")) {
       EXPECT_EQ(grains.size(), 5U) << method;
     }
   }
