@@ -153,12 +153,20 @@ def _repetition(row: Raw) -> RowProblems:
 def _traffic(row: Raw) -> RowProblems:
     for field in ("traffic", "counted"):
         # The requests of a row with trials may be those of one trial, its bytes those of the middle one.
-        asked = None if "trials" in row else row.get("bytes")
+        asked = None if "trials" in row else _asked_over_link(row)
         for part, message in _requests(row.get(field, {}), asked):
             yield f"{field}.{part}", message
 
 
-def _requests(traffic: Raw, asked: int | None) -> RowProblems:
+def _asked_over_link(row: Raw) -> float | None:
+    """Bytes asked for of the host: all, but of a table whose rows are partly in GPU memory."""
+    axes, per_row = row["case"]["axes"], row.get("counters", {}).get("requests_per_row")
+    if axes.get("store") not in ("tiered", "multi_gpu") or not per_row:
+        return row.get("bytes")
+    return row.get("traffic", {}).get("requests", 0) / per_row * axes["row"]
+
+
+def _requests(traffic: Raw, asked: float | None) -> RowProblems:
     by_size = traffic.get("requests_by_size", {})
     if bad := [size for size in by_size if not size.isdigit()]:
         yield "requests_by_size", f"has the key {bad[0]!r}, which is no size in bytes"
@@ -172,7 +180,7 @@ def _requests(traffic: Raw, asked: int | None) -> RowProblems:
     if asked and "bytes" in traffic and "amplification" in traffic:
         right = traffic["bytes"] / asked
         if differ(traffic["amplification"], right, MODEL_ROUNDING):
-            yield "amplification", f"is {traffic['amplification']}, traffic.bytes / bytes is {right}"
+            yield "amplification", f"is {traffic['amplification']}, traffic.bytes / bytes asked for is {right}"
 
 
 ROW_CHECKS: tuple[Callable[[Raw], RowProblems], ...] = (

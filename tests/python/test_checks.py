@@ -84,7 +84,7 @@ FAULTS = [
     (replaced(repetition_index=1), "repetition_index", "but there are 1 repetitions"),
     (traffic(requests=1), "traffic.requests", "requests_by_size add up to"),
     (traffic(bytes=256 * MIB * 1.02), "traffic.bytes", "requests_by_size carry 268435456"),
-    (traffic(amplification=2), "traffic.amplification", "traffic.bytes / bytes is 1.0"),
+    (traffic(amplification=2), "traffic.amplification", "traffic.bytes / bytes asked for is 1.0"),
     (traffic(requests_by_size={"big": 1}), "traffic.requests_by_size", "no size in bytes"),
 ]
 

@@ -108,7 +108,7 @@ def test_overlays_are_drawn(tmp_path, capsys):
 def test_reference_runs_meet(capsys, name):
     document = compared(capsys, str(REFERENCE / "h100-quick.json"), str(REFERENCE / name), status=0)
     counts = document["new"][0]["counts"]
-    assert counts["unclear"] > 40
+    assert counts["unclear"] >= 40
     assert counts["same"] == counts["slower"] == counts["faster"] == 0
 
 
