@@ -1,0 +1,83 @@
+#ifndef GRAINSCOPE_LEAN_LEAN_BFS_HPP
+#define GRAINSCOPE_LEAN_LEAN_BFS_HPP
+
+// A direction-optimising bfs over lists that need not fit into GPU memory (Beamer, Asanović and Patterson,
+// SC 2012): while few edges lead out of the frontier their lists are pushed; while many do, vertices not yet
+// reached look for a neighbour in the frontier, from the beginning of their list, and stop at the first. All
+// of it is one kernel whose blocks are on the GPU together: nothing waits for the host between two levels.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "grainscope/core/measurement.hpp"
+#include "grainscope/graph/csr.hpp"
+#include "grainscope/lean/hot_tier.hpp"
+#include "grainscope/lean/steps.hpp"
+
+namespace grainscope::lean {
+
+// What a search read, counted by the kernel itself.
+struct LinkReads {
+  std::uint64_t sectors = 0;   // of 32 bytes over the link, no cache
+  std::uint64_t elements = 0;  // neighbours over the link
+  std::uint64_t hot = 0;       // neighbours from GPU memory
+};
+
+// Adjacency lists within a GPU's reach: 4-byte neighbours in page-locked host memory, what is hot of them
+// in the GPU's own as well, offsets in the GPU's own. It copies what it needs.
+class LeanLists {
+ public:
+  virtual ~LeanLists() = default;
+  LeanLists(const LeanLists&) = delete;
+  LeanLists& operator=(const LeanLists&) = delete;
+
+  [[nodiscard]] virtual int gpu() const = 0;
+  [[nodiscard]] virtual std::uint64_t hot_bytes() const = 0;  // of the GPU's memory, for edges
+  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // and for offsets
+
+ protected:
+  LeanLists() = default;
+};
+
+// On the NUMA node that the calling thread is bound to. `in_edges`: of a directed graph its transpose, with a
+// tier of its own; else null. Throws SkipError, with the numbers, where the GPU has no room; UsageError for a
+// directed graph without its transpose; FailedError where host memory cannot be locked; in a build without
+// CUDA always SkipError.
+struct LeanPlacement {
+  const graph::Csr* graph = nullptr;
+  const HotTier* tier = nullptr;  // null: nothing is hot
+  const graph::Csr* in_edges = nullptr;
+  const HotTier* in_tier = nullptr;
+  int gpu = 0;
+};
+[[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement);
+
+class LeanBfs {
+ public:
+  virtual ~LeanBfs() = default;
+  LeanBfs(const LeanBfs&) = delete;
+  LeanBfs& operator=(const LeanBfs&) = delete;
+
+  // One search, in seconds between two events around everything it does, the clearing of its state included.
+  // Throws UsageError for a source that is no vertex, FailedError where it does not come to an end.
+  [[nodiscard]] virtual double run(graph::Vertex source) = 0;
+  // Of the last run: vertices and edges of each level's frontier, by the GPU's clock the time of each.
+  [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
+  [[nodiscard]] virtual std::vector<bool> pulled() const = 0;  // of each level, whether it was a pull
+  // The same untimed, counting what is read; of each level.
+  [[nodiscard]] virtual std::vector<LinkReads> count(graph::Vertex source) = 0;
+  [[nodiscard]] virtual std::vector<std::uint32_t> depths() const = 0;  // [V], copied from the GPU
+  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;            // of its state
+
+ protected:
+  LeanBfs() = default;
+};
+
+// `lists` outlives it. Throws SkipError where the GPU has no room for the state, with the numbers, or cannot
+// launch blocks that wait for each other; in a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<LeanBfs> make_lean_bfs(const LeanLists& lists, const Turning& turning);
+
+}  // namespace grainscope::lean
+
+#endif

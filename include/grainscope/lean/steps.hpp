@@ -1,0 +1,70 @@
+#ifndef GRAINSCOPE_LEAN_STEPS_HPP
+#define GRAINSCOPE_LEAN_STEPS_HPP
+
+// How lean traversals read adjacency lists of 4-byte neighbours: the one description that kernels run and the
+// model counts.
+//
+// Push reads whole lists, pull reads a list from its beginning and stops at the first neighbour that answers.
+// The beginning of a list may lie in GPU memory (hot_tier.hpp); what follows is read over the link: push in
+// pieces of 256 elements between boundaries of 128 bytes; pull first up to the next boundary of 32 bytes,
+// eight lanes a list, then up to the next boundary of 128, and from there line by line, a warp a list.
+// Elements are numbered in the edge array, which begins at a boundary of 128 bytes.
+
+#include <cstdint>
+
+namespace grainscope::lean {
+
+inline constexpr int kWarpLanes = 32;
+inline constexpr int kTeamLanes = 8;  // that read a list's beginning together: a sector
+inline constexpr std::uint64_t kSectorElements = 8;
+inline constexpr std::uint64_t kLineElements = 32;
+inline constexpr std::uint64_t kPieceElements = 256;  // eight lines: what a warp keeps in flight
+// Lists of more elements over the link are cut into pieces that all warps share.
+inline constexpr std::uint64_t kLongList = 512;
+
+// Elements [from, to) of the edge array that are read together.
+struct Step {
+  std::uint64_t from = 0;
+  std::uint64_t to = 0;
+};
+
+// Of a pull: the first step over the link of a list whose part there is [begin, end), by a team.
+[[nodiscard]] constexpr Step first_step(std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t boundary = (begin / kSectorElements + 1) * kSectorElements;
+  return {begin, boundary < end ? boundary : end};
+}
+// And each later one, by a warp.
+[[nodiscard]] constexpr Step line_step(std::uint64_t from, std::uint64_t end) {
+  const std::uint64_t boundary = (from / kLineElements + 1) * kLineElements;
+  return {from, boundary < end ? boundary : end};
+}
+
+// Of a push: pieces that [begin, end) is cut into, and piece number `piece`.
+[[nodiscard]] constexpr std::uint64_t pieces_of(std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t first = begin / kLineElements * kLineElements;
+  return begin < end ? (end - first + kPieceElements - 1) / kPieceElements : 0;
+}
+[[nodiscard]] constexpr Step piece_of(std::uint64_t begin, std::uint64_t end, std::uint64_t piece) {
+  const std::uint64_t first = begin / kLineElements * kLineElements + piece * kPieceElements;
+  const std::uint64_t last = first + kPieceElements;
+  return {first < begin ? begin : first, last < end ? last : end};
+}
+
+// When to turn round (Beamer, Asanović and Patterson, SC 2012, section 4): to pull when the lists of the
+// frontier hold more than 1/alpha of the edges not yet explored, back to push when the frontier is smaller
+// than 1/beta of the vertices and shrinks.
+struct Turning {
+  double alpha = 14;
+  double beta = 24;
+  [[nodiscard]] constexpr bool to_pull(std::uint64_t frontier_edges, std::uint64_t unexplored_edges) const {
+    return static_cast<double>(frontier_edges) * alpha > static_cast<double>(unexplored_edges);
+  }
+  [[nodiscard]] constexpr bool to_push(std::uint64_t frontier, std::uint64_t before,
+                                       std::uint64_t vertices) const {
+    return frontier < before && static_cast<double>(frontier) * beta < static_cast<double>(vertices);
+  }
+};
+
+}  // namespace grainscope::lean
+
+#endif

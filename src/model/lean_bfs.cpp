@@ -1,0 +1,299 @@
+#include "grainscope/model/lean_bfs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <limits>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/answers.hpp"
+
+namespace grainscope::model {
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+using lean::Step;
+
+constexpr std::uint64_t kWordBits = lean::kWarpLanes;
+constexpr std::uint64_t kManyWords = 1024;  // that a team of threads is worth
+
+// A list as the two parts that it is read in.
+struct List {
+  std::uint64_t hot = 0;    // elements of it in GPU memory, from its beginning
+  std::uint64_t begin = 0;  // of the part over the link
+  std::uint64_t end = 0;
+};
+
+List list_of(const TieredLists& lists, Vertex v) {
+  const std::uint64_t hot = lists.tier != nullptr ? lists.tier->of(v) : 0;
+  return {hot, lists.lists->offsets[v] + hot, lists.lists->offsets[v + std::uint64_t{1}]};
+}
+
+// Requests of one load by the lanes of a warp that read these steps, which rise.
+void add_load(std::span<const Step> steps, Requests& to) {
+  ++to.loads;
+  std::uint64_t line = UINT64_MAX;
+  unsigned sectors = 0;  // of the line, a bit each
+  const auto finish = [&] {
+    if (sectors == 0) {
+      return;
+    }
+    ++to.by_sectors[static_cast<std::size_t>(std::popcount(sectors)) - 1];
+    const unsigned run = sectors >> std::countr_zero(sectors);
+    to.split += (run & (run + 1)) != 0 ? 1 : 0;
+    sectors = 0;
+  };
+  for (const Step& step : steps) {
+    to.lanes += step.to - step.from;
+    to.elements += step.to - step.from;
+    for (std::uint64_t sector = step.from / lean::kSectorElements;
+         sector <= (step.to - 1) / lean::kSectorElements; ++sector) {
+      if (sector / 4 != line) {
+        finish();
+        line = sector / 4;
+      }
+      sectors |= 1U << sector % 4;
+    }
+  }
+  finish();
+}
+
+class Search {
+ public:
+  Search(const TieredLists& out, const TieredLists& in, lean::ReadCounts* reads)
+      : out_(out),
+        in_(in),
+        reads_(reads),
+        words_((out.lists->vertices() + kWordBits - 1) / kWordBits),
+        seen_(words_),
+        front_(words_),
+        next_(words_) {}
+
+  LeanBfs run(Vertex source, const lean::Turning& turning) {
+    const Csr& graph = *out_.lists;
+    LeanBfs result;
+    result.depths.assign(graph.vertices(), graph::kUnreached);
+    result.depths[source] = 0;
+    seen_[source / kWordBits] = front_[source / kWordBits] = 1U << source % kWordBits;
+    LeanLevel level;
+    level.active = 1;
+    level.edges = graph.degree(source);
+    std::uint64_t unexplored = graph.edges() - level.edges;
+    for (std::uint32_t depth = 1; level.active > 0; ++depth) {
+      if (level.pull) {
+        pull(level);
+      } else {
+        push(level);
+      }
+      result.levels.push_back(level);
+      const LeanLevel before = level;
+      level = settle(depth, result.depths);
+      unexplored -= level.edges;
+      level.pull = before.pull ? !turning.to_push(level.active, before.active, graph.vertices())
+                               : turning.to_pull(level.edges, unexplored);
+    }
+    return result;
+  }
+
+ private:
+  static bool has(const std::vector<std::uint32_t>& bits, Vertex v) {
+    return (bits[v / kWordBits] >> v % kWordBits & 1) != 0;
+  }
+
+  void push(LeanLevel& level) {
+    Requests all;
+    std::uint64_t hot_reads = 0;
+#pragma omp parallel reduction(+ : hot_reads) if (words_ >= kManyWords)
+    {
+      Requests mine;
+#pragma omp for schedule(dynamic, 64)
+      for (std::uint64_t word = 0; word < words_; ++word) {
+        for (std::uint32_t bits = front_[word]; bits != 0; bits &= bits - 1) {
+          const auto v =
+              static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
+          const List list = list_of(out_, v);
+          hot_reads += list.hot;
+          for (std::uint64_t piece = 0; piece < lean::pieces_of(list.begin, list.end); ++piece) {
+            const Step whole = lean::piece_of(list.begin, list.end, piece);
+            for (Step step = lean::line_step(whole.from, whole.to); step.from < step.to;
+                 step = lean::line_step(step.to, whole.to)) {
+              add_load({&step, 1}, mine);
+            }
+          }
+          for (const Vertex neighbour : out_.lists->neighbours(v)) {
+            mark(neighbour);
+          }
+        }
+      }
+#pragma omp critical
+      all += mine;
+    }
+    level.link = all;
+    level.hot_reads = hot_reads;
+  }
+
+  void mark(Vertex v) {
+    const std::uint32_t bit = 1U << v % kWordBits;
+    if (!has(seen_, v)) {
+      std::atomic_ref<std::uint32_t>(next_[v / kWordBits]).fetch_or(bit, std::memory_order_relaxed);
+    }
+  }
+
+  void pull(LeanLevel& level) {
+    Requests all;
+    std::uint64_t hot_reads = 0;
+#pragma omp parallel reduction(+ : hot_reads) if (words_ >= kManyWords)
+    {
+      Requests mine;
+#pragma omp for schedule(dynamic, 64)
+      for (std::uint64_t word = 0; word < words_; ++word) {
+        next_[word] = pull_word(word, mine, hot_reads);
+      }
+#pragma omp critical
+      all += mine;
+    }
+    level.link = all;
+    level.hot_reads = hot_reads;
+  }
+
+  // Which of a word's vertices have a neighbour in the frontier.
+  std::uint32_t pull_word(std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
+    std::uint32_t found = 0;
+    std::array<Step, lean::kWarpLanes / lean::kTeamLanes> together;
+    std::size_t teams = 0;  // of the turn that load over the link
+    std::size_t in_turn = 0;
+    const auto end_turn = [&] {
+      if (teams > 0) {
+        add_load({together.data(), teams}, link);
+      }
+      teams = in_turn = 0;
+    };
+    for (std::uint32_t bits = ~seen_[word]; bits != 0; bits &= bits - 1) {
+      const std::uint64_t v = word * kWordBits + static_cast<unsigned>(std::countr_zero(bits));
+      if (v >= in_.lists->vertices()) {
+        break;
+      }
+      const List list = list_of(in_, static_cast<Vertex>(v));
+      if (list.hot == 0 && list.begin == list.end) {
+        continue;
+      }
+      std::uint64_t read = 0;  // elements of the hot part
+      bool answered = hot_answers(list, read);
+      hot_reads += read;
+      std::uint64_t from = list.begin;
+      if (list.hot == 0) {
+        const Step step = lean::first_step(list.begin, list.end);
+        together[teams++] = step;
+        answered = answers(step);
+        from = step.to;
+      }
+      if (!answered) {
+        answered = lines_answer(from, list.end, link);
+      }
+      if (reads_ != nullptr) {
+        note_reads(static_cast<Vertex>(v), from > list.begin ? from - in_.lists->offsets[v] : read);
+      }
+      found |= answered ? bits & -bits : 0;
+      if (++in_turn == together.size()) {
+        end_turn();
+      }
+    }
+    end_turn();
+    return found;
+  }
+
+  [[nodiscard]] bool answers(const Step& step) const {
+    const auto* targets = in_.lists->targets.data();
+    return std::any_of(targets + step.from, targets + step.to, [&](Vertex u) { return has(front_, u); });
+  }
+
+  // The hot part, eight elements at a time.
+  [[nodiscard]] bool hot_answers(const List& list, std::uint64_t& read) const {
+    const std::uint64_t first = list.begin - list.hot;
+    for (std::uint64_t at = 0; at < list.hot; at += lean::kTeamLanes) {
+      const std::uint64_t last = std::min<std::uint64_t>(at + lean::kTeamLanes, list.hot);
+      read = last;
+      if (answers({first + at, first + last})) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // `from` moves to the end of what was read.
+  bool lines_answer(std::uint64_t& from, std::uint64_t end, Requests& link) const {
+    for (Step step = lean::line_step(from, end); step.from < step.to; step = lean::line_step(step.to, end)) {
+      add_load({&step, 1}, link);
+      from = step.to;
+      if (answers(step)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // The first `elements` of a list were read.
+  void note_reads(Vertex v, std::uint64_t elements) {
+    const std::uint64_t sectors = (elements + lean::kSectorElements - 1) / lean::kSectorElements;
+    for (std::uint64_t s = 0; s < sectors; ++s) {
+      std::uint16_t& count = reads_->counts[reads_->before[v] + s];
+      if (count < std::numeric_limits<std::uint16_t>::max()) {
+        ++count;
+      }
+    }
+  }
+
+  // What was found becomes the frontier.
+  LeanLevel settle(std::uint32_t depth, std::vector<std::uint32_t>& depths) {
+    const Csr& graph = *out_.lists;
+    std::uint64_t active = 0;
+    std::uint64_t edges = 0;
+#pragma omp parallel for reduction(+ : active, edges) schedule(dynamic, 1024) if (words_ >= kManyWords)
+    for (std::uint64_t word = 0; word < words_; ++word) {
+      const std::uint32_t fresh = next_[word];
+      for (std::uint32_t bits = fresh; bits != 0; bits &= bits - 1) {
+        const auto v = static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
+        depths[v] = depth;
+        edges += graph.degree(v);
+        ++active;
+      }
+      seen_[word] |= fresh;
+      front_[word] = fresh;
+      next_[word] = 0;
+    }
+    LeanLevel level;
+    level.active = active;
+    level.edges = edges;
+    return level;
+  }
+
+  TieredLists out_;
+  TieredLists in_;
+  lean::ReadCounts* reads_;
+  std::uint64_t words_;
+  std::vector<std::uint32_t> seen_;
+  std::vector<std::uint32_t> front_;
+  std::vector<std::uint32_t> next_;
+};
+
+}  // namespace
+
+Requests LeanBfs::total() const {
+  Requests all;
+  for (const LeanLevel& level : levels) {
+    all += level.link;
+  }
+  return all;
+}
+
+LeanBfs replay_bfs(const TieredLists& out, const TieredLists& in, Vertex source, const lean::Turning& turning,
+                   lean::ReadCounts* reads) {
+  if (source >= out.lists->vertices()) {
+    throw UsageError("there is no vertex " + std::to_string(source) + " to start from");
+  }
+  return Search(out, in, reads).run(source, turning);
+}
+
+}  // namespace grainscope::model

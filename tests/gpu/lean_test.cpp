@@ -1,0 +1,137 @@
+#include <limits>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/reorder.hpp"
+#include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/model/lean_bfs.hpp"
+#include "traversal_fixture.hpp"
+
+namespace grainscope::lean {
+namespace {
+
+using graph::BothWays;
+using graph::Csr;
+using graph::Vertex;
+
+constexpr Turning kTurnings[] = {{}, {0, 0}, {std::numeric_limits<double>::infinity(), 0}, {1e9, 1e9}};
+
+struct Tiers {
+  HotTier out;
+  HotTier in;
+};
+
+class LeanSearches : public graph::TraversalTest {
+ protected:
+  static std::unique_ptr<LeanLists> place(const BothWays& both, const Tiers* tiers) {
+    LeanPlacement placement;
+    placement.graph = &both.graph;
+    placement.in_edges = both.graph.directed ? &both.transposed : nullptr;
+    if (tiers != nullptr) {
+      placement.tier = &tiers->out;
+      placement.in_tier = &tiers->in;
+    }
+    return place_lean(placement);
+  }
+
+  // Depths of the serial search; reads as the model has them, level by level.
+  static void expect_right(const BothWays& both, const Tiers* tiers, Vertex source, const Turning& turning) {
+    const auto lists = place(both, tiers);
+    const auto search = make_lean_bfs(*lists, turning);
+    EXPECT_GT(search->run(source), 0);
+    ASSERT_EQ(search->depths(), graph::serial_bfs(both.graph, source));
+    const HotTier* out = tiers != nullptr ? &tiers->out : nullptr;
+    const HotTier* in = tiers == nullptr ? nullptr : both.graph.directed ? &tiers->in : &tiers->out;
+    const model::LeanBfs expected =
+        model::replay_bfs({&both.graph, out}, {&both.in_edges(), in}, source, turning);
+    const std::vector<LevelResult> levels = search->levels();
+    ASSERT_EQ(levels.size(), expected.levels.size());
+    const std::vector<LinkReads> reads = search->count(source);
+    ASSERT_EQ(reads.size(), expected.levels.size());
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const model::LeanLevel& level = expected.levels[i];
+      EXPECT_EQ(levels[i].active, level.active) << "level " << i;
+      EXPECT_EQ(levels[i].edges, level.edges) << "level " << i;
+      EXPECT_EQ(search->pulled()[i], level.pull) << "level " << i;
+      EXPECT_EQ(reads[i].elements, level.link.elements) << "level " << i;
+      EXPECT_EQ(reads[i].sectors * model::kSectorBytes, level.link.bytes()) << "level " << i;
+      EXPECT_EQ(reads[i].hot, level.hot_reads) << "level " << i;
+    }
+    EXPECT_EQ(search->depths(), expected.depths) << "after counting";
+  }
+
+  static Tiers tiers_of(const BothWays& both, TierPolicy policy, int percent) {
+    return {plan_tier(both.graph, policy, both.graph.edges() * static_cast<unsigned>(percent) / 100),
+            plan_tier(both.in_edges(), policy, both.graph.edges() * static_cast<unsigned>(percent) / 100)};
+  }
+};
+
+BothWays hubs_first(const BothWays& both) {
+  return BothWays(graph::relabel(both.graph, graph::order_of(both.graph, graph::Order::degree)));
+}
+
+TEST_F(LeanSearches, find_depths_and_read_as_the_model_on_small_graphs_of_every_shape) {
+  for (const BothWays& both : graph::all_sample_graphs()) {
+    const Tiers tiers = tiers_of(both, TierPolicy::heads, 30);
+    for (const Turning& turning : kTurnings) {
+      SCOPED_TRACE(testing::Message() << both.graph.name << ", " << both.graph.vertices()
+                                      << " vertices, alpha " << turning.alpha);
+      expect_right(both, nullptr, busiest(both.graph), turning);
+      expect_right(both, &tiers, busiest(both.graph), turning);
+    }
+  }
+}
+
+TEST_F(LeanSearches, find_depths_and_read_as_the_model_on_generated_and_real_graphs) {
+  for (const BothWays& original : graph::larger_graphs()) {
+    const BothWays ordered = hubs_first(original);
+    for (const BothWays* both : {&original, &ordered}) {
+      for (const Turning& turning : kTurnings) {
+        expect_right(*both, nullptr, busiest(both->graph), turning);
+        for (const TierPolicy policy : {TierPolicy::heads, TierPolicy::lists}) {
+          const Tiers tiers = tiers_of(*both, policy, 25);
+          expect_right(*both, &tiers, busiest(both->graph), turning);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(LeanSearches, cut_long_lists_into_pieces) {
+  const BothWays both = graph::star(100'000);
+  const Tiers tiers = tiers_of(both, TierPolicy::lists, 10);
+  for (const Vertex source : {Vertex{0}, Vertex{5}}) {
+    for (const Turning& turning : kTurnings) {
+      expect_right(both, nullptr, source, turning);
+      expect_right(both, &tiers, source, turning);
+    }
+  }
+}
+
+TEST_F(LeanSearches, go_on_from_source_to_source) {
+  const BothWays both = hubs_first(graph::larger_graphs().front());
+  const Tiers tiers = tiers_of(both, TierPolicy::heads, 10);
+  const auto lists = place(both, &tiers);
+  const auto search = make_lean_bfs(*lists, {});
+  for (Vertex source = 0; source < 200; ++source) {
+    static_cast<void>(search->run(source));
+    ASSERT_EQ(search->depths(), graph::serial_bfs(both.graph, source)) << source;
+  }
+  EXPECT_EQ(lists->hot_bytes() > 0, true);
+}
+
+TEST_F(LeanSearches, refuse_what_cannot_be) {
+  const BothWays both = graph::star(10);
+  const auto lists = place(both, nullptr);
+  const auto search = make_lean_bfs(*lists, {});
+  EXPECT_THROW(static_cast<void>(search->run(11)), UsageError);
+  EXPECT_GT(search->run(3), 0);
+  const BothWays directed = graph::larger_graphs()[2];
+  ASSERT_TRUE(directed.graph.directed);
+  LeanPlacement placement;
+  placement.graph = &directed.graph;
+  EXPECT_THROW(static_cast<void>(place_lean(placement)), UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::lean

@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <numeric>
+
+#include "../graph/sample_graphs.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "grainscope/graph/reorder.hpp"
+#include "grainscope/model/lean_bfs.hpp"
+
+namespace grainscope::model {
+namespace {
+
+using graph::BothWays;
+using graph::Csr;
+using graph::Vertex;
+using lean::HotTier;
+using lean::plan_tier;
+using lean::TierPolicy;
+using lean::Turning;
+
+constexpr Turning kPushOnly{0, 0};
+constexpr Turning kPullFromTheSecondLevelOn{std::numeric_limits<double>::infinity(), 0};
+constexpr Turning kUsual{};
+
+TEST(LeanBfsModel, finds_the_depths_of_the_serial_search_whichever_way_it_turns) {
+  for (const BothWays& both : graph::all_sample_graphs()) {
+    const HotTier tier = plan_tier(both.graph, TierPolicy::heads, both.graph.edges() / 3);
+    const HotTier in_tier = plan_tier(both.in_edges(), TierPolicy::lists, both.graph.edges() / 3);
+    for (Vertex source = 0; source < both.graph.vertices(); source += 3) {
+      const auto expected = graph::serial_bfs(both.graph, source);
+      for (const Turning& turning : {kPushOnly, kPullFromTheSecondLevelOn, kUsual, Turning{1e9, 1e9}}) {
+        EXPECT_EQ(replay_bfs({&both.graph, nullptr}, {&both.in_edges(), nullptr}, source, turning).depths,
+                  expected);
+        EXPECT_EQ(replay_bfs({&both.graph, &tier}, {&both.in_edges(), &in_tier}, source, turning).depths,
+                  expected);
+      }
+    }
+  }
+}
+
+Csr generated(const char* spec) {
+  return graph::make_graph(graph::parse_graph_spec(spec), false);
+}
+
+TEST(LeanBfsModel, pushing_alone_asks_for_what_an_aligned_walk_does) {
+  for (const char* spec : {"kron:12", "urand:12", "web:10"}) {
+    const Csr graph = generated(spec);
+    const Vertex source = 17;
+    Replayer walk(graph, graph::Access::merged_aligned, {4, false, 0, 0});
+    graph::run_levels(graph, graph::Algorithm::bfs, source,
+                      [&](std::span<const Vertex> active) { walk.level(active); });
+    const LeanBfs pushed = replay_bfs({&graph, nullptr}, {&graph, nullptr}, source, kPushOnly);
+    const Requests expected = walk.result().total;
+    EXPECT_EQ(pushed.total().by_sectors, expected.by_sectors) << spec;
+    EXPECT_EQ(pushed.total().elements, expected.elements) << spec;
+    for (const LeanLevel& level : pushed.levels) {
+      EXPECT_FALSE(level.pull);
+    }
+  }
+}
+
+TEST(LeanBfsModel, hot_and_link_reads_of_a_push_are_the_lists) {
+  const Csr graph = generated("kron:12");
+  const HotTier tier = plan_tier(graph, TierPolicy::heads, graph.edges() / 4);
+  const LeanBfs pushed = replay_bfs({&graph, &tier}, {&graph, &tier}, 17, kPushOnly);
+  std::uint64_t hot = 0;
+  std::uint64_t all = 0;
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    if (pushed.depths[v] != graph::kUnreached) {
+      hot += tier.of(v);
+      all += graph.degree(v);
+    }
+  }
+  std::uint64_t hot_reads = 0;
+  for (const LeanLevel& level : pushed.levels) {
+    hot_reads += level.hot_reads;
+  }
+  EXPECT_EQ(hot_reads, hot);
+  EXPECT_EQ(pushed.total().elements, all - hot);
+}
+
+TEST(LeanBfsModel, turning_round_saves_most_of_the_link) {
+  for (const char* spec : {"kron:16", "urand:16"}) {
+    const Csr graph = generated(spec);
+    const Csr hubs_first = graph::relabel(graph, graph::order_of(graph, graph::Order::degree));
+    const LeanBfs push = replay_bfs({&hubs_first, nullptr}, {&hubs_first, nullptr}, 3, kPushOnly);
+    const LeanBfs both = replay_bfs({&hubs_first, nullptr}, {&hubs_first, nullptr}, 3, kUsual);
+    EXPECT_EQ(push.depths, both.depths);
+    EXPECT_LT(both.total().bytes(), push.total().bytes() / 2) << spec;
+    const HotTier tier = plan_tier(hubs_first, TierPolicy::heads, graph.edges() / 4);
+    const LeanBfs tiered = replay_bfs({&hubs_first, &tier}, {&hubs_first, &tier}, 3, kUsual);
+    EXPECT_EQ(push.depths, tiered.depths);
+    EXPECT_LT(tiered.total().bytes(), both.total().bytes() * 2 / 3) << spec;
+  }
+}
+
+TEST(LeanBfsModel, counts_reads_from_the_beginning_of_lists) {
+  const Csr graph = generated("kron:12");
+  lean::ReadCounts reads = lean::no_reads(graph);
+  static_cast<void>(replay_bfs({&graph, nullptr}, {&graph, nullptr}, 17, kUsual, &reads));
+  std::uint64_t sum = 0;
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    for (std::uint64_t s = reads.before[v]; s + 1 < reads.before[v + std::uint64_t{1}]; ++s) {
+      ASSERT_GE(reads.counts[s], reads.counts[s + 1]);
+    }
+    if (graph.degree(v) > 0) {
+      sum += reads.counts[reads.before[v]];
+    }
+  }
+  EXPECT_GT(sum, 0U);
+}
+
+TEST(LeanBfsModel, refuses_a_source_that_is_no_vertex) {
+  const Csr graph = generated("kron:8");
+  EXPECT_THROW(static_cast<void>(replay_bfs({&graph, nullptr}, {&graph, nullptr}, 1 << 20, kUsual)),
+               UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::model
