@@ -39,6 +39,7 @@ std::vector<Family> all_families() {
       shape_copy(),
       shape_batch(),
       traversal(),
+      lean_traversal(),
       sampling_neighbours(graphs),
       tiering_score(graphs),
       tiering_reorder(graphs),

@@ -57,6 +57,7 @@ using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
 [[nodiscard]] Family transfer_peer();
 [[nodiscard]] Family transfer_zero_copy();
 [[nodiscard]] Family traversal();
+[[nodiscard]] Family lean_traversal();
 
 // All of them, in the order in which they run: the host first, since every other figure rests on it.
 [[nodiscard]] std::vector<Family> all_families();

@@ -1,0 +1,146 @@
+// lean/bfs: what does an algorithm that reads fewer edges save, where edges are far?
+//
+// Timed: one whole search between two events, state cleared within; nothing waits for the host between
+// levels. Not timed: making, ordering and placing the graph, planning and filling what is hot, verifying,
+// which every trial is. Operations: none; TEPS is a counter.
+// Bytes: edges read, wherever they lie, times 4; what crossed the link is under `traffic` and in the trials,
+// counted by the kernel in a second run and equal to the model's.
+// Source: Beamer, Asanović and Patterson, SC 2012; GAP benchmark suite for sources and conventions; EMOGI
+// (VLDB 2020) is what it is to be held against (traversal/bfs).
+// Limits: the order of vertices is by degree, made offline, its time in prepare_s.
+
+#include <memory>
+#include <utility>
+
+#include "families.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "grainscope/system/numa.hpp"
+#include "lean_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::GraphSpec;
+using lean::TierPolicy;
+
+std::vector<const char*> graphs_of(Preset preset) {
+  switch (preset) {
+    case Preset::smoke:
+      return {"power"};
+    case Preset::quick:
+      return {"kron:20", "urand:20"};
+    case Preset::acceptance:
+      return {};
+    case Preset::full:
+      return {"kron:22", "urand:22", "web:20"};
+    case Preset::paper:
+      return {"kron:24", "urand:24", "dense:18", "web:22"};
+  }
+  return {};
+}
+
+Explanation explain(const LeanPoint& point) {
+  const std::string where = point.tier ? "the hottest " + std::to_string(point.hot) +
+                                             " percent of the edge list in GPU memory, all of it "
+                                             "in page-locked host memory"
+                                       : "in page-locked host memory, read over the link";
+  return {
+      "the time of a bfs that turns between pushing and pulling, its lists " + where,
+      "one kernel between two events, from clearing the state to the last level",
+      "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",
+      "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions",
+      "vertices are numbered by falling degree, offline; TEPS says nothing of the work that was saved"};
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+
+  std::vector<Benchmark> list() {
+    for (const GpuTarget& gpu : scope_.gpus) {
+      for (const GraphSpec& spec : graphs()) {
+        add(gpu, spec, {}, 0);
+        for (const int hot : hot_percents()) {
+          for (const TierPolicy policy : policies()) {
+            add(gpu, spec, policy, hot);
+          }
+        }
+      }
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  [[nodiscard]] std::vector<GraphSpec> graphs() const {
+    if (!scope_.graphs.empty()) {
+      return scope_.graphs;
+    }
+    std::vector<GraphSpec> graphs;
+    for (const char* name : graphs_of(scope_.preset)) {
+      graphs.push_back(graph::parse_graph_spec(name));
+    }
+    return graphs;
+  }
+  [[nodiscard]] std::vector<int> hot_percents() const {
+    return scope_.dense() ? std::vector{1, 5, 10, 25} : std::vector{25};
+  }
+  [[nodiscard]] std::vector<TierPolicy> policies() const {
+    return scope_.dense() ? std::vector{TierPolicy::heads, TierPolicy::lists, TierPolicy::reuse}
+                          : std::vector{TierPolicy::heads};
+  }
+
+  void add(const GpuTarget& gpu, const GraphSpec& spec, std::optional<TierPolicy> tier, int hot) {
+    LeanPoint point;
+    point.spec = spec;
+    point.graph = {spec.name(), graph::Order::degree};
+    point.tier = tier;
+    point.hot = hot;
+    point.node = scope_.nearest_node(gpu);
+    point.gpu = gpu.ordinal;
+    point.trials = scope_.trials;
+    Benchmark benchmark;
+    benchmark.id = {"lean/bfs",
+                    {{"strategy", "direction_optimising", AxisStyle::bare},
+                     {"tier", tier ? name(*tier) : "none", AxisStyle::bare},
+                     {"locality", gpu.locality(point.node), AxisStyle::hidden},
+                     {"graph", spec.name()},
+                     {"hot", std::int64_t{hot}}},
+                    {{"numa", point.node}, {"gpu", gpu.ordinal}}};
+    benchmark.skip = gpu.unavailable.empty() ? why_no_mapping(machine_, gpu.ordinal) : gpu.unavailable;
+    benchmark.explanation = explain(point);
+    benchmark.needs = needs_of(point);
+    const auto claim = benchmark.skip.empty() ? graphs_->claim(point.graph, scope_.repetitions) : nullptr;
+    benchmark.run = [point, graphs = graphs_, claim, cache_dir = scope_.graph_cache](Session& session) {
+      const GraphCache::Lease graph(*graphs, *claim, [&](const GraphKey& key) {
+        return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
+      });
+      const NodeBinding binding(session.machine().topology, point.node);
+      return measure_lean_bfs(session, point, *graph);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] static Needs needs_of(const LeanPoint& point) {
+    const std::uint64_t entries = point.spec.most_entries().value_or(0);
+    const std::uint64_t vertices = point.spec.vertices().value_or(0);
+    const std::uint64_t edges = entries * sizeof(graph::Vertex) * (point.spec.directed() ? 2 : 1);
+    // Generating and ordering take three times what the graph comes to.
+    Needs needs{3 * (entries * 8 + vertices * 8) + edges, vertices * 32 + entries / 16, 0};
+    needs.device_bytes += edges * static_cast<std::uint64_t>(point.hot) / 100;
+    return needs;
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  std::shared_ptr<GraphCache> graphs_ = std::make_shared<GraphCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family lean_traversal() {
+  return {"lean", "What does a traversal save that reads fewer of the edges that are far?",
+          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+}
+
+}  // namespace grainscope::harness

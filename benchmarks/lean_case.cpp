@@ -1,0 +1,208 @@
+#include "lean_case.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/model/lean_bfs.hpp"
+#include "grainscope/model/link.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+
+// Hot beginnings of both directions' lists, and how long it took to find them.
+struct Tiers {
+  std::optional<lean::HotTier> out;
+  std::optional<lean::HotTier> in;  // of a directed graph
+  double planned_s = 0;
+};
+
+constexpr int kSampleSearches = 4;  // that reuse is learnt from, none of them a trial's
+
+lean::HotTier plan(const LeanPoint& point, const LoadedGraph& loaded, const Csr& lists) {
+  const std::uint64_t elements = lists.edges() * static_cast<std::uint64_t>(point.hot) / 100;
+  if (*point.tier != lean::TierPolicy::reuse) {
+    return lean::plan_tier(lists, *point.tier, elements);
+  }
+  lean::ReadCounts reads = lean::no_reads(lists);
+  const std::vector<Vertex> sources = loaded.sources(kMostSources);
+  for (int search = 0; search < kSampleSearches; ++search) {
+    static_cast<void>(model::replay_bfs({&loaded.csr(), nullptr}, {&lists, nullptr},
+                                        sources[sources.size() - 1 - static_cast<std::size_t>(search)], {},
+                                        &reads));
+  }
+  return lean::plan_by_reuse(lists, reads, elements);
+}
+
+Tiers plan_tiers(const LeanPoint& point, const LoadedGraph& loaded) {
+  Tiers tiers;
+  if (!point.tier) {
+    return tiers;
+  }
+  const double begun_s = steady_now_s();
+  // Of a directed graph each direction has the same share of its lists.
+  tiers.in = plan(point, loaded, loaded.in_edges());
+  if (loaded.csr().directed) {
+    LeanPoint pushed = point;
+    pushed.tier = *point.tier == lean::TierPolicy::reuse ? lean::TierPolicy::lists : *point.tier;
+    tiers.out = plan(pushed, loaded, loaded.csr());
+  } else {
+    tiers.out = std::move(tiers.in);
+    tiers.in.reset();
+  }
+  tiers.planned_s = steady_now_s() - begun_s;
+  return tiers;
+}
+
+template <class T>
+const T* address(const std::optional<T>& value) {
+  return value ? &*value : nullptr;
+}
+
+std::uint64_t link_bytes_of(const std::vector<lean::LinkReads>& levels) {
+  std::uint64_t sectors = 0;
+  for (const lean::LinkReads& level : levels) {
+    sectors += level.sectors;
+  }
+  return sectors * model::kSectorBytes;
+}
+
+// What the model says of the first trial: it must have read the same; and how long that must take.
+void hold_against_model(const Session& session, const LeanPoint& point, const LoadedGraph& loaded,
+                        const Tiers& tiers, Vertex source, const std::vector<lean::LinkReads>& reads,
+                        Measurement& measurement) {
+  const lean::HotTier* const out = address(tiers.out);
+  const lean::HotTier* const in = loaded.csr().directed ? address(tiers.in) : out;
+  const model::LeanBfs search = model::replay_bfs({&loaded.csr(), out}, {&loaded.in_edges(), in}, source, {});
+  const double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.node, point.gpu));
+  const model::Link link = model::link_measured(peak_gb_s);
+  double least_s = 0;
+  for (std::size_t i = 0; i < search.levels.size(); ++i) {
+    const model::LeanLevel& level = search.levels[i];
+    if (i >= reads.size() || reads[i].sectors * model::kSectorBytes != level.link.bytes() ||
+        reads[i].elements != level.link.elements || reads[i].hot != level.hot_reads) {
+      throw FailedError("level " + std::to_string(i) +
+                        " of a search did not read what its model does: one of them is wrong");
+    }
+    measurement.levels[i].requests = level.link.count();
+    measurement.levels[i].link_bytes = level.link.bytes();
+    least_s += level.link.count() > 0 ? model::bound(link, level.link, 0).seconds() : 0;
+  }
+  const model::Requests total = search.total();
+  Traffic traffic;
+  traffic.requests = total.count();
+  for (int sectors = 1; sectors <= 4; ++sectors) {
+    traffic.requests_by_size[sectors * 32] = total.by_sectors[static_cast<std::size_t>(sectors - 1)];
+  }
+  traffic.bytes = total.bytes();
+  traffic.amplification = total.elements == 0 ? 1
+                                              : static_cast<double>(total.bytes()) /
+                                                    static_cast<double>(total.elements * sizeof(Vertex));
+  measurement.traffic = traffic;
+  measurement.link_peak_gb_s = peak_gb_s;
+  measurement.counters["modelled_s"] = least_s;
+  measurement.counters["modelled_over_measured"] = least_s / measurement.trials.front().samples_s.front();
+}
+
+// One trial: timed, verified, counted.
+double run_trial(const LoadedGraph& loaded, lean::LeanBfs& search, Vertex source, Measurement& measurement) {
+  const double seconds = search.run(source);
+  const std::vector<std::uint32_t> depths = search.depths();
+  measurement.verification =
+      graph::certify_bfs(loaded.csr(), loaded.in_edges(), source, depths) +
+      "; every trial; what the first read over the link is, level by level, what its model reads";
+  std::vector<LevelResult> levels = search.levels();
+  const std::vector<bool> pulled = search.pulled();
+  const std::vector<lean::LinkReads> reads = search.count(source);
+  Trial trial{"source:" + std::to_string(source), {seconds}, {}, 0};
+  trial.link_bytes = link_bytes_of(reads);
+  const double entries = static_cast<double>(graph::entries_reached(loaded.csr(), depths));
+  std::uint64_t elements = 0;
+  std::uint64_t hot = 0;
+  for (const lean::LinkReads& level : reads) {
+    elements += level.elements;
+    hot += level.hot;
+  }
+  trial.counters = {
+      {"edges_read", static_cast<double>(elements + hot)},
+      {"hot_edges_read", static_cast<double>(hot)},
+      {"levels", static_cast<double>(levels.size())},
+      {"pulls", static_cast<double>(std::count(pulled.begin(), pulled.end(), true))},
+      {"reached", static_cast<double>(depths.size()) -
+                      static_cast<double>(std::count(depths.begin(), depths.end(), graph::kUnreached))},
+      {"teps", entries / (loaded.csr().directed ? 1 : 2) / seconds}};
+  if (measurement.trials.empty()) {
+    measurement.levels = std::move(levels);
+  }
+  measurement.trials.push_back(std::move(trial));
+  return seconds;
+}
+
+double median_of(const std::vector<Trial>& trials, const char* counter) {
+  std::vector<double> values;
+  for (const Trial& trial : trials) {
+    values.push_back(trial.counters.at(counter));
+  }
+  return summarize(values).median;
+}
+
+void summarise(const LoadedGraph& loaded, const Tiers& tiers, const lean::LeanLists& lists,
+               const lean::LeanBfs& search, Measurement& measurement) {
+  std::vector<double> link_bytes;
+  double inverse = 0;
+  for (const Trial& trial : measurement.trials) {
+    link_bytes.push_back(static_cast<double>(trial.link_bytes));
+    inverse += 1 / trial.counters.at("teps");
+  }
+  auto& counters = measurement.counters;
+  const double edges_read = median_of(measurement.trials, "edges_read");
+  measurement.bytes = static_cast<std::uint64_t>(edges_read) * sizeof(Vertex);
+  measurement.link_bytes = static_cast<std::uint64_t>(summarize(link_bytes).median);
+  measurement.graph = loaded.facts();
+  counters["edges_read"] = edges_read;
+  counters["hot_edges_read"] = median_of(measurement.trials, "hot_edges_read");
+  counters["pulls"] = median_of(measurement.trials, "pulls");
+  counters["teps"] = static_cast<double>(measurement.trials.size()) / inverse;
+  counters["hot_bytes"] = static_cast<double>(lists.hot_bytes());
+  counters["gpu_bytes"] = static_cast<double>(lists.gpu_bytes() + search.gpu_bytes());
+  counters["prepare_s"] = loaded.order_s();
+  counters["tier_s"] = tiers.planned_s;
+}
+
+}  // namespace
+
+Measurement measure_lean_bfs(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
+  const Tiers tiers = plan_tiers(point, graph);
+  lean::LeanPlacement placement;
+  placement.graph = &graph.csr();
+  placement.tier = address(tiers.out);
+  placement.in_edges = graph.csr().directed ? &graph.in_edges() : nullptr;
+  placement.in_tier = address(tiers.in);
+  placement.gpu = point.gpu;
+  const auto lists = lean::place_lean(placement);
+  const auto search = lean::make_lean_bfs(*lists, {});
+  const std::vector<Vertex> sources = graph.sources(point.trials);
+  // The first run loads kernels: nobody's trial.
+  static_cast<void>(search->run(sources.front()));
+  Measurement measurement;
+  measurement.samples = session.trials(point.trials, [&](int trial) {
+    return run_trial(graph, *search, sources[static_cast<std::size_t>(trial)], measurement);
+  });
+  measurement.timing = {Clock::event, false,
+                        "a whole search between two events, clearing its state included"};
+  summarise(graph, tiers, *lists, *search, measurement);
+  hold_against_model(session, point, graph, tiers, sources.front(), search->count(sources.front()),
+                     measurement);
+  measurement.limit = host_link_limit(session.machine(), point.gpu);
+  return measurement;
+}
+
+}  // namespace grainscope::harness
