@@ -2,6 +2,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/lean/lean_cc.hpp"
 
 namespace grainscope::lean {
 
@@ -10,6 +11,10 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& /*placement*/) {
 }
 
 std::unique_ptr<LeanBfs> make_lean_bfs(const LeanLists& /*lists*/, const Turning& /*turning*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<LeanCc> make_lean_cc(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -14,6 +14,7 @@
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "search_kernels.cuh"
+#include "state.hpp"
 
 namespace grainscope::lean {
 namespace {
@@ -104,23 +105,6 @@ __global__ void mark_listed(ListsView lists, Vertex vertices, std::uint32_t* lis
   }
 }
 
-template <class T>
-class Array {
- public:
-  Array(int gpu, std::uint64_t count) : memory_(gpu, std::max<std::uint64_t>(count, 1) * sizeof(T)) {}
-  [[nodiscard]] T* get() const { return static_cast<T*>(memory_.data()); }
-  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes(); }
-  [[nodiscard]] std::vector<T> read(std::uint64_t count) const {
-    std::vector<T> values(count);
-    cuda::check(cudaMemcpy(values.data(), memory_.data(), count * sizeof(T), cudaMemcpyDeviceToHost),
-                "read what a search found");
-    return values;
-  }
-
- private:
-  cuda::DeviceBuffer memory_;
-};
-
 class CudaLeanBfs final : public LeanBfs {
  public:
   CudaLeanBfs(const LeanLists& lists, const Turning& turning)
@@ -156,7 +140,7 @@ class CudaLeanBfs final : public LeanBfs {
   }
 
   std::vector<LinkReads> count(Vertex source) override {
-    const Array<ReadNote> reads(gpu_, most_levels_);
+    const DeviceValues<ReadNote> reads(gpu_, most_levels_);
     cuda::check(cudaMemset(reads.get(), 0, reads.bytes()), "clear what is counted");
     launch(search_levels<true>, source, reads.get());
     std::vector<LinkReads> levels;
@@ -243,14 +227,14 @@ class CudaLeanBfs final : public LeanBfs {
   cuda::DeviceGuard guard_;
   std::uint32_t words_;
   std::uint32_t most_levels_;
-  Array<std::uint32_t> bits_;
-  Array<std::uint32_t> depths_;
-  Array<std::uint32_t> left_;
-  Array<PieceItem> pieces_;
-  Array<LevelCounters> counters_;
-  Array<LevelNote> notes_;
-  Array<std::uint64_t> begun_;
-  Array<std::uint32_t> levels_;
+  DeviceValues<std::uint32_t> bits_;
+  DeviceValues<std::uint32_t> depths_;
+  DeviceValues<std::uint32_t> left_;
+  DeviceValues<PieceItem> pieces_;
+  DeviceValues<LevelCounters> counters_;
+  DeviceValues<LevelNote> notes_;
+  DeviceValues<std::uint64_t> begun_;
+  DeviceValues<std::uint32_t> levels_;
   cuda::Stream stream_;
   cuda::Event start_;
   cuda::Event stop_;

@@ -8,6 +8,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/answers.hpp"
+#include "lean_lists.hpp"
 
 namespace grainscope::model {
 namespace {
@@ -18,47 +19,6 @@ using lean::Step;
 
 constexpr std::uint64_t kWordBits = lean::kWarpLanes;
 constexpr std::uint64_t kManyWords = 1024;  // that a team of threads is worth
-
-// A list as the two parts that it is read in.
-struct List {
-  std::uint64_t hot = 0;    // elements of it in GPU memory, from its beginning
-  std::uint64_t begin = 0;  // of the part over the link
-  std::uint64_t end = 0;
-};
-
-List list_of(const TieredLists& lists, Vertex v) {
-  const std::uint64_t hot = lists.tier != nullptr ? lists.tier->of(v) : 0;
-  return {hot, lists.lists->offsets[v] + hot, lists.lists->offsets[v + std::uint64_t{1}]};
-}
-
-// Requests of one load by the lanes of a warp that read these steps, which rise.
-void add_load(std::span<const Step> steps, Requests& to) {
-  ++to.loads;
-  std::uint64_t line = UINT64_MAX;
-  unsigned sectors = 0;  // of the line, a bit each
-  const auto finish = [&] {
-    if (sectors == 0) {
-      return;
-    }
-    ++to.by_sectors[static_cast<std::size_t>(std::popcount(sectors)) - 1];
-    const unsigned run = sectors >> std::countr_zero(sectors);
-    to.split += (run & (run + 1)) != 0 ? 1 : 0;
-    sectors = 0;
-  };
-  for (const Step& step : steps) {
-    to.lanes += step.to - step.from;
-    to.elements += step.to - step.from;
-    for (std::uint64_t sector = step.from / lean::kSectorElements;
-         sector <= (step.to - 1) / lean::kSectorElements; ++sector) {
-      if (sector / 4 != line) {
-        finish();
-        line = sector / 4;
-      }
-      sectors |= 1U << sector % 4;
-    }
-  }
-  finish();
-}
 
 class Search {
  public:
@@ -115,13 +75,7 @@ class Search {
               static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
           const List list = list_of(out_, v);
           hot_reads += list.hot;
-          for (std::uint64_t piece = 0; piece < lean::pieces_of(list.begin, list.end); ++piece) {
-            const Step whole = lean::piece_of(list.begin, list.end, piece);
-            for (Step step = lean::line_step(whole.from, whole.to); step.from < step.to;
-                 step = lean::line_step(step.to, whole.to)) {
-              add_load({&step, 1}, mine);
-            }
-          }
+          add_pieces(list.begin, list.end, mine);
           for (const Vertex neighbour : out_.lists->neighbours(v)) {
             mark(neighbour);
           }

@@ -1,0 +1,50 @@
+#ifndef GRAINSCOPE_LEAN_LEAN_CC_HPP
+#define GRAINSCOPE_LEAN_LEAN_CC_HPP
+
+// Connected components by sampling (Afforest; Sutton, Ben-Nun and Barak, IPDPS 2018): two neighbours of every
+// vertex are joined first, which makes one component of most of the graph; then only lists of vertices that
+// are not in it are read.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "grainscope/lean/lean_bfs.hpp"
+
+namespace grainscope::lean {
+
+inline constexpr std::uint64_t kSampledNeighbours = 2;   // of each list, the first ones
+inline constexpr std::uint32_t kSampledVertices = 1024;  // that tell which component is the largest
+inline constexpr int kPairLanes = 2;                     // that read a vertex's sample together
+
+// Vertex number i of those that are asked for their component: spread evenly.
+[[nodiscard]] constexpr graph::Vertex sampled_vertex(std::uint32_t i, graph::Vertex vertices) {
+  return static_cast<graph::Vertex>((std::uint64_t{vertices} * i + vertices / 2) / kSampledVertices);
+}
+
+class LeanCc {
+ public:
+  virtual ~LeanCc() = default;
+  LeanCc(const LeanCc&) = delete;
+  LeanCc& operator=(const LeanCc&) = delete;
+
+  // One run, in seconds between two events around everything it does, its state's clearing included.
+  [[nodiscard]] virtual double run() = 0;
+  // The same untimed, counting what is read: by the sampling, and by what follows it.
+  [[nodiscard]] virtual std::array<LinkReads, 2> count() = 0;
+  // Of the last run: each vertex's component by its lowest vertex. [V], copied from the GPU.
+  [[nodiscard]] virtual std::vector<graph::Vertex> labels() const = 0;
+  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state
+
+ protected:
+  LeanCc() = default;
+};
+
+// `lists`, of an undirected graph, outlives it. Throws UsageError for a directed graph; SkipError where the
+// GPU has no room for the state, with the numbers; in a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<LeanCc> make_lean_cc(const LeanLists& lists);
+
+}  // namespace grainscope::lean
+
+#endif
