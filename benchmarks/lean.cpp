@@ -1,13 +1,12 @@
-// lean/bfs: what does an algorithm that reads fewer edges save, where edges are far?
+// lean/bfs, lean/cc: what does an algorithm that reads fewer edges save, where edges are far?
 //
-// Timed: one whole search between two events, state cleared within; nothing waits for the host between
-// levels. Not timed: making, ordering and placing the graph, planning and filling what is hot, verifying,
-// which every trial is. Operations: none; TEPS is a counter.
-// Bytes: edges read, wherever they lie, times 4; what crossed the link is under `traffic` and in the trials,
-// counted by the kernel in a second run and equal to the model's.
-// Source: Beamer, Asanović and Patterson, SC 2012; GAP benchmark suite for sources and conventions; EMOGI
-// (VLDB 2020) is what it is to be held against (traversal/bfs).
-// Limits: the order of vertices is by degree, made offline, its time in prepare_s.
+// Timed: one whole traversal between two events, state cleared within; nothing waits for the host meanwhile.
+// Not timed: making, ordering and placing the graph, planning and filling what is hot, verifying, which every
+// trial is. Operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what crossed
+// the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to the
+// model's. Source: Beamer, Asanović and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP
+// benchmark suite for sources and conventions; EMOGI (VLDB 2020) is what it is to be held against
+// (traversal/bfs). Limits: the order of vertices is by degree, made offline, its time in prepare_s.
 
 #include <memory>
 #include <utility>
@@ -16,10 +15,12 @@
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/system/numa.hpp"
 #include "lean_case.hpp"
+#include "traversal_case.hpp"
 
 namespace grainscope::harness {
 namespace {
 
+using graph::Algorithm;
 using graph::GraphSpec;
 using lean::TierPolicy;
 
@@ -39,16 +40,21 @@ std::vector<const char*> graphs_of(Preset preset) {
   return {};
 }
 
-Explanation explain(const LeanPoint& point) {
-  const std::string where = point.tier ? "the hottest " + std::to_string(point.hot) +
-                                             " percent of the edge list in GPU memory, all of it "
-                                             "in page-locked host memory"
-                                       : "in page-locked host memory, read over the link";
+Explanation explain(const LeanPoint& point, Algorithm algorithm) {
+  const std::string where = point.tier ? "with the hottest " + std::to_string(point.hot) +
+                                             " percent of the edge list in GPU memory as well"
+                                       : "read over the link";
+  const bool search = algorithm == Algorithm::bfs;
   return {
-      "the time of a bfs that turns between pushing and pulling, its lists " + where,
-      "one kernel between two events, from clearing the state to the last level",
+      std::string("the time of ") +
+          (search ? "a bfs that turns between pushing and pulling"
+                  : "connected components that read two neighbours of each list before whole lists") +
+          ", its lists in page-locked host memory, " + where,
+      search ? "one kernel between two events, from clearing the state to the last level"
+             : "all kernels between two events, from clearing the state to the last label",
       "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",
-      "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions",
+      search ? "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions"
+             : "Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)",
       "vertices are numbered by falling degree, offline; TEPS says nothing of the work that was saved"};
 }
 
@@ -59,10 +65,12 @@ class Lister {
   std::vector<Benchmark> list() {
     for (const GpuTarget& gpu : scope_.gpus) {
       for (const GraphSpec& spec : graphs()) {
-        add(gpu, spec, {}, 0);
-        for (const int hot : hot_percents()) {
-          for (const TierPolicy policy : policies()) {
-            add(gpu, spec, policy, hot);
+        for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc}) {
+          add(gpu, spec, algorithm, {}, 0);
+          for (const int hot : hot_percents()) {
+            for (const TierPolicy policy : policies(algorithm)) {
+              add(gpu, spec, algorithm, policy, hot);
+            }
           }
         }
       }
@@ -84,12 +92,16 @@ class Lister {
   [[nodiscard]] std::vector<int> hot_percents() const {
     return scope_.dense() ? std::vector{1, 5, 10, 25} : std::vector{25};
   }
-  [[nodiscard]] std::vector<TierPolicy> policies() const {
-    return scope_.dense() ? std::vector{TierPolicy::heads, TierPolicy::lists, TierPolicy::reuse}
-                          : std::vector{TierPolicy::heads};
+  // What is read of a list to its end is not known before a search.
+  [[nodiscard]] std::vector<TierPolicy> policies(Algorithm algorithm) const {
+    if (!scope_.dense() || algorithm == Algorithm::cc) {
+      return {TierPolicy::heads};
+    }
+    return {TierPolicy::heads, TierPolicy::lists, TierPolicy::reuse};
   }
 
-  void add(const GpuTarget& gpu, const GraphSpec& spec, std::optional<TierPolicy> tier, int hot) {
+  void add(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm, std::optional<TierPolicy> tier,
+           int hot) {
     LeanPoint point;
     point.spec = spec;
     point.graph = {spec.name(), graph::Order::degree};
@@ -97,27 +109,38 @@ class Lister {
     point.hot = hot;
     point.node = scope_.nearest_node(gpu);
     point.gpu = gpu.ordinal;
-    point.trials = scope_.trials;
+    point.trials = trials_of(algorithm, scope_.trials);
     Benchmark benchmark;
-    benchmark.id = {"lean/bfs",
-                    {{"strategy", "direction_optimising", AxisStyle::bare},
-                     {"tier", tier ? name(*tier) : "none", AxisStyle::bare},
-                     {"locality", gpu.locality(point.node), AxisStyle::hidden},
-                     {"graph", spec.name()},
-                     {"hot", std::int64_t{hot}}},
-                    {{"numa", point.node}, {"gpu", gpu.ordinal}}};
-    benchmark.skip = gpu.unavailable.empty() ? why_no_mapping(machine_, gpu.ordinal) : gpu.unavailable;
-    benchmark.explanation = explain(point);
+    benchmark.id = {
+        std::string("lean/") + graph::name(algorithm),
+        {{"strategy", algorithm == Algorithm::bfs ? "direction_optimising" : "sampled", AxisStyle::bare},
+         {"tier", tier ? name(*tier) : "none", AxisStyle::bare},
+         {"locality", gpu.locality(point.node), AxisStyle::hidden},
+         {"graph", spec.name()},
+         {"hot", std::int64_t{hot}}},
+        {{"numa", point.node}, {"gpu", gpu.ordinal}}};
+    benchmark.skip = why_not(gpu, spec, algorithm);
+    benchmark.explanation = explain(point, algorithm);
     benchmark.needs = needs_of(point);
     const auto claim = benchmark.skip.empty() ? graphs_->claim(point.graph, scope_.repetitions) : nullptr;
-    benchmark.run = [point, graphs = graphs_, claim, cache_dir = scope_.graph_cache](Session& session) {
+    benchmark.run = [point, algorithm, graphs = graphs_, claim,
+                     cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *claim, [&](const GraphKey& key) {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
       });
       const NodeBinding binding(session.machine().topology, point.node);
-      return measure_lean_bfs(session, point, *graph);
+      return algorithm == Algorithm::bfs ? measure_lean_bfs(session, point, *graph)
+                                         : measure_lean_cc(session, point, *graph);
     };
     benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm) const {
+    if (!gpu.unavailable.empty()) {
+      return gpu.unavailable;
+    }
+    return algorithm == Algorithm::cc && spec.directed() ? kNoDirectedComponents
+                                                         : why_no_mapping(machine_, gpu.ordinal);
   }
 
   [[nodiscard]] static Needs needs_of(const LeanPoint& point) {

@@ -2,70 +2,18 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/sampler.hpp"
-#include "grainscope/core/units.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/model/lean_bfs.hpp"
 #include "grainscope/model/link.hpp"
+#include "lean_tiers.hpp"
 
 namespace grainscope::harness {
 namespace {
 
-using graph::Csr;
 using graph::Vertex;
-
-// Hot beginnings of both directions' lists, and how long it took to find them.
-struct Tiers {
-  std::optional<lean::HotTier> out;
-  std::optional<lean::HotTier> in;  // of a directed graph
-  double planned_s = 0;
-};
-
-constexpr int kSampleSearches = 4;  // that reuse is learnt from, none of them a trial's
-
-lean::HotTier plan(const LeanPoint& point, const LoadedGraph& loaded, const Csr& lists) {
-  const std::uint64_t elements = lists.edges() * static_cast<std::uint64_t>(point.hot) / 100;
-  if (*point.tier != lean::TierPolicy::reuse) {
-    return lean::plan_tier(lists, *point.tier, elements);
-  }
-  lean::ReadCounts reads = lean::no_reads(lists);
-  const std::vector<Vertex> sources = loaded.sources(kMostSources);
-  for (int search = 0; search < kSampleSearches; ++search) {
-    static_cast<void>(model::replay_bfs({&loaded.csr(), nullptr}, {&lists, nullptr},
-                                        sources[sources.size() - 1 - static_cast<std::size_t>(search)], {},
-                                        &reads));
-  }
-  return lean::plan_by_reuse(lists, reads, elements);
-}
-
-Tiers plan_tiers(const LeanPoint& point, const LoadedGraph& loaded) {
-  Tiers tiers;
-  if (!point.tier) {
-    return tiers;
-  }
-  const double begun_s = steady_now_s();
-  // Of a directed graph each direction has the same share of its lists.
-  tiers.in = plan(point, loaded, loaded.in_edges());
-  if (loaded.csr().directed) {
-    LeanPoint pushed = point;
-    pushed.tier = *point.tier == lean::TierPolicy::reuse ? lean::TierPolicy::lists : *point.tier;
-    tiers.out = plan(pushed, loaded, loaded.csr());
-  } else {
-    tiers.out = std::move(tiers.in);
-    tiers.in.reset();
-  }
-  tiers.planned_s = steady_now_s() - begun_s;
-  return tiers;
-}
-
-template <class T>
-const T* address(const std::optional<T>& value) {
-  return value ? &*value : nullptr;
-}
 
 std::uint64_t link_bytes_of(const std::vector<lean::LinkReads>& levels) {
   std::uint64_t sectors = 0;
@@ -79,9 +27,7 @@ std::uint64_t link_bytes_of(const std::vector<lean::LinkReads>& levels) {
 void hold_against_model(const Session& session, const LeanPoint& point, const LoadedGraph& loaded,
                         const Tiers& tiers, Vertex source, const std::vector<lean::LinkReads>& reads,
                         Measurement& measurement) {
-  const lean::HotTier* const out = address(tiers.out);
-  const lean::HotTier* const in = loaded.csr().directed ? address(tiers.in) : out;
-  const model::LeanBfs search = model::replay_bfs({&loaded.csr(), out}, {&loaded.in_edges(), in}, source, {});
+  const model::LeanBfs search = model::replay_bfs(tiers.pushed(loaded), tiers.pulled(loaded), source, {});
   const double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.node, point.gpu));
   const model::Link link = model::link_measured(peak_gb_s);
   double least_s = 0;
@@ -97,16 +43,7 @@ void hold_against_model(const Session& session, const LeanPoint& point, const Lo
     least_s += level.link.count() > 0 ? model::bound(link, level.link, 0).seconds() : 0;
   }
   const model::Requests total = search.total();
-  Traffic traffic;
-  traffic.requests = total.count();
-  for (int sectors = 1; sectors <= 4; ++sectors) {
-    traffic.requests_by_size[sectors * 32] = total.by_sectors[static_cast<std::size_t>(sectors - 1)];
-  }
-  traffic.bytes = total.bytes();
-  traffic.amplification = total.elements == 0 ? 1
-                                              : static_cast<double>(total.bytes()) /
-                                                    static_cast<double>(total.elements * sizeof(Vertex));
-  measurement.traffic = traffic;
+  measurement.traffic = traffic_of(total);
   measurement.link_peak_gb_s = peak_gb_s;
   measurement.counters["modelled_s"] = least_s;
   measurement.counters["modelled_over_measured"] = least_s / measurement.trials.front().samples_s.front();
@@ -181,13 +118,7 @@ void summarise(const LoadedGraph& loaded, const Tiers& tiers, const lean::LeanLi
 
 Measurement measure_lean_bfs(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
   const Tiers tiers = plan_tiers(point, graph);
-  lean::LeanPlacement placement;
-  placement.graph = &graph.csr();
-  placement.tier = address(tiers.out);
-  placement.in_edges = graph.csr().directed ? &graph.in_edges() : nullptr;
-  placement.in_tier = address(tiers.in);
-  placement.gpu = point.gpu;
-  const auto lists = lean::place_lean(placement);
+  const auto lists = lean::place_lean(tiers.placement(point, graph));
   const auto search = lean::make_lean_bfs(*lists, {});
   const std::vector<Vertex> sources = graph.sources(point.trials);
   // The first run loads kernels: nobody's trial.

@@ -4,7 +4,9 @@
 #include "grainscope/graph/build.hpp"
 #include "grainscope/graph/reorder.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/lean/lean_cc.hpp"
 #include "grainscope/model/lean_bfs.hpp"
+#include "grainscope/model/lean_cc.hpp"
 #include "traversal_fixture.hpp"
 
 namespace grainscope::lean {
@@ -118,6 +120,64 @@ TEST_F(LeanSearches, go_on_from_source_to_source) {
     ASSERT_EQ(search->depths(), graph::serial_bfs(both.graph, source)) << source;
   }
   EXPECT_EQ(lists->hot_bytes() > 0, true);
+}
+
+void expect_equal(const LinkReads& reads, const model::Requests& link, std::uint64_t hot) {
+  EXPECT_EQ(reads.elements, link.elements);
+  EXPECT_EQ(reads.sectors * model::kSectorBytes, link.bytes());
+  EXPECT_EQ(reads.hot, hot);
+}
+
+class LeanComponents : public LeanSearches {
+ protected:
+  static void expect_labels(const BothWays& both, const Tiers* tiers) {
+    const auto lists = place(both, tiers);
+    const auto components = make_lean_cc(*lists);
+    const model::LeanCc expected = model::replay_cc({&both.graph, tiers != nullptr ? &tiers->out : nullptr});
+    for (int run = 0; run < 3; ++run) {
+      EXPECT_GT(components->run(), 0);
+      ASSERT_EQ(components->labels(), graph::serial_cc(both.graph));
+      const auto reads = components->count();
+      expect_equal(reads[0], expected.sampling, expected.sampling_hot);
+      expect_equal(reads[1], expected.rest, expected.rest_hot);
+    }
+  }
+};
+
+TEST_F(LeanComponents, label_as_the_serial_search_and_read_as_the_model) {
+  std::vector<BothWays> graphs = graph::sample_graphs(false);
+  for (const BothWays& each : graph::larger_graphs()) {
+    if (!each.graph.directed) {
+      graphs.push_back(hubs_first(each));
+      graphs.push_back(each);
+    }
+  }
+  graphs.push_back(graph::star(100'000));
+  for (const BothWays& both : graphs) {
+    SCOPED_TRACE(testing::Message() << both.graph.name << ", " << both.graph.vertices() << " vertices");
+    expect_labels(both, nullptr);
+    for (const TierPolicy policy : {TierPolicy::heads, TierPolicy::lists}) {
+      const Tiers tiers = tiers_of(both, policy, 20);
+      expect_labels(both, &tiers);
+    }
+  }
+}
+
+TEST_F(LeanComponents, of_many_small_parts_are_found) {
+  // Circles of four: no component is large, and nearly all lists are read.
+  std::vector<graph::Triple> edges;
+  for (std::uint32_t part = 0; part < 5000; ++part) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      edges.push_back({4 * part + i, 4 * part + (i + 1) % 4, 1});
+    }
+  }
+  expect_labels(BothWays(graph::weighted_graph(20'000, edges, false)), nullptr);
+}
+
+TEST_F(LeanComponents, refuse_a_directed_graph) {
+  const BothWays directed = graph::larger_graphs()[2];
+  const auto lists = place(directed, nullptr);
+  EXPECT_THROW(static_cast<void>(make_lean_cc(*lists)), UsageError);
 }
 
 TEST_F(LeanSearches, refuse_what_cannot_be) {

@@ -1,0 +1,31 @@
+#ifndef GRAINSCOPE_BENCHMARKS_LEAN_TIERS_HPP
+#define GRAINSCOPE_BENCHMARKS_LEAN_TIERS_HPP
+
+// What of a graph's lists is hot in a lean case, and what its model's requests are in a row.
+
+#include <optional>
+
+#include "grainscope/model/lean_bfs.hpp"
+#include "lean_case.hpp"
+
+namespace grainscope::harness {
+
+// Hot beginnings of both directions' lists, and how long it took to find them.
+struct Tiers {
+  std::optional<lean::HotTier> out;
+  std::optional<lean::HotTier> in;  // of a directed graph
+  double planned_s = 0;
+
+  // The tiers and the graph outlive what is made of it.
+  [[nodiscard]] lean::LeanPlacement placement(const LeanPoint& point, const LoadedGraph& graph) const;
+  [[nodiscard]] model::TieredLists pushed(const LoadedGraph& graph) const;
+  [[nodiscard]] model::TieredLists pulled(const LoadedGraph& graph) const;
+};
+// Of a directed graph each direction has the same share of its lists.
+[[nodiscard]] Tiers plan_tiers(const LeanPoint& point, const LoadedGraph& graph);
+
+[[nodiscard]] Traffic traffic_of(const model::Requests& requests);
+
+}  // namespace grainscope::harness
+
+#endif
