@@ -1,4 +1,4 @@
-// lean/bfs, lean/cc: what does an algorithm that reads fewer edges save, where edges are far?
+// lean/bfs, lean/cc, lean/sssp: what does an algorithm that reads fewer edges save, where edges are far?
 //
 // Timed: one whole traversal between two events, state cleared within; nothing waits for the host meanwhile.
 // Not timed: making, ordering and placing the graph, planning and filling what is hot, verifying, which every
@@ -40,21 +40,50 @@ std::vector<const char*> graphs_of(Preset preset) {
   return {};
 }
 
+const char* strategy_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      return "direction_optimising";
+    case Algorithm::cc:
+      return "sampled";
+    default:
+      return "near_far";
+  }
+}
+
+const char* what_it_is(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      return "a bfs that turns between pushing and pulling";
+    case Algorithm::cc:
+      return "connected components that read two neighbours of each list before whole lists";
+    default:
+      return "shortest paths that read a list when its vertex is the nearest, or almost";
+  }
+}
+
+const char* source_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      return "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions";
+    case Algorithm::cc:
+      return "Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)";
+    default:
+      return "Davidson, Baxter, Garland and Owens, IPDPS 2014; GAP benchmark suite: sources and conventions";
+  }
+}
+
 Explanation explain(const LeanPoint& point, Algorithm algorithm) {
   const std::string where = point.tier ? "with the hottest " + std::to_string(point.hot) +
                                              " percent of the edge list in GPU memory as well"
                                        : "read over the link";
-  const bool search = algorithm == Algorithm::bfs;
   return {
-      std::string("the time of ") +
-          (search ? "a bfs that turns between pushing and pulling"
-                  : "connected components that read two neighbours of each list before whole lists") +
-          ", its lists in page-locked host memory, " + where,
-      search ? "one kernel between two events, from clearing the state to the last level"
-             : "all kernels between two events, from clearing the state to the last label",
+      std::string("the time of ") + what_it_is(algorithm) + ", its lists in page-locked host memory, " +
+          where,
+      algorithm == Algorithm::cc ? "all kernels between two events, from clearing the state to the last label"
+                                 : "one kernel between two events, from clearing the state to the last step",
       "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",
-      search ? "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions"
-             : "Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)",
+      source_of(algorithm),
       "vertices are numbered by falling degree, offline; TEPS says nothing of the work that was saved"};
 }
 
@@ -65,7 +94,7 @@ class Lister {
   std::vector<Benchmark> list() {
     for (const GpuTarget& gpu : scope_.gpus) {
       for (const GraphSpec& spec : graphs()) {
-        for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc}) {
+        for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::sssp}) {
           add(gpu, spec, algorithm, {}, 0);
           for (const int hot : hot_percents()) {
             for (const TierPolicy policy : policies(algorithm)) {
@@ -94,7 +123,7 @@ class Lister {
   }
   // What is read of a list to its end is not known before a search.
   [[nodiscard]] std::vector<TierPolicy> policies(Algorithm algorithm) const {
-    if (!scope_.dense() || algorithm == Algorithm::cc) {
+    if (!scope_.dense() || algorithm != Algorithm::bfs) {
       return {TierPolicy::heads};
     }
     return {TierPolicy::heads, TierPolicy::lists, TierPolicy::reuse};
@@ -111,14 +140,16 @@ class Lister {
     point.gpu = gpu.ordinal;
     point.trials = trials_of(algorithm, scope_.trials);
     Benchmark benchmark;
-    benchmark.id = {
-        std::string("lean/") + graph::name(algorithm),
-        {{"strategy", algorithm == Algorithm::bfs ? "direction_optimising" : "sampled", AxisStyle::bare},
-         {"tier", tier ? name(*tier) : "none", AxisStyle::bare},
-         {"locality", gpu.locality(point.node), AxisStyle::hidden},
-         {"graph", spec.name()},
-         {"hot", std::int64_t{hot}}},
-        {{"numa", point.node}, {"gpu", gpu.ordinal}}};
+    benchmark.id = {std::string("lean/") + graph::name(algorithm),
+                    {{"strategy", strategy_of(algorithm), AxisStyle::bare},
+                     {"tier", tier ? name(*tier) : "none", AxisStyle::bare},
+                     {"locality", gpu.locality(point.node), AxisStyle::hidden},
+                     {"graph", spec.name()},
+                     {"hot", std::int64_t{hot}}},
+                    {{"numa", point.node}, {"gpu", gpu.ordinal}}};
+    if (algorithm == Algorithm::sssp) {
+      benchmark.id.axes.push_back({"weights", weights_of(spec)});
+    }
     benchmark.skip = why_not(gpu, spec, algorithm);
     benchmark.explanation = explain(point, algorithm);
     benchmark.needs = needs_of(point);
@@ -129,8 +160,14 @@ class Lister {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
       });
       const NodeBinding binding(session.machine().topology, point.node);
-      return algorithm == Algorithm::bfs ? measure_lean_bfs(session, point, *graph)
-                                         : measure_lean_cc(session, point, *graph);
+      switch (algorithm) {
+        case Algorithm::bfs:
+          return measure_lean_bfs(session, point, *graph);
+        case Algorithm::cc:
+          return measure_lean_cc(session, point, *graph);
+        default:
+          return measure_lean_sssp(session, point, *graph);
+      }
     };
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -148,6 +185,7 @@ class Lister {
     const std::uint64_t vertices = point.spec.vertices().value_or(0);
     const std::uint64_t edges = entries * sizeof(graph::Vertex) * (point.spec.directed() ? 2 : 1);
     // Generating and ordering take three times what the graph comes to.
+    // Weights share their neighbours' four bytes, or have as many again.
     Needs needs{3 * (entries * 8 + vertices * 8) + edges, vertices * 32 + entries / 16, 0};
     needs.device_bytes += edges * static_cast<std::uint64_t>(point.hot) / 100;
     return needs;

@@ -83,37 +83,6 @@ double run_trial(const LoadedGraph& loaded, lean::LeanBfs& search, Vertex source
   return seconds;
 }
 
-double median_of(const std::vector<Trial>& trials, const char* counter) {
-  std::vector<double> values;
-  for (const Trial& trial : trials) {
-    values.push_back(trial.counters.at(counter));
-  }
-  return summarize(values).median;
-}
-
-void summarise(const LoadedGraph& loaded, const Tiers& tiers, const lean::LeanLists& lists,
-               const lean::LeanBfs& search, Measurement& measurement) {
-  std::vector<double> link_bytes;
-  double inverse = 0;
-  for (const Trial& trial : measurement.trials) {
-    link_bytes.push_back(static_cast<double>(trial.link_bytes));
-    inverse += 1 / trial.counters.at("teps");
-  }
-  auto& counters = measurement.counters;
-  const double edges_read = median_of(measurement.trials, "edges_read");
-  measurement.bytes = static_cast<std::uint64_t>(edges_read) * sizeof(Vertex);
-  measurement.link_bytes = static_cast<std::uint64_t>(summarize(link_bytes).median);
-  measurement.graph = loaded.facts();
-  counters["edges_read"] = edges_read;
-  counters["hot_edges_read"] = median_of(measurement.trials, "hot_edges_read");
-  counters["pulls"] = median_of(measurement.trials, "pulls");
-  counters["teps"] = static_cast<double>(measurement.trials.size()) / inverse;
-  counters["hot_bytes"] = static_cast<double>(lists.hot_bytes());
-  counters["gpu_bytes"] = static_cast<double>(lists.gpu_bytes() + search.gpu_bytes());
-  counters["prepare_s"] = loaded.order_s();
-  counters["tier_s"] = tiers.planned_s;
-}
-
 }  // namespace
 
 Measurement measure_lean_bfs(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
@@ -129,7 +98,8 @@ Measurement measure_lean_bfs(Session& session, const LeanPoint& point, const Loa
   });
   measurement.timing = {Clock::event, false,
                         "a whole search between two events, clearing its state included"};
-  summarise(graph, tiers, *lists, *search, measurement);
+  summarise_lean(graph, tiers, *lists, search->gpu_bytes(), measurement);
+  measurement.counters["pulls"] = median_of(measurement.trials, "pulls");
   hold_against_model(session, point, graph, tiers, sources.front(), search->count(sources.front()),
                      measurement);
   measurement.limit = host_link_limit(session.machine(), point.gpu);

@@ -25,6 +25,8 @@ struct LeanPoint {
 // read is not the model's.
 [[nodiscard]] Measurement measure_lean_bfs(Session& session, const LeanPoint& point,
                                            const LoadedGraph& graph);
+[[nodiscard]] Measurement measure_lean_sssp(Session& session, const LeanPoint& point,
+                                            const LoadedGraph& graph);
 [[nodiscard]] Measurement measure_lean_cc(Session& session, const LeanPoint& point, const LoadedGraph& graph);
 
 }  // namespace grainscope::harness

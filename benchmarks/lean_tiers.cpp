@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/statistics.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -80,6 +81,36 @@ Traffic traffic_of(const model::Requests& requests) {
                               : static_cast<double>(requests.bytes()) /
                                     static_cast<double>(requests.elements * sizeof(graph::Vertex));
   return traffic;
+}
+
+double median_of(const std::vector<Trial>& trials, const char* counter) {
+  std::vector<double> values;
+  for (const Trial& trial : trials) {
+    values.push_back(trial.counters.at(counter));
+  }
+  return summarize(values).median;
+}
+
+void summarise_lean(const LoadedGraph& graph, const Tiers& tiers, const lean::LeanLists& lists,
+                    std::uint64_t state_bytes, Measurement& measurement) {
+  std::vector<double> link_bytes;
+  double inverse = 0;
+  for (const Trial& trial : measurement.trials) {
+    link_bytes.push_back(static_cast<double>(trial.link_bytes));
+    inverse += 1 / trial.counters.at("teps");
+  }
+  auto& counters = measurement.counters;
+  const double edges_read = median_of(measurement.trials, "edges_read");
+  measurement.bytes = static_cast<std::uint64_t>(edges_read) * sizeof(graph::Vertex);
+  measurement.link_bytes = static_cast<std::uint64_t>(summarize(link_bytes).median);
+  measurement.graph = graph.facts();
+  counters["edges_read"] = edges_read;
+  counters["hot_edges_read"] = median_of(measurement.trials, "hot_edges_read");
+  counters["teps"] = static_cast<double>(measurement.trials.size()) / inverse;
+  counters["hot_bytes"] = static_cast<double>(lists.hot_bytes());
+  counters["gpu_bytes"] = static_cast<double>(lists.gpu_bytes() + state_bytes);
+  counters["prepare_s"] = graph.order_s();
+  counters["tier_s"] = tiers.planned_s;
 }
 
 }  // namespace grainscope::harness

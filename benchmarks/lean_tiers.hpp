@@ -3,7 +3,9 @@
 
 // What of a graph's lists is hot in a lean case, and what its model's requests are in a row.
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "grainscope/model/lean_bfs.hpp"
 #include "lean_case.hpp"
@@ -24,6 +26,11 @@ struct Tiers {
 // Of a directed graph each direction has the same share of its lists.
 [[nodiscard]] Tiers plan_tiers(const LeanPoint& point, const LoadedGraph& graph);
 
+// Of the trials' counter its median.
+[[nodiscard]] double median_of(const std::vector<Trial>& trials, const char* counter);
+// What rows of searches and paths have in common, from their trials.
+void summarise_lean(const LoadedGraph& graph, const Tiers& tiers, const lean::LeanLists& lists,
+                    std::uint64_t state_bytes, Measurement& measurement);
 [[nodiscard]] Traffic traffic_of(const model::Requests& requests);
 
 }  // namespace grainscope::harness

@@ -3,6 +3,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
 #include "grainscope/lean/lean_cc.hpp"
+#include "grainscope/lean/lean_sssp.hpp"
 
 namespace grainscope::lean {
 
@@ -11,6 +12,10 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& /*placement*/) {
 }
 
 std::unique_ptr<LeanBfs> make_lean_bfs(const LeanLists& /*lists*/, const Turning& /*turning*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/) {
   throw SkipError("built without CUDA");
 }
 

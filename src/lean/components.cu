@@ -268,6 +268,9 @@ std::unique_ptr<LeanCc> make_lean_cc(const LeanLists& lists) {
   if (view_of(lists).out.targets != view_of(lists).in.targets) {
     throw UsageError("components are those of an undirected graph");
   }
+  if (view_of(lists).weighted) {
+    throw UsageError("components are those of lists that are placed without weights");
+  }
   return std::make_unique<CudaLeanCc>(lists);
 }
 

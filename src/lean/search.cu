@@ -122,12 +122,7 @@ class CudaLeanBfs final : public LeanBfs {
         notes_(gpu_, most_levels_),
         begun_(gpu_, 1),
         levels_(gpu_, 1) {
-    int together = 0;
-    cuda::check(cudaDeviceGetAttribute(&together, cudaDevAttrCooperativeLaunch, gpu_),
-                "ask whether blocks may wait for each other");
-    if (together == 0) {
-      throw SkipError("GPU " + std::to_string(gpu_) + " cannot launch blocks that wait for each other");
-    }
+    require_together(gpu_);
     constexpr unsigned kBlocks = 512;
     mark_listed<<<kBlocks, kSearchThreads, 0, stream_.get()>>>(lists_.in, lists_.vertices, arrays().listed);
     cuda::check_launch("mark_listed");
@@ -150,17 +145,7 @@ class CudaLeanBfs final : public LeanBfs {
     return levels;
   }
 
-  [[nodiscard]] std::vector<LevelResult> levels() const override {
-    std::vector<LevelResult> levels;
-    std::uint64_t begun = begun_ns_;
-    for (const LevelNote& note : last_) {
-      constexpr double kNanosecond = 1e-9;
-      levels.push_back({note.active, note.edges, 0, 0, 0});
-      levels.back().seconds = static_cast<double>(note.end_ns - begun) * kNanosecond;
-      begun = note.end_ns;
-    }
-    return levels;
-  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return levels_of(last_, begun_ns_); }
   [[nodiscard]] std::vector<bool> pulled() const override {
     std::vector<bool> pulled;
     for (const LevelNote& note : last_) {
@@ -196,21 +181,12 @@ class CudaLeanBfs final : public LeanBfs {
   }
 
   void launch(Kernel kernel, Vertex source, ReadNote* reads) {
-    if (source >= lists_.vertices) {
-      throw UsageError("there is no vertex " + std::to_string(source) + " to start from: the graph has " +
-                       std::to_string(lists_.vertices));
-    }
-    int blocks = 0;
-    cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kSearchThreads, 0),
-                "ask how many blocks a multiprocessor holds");
-    const auto grid = static_cast<unsigned>(std::max(1, blocks * cuda::sm_count(gpu_)));
+    require_vertex(source, lists_.vertices);
     SearchArrays a = arrays();
     a.reads = reads;
     void* arguments[] = {&lists_, &a, &source, &turning_};
     start_.record(stream_);
-    cuda::check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(grid),
-                                            dim3(kSearchThreads), arguments, 0, stream_.get()),
-                "launch search_levels with all its blocks at once");
+    launch_together(reinterpret_cast<const void*>(kernel), kSearchThreads, gpu_, arguments, stream_);
     stop_.record(stream_);
     stream_.synchronize();
     const std::uint32_t levels = levels_.read(1).front();
@@ -245,6 +221,9 @@ class CudaLeanBfs final : public LeanBfs {
 }  // namespace
 
 std::unique_ptr<LeanBfs> make_lean_bfs(const LeanLists& lists, const Turning& turning) {
+  if (view_of(lists).weighted) {
+    throw UsageError("a search is over lists that are placed without weights");
+  }
   return std::make_unique<CudaLeanBfs>(lists, turning);
 }
 

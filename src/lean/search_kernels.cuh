@@ -8,6 +8,7 @@
 
 #include "grainscope/lean/steps.hpp"
 #include "lean_view.hpp"
+#include "state.hpp"
 
 namespace grainscope::lean {
 
@@ -46,12 +47,6 @@ struct LevelCounters {
   unsigned long long edges;   // in their lists
   unsigned long long pieces;  // of long lists
   unsigned long long left;    // vertices whose list's beginning did not answer
-};
-struct LevelNote {
-  std::uint64_t active;
-  std::uint64_t edges;
-  std::uint64_t end_ns;
-  std::uint64_t pull;
 };
 struct ReadNote {
   unsigned long long sectors;
@@ -96,16 +91,22 @@ __device__ inline bool has(const std::uint32_t* bits, std::uint32_t vertex) {
   return (bits[vertex / kWarpLanes] >> vertex % kWarpLanes & 1) != 0;
 }
 
-// Notes one load by the lanes that `reads`, of an element over the link each. By all lanes of a warp.
-__device__ inline void count_link(ReadNote* note, bool reads, std::uint64_t element) {
-  const unsigned reading = __ballot_sync(kAllLanes, reads);
+// Notes the sectors of one load by the lanes that `reads`, of an element of 4 bytes each.
+__device__ inline void count_sectors(ReadNote* note, bool reads, std::uint64_t element) {
   // Idle lanes have sectors of their own.
   const unsigned long long sector = reads ? element / kSectorElements : ~0ULL - lane_of_warp();
   const unsigned same = __match_any_sync(kAllLanes, sector);
   const bool first = reads && __ffs(static_cast<int>(same)) - 1 == lane_of_warp();
   const unsigned sectors = __ballot_sync(kAllLanes, first);
-  if (lane_of_warp() == 0 && reading != 0) {
+  if (lane_of_warp() == 0 && sectors != 0) {
     atomicAdd(&note->sectors, static_cast<unsigned long long>(__popc(sectors)));
+  }
+}
+// Notes one load by the lanes that `reads`, of an element over the link each. By all lanes of a warp.
+__device__ inline void count_link(ReadNote* note, bool reads, std::uint64_t element) {
+  const unsigned reading = __ballot_sync(kAllLanes, reads);
+  count_sectors(note, reads, element);
+  if (lane_of_warp() == 0 && reading != 0) {
     atomicAdd(&note->elements, static_cast<unsigned long long>(__popc(reading)));
   }
 }

@@ -5,8 +5,10 @@
 #include "grainscope/graph/reorder.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
 #include "grainscope/lean/lean_cc.hpp"
+#include "grainscope/lean/lean_sssp.hpp"
 #include "grainscope/model/lean_bfs.hpp"
 #include "grainscope/model/lean_cc.hpp"
+#include "grainscope/model/lean_sssp.hpp"
 #include "traversal_fixture.hpp"
 
 namespace grainscope::lean {
@@ -178,6 +180,79 @@ TEST_F(LeanComponents, refuse_a_directed_graph) {
   const BothWays directed = graph::larger_graphs()[2];
   const auto lists = place(directed, nullptr);
   EXPECT_THROW(static_cast<void>(make_lean_cc(*lists)), UsageError);
+}
+
+class LeanPaths : public LeanSearches {
+ protected:
+  static void expect_distances(const BothWays& both, const Tiers* tiers, Vertex source, std::uint32_t delta) {
+    LeanPlacement placement;
+    placement.graph = &both.graph;
+    placement.tier = tiers != nullptr ? &tiers->out : nullptr;
+    placement.weights = true;
+    const auto lists = place_lean(placement);
+    const auto paths = make_lean_sssp(*lists, delta);
+    const auto expected = graph::serial_sssp(both.graph, source);
+    for (int run = 0; run < 3; ++run) {
+      EXPECT_GT(paths->run(source), 0);
+      ASSERT_EQ(paths->distances(), expected);
+    }
+    const std::vector<LinkReads> reads = paths->count(source);
+    ASSERT_EQ(paths->distances(), expected);
+    ASSERT_EQ(reads.size(), paths->levels().size());
+    std::uint64_t read = 0;
+    std::uint64_t listed = 0;
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      EXPECT_EQ(reads[i].elements + reads[i].hot, paths->levels()[i].edges) << "step " << i;
+      read += reads[i].elements + reads[i].hot;
+    }
+    for (Vertex v = 0; v < both.graph.vertices(); ++v) {
+      listed += expected[v] != graph::kUnreached ? both.graph.degree(v) : 0;
+    }
+    EXPECT_GE(read, listed) << "every list that is reached is read";
+  }
+};
+
+TEST_F(LeanPaths, find_the_distances_of_dijkstra) {
+  std::vector<BothWays> graphs = graph::all_sample_graphs();
+  for (const BothWays& each : graph::larger_graphs()) {
+    graphs.push_back(each);
+  }
+  graphs.push_back(graph::star(100'000));
+  for (const BothWays& both : graphs) {
+    if (!both.graph.weighted()) {
+      continue;
+    }
+    SCOPED_TRACE(testing::Message() << both.graph.name << ", " << both.graph.vertices() << " vertices");
+    const Tiers tiers = tiers_of(both, TierPolicy::lists, 20);
+    for (const std::uint32_t delta : {1U, usual_delta(both.graph), 100'000U}) {
+      expect_distances(both, nullptr, busiest(both.graph), delta);
+      expect_distances(both, &tiers, busiest(both.graph), delta);
+    }
+  }
+}
+
+TEST_F(LeanPaths, read_weights_beside_neighbours_where_they_do_not_fit_into_them) {
+  BothWays both = graph::larger_graphs().front();
+  for (std::uint64_t i = 0; i < both.graph.edges(); ++i) {
+    both.graph.weights[i] *= 1 << 20;
+  }
+  ASSERT_FALSE(packs_weights(both.graph));
+  const Tiers tiers = tiers_of(both, TierPolicy::heads, 20);
+  expect_distances(both, nullptr, busiest(both.graph), usual_delta(both.graph));
+  expect_distances(both, &tiers, busiest(both.graph), usual_delta(both.graph));
+}
+
+TEST_F(LeanPaths, refuse_lists_without_weights_and_others_those_with_them) {
+  const BothWays both = graph::star(10);
+  const auto plain = place(both, nullptr);
+  EXPECT_THROW(static_cast<void>(make_lean_sssp(*plain, 1)), UsageError);
+  LeanPlacement placement;
+  placement.graph = &both.graph;
+  placement.weights = true;
+  const auto weighted = place_lean(placement);
+  EXPECT_THROW(static_cast<void>(make_lean_sssp(*weighted, 0)), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_bfs(*weighted, {})), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_cc(*weighted)), UsageError);
 }
 
 TEST_F(LeanSearches, refuse_what_cannot_be) {

@@ -42,14 +42,15 @@ class LeanLists {
 
 // On the NUMA node that the calling thread is bound to. `in_edges`: of a directed graph its transpose, with a
 // tier of its own; else null. Throws SkipError, with the numbers, where the GPU has no room; UsageError for a
-// directed graph without its transpose; FailedError where host memory cannot be locked; in a build without
-// CUDA always SkipError.
+// directed graph without its transpose, or weights that are not there; FailedError where host memory cannot
+// be locked; in a build without CUDA always SkipError.
 struct LeanPlacement {
   const graph::Csr* graph = nullptr;
   const HotTier* tier = nullptr;  // null: nothing is hot
   const graph::Csr* in_edges = nullptr;
   const HotTier* in_tier = nullptr;
   int gpu = 0;
+  bool weights = false;  // placed too, for lean_sssp.hpp alone; of `graph`
 };
 [[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement);
 

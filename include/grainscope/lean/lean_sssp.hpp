@@ -1,0 +1,54 @@
+#ifndef GRAINSCOPE_LEAN_LEAN_SSSP_HPP
+#define GRAINSCOPE_LEAN_LEAN_SSSP_HPP
+
+// Shortest paths by near and far (Davidson, Baxter, Garland and Owens, IPDPS 2014): of the vertices whose
+// distance has fallen only those below a threshold have their lists read; when there are none, the threshold
+// rises. So a list is seldom read before its vertex's distance is final. A weight shares the four bytes of
+// its neighbour where both fit. All of it is one kernel whose blocks are on the GPU together.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "grainscope/lean/lean_bfs.hpp"
+
+namespace grainscope::lean {
+
+class LeanSssp {
+ public:
+  virtual ~LeanSssp() = default;
+  LeanSssp(const LeanSssp&) = delete;
+  LeanSssp& operator=(const LeanSssp&) = delete;
+
+  // One run, in seconds between two events around everything it does, the clearing of its state included.
+  // Throws UsageError for a source that is no vertex, FailedError where it does not come to an end.
+  [[nodiscard]] virtual double run(graph::Vertex source) = 0;
+  // Of the last run: vertices whose lists were read in each step, edges in them, time by the GPU's clock.
+  [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
+  // The same untimed, counting what is read; of each step. Distances fall while lists are read, in no fixed
+  // order, so that another run may read a little more or less.
+  [[nodiscard]] virtual std::vector<LinkReads> count(graph::Vertex source) = 0;
+  [[nodiscard]] virtual std::vector<std::uint32_t> distances() const = 0;  // [V], copied from the GPU
+  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;               // of its state
+
+ protected:
+  LeanSssp() = default;
+};
+
+// Whether every neighbour fits into four bytes together with its weight, which has the bits above it.
+[[nodiscard]] bool packs_weights(const graph::Csr& graph);
+// Bits of a number that has a vertex of the graph in it: the lower ones.
+[[nodiscard]] int vertex_bits(const graph::Csr& graph);
+
+// The first threshold and what it rises by, where nothing else is known: a twelfth of the mean weight, below
+// which lists are read little more than once and above which many more than that (docs/lean.md).
+[[nodiscard]] std::uint32_t usual_delta(const graph::Csr& graph);
+
+// `lists`, placed with weights, outlives it. Throws UsageError for lists without weights or a delta of 0;
+// SkipError where the GPU has no room for the state, with the numbers, or cannot launch blocks that wait for
+// each other; in a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& lists, std::uint32_t delta);
+
+}  // namespace grainscope::lean
+
+#endif

@@ -1,0 +1,32 @@
+#include <algorithm>
+#include <bit>
+
+#include "grainscope/lean/lean_sssp.hpp"
+
+namespace grainscope::lean {
+
+int vertex_bits(const graph::Csr& graph) {
+  return graph.vertices() < 2 ? 1 : std::bit_width(graph.vertices() - 1);
+}
+
+bool packs_weights(const graph::Csr& graph) {
+  graph::Weight most = 0;
+#pragma omp parallel for reduction(max : most)
+  for (std::uint64_t i = 0; i < graph.weights.size(); ++i) {
+    most = std::max(most, graph.weights[i]);
+  }
+  return vertex_bits(graph) + static_cast<int>(std::bit_width(most)) <= 32;
+}
+
+std::uint32_t usual_delta(const graph::Csr& graph) {
+  std::uint64_t sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (std::uint64_t i = 0; i < graph.weights.size(); ++i) {
+    sum += graph.weights[i];
+  }
+  constexpr std::uint64_t kShare = 12;
+  return static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(1, sum / kShare / std::max<std::uint64_t>(1, graph.edges())));
+}
+
+}  // namespace grainscope::lean

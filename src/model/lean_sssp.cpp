@@ -1,0 +1,121 @@
+#include "grainscope/model/lean_sssp.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/lean/lean_sssp.hpp"
+#include "lean_lists.hpp"
+
+namespace grainscope::model {
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+
+class NearFar {
+ public:
+  NearFar(const TieredLists& lists, std::uint32_t delta)
+      : lists_(lists), graph_(*lists.lists), delta_(delta), packed_(lean::packs_weights(graph_)) {}
+
+  LeanSssp run(Vertex source) {
+    result_.distances.assign(graph_.vertices(), graph::kUnreached);
+    result_.distances[source] = 0;
+    std::vector<Vertex> fallen{source};
+    marked_.assign(graph_.vertices(), false);
+    marked_[source] = true;
+    std::uint64_t threshold = delta_;
+    while (!fallen.empty()) {
+      std::vector<Vertex> active;
+      std::vector<Vertex> far;
+      std::uint32_t nearest = graph::kUnreached;
+      for (const Vertex v : fallen) {
+        if (result_.distances[v] < threshold) {
+          active.push_back(v);
+          marked_[v] = false;
+        } else {
+          far.push_back(v);
+          nearest = std::min(nearest, result_.distances[v]);
+        }
+      }
+      fallen = std::move(far);
+      if (active.empty()) {
+        threshold = (std::uint64_t{nearest} / delta_ + 1) * delta_;
+        continue;
+      }
+      step(active, fallen);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void step(std::vector<Vertex>& active, std::vector<Vertex>& fallen) {
+    std::sort(active.begin(), active.end());
+    LeanSsspStep step;
+    step.active = active.size();
+    std::vector<std::uint32_t> begun;  // distances as the step begins
+    begun.reserve(active.size());
+    for (const Vertex v : active) {
+      begun.push_back(result_.distances[v]);
+      const List list = list_of(lists_, v);
+      step.edges += graph_.degree(v);
+      step.hot_reads += list.hot;
+      add_pieces(list.begin, list.end, step.link);
+      if (!packed_) {
+        Requests weights;  // read in the same pieces
+        add_pieces(list.begin, list.end, weights);
+        weights.elements = 0;
+        step.link += weights;
+      }
+    }
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      relax(active[i], begun[i], fallen);
+    }
+    result_.steps.push_back(step);
+  }
+
+  void relax(Vertex v, std::uint32_t distance, std::vector<Vertex>& fallen) {
+    const auto neighbours = graph_.neighbours(v);
+    const auto weights = graph_.weights_of(v);
+    for (std::size_t i = 0; i < neighbours.size(); ++i) {
+      std::uint32_t& there = result_.distances[neighbours[i]];
+      if (distance + weights[i] < there) {
+        there = distance + weights[i];
+        if (!marked_[neighbours[i]]) {
+          marked_[neighbours[i]] = true;
+          fallen.push_back(neighbours[i]);
+        }
+      }
+    }
+  }
+
+  TieredLists lists_;
+  const Csr& graph_;
+  std::uint32_t delta_;
+  bool packed_;
+  std::vector<bool> marked_;  // in `fallen`
+  LeanSssp result_;
+};
+
+}  // namespace
+
+Requests LeanSssp::total() const {
+  Requests all;
+  for (const LeanSsspStep& step : steps) {
+    all += step.link;
+  }
+  return all;
+}
+
+LeanSssp replay_sssp(const TieredLists& lists, Vertex source, std::uint32_t delta) {
+  if (source >= lists.lists->vertices()) {
+    throw UsageError("there is no vertex " + std::to_string(source) + " to start from");
+  }
+  if (!lists.lists->weighted() || delta == 0) {
+    throw UsageError("near and far needs weights and a delta");
+  }
+  return NearFar(lists, delta).run(source);
+}
+
+}  // namespace grainscope::model

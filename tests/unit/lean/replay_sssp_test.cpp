@@ -1,0 +1,63 @@
+#include <gtest/gtest.h>
+
+#include "../graph/sample_graphs.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "grainscope/lean/lean_sssp.hpp"
+#include "grainscope/model/lean_sssp.hpp"
+
+namespace grainscope::model {
+namespace {
+
+using graph::BothWays;
+using graph::Csr;
+using graph::Vertex;
+
+TEST(LeanSsspModel, finds_the_distances_of_dijkstra_whatever_delta) {
+  for (const BothWays& both : graph::all_sample_graphs()) {
+    if (!both.graph.weighted()) {
+      continue;
+    }
+    const lean::HotTier tier = plan_tier(both.graph, lean::TierPolicy::lists, both.graph.edges() / 3);
+    for (Vertex source = 0; source < both.graph.vertices(); source += 1 + both.graph.vertices() / 4) {
+      const auto expected = graph::serial_sssp(both.graph, source);
+      for (const std::uint32_t delta : {1U, 5U, 1000U}) {
+        EXPECT_EQ(replay_sssp({&both.graph, nullptr}, source, delta).distances, expected);
+        EXPECT_EQ(replay_sssp({&both.graph, &tier}, source, delta).distances, expected);
+      }
+    }
+  }
+}
+
+TEST(LeanSsspModel, reads_lists_little_more_than_once_where_the_threshold_rises_slowly) {
+  const Csr graph = graph::make_graph(graph::parse_graph_spec("urand:14"), true);
+  const auto read = [&](std::uint32_t delta) {
+    return static_cast<double>(replay_sssp({&graph, nullptr}, 7, delta).total().elements) /
+           static_cast<double>(graph.edges());
+  };
+  EXPECT_LT(read(lean::usual_delta(graph)), 1.2);
+  EXPECT_GT(read(1 << 20), 3);
+}
+
+TEST(LeanSsspModel, weights_are_packed_where_they_fit) {
+  const Csr narrow = graph::make_graph(graph::parse_graph_spec("kron:12"), true);
+  EXPECT_EQ(lean::vertex_bits(narrow), 12);
+  EXPECT_TRUE(lean::packs_weights(narrow));
+  const Csr wide = graph::weighted_graph(3, {{0, 1, 1U << 30}, {1, 2, 5}}, true);
+  EXPECT_EQ(lean::vertex_bits(wide), 2);
+  EXPECT_FALSE(lean::packs_weights(wide));
+  const LeanSssp both = replay_sssp({&wide, nullptr}, 0, 1);
+  EXPECT_EQ(both.total().count(), 4U) << "of each list its neighbours and its weights";
+  EXPECT_EQ(both.total().elements, 2U);
+}
+
+TEST(LeanSsspModel, refuses_what_cannot_be) {
+  const Csr graph = graph::make_graph(graph::parse_graph_spec("kron:8"), false);
+  const Csr weighted = graph::make_graph(graph::parse_graph_spec("kron:8"), true);
+  EXPECT_THROW(static_cast<void>(replay_sssp({&graph, nullptr}, 0, 1)), UsageError);
+  EXPECT_THROW(static_cast<void>(replay_sssp({&weighted, nullptr}, 0, 0)), UsageError);
+  EXPECT_THROW(static_cast<void>(replay_sssp({&weighted, nullptr}, 1 << 20, 1)), UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::model
