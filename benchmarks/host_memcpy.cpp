@@ -98,7 +98,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
       for (const int threads : team_sizes(machine, scope, from)) {
         for (const bool flush : {true, false}) {
           const auto sizes =
-              scope.dense() ? scope.sizes(4 * kKiB, 512 * kMiB) : scope.sizes(64 * kKiB, 256 * kMiB);
+              scope.dense() ? scope.sizes(4 * kKiB, 512 * kMiB) : scope.sizes(64 * kKiB, 64 * kMiB);
           for (const std::uint64_t bytes : sizes) {
             benchmarks.push_back(make_benchmark(machine, {from, to, threads, flush, bytes}));
           }

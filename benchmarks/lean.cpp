@@ -96,6 +96,9 @@ class Lister {
       for (const GraphSpec& spec : graphs()) {
         for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::sssp}) {
           add(gpu, spec, algorithm, {}, 0);
+          if (scope_.preset == Preset::quick && algorithm != Algorithm::bfs) {
+            continue;
+          }
           for (const int hot : hot_percents()) {
             for (const TierPolicy policy : policies(algorithm)) {
               add(gpu, spec, algorithm, policy, hot);

@@ -69,6 +69,9 @@ std::vector<Access> accesses_of(const Scope& scope, const graph::PlacementReques
   if (algorithm != Algorithm::bfs && !papers) {
     return {Access::merged_aligned};
   }
+  if (scope.preset == Preset::quick && request.edge_bytes == 4) {
+    return {Access::merged_aligned, Access::edge_gather};
+  }
   return {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked,
           Access::edge_gather};
 }
@@ -157,7 +160,7 @@ class Lister {
         for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
           // Bringing managed edges back before each trial takes longer than the trial.
           const bool slow =
-              placement == EdgePlacement::managed && (edge_bytes == 4 || algorithm == Algorithm::sssp);
+              placement == EdgePlacement::managed && (edge_bytes == 4 || algorithm != Algorithm::bfs);
           if (slow && scope_.preset == Preset::quick) {
             continue;
           }
