@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 
-#include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 
 namespace grainscope::gnn {
@@ -24,11 +23,11 @@ void take_turns(Exchange& exchange, double patience_s, const char* other, const 
         continue;
       }
       if (exchange.given_up.load(std::memory_order_acquire) != 0) {
-        throw FailedError(std::string(other) + " has given up");
+        throw TurnError(std::string(other) + " has given up");
       }
       if (steady_now_s() >= deadline_s) {
-        throw FailedError("nothing has come of " + std::string(other) + " for " +
-                          std::to_string(static_cast<int>(patience_s)) + " s");
+        throw TurnError("nothing has come of " + std::string(other) + " for " +
+                        std::to_string(static_cast<int>(patience_s)) + " s");
       }
       // Few cores may be all there are: the other process needs one.
       sched_yield();

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/gnn/sampling.hpp"
 
 namespace grainscope::gnn {
@@ -56,8 +57,14 @@ class TrainingSteps {
   [[nodiscard]] virtual bool trained(std::uint64_t batch) = 0;
 };
 
+// The other process has given up, or takes no turn any more.
+class TurnError : public FailedError {
+ public:
+  using FailedError::FailedError;
+};
+
 // The whole run of a process, mini-batches in order; each step begins as soon as what it needs is there and
-// what it overwrites is no longer needed. Throws FailedError where the other process has given up, or has
+// what it overwrites is no longer needed. Throws TurnError where the other process has given up, or has
 // not taken its turn for `patience_s`; what steps throw is told to the other process and passed on.
 void gather_in_turn(Exchange& exchange, std::uint64_t batches, GatheringSteps& steps,
                     double patience_s = kPatience_s);

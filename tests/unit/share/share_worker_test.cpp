@@ -128,7 +128,7 @@ TEST_F(Workers, that_die_are_told_of) {
   ShareJob products;
   products.products = 1;
   EXPECT_EQ(words_of([&] { ShareWorker(products, {}, script("kill -6 $$")); }),
-            "the process that multiplies was ended by signal 6 (Aborted)");
+            "the process that computes was ended by signal 6 (Aborted)");
 }
 
 TEST_F(Workers, end_with_their_owner) {
