@@ -13,7 +13,7 @@ namespace {
 using cuda::ShareBy;
 
 constexpr double kNotice_s = 5e-4;  // between asking and the moment to run at
-constexpr std::size_t kWords = 9;
+constexpr std::size_t kWords = 10;
 
 template <class Number>
 Number number(const std::string& word) {
@@ -31,7 +31,8 @@ std::vector<std::string> to_words(const ShareJob& job) {
           std::to_string(job.row_bytes),
           std::to_string(job.rows),
           std::to_string(job.span_bytes),
-          std::to_string(job.products)};
+          std::to_string(job.products),
+          std::to_string(job.steps)};
 }
 
 ShareJob parse_share_job(const std::vector<std::string>& words) {
@@ -54,6 +55,7 @@ ShareJob parse_share_job(const std::vector<std::string>& words) {
   job.rows = number<std::uint64_t>(words[6]);
   job.span_bytes = number<std::uint64_t>(words[7]);
   job.products = number<int>(words[8]);
+  job.steps = number<int>(words[9]);
   return job;
 }
 

@@ -24,12 +24,14 @@ struct ShareJob {
   double percent = 100;  // mps_percentage
   int node = 0;          // of its CPUs, and of the table
   // It gathers:
-  std::uint32_t width = 0;  // bytes of a load; 0: it multiplies
+  std::uint32_t width = 0;  // bytes of a load; 0: it computes
   std::uint32_t row_bytes = 0;
   std::uint64_t rows = 0;
   std::uint64_t span_bytes = 0;
   // It multiplies:
   int products = 0;
+  // It trains:
+  int steps = 0;
 
   friend bool operator==(const ShareJob&, const ShareJob&) = default;
 };

@@ -14,6 +14,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/reach/span_memory.hpp"
 #include "grainscope/system/numa.hpp"
+#include "share_consumer.hpp"
 #include "share_worker.hpp"
 
 namespace grainscope::harness {
@@ -93,10 +94,16 @@ void run(const ShareJob& job) {
   // The part comes first and goes last: a context of its own must be there before any other work.
   const auto part = client_part(kGpu, job.by, job.sms);
   std::optional<OwnTable> table;
+  std::unique_ptr<gnn::FixedBatch> batch;
+  std::unique_ptr<gnn::ShareWork> work;
   if (job.width > 0) {
-    table.emplace(job, topology);
+    work = table.emplace(job, topology).on(*part);
+  } else if (job.steps > 0) {
+    batch = make_share_batch();
+    work = gnn::make_step_work(kGpu, *batch, job.steps, *part);
+  } else {
+    work = gnn::make_product_work(kGpu, job.products, *part);
   }
-  const auto work = table ? table->on(*part) : gnn::make_product_work(kGpu, job.products, *part);
   const int seen = cuda::count_multiprocessors(kGpu, *part);
   tell("started", std::to_string(part->given_sms()) + " " + std::to_string(seen));
   serve(*work);

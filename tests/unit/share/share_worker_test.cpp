@@ -61,6 +61,9 @@ TEST_F(Workers, get_their_job_as_words_and_read_it_back) {
   products.sms = 119;
   products.products = 12;
   EXPECT_EQ(parse_share_job(to_words(products)), products);
+  ShareJob steps;
+  steps.steps = 5;
+  EXPECT_EQ(parse_share_job(to_words(steps)), steps);
 }
 
 TEST_F(Workers, refuse_other_words) {
