@@ -47,8 +47,9 @@ def build(machines: Sequence[Machine]) -> Figure:
     rows: list[tuple[Panel, ...]] = [(panel,) for panel in methods]
     rows += [(gather_papers.training(), gather_papers.later())] if methods else []
     rows += [(panel,) for panel in stages]
-    rows += training_shares.panels(machines)
-    notes += training_shares.notes(machines)
+    shared, more = training_shares.panels(machines)
+    rows += shared
+    notes += more
     rows += [*_pairs(hot, gather_papers.saved()), *_pairs(sizes, gather_papers.by_row())]
     notes += [training_stages.NOTE] if stages else []
     notes += training_hot.NOTES if hot else []

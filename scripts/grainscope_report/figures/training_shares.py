@@ -27,49 +27,46 @@ NOTE = (
     "GPU."
 )
 Measure = Callable[[Pipeline], Estimate | None]
+# By machine and training, smaller shares first.
+Found = dict[tuple[int, Work], list[Pipeline]]
 
 
-def panels(machines: Sequence[Machine]) -> list[tuple[Panel, ...]]:
-    """Rate of the gather, time of a step, both slowdowns over the share, beside the paper's; maybe none."""
+def panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], list[str]]:
+    """Rate of the gather, time of a step, both slowdowns over the share, beside the paper's; notes."""
     found = _found(machines)
-    rate = _panel("gathers while training", _curves(found, _rate), gather_papers.GB_S, "GB/s")
-    step = _panel(
-        "time of a step", _curves(found, lambda one: one.time.scaled(1e3)), "time of a step (ms)", "ms"
+    rate = _panel(
+        "gathers while training", _curves(found, _counter("gather_gb_s")), gather_papers.GB_S, "GB/s"
     )
+    steps = _curves(found, lambda one: one.time.scaled(1e3))
     pays = []
     for counter, (side, colour, dash) in SIDES.items():
         pays += _curves(found, _counter(counter), side, colour, dash)
+    step = _panel("time of a step", steps, "time of a step (ms)", "ms")
     slower = _panel("what each process pays", pays, "slowdown over alone", "ratio")
     own = [panel for panel in (rate, step, slower) if panel]
-    there = [*own, gather_papers.sm_rates()] if own else []
-    return [tuple(there[at : at + 2]) for at in range(0, len(there), 2)]
+    if not own:
+        return [], []
+    there = [*own, gather_papers.sm_rates()]
+    return [tuple(there[at : at + 2]) for at in range(0, len(there), 2)], [NOTE, _best(machines, found)]
 
 
-def notes(machines: Sequence[Machine]) -> list[str]:
-    """What the panels are of, and the best share; none without them."""
-    found = _found(machines)
-    if not panels(machines):
-        return []
+def _best(machines: Sequence[Machine], found: Found) -> str:
     said = []
     for (machine, work), own in found.items():
         best = min(own, key=lambda one: one.time.value)
         owner = f"{machines[machine].letter}: " if len(machines) > 1 else ""
         said.append(f"{owner}{work.graph}, rows of {work.row:g} B: {best.share:.3g} % for the gather")
-    return [NOTE, f"Fastest share of two processes: {'; '.join(said)}. The dissertation's is 10 % (3.4.3)."]
+    return f"Fastest share of two processes: {'; '.join(said)}. The dissertation's is 10 % (3.4.3)."
 
 
-def _found(machines: Sequence[Machine]) -> dict[tuple[int, Work], list[Pipeline]]:
-    """Of each machine and training the pipelines of two processes, smaller shares first."""
-    found: dict[tuple[int, Work], list[Pipeline]] = {}
+def _found(machines: Sequence[Machine]) -> Found:
+    """The pipelines of two processes that say what they were given."""
+    found: Found = {}
     for order, machine in enumerate(machines):
         for one in pipelines.pipelines(machine):
             if one.method == METHOD and one.share:
                 found.setdefault((order, one.work), []).append(one)
     return {key: sorted(own, key=lambda one: one.share) for key, own in found.items()}
-
-
-def _rate(one: Pipeline) -> Estimate | None:
-    return _counter("gather_gb_s")(one)
 
 
 def _counter(name: str) -> Measure:
@@ -81,11 +78,7 @@ def _counter(name: str) -> Measure:
 
 
 def _curves(
-    found: dict[tuple[int, Work], list[Pipeline]],
-    measure: Measure,
-    side: str = "",
-    colour: str = METHOD,
-    dash: str = "solid",
+    found: Found, measure: Measure, side: str = "", colour: str = METHOD, dash: str = "solid"
 ) -> list[Curve]:
     """A curve for each training of each machine."""
     several = len({work for _, work in found}) > 1
