@@ -16,6 +16,11 @@ enum class Consumer { products, graphsage };
   return consumer == Consumer::products ? "products" : "graphsage";
 }
 
+// As sentences have it.
+[[nodiscard]] constexpr const char* spoken(Consumer consumer) {
+  return consumer == Consumer::products ? "products of matrices" : "training steps of GraphSAGE";
+}
+
 // The mini-batch on which steps are repeated, the same in every process; rows of a KiB, as the gather's.
 [[nodiscard]] std::unique_ptr<gnn::FixedBatch> make_share_batch();
 // Host memory that it takes, about, and of the GPU's.

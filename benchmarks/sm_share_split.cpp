@@ -31,10 +31,6 @@ const char* const kFamily = "sm_share/split";
 constexpr std::uint64_t kRows = 128 * kKiB;
 constexpr std::uint32_t kWidth = 16;
 
-const char* spoken(Consumer consumer) {
-  return consumer == Consumer::products ? "products of matrices" : "training steps of GraphSAGE";
-}
-
 // Each side with all of the GPU to itself.
 struct Alone {
   double gather_s = 0;
