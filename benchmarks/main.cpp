@@ -16,6 +16,7 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
+#include "pipeline_worker.hpp"
 #include "share_worker.hpp"
 
 namespace {
@@ -73,6 +74,9 @@ int main(int argc, char** argv) {
     }
     if (!words.empty() && words.front() == kShareWorkerCommand) {
       return share_worker({words.begin() + 1, words.end()});
+    }
+    if (!words.empty() && words.front() == kPipelineWorkerCommand) {
+      return pipeline_worker({words.begin() + 1, words.end()});
     }
     return act(parse_options(words));
   } catch (const HelpRequested& help) {

@@ -3,129 +3,19 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
-#include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/system/numa.hpp"
+#include "pipeline_rows.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 constexpr std::uint32_t kClasses = 8;
 constexpr double kRate = 1;
-constexpr double kLabelled = 10;              // percent
-constexpr std::uint64_t kReferenceSteps = 3;  // whose losses are computed in double precision as well
+constexpr double kLabelled = 10;  // percent
 constexpr int kGatherSms = 8;
 constexpr std::size_t kMostThreads = 32;  // that gather: more do not help one link
-
-// float32 rounds by 6e-8; a loss is a sum over at most some thousand terms, and three steps carry their
-// rounding on. Seen: below 1e-7.
-constexpr double kOfReference = 2e-5;
-// On one GPU the same kernels add the same numbers in the same order, whichever way rows came.
-constexpr double kOfOtherModes = 1e-5;
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw FailedError("wrong result: " + what);
-}
-
-void require_near(const std::vector<double>& losses, const std::vector<double>& expected, double tolerance,
-                  const std::string& whose) {
-  for (std::size_t b = 0; b < std::min(losses.size(), expected.size()); ++b) {
-    if (!(std::abs(losses[b] - expected[b]) <= tolerance * std::abs(expected[b]))) {
-      refuse("the loss of mini-batch " + std::to_string(b) + " is " + std::to_string(losses[b]) + ", not " +
-             std::to_string(expected[b]) + " as " + whose);
-    }
-  }
-}
-
-double mean_of(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-void require_falling(const std::vector<double>& losses) {
-  constexpr double kFall = 0.97;
-  const std::size_t quarter = std::max<std::size_t>(1, losses.size() / 4);
-  const double first = mean_of(std::span(losses).first(quarter));
-  const double last = mean_of(std::span(losses).last(quarter));
-  if (!(last < kFall * first)) {
-    refuse("the loss does not fall: " + std::to_string(first) + " in the mean over the first quarter, " +
-           std::to_string(last) + " over the last");
-  }
-}
-
-std::string verify(const std::vector<double>& losses, const std::vector<double>& apart, TrainingWork& work,
-                   const PipelineSite& site) {
-  const std::size_t together = std::max<std::size_t>(1, site.gpus.size());
-  auto& reference = work.reference[together];
-  if (reference.empty()) {
-    reference = gnn::reference_losses(work.plan, kReferenceSteps * together, together);
-  }
-  require_near(losses, reference, kOfReference, "in double precision");
-  require_falling(losses);
-  std::string how =
-      "every element of every gathered row against the table's closed form; losses of the first steps "
-      "against "
-      "double precision within 2e-5";
-  if (site.gpu) {
-    if (losses != apart) {
-      refuse("a run with overlapping stages has other losses than the same run stage by stage");
-    }
-    auto& others = work.on[{site.gpu->ordinal, together}];
-    if (others.empty()) {
-      others = losses;
-    }
-    require_near(losses, others, kOfOtherModes, "in another mode");
-    how += ", of all mini-batches equal with and without overlap, and within 1e-5 of the other modes'";
-  }
-  return how + "; the loss falls";
-}
-
-double median_of(const std::vector<double>& values) {
-  return summarize(values).median;
-}
-
-void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement) {
-  auto& counters = measurement.counters;
-  const double sample_s = median_of(stages.sample_s);
-  const double gather_s = median_of(stages.gather_s);
-  const double train_s = median_of(stages.train_s);
-  counters["sample_s"] = sample_s;
-  counters["gather_s"] = gather_s;
-  counters["train_s"] = train_s;
-  std::vector<double> single = run.single_s;
-  std::sort(single.begin(), single.end());
-  counters["p99_batch_s"] = quantile(single, 0.99);
-  counters["loss_first"] = run.losses.front();
-  counters["loss_last"] = run.losses.back();
-  counters["cpu_s"] = run.cpu_s;
-}
-
-// (sum of the stages − pipelined) / (sum − slowest): 1 where only the slowest shows.
-void add_overlap(Measurement& measurement) {
-  const auto& counters = measurement.counters;
-  const double stages[] = {counters.at("sample_s"), counters.at("gather_s"), counters.at("train_s")};
-  const double sum = std::accumulate(std::begin(stages), std::end(stages), 0.0);
-  const double slowest = *std::max_element(std::begin(stages), std::end(stages));
-  measurement.counters["overlap"] = (sum - measurement.samples.summary.median) / (sum - slowest);
-}
-
-void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measurement& measurement) {
-  const double a_row = point.training.row_bytes * static_cast<double>(point.gpus);
-  const double asked = plan.rows_beyond(0) * a_row;
-  measurement.bytes = static_cast<std::uint64_t>(asked);
-  measurement.counters["nodes"] = plan.rows_beyond(0);
-  measurement.counters["seeds_per_s"] = static_cast<double>(plan.seeds.front().size()) *
-                                        static_cast<double>(point.gpus) / measurement.samples.summary.median;
-  if (point.mode == gnn::Mode::cpu_gather) {
-    return;
-  }
-  const std::uint32_t hot = gnn::hot_rows(plan.neighbours.vertices(), point.store, point.hot);
-  const double beyond = plan.rows_beyond(hot) * a_row;
-  measurement.link_bytes = static_cast<std::uint64_t>(beyond);
-  measurement.counters["hit_rate"] = 1 - beyond / asked;
-}
 
 gnn::PipelineRequest request_of(const PipelinePoint& point, const PipelineSite& site) {
   gnn::PipelineRequest request;
@@ -177,7 +67,7 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   measurement.samples = session.trials(static_cast<int>(run.step_s.size()),
                                        [&](int step) { return run.step_s[static_cast<std::size_t>(step)]; });
   measurement.samples.wall_s = wall_s;
-  measurement.verification = verify(run.losses, stages.losses, work, site);
+  measurement.verification = verify_losses(run.losses, stages.losses, work, site);
   measurement.timing = site.gpu ? Timing{Clock::event, false,
                                          "from the end of one training step to the end of the next, sampling "
                                          "and gathering of later ones beside it"}

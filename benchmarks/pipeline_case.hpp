@@ -13,6 +13,7 @@
 
 #include "gnn_case.hpp"
 #include "grainscope/gnn/pipeline.hpp"
+#include "grainscope/system/mps.hpp"
 
 namespace grainscope::harness {
 
@@ -36,6 +37,9 @@ struct PipelinePoint {
   int hot = 0;     // percent, tiered
   int window = 1;  // address_ordered
   int gpus = 1;
+  // Of the GPU, for a process that samples and gathers; one that trains has the rest (MPS). 0: both are
+  // streams of this process.
+  double percent = 0;
 
   // In case names cpu_gather is what it means here.
   [[nodiscard]] std::string mode_name() const {
@@ -44,11 +48,22 @@ struct PipelinePoint {
   friend bool operator==(const PipelinePoint&, const PipelinePoint&) = default;
 };
 
+// Stages on the whole GPU, nothing beside them: what two processes are held against.
+struct WholeStages {
+  gnn::Mode mode = gnn::Mode::masked;
+  gnn::Store store = gnn::Store::mapped;
+  int hot = 0;
+  int gpu = 0;
+  double gather_s = 0;
+  double train_s = 0;
+};
+
 // A plan, and what the losses of its runs are held against.
 struct TrainingWork {
   gnn::TrainingPlan plan;
   std::map<std::size_t, std::vector<double>> reference;           // by GPUs, in double precision
   std::map<std::pair<int, std::size_t>, std::vector<double>> on;  // by first GPU and GPUs: the first run's
+  std::vector<WholeStages> whole;
 };
 using TrainingCache = ClaimCache<TrainingPoint, TrainingWork>;
 
@@ -71,6 +86,11 @@ struct PipelineSite {
 [[nodiscard]] Measurement measure_pipeline(Session& session, const PipelinePoint& point,
                                            const PipelineSite& site, TrainingWork& work,
                                            const gnn::FeatureTable& table);
+
+// The same by two processes, clients of a daemon that shows that GPU alone.
+[[nodiscard]] Measurement measure_processes(Session& session, const PipelinePoint& point,
+                                            const PipelineSite& site, TrainingWork& work,
+                                            const MpsDaemon& daemon);
 
 }  // namespace grainscope::harness
 

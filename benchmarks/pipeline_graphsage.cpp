@@ -6,9 +6,11 @@
 // of mini-batches; with several GPUs a step is a mini-batch on each, gradients averaged. Not timed: making
 // the graph, presampling and renumbering it so that hot rows come first, filling the table, the first step.
 // Bytes: rows asked for × bytes of a row, in the mean over mini-batches; link bytes: those beyond the rows
-// that the GPU keeps. Source: dissertation 3.4, 4.2 and 4.4. Limits: features and labels are synthetic,
-// labelled vertices a random tenth; on the CPU alone products are plain loops, not a tuned library; the graph
-// itself lies in each GPU's memory. docs/pipeline.md.
+// that the GPU keeps. With `processes:mps` sampler and producer are one process and the consumer another, as
+// in the dissertation's 3.3.2: clients of MPS of which the first has `percent` of the GPU, with rows and
+// lists in memory that they share by CUDA IPC (figure 3.12). Source: dissertation 3.4, 4.2 and 4.4. Limits:
+// features and labels are synthetic, labelled vertices a random tenth; on the CPU alone products are plain
+// loops, not a tuned library; the graph itself lies in each GPU's memory. docs/pipeline.md.
 
 #include <algorithm>
 #include <memory>
@@ -16,8 +18,10 @@
 
 #include "families.hpp"
 #include "gather_case.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/system/numa.hpp"
 #include "pipeline_points.hpp"
+#include "sm_share_case.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -35,21 +39,27 @@ Explanation explain(const PipelinePoint& point) {
   }
   return {
       std::string("the time of a mini-batch of GraphSAGE training whose rows come by ") + point.mode_name() +
-          " from a table that is " + name(point.store),
+          " from a table that is " + name(point.store) +
+          (point.percent > 0 ? ", in a process that has " + percent_text(point.percent) +
+                                   " percent of the GPU while another trains on the rest"
+                             : ""),
       "between the ends of two training steps, while later mini-batches are sampled and gathered; not the "
       "first, nor making graph and table",
       "bytes = rows of a mini-batch * row * gpus, in the mean; link_bytes = those beyond the rows that the "
       "GPU keeps; overlap = (sum of stages - pipelined) / (sum - slowest)",
-      "dissertation 3.4, 4.2 and 4.4",
-      "features and labels are synthetic, labels on a random tenth of the vertices; stages are streams of "
-      "one process; the graph lies in each GPU's memory"};
+      point.percent > 0 ? "dissertation 3.3.2, figure 3.12" : "dissertation 3.4, 4.2 and 4.4",
+      std::string("features and labels are synthetic, labels on a random tenth of the vertices; ") +
+          (point.percent > 0 ? "sampling has the gather's share of the GPU"
+                             : "stages are streams of one process") +
+          "; the graph lies in each GPU's memory"};
 }
 
 // Of a case that will run; of one that is skipped none.
 struct Claims {
   std::shared_ptr<GnnGraphCache::Claim> graph;
   std::shared_ptr<TrainingCache::Claim> plan;
-  std::shared_ptr<TableCache::Claim> table;
+  std::shared_ptr<TableCache::Claim> table;  // processes fill their own
+  std::shared_ptr<MpsCache::Claim> daemon;
 };
 
 class Lister {
@@ -92,18 +102,25 @@ class Lister {
     Claims claims;
     if (benchmark.skip.empty()) {
       claims = {graphs_->claim(training.graph, scope_.repetitions),
-                plans_->claim(training, scope_.repetitions), tables_->claim(key, scope_.repetitions)};
+                plans_->claim(training, scope_.repetitions),
+                point.percent > 0 ? nullptr : tables_->claim(key, scope_.repetitions),
+                point.percent > 0 ? daemons_->claim(site.gpu->ordinal, scope_.repetitions) : nullptr};
     }
     benchmark.run = [spec, point, site, claims, graphs = graphs_, plans = plans_, tables = tables_,
-                     cache_dir = scope_.graph_cache](Session& session) {
+                     daemons = daemons_, cache_dir = scope_.graph_cache](Session& session) {
       const NodeBinding binding(session.machine().topology, site.node);
       const GnnGraphCache::Lease graph(*graphs, *claims.graph, [&](const std::string&) {
         return std::make_unique<GnnGraph>(spec, cache_dir);
       });
       const TrainingCache::Lease work(*plans, *claims.plan, [&](const TrainingPoint& wanted) {
         return std::make_unique<TrainingWork>(
-            TrainingWork{gnn::plan_training(graph->in_edges(), wanted.request()), {}, {}});
+            TrainingWork{gnn::plan_training(graph->in_edges(), wanted.request()), {}, {}, {}});
       });
+      if (claims.daemon) {
+        const MpsCache::Lease daemon(*daemons, *claims.daemon,
+                                     [&](int gpu) { return start_mps(session.machine(), gpu); });
+        return measure_processes(session, point, site, *work, *daemon);
+      }
       const TableCache::Lease table(*tables, *claims.table, [&](const TableKey& wanted) {
         return wanted.page_locked ? gnn::make_pinned_table(graph->vertices(), wanted.columns)
                                   : gnn::make_pageable_table(graph->vertices(), wanted.columns);
@@ -134,6 +151,10 @@ class Lister {
       id.axes.push_back({"gpus", std::int64_t{point.gpus}});
       id.site.push_back({"gpu", site.gpu->ordinal});
     }
+    if (point.percent > 0) {
+      id.axes.push_back({"processes", "mps"});
+      id.axes.push_back({"percent", percent_text(point.percent)});
+    }
     return id;
   }
 
@@ -148,6 +169,9 @@ class Lister {
       return machine_.runtime.devices.size() < 2
                  ? "needs two GPUs; this machine has one"
                  : "GPU " + std::to_string(site.gpu->ordinal) + " cannot reach the memory of another";
+    }
+    if (point.percent > 0 && find_program(kMpsControl).empty()) {
+      return std::string(kMpsControl) + " is not in PATH: it comes with the driver's utilities";
     }
     const bool reads_host = point.store == Store::mapped || point.store == Store::tiered;
     return reads_host ? why_no_mapping(machine_, site.gpu->ordinal) : std::string();
@@ -167,6 +191,11 @@ class Lister {
           gnn::pipeline_gpu_bytes(request, known, entries, point.window) +
           gnn::hot_rows(known, point.store, point.hot) * std::uint64_t{point.training.row_bytes};
     }
+    if (point.percent > 0) {
+      // The plan once more, for the processes, which have contexts of their own.
+      needs.host_bytes += entries * sizeof(graph::Vertex) + vertices * 16;
+      needs.device_bytes += kGiB;
+    }
     return needs;
   }
 
@@ -175,6 +204,7 @@ class Lister {
   GnnGraphs graphs_;
   std::shared_ptr<TrainingCache> plans_ = std::make_shared<TrainingCache>();
   std::shared_ptr<TableCache> tables_ = std::make_shared<TableCache>();
+  std::shared_ptr<MpsCache> daemons_ = std::make_shared<MpsCache>();
   std::vector<Benchmark> benchmarks_;
 };
 

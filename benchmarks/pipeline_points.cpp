@@ -15,7 +15,7 @@ class Points {
   explicit Points(TrainingPoint training) : training_(std::move(training)) {}
 
   void add(Mode mode, Store store, int hot = 0, int window = 1, int gpus = 1) {
-    points_.push_back({training_, mode, store, hot, window, gpus});
+    points_.push_back({training_, mode, store, hot, window, gpus, 0});
   }
   // The ways of the dissertation, and all rows on the GPU.
   void add_usual(int window) {
@@ -48,6 +48,14 @@ class Points {
     add(Mode::address_ordered, Store::tiered, 10, 1);
   }
 
+  // The dissertation's processes: the gather's percent of the GPU, training has the rest.
+  void add_processes(const std::vector<double>& percents) {
+    for (const double percent : percents) {
+      add(Mode::masked, Store::mapped);
+      points_.back().percent = percent;
+    }
+  }
+
   std::vector<PipelinePoint> take() { return std::move(points_); }
 
  private:
@@ -69,6 +77,7 @@ std::vector<PipelinePoint> dense_points(TrainingPoint training) {
   base.add_other_windows();
   base.add_other_tiers();
   base.add_two_gpus();
+  base.add_processes({2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50});
   append(all, base.take());
   for (const std::uint32_t row : {400U, 1260U, 2312U}) {
     TrainingPoint other = training;
@@ -111,6 +120,7 @@ std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::Grap
       points.add(Mode::cpu_gather, Store::pageable);
       points.add_usual(kWindow);
       points.add_two_gpus();
+      points.add_processes({10});
       return points.take();
     }
     case Preset::acceptance: {

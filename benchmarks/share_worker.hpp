@@ -11,7 +11,7 @@
 #include "grainscope/cuda/sm_partition.hpp"
 #include "grainscope/gnn/share_work.hpp"
 #include "grainscope/system/child_process.hpp"
-#include "grainscope/system/mps.hpp"
+#include "worker_process.hpp"
 
 namespace grainscope::harness {
 
@@ -24,12 +24,14 @@ struct ShareJob {
   double percent = 100;  // mps_percentage
   int node = 0;          // of its CPUs, and of the table
   // It gathers:
-  std::uint32_t width = 0;  // bytes of a load; 0: it multiplies
+  std::uint32_t width = 0;  // bytes of a load; 0: it computes
   std::uint32_t row_bytes = 0;
   std::uint64_t rows = 0;
   std::uint64_t span_bytes = 0;
   // It multiplies:
   int products = 0;
+  // It trains:
+  int steps = 0;
 
   friend bool operator==(const ShareJob&, const ShareJob&) = default;
 };
@@ -40,17 +42,11 @@ struct ShareJob {
 // The variables by which a client gets its share, beside those of its daemon.
 [[nodiscard]] Variables share_variables(const ShareJob& job);
 
-// A worker that runs. Each call throws SkipError or FailedError, with the worker's words, where it could not;
-// FailedError that says how it ended where it is no more.
+// A worker that runs. Each call throws as WorkerProcess.
 class ShareWorker {
  public:
   // Starts it and waits until it is ready. `program` has the sub-command.
   ShareWorker(const ShareJob& job, const Variables& client, const std::string& program = kOwnProgram);
-  // Lets it end by itself: a client of MPS that is killed can take the server along.
-  ~ShareWorker();
-  ShareWorker(const ShareWorker&) = delete;
-  ShareWorker& operator=(const ShareWorker&) = delete;
-
   // Multiprocessors: as the driver tells them to the worker, and on which its blocks were seen.
   [[nodiscard]] int given_sms() const noexcept { return given_sms_; }
   [[nodiscard]] int seen_sms() const noexcept { return seen_sms_; }
@@ -58,8 +54,8 @@ class ShareWorker {
   // Seconds of one sample alone.
   [[nodiscard]] double alone();
   // In steps, so that several workers begin at one moment of the steady clock.
-  void ask_to_get_ready() { ask("ready"); }
-  void wait_until_ready() { static_cast<void>(answer("ready")); }
+  void ask_to_get_ready() { process_.ask("ready"); }
+  void wait_until_ready() { static_cast<void>(process_.answer("ready")); }
   void ask_to_run_at(double start_s);
   [[nodiscard]] gnn::ShareTimes times();
   [[nodiscard]] std::string verify();
@@ -67,13 +63,7 @@ class ShareWorker {
   [[nodiscard]] pid_t pid() const noexcept { return process_.pid(); }
 
  private:
-  void ask(const std::string& line);
-  // What follows the word of an answer.
-  [[nodiscard]] std::string answer(const std::string& word);
-  [[noreturn]] void fail(const std::string& line);
-
-  std::string what_;
-  ChildProcess process_;
+  WorkerProcess process_;
   int given_sms_ = 0;
   int seen_sms_ = 0;
 };

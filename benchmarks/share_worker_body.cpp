@@ -14,6 +14,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/reach/span_memory.hpp"
 #include "grainscope/system/numa.hpp"
+#include "share_consumer.hpp"
 #include "share_worker.hpp"
 
 namespace grainscope::harness {
@@ -56,12 +57,6 @@ class OwnTable {
   std::unique_ptr<gnn::FeatureStore> store_;
 };
 
-void tell(const std::string& word, const std::string& text) {
-  std::string line = word + " " + text;
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  std::cout << line << std::endl;
-}
-
 void tell_times(const gnn::ShareTimes& times) {
   std::ostringstream text;
   text.precision(17);
@@ -93,25 +88,22 @@ void serve(gnn::ShareWork& work) {
   }
 }
 
-// Where the driver cannot, the machine has no MPS that works: no wrong result.
-std::unique_ptr<cuda::SmPartition> make_share(const ShareJob& job) {
-  try {
-    return cuda::make_partition(kGpu, job.by, job.sms);
-  } catch (const FailedError& error) {
-    throw SkipError(std::string("could not become a client of MPS: ") + error.what());
-  }
-}
-
 void run(const ShareJob& job) {
   const Topology topology = Topology::read();
   const NodeBinding binding(topology, job.node);
   // The part comes first and goes last: a context of its own must be there before any other work.
-  const auto part = make_share(job);
+  const auto part = client_part(kGpu, job.by, job.sms);
   std::optional<OwnTable> table;
+  std::unique_ptr<gnn::FixedBatch> batch;
+  std::unique_ptr<gnn::ShareWork> work;
   if (job.width > 0) {
-    table.emplace(job, topology);
+    work = table.emplace(job, topology).on(*part);
+  } else if (job.steps > 0) {
+    batch = make_share_batch();
+    work = gnn::make_step_work(kGpu, *batch, job.steps, *part);
+  } else {
+    work = gnn::make_product_work(kGpu, job.products, *part);
   }
-  const auto work = table ? table->on(*part) : gnn::make_product_work(kGpu, job.products, *part);
   const int seen = cuda::count_multiprocessors(kGpu, *part);
   tell("started", std::to_string(part->given_sms()) + " " + std::to_string(seen));
   serve(*work);
@@ -121,17 +113,7 @@ void run(const ShareJob& job) {
 
 int share_worker(const std::vector<std::string>& words) {
   const ShareJob job = parse_share_job(words);
-  try {
-    run(job);
-    return 0;
-  } catch (const SkipError& error) {
-    tell("skip", error.what());
-  } catch (const EnvironmentError& error) {
-    tell("skip", error.what());
-  } catch (const std::exception& error) {
-    tell("failed", error.what());
-  }
-  return 1;
+  return worker_status([&] { run(job); });
 }
 
 }  // namespace grainscope::harness

@@ -59,6 +59,9 @@ std::string percent_text(double percent) {
 Case share_case(const std::string& family, const SharePoint& point, const GatherSite& site) {
   std::vector<Axis> axes{{"by", name(point.by), AxisStyle::bare},
                          {"locality", site.gpu->locality(site.node), AxisStyle::hidden}};
+  if (point.consumer != Consumer::products) {
+    axes.push_back({"consumer", name(point.consumer)});
+  }
   if (point.sms > 0) {
     axes.push_back({"sms", std::int64_t{point.sms}});
   } else if (point.by != ShareBy::unlimited) {
@@ -107,6 +110,11 @@ ShareClaims claim_share(Benchmark& benchmark, const SharePoint& point, const Gat
     needs.device_bytes *= here_too ? 2 : 1;
     claims.daemon = caches.daemons->claim(site.gpu->ordinal, scope.repetitions);
   }
+  if (point.consumer == Consumer::graphsage) {
+    needs.host_bytes += kShareBatchBytes;
+    needs.device_bytes += kShareBatchBytes;
+    claims.batch = caches.batches->claim(0, scope.repetitions);
+  }
   if (here_too || !cuda::needs_mps(point.by)) {
     claims.span = caches.spans->claim(span_key(site), scope.repetitions, needs.shared_host_bytes);
   } else {
@@ -128,14 +136,14 @@ ShareJob gather_job(const SharePoint& point, const GatherSite& site, int availab
   return job;
 }
 
-ShareJob product_job(const SharePoint& point, const GatherSite& site, int available, int products) {
+ShareJob consumer_job(const SharePoint& point, const GatherSite& site, int available, int count) {
   const ShareJob gather = gather_job(point, site, available);
   ShareJob job;
   job.by = point.by;
   job.sms = std::max(1, available - gather.sms);
   job.percent = 100 - gather.percent;
   job.node = site.node;
-  job.products = products;
+  (point.consumer == Consumer::products ? job.products : job.steps) = count;
   return job;
 }
 

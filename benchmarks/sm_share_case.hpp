@@ -14,6 +14,7 @@
 #include "grainscope/gnn/share_work.hpp"
 #include "grainscope/system/mps.hpp"
 #include "harness/benchmark.hpp"
+#include "share_consumer.hpp"
 #include "share_worker.hpp"
 
 namespace grainscope::harness {
@@ -21,9 +22,10 @@ namespace grainscope::harness {
 // A share as it is asked for, in multiprocessors or in percent of them, and the gather that has it.
 struct SharePoint {
   cuda::ShareBy by = cuda::ShareBy::green_context;
-  int sms = 0;         // 0: `percent` says it
-  double percent = 0;  // of the GPU's multiprocessors
-  GatherPoint gather;  // masked, of rows that are mapped
+  int sms = 0;                             // 0: `percent` says it
+  double percent = 0;                      // of the GPU's multiprocessors
+  GatherPoint gather;                      // masked, of rows that are mapped
+  Consumer consumer = Consumer::products;  // of a split
 
   // Of a GPU's `available`: at least one, and no fewer than the percentage.
   [[nodiscard]] int sms_of(int available) const;
@@ -52,11 +54,13 @@ using MpsCache = ClaimCache<int, MpsDaemon>;
 struct ShareCaches {
   std::shared_ptr<SpanCache> spans = std::make_shared<SpanCache>();
   std::shared_ptr<MpsCache> daemons = std::make_shared<MpsCache>();
+  std::shared_ptr<FixedBatchCache> batches = std::make_shared<FixedBatchCache>();
 };
 // Claims of a case that runs; null where it needs none.
 struct ShareClaims {
   std::shared_ptr<SpanCache::Claim> span;
   std::shared_ptr<MpsCache::Claim> daemon;
+  std::shared_ptr<FixedBatchCache::Claim> batch;
 };
 
 // Of a benchmark that is not skipped: what it needs, and its claims. `here_too`: this process gathers beside
@@ -64,11 +68,11 @@ struct ShareClaims {
 [[nodiscard]] ShareClaims claim_share(Benchmark& benchmark, const SharePoint& point, const GatherSite& site,
                                       const ShareCaches& caches, const Scope& scope, bool here_too);
 
-// What a client of MPS does: the gather with its share of a GPU's `available` multiprocessors, and products
-// of matrices with the rest.
+// What a client of MPS does: the gather with its share of a GPU's `available` multiprocessors, and `count`
+// products of matrices or training steps with the rest.
 [[nodiscard]] ShareJob gather_job(const SharePoint& point, const GatherSite& site, int available);
-[[nodiscard]] ShareJob product_job(const SharePoint& point, const GatherSite& site, int available,
-                                   int products);
+[[nodiscard]] ShareJob consumer_job(const SharePoint& point, const GatherSite& site, int available,
+                                    int count);
 
 // Throws SkipError where a client that asked for half or less has all: one that finds no daemon works without
 // MPS, and says nothing.

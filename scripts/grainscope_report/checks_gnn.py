@@ -7,6 +7,7 @@ from grainscope_report.checks_parts import ROUNDING, Raw, RowProblems, differ
 
 GATHERS = ("gather", "gather/bag")
 SHARES = ("sm_share/gather", "sm_share/split")
+PIPELINE = "pipeline/graphsage"
 FACTORS = {
     "gather": ("row", "rows", "window"),
     "gather/bag": ("row", "tables", "bags", "pooling"),
@@ -113,7 +114,7 @@ def _edges(row: Raw) -> RowProblems:
 
 def _given(row: Raw) -> RowProblems:
     """Multiprocessors: asked for, given, seen, there."""
-    counters, by = _counters(row, *SHARES), row["case"]["axes"].get("by")
+    counters, by = _counters(row, *SHARES, PIPELINE), row["case"]["axes"].get("by")
     given, there = counters.get("given_sms"), counters.get("available_sms")
     if given is None:
         return
@@ -121,7 +122,7 @@ def _given(row: Raw) -> RowProblems:
     more = given - asked
     if more >= (1 if by == CAP else GROUP) and not row.get("reason", "").strip():
         yield "counters.given_sms", f"is {given}, only {asked} were asked for, and no reason says why"
-    for name in ("given_sms", "seen_sms", "asked_sms") if there is not None else ():
+    for name in ("given_sms", "seen_sms", "asked_sms", "rest_sms") if there is not None else ():
         if counters.get(name, 0) > there:
             yield f"counters.{name}", f"is {counters[name]}, the GPU has {there}"
     yield from _agree(counters, {"given_share": given / there if there else None})
@@ -144,7 +145,7 @@ def _slowdowns(row: Raw) -> RowProblems:
 
 def _stages(row: Raw) -> RowProblems:
     """Overlap: what the pipeline saves of what it could save of its stages one after another."""
-    counters = _counters(row, "pipeline/graphsage")
+    counters = _counters(row, PIPELINE)
     if (p99 := counters.get("p99_batch_s")) and p99 < row["median_s"] * (1 - ROUNDING):
         yield "counters.p99_batch_s", f"is {p99}, less than the median of {row['median_s']}"
     stages = [counters[name] for name in STAGES if name in counters]
@@ -159,4 +160,19 @@ def _stages(row: Raw) -> RowProblems:
         )
 
 
-CHECKS = (_asked, _unique, _hits, _curve, _edges, _given, _slowdowns, _stages)
+def _processes(row: Raw) -> RowProblems:
+    """Two processes of a pipeline: each beside the other against itself alone on the whole GPU."""
+    counters, axes = _counters(row, PIPELINE), row["case"]["axes"]
+    if row["case"]["family"] == PIPELINE and ("processes" in axes) != ("percent" in axes):
+        yield "case.axes", "has one of `processes` and `percent`: the share belongs to two processes"
+    rights = {
+        f"{side}_slowdown": counters[f"{side}_beside_s"] / counters[f"{side}_alone_s"]
+        for side in ("gather", "train")
+        if counters.get(f"{side}_beside_s") and counters.get(f"{side}_alone_s")
+    }
+    if "bytes" in row and counters.get("gather_beside_s"):
+        rights["gather_gb_s"] = row["bytes"] / counters["gather_beside_s"] / 1e9
+    yield from _agree(counters, rights)
+
+
+CHECKS = (_asked, _unique, _hits, _curve, _edges, _given, _slowdowns, _stages, _processes)

@@ -63,6 +63,17 @@ void Event::synchronize() const {
   check(cudaEventSynchronize(get()), "wait for an event");
 }
 
+bool Event::done() const {
+  const cudaError_t status = cudaEventQuery(get());
+  if (status == cudaErrorNotReady) {
+    // No error, but the next check of a launch would find it.
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  check(status, "ask whether an event is over");
+  return true;
+}
+
 void Event::Destroy::operator()(cudaEvent_t event) const noexcept {
   static_cast<void>(cudaEventDestroy(event));
 }

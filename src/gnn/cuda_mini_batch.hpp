@@ -2,6 +2,7 @@
 #define GRAINSCOPE_SRC_GNN_CUDA_MINI_BATCH_HPP
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "grainscope/core/error.hpp"
@@ -9,26 +10,26 @@
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
+#include "lists_layout.hpp"
 
 namespace grainscope::gnn {
 
 // On the current GPU, `gpu`.
 class CudaMiniBatch final : public GpuMiniBatch {
  public:
-  CudaMiniBatch(const void* owner, int gpu, const MostOf& most)
+  // In `memory` of somebody else, ListsLayout(most).bytes() of the GPU's, or where that is null in its own.
+  CudaMiniBatch(const void* owner, int gpu, const MostOf& most, std::byte* memory)
       : owner_(owner),
         gpu_(gpu),
         hops_(most.edges.size()),
+        layout_(most),
         seeds_(most.nodes.front() * sizeof(graph::Vertex), cuda::PinnedBuffer::Kind::cached),
-        nodes_(gpu, most.nodes.back() * sizeof(graph::Vertex)),
-        nodes_upto_(gpu, (hops_ + 1) * sizeof(std::uint32_t)) {
-    view_ = {as<graph::Vertex>(nodes_), as<std::uint32_t>(nodes_upto_), most.nodes.back(), {}};
-    for (std::size_t hop = 0; hop < hops_; ++hop) {
-      const std::uint64_t edges = std::max<std::uint64_t>(most.edges[hop], 1);
-      layers_.emplace_back(gpu, (most.nodes[hop] + 1) * sizeof(std::uint64_t));
-      layers_.emplace_back(gpu, edges * sizeof(std::uint32_t));
-      view_.layers.push_back({offsets(hop), sources(hop), most.nodes[hop], edges});
+        memory_(memory) {
+    if (memory == nullptr) {
+      own_ = std::make_unique<cuda::DeviceBuffer>(gpu, layout_.bytes());
+      memory_ = static_cast<std::byte*>(own_->data());
     }
+    view_ = layout_.view(memory_);
   }
 
   [[nodiscard]] const DeviceMiniBatch& view() const override { return view_; }
@@ -65,21 +66,13 @@ class CudaMiniBatch final : public GpuMiniBatch {
     return result;
   }
 
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    std::uint64_t bytes = nodes_.bytes() + nodes_upto_.bytes();
-    for (const cuda::DeviceBuffer& buffer : layers_) {
-      bytes += buffer.bytes();
-    }
-    return bytes;
-  }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return own_ != nullptr ? own_->bytes() : 0; }
 
   [[nodiscard]] const void* owner() const { return owner_; }
-  [[nodiscard]] std::uint64_t* offsets(std::size_t hop) const { return as<std::uint64_t>(layers_[2 * hop]); }
-  [[nodiscard]] std::uint32_t* sources(std::size_t hop) const {
-    return as<std::uint32_t>(layers_[2 * hop + 1]);
-  }
-  [[nodiscard]] graph::Vertex* nodes() const { return as<graph::Vertex>(nodes_); }
-  [[nodiscard]] std::uint32_t* upto() const { return as<std::uint32_t>(nodes_upto_); }
+  [[nodiscard]] std::uint64_t* offsets(std::size_t hop) const { return layout_.offsets(memory_, hop); }
+  [[nodiscard]] std::uint32_t* sources(std::size_t hop) const { return layout_.sources(memory_, hop); }
+  [[nodiscard]] graph::Vertex* nodes() const { return layout_.nodes(memory_); }
+  [[nodiscard]] std::uint32_t* upto() const { return layout_.nodes_upto(memory_); }
 
   // Puts the seeds at the head of the nodes.
   void send_seeds(std::span<const graph::Vertex> seeds, cudaStream_t stream) const {
@@ -100,18 +93,13 @@ class CudaMiniBatch final : public GpuMiniBatch {
                 "copy a sampled mini-batch from the GPU");
   }
 
-  template <class T>
-  static T* as(const cuda::DeviceBuffer& buffer) {
-    return static_cast<T*>(buffer.data());
-  }
-
   const void* owner_;
   int gpu_;
   std::size_t hops_;
+  ListsLayout layout_;
   cuda::PinnedBuffer seeds_;
-  cuda::DeviceBuffer nodes_;
-  cuda::DeviceBuffer nodes_upto_;
-  std::vector<cuda::DeviceBuffer> layers_;  // offsets and sources of each
+  std::unique_ptr<cuda::DeviceBuffer> own_;
+  std::byte* memory_;
   cuda::Event sent_;
   cuda::Event done_;
   DeviceMiniBatch view_;

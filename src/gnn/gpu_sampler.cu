@@ -76,7 +76,12 @@ class CudaSampler final : public GpuSampler {
 
   [[nodiscard]] std::unique_ptr<GpuMiniBatch> make_batch() const override {
     const cuda::DeviceGuard guard(gpu_);
-    return std::make_unique<CudaMiniBatch>(this, gpu_, most_);
+    return std::make_unique<CudaMiniBatch>(this, gpu_, most_, nullptr);
+  }
+
+  [[nodiscard]] std::unique_ptr<GpuMiniBatch> make_batch_in(std::byte* memory) const override {
+    const cuda::DeviceGuard guard(gpu_);
+    return std::make_unique<CudaMiniBatch>(this, gpu_, most_, memory);
   }
 
   void enqueue(std::span<const Vertex> seeds, std::uint64_t batch, GpuMiniBatch& into,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/gnn/pipeline_sides.hpp"
 #include "grainscope/gnn/table.hpp"
 #include "pipelines.hpp"
 
@@ -45,12 +46,11 @@ std::uint32_t hot_rows(std::uint32_t rows, Store store, double hot_percent) {
   }
 }
 
-std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureTable& table,
-                                        const PipelineRequest& request) {
-  require_possible(request);
-  if (table.vertices() != plan.neighbours.vertices() || table.columns() != plan.request.shape.features) {
-    throw UsageError("a feature table of " + std::to_string(table.vertices()) + " rows of " +
-                     std::to_string(table.columns()) + " columns for a graph of " +
+void require_plan(const TrainingPlan& plan, const FeatureTable* table, const PipelineRequest& request) {
+  if (table != nullptr &&
+      (table->vertices() != plan.neighbours.vertices() || table->columns() != plan.request.shape.features)) {
+    throw UsageError("a feature table of " + std::to_string(table->vertices()) + " rows of " +
+                     std::to_string(table->columns()) + " columns for a graph of " +
                      std::to_string(plan.neighbours.vertices()) + " vertices and a model of " +
                      std::to_string(plan.request.shape.features) + " features");
   }
@@ -59,6 +59,22 @@ std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureT
     throw UsageError("a pipeline of three stages needs three times " + std::to_string(a_window) +
                      " mini-batches at least, not " + std::to_string(plan.seeds.size()));
   }
+}
+
+void require_processes(const PipelineRequest& request) {
+  require_possible(request);
+  if (!is_kernel(request.mode) || request.window != 1 || request.gpus.size() != 1) {
+    throw UsageError(
+        std::string("a training pipeline of two processes: a kernel gathers a mini-batch at a ") +
+        "time on one GPU, not " + name(request.mode) + " " + std::to_string(request.window) + " on " +
+        std::to_string(request.gpus.size()));
+  }
+}
+
+std::unique_ptr<Pipeline> make_pipeline(const TrainingPlan& plan, const FeatureTable& table,
+                                        const PipelineRequest& request) {
+  require_possible(request);
+  require_plan(plan, &table, request);
   return request.mode == Mode::cpu_gather ? make_host_pipeline(plan, table)
                                           : make_gpu_pipeline(plan, table, request);
 }

@@ -16,6 +16,10 @@ inline constexpr std::size_t kFillingSteps = 1;
 // Throws FailedError unless `wrong` is 0.
 void refuse_wrong(std::uint64_t wrong);
 
+// Throws UsageError where a table (null: none is needed) does not fit the plan, or the plan has not three
+// windows.
+void require_plan(const TrainingPlan& plan, const FeatureTable* table, const PipelineRequest& request);
+
 [[nodiscard]] std::unique_ptr<Pipeline> make_host_pipeline(const TrainingPlan& plan,
                                                            const FeatureTable& table);
 // Of all modes but cpu_gather; SkipError without CUDA.

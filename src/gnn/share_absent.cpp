@@ -15,6 +15,11 @@ std::unique_ptr<ShareWork> make_product_work(int /*gpu*/, int /*products*/,
   throw SkipError("built without CUDA");
 }
 
+std::unique_ptr<ShareWork> make_step_work(int /*gpu*/, const FixedBatch& /*batch*/, int /*steps*/,
+                                          const cuda::SmPartition& /*part*/) {
+  throw SkipError("built without CUDA");
+}
+
 struct ShareClock::Parts {};
 
 ShareClock::ShareClock(int /*gpu*/) {

@@ -47,7 +47,11 @@ constexpr useconds_t kBetweenLooks_us = 2000;
   const bool placed = dup2(socket, STDIN_FILENO) >= 0 &&
                       dup2(output >= 0 ? output : socket, STDOUT_FILENO) >= 0 &&
                       (output < 0 || dup2(output, STDERR_FILENO) >= 0);
-  if (placed) {
+  bool kept = true;
+  for (const int descriptor : request.keep) {
+    kept = kept && fcntl(descriptor, F_SETFD, 0) == 0;
+  }
+  if (placed && kept) {
     execve(arguments.words()[0], arguments.words(), arguments.variables());
   }
   const int error = errno;

@@ -5,12 +5,14 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "families.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "harness/link_peaks.hpp"
 #include "harness/selection.hpp"
 
@@ -45,6 +47,13 @@ class FamilyTest : public GpuTest {
   [[nodiscard]] std::vector<Benchmark> listed(const Family& family, Preset preset) const {
     return list_all({family}, *machine_,
                     make_scope(preset, gpu_targets(*machine_, {}), false, node_targets(*machine_, {})));
+  }
+
+  // The quick preset on another graph than its own.
+  [[nodiscard]] std::vector<Benchmark> listed_on(const std::string& graph, const Family& family) const {
+    Scope scope = make_scope(Preset::quick, gpu_targets(*machine_, {}), false, node_targets(*machine_, {}));
+    scope.graphs = {graph::parse_graph_spec(graph)};
+    return list_all({family}, *machine_, scope);
   }
 
   std::unique_ptr<Machine> machine_;

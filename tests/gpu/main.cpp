@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "grainscope/system/mps.hpp"
+#include "pipeline_worker.hpp"
 #include "share_worker.hpp"
 
 int main(int argc, char** argv) {
@@ -16,6 +17,9 @@ int main(int argc, char** argv) {
   }
   if (!words.empty() && words.front() == grainscope::harness::kShareWorkerCommand) {
     return grainscope::harness::share_worker({words.begin() + 1, words.end()});
+  }
+  if (!words.empty() && words.front() == grainscope::harness::kPipelineWorkerCommand) {
+    return grainscope::harness::pipeline_worker({words.begin() + 1, words.end()});
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -13,6 +13,7 @@
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/gnn/row_lists.hpp"
 #include "grainscope/gnn/share_work.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "grainscope/reach/span_memory.hpp"
 #include "grainscope/system/topology.hpp"
 
@@ -168,6 +169,57 @@ TEST_F(SmPartitions, a_gather_and_products_are_right_beside_each_other) {
     EXPECT_FALSE(gather->verify().empty());
     EXPECT_EQ(products->verify(), "every element of every sample's last product");
   }
+}
+
+TEST_F(SmPartitions, a_gather_and_training_steps_are_right_beside_each_other) {
+  make_table(1024);
+  gnn::TrainingRequest request;
+  request.sample = {{10, 25}, 1};
+  request.batch = 200;
+  request.labelled_percent = 50;
+  request.shape = {64, 32, 8, 2};
+  request.rate = 1;
+  const auto batch =
+      gnn::make_fixed_batch(graph::make_graph(graph::parse_graph_spec("kron:12"), false), request);
+  for (const ShareBy by : {ShareBy::unlimited, ShareBy::grid_cap, ShareBy::green_context}) {
+    SCOPED_TRACE(name(by));
+    cuda::SmSplit split;
+    if (!possible([&] { split = cuda::split_multiprocessors(kGpu, by, 8); })) {
+      GTEST_SKIP() << why_not_;
+    }
+    const auto gather = gnn::make_gather_work(*store_, lists_, 16, *split.part);
+    const auto steps = gnn::make_step_work(kGpu, *batch, gnn::kMostSteps, *split.rest);
+    gnn::ShareClock clock(kGpu);
+    EXPECT_GT(clock.alone(*steps), 0);
+    for (int sample = 0; sample < 4; ++sample) {
+      const auto times = clock.together(*gather, *steps);
+      EXPECT_GT(times.first, 0);
+      EXPECT_GT(times.second, 0);
+      EXPECT_GE(times.seconds, std::max(times.first, times.second));
+    }
+    EXPECT_FALSE(gather->verify().empty());
+    EXPECT_NE(steps->verify().find("bit for bit"), std::string::npos);
+  }
+}
+
+TEST_F(SmPartitions, training_steps_that_never_ran_or_went_wrong_are_caught) {
+  gnn::TrainingRequest request;
+  request.sample = {{5, 5}, 1};
+  request.batch = 50;
+  request.labelled_percent = 50;
+  request.shape = {16, 8, 4, 2};
+  auto batch = gnn::make_fixed_batch(graph::make_graph(graph::parse_graph_spec("kron:9"), false), request);
+  const auto whole = cuda::make_partition(kGpu, ShareBy::unlimited, all());
+  EXPECT_THROW(static_cast<void>(gnn::make_step_work(kGpu, *batch, 0, *whole)), UsageError);
+  EXPECT_THROW(static_cast<void>(gnn::make_step_work(kGpu, *batch, gnn::kMostSteps + 1, *whole)), UsageError);
+  const auto steps = gnn::make_step_work(kGpu, *batch, 2, *whole);
+  EXPECT_THROW(static_cast<void>(steps->verify()), FailedError);
+  // A sample whose steps were not enqueued leaves the first parameters.
+  steps->prepare();
+  steps->check();
+  EXPECT_THROW(static_cast<void>(steps->verify()), FailedError);
+  batch->losses[1] *= 1.001;
+  EXPECT_THROW(static_cast<void>(gnn::make_step_work(kGpu, *batch, 2, *whole)), FailedError);
 }
 
 TEST_F(SmPartitions, work_begins_at_a_moment_of_the_steady_clock) {

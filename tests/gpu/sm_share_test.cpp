@@ -159,6 +159,22 @@ TEST_F(MpsClients, of_both_sides_run_at_once) {
   EXPECT_FALSE(consumer.verify().empty());
 }
 
+TEST_F(MpsClients, that_train_are_right_beside_one_that_gathers) {
+  ShareWorker producer(gather(ShareBy::mps_percentage, 10), daemon_->client_variables());
+  ShareJob job = products(ShareBy::mps_percentage, 90);
+  job.products = 0;
+  job.steps = 4;
+  ShareWorker consumer(job, daemon_->client_variables());
+  EXPECT_GT(consumer.given_sms(), all_ / 2);
+  for (int sample = 0; sample < 3; ++sample) {
+    const SidesTimes times = run_together(producer, consumer);
+    EXPECT_GE(times.seconds, times.second.seconds);
+    EXPECT_LT(times.seconds, 1);
+  }
+  EXPECT_FALSE(producer.verify().empty());
+  EXPECT_NE(consumer.verify().find("bit for bit"), std::string::npos);
+}
+
 TEST_F(MpsClients, that_are_killed_are_told_of_and_leave_nothing) {
   ShareWorker worker(products(ShareBy::mps_percentage, 50), daemon_->client_variables());
   kill(worker.pid(), SIGKILL);

@@ -158,7 +158,7 @@ def add_share(file: File, by: str, sms: int, width: int, family: str = "sm_share
     reach = min(1.0, given * width / 90) * {"grid_cap": 0.97, "mps_percentage": 0.985}.get(by, 1.0)
     rows = 1 << (16 if family == "sm_share/gather" else 17)
     axes = {"by": by, "locality": "local"} | ({"sms": sms} if by != "unlimited" else {})
-    axes |= {"width": width, "row": KIB, "rows": rows, "span": GIB}
+    axes |= more.pop("axes", {}) | {"width": width, "row": KIB, "rows": rows, "span": GIB}
     seconds = rows * KIB / (PEAK * 0.93 * reach * 1e9)
     counters = {"given_sms": float(given), "available_sms": 132.0, "given_share": given / 132}
     if by != "unlimited":
@@ -181,9 +181,10 @@ def add_shares(file: File) -> None:
     for by in ("grid_cap", "green_context", "unlimited"):
         for percent in (2.5, 5, 10, 15, 25, 50) if by != "unlimited" else (100,):
             add_split(file, by, percent)
+            add_split(file, by, percent, "graphsage")
 
 
-def add_split(file: File, by: str, percent: float) -> dict:
+def add_split(file: File, by: str, percent: float, consumer: str = "") -> dict:
     """Both at once: the gather is slow on few multiprocessors, the computation on the rest."""
     sms = math.ceil(1.32 * percent)
     gather_alone = (KIB << 17) / (PEAK * 0.93 * 1e9)
@@ -208,4 +209,5 @@ def add_split(file: File, by: str, percent: float) -> dict:
     overlap = min(gather_s, compute_s) / total
     return add_share(
         file, by, sms, 16, "sm_share/split", counters=counters, lanes=lanes, overlap=overlap, seconds=total,
+        axes={"consumer": consumer} if consumer else {},
     )  # fmt: skip

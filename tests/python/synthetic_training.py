@@ -1,5 +1,7 @@
 """Rows of training pipelines, and whole machines that ran all of graph neural networks."""
 
+import math
+
 from synthetic import File
 from synthetic_gnn import SITE, add_gathers, add_model_gathers, add_scores, add_shares, add_tiers
 
@@ -20,13 +22,17 @@ def add_pipeline(
     hot: float = 0,
     gpus: int = 1,
     gather_s: float | None = None,
+    axes: dict | None = None,
+    **more,
 ) -> dict:
     """A training whose stages overlap but for a tenth of what they could."""
     mode = "masked" if method in ("tiered", "device") else method
+    named = axes or {}
     axes = {"mode": mode, "store": STORES.get(method, "mapped"), "locality": "local", "graph": graph,
             "fanout": "10x25", "batch": 1000, "row": row, "hidden": 256, "gpus": gpus}  # fmt: skip
     if method == "tiered":
         axes["hot"] = hot
+    axes |= named
     stages = [SAMPLE, gather_s or GATHERS.get(method, 0) * 1e-3 * row / 512, TRAIN]
     if method == "cpu_only":
         stages, axes["mode"] = [SAMPLE, 4e-3 * row / 512, 21e-3], "cpu_only"
@@ -45,7 +51,31 @@ def add_pipeline(
         "link_bytes": float(round(crossed)),
     }
     site = {"numa": 0} if method == "cpu_only" else SITE
-    return file.add("pipeline/graphsage", axes, site, seconds, counters=counters)
+    return file.add("pipeline/graphsage", axes, site, seconds, counters=counters, **more)
+
+
+def add_processes(file: File, percent: float) -> dict:
+    """A training by two processes: the one that gathers has so many percent of 132 multiprocessors."""
+    axes = {"processes": "mps", "percent": f"{percent:g}"}
+    row = add_pipeline(file, "masked", gather_s=2.2e-3 * max(1.0, 9 / percent), axes=axes, bytes=BYTES)
+    row.pop("link_fraction", None)
+    given = 2 * math.ceil(0.66 * percent)
+    counters = row["counters"]
+    beside = {"gather": 1.04 * counters["gather_s"], "train": counters["train_s"] * 132 / (132 - given)}
+    alone = {"gather": 2.1e-3, "train": TRAIN}
+    for side in beside:
+        counters[f"{side}_beside_s"], counters[f"{side}_alone_s"] = beside[side], alone[side]
+        counters[f"{side}_slowdown"] = beside[side] / alone[side]
+    counters |= {
+        "gather_gb_s": BYTES / beside["gather"] / 1e9,
+        "asked_sms": float(math.ceil(1.32 * percent)),
+        "given_sms": float(given),
+        "seen_sms": float(given),
+        "rest_sms": 132.0 - given,
+        "available_sms": 132.0,
+        "given_share": given / 132,
+    }
+    return row
 
 
 def add_training(file: File) -> None:
@@ -54,6 +84,8 @@ def add_training(file: File) -> None:
         for method in ("cpu_only", *GATHERS):
             if method != "tiered":
                 add_pipeline(file, method, graph=graph)
+    for percent in (2.5, 5, 10, 15, 25, 50):
+        add_processes(file, percent)
     for hot in (1, 5, 10, 25, 50):
         add_pipeline(file, "tiered", hot=hot, gather_s=2.2e-3 * 0.2 * max(0.1, 1 - hot / 30))
     for row in (128, 2048, 8192, 16384):

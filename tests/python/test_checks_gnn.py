@@ -5,7 +5,7 @@ import pytest
 from planted import faults_of, gpu_file
 from synthetic import GIB, File
 from synthetic_gnn import add_gather, add_scores, add_share, add_split, gather_axes
-from synthetic_training import add_pipeline
+from synthetic_training import add_pipeline, add_processes
 
 ROW = "$.benchmarks[0]."
 
@@ -137,6 +137,12 @@ def test_more_may_be_given_in_whole_groups_or_with_a_reason():
     assert faults_of(file) == []
 
 
+def test_a_split_beside_training_steps_is_checked_like_any():
+    file = gpu_file()
+    add_split(file, "green_context", 10, "graphsage")
+    check(file, counters(compute_slowdown=0.5), "counters.compute_slowdown", "make it 1.13")
+
+
 SPLITS = [
     (counters(gather_slowdown=9.0), "counters.gather_slowdown", "make it 1.02"),
     (counters(compute_slowdown=0.5), "counters.compute_slowdown", "make it 1.13"),
@@ -162,4 +168,23 @@ STAGES = [
 def test_stages_and_overlap_of_a_pipeline_agree(spoil, field, message):
     file = gpu_file()
     add_pipeline(file, "masked")
+    check(file, spoil, field, message)
+
+
+PROCESSES = [
+    (counters(gather_slowdown=3.0), "counters.gather_slowdown", "make it 1.08"),
+    (counters(train_slowdown=0.5), "counters.train_slowdown", "make it 1.1"),
+    (counters(gather_gb_s=50.0), "counters.gather_gb_s", "make it 44.7"),
+    (counters(given_sms=33.0), "counters.given_sms", "only 14.0 were asked for, and no reason"),
+    (counters(rest_sms=133.0), "counters.rest_sms", "the GPU has 132"),
+    (counters(given_share=0.5), "counters.given_share", "make it 0.106"),
+    (counters(overlap=0.1), "counters.overlap", "make it 0.9"),
+    (lambda row: row["case"]["axes"].pop("percent"), "case.axes", "the share belongs to two processes"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "field", "message"), PROCESSES, ids=[m for *_, m in PROCESSES])
+def test_two_processes_of_a_pipeline_agree_with_themselves_alone(spoil, field, message):
+    file = gpu_file()
+    add_processes(file, 10)
     check(file, spoil, field, message)

@@ -33,8 +33,8 @@ def test_validate_of_good_files(files, capsys):
         "valid, 1456 rows",
         "valid, 776 rows",
         "valid, 484 rows",
-        "valid, 306 rows",
-        "valid, 306 rows",
+        "valid, 325 rows",
+        "valid, 325 rows",
         "valid, 49 rows",
     ]
 

@@ -5,7 +5,7 @@ import pytest
 from planted import gpu_file, made, only, table, values
 from synthetic import MIB, File
 from synthetic_gnn import add_gather, gather_axes
-from synthetic_training import add_pipeline
+from synthetic_training import add_pipeline, add_processes
 
 
 def trained() -> File:
@@ -85,3 +85,31 @@ def test_figure_12_by_size_of_rows(tmp_path):
     masked = only(rows, panel="by size of rows: pareto22, 1 GPU", series="masked", kind="point")
     assert [row["x"] for row in masked] == ["128", "512", "2048"]
     assert float(masked[1]["y"]) == pytest.approx(2.45)
+
+
+def test_figure_12_has_shares_of_two_processes(tmp_path):
+    file = trained()
+    for percent in (2.5, 10, 25, 50):
+        add_processes(file, percent)
+    rows = table(tmp_path, "12", file)
+    gathered = only(rows, panel="two processes: gathers while training", kind="point")
+    assert [float(row["x"]) for row in gathered] == pytest.approx([100 * n / 132 for n in (4, 14, 34, 66)])
+    assert float(gathered[1]["y"]) == pytest.approx(200_000 * 512 / (1.04 * 2.2e-3) / 1e9)
+    steps = only(rows, panel="two processes: time of a step", kind="point")
+    assert float(steps[1]["y"]) == pytest.approx(2.45)
+    pays = [row for row in rows if row["panel"] == "two processes: what each process pays"]
+    assert {row["series"] for row in pays if row["kind"] == "point"} == {"gathering", "training"}
+    assert float(next(row for row in pays if row["series"] == "training")["y"]) == pytest.approx(132 / 128)
+    stated = [row for row in only(rows, kind="paper") if "MPS shares" in row["panel"]]
+    assert len(stated) == 3
+    notes = made(tmp_path, "12", file).notes
+    assert any("Fastest share of two processes: pareto22, rows of 512 B" in note for note in notes)
+
+
+def test_figure_12_of_one_share_has_its_bar_alone(tmp_path):
+    file = trained()
+    add_processes(file, 10)
+    rows = table(tmp_path, "12", file)
+    found = values(rows, panel="training, rows of 512 B; upright: time of a step", kind="bar")
+    assert found["two processes (MPS)"] == pytest.approx(found["masked"])
+    assert not [row for row in rows if row["panel"].startswith("two processes:")]

@@ -57,6 +57,8 @@ class Event {
   [[nodiscard]] cudaEvent_t get() const noexcept { return event_.get(); }
   void record(const Stream& stream) const;
   void synchronize() const;
+  // Whether what was recorded last has ended; does not wait. Throws FailedError for an error of it.
+  [[nodiscard]] bool done() const;
 
  private:
   struct Destroy {

@@ -4,6 +4,7 @@
 // The same mini-batches, drawn on a GPU: adjacency lists in its own memory, in page-locked host memory, or
 // interleaved over the memories of several GPUs (dissertation 4.4.5).
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -94,6 +95,8 @@ class GpuSampler {
   GpuSampler& operator=(const GpuSampler&) = delete;
 
   [[nodiscard]] virtual std::unique_ptr<GpuMiniBatch> make_batch() const = 0;
+  // The same in device memory that outlives it, as much as its own would be and at a boundary of 256 bytes.
+  [[nodiscard]] virtual std::unique_ptr<GpuMiniBatch> make_batch_in(std::byte* memory) const = 0;
   // Puts the sampling of mini-batch number `batch` on a stream of the sampling GPU and returns; the seeds are
   // copied before it does, after waiting for the seeds of the last sampling into the same mini-batch to have
   // left. Who still reads that mini-batch on another stream must be waited for. Throws as

@@ -1,16 +1,19 @@
 #ifndef GRAINSCOPE_GNN_SHARE_WORK_HPP
 #define GRAINSCOPE_GNN_SHARE_WORK_HPP
 
-// The two sides that share a GPU while a network is trained: a gather that feeds, and products of matrices
-// that stand for the training. Each runs on a part of the multiprocessors, alone or beside the other.
+// The two sides that share a GPU while a network is trained: a gather that feeds, and training steps, or
+// products of matrices that stand for them. Each runs on a part of the multiprocessors, alone or beside the
+// other.
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "grainscope/cuda/sm_partition.hpp"
 #include "grainscope/gnn/feature_store.hpp"
 #include "grainscope/gnn/gather.hpp"
+#include "grainscope/gnn/training.hpp"
 
 namespace grainscope::gnn {
 
@@ -32,7 +35,7 @@ class ShareWork {
 
   [[nodiscard]] virtual const cuda::Stream& stream() const = 0;
   [[nodiscard]] virtual int gpu() const = 0;
-  // Blocks of its largest grid.
+  // Blocks of its largest grid; 0: nobody bounds them.
   [[nodiscard]] virtual int blocks() const = 0;
 
  protected:
@@ -49,6 +52,25 @@ class ShareWork {
 inline constexpr int kProductSide = 1024;
 [[nodiscard]] std::unique_ptr<ShareWork> make_product_work(int gpu, int products,
                                                            const cuda::SmPartition& part);
+
+// A mini-batch that was sampled and gathered once, on the host, for a step that is repeated on it.
+struct FixedBatch {
+  TrainingPlan plan;  // of which it is mini-batch 0
+  MiniBatch sampled;
+  std::vector<float> rows;     // f32[nodes][features]
+  std::vector<double> losses;  // of the first steps on it, in double precision
+};
+// By a plan of one mini-batch; the request's number of them does not count. Throws as plan_training.
+[[nodiscard]] std::unique_ptr<FixedBatch> make_fixed_batch(const graph::Csr& in_edges,
+                                                           TrainingRequest request);
+
+// `steps` steps of GraphSAGE training, forward, backward and SGD, on that mini-batch again and again, from
+// the first parameters in each sample. Grids are cuBLAS's and the aggregation's own: of a grid cap nothing
+// binds them. More steps than kMostSteps would fill the queue behind a closed gate. Batch and part outlive
+// it. Throws FailedError where the losses of its first steps are not the batch's, within 2e-5.
+inline constexpr int kMostSteps = 16;
+[[nodiscard]] std::unique_ptr<ShareWork> make_step_work(int gpu, const FixedBatch& batch, int steps,
+                                                        const cuda::SmPartition& part);
 
 // One sample of a side: seconds between two events around its work, and when the gate opened and the work had
 // ended on the clock of steady_now_s, which all processes of a machine share.

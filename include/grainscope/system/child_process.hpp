@@ -30,6 +30,7 @@ struct ChildRequest {
   // In a session of its own. Else the kernel kills it when the thread that started it ends, however it ends.
   bool outlives_parent = false;
   std::filesystem::path output = {};  // file for its output and errors; empty: output is read by read_line
+  std::vector<int> keep = {};         // descriptors of this process that it has too, under the same numbers
 };
 
 // How a process ended.

@@ -40,12 +40,17 @@ def _share(row: Row) -> Iterable[str]:
     if given is not None:
         of = f" of {there:g}" if there else ""
         yield f"{given:g}{of} SMs" + (f" for {asked:g} asked" if asked not in (None, given) else "")
-    for side in ("gather", "compute"):
+    yield from _slower(row, "gather", "compute")
+
+
+def _slower(row: Row, *sides: str) -> Iterable[str]:
+    for side in sides:
         if (slower := row.counters.get(f"{side}_slowdown")) is not None:
             yield f"{side} × {slower:.2f}"
 
 
 def _pipeline(row: Row) -> Iterable[str]:
+    yield from _slower(row, "gather", "train")
     if (overlap := row.counters.get("overlap")) is not None:
         yield f"overlap {overlap:.2f}"
     if (loss := row.counters.get("loss_last")) is not None:

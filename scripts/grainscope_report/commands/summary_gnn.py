@@ -98,8 +98,9 @@ def _share(answer: Answer) -> tuple[str, ...]:
 
 
 def _split(answer: Answer) -> tuple[str, ...]:
+    beside = ", training steps" if answer["consumer"] == shares.STEPS else ""
     return (
-        f"  {shares.BY.get(answer['by'], answer['by'])}",
+        f"  {shares.BY.get(answer['by'], answer['by'])}{beside}",
         f"{answer['given_sms']:g}" if answer["given_sms"] else "-",
         format_percent(answer["share"]) if answer["share"] else "-",
         format_time(_value(answer, "time_s")),

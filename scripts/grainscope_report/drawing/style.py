@@ -60,6 +60,7 @@ METHODS = {
     "graphbolt": "#CC79A7",
     "address_ordered": "#0072B2",
     "tiered": "#332288",
+    "processes": "#CC3311",
     "degree": "#999933",
     "reverse_pagerank": "#88CCEE",
     "weighted_reverse_pagerank": "#44AA99",

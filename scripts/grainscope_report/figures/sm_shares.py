@@ -18,6 +18,12 @@ SHARE = "share of the multiprocessors that was given (%)"
 SIDES = {"gather_slowdown": "gather", "compute_slowdown": "computation"}
 DASHES = {"gather_slowdown": "solid", "compute_slowdown": "dashed"}
 FEWEST_POINTS = 2
+BESIDE = (
+    "Beside a computation on the rest, one of each at once: the computation alone takes about as long as the "
+    "gather alone. Slowdown: time over that alone with all of the GPU; two of both is no overlap."
+)
+# As they stand in titles.
+BOTH = {shares.PRODUCTS: "both at once", shares.STEPS: "beside training steps, both at once"}
 Measure = Callable[[Share], Estimate | None]
 
 
@@ -35,15 +41,14 @@ def panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], list[s
             "fill."
         )
         notes += _fewest(alone, len(machines) > 1)
-    split = tuple(filter(None, (_batch(beside), _slowdowns(beside))))
-    if split:
-        rows.append(split)
-        notes.append(
-            "Beside a computation on the rest, one of each at once: the computation alone takes as long as "
-            "the gather alone. Slowdown: time over that alone with all of the GPU; two of both is no overlap."
-        )
-        notes += _best(beside, len(machines) > 1)
-    return rows, notes
+    for consumer in shares.CONSUMERS:
+        own = [one for one in beside if one.consumer == consumer]
+        split = tuple(filter(None, (_batch(own, consumer), _slowdowns(own, consumer))))
+        if split:
+            rows.append(split)
+            notes.append(BESIDE)
+            notes += _best(own, consumer, len(machines) > 1)
+    return rows, list(dict.fromkeys(notes))
 
 
 def _widest(found: Sequence[Share]) -> float:
@@ -79,12 +84,12 @@ def _by_width(found: Sequence[Share]) -> CurvePanel | None:
     return _panel(f"gather alone by width of loads, {shares.BY[by]}", curves)
 
 
-def _batch(found: Sequence[Share]) -> CurvePanel | None:
+def _batch(found: Sequence[Share], consumer: str) -> CurvePanel | None:
     curves = _ways(found, lambda one: one.time.scaled(1e3))
-    return _panel("both at once: until the later has ended", curves, "time of a mini-batch (ms)", "ms")
+    return _panel(f"{BOTH[consumer]}: until the later has ended", curves, "time of a mini-batch (ms)", "ms")
 
 
-def _slowdowns(found: Sequence[Share]) -> CurvePanel | None:
+def _slowdowns(found: Sequence[Share], consumer: str) -> CurvePanel | None:
     curves = []
     for counter, side in SIDES.items():
 
@@ -93,7 +98,7 @@ def _slowdowns(found: Sequence[Share]) -> CurvePanel | None:
             return exact(value) if value else None
 
         curves += _ways(found, slow, DASHES[counter], f", {side}")
-    return _panel("both at once: what each side pays", curves, "slowdown over alone", "ratio")
+    return _panel(f"{BOTH[consumer]}: what each side pays", curves, "slowdown over alone", "ratio")
 
 
 def _ways(found: Sequence[Share], measure: Measure, dash: str = "solid", more: str = "") -> list[Curve]:
@@ -143,10 +148,13 @@ def _fewest(found: Sequence[Share], several: bool) -> list[str]:
     return [f"Fewest multiprocessors with {enough} of the best rate of their width: {'; '.join(said)}."]
 
 
-def _best(found: Sequence[Share], several: bool) -> list[str]:
+def _best(found: Sequence[Share], consumer: str, several: bool) -> list[str]:
+    beside = " beside training steps" if consumer == shares.STEPS else ""
     said = []
     for machine in {one.machine.index: one.machine for one in found}.values():
         one = min((one for one in found if one.machine is machine), key=lambda one: one.time.value)
         owner = f"{machine.letter}: " if several else ""
         said.append(f"{owner}{one.percent:.3g} % for the gather, by {shares.BY.get(one.by, one.by)}")
-    return [f"Fastest together: {'; '.join(said)}. The dissertation's best share is 10 % (section 3.4.3)."]
+    return [
+        f"Fastest together{beside}: {'; '.join(said)}. The dissertation's best share is 10 % (section 3.4.3)."
+    ]

@@ -1,11 +1,11 @@
 """Figure 12: training time and bytes over the link by method, size of rows and hot share; stages and overlap.
 
-Dissertation 3.14, 3.15, 4.9, 4.11 and 4.12.
+Dissertation 3.12, 3.14, 3.15, 4.9, 4.11 and 4.12.
 """
 
 from collections.abc import Sequence
 
-from grainscope_report.figures import gather_papers, training_hot, training_stages
+from grainscope_report.figures import gather_papers, training_hot, training_shares, training_stages
 from grainscope_report.figures.columns import WHOLE
 from grainscope_report.figures.model import (
     Bar,
@@ -47,6 +47,9 @@ def build(machines: Sequence[Machine]) -> Figure:
     rows: list[tuple[Panel, ...]] = [(panel,) for panel in methods]
     rows += [(gather_papers.training(), gather_papers.later())] if methods else []
     rows += [(panel,) for panel in stages]
+    shared, more = training_shares.panels(machines)
+    rows += shared
+    notes += more
     rows += [*_pairs(hot, gather_papers.saved()), *_pairs(sizes, gather_papers.by_row())]
     notes += [training_stages.NOTE] if stages else []
     notes += training_hot.NOTES if hot else []

@@ -140,13 +140,14 @@ def shared(machine: Machine) -> list[Answer]:
 
 
 def split(machine: Machine) -> list[Answer]:
-    """For each way the split with the shortest mini-batch."""
+    """For each computation and way the split with the shortest mini-batch."""
     answers = []
-    for there in _grouped(shares.splits(machine), lambda one: one.by):
+    for there in _grouped(shares.splits(machine), lambda one: (one.consumer, one.by)):
         one = min(there, key=lambda each: each.time.value)
         answers.append(
             {
                 "by": one.by,
+                "consumer": one.consumer,
                 "given_sms": one.given_sms,
                 "share": one.percent and one.percent / 100,
                 "time_s": _estimate(one.time),
@@ -179,6 +180,7 @@ def trained(machine: Machine) -> list[Answer]:
                 "gpus": work.gpus,
                 "method": best.method,
                 "hot": best.hot if best.method == "tiered" else None,
+                "share": best.share and best.share / 100,
                 "time_s": _estimate(best.time),
                 "overlap": best.counter("overlap"),
                 "gpu_bytes": best.counter("gpu_bytes"),

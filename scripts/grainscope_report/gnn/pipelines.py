@@ -24,6 +24,7 @@ METHODS = {
     "masked": "masked",
     "graphbolt": "GraphBolt",
     "address_ordered": "address-ordered",
+    "processes": "two processes (MPS)",
     "tiered": "tiered",
     "device": "all in the GPU",
 }
@@ -58,8 +59,10 @@ class Pipeline(Sessions):
 
     @property
     def method(self) -> str:
-        """The mode; `tiered` and `device` where the rows are there."""
+        """The mode; `tiered` and `device` where the rows are there, `processes` where two share the GPU."""
         mode, store = self.word("mode"), self.word("store")
+        if self.word("processes"):
+            return "processes"
         if mode in ON_CPU:
             return "cpu_only"
         return store if store in ("tiered", "device") else mode
@@ -80,6 +83,12 @@ class Pipeline(Sessions):
         """Seconds of each stage alone; empty where one is not known."""
         found = [self.counter(name) for name in STAGES]
         return [one for one in found if one is not None] if None not in found else []
+
+    @property
+    def share(self) -> float | None:
+        """Percent of the GPU's multiprocessors that the process which gathers was given."""
+        given, there = self.counter("given_sms"), self.counter("available_sms")
+        return 100 * given / there if given and there else None
 
     @property
     def link_bytes(self) -> float | None:

@@ -19,6 +19,9 @@ BY = {
     "unlimited": "all of the GPU",
 }
 WHOLE = "unlimited"
+# What a split computes beside the gather; rows that say nothing multiply matrices.
+PRODUCTS, STEPS = "products", "graphsage"
+CONSUMERS = {PRODUCTS: "products of matrices", STEPS: "GraphSAGE training steps"}
 # What is fast enough, of the rate with all of the GPU.
 ENOUGH = 0.95
 
@@ -31,6 +34,11 @@ class Share(Sessions):
     def by(self) -> str:
         """How the share is made."""
         return self.word("by")
+
+    @property
+    def consumer(self) -> str:
+        """What is computed beside the gather."""
+        return self.word("consumer") or PRODUCTS
 
     @property
     def asked_sms(self) -> float | None:

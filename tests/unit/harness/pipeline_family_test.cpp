@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -9,7 +10,10 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "gnn_case.hpp"
+#include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/gnn/pipeline_sides.hpp"
+#include "grainscope/system/mps.hpp"
 #include "harness/row.hpp"
 #include "harness/selection.hpp"
 #include "pipeline_points.hpp"
@@ -28,6 +32,11 @@ std::vector<Benchmark> listed(const Machine& machine, Preset preset, const std::
 
 std::string text(const Benchmark& benchmark, const char* key) {
   return to_string(benchmark.id.axis(key));
+}
+
+bool by_processes(const Benchmark& benchmark) {
+  const auto& axes = benchmark.id.axes;
+  return std::any_of(axes.begin(), axes.end(), [](const Axis& axis) { return axis.key == "processes"; });
 }
 
 constexpr Preset kAllPresets[] = {Preset::smoke, Preset::quick, Preset::full, Preset::paper,
@@ -52,7 +61,12 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
       names.insert(benchmark.id.name());
       ++cases;
       const bool two = text(benchmark, "mode") != "cpu_only" && text(benchmark, "gpus") == "2";
-      EXPECT_EQ(benchmark.skip, two ? "needs two GPUs; this machine has one" : "") << benchmark.id.name();
+      const bool no_mps = by_processes(benchmark) && find_program(kMpsControl).empty();
+      EXPECT_EQ(benchmark.skip,
+                two      ? "needs two GPUs; this machine has one"
+                : no_mps ? "nvidia-cuda-mps-control is not in PATH: it comes with the driver's utilities"
+                         : "")
+          << benchmark.id.name();
     }
     EXPECT_EQ(names.size(), cases);
     for (const PipelinePoint& point :
@@ -62,10 +76,51 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
       request.store = point.store;
       request.window = point.window;
       EXPECT_NO_THROW(gnn::require_possible(request));
+      if (point.percent > 0) {
+        EXPECT_NO_THROW(gnn::require_processes(request));
+        EXPECT_EQ(point.gpus, 1);
+      }
       EXPECT_GE(point.training.batches,
                 static_cast<std::uint64_t>(3 * point.window) * static_cast<std::uint64_t>(point.gpus));
     }
   }
+}
+
+TEST(PipelineGraphsage, by_two_processes_has_the_shares_of_figure_3_12) {
+  const std::vector<std::pair<Preset, std::set<std::string>>> expected{
+      {Preset::smoke, {}},
+      {Preset::quick, {"10"}},
+      {Preset::full, {"2.5", "5", "7.5", "10", "15", "20", "25", "30", "40", "50"}},
+      {Preset::acceptance, {}}};
+  for (const auto& [preset, shares] : expected) {
+    std::set<std::string> found;
+    for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), preset, "kron:12")) {
+      if (by_processes(benchmark)) {
+        found.insert(text(benchmark, "percent"));
+        EXPECT_EQ(text(benchmark, "processes"), "mps");
+        EXPECT_EQ(text(benchmark, "mode") + " " + text(benchmark, "store"), "masked mapped");
+        EXPECT_TRUE(benchmark.id.name().find("/gpus:1/processes:mps/percent:") != std::string::npos)
+            << benchmark.id.name();
+        EXPECT_NE(benchmark.explanation.source.find("3.12"), std::string::npos);
+      }
+    }
+    EXPECT_EQ(found, shares);
+  }
+}
+
+TEST(PipelineGraphsage, of_two_processes_is_a_kernel_on_one_gpu) {
+  gnn::PipelineRequest request;
+  EXPECT_NO_THROW(gnn::require_processes(request));
+  request.gpus = {0, 1};
+  EXPECT_THROW(gnn::require_processes(request), UsageError);
+  request.gpus = {0};
+  request.mode = gnn::Mode::cpu_gather_dma;
+  request.store = gnn::Store::pinned;
+  EXPECT_THROW(gnn::require_processes(request), UsageError);
+  request.mode = gnn::Mode::address_ordered;
+  request.store = gnn::Store::mapped;
+  request.window = 2;
+  EXPECT_THROW(gnn::require_processes(request), UsageError);
 }
 
 TEST(PipelineGraphsage, without_a_gpu_only_the_cpu_trains) {

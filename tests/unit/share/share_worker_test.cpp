@@ -61,6 +61,9 @@ TEST_F(Workers, get_their_job_as_words_and_read_it_back) {
   products.sms = 119;
   products.products = 12;
   EXPECT_EQ(parse_share_job(to_words(products)), products);
+  ShareJob steps;
+  steps.steps = 5;
+  EXPECT_EQ(parse_share_job(to_words(steps)), steps);
 }
 
 TEST_F(Workers, refuse_other_words) {
@@ -128,7 +131,7 @@ TEST_F(Workers, that_die_are_told_of) {
   ShareJob products;
   products.products = 1;
   EXPECT_EQ(words_of([&] { ShareWorker(products, {}, script("kill -6 $$")); }),
-            "the process that multiplies was ended by signal 6 (Aborted)");
+            "the process that computes was ended by signal 6 (Aborted)");
 }
 
 TEST_F(Workers, end_with_their_owner) {

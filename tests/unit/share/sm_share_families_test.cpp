@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -60,6 +61,8 @@ TEST(SmShares, names_read_as_a_sentence) {
                              "/sms:8/width:16/row:1024/rows:65536/span:268435456"));
   EXPECT_TRUE(names.contains("sm_share/split/green_context" + site +
                              "/percent:5/width:16/row:1024/rows:131072/span:268435456"));
+  EXPECT_TRUE(names.contains("sm_share/split/green_context" + site +
+                             "/consumer:graphsage/percent:10/width:16/row:1024/rows:131072/span:268435456"));
   EXPECT_TRUE(
       names.contains("sm_share/split/unlimited" + site + "/width:16/row:1024/rows:131072/span:268435456"));
 }
@@ -87,12 +90,31 @@ TEST(SmShares, full_has_every_way_width_and_share_of_figures_3_12_and_3_13) {
   }
 }
 
+TEST(SmShares, of_a_training_step_are_those_that_make_sense_for_one) {
+  std::map<std::string, std::size_t> cases;
+  std::size_t bare = 0;
+  for (const Benchmark& benchmark : listed(sm_share_split(), roomy_machine(), Preset::full)) {
+    const auto& axes = benchmark.id.axes;
+    const auto consumer =
+        std::find_if(axes.begin(), axes.end(), [](const Axis& axis) { return axis.key == "consumer"; });
+    if (consumer == axes.end()) {
+      ++bare;  // as rows that were measured before there was a choice
+      continue;
+    }
+    EXPECT_EQ(to_string(consumer->value), "graphsage");
+    ++cases[text(benchmark, "by")];
+  }
+  EXPECT_EQ(bare, 41U);
+  EXPECT_EQ(cases, (std::map<std::string, std::size_t>{
+                       {"unlimited", 1}, {"grid_cap", 10}, {"green_context", 10}, {"mps_percentage", 10}}));
+}
+
 TEST(SmShares, presets_keep_to_their_size) {
   const Machine machine = roomy_machine();
   EXPECT_LE(listed(sm_share_gather(), machine, Preset::smoke).size(), 2U);
   EXPECT_LE(listed(sm_share_gather(), machine, Preset::quick).size(), 14U);
   EXPECT_LE(listed(sm_share_split(), machine, Preset::smoke).size(), 2U);
-  EXPECT_LE(listed(sm_share_split(), machine, Preset::quick).size(), 6U);
+  EXPECT_LE(listed(sm_share_split(), machine, Preset::quick).size(), 8U);
   for (const Preset preset : {Preset::smoke, Preset::quick}) {
     std::size_t by_mps = 0;
     for (const Family& family : {sm_share_gather(), sm_share_split()}) {
@@ -137,12 +159,15 @@ TEST(SmShares, sides_of_a_split_ask_for_all_of_the_gpu_together) {
   point.percent = 2.5;
   const GatherSite site{1, GpuTarget{0, {}, {}}, {}};
   EXPECT_DOUBLE_EQ(gather_job(point, site, 132).percent, 2.5);
-  EXPECT_DOUBLE_EQ(product_job(point, site, 132, 7).percent, 97.5);
-  EXPECT_EQ(product_job(point, site, 132, 7).products, 7);
-  EXPECT_EQ(product_job(point, site, 132, 7).width, 0U);
+  EXPECT_DOUBLE_EQ(consumer_job(point, site, 132, 7).percent, 97.5);
+  EXPECT_EQ(consumer_job(point, site, 132, 7).products, 7);
+  EXPECT_EQ(consumer_job(point, site, 132, 7).width, 0U);
   point.by = ShareBy::exec_affinity;
-  EXPECT_EQ(gather_job(point, site, 132).sms + product_job(point, site, 132, 7).sms, 132);
+  EXPECT_EQ(gather_job(point, site, 132).sms + consumer_job(point, site, 132, 7).sms, 132);
   EXPECT_EQ(gather_job(point, site, 132).node, 1);
+  point.consumer = Consumer::graphsage;
+  EXPECT_EQ(consumer_job(point, site, 132, 7).steps, 7);
+  EXPECT_EQ(consumer_job(point, site, 132, 7).products, 0);
   point.sms = 33;
   EXPECT_DOUBLE_EQ(gather_job(point, site, 132).percent, 25);
 }

@@ -1,0 +1,28 @@
+#ifndef GRAINSCOPE_BENCHMARKS_PIPELINE_ROWS_HPP
+#define GRAINSCOPE_BENCHMARKS_PIPELINE_ROWS_HPP
+
+// What the rows of training runs say, however they are fed, and what their losses are held against.
+
+#include <string>
+#include <vector>
+
+#include "pipeline_case.hpp"
+
+namespace grainscope::harness {
+
+// Throws FailedError where losses differ from those stage by stage (`apart`), from the reference in double
+// precision, or from those of the mode that ran first on that GPU, or do not fall. Says what was checked.
+[[nodiscard]] std::string verify_losses(const std::vector<double>& losses, const std::vector<double>& apart,
+                                        TrainingWork& work, const PipelineSite& site);
+
+// Stages alone, single steps, losses, CPU time.
+void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement);
+// Of a measurement that has its stages: (sum of the stages − pipelined) / (sum − slowest), 1 where only the
+// slowest shows.
+void add_overlap(Measurement& measurement);
+// Rows asked for and those that crossed the link.
+void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measurement& measurement);
+
+}  // namespace grainscope::harness
+
+#endif
