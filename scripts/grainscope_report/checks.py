@@ -180,7 +180,10 @@ def _requests(traffic: Raw, asked: float | None) -> RowProblems:
     if asked and "bytes" in traffic and "amplification" in traffic:
         right = traffic["bytes"] / asked
         if differ(traffic["amplification"], right, MODEL_ROUNDING):
-            yield "amplification", f"is {traffic['amplification']}, traffic.bytes / bytes asked for is {right}"
+            yield (
+                "amplification",
+                f"is {traffic['amplification']}, traffic.bytes / bytes asked for is {right}",
+            )
 
 
 ROW_CHECKS: tuple[Callable[[Raw], RowProblems], ...] = (

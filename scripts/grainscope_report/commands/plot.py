@@ -6,7 +6,7 @@ from pathlib import Path
 
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
-from grainscope_report.figures import csv_table, text_table
+from grainscope_report.figures import candidates, csv_table, text_table
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
 from grainscope_report.figures.text_table import TablePanel
@@ -22,7 +22,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         "plot",
         help="draw the figures, each with its CSV",
         description="Draws the figures of one result file, or of several laid over each other, and writes "
-        f"each as a picture and as CSV, tables as Markdown, too.\n\nFigures:\n{listed}",
+        "each as a picture and as CSV, tables as Markdown, too.\n\n"
+        f"Figures:\n{listed}\n  {candidates.ID}  (by `evaluate`) {candidates.TITLE}",
         epilog="A figure that the files have no data for is not drawn; a line says which rows it lacks and "
         "why.\n"
         "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read.",
@@ -43,7 +44,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "--figures", type=_figures, default=FIGURES, metavar="1,2,…", help="only these (default: all)"
     )
     parser.add_argument(
-        "--format", type=_formats, default=("svg", "png"), metavar="svg,png,pdf", help="default: svg,png"
+        "--format", type=formats, default=("svg", "png"), metavar="svg,png,pdf", help="default: svg,png"
     )
     parser.set_defaults(run=run)
 
@@ -61,14 +62,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def draw(entry: Entry, shown: Sequence[Machine], folder: Path, formats: Sequence[str]) -> list[str]:
     """Writes a figure of these machines, its CSV and its tables; none where they have no data for it."""
-    made = figure(entry, shown)
+    return save(figure(entry, shown), folder, formats)
+
+
+def save(made: Figure, folder: Path, formats: Sequence[str]) -> list[str]:
+    """Writes a figure, its CSV and its tables; none where it has no data."""
     if not made.rows:
         return []
     contents = _pictures(made, formats)
     contents["csv"] = csv_table.write(made).encode()
     if tables := [panel for panel in made.panels if isinstance(panel, TablePanel)]:
         contents["md"] = "\n".join(map(text_table.markdown, tables)).encode()
-    return [_write(folder / f"{entry.stem}.{kind}", data) for kind, data in contents.items()]
+    return [_write(folder / f"{made.stem}.{kind}", data) for kind, data in contents.items()]
 
 
 def _pictures(made: Figure, kinds: Sequence[str]) -> dict[str, bytes]:
@@ -97,6 +102,10 @@ def _write(path: Path, data: bytes) -> str:
 def _figures(text: str) -> tuple[Entry, ...]:
     known = {entry.id: entry for entry in FIGURES}
     asked = [part.strip() for part in text.split(",") if part.strip()]
+    if candidates.ID in asked:
+        raise argparse.ArgumentTypeError(
+            f"figure {candidates.ID} is of a verdict: `evaluate WORKLOAD --format png` draws it"
+        )
     if wrong := [part for part in asked if part not in known]:
         raise argparse.ArgumentTypeError(
             f"there is no figure {', '.join(wrong)}; there are {', '.join(known)}"
@@ -104,7 +113,7 @@ def _figures(text: str) -> tuple[Entry, ...]:
     return tuple(known[part] for part in dict.fromkeys(asked)) or FIGURES
 
 
-def _formats(text: str) -> tuple[str, ...]:
+def formats(text: str) -> tuple[str, ...]:
     asked = [part.strip() for part in text.split(",") if part.strip()]
     if wrong := [part for part in asked if part not in FORMATS]:
         raise argparse.ArgumentTypeError(f"no format {', '.join(wrong)}; there are {', '.join(FORMATS)}")
