@@ -5,13 +5,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from grainscope_report import digest, machine, naming
+from grainscope_report import digest, link_cells, machine, naming
 from grainscope_report.commands import files, summary_fits, summary_gnn, summary_json, summary_traversals
 from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.fits import everything
 from grainscope_report.gnn import answers as gnn_answers
-from grainscope_report.model import Link, Result
+from grainscope_report.model import Result
 from grainscope_report.shape import findings, words
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.traversal import answers
@@ -30,14 +30,11 @@ GROUP_COLUMNS = (
     Column("smallest size"),
     Column("rows"),
 )
-LINK_COLUMNS = (
-    Column("link"),
-    Column("copy peak GB/s", right=True),
-    Column("95 % interval", optional=2),
-    Column("at", optional=3),
-    Column("theoretical", right=True),
-    Column("reached", right=True),
-    Column("negotiated", optional=1),
+# What a narrow terminal leaves out first.
+LINK_OPTIONAL = {"95 % interval": 2, "at": 3, "negotiated": 1}
+LINK_COLUMNS = tuple(
+    Column(name, right=right, optional=LINK_OPTIONAL.get(name, 0))
+    for name, right in zip(link_cells.NAMES, link_cells.RIGHT, strict=True)
 )
 
 
@@ -102,24 +99,9 @@ def _machine(result: Result, out: Terminal) -> Iterator[str]:
 
 def _links(result: Result, out: Terminal) -> Iterator[str]:
     if result.links:
-        first, *rest = out.table(LINK_COLUMNS, [_link(link) for link in result.links])
+        first, *rest = out.table(LINK_COLUMNS, [link_cells.cells(link) for link in result.links])
         yield out.paint(first, "bold")
         yield from rest
-
-
-def _link(link: Link) -> tuple[str, ...]:
-    peak, interval = format_interval(link.peak_gb_s, *link.ci95_gb_s)
-    most = link.theoretical_gb_s
-    there = f"gpu {link.gpu}, node {link.numa}, {link.direction.replace('_', ' ').replace('gpu', 'GPU')}"
-    return (
-        there if link.peer is None else f"gpu {link.gpu} to gpu {link.peer}",
-        peak,
-        interval,
-        format_bytes(link.bytes),
-        f"{most:.1f}" if most else "unknown",
-        format_percent(link.peak_gb_s / most) if most else "-",
-        link.negotiated or "unknown",
-    )
 
 
 def _groups(result: Result, out: Terminal) -> Iterator[str]:

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from grainscope_report.drawing import levels, style, text
 from grainscope_report.figures.model import Bar, BarSeries
 
-UPRIGHT = 1.05  # of the font's size: the least width of a bar for text written upwards
+UPRIGHT = 1.2  # of the font's size: the least width of a bar for text written upwards
 
 
 def flat(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> None:
