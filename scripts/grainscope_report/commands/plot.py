@@ -6,10 +6,11 @@ from pathlib import Path
 
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
-from grainscope_report.figures import candidates, csv_table, text_table
+from grainscope_report.figures import candidates, csv_table, foreign, text_table
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
 from grainscope_report.figures.text_table import TablePanel
+from grainscope_report.loading import is_foreign, load
 from grainscope_report.machine import Machine, machines
 
 FORMATS = ("svg", "png", "pdf")
@@ -24,7 +25,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         description="Draws the figures of one result file, or of several laid over each other, and writes "
         "each as a picture and as CSV, tables as Markdown, too.\n\n"
         f"Figures:\n{listed}\n  {candidates.ID}  (by `evaluate`) {candidates.TITLE}",
-        epilog="A figure that the files have no data for is not drawn; a line says which rows it lacks and "
+        epilog="Of Google Benchmark's own JSON the rates are drawn (figure g).\n"
+        "A figure that the files have no data for is not drawn; a line says which rows it lacks and "
         "why.\n"
         "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -51,13 +53,32 @@ def register(commands: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the figures and says what was written and what was not drawn."""
-    shown = machines(files.results(arguments.files))
+    loaded = [load(path, foreign=True) for path in arguments.files]
+    own = [path for path, document in loaded if not is_foreign(document)]
+    if not own:
+        return _foreign(loaded, arguments)
+    if len(own) < len(loaded):
+        other = next(path for path, document in loaded if is_foreign(document))
+        raise ReportError(
+            f"{other} is Google Benchmark's own JSON and {own[0]} is GrainScope's: plot files of one kind"
+        )
+    shown = machines([result for result, _ in files.read(loaded)])
     drawn = 0
     for entry in arguments.figures:
         written = draw(entry, shown, arguments.output, arguments.format)
         print(f"figure {entry.id}: {', '.join(written)}" if written else why_absent(entry, shown))
         drawn += bool(written)
     return EXIT_OK if drawn else EXIT_FOUND
+
+
+def _foreign(loaded: Sequence[tuple[Path, dict]], arguments: argparse.Namespace) -> int:
+    """Draws the rates of Google Benchmark's own files."""
+    made = foreign.build(loaded)
+    if written := save(made, arguments.output, arguments.format):
+        print(f"figure {foreign.ID}: {', '.join(written)}")
+        return EXIT_OK
+    print(f"figure {foreign.ID}: no benchmark there has real_time and bytes_per_second")
+    return EXIT_FOUND
 
 
 def draw(entry: Entry, shown: Sequence[Machine], folder: Path, formats: Sequence[str]) -> list[str]:
