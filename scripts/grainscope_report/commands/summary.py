@@ -19,6 +19,10 @@ from grainscope_report.units import format_bytes, format_interval, format_percen
 
 SEVERITIES = ("severe", "warning", "info")
 SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
+OF_LINK = (
+    "Peaks of gathers are of the rows asked for; of link is what must have crossed it at least, each "
+    "different row once."
+)
 STATUSES = ("ok", "failed", "skipped")
 NAMES_SHOWN = 3
 GROUP_COLUMNS = (
@@ -109,17 +113,28 @@ def _groups(result: Result, out: Terminal) -> Iterator[str]:
     if not found:
         yield "The file has no rows."
         return
-    cells, family = [], ""
-    for group in found:
-        if group.family != family:
-            family = group.family
-            cells.append((family, *[""] * (len(GROUP_COLUMNS) - 1)))
-        cells.append(_cells(group))
+    families = dict.fromkeys(group.family for group in found)
+    cells = [row for family in families for row in _family(family, found)]
     first, *rest = out.table(GROUP_COLUMNS, cells)
     yield out.paint(first, "bold")
     for line, row in zip(rest, cells, strict=True):
         yield out.paint(line, "red" if "failed" in row[-1] else "" if row[-1] else "bold")
+    if any(group.family.startswith("gather") and group.peak for group in found):
+        yield out.paint(out.wrap(OF_LINK, "  "), "dim")
     yield from _slow_sites(found, out)
+
+
+def _family(family: str, found: list[Group]) -> Iterator[tuple[str, ...]]:
+    """The family's name, its groups, and those that were only skipped in one line: reasons stand below."""
+    yield family, *[""] * (len(GROUP_COLUMNS) - 1)
+    there = [group for group in found if group.family == family]
+    idle = [group for group in there if not group.counts["ok"] and not group.counts["failed"]]
+    folded = idle if len(idle) > 1 else []
+    yield from (_cells(group) for group in there if group not in folded)
+    if folded:
+        count = sum(group.counts["skipped"] for group in folded)
+        name = f"{len(folded)} more" if len(folded) < len(there) else f"all {len(folded)}"
+        yield f"  {name}", "-", "", "", "-", "-", f"{count} skipped"
 
 
 def _slow_sites(found: list[Group], out: Terminal) -> Iterator[str]:
