@@ -119,7 +119,7 @@ def test_the_best_gather_is_found_by_the_size_of_a_row(tmp_path):
     gather(file, "masked", "device", 128, 2000.0)
     gather(file, "cpu_gather", "pageable", 128, 500.0)
     assert answered(tmp_path, file)["Which gather"] == (
-        "From host memory, uniform rows over 4 GiB a mini-batch, rows come fastest by address ordered "
+        "From host memory, uniform rows over 4 GiB come fastest by address ordered "
         "(mapped) up to 128 B, masked (mapped) from 1 KiB on (12.0 GB/s at 128 B, 50.0 GB/s at 4 KiB)."
     )
 
@@ -133,7 +133,7 @@ def test_few_rows_of_a_size_and_one_size_alone_make_no_nonsense(tmp_path):
         file.add("gather", axes | {"mode": mode, "indices": "uniform", "locality": "local"}, SITE, 1e-5,
                  bytes=1 << 16)  # fmt: skip
     assert answered(tmp_path, file)["Which gather"] == (
-        "From host memory, uniform rows over 4 GiB a mini-batch, rows come fastest by masked (mapped) at "
+        "From host memory, uniform rows over 4 GiB come fastest by masked (mapped) at "
         "1 KiB (50.0 GB/s at 1 KiB)."
     )
 

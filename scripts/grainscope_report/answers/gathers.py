@@ -9,7 +9,7 @@ from grainscope_report.fits.everything import Fits
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
-from grainscope_report.units import format_bytes, format_count
+from grainscope_report.units import format_bytes
 
 FAMILY = "gather"
 # Tables that lie in host memory altogether; what keeps a part on a GPU answers another question.
@@ -55,7 +55,7 @@ def _answer(work: Question, rows: list[Row]) -> str:
     best = {one: max((rates[name][one.high].value, name) for name in one.first) for one in found}
     rate = ", ".join(f"{best[one][0]:.1f} GB/s at {_size(one.high)}" for one in found)
     ways = segments.text(found, _size)
-    return f"From host memory, {_spoken(dict(work))}, rows come fastest by {ways} ({rate})"
+    return f"From host memory, {_spoken(dict(work))} come fastest by {ways} ({rate})"
 
 
 def _size(row: float) -> str:
@@ -100,8 +100,7 @@ def _rates(rows: list[Row]) -> dict[str, dict[float, Estimate]]:
 
 def _spoken(axes: Mapping[str, str | float]) -> str:
     numbers = {name: value for name, value in axes.items() if isinstance(value, (int, float))}
-    count = f"{format_count(numbers['rows'])} " if "rows" in numbers else ""
     kind = f"{axes['indices']} " if "indices" in axes else ""
     over = f" over {format_bytes(numbers['span'])}" if "span" in numbers else ""
     graph = f" of {axes['graph']}" if "graph" in axes else ""
-    return f"{count}{kind}rows{over}{graph} a mini-batch"
+    return f"{kind}rows{over}{graph}"

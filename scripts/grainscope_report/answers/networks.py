@@ -55,7 +55,7 @@ def training(machine: Machine, _fits: Fits) -> list[str]:
         hot = f" ({one['hot']:g} % hot)" if one["hot"] else ""
         gpus = f" on {one['gpus']:g} GPUs" if one["gpus"] > 1 else ""
         over = [
-            f"{one['over'][base]:.2f} times as fast as {name}"
+            f"{_times(one, base)} {name}"
             for base, name in ((pipelines.BASE, "with CPU gathers"), ("naive", "with naive zero-copy"),
                                ("device", "with all rows in the GPU"))
             if base in one["over"] and base != one["method"]
@@ -66,6 +66,14 @@ def training(machine: Machine, _fits: Fits) -> list[str]:
             f"fastest by {pipelines.spoken(one['method'])}{hot}: {step} a step, {_listed(over)}"
         )
     return said
+
+
+def _times(one: Answer, base: str) -> str:
+    """How many times as fast as a base; just as fast where their intervals overlap."""
+    own, other = one["time_s"], one["ways"][base]["time_s"]
+    if own["low"] <= other["high"] and other["low"] <= own["high"]:
+        return "as fast as"
+    return f"{one['over'][base]:.2f} times as fast as"
 
 
 def shared(machine: Machine, _fits: Fits) -> list[str]:
