@@ -117,6 +117,10 @@ def check_bars(axes: Axes, panel: BarPanel) -> None:
     parts = sum(line.get_gid() == "part" for line in axes.lines)
     assert parts == sum(len(bar.parts) for series in panel.series for bar in series.bars)
     check_upright(axes)
+    if panel.stacked and panel.y_unit not in ("%", "share"):
+        stacks = zip(*(series.bars for series in panel.series), strict=True)
+        tallest = max(sum(bar.value.value for bar in stack if bar.value) for stack in stacks)
+        assert tallest < 0.99 * axes.get_ylim()[1], "a stack reaches the edge of its panel"
     bars = sum(len(container) for container in axes.containers if hasattr(container, "patches"))
     assert bars == sum(bar.value is not None for series in panel.series for bar in series.bars)
 
