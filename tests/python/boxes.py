@@ -116,5 +116,20 @@ def check_bars(axes: Axes, panel: BarPanel) -> None:
     assert axes.get_ylim()[0] == 0
     parts = sum(line.get_gid() == "part" for line in axes.lines)
     assert parts == sum(len(bar.parts) for series in panel.series for bar in series.bars)
+    check_upright(axes)
+    if panel.stacked and panel.y_unit not in ("%", "share"):
+        stacks = zip(*(series.bars for series in panel.series), strict=True)
+        tallest = max(sum(bar.value.value for bar in stack if bar.value) for stack in stacks)
+        assert tallest < 0.99 * axes.get_ylim()[1], "a stack reaches the edge of its panel"
     bars = sum(len(container) for container in axes.containers if hasattr(container, "patches"))
     assert bars == sum(bar.value is not None for series in panel.series for bar in series.bars)
+
+
+def check_upright(axes: Axes) -> None:
+    """No text written upwards is wider than the bar that it stands on."""
+    widths = [patch.get_window_extent().width for patch in axes.patches if patch.get_height()]
+    renderer = axes.figure.canvas.get_renderer()
+    for one in axes.texts:
+        if one.get_gid() == "bar" and one.get_rotation() == 90:
+            letters = one.get_window_extent(renderer).width
+            assert letters <= 1.05 * min(widths), f"{one.get_text()!r} is wider than its bar"

@@ -119,9 +119,33 @@ def test_the_best_gather_is_found_by_the_size_of_a_row(tmp_path):
     gather(file, "masked", "device", 128, 2000.0)
     gather(file, "cpu_gather", "pageable", 128, 500.0)
     assert answered(tmp_path, file)["Which gather"] == (
-        "From host memory, 1 Mi uniform rows over 4 GiB a mini-batch, rows come fastest by address ordered "
+        "From host memory, uniform rows over 4 GiB come fastest by address ordered "
         "(mapped) up to 128 B, masked (mapped) from 1 KiB on (12.0 GB/s at 128 B, 50.0 GB/s at 4 KiB)."
     )
+
+
+def test_few_rows_of_a_size_and_one_size_alone_make_no_nonsense(tmp_path):
+    file = File(**GPU)
+    for mode, rate in (("masked", 50.0), ("naive", 30.0)):
+        gather(file, mode, "mapped", 1024, rate)
+    axes = {"mode": "masked", "store": "mapped", "row": 4096, "rows": 16, "span": 4 * GIB, "element": 4}
+    for mode in ("masked", "row_dma"):
+        file.add("gather", axes | {"mode": mode, "indices": "uniform", "locality": "local"}, SITE, 1e-5,
+                 bytes=1 << 16)  # fmt: skip
+    assert answered(tmp_path, file)["Which gather"] == (
+        "From host memory, uniform rows over 4 GiB come fastest by masked (mapped) at "
+        "1 KiB (50.0 GB/s at 1 KiB)."
+    )
+
+
+def test_networks_are_answered(show):
+    [machine] = show("learning")
+    found = questions.answers(machine, everything.of(machine, every=False))
+    said = {one.question: one.text for one in found if one.known}
+    assert "the first 10 % of the rows by" in said["Which rows in the GPU's memory"]
+    assert "is fed fastest by" in said["Which way to feed a training"]
+    assert "A gather alone needs" in said["Which share of the GPU"]
+    assert "Beside a computation both end soonest with" in said["Which share of the GPU"]
 
 
 def gather(file: File, mode: str, store: str, row: int, rate: float) -> None:

@@ -85,6 +85,25 @@ def test_the_break_even_price_is_exact_and_swaps_the_order_when_tried(xy):
             assert again["cost"]["first"] == first
 
 
+def test_the_order_by_cost_flips_at_shares_of_its_own(xy):
+    offers = "X=24000 Y=20000"
+    _, document = xy(candidates=offers)
+    assert (document["verdict"]["first"], document["cost"]["first"]) == ("X", "Y")
+    [flip] = document["cost"]["flips"]
+    assert flip["rival"] == "X"
+    assert flip["over_first"]["value"] == pytest.approx(24000 * 0.75 / (20000 * 5 / 6))
+    # In money Y leads by x (24000 / 2 − 20000) + (1 − x)(24000 − 20000 / 1.5): nothing at x = 4 / 7.
+    copies, kernels = flip["components"]
+    assert copies["flips_at"]["value"] == pytest.approx(4 / 7)
+    assert kernels["flips_at"]["value"] == pytest.approx(3 / 7)
+    assert copies["lead"] == pytest.approx(-4000)
+    assert flip["smallest_change"]["value"] == pytest.approx(4 / 7 - 0.5)
+    assert xy(shares=(0.5715, 0.4285), candidates=offers)[1]["cost"]["first"] == "X"
+    assert xy(shares=(0.5714, 0.4286), candidates=offers)[1]["cost"]["first"] == "Y"
+    assert any("X costs less for its speed than Y where copies is 57.1 %" in one
+               for one in document["sentences"]["cost"])  # fmt: skip
+
+
 def test_the_pareto_front(xy):
     slow = machine(1.0, 1.0, "node-s")
     _, document = xy(candidates="X=300 Y=200 S=250", S=slow)

@@ -3,6 +3,7 @@
 import pytest
 
 from grainscope_report.cli import main
+from grainscope_report.figures.columns import graph_methods
 from planted import made, only, table
 from planted_traversals import (
     KRON,
@@ -135,6 +136,28 @@ def test_figure_16_of_an_application_without_teps_is_by_the_graph_s_entries(tmp_
     assert [one.bars[0].value.value for one in panel.series] == pytest.approx(
         [1e6 / 0.5 / 1e9, 1e6 / 0.25 / 1e9]
     )
+
+
+def test_figure_16_counts_the_edges_of_every_sweep_where_all_runs_do(tmp_path):
+    file = machine_file()
+    model(file, 0.5, "pr", counters={"teps": 1e9, "edges_read": 44e6})
+    row = traverse(file, steady(0.25), "pr")
+    row["counters"] = {"edges_read": 8e6}
+    for trial in row["trials"]:
+        trial.pop("counters")
+    [panel] = made(tmp_path, "16", file).panels
+    assert (panel.y_label, panel.y_unit) == ("10⁹ edges read a second", "G/s")
+    assert [one.bars[0].value.value for one in panel.series] == pytest.approx([0.088, 0.032])
+
+
+def test_figure_10_tells_two_graphs_of_a_kind_apart():
+    assert graph_methods(["kron20", "urand20", "kron16", "pgp"]) == [
+        "graph 0",
+        "graph 1",
+        "graph 2",
+        "graph 5",
+    ]
+    assert len(set(graph_methods([f"kron{scale}" for scale in range(8)]))) == 8
 
 
 def test_figure_16_scaling_stands_beside_the_papers(tmp_path):

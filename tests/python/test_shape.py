@@ -4,7 +4,7 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.shape import findings, words
-from planted import FAR, SITE, add_copy, gpu_file
+from planted import FAR, SITE, add_copy, gpu_file, zero_copy
 from synthetic import GIB, KIB, MIB, File
 
 SIZES = [4 * KIB << step for step in range(0, 18, 2)]  # 4 KiB to 256 MiB
@@ -154,3 +154,48 @@ def test_paragraphs_put_one_cause_together_and_what_is_known_last(tmp_path):
     assert said[0][1].startswith("grainscope ")
     assert said[-1][1] == ""
     assert findings.as_json(there)[0]["cause"]["command"] == said[0][1]
+
+
+def gathers(file: File, rates: dict, order: str = "as_asked", row: int = 128) -> None:
+    for span, gb_s in rates.items():
+        axes = {"memory": "host_alloc", "order": order, "row": row, "rows": 1 << 20, "span": span,
+                "locality": "local"}  # fmt: skip
+        file.add("reach/gather", axes, SITE, (row << 20) / gb_s / 1e9, bytes=row << 20)
+
+
+def test_the_wall_is_a_known_dip_over_spans(tmp_path):
+    file = gpu_file()
+    gathers(file, {256 * MIB: 50.0, 512 * MIB: 49.0, GIB: 13.0, 2 * GIB: 7.0})
+    [one] = found(tmp_path, file)
+    assert (one.kind, one.axis, one.low, one.high, one.cause.known) == ("dip", "span", GIB, 2 * GIB, True)
+    assert "reach/gather host_alloc as_asked, row 128 B (GPU 0, node 0) falls by 86.0 %" in one.text
+    assert "from span 1 GiB to span 2 GiB and stays there" in one.text
+    assert "--min-bytes" not in one.cause.command
+
+
+def test_repeated_rows_above_the_link_are_no_level_to_fall_from(tmp_path):
+    file = gpu_file()
+    gathers(file, {64 * MIB: 117.0, 256 * MIB: 63.0, GIB: 53.0, 4 * GIB: 52.0}, "sorted")
+    assert found(tmp_path, file) == []
+    gathers(file, {8 * GIB: 33.0}, "sorted")
+    [one] = found(tmp_path, file)
+    assert (one.low, one.high) == (8 * GIB, 8 * GIB)
+
+
+def test_a_dip_over_blocks_is_looked_into(tmp_path):
+    file = gpu_file()
+    for blocks, gb_s in ((1, 20.0), (4, 50.0), (16, 50.0), (64, 30.0)):
+        file.add("transfer/zero_copy", zero_copy(256 * MIB, blocks=blocks), SITE, 256 * MIB / gb_s / 1e9)
+    there = {one.kind: one for one in found(tmp_path, file)}
+    assert (there["dip"].axis, there["dip"].low, there["dip"].cause.known) == ("blocks", 64, False)
+    assert "at blocks 64" in there["dip"].text
+
+
+def test_rows_that_fill_no_whole_requests_and_short_batches_are_other_questions(tmp_path):
+    file = gpu_file()
+    for row, rows, gb_s in ((512, 1 << 19, 50.0), (1024, 1 << 18, 51.0), (1028, 1 << 18, 30.0),
+                            (2048, 1 << 17, 50.0), (4096, 512, 35.0)):  # fmt: skip
+        axes = {"mode": "masked", "store": "mapped", "indices": "uniform", "row": row, "rows": rows,
+                "span": GIB, "element": 4, "width": 16, "locality": "local"}  # fmt: skip
+        file.add("gather", axes, SITE, row * rows / gb_s / 1e9, bytes=row * rows)
+    assert found(tmp_path, file) == []

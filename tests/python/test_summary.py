@@ -46,8 +46,8 @@ def test_summary_gives_peak_interval_place_share_and_latency(files, capsys):
 
 def test_summary_shows_links_against_their_theory(files, capsys):
     lines = lines_of(files["h100"], capsys)
-    assert row(lines, "gpu 0, node 0, host to GPU") == (
-        "gpu 0, node 0, host to GPU 54.70 [54.65, 54.75] 512 MiB 63.0 86.8 % PCIe 5 ×16"
+    assert row(lines, "GPU 0, node 0, host → GPU") == (
+        "GPU 0, node 0, host → GPU 54.70 [54.65, 54.75] 512 MiB 63.0 86.8 % PCIe 5 ×16"
     )
 
 

@@ -9,7 +9,7 @@ from grainscope_report.fits.everything import Fits
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
-from grainscope_report.units import format_bytes, format_count
+from grainscope_report.units import format_bytes
 
 FAMILY = "gather"
 # Tables that lie in host memory altogether; what keeps a part on a GPU answers another question.
@@ -17,7 +17,9 @@ STORES = ("pageable", "pinned", "mapped", "managed")
 # It brings nothing to a GPU.
 NOT_TO_GPU = "cpu_gather"
 # How a way does it is its own affair: the best of each is taken.
-OWN = ("mode", "store", "row", "width", "window", "element", "locality")
+OWN = ("mode", "store", "row", "rows", "width", "window", "element", "locality")
+REQUEST = 128
+LEAST = 8 << 20  # bytes; of a shorter mini-batch its start decides
 NEAREST = ("local", "unknown", "remote")
 Question = tuple[tuple[str, str | float], ...]
 
@@ -30,22 +32,40 @@ def said(machine: Machine, _fits: Fits) -> list[str]:
             works[row.case.without(*OWN)].append(row)
     if not works:
         return []
-    work, rows = max(works.items(), key=_most)
+    most = max(works.items(), key=_most)
+    # Beyond the reach of translations another way may be first.
+    widest = max(works.items(), key=lambda one: (_span(one[0]), len(one[1])))
+    found = [_answer(*one) for one in ([most] if _span(widest[0]) <= _span(most[0]) else [most, widest])]
+    return [one for one in found if one]
+
+
+def _span(work: Question) -> float:
+    span = dict(work).get("span")
+    return float(span) if isinstance(span, (int, float)) else 0.0
+
+
+def _answer(work: Question, rows: list[Row]) -> str:
+    """Which way is first at which size of row; nothing where there is one way."""
     nearest = min((row.case.locality for row in rows), key=NEAREST.index)
-    rates = _rates([row for row in rows if row.case.locality == nearest])
-    found = segments.segments(rates)
+    near = [row for row in rows if row.case.locality == nearest]
+    rates = _rates([row for row in near if row.bytes >= LEAST])
+    found = segments.segments(rates, half=False)
     if not found:
-        return []
+        return ""
     best = {one: max((rates[name][one.high].value, name) for name in one.first) for one in found}
-    rate = ", ".join(f"{best[one][0]:.1f} GB/s at {format_bytes(one.high)}" for one in found)
-    ways = segments.text(found, format_bytes)
-    return [f"From host memory, {_spoken(dict(work))}, rows come fastest by {ways} ({rate})"]
+    rate = ", ".join(f"{best[one][0]:.1f} GB/s at {_size(one.high)}" for one in found)
+    ways = segments.text(found, _size)
+    return f"From host memory, {_spoken(dict(work))} come fastest by {ways} ({rate})"
+
+
+def _size(row: float) -> str:
+    """Rows that are no round number of bytes stand as they are."""
+    return format_bytes(row) if row % REQUEST == 0 else f"{row:g} B"
 
 
 def _most(one: tuple[Question, list[Row]]) -> tuple[int, float]:
     """By how many rows, and of as many by the larger table."""
-    span = dict(one[0]).get("span")
-    return len(one[1]), span if isinstance(span, (int, float)) else 0.0
+    return len(one[1]), _span(one[0])
 
 
 def _usable(row: Row) -> bool:
@@ -80,8 +100,7 @@ def _rates(rows: list[Row]) -> dict[str, dict[float, Estimate]]:
 
 def _spoken(axes: Mapping[str, str | float]) -> str:
     numbers = {name: value for name, value in axes.items() if isinstance(value, (int, float))}
-    count = f"{format_count(numbers['rows'])} " if "rows" in numbers else ""
     kind = f"{axes['indices']} " if "indices" in axes else ""
     over = f" over {format_bytes(numbers['span'])}" if "span" in numbers else ""
     graph = f" of {axes['graph']}" if "graph" in axes else ""
-    return f"{count}{kind}rows{over}{graph} a mini-batch"
+    return f"{kind}rows{over}{graph}"

@@ -8,6 +8,8 @@ from grainscope_report.units import format_time
 CHASE, FLAG, HOST = "latency/chase", "latency/flag", "host/latency"
 PLACES = {"host_memory": "host memory", "peer_memory": "a peer's memory", "own_memory": "its own"}
 
+WIDE = 1.5  # an upper end this many times the value is said
+
 
 def said(machine: Machine, fits: Fits) -> list[str]:
     """A sentence about loads and one about copies and flags; without a GPU one about the CPU."""
@@ -42,7 +44,10 @@ def _copy(fits: Fits) -> str:
     ]
     if not found or found[0].line.latency_s.value <= 0:
         return ""
-    start = format_time(found[0].line.latency_s.value)
+    latency = found[0].line.latency_s
+    start = format_time(latency.value)
+    if latency.high > WIDE * latency.value:
+        start += f" (up to {format_time(latency.high)} by its interval)"
     return f"A pinned copy to the GPU takes {start} beyond the time of its bytes"
 
 

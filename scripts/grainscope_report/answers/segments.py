@@ -19,14 +19,14 @@ class Segment:
     first: tuple[str, ...]
 
 
-def segments(rates: Rates) -> list[Segment]:
-    """The fewest stretches with one answer each, where at least half of the ways were measured.
+def segments(rates: Rates, half: bool = True) -> list[Segment]:
+    """The fewest stretches with one answer each, where two ways, and of all `half`, were measured.
 
     Ways are alike at a place where their intervals overlap the best one's or they are within `ALIKE` of it.
     """
     places = sorted({place for there in rates.values() for place in there})
     measured = [{name: there[place] for name, there in rates.items() if place in there} for place in places]
-    enough = max(2.0, max(map(len, measured), default=0) / 2)
+    enough = max(2.0, max(map(len, measured), default=0) / 2) if half else 2.0
     found: list[Segment] = []
     for place, here in zip(places, measured, strict=True):
         if len(here) < enough:
@@ -51,6 +51,8 @@ def text(found: list[Segment], size: Callable[[float], str]) -> str:
     """`zero-copy read or kernel copy up to 2 MiB, pinned copy from 4 MiB on`."""
     if len(found) == 1:
         [one] = found
+        if one.low == one.high:
+            return f"{_named(one)} at {size(one.low)}"
         return f"{_named(one)} at every size from {size(one.low)} to {size(one.high)}"
     said = [f"{_named(found[0])} up to {size(found[0].high)}"]
     said += [

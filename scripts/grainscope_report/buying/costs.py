@@ -1,21 +1,26 @@
-"""What speed costs: energy, cost per speed, speed per watt, the Pareto front, and break-even prices."""
+"""What speed costs: energy, cost per speed, speed per watt, the Pareto front, break-even prices, and the
+shares at which the order by cost flips.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from grainscope_report.buying import sensitivity
+from grainscope_report.buying import flips, sensitivity
+from grainscope_report.buying.bootstrap import Array
+from grainscope_report.buying.flips import Ranked, interval
 from grainscope_report.buying.workload import Candidate, Workload
 
 
-def add(document: dict[str, Any], ranked: Sequence[Any], workload: Workload) -> None:
+def add(document: dict[str, Any], ranked: Sequence[Any], shares: Array, workload: Workload) -> None:
     """Adds costs to the ranked candidates of a verdict, and `cost` with who is cheapest for its speed."""
     offers = {one.name: one for one in workload.candidates}
     entries = {one["name"]: one for one in document["candidates"]}
     names = [one.machine.name for one in ranked]
     energies = {name: _energy(offers[name], workload) for name in names}
-    times = {one.machine.name: one.prediction.time for one in ranked}
+    predictions = {one.machine.name: one.prediction for one in ranked}
+    times = {name: one.time for name, one in predictions.items()}
     totals = {name: offers[name].price + energies[name] for name in names}
     order = sorted(names, key=lambda name: totals[name] * times[name].value)
     front = sensitivity.pareto([totals[name] for name in names], [times[name].value for name in names])
@@ -28,7 +33,7 @@ def add(document: dict[str, Any], ranked: Sequence[Any], workload: Workload) -> 
             "watts_source": offers[name].watts_source,
             "energy_cost": energies[name],
             "total_cost": totals[name],
-            "cost_per_speed": _interval(totals[name] * times[name].value, totals[name] * times[name].draws),
+            "cost_per_speed": interval(totals[name] * times[name].value, totals[name] * times[name].draws),
             "speed_per_watt": _per_watt(offers[name], times[name]),
             "pareto": on_front,
             "break_even_price": _break_even(name, rival, totals, energies, times) if rival else None,
@@ -38,6 +43,11 @@ def add(document: dict[str, Any], ranked: Sequence[Any], workload: Workload) -> 
         "first": order[0] if order else None,
         "chance_first": dict(zip(order, _chances(drawn), strict=True)),
         "energy": workload.cost is not None,
+        "flips": flips.of(
+            [Ranked(name, predictions[name], totals[name]) for name in order],
+            shares,
+            [one.name for one in workload.components],
+        ),
     }
 
 
@@ -56,16 +66,11 @@ def _energy(offer: Candidate, workload: Workload) -> float:
 def _per_watt(offer: Candidate, time: Any) -> dict[str, float] | None:
     if offer.watts is None:
         return None
-    return _interval(1 / time.value / offer.watts, 1 / time.draws / offer.watts)
+    return interval(1 / time.value / offer.watts, 1 / time.draws / offer.watts)
 
 
 def _break_even(name: str, rival: str, totals: dict, energies: dict, times: dict) -> dict[str, Any]:
     """The price at which this one costs as much per speed as the best of the others."""
     value = sensitivity.break_even(totals[rival], times[rival].value, energies[name], times[name].value)
     draws = sensitivity.break_even(totals[rival], times[rival].draws, energies[name], times[name].draws)
-    return _interval(value, draws) | {"against": rival}
-
-
-def _interval(value: float, draws: np.ndarray) -> dict[str, float]:
-    low, high = np.percentile(draws, (2.5, 97.5))
-    return {"value": float(value), "low": float(low), "high": float(high)}
+    return interval(value, draws) | {"against": rival}

@@ -5,14 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, machine, reader
+from grainscope_report import checks, reader
 from grainscope_report.buying.workload import Workload
+from grainscope_report.comparison import facts
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
-from grainscope_report.loading import load
+from grainscope_report.loading import load, load_environment
 from grainscope_report.model import Case, Result
 from grainscope_report.selecting import Where
 
 REFERENCE = "the reference"
+MOST_DIFFERENCES = 6
 
 
 class NotComparableError(ReportError):
@@ -129,25 +131,14 @@ def _same_version(found: Sequence[Machine]) -> None:
 
 
 def differences(one: Result, other: Result) -> str:
-    """In what two runs' environments differ, in words."""
-    sides = [dict(_environment(result)) for result in (one, other)]
-    said = [
-        f"{what} {sides[0][what]} / {sides[1][what]}" for what in sides[0] if sides[0][what] != sides[1][what]
-    ]
-    return f"the environments differ in {'; '.join(said)}" if said else "the environments are the same"
-
-
-def _environment(result: Result) -> Iterator[tuple[str, str]]:
-    yield "GPU", machine.gpus(result) or "none"
-    yield "CPU", machine.cpu(result)
-    yield "driver", result.environment.driver or "none"
-    yield "CUDA", result.cuda or "none"
-    yield "version", f"{result.version} ({result.commit[:10]})"
-    yield "preset", result.run.preset
-    yield "filter", result.run.filter or "none"
-    links = sorted({link.negotiated for link in result.links if link.negotiated})
-    yield "links", ", ".join(links) or "unknown"
-    yield "warnings", ", ".join(sorted(one.id for one in result.environment.warnings)) or "none"
+    """In what two runs' environments differ, in words: what decides most numbers, as `env diff` orders it."""
+    found = facts.differences(*(facts.facts(load_environment(result.path)) for result in (one, other)))
+    if not found:
+        return "the environments are the same"
+    said = [f"{each.fact} {each.base or '-'} / {each.new or '-'}" for each in found[:MOST_DIFFERENCES]]
+    more = len(found) - len(said)
+    rest = f"; and {more} more (`grainscope-report env diff {one.path} {other.path}`)" if more else ""
+    return f"the environments differ in {'; '.join(said)}{rest}"
 
 
 def cautions(named: Machine) -> Iterator[str]:

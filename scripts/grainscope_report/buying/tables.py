@@ -11,7 +11,18 @@ Table = tuple[str, list[str], list[list[str]]]
 
 def all_of(document: dict[str, Any]) -> Iterator[Table]:
     """Titles, columns and rows; only tables that have any."""
-    for title, columns, rows in (_ranks(document), _components(document), _flips(document), _costs(document)):
+    tables = (
+        _ranks(document),
+        _components(document),
+        _flips("Where the order flips (the other components in proportion)", document["flips"], "+.3f"),
+        _costs(document),
+        _flips(
+            "Where the order by cost flips (the other components in proportion)",
+            (document.get("cost") or {"flips": []})["flips"],
+            "+,.0f",
+        ),
+    )
+    for title, columns, rows in tables:
         if rows:
             yield title, columns, rows
 
@@ -66,21 +77,22 @@ def _components(document: dict[str, Any]) -> Table:
     return "Components", columns, rows
 
 
-def _flips(document: dict[str, Any]) -> Table:
+def _flips(title: str, found: list[dict[str, Any]], number: str) -> Table:
+    """The shares at which rivals come first; leads as `number` says."""
     columns = ["rival", "component", "share", "first's lead", "flips at a share of", "in resamples"]
     rows = [
         [
             flip["rival"],
             part["name"],
             format_percent(part["share"]),
-            f"{part['lead']:+.3f}",
+            format(part["lead"], number),
             _share(part["flips_at"]),
             format_percent(part["flips_at"]["exists"]),
         ]
-        for flip in document["flips"]
+        for flip in found
         for part in flip["components"]
     ]
-    return "Where the order flips (the other components in proportion)", columns, rows
+    return title, columns, rows
 
 
 def _share(found: dict[str, Any]) -> str:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from grainscope_report import machine
-from grainscope_report.buying import costs, gates, machines, sensitivity, words
+from grainscope_report.buying import costs, flips, gates, machines, words
 from grainscope_report.buying.bootstrap import Array, Estimates
+from grainscope_report.buying.flips import Ranked
 from grainscope_report.buying.machines import Machine
 from grainscope_report.buying.predict import Part, Prediction, Predictor
 from grainscope_report.buying.workload import Workload
+from grainscope_report.model import Result
 
 FORMAT = 1
 TIE = 0.02
@@ -30,6 +32,11 @@ class Judged:
 
 def reach(workload: Workload, draws: int, seed: int) -> dict[str, Any]:
     """Judges all candidates; NotComparableError where they cannot be compared."""
+    return judge(workload, draws, seed)[0]
+
+
+def judge(workload: Workload, draws: int, seed: int) -> tuple[dict[str, Any], list[Result]]:
+    """The verdict, and all files that it is of."""
     reference, found = machines.read(workload)
     predictor = Predictor(workload, reference, draws, seed)
     judged = [_judge(predictor, workload, one) for one in found]
@@ -53,12 +60,17 @@ def reach(workload: Workload, draws: int, seed: int) -> dict[str, Any]:
         "candidates": [
             _candidate(one, names, first, predictor.shares, workload) for one in [*ranked, *_unranked(judged)]
         ],
-        "flips": flips(ranked, predictor.shares, workload),
+        "flips": flips.of(
+            [Ranked(one.machine.name, one.prediction) for one in ranked],
+            predictor.shares,
+            [one.name for one in workload.components],
+        ),
         "warnings": list(_warnings(judged, ranked, reference)),
     }
     if workload.candidates[0].price is not None:
-        costs.add(document, ranked, workload)
-    return words.add(document)
+        costs.add(document, ranked, predictor.shares, workload)
+    files = [result for one in (reference, *found) for result in one.results]
+    return words.add(document), files
 
 
 def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
@@ -97,10 +109,8 @@ def chance_first(times: Array) -> list[float]:
     return [float(share) for share in (least / least.sum(axis=0)).mean(axis=1)]
 
 
-def interval(found: Estimates) -> dict[str, float]:
-    """The value and the 2.5th and 97.5th percentile of its resamples."""
-    low, high = np.percentile(found.draws, (2.5, 97.5))
-    return {"value": found.value, "low": float(low), "high": float(high)}
+def _interval(found: Estimates) -> dict[str, float]:
+    return flips.interval(found.value, found.draws)
 
 
 def _candidate(
@@ -115,9 +125,9 @@ def _candidate(
         "rank": names.index(name) + 1,
         "tied": name in first["tied"],
         "chance_first": first["chance_first"][name],
-        "time": interval(prediction.time),
-        "speed": interval(Estimates(1 / prediction.time.value, 1 / prediction.time.draws)),
-        "geometric_mean": interval(prediction.geometric),
+        "time": _interval(prediction.time),
+        "speed": _interval(Estimates(1 / prediction.time.value, 1 / prediction.time.draws)),
+        "geometric_mean": _interval(prediction.geometric),
         "components": [
             _part(part, component.name, float(share), component.sizes)
             for part, component, share in zip(prediction.parts, workload.components, shares, strict=True)
@@ -129,10 +139,10 @@ def _part(part: Part, name: str, share: float, sizes: dict) -> dict[str, Any]:
     return {
         "name": name,
         "share": share,
-        "time": interval(Estimates(share * part.time.value, share * part.time.draws)),
-        "ratio": interval(Estimates(1 / part.time.value, 1 / part.time.draws)),
+        "time": _interval(Estimates(share * part.time.value, share * part.time.draws)),
+        "ratio": _interval(Estimates(1 / part.time.value, 1 / part.time.draws)),
         "sizes": [
-            {"size": size, "weight": sizes[size], "ratio": interval(ratio), "way": part.ways[size].text}
+            {"size": size, "weight": sizes[size], "ratio": _interval(ratio), "way": part.ways[size].text}
             for size, ratio in part.ratios.items()
         ],
     }
@@ -144,52 +154,6 @@ def _machine(one: Machine) -> dict[str, Any]:
         "machine": machine.provenance(one.results[0]),
         "files": [str(result.path) for result in one.results],
         "nodes": len(one.nodes),
-    }
-
-
-def flips(ranked: Sequence[Judged], shares: Array, workload: Workload) -> list[dict[str, Any]]:
-    """For each rival of the first the smallest change of shares, and each share, at which they flip."""
-    return [_flip(ranked[0].prediction, rival, shares, workload) for rival in ranked[1:]]
-
-
-def _flip(winner: Prediction, rival: Judged, shares: Array, workload: Workload) -> dict[str, Any]:
-    pairs = list(zip(rival.prediction.parts, winner.parts, strict=True))
-    lead = np.array([one.time.value - two.time.value for one, two in pairs])
-    drawn = np.stack([one.time.draws - two.time.draws for one, two in pairs], axis=-1)
-    least, after = sensitivity.smallest_change(shares, lead)
-    many, _ = sensitivity.smallest_change(shares, drawn)
-    ratio = Estimates(
-        rival.prediction.time.value / winner.time.value, rival.prediction.time.draws / winner.time.draws
-    )
-    names = [one.name for one in workload.components]
-    return {
-        "rival": rival.machine.name,
-        "time_over_first": interval(ratio),
-        "smallest_change": _maybe(float(least), many),
-        "shares_then": None if np.isnan(least) else dict(zip(names, map(float, after), strict=True)),
-        "components": [
-            {
-                "name": name,
-                "share": float(shares[at]),
-                "lead": float(shares[at] * lead[at]),
-                "flips_at": _maybe(
-                    float(sensitivity.flip_share(shares, lead, at)), sensitivity.flip_share(shares, drawn, at)
-                ),
-            }
-            for at, name in enumerate(names)
-        ],
-    }
-
-
-def _maybe(value: float, draws: Array) -> dict[str, Any]:
-    """A value that may not be there, its interval over the resamples where it is, and how often it is."""
-    there = draws[~np.isnan(draws)]
-    low, high = (float(one) for one in np.percentile(there, (2.5, 97.5))) if len(there) else (None, None)
-    return {
-        "value": None if np.isnan(value) else value,
-        "low": low,
-        "high": high,
-        "exists": float(len(there) / len(draws)),
     }
 
 

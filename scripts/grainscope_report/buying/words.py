@@ -57,7 +57,7 @@ def _verdict(document: dict[str, Any]) -> str:
         near = f"within {format_percent(document['tie'])} of the fastest"
         return f"A tie: {', '.join(others)} and {last} are {near}; {ahead}."
     second = document["flips"][0]
-    longer = f"{second['rival']} takes {interval(second['time_over_first'])} times as long"
+    longer = f"{second['rival']} takes {interval(second['over_first'])} times as long"
     sure = "" if found["certain"] else " That is not enough to be sure: measure more runs and nodes."
     return f"{first} is first: {longer}, and {ahead}.{sure}"
 
@@ -82,24 +82,24 @@ def _why(document: dict[str, Any]) -> Iterator[str]:
 def _flips(document: dict[str, Any]) -> Iterator[str]:
     first = document["verdict"]["first"]
     for flip in document["flips"]:
-        change = flip["smallest_change"]
-        if change["value"] is None:
-            yield f"{flip['rival']} overtakes {first} at no mix of these components."
-            continue
-        shares = [f"{name} {format_percent(share)}" for name, share in flip["shares_then"].items()]
-        moved = f"{format_percent(change['value'])}{_between(change)}"
-        yield (
-            f"{flip['rival']} overtakes {first} when {moved} of the time moves between components, at the "
-            f"least: {', '.join(shares)}."
-        )
-        for part in flip["components"]:
-            at = part["flips_at"]
-            if at["value"] is None:
-                continue
+        yield from _flip(flip, f"{flip['rival']} overtakes {first}")
+
+
+def _flip(flip: dict[str, Any], event: str) -> Iterator[str]:
+    """At which shares a rival comes before the first; `event` says what happens then."""
+    change = flip["smallest_change"]
+    if change["value"] is None:
+        yield f"{event} at no mix of these components."
+        return
+    shares = [f"{name} {format_percent(share)}" for name, share in flip["shares_then"].items()]
+    moved = f"{format_percent(change['value'])}{_between(change)}"
+    yield (f"{event} when {moved} of the time moves between components, at the least: {', '.join(shares)}.")
+    for part in flip["components"]:
+        at = part["flips_at"]
+        if at["value"] is not None:
             yield (
-                f"{flip['rival']} overtakes {first} where {part['name']} is {format_percent(at['value'])}"
-                f"{_between(at)} of the time in place of {format_percent(part['share'])}, the others in "
-                "proportion."
+                f"{event} where {part['name']} is {format_percent(at['value'])}{_between(at)} of the time "
+                f"in place of {format_percent(part['share'])}, the others in proportion."
             )
 
 
@@ -128,6 +128,8 @@ def _cost(document: dict[str, Any]) -> Iterator[str]:
             yield f"{name} would cost more for its speed than {first} at any price."
         else:
             yield f"{name} would cost as little for its speed as {first} at a price of {price}."
+    for flip in cost["flips"]:
+        yield from _flip(flip, f"{flip['rival']} costs less for its speed than {first}")
     front = [name for name in cost["order"] if ranked[name]["pareto"]]
     beaten = [name for name in cost["order"] if name not in front]
     behind = (

@@ -5,7 +5,10 @@ import json
 from pathlib import Path
 
 from grainscope_report.buying import markdown, page, workload
+from grainscope_report.commands import plot
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
+from grainscope_report.figures import candidates
+from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
 
 
@@ -16,7 +19,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         help="choose between machines for a workload",
         description="Predicts how long a workload takes on each candidate from the shares of its components, "
         "and says which is first, how sure that is, at which share and price the choice flips, and what it "
-        "costs. Writes verdict.json, verdict.md and verdict.html.",
+        "costs. Writes verdict.json, verdict.md and verdict.html, and with --format figure 15.",
         epilog="Exit status: 0 a verdict, 1 a candidate did not pass the gates, 2 the workload or a file "
         "cannot be used, 3 the machines are not comparable, 4 a tie or an unsure verdict (--fail-on-tie). "
         "The keys of a workload are in docs/procurement.md.",
@@ -32,6 +35,13 @@ def register(commands: argparse._SubParsersAction) -> None:
         metavar="DIR",
         help="where to write (default: verdict)",
     )
+    parser.add_argument(
+        "--format",
+        type=plot.formats,
+        default=(),
+        metavar="svg,png,pdf",
+        help="draw figure 15, too, with its CSV and tables (needs matplotlib)",
+    )
     parser.add_argument("--draws", type=int, default=10_000, metavar="N", help="resamples (default: 10000)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the resamples (default: 1)")
     parser.add_argument(
@@ -44,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Reaches the verdict, writes it three times over, and says it."""
     if arguments.draws < 100 or arguments.seed < 0:
         raise ReportError("--draws must be at least 100 and --seed at least 0")
-    document = _verdict(arguments)
+    document, files = _verdict(arguments)
     texts = {
         "verdict.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
         "verdict.md": markdown.write(document),
@@ -52,6 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
     }
     for name, text in texts.items():
         _write(arguments.out / name, text)
+    drawn = (
+        plot.save(candidates.build(document, files), arguments.out, arguments.format)
+        if arguments.format
+        else []
+    )
     out, said = terminal(), document["sentences"]
     print(out.paint(out.wrap(said["verdict"], ""), "bold"))
     for line in [*said["excluded"], *said["why"], *said["flips"], *said["cost"]]:
@@ -59,11 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     for line in document["warnings"]:
         print(out.paint(out.wrap(f"warning: {line}", "  "), "yellow"))
     print(out.wrap(said["disclaimer"], ""))
-    print(f"written: {', '.join(str(arguments.out / name) for name in texts)}")
+    print(f"written: {', '.join([*(str(arguments.out / name) for name in texts), *drawn])}")
     return _status(document, arguments.fail_on_tie)
 
 
-def _verdict(arguments: argparse.Namespace) -> dict:
+def _verdict(arguments: argparse.Namespace) -> tuple[dict, list[Result]]:
     found = workload.load(arguments.workload)
     try:
         from grainscope_report.buying import verdict
@@ -71,7 +86,7 @@ def _verdict(arguments: argparse.Namespace) -> dict:
         raise ReportError(
             f"evaluate needs numpy, and Python finds no module {error.name}: python3 -m pip install numpy"
         ) from None
-    return verdict.reach(found, arguments.draws, arguments.seed)
+    return verdict.judge(found, arguments.draws, arguments.seed)
 
 
 def _status(document: dict, fail_on_tie: bool) -> int:

@@ -18,10 +18,15 @@ def results(paths: Sequence[Path]) -> list[Result]:
 
 def checked(paths: Sequence[Path]) -> list[tuple[Result, list[Problem]]]:
     """The same, each with its contradictions."""
+    return read([reader.load(path) for path in paths])
+
+
+def read(loaded: Sequence[tuple[Path, dict]]) -> list[tuple[Result, list[Problem]]]:
+    """The same of what was loaded already."""
     found = []
-    for path in paths:
-        result = reader.parse(*(loaded := reader.load(path)))
-        if problems := checks.problems(loaded[1]):
+    for path, document in loaded:
+        result = reader.parse(path, document)
+        if problems := checks.problems(document):
             print(
                 f"warning: {result.path} contradicts itself "
                 f"({len(problems)} problem{'s' * (len(problems) > 1)}, "

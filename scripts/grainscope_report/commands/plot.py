@@ -6,10 +6,11 @@ from pathlib import Path
 
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
-from grainscope_report.figures import csv_table, text_table
+from grainscope_report.figures import candidates, csv_table, foreign, text_table
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
 from grainscope_report.figures.text_table import TablePanel
+from grainscope_report.loading import is_foreign, load
 from grainscope_report.machine import Machine, machines
 
 FORMATS = ("svg", "png", "pdf")
@@ -22,8 +23,10 @@ def register(commands: argparse._SubParsersAction) -> None:
         "plot",
         help="draw the figures, each with its CSV",
         description="Draws the figures of one result file, or of several laid over each other, and writes "
-        f"each as a picture and as CSV, tables as Markdown, too.\n\nFigures:\n{listed}",
-        epilog="A figure that the files have no data for is not drawn; a line says which rows it lacks and "
+        "each as a picture and as CSV, tables as Markdown, too.\n\n"
+        f"Figures:\n{listed}\n  {candidates.ID}  (by `evaluate`) {candidates.TITLE}",
+        epilog="Of Google Benchmark's own JSON the rates are drawn (figure g).\n"
+        "A figure that the files have no data for is not drawn; a line says which rows it lacks and "
         "why.\n"
         "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -43,14 +46,23 @@ def register(commands: argparse._SubParsersAction) -> None:
         "--figures", type=_figures, default=FIGURES, metavar="1,2,…", help="only these (default: all)"
     )
     parser.add_argument(
-        "--format", type=_formats, default=("svg", "png"), metavar="svg,png,pdf", help="default: svg,png"
+        "--format", type=formats, default=("svg", "png"), metavar="svg,png,pdf", help="default: svg,png"
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the figures and says what was written and what was not drawn."""
-    shown = machines(files.results(arguments.files))
+    loaded = [load(path, foreign=True) for path in arguments.files]
+    own = [path for path, document in loaded if not is_foreign(document)]
+    if not own:
+        return _foreign(loaded, arguments)
+    if len(own) < len(loaded):
+        other = next(path for path, document in loaded if is_foreign(document))
+        raise ReportError(
+            f"{other} is Google Benchmark's own JSON and {own[0]} is GrainScope's: plot files of one kind"
+        )
+    shown = machines([result for result, _ in files.read(loaded)])
     drawn = 0
     for entry in arguments.figures:
         written = draw(entry, shown, arguments.output, arguments.format)
@@ -59,16 +71,30 @@ def run(arguments: argparse.Namespace) -> int:
     return EXIT_OK if drawn else EXIT_FOUND
 
 
+def _foreign(loaded: Sequence[tuple[Path, dict]], arguments: argparse.Namespace) -> int:
+    """Draws the rates of Google Benchmark's own files."""
+    made = foreign.build(loaded)
+    if written := save(made, arguments.output, arguments.format):
+        print(f"figure {foreign.ID}: {', '.join(written)}")
+        return EXIT_OK
+    print(f"figure {foreign.ID}: no benchmark there has real_time and bytes_per_second")
+    return EXIT_FOUND
+
+
 def draw(entry: Entry, shown: Sequence[Machine], folder: Path, formats: Sequence[str]) -> list[str]:
     """Writes a figure of these machines, its CSV and its tables; none where they have no data for it."""
-    made = figure(entry, shown)
+    return save(figure(entry, shown), folder, formats)
+
+
+def save(made: Figure, folder: Path, formats: Sequence[str]) -> list[str]:
+    """Writes a figure, its CSV and its tables; none where it has no data."""
     if not made.rows:
         return []
     contents = _pictures(made, formats)
     contents["csv"] = csv_table.write(made).encode()
     if tables := [panel for panel in made.panels if isinstance(panel, TablePanel)]:
         contents["md"] = "\n".join(map(text_table.markdown, tables)).encode()
-    return [_write(folder / f"{entry.stem}.{kind}", data) for kind, data in contents.items()]
+    return [_write(folder / f"{made.stem}.{kind}", data) for kind, data in contents.items()]
 
 
 def _pictures(made: Figure, kinds: Sequence[str]) -> dict[str, bytes]:
@@ -97,6 +123,10 @@ def _write(path: Path, data: bytes) -> str:
 def _figures(text: str) -> tuple[Entry, ...]:
     known = {entry.id: entry for entry in FIGURES}
     asked = [part.strip() for part in text.split(",") if part.strip()]
+    if candidates.ID in asked:
+        raise argparse.ArgumentTypeError(
+            f"figure {candidates.ID} is of a verdict: `evaluate WORKLOAD --format png` draws it"
+        )
     if wrong := [part for part in asked if part not in known]:
         raise argparse.ArgumentTypeError(
             f"there is no figure {', '.join(wrong)}; there are {', '.join(known)}"
@@ -104,7 +134,7 @@ def _figures(text: str) -> tuple[Entry, ...]:
     return tuple(known[part] for part in dict.fromkeys(asked)) or FIGURES
 
 
-def _formats(text: str) -> tuple[str, ...]:
+def formats(text: str) -> tuple[str, ...]:
     asked = [part.strip() for part in text.split(",") if part.strip()]
     if wrong := [part for part in asked if part not in FORMATS]:
         raise argparse.ArgumentTypeError(f"no format {', '.join(wrong)}; there are {', '.join(FORMATS)}")

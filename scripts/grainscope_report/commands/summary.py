@@ -5,13 +5,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from grainscope_report import digest, machine, naming
+from grainscope_report import digest, link_cells, machine, naming
 from grainscope_report.commands import files, summary_fits, summary_gnn, summary_json, summary_traversals
 from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.fits import everything
 from grainscope_report.gnn import answers as gnn_answers
-from grainscope_report.model import Link, Result
+from grainscope_report.model import Result
 from grainscope_report.shape import findings, words
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.traversal import answers
@@ -19,6 +19,10 @@ from grainscope_report.units import format_bytes, format_interval, format_percen
 
 SEVERITIES = ("severe", "warning", "info")
 SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
+OF_LINK = (
+    "Peaks of gathers are of the rows asked for; of link is what must have crossed it at least, each "
+    "different row once."
+)
 STATUSES = ("ok", "failed", "skipped")
 NAMES_SHOWN = 3
 GROUP_COLUMNS = (
@@ -30,14 +34,11 @@ GROUP_COLUMNS = (
     Column("smallest size"),
     Column("rows"),
 )
-LINK_COLUMNS = (
-    Column("link"),
-    Column("copy peak GB/s", right=True),
-    Column("95 % interval", optional=2),
-    Column("at", optional=3),
-    Column("theoretical", right=True),
-    Column("reached", right=True),
-    Column("negotiated", optional=1),
+# What a narrow terminal leaves out first.
+LINK_OPTIONAL = {"95 % interval": 2, "at": 3, "negotiated": 1}
+LINK_COLUMNS = tuple(
+    Column(name, right=right, optional=LINK_OPTIONAL.get(name, 0))
+    for name, right in zip(link_cells.NAMES, link_cells.RIGHT, strict=True)
 )
 
 
@@ -102,24 +103,9 @@ def _machine(result: Result, out: Terminal) -> Iterator[str]:
 
 def _links(result: Result, out: Terminal) -> Iterator[str]:
     if result.links:
-        first, *rest = out.table(LINK_COLUMNS, [_link(link) for link in result.links])
+        first, *rest = out.table(LINK_COLUMNS, [link_cells.cells(link) for link in result.links])
         yield out.paint(first, "bold")
         yield from rest
-
-
-def _link(link: Link) -> tuple[str, ...]:
-    peak, interval = format_interval(link.peak_gb_s, *link.ci95_gb_s)
-    most = link.theoretical_gb_s
-    there = f"gpu {link.gpu}, node {link.numa}, {link.direction.replace('_', ' ').replace('gpu', 'GPU')}"
-    return (
-        there if link.peer is None else f"gpu {link.gpu} to gpu {link.peer}",
-        peak,
-        interval,
-        format_bytes(link.bytes),
-        f"{most:.1f}" if most else "unknown",
-        format_percent(link.peak_gb_s / most) if most else "-",
-        link.negotiated or "unknown",
-    )
 
 
 def _groups(result: Result, out: Terminal) -> Iterator[str]:
@@ -127,17 +113,28 @@ def _groups(result: Result, out: Terminal) -> Iterator[str]:
     if not found:
         yield "The file has no rows."
         return
-    cells, family = [], ""
-    for group in found:
-        if group.family != family:
-            family = group.family
-            cells.append((family, *[""] * (len(GROUP_COLUMNS) - 1)))
-        cells.append(_cells(group))
+    families = dict.fromkeys(group.family for group in found)
+    cells = [row for family in families for row in _family(family, found)]
     first, *rest = out.table(GROUP_COLUMNS, cells)
     yield out.paint(first, "bold")
     for line, row in zip(rest, cells, strict=True):
         yield out.paint(line, "red" if "failed" in row[-1] else "" if row[-1] else "bold")
+    if any(group.family.startswith("gather") and group.peak for group in found):
+        yield out.paint(out.wrap(OF_LINK, "  "), "dim")
     yield from _slow_sites(found, out)
+
+
+def _family(family: str, found: list[Group]) -> Iterator[tuple[str, ...]]:
+    """The family's name, its groups, and those that were only skipped in one line: reasons stand below."""
+    yield family, *[""] * (len(GROUP_COLUMNS) - 1)
+    there = [group for group in found if group.family == family]
+    idle = [group for group in there if not group.counts["ok"] and not group.counts["failed"]]
+    folded = idle if len(idle) > 1 else []
+    yield from (_cells(group) for group in there if group not in folded)
+    if folded:
+        count = sum(group.counts["skipped"] for group in folded)
+        name = f"{len(folded)} more" if len(folded) < len(there) else f"all {len(folded)}"
+        yield f"  {name}", "-", "", "", "-", "-", f"{count} skipped"
 
 
 def _slow_sites(found: list[Group], out: Terminal) -> Iterator[str]:

@@ -135,8 +135,9 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
     "gathers": (
         _columns("gathers", "fastest way", "GB/s", "of peak", "× CPU gather", "× naive", "× GraphBolt"),
         _gather,
-        "From host memory; GB/s of the rows asked for, over the measured copy peak; ×: how many times faster "
-        "than that way over the same table.",
+        "From host memory; GB/s of the rows asked for, over the measured copy peak, above 100 % where rows "
+        "that several mini-batches of a window share come once; ×: how many times faster than that way over "
+        "the same table.",
     ),
     "tiers": (
         _columns("tiers", "best score", "1 %", "10 %", "25 %", "of optimal", "by degree", "cost"),
@@ -150,7 +151,7 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
         _columns("shares of the GPU", "loads", "SMs", "share", "GB/s", "of peak"),
         _share,
         f"The fewest multiprocessors with which a gather reaches {100 * shares.ENOUGH:.0f} % of the best "
-        "rate of its width of loads.",
+        "rate of its width of loads, of those that were tried.",
     ),
     "splits": (
         _columns("splits", "SMs", "share", "together", "gather ×", "computation ×", "overlap"),

@@ -1,15 +1,20 @@
 """Draws a panel of bars."""
 
+from collections.abc import Sequence
+
 from matplotlib.axes import Axes
 
 from grainscope_report.drawing import axes as shared
-from grainscope_report.drawing import levels, style, text
+from grainscope_report.drawing import bar_texts, levels, style
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries
+from grainscope_report.statistics import Estimate
 
 FILLED = 0.78
-UPRIGHT = 1.05  # of the font's size: the least width of a bar for text written upwards
 MOST_WIDE = 8  # parts that a bar has room for at their full size
 GROUP_DROP = 14.0
+SHARES = ("%", "share")  # stacks of these fill their panel
+ROOM_ABOVE_STACKS = 0.05
+PART_WHISKER = -0.3  # of a bar's width: where a part's interval stands beside that of the sum
 ROOM_ABOVE_WHISKERS = 0.16  # of the panel: the text of a bar far below its whisker stands above it
 
 
@@ -18,7 +23,9 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     top = _top(panel)
     within, beyond = levels.on_scale(panel.levels, top, False)
     top = max([top, *(level.value for level in within)])
-    room = 0.0 if panel.stacked else levels.room_above(axes, within, beyond)
+    room = levels.room_above(axes, within, beyond)
+    if panel.stacked and not panel.levels:
+        room = 0.0 if panel.y_unit in SHARES else ROOM_ABOVE_STACKS
     if any(bar.value and bar.value.high > 2 * bar.value.value for one in panel.series for bar in one.bars):
         room = max(room, ROOM_ABOVE_WHISKERS)
     axes.set_xlim(-0.55, len(panel.categories) - 0.45)
@@ -34,13 +41,31 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     for place, series in enumerate(panel.series):
         for category, bar in enumerate(series.bars):
             at, wide = _place(panel, category, place)
-            taken += _bar(axes, series, bar, at, wide, bases[category], panel.upright)
+            beside = PART_WHISKER * wide if panel.sums else 0.0
+            taken += _bar(axes, series, bar, at, wide, bases[category], panel.upright, beside)
             if bar.value:
                 taken += _filled(at, wide, min(bar.value.high, top))
                 if panel.y_top and bar.value.value > panel.y_top:
                     _cut(axes, at, wide)
                 bases[category] += bar.value.value if panel.stacked else 0.0
+    for category, whole in enumerate(panel.sums):
+        _whisker(axes, category, whole, whole.value, "sum")
     levels.draw(axes, within, beyond, several, taken)
+
+
+def _whisker(axes: Axes, at: float, value: Estimate, top: float, gid: str | None = None) -> None:
+    """An interval around `top`, where the value ends that it is of."""
+    axes.errorbar(
+        at,
+        top,
+        yerr=[[value.value - value.low], [value.high - value.value]],
+        color="#000000",
+        elinewidth=0.8,
+        capsize=2,
+        capthick=0.7,
+        zorder=3,
+        gid=gid,
+    )
 
 
 def _cut(axes: Axes, at: float, wide: float) -> None:
@@ -60,11 +85,12 @@ def _cut(axes: Axes, at: float, wide: float) -> None:
 def _groups(axes: Axes, panel: BarPanel) -> None:
     """The names of runs of categories, under the categories."""
     _, height = levels.size_in_points(axes)
+    drop = GROUP_DROP + style.SMALL * 1.25 * max(name.count("\n") for name in panel.categories)
     begin = 0
     for name, count in panel.groups:
         axes.text(
             begin + (count - 1) / 2,
-            -GROUP_DROP / height,
+            -drop / height,
             name,
             transform=axes.get_xaxis_transform(),
             fontsize=style.SMALL,
@@ -87,9 +113,19 @@ def _top(panel: BarPanel) -> float:
         return panel.y_top
     columns = zip(*(series.bars for series in panel.series), strict=True)
     if panel.stacked:
-        return max(sum(bar.value.value for bar in column if bar.value) for column in columns)
+        return max([*map(_stack_top, columns), *(whole.high for whole in panel.sums)])
     bars = [bar for column in columns for bar in column if bar.value]
     return max([*(bar.value.high for bar in bars), *(part.value.high for bar in bars for part in bar.parts)])
+
+
+def _stack_top(column: Sequence[Bar]) -> float:
+    """How far a stack reaches, with the whiskers of its parts."""
+    base = top = 0.0
+    for bar in column:
+        if bar.value:
+            top = max(top, base + bar.value.high)
+            base += bar.value.value
+    return max(top, base)
 
 
 def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
@@ -101,7 +137,14 @@ def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
 
 
 def _bar(
-    axes: Axes, series: BarSeries, bar: Bar, at: float, wide: float, base: float, upright: bool = False
+    axes: Axes,
+    series: BarSeries,
+    bar: Bar,
+    at: float,
+    wide: float,
+    base: float,
+    upright: bool = False,
+    beside: float = 0.0,
 ) -> list[tuple[float, float]]:
     """Draws a bar with its interval and text; gives points of what it writes above itself."""
     colour = style.colour(series.method, series.machine.index if series.machine else 0)
@@ -120,25 +163,15 @@ def _bar(
             zorder=2,
         )
         if bar.value.high > bar.value.low:
-            below, above = bar.value.value - bar.value.low, bar.value.high - bar.value.value
-            axes.errorbar(
-                at,
-                base + bar.value.value,
-                yerr=[[below], [above]],
-                color="#000000",
-                elinewidth=0.8,
-                capsize=2,
-                capthick=0.7,
-                zorder=3,
-            )
+            _whisker(axes, at + beside, bar.value, base + bar.value.value)
         ink = style.GREY if bar.flags or series.label == "paper" else style.ink_on(colour)
         _parts(axes, bar, at, wide, colour)
     if bar.text and upright:
         hatch = _hatch(series)
         ground = "white" if series.label == "paper" else colour if hatch else None
-        return _upright(axes, bar, at, wide, ink, ground)
-    if bar.text and _room(axes, bar.text, wide):
-        _text(axes, series, bar, at, ink)
+        return bar_texts.upright(axes, bar, at, wide, ink, ground)
+    if bar.text and bar_texts.room(axes, bar.text, wide):
+        bar_texts.flat(axes, series, bar, at, ink)
     return []
 
 
@@ -161,78 +194,3 @@ def _parts(axes: Axes, bar: Bar, at: float, wide: float, colour: str) -> None:
             gid="part",
             **style.PART | {"markersize": style.PART["markersize"] * (1 if count <= MOST_WIDE else 0.6)},
         )
-
-
-def _text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> None:
-    """The bar's text at its foot, or above it where the bar is too short to hold it."""
-    _, height = levels.size_in_points(axes)
-    top = axes.get_ylim()[1]
-    needed = (1 + bar.text.count("\n")) * style.FINE * 1.2 / height + 0.05
-    foot = 0.025
-    if bar.value is not None and bar.value.value / top < needed:
-        highest = max([bar.value.high, *(part.value.high for part in bar.parts)])
-        foot, ink = highest / top + 0.02, style.GREY
-    boxed = series.label == "paper" and bar.value is not None and foot == 0.025
-    axes.text(
-        at,
-        foot,
-        bar.text,
-        transform=axes.get_xaxis_transform(),
-        fontsize=style.FINE,
-        color=ink,
-        ha="center",
-        va="bottom",
-        linespacing=1.1,
-        zorder=5,
-        gid="bar",
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6} if boxed else None,
-    )
-
-
-def _room(axes: Axes, said: str, wide: float) -> bool:
-    """Whether the text is narrow enough for its bar."""
-    width, _ = levels.size_in_points(axes)
-    low, high = axes.get_xlim()
-    most = max(text.width(line, style.FINE) for line in said.split("\n"))
-    return most <= wide * width / (high - low)
-
-
-def _ground(colour: str | None) -> dict | None:
-    return {"facecolor": colour, "edgecolor": "none", "pad": 0.3} if colour else None
-
-
-def _upright(axes: Axes, bar: Bar, at: float, wide: float, ink: str, ground: str | None) -> list:
-    """The bar's text written upwards: within the bar where it is tall enough, on `ground`, else above it,
-    and not at all where it fits neither there.
-
-    Gives points along a text above the bar.
-    """
-    width, height = levels.size_in_points(axes)
-    low, high = axes.get_xlim()
-    if wide * width / (high - low) < style.FINE * UPRIGHT:
-        return []
-    top = axes.get_ylim()[1]
-    needed = text.width(bar.text, style.FINE) / height + 0.05
-    foot = 0.02
-    inside = bar.value is not None and bar.value.low / top >= needed
-    if bar.value is not None and not inside:
-        foot, ink = bar.value.high / top + 0.03, style.GREY
-    if foot + needed > 1.05:
-        return []
-    axes.text(
-        at,
-        foot,
-        bar.text,
-        transform=axes.get_xaxis_transform(),
-        fontsize=style.FINE,
-        color=ink,
-        rotation=90,
-        ha="center",
-        va="bottom",
-        zorder=5,
-        gid="bar",
-        bbox=_ground(ground if inside else "white"),
-    )
-    if inside:
-        return []
-    return [(at, top * (foot + (needed - 0.05) * step / 12)) for step in range(13)]

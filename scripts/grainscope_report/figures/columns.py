@@ -12,9 +12,9 @@ from grainscope_report.traversal.runs import Run, Work
 from grainscope_report.units import format_time, significant
 
 MEAN = "geometric\nmean"
-# So many columns of bars stay readable, and so many bars in half a row.
+# So many columns of bars stay readable, and so many bars with texts in half a row.
 MOST_COLUMNS = 6
-BARS_IN_HALF = 26
+BARS_IN_HALF = 20
 WHOLE = 2.0  # the width of a panel alone in its row, in panels
 # A series this much above the next is cut, where there is this much room above the next.
 FAR, ROOM = 1.8, 1.35
@@ -66,10 +66,15 @@ def exact(value: float) -> Estimate:
     return Estimate(value, value, value)
 
 
-def graph_method(graph: str, order: int) -> str:
-    """The colour of a graph: the same for a kind in every figure, else by its place."""
-    kind = next((at for at, kind in enumerate(KINDS) if graph.startswith(kind)), None)
-    return f"graph {(order + 6 if kind is None else kind) % GRAPH_COLOURS}"
+def graph_methods(graphs: Sequence[str]) -> list[str]:
+    """Colours of graphs: the same for a kind in every figure; of two of a kind the second has a free one."""
+    found: list[int | None] = []
+    for graph in graphs:
+        kind = next((at for at, kind in enumerate(KINDS) if graph.startswith(kind)), None)
+        found.append(None if kind in found else kind)
+    free = [at for at in range(GRAPH_COLOURS) if at not in found]
+    rest = iter([*free, *range(GRAPH_COLOURS)] * len(found))
+    return [f"graph {next(rest) if kind is None else kind}" for kind in found]
 
 
 def speedups(

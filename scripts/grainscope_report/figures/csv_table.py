@@ -48,10 +48,11 @@ DIGITS = 9
 def write(figure: Figure) -> str:
     """The CSV of a figure.
 
-    `kind` is point, bar, lane, dot, cell, roof, peak, double, theoretical, paper, even, cache, reach,
+    `kind` is point, bar, sum, lane, dot, cell, roof, peak, double, theoretical, paper, even, cache, reach,
     crossover, knee, dip or slow. A region (crossover, knee, dip, slow, paper's range) has its place in `x`
     and its ends in `y_low` and `y_high`, whose unit is then that of the x axis. A cell goes from `series`
     to `x`.
+    A sum is a whole of stacked bars with an interval of its own.
     A lane is one of the things at once that the bar before it is all of. A dot's value is in `y`, although
     it is drawn along the horizontal axis; its row is `series` and, of several, `x`.
     """
@@ -234,6 +235,8 @@ def _bar_panel(panel: BarPanel) -> Iterator[dict]:
                 row |= _estimate(bar.value)
             yield row
             yield from _lanes(panel, series, bar, category)
+    for category, whole in zip(_categories(panel), panel.sums, strict=False):
+        yield {"kind": "sum", "x": category, **_estimate(whole), "y_unit": panel.y_unit}
     for level in panel.levels:
         yield _level(panel.y_unit, level)
 

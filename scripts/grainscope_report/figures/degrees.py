@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from grainscope_report.figures import accesses
-from grainscope_report.figures.columns import exact, graph_method
+from grainscope_report.figures.columns import exact, graph_methods
 from grainscope_report.figures.model import Curve, CurvePanel, Figure, Point, Region
 from grainscope_report.machine import Machine
 from grainscope_report.papers import EMOGI, paper
@@ -34,7 +34,10 @@ def _degrees(machines: Sequence[Machine]) -> tuple[CurvePanel | None, list[str]]
     if not found:
         return None, []
     drawn = sorted(found, key=lambda name: (-found[name][1].entries, name))[:MOST_GRAPHS]
-    curves = tuple(_curve(name, *found[name], order) for order, name in enumerate(drawn))
+    curves = tuple(
+        _curve(name, *found[name], order, method)
+        for order, (name, method) in enumerate(zip(drawn, graph_methods(drawn), strict=True))
+    )
     source = paper(EMOGI)
     low, high = source["gu_degree_least"], source["gu_degree_most"]
     region = Region(
@@ -71,10 +74,10 @@ def _graphs(machines: Sequence[Machine]) -> dict[str, tuple[Machine, Graph]]:
     return found
 
 
-def _curve(name: str, machine: Machine, graph: Graph, order: int) -> Curve:
+def _curve(name: str, machine: Machine, graph: Graph, order: int, method: str) -> Curve:
     points = tuple(Point(max(degree, 1.0), exact(100 * share)) for degree, share in graph.degree_cdf)
     dash = DASHES[order // 8 % len(DASHES)]
-    return Curve(name, graph_method(name, order), machine, points, dash=dash, label="counted", marked=False)
+    return Curve(name, method, machine, points, dash=dash, label="counted", marked=False)
 
 
 def _sizes(drawn: Sequence[str], found: dict[str, tuple[Machine, Graph]]) -> list[str]:

@@ -59,7 +59,7 @@ def sm_rates() -> BarPanel:
 
 def sm_widths() -> BarPanel:
     """What share of the multiprocessors fills the link, by the width of loads."""
-    return _percent("share of SMs that fills PCIe 4, by load", WIDTHS, "share of SMs (%)")
+    return _percent("SMs that fill PCIe 4, by width of loads", WIDTHS, "share of SMs (%)")
 
 
 def training() -> BarPanel:

@@ -30,6 +30,7 @@ from grainscope_report.units import format_bytes, significant
 
 MOST_BARS = 54
 MOST_ROWS = 6
+SHORT = 8  # times shorter than the longest: a mini-batch whose start decides
 FEWEST_SIZES = 3
 HEIGHT = 1.7
 MODELLED = ("naive", "circular_shift", "masked")
@@ -65,10 +66,11 @@ def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPan
     owner = f"{machine.letter}: " if several else ""
     where = f"over {format_bytes(span)}"
     bars = _bars(found, machine, f"{owner}rows at random by every way, {where}")
-    curves = _curves(found, machine, f"{owner}by size of rows, {where}")
+    curves, short = _curves(found, machine, f"{owner}by size of rows, {where}")
     if bars or curves:
         notes += ["Upright: share of the measured copy peak."] if bars else []
         notes += _about(found, owner)
+        notes += [f"{owner}{short}"] if short and curves else []
         notes += _sites(machine, owner)
     return bars, curves
 
@@ -141,19 +143,25 @@ def _config(one: Gather) -> str:
     return f"{one.store}, {one.number('rows'):g} rows, span {format_bytes(one.number('span'))}{width}"
 
 
-def _curves(found: Found, machine: Machine, title: str) -> CurvePanel | None:
-    drawn = []
+def _curves(found: Found, machine: Machine, title: str) -> tuple[CurvePanel | None, str]:
+    """Rates by size of rows, and which are not drawn: of mini-batches so short that their start decides."""
+    drawn, short = [], {}
     for way in gathers.ways({way for way, _ in found}):
         own = {row: one for (other, row), one in sorted(found.items()) if other == way}
         there = [one for row, one in own.items() if _power(row) and one.asked]
+        longest = max((one.rows[0].bytes or 0 for one in there), default=0)
+        short |= {one.row: one.rows[0].bytes for one in there if one.rows[0].bytes * SHORT < longest}
+        there = [one for one in there if one.row not in short]
         if len(there) >= FEWEST_SIZES:
             points = tuple(Point(one.row, one.asked, one.flags) for one in there)
             site = tuple(sorted(there[0].rows[0].case.site.items()))
             drawn.append(Curve(gathers.spoken(way), way, machine, points, site=site, config=there[0].store))
+    said = [f"{format_bytes(row)} (a mini-batch of {format_bytes(size)})" for row, size in short.items()]
+    note = f"Not drawn by size of rows, since its start decides: {', '.join(said)}." if said else ""
     if not drawn:
-        return None
+        return None, note
     levels = parts.levels(drawn, HOST_TO_GPU)
-    return CurvePanel(title, tuple(drawn), GB_S, x_label="bytes of a row", levels=levels)
+    return CurvePanel(title, tuple(drawn), GB_S, x_label="bytes of a row", levels=levels), note
 
 
 def _power(row: float) -> bool:

@@ -16,6 +16,11 @@ ACCESS = "merged_aligned"
 SLOW, FAST = "pcie3x16", "pcie4x16"
 HEIGHT = 1.6
 MOST_BARS = 54
+# Counters that tell how much was done, the first that all runs of an application have: axis and unit.
+MEASURES = {
+    "teps": ("10⁹ traversed edges a second", "GTEPS"),
+    "edges_read": ("10⁹ edges read a second", "G/s"),
+}
 
 
 def build(machines: Sequence[Machine]) -> Figure:
@@ -38,7 +43,8 @@ def build(machines: Sequence[Machine]) -> Figure:
         rows.append((scaling,))
     notes = [
         "Traversed edges: those of the reached part, each undirected edge once; a model's by the bound of "
-        "its link. Upright: seconds, of a machine the median over trials, and what cut bars reach.",
+        "its link. Edges read: those of every sweep, of which graphs need more or fewer. Upright: seconds, "
+        "of a machine the median over trials, and what cut bars reach.",
         f"{_what(every)}, original order of vertices.",
         *left_out_graphs(every, graphs),
         *parts.first_sites(machines, "traversal/bfs", "Measured"),
@@ -96,26 +102,26 @@ class _Series:
 def _panel(algorithm: str, graphs: Sequence[str], series: Sequence[_Series]) -> BarPanel:
     own = [graph for graph in graphs if any((algorithm, graph) in one.runs for one in series)]
     every = [run for one in series for (name, _), run in one.runs.items() if name == algorithm]
-    teps = all(run.counter("teps") for run in every)
+    # Sweeps until values settle differ from graph to graph: of pr the edges of all of them count.
+    measure = next((one for one in MEASURES if all(run.counter(one) for run in every)), "")
     drawn = []
     for one in series:
-        bars = tuple(_bar(one.runs.get((algorithm, graph)), teps) for graph in own)
+        bars = tuple(_bar(one.runs.get((algorithm, graph)), measure) for graph in own)
         if any(bar.value for bar in bars):
             label = "modelled" if one.hatched else "measured"
             drawn.append(BarSeries(one.name, one.method, bars, one.machine, label=label, hatched=one.hatched))
     drawn, top = columns.cut(drawn)
     look = {"upright": True, "height": HEIGHT, "y_top": top}
-    label, unit = (
-        ("10⁹ traversed edges a second", "GTEPS") if teps else ("10⁹ entries of the graph ÷ time", "G/s")
-    )
+    label, unit = MEASURES.get(measure, ("10⁹ entries of the graph ÷ time", "G/s"))
     return BarPanel(algorithm, tuple(own), tuple(drawn), label, unit, **look)
 
 
-def _bar(run: Run | None, teps: bool) -> Bar:
-    """The rate of a run: TEPS where all have it, else the graph's entries over the time."""
-    if run is None or not (teps or run.entries):
+def _bar(run: Run | None, measure: str) -> Bar:
+    """The rate of a run: TEPS or edges read where all have them, else the graph's entries over the time."""
+    if run is None or not (measure or run.entries):
         return Bar(None)
-    rate = run.counter("teps") if teps else run.entries / run.time.value
+    count = run.counter(measure) if measure else run.entries
+    rate = count if measure == "teps" else count / run.time.value
     return Bar(exact(rate / 1e9), format_time(run.time.value))
 
 

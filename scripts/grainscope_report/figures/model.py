@@ -79,7 +79,8 @@ class BarPanel:
 
     `groups` names runs of categories, with how many each, in a second line under the axis. Where `upright`
     the bars' texts are written upwards, so that narrow bars can have them. Bars beyond `y_top` are cut;
-    `height` is that of the axes in inches, 0 for the usual.
+    `height` is that of the axes in inches, 0 for the usual. `sums` are the wholes of stacked bars with their
+    own intervals, which do not follow from the parts'.
     """
 
     title: str
@@ -94,6 +95,7 @@ class BarPanel:
     upright: bool = False
     y_top: float | None = None
     height: float = 0.0
+    sums: tuple[Estimate, ...] = ()
 
 
 @dataclass(frozen=True)

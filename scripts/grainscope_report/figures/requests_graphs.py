@@ -93,10 +93,14 @@ def _requests(asked: Asked, label: str, notes: list[str]) -> Rows:
     more = [graph for graph in runs.graphs(asked.values()) if graph not in graphs]
     if more:
         notes.append(f"Requests of smaller graphs are not drawn: {', '.join(more)}.")
-    merging, aligning = (significant(100 * paper(EMOGI)[one].value) for one in SAVED)
-    notes.append(f"Dashed: the most that EMOGI 2020 saved, {merging} % by merging, {aligning} % by aligning.")
     sized = {place: run for place, run in asked.items() if any(_sizes(run, label).values())}
-    small = [_counts(asked, label, graphs, accesses), _saved(asked, label, graphs)]
+    saved = _saved(asked, label, graphs)
+    if saved:
+        merging, aligning = (significant(100 * paper(EMOGI)[one].value) for one in SAVED)
+        notes.append(
+            f"Dashed: the most that EMOGI 2020 saved, {merging} % by merging, {aligning} % by aligning."
+        )
+    small = [_counts(asked, label, graphs, accesses), saved]
     ratios = [_aligned_over_merged(sized, label, graphs), requests_papers.shares()]
     rows: Rows = [(_mix(sized, label, graphs, accesses),)] if sized else []
     rows += [tuple(filter(None, row)) for row in (small, ratios if ratios[0] else [])]

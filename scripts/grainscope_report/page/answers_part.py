@@ -10,6 +10,7 @@ from grainscope_report.digest import Group
 from grainscope_report.fits import everything, paths
 from grainscope_report.page import markup
 from grainscope_report.page.machine_part import Subject
+from grainscope_report.shape import findings, words
 from grainscope_report.units import format_bytes, format_error, format_interval, format_percent, time_unit
 
 PEAKS = ("family", "what", "peak GB/s", "95 % interval", "at", "of link", "rows")
@@ -29,7 +30,7 @@ def _of(subject: Subject, several: bool) -> str:
     found = questions.answers(machine, fits)
     known = markup.definitions(((one.question, one.text) for one in found if one.known), "answers")
     unknown = "".join(markup.paragraph(text, "unknown") for text in _unknown(found))
-    return heading + known + unknown + _peaks(subject) + _fits(fits)
+    return heading + known + unknown + _peaks(subject) + _fits(fits) + _shape(subject)
 
 
 def _unknown(found: Sequence[Answer]) -> Iterator[str]:
@@ -73,6 +74,15 @@ def _fits(fits: everything.Fits) -> str:
         if sentences:
             said += markup.folded(f"{heading} ({len(sentences)})", markup.listed(sentences))
     return said
+
+
+def _shape(subject: Subject) -> str:
+    """Dips, plateaus, two speeds and inversions, each with its cause and the next command."""
+    found = list(words.paragraphs(findings.findings(subject.result)))
+    if not found:
+        return ""
+    said = [f"{text}. Next: `{command}`" if command else f"{text}." for text, command in found]
+    return markup.folded(f"Shape of the curves ({len(said)})", markup.listed(said))
 
 
 def _line(path: paths.Path) -> tuple[str, ...]:

@@ -4,22 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grainscope_report import link_cells
 from grainscope_report.machine import Machine, between, cpu, gpus
 from grainscope_report.model import Finding, Link, Result
 from grainscope_report.page import markup
 from grainscope_report.schema import Problem
-from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
+from grainscope_report.units import format_time
 
 SEVERITIES = ("severe", "warning", "info")
-LINK_COLUMNS = (
-    "link",
-    "copy peak GB/s",
-    "95 % interval",
-    "size",
-    "theoretical GB/s",
-    "reached",
-    "negotiated",
-)
 
 
 @dataclass(frozen=True)
@@ -140,21 +132,6 @@ def _run(result: Result) -> Iterator[str]:
 def _links(links: Sequence[Link]) -> str:
     if not links:
         return ""
-    right = (False, True, False, True, True, True, False)
-    return markup.table(LINK_COLUMNS, map(_link, links), right, "Measured copy peaks of the links")
-
-
-def _link(link: Link) -> tuple[str, ...]:
-    peak, interval = format_interval(link.peak_gb_s, *link.ci95_gb_s)
-    most = link.theoretical_gb_s
-    way = link.direction.replace("_to_", " → ").replace("gpu", "GPU")
-    ends = f"GPU {link.gpu}, node {link.numa}, {way}"
-    return (
-        ends if link.peer is None else f"GPU {link.gpu} → GPU {link.peer}",
-        peak,
-        interval,
-        format_bytes(link.bytes),
-        f"{most:.1f}" if most else "unknown",
-        format_percent(link.peak_gb_s / most) if most else "",
-        link.negotiated or "unknown",
+    return markup.table(
+        link_cells.NAMES, map(link_cells.cells, links), link_cells.RIGHT, "Measured copy peaks of the links"
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from grainscope_report.model import Result
 from grainscope_report.papers import COMM_SCOPE, paper
-from grainscope_report.shape.curves import Curve
+from grainscope_report.shape.curves import BYTES, Curve
 from grainscope_report.units import format_bytes
 
 DIP, PLATEAU, TWO_SPEEDS, INVERSION, SLOW_MIDDLE = "dip", "plateau", "two speeds", "inversion", "slow middle"
@@ -22,6 +22,8 @@ class Cause:
 def of_dip(curve: Curve, low: int, high: int, recovers: bool, result: Result) -> Cause:
     """Why a curve falls."""
     axes, command = curve.case.axes, again(curve, low, high)
+    if curve.axis != BYTES:
+        return _of_dip_along(curve, command)
     if axes.get("method") == "prefetch" and recovers:
         return of_slow_middle(curve, low, high)
     if not recovers and (cache := _cache(curve, low, result)):
@@ -36,6 +38,21 @@ def of_dip(curve: Curve, low: int, high: int, recovers: bool, result: Result) ->
         )
         return Cause(text, False, command)
     text = "something else used the link, the memory or the clocks meanwhile, or the driver changes its way"
+    return Cause(text, False, command)
+
+
+def _of_dip_along(curve: Curve, command: str) -> Cause:
+    """Why a curve falls along another axis than size."""
+    if curve.axis == "span" and curve.case.axes.get("memory") != "peer":
+        text = (
+            "the rows lie further apart than the GPU's address translations reach (figure 13 has the wall); "
+            "rows sorted by address, or taken from a smaller table, stay fast"
+        )
+        return Cause(text, True, command)
+    if curve.axis in ("blocks", "sms", "percent", "threads"):
+        text = "more at once than the link needs wait for each other, or share memory and caches"
+        return Cause(text, False, command)
+    text = "something else used the link or the memory meanwhile, or the way to fetch changes with the length"
     return Cause(text, False, command)
 
 
@@ -122,10 +139,10 @@ def of_slow_middle(curve: Curve, low: int, high: int) -> Cause:
 
 
 def again(curve: Curve, low: int, high: int) -> str:
-    """The command that measures those sizes again, every octave from one below to one above, five times."""
-    sizes = f"--min-bytes={_size(low // 2)} --max-bytes={_size(high * 2)}"
+    """The command that measures a curve again, five times; of sizes the octaves around them, too."""
+    sizes = f" --min-bytes={_size(low // 2)} --max-bytes={_size(high * 2)}" if curve.axis == BYTES else ""
     return (
-        f"grainscope --preset=full --benchmark_filter='{_filter(curve)}' {sizes} --benchmark_repetitions=5 "
+        f"grainscope --preset=full --benchmark_filter='{_filter(curve)}'{sizes} --benchmark_repetitions=5 "
         "--out again"
     )
 
@@ -136,7 +153,7 @@ def _explain(curve: Curve) -> str:
 
 def _filter(curve: Curve) -> str:
     """The names of the curve's cases, as a regular expression."""
-    return f"^{curve.first.name.rsplit('/bytes:', 1)[0]}/"
+    return f"^{curve.first.name.rsplit(f'/{curve.axis}:', 1)[0]}/"
 
 
 def _size(size: int) -> str:

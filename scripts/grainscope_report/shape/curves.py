@@ -1,6 +1,7 @@
-"""Rates over sizes, one curve for each question and site."""
+"""Rates over sizes, spans, rows, blocks and shares: one curve for each question and site."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,29 +20,47 @@ FAMILIES = (
     "transfer/peer",
     "transfer/local",
 )
+BYTES = "bytes"
+# Other axes along which a family is a curve, and the axes that follow from them.
+OTHERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("host/memcpy", "threads", ()),
+    ("transfer/zero_copy", "blocks", ()),
+    ("grain/pieces", "grain", ("bytes",)),
+    ("reach/gather", "span", ("rows",)),
+    ("gather", "span", ("rows",)),
+    ("gather", "row", ("rows",)),
+    ("sm_share/gather", "sms", ()),
+    ("sm_share/gather", "percent", ()),
+)
+FEWEST = 3  # points that make a curve along another axis
+REQUEST = 128  # bytes; rows of other multiples ask for more than they are long, which is no oddity
+SHORT = 8  # times fewer bytes than the most along a curve: what takes so little is another question
+UNSAID = {"element", "rows", "bytes"}
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The sessions of one question at one site by size, ascending."""
+    """The sessions of one question at one site along an axis, ascending."""
 
     case: Case
     points: dict[int, tuple[Row, ...]]
+    axis: str = BYTES
+    follow: tuple[str, ...] = ()
 
     @cached_property
     def rates(self) -> list[Estimate]:
-        """GB/s at each size."""
+        """GB/s at each place."""
         return [
             statistics.rate_gb_s(
                 statistics.combine_sessions([row.median_s for row in rows], [row.ci95_s for row in rows]),
-                size,
+                size if self.axis == BYTES else rows[0].bytes,
             )
             for size, rows in self.points.items()
         ]
 
     @property
     def sizes(self) -> list[int]:
-        """The sizes, bytes."""
+        """The places on the axis: of `bytes`, spans, rows and grains bytes."""
         return list(self.points)
 
     @property
@@ -52,6 +71,8 @@ class Curve:
     @property
     def name(self) -> str:
         """The question in words: the family, the words of the case, the flush and the threads where given."""
+        if self.axis != BYTES:
+            return self._name_along()
         numbers = [
             naming.number(axis, self.case.axes[axis])
             for axis in ("threads", "host_threads", "blocks")
@@ -60,6 +81,17 @@ class Curve:
         flush = {"off": ["not flushed"]}.get(str(self.case.axes.get("flush")), [])
         words = naming.name(self.first)
         return ", ".join([f"{self.case.family} {words}" if words else self.case.family, *numbers, *flush])
+
+    def _name_along(self) -> str:
+        """The same along another axis: every number but those that change along it."""
+        axes = self.case.axes
+        numbers = [
+            naming.number(axis, axes[axis])
+            for axis in sorted(axes)
+            if isinstance(axes[axis], (int, float)) and axis not in {self.axis, *self.follow, *UNSAID}
+        ]
+        words = naming.name(self.first)
+        return ", ".join([f"{self.case.family} {words}" if words else self.case.family, *numbers])
 
 
 def curves(result: Result) -> list[Curve]:
@@ -73,7 +105,22 @@ def curves(result: Result) -> list[Curve]:
     return [
         Curve(next(iter(there.values()))[0].case, {size: tuple(there[size]) for size in sorted(there)})
         for there in found.values()
-    ]
+    ] + [curve for family, axis, follow in OTHERS for curve in _along(result, family, axis, follow)]
+
+
+def _along(result: Result, family: str, axis: str, follow: tuple[str, ...]) -> Iterator[Curve]:
+    """The curves of a family along another axis than size."""
+    found: dict[tuple, dict[float, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in result.of(family):
+        at = row.case.axes.get(axis)
+        whole = isinstance(at, (int, float)) and (axis != "row" or at % REQUEST == 0)
+        if whole and row.ok and row.label == "measured" and row.bytes and row.median_s and row.ci95_s:
+            found[row.case.without(axis, *follow), tuple(sorted(row.case.site.items()))][at].append(row)
+    for there in found.values():
+        most = max(rows[0].bytes for rows in there.values())
+        points = {int(at): tuple(there[at]) for at in sorted(there) if there[at][0].bytes * SHORT >= most}
+        if len(points) >= FEWEST:
+            yield Curve(next(iter(points.values()))[0].case, points, axis, follow)
 
 
 def _usable(row: Row) -> bool:

@@ -4,18 +4,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from grainscope_report import statistics
+from grainscope_report import naming, statistics
 from grainscope_report.machine import spoken_site
 from grainscope_report.model import Result
 from grainscope_report.shape import causes
 from grainscope_report.shape.causes import Cause
-from grainscope_report.shape.curves import Curve, curves
+from grainscope_report.shape.curves import BYTES, Curve, curves
+from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, format_percent, format_rate
 
 # A curve is flat where its last sizes, this many of them or more, are this close to each other.
 FLAT, FLAT_SIZES = 0.1, 3
 BELOW = 0.8
 FASTER = 0.05
+# Along these axes a curve is to end at the link; spans, rows and grains have walls and roofs of their own.
+PLATEAUS = (BYTES, "blocks", "sms", "percent")
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Finding:
     high: int
     seen: str
     cause: Cause
+    axis: str = BYTES
 
     @property
     def text(self) -> str:
@@ -60,21 +64,35 @@ def as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:
 
 def _finding(kind: str, curve: Curve, low: int, high: int, seen: str, cause: Cause) -> Finding:
     site = spoken_site(sorted(curve.case.site.items()))
-    return Finding(kind, curve.name, (site,) if site else (), low, high, seen, cause)
+    return Finding(kind, curve.name, (site,) if site else (), low, high, seen, cause, curve.axis)
 
 
 def _dips(curve: Curve, result: Result) -> Iterator[Finding]:
-    for dip in statistics.dips(curve.sizes, curve.rates):
+    for dip in statistics.dips(curve.sizes, _of_link(curve, result)):
         low, high = int(dip.low), int(dip.high)
         after = "and recovers" if dip.recovers else "and stays there"
-        seen = f"falls by {format_percent(dip.depth)} {between(low, high)} {after}"
+        seen = f"falls by {format_percent(dip.depth)} {between(low, high, curve.axis)} {after}"
         yield _finding(
             causes.DIP, curve, low, high, seen, causes.of_dip(curve, low, high, dip.recovers, result)
         )
 
 
+def _of_link(curve: Curve, result: Result) -> list[Estimate]:
+    """The rates, over spans none above the copy peak: there repeated rows come from a cache."""
+    link = result.link(curve.case.ends)
+    if curve.axis != "span" or link is None:
+        return curve.rates
+    peak = link.peak_gb_s
+    return [
+        replace(one, value=min(one.value, peak), low=min(one.low, peak), high=min(one.high, peak))
+        for one in curve.rates
+    ]
+
+
 def _plateau(curve: Curve, result: Result) -> Iterator[Finding]:
     """A curve that is flat at its end, clearly below the copy peak, or of pinned copies below the theory."""
+    if curve.axis not in PLATEAUS:
+        return
     limit, what = _limit(curve, result)
     flat = _flat(curve)
     if limit is None or not flat:
@@ -83,7 +101,7 @@ def _plateau(curve: Curve, result: Result) -> Iterator[Finding]:
     if top.high < BELOW * limit:
         low, high = curve.sizes[flat[0]], curve.sizes[-1]
         share = format_percent(top.value / limit)
-        seen = f"is flat at {format_rate(top.value)} GB/s {between(low, high)}, {share} of {what}"
+        seen = f"is flat at {format_rate(top.value)} GB/s {between(low, high, curve.axis)}, {share} of {what}"
         yield _finding(causes.PLATEAU, curve, low, high, seen, causes.of_plateau(curve))
 
 
@@ -114,7 +132,7 @@ def _two_speeds(curve: Curve) -> Iterator[Finding]:
     sizes = [size for size, rows in curve.points.items() if any("bimodal" in row.flags for row in rows)]
     if sizes:
         low, high = sizes[0], sizes[-1]
-        many = f"at {len(sizes)} of {len(curve.points)} sizes, {between(low, high)}"
+        many = f"at {len(sizes)} of {len(curve.points)} sizes, {between(low, high, curve.axis)}"
         seen = f"has samples in two groups {many}"
         yield _finding(causes.TWO_SPEEDS, curve, low, high, seen, causes.of_two_speeds(curve, low, high))
 
@@ -135,13 +153,18 @@ def _inversions(there: Sequence[Curve]) -> Iterator[Finding]:
         if sizes:
             low, high = sizes[0][0], sizes[-1][0]
             most = max(ratio for _, ratio in sizes)
-            seen = f"is up to {most:.2f} times as fast as local {between(low, high)}"
+            seen = f"is up to {most:.2f} times as fast as local {between(low, high, far.axis)}"
             yield _finding(causes.INVERSION, far, low, high, seen, causes.of_inversion())
 
 
 def _without_place(curve: Curve) -> tuple:
     kept = {name: value for name, value in curve.case.site.items() if name not in ("numa", "to_node")}
-    return curve.case.family, curve.case.without("bytes", "locality", "link"), tuple(sorted(kept.items()))
+    return (
+        curve.case.family,
+        curve.axis,
+        curve.case.without(curve.axis, *curve.follow, "locality", "link"),
+        tuple(sorted(kept.items())),
+    )
 
 
 def _slow_middle(there: Sequence[Curve]) -> Iterator[Finding]:
@@ -149,12 +172,17 @@ def _slow_middle(there: Sequence[Curve]) -> Iterator[Finding]:
     pinned = {
         (curve.case.direction, curve.case.place, tuple(sorted(curve.case.site.items()))): curve
         for curve in there
-        if curve.case.family == "transfer/memcpy"
+        if curve.axis == BYTES
+        and curve.case.family == "transfer/memcpy"
         and str(curve.case.axes.get("path")) in ("pinned_to_gpu", "gpu_to_pinned")
         and curve.case.axes.get("flush", "on") == "on"
     }
     for curve in there:
-        if curve.case.family != "transfer/managed" or curve.case.axes.get("method") != "prefetch":
+        if (
+            curve.axis != BYTES
+            or curve.case.family != "transfer/managed"
+            or curve.case.axes.get("method") != "prefetch"
+        ):
             continue
         key = (curve.case.direction, curve.case.place, tuple(sorted(curve.case.site.items())))
         copy = pinned.get(key)
@@ -177,12 +205,13 @@ def _merged(found: Sequence[Finding]) -> list[Finding]:
     """Findings of one kind and question, over their sites: the first's words, all sites."""
     merged: dict[tuple, Finding] = {}
     for one in found:
-        key = (one.kind, one.name, one.low, one.high)
+        key = (one.kind, one.name, one.axis, one.low, one.high)
         same = merged.get(key)
         merged[key] = replace(same, sites=same.sites + one.sites) if same else one
     return list(merged.values())
 
 
-def between(low: int, high: int) -> str:
-    """`at 1 MiB`, `from 1 MiB to 4 MiB`."""
-    return f"at {format_bytes(low)}" if low == high else f"from {format_bytes(low)} to {format_bytes(high)}"
+def between(low: int, high: int, axis: str = BYTES) -> str:
+    """`at 1 MiB`, `from 1 MiB to 4 MiB`, along another axis `from span 1 GiB to span 8 GiB`."""
+    first, last = (format_bytes(at) if axis == BYTES else naming.number(axis, at) for at in (low, high))
+    return f"at {first}" if low == high else f"from {first} to {last}"

@@ -1,0 +1,118 @@
+"""What graph neural networks' rows come to in sentences: tiers, ways to feed a training, shares of a GPU."""
+
+from collections.abc import Sequence
+
+from grainscope_report.fits.everything import Fits
+from grainscope_report.gnn import answers, gathers, pipelines, shares, tiers
+from grainscope_report.gnn.answers import Answer
+from grainscope_report.gnn.gathers import Gather
+from grainscope_report.gnn.shares import Share
+from grainscope_report.machine import Machine
+from grainscope_report.units import format_bytes, format_percent, format_time
+
+TOP = "10"  # % of the rows
+SAME = ("row", "rows", "span", "indices", "graph", "fanout", "batch", "element", "width", "mode")
+
+
+def tiering(machine: Machine, _fits: Fits) -> list[str]:
+    """The best score for each training, and what the hottest rows in the GPU's memory bring a gather."""
+    said = []
+    for one in answers.tiered(machine):
+        hits, optimal = one["hits"][TOP], one["of_optimal"][TOP]
+        if hits is None:
+            continue
+        best = f", {format_percent(optimal)} of what the best order could" if optimal is not None else ""
+        score = tiers.SCORES.get(one["score"], one["score"])
+        said.append(
+            f"Of {one['graph']} ({_fanout(one)}) the first {TOP} % of the rows by {score} take "
+            f"{format_percent(hits)} of the accesses{best}"
+        )
+    there = [one for one in gathers.measured(machine) if "gpu" in one.rows[0].case.site and one.asked]
+    return said + [text for one in there if one.store == "tiered" and (text := _tiered(one, there))]
+
+
+def _tiered(one: Gather, there: Sequence[Gather]) -> str:
+    """How a gather with hot rows on the GPU stands to the same one without."""
+    axes = one.rows[0].case.axes
+    for cold in (other for other in there if other.store == "mapped"):
+        if all(axes.get(name) == cold.rows[0].case.axes.get(name) for name in SAME):
+            times = cold.time.value / one.time.value
+            return (
+                f"With {one.number('hot'):g} % of the rows in the GPU's memory a gather of {_indices(one)} "
+                f"rows of {format_bytes(one.row)} is {times:.3g} times as fast as with none"
+            )
+    return ""
+
+
+def _indices(one: Gather) -> str:
+    return f"{one.word('graph')}'s" if one.word("graph") else one.word("indices")
+
+
+def training(machine: Machine, _fits: Fits) -> list[str]:
+    """For each training the fastest way to feed it whose rows are not all in the GPU."""
+    said = []
+    for one in answers.trained(machine):
+        hot = f" ({one['hot']:g} % hot)" if one["hot"] else ""
+        gpus = f" on {one['gpus']:g} GPUs" if one["gpus"] > 1 else ""
+        over = [
+            f"{_times(one, base)} {name}"
+            for base, name in ((pipelines.BASE, "with CPU gathers"), ("naive", "with naive zero-copy"),
+                               ("device", "with all rows in the GPU"))
+            if base in one["over"] and base != one["method"]
+        ]  # fmt: skip
+        step = format_time(one["time_s"]["value"])
+        said.append(
+            f"GraphSAGE on {one['graph']} ({_fanout(one)}), rows of {format_bytes(one['row'])}{gpus}, is fed "
+            f"fastest by {pipelines.spoken(one['method'])}{hot}: {step} a step, {_listed(over)}"
+        )
+    return said
+
+
+def _times(one: Answer, base: str) -> str:
+    """How many times as fast as a base; just as fast where their intervals overlap."""
+    own, other = one["time_s"], one["ways"][base]["time_s"]
+    if own["low"] <= other["high"] and other["low"] <= own["high"]:
+        return "as fast as"
+    return f"{one['over'][base]:.2f} times as fast as"
+
+
+def shared(machine: Machine, _fits: Fits) -> list[str]:
+    """The fewest multiprocessors for a gather alone, and the best split beside a computation."""
+    said = []
+    if alone := [one for one in answers.shared(machine) if one["gb_s"]]:
+        one = min(alone, key=lambda each: (each["given_sms"], -each["gb_s"]["value"]))
+        said.append(
+            f"A gather alone needs {_sms(one, shares.alone(machine))}, given by {_by(one)}: "
+            f"{one['gb_s']['value']:.1f} GB/s with loads of {one['width']:g} B"
+        )
+    if splits := [one for one in answers.split(machine) if one["given_sms"]]:
+        one = min(splits, key=lambda each: each["time_s"]["value"])
+        slow = one["compute_slowdown"]
+        pays = f", the computation takes {slow:.2f} times as long as alone" if slow else ""
+        said.append(
+            f"Beside a computation both end soonest with {_sms(one, shares.splits(machine))} for the gather, "
+            f"by {_by(one)} ({format_time(one['time_s']['value'])}{pays})"
+        )
+    return said
+
+
+def _sms(one: Answer, tried: Sequence[Share]) -> str:
+    """`8 multiprocessors (6.1 %, the fewest tried)`: fewer might do as well."""
+    least = min((other.given_sms for other in tried if other.given_sms), default=0.0)
+    said = [format_percent(one["share"])] if one["share"] else []
+    said += ["the fewest tried"] if one["given_sms"] <= least else []
+    return f"{one['given_sms']:g} multiprocessors" + (f" ({', '.join(said)})" if said else "")
+
+
+def _by(one: Answer) -> str:
+    return shares.BY.get(one["by"], one["by"])
+
+
+def _fanout(one: Answer) -> str:
+    return str(one["fanout"] or "").replace("x", "×")
+
+
+def _listed(parts: Sequence[str]) -> str:
+    if not parts:
+        return "nothing to hold it against"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

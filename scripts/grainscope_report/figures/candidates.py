@@ -1,0 +1,169 @@
+"""Figure 15: candidates for a workload: predicted times and costs by component, and where the order flips.
+
+It is of a verdict of `evaluate` and not of the files alone, so `evaluate` draws it and `plot` does not.
+"""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from grainscope_report.buying.words import interval, money
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level
+from grainscope_report.figures.text_table import TableCell, TablePanel, TableRow
+from grainscope_report.machine import Machine, machines
+from grainscope_report.model import Result
+from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_percent, significant
+
+ID, STEM = "15", "figure_15_candidates"
+TITLE = "Candidates compared: components, cost, and where the order flips"
+COLOURS = 8
+NAME_WIDTH = 18
+IN_HALF = 3
+WHOLE = 2.0
+COLUMNS = ("component", "against", "share", "lead of the first", "flips at a share of", "in resamples")
+LEAST = "the least change of all"
+NOTES = (
+    "Predicted time: Σ share ÷ ratio, the reference is 1, less is better. Whiskers are 95 % of resamples, on "
+    "the left each component's, in the middle the sum's; they hold for the nodes that were measured.",
+    "Flips: the share of a component at which the other comes first, the others in proportion; the least "
+    "change: the time that must move between components. A lead below zero is the other's.",
+)
+
+
+def build(document: dict[str, Any], results: Sequence[Result]) -> Figure:
+    """The figure of a verdict; `results` are all files that it is of."""
+    shown = machines(list({result.run.id: result for result in results}.values()))
+    owners = {str(machine.result.path): machine for machine in shown}
+    ranked = [one for one in document["candidates"] if one["passed"]]
+    if not ranked:
+        return Figure(shown, ())
+    of = {one["name"]: owners[one["files"][0]] for one in ranked}
+    cost = document.get("cost")
+    panels = [_times(document, ranked, of)]
+    if cost:
+        panels.append(_costs(cost, ranked, of))
+    # So many stacks want all of the width.
+    rows = [tuple(panels)] if len(ranked) <= IN_HALF else [(replace(one, width=WHOLE),) for one in panels]
+    if document["flips"]:
+        first = document["verdict"]["first"]
+        rows.append((_flips(f"where {first} is no longer first", document["flips"], of, False),))
+    if cost and cost["flips"]:
+        title = f"where {cost['first']} no longer costs least for its speed"
+        rows.append((_flips(title, cost["flips"], of, True),))
+    notes = [*NOTES, *document["sentences"]["excluded"]]
+    if document["label"] == "modelled":
+        notes.insert(0, "All of this is modelled, nothing of it measured.")
+    if len(shown) > 1:
+        letters = [
+            f"{one['name']}: {', '.join(owners[file].letter for file in one['files'])}" for one in ranked
+        ]
+        notes.append(f"Files of the candidates: {'; '.join(letters)}.")
+    subtitle = (document["workload"]["name"], document["sentences"]["verdict"])
+    return Figure(shown, tuple(rows), tuple(notes), ID, STEM, TITLE, subtitle=subtitle)
+
+
+def _values(said: Iterable[str]) -> tuple[str, ...]:
+    """Each interval in a line of its own."""
+    return tuple(one.replace(" [", "\n[") for one in said)
+
+
+def _groups(there: Sequence[dict]) -> tuple[tuple[str, int], ...]:
+    """The candidates' names under their values."""
+    return tuple(("\n".join(textwrap.wrap(one["name"], NAME_WIDTH)) or one["name"], 1) for one in there)
+
+
+def _estimate(found: dict[str, float]) -> Estimate:
+    return Estimate(found["value"], found["low"], found["high"])
+
+
+def _times(document: dict[str, Any], ranked: Sequence[dict], of: dict[str, Machine]) -> BarPanel:
+    """A stack a candidate, a part a component, in the order of the ranks."""
+    modelled = document["label"] == "modelled"
+    series = [
+        BarSeries(
+            component["name"],
+            f"component {at % COLOURS}",
+            tuple(Bar(_estimate(one["components"][at]["time"]), machine=of[one["name"]]) for one in ranked),
+            label=document["label"],
+            hatched=modelled,
+        )
+        for at, component in enumerate(document["components"])
+    ]
+    reference = Level("even", "the reference", 1.0)
+    return BarPanel(
+        "predicted time by component", _values(interval(one["time"]) for one in ranked), tuple(series),
+        "time (the reference is 1)", "ratio", groups=_groups(ranked),
+        stacked=True, levels=(reference,), sums=tuple(_estimate(one["time"]) for one in ranked),
+        width=1.0 if document.get("cost") else WHOLE,
+    )  # fmt: skip
+
+
+def _costs(cost: dict[str, Any], ranked: Sequence[dict], of: dict[str, Machine]) -> BarPanel:
+    """What each costs for its speed: price and energy, both times the predicted time."""
+    named = {one["name"]: one for one in ranked}
+    order = [named[name] for name in cost["order"]]
+    kinds = [("price × time", "price", "component 6")]
+    if cost["energy"]:
+        kinds.append(("energy × time", "energy_cost", "component 7"))
+    series = [
+        BarSeries(
+            name,
+            colour,
+            tuple(
+                Bar(Estimate(amount, amount, amount), machine=of[one["name"]])
+                for one in order
+                for amount in [one[key] * one["time"]["value"]]
+            ),
+        )
+        for name, key, colour in kinds
+    ]
+    return BarPanel(
+        "cost for its speed, the least first", _values(money(one["cost_per_speed"]) for one in order),
+        tuple(series), "(price + energy) × time", "money", groups=_groups(order),
+        stacked=True, sums=tuple(_estimate(one["cost_per_speed"]) for one in order),
+    )  # fmt: skip
+
+
+def _flips(title: str, found: Sequence[dict], of: dict[str, Machine], by_cost: bool) -> TablePanel:
+    """For each rival the least change of all shares, then each component's share."""
+    unit = "money" if by_cost else "ratio"
+    rows = []
+    for flip in found:
+        rows.append(_row(flip["rival"], of, LEAST, ("–", "–"), flip["smallest_change"], " moves"))
+        for part in flip["components"]:
+            told = (format_percent(part["share"]), _lead(part["lead"], by_cost))
+            rows.append(_row(flip["rival"], of, part["name"], told, part["flips_at"], "", part, unit))
+    return TablePanel(title, COLUMNS, tuple(rows), (False, True, True, True, True), width=WHOLE)
+
+
+def _lead(value: float, by_cost: bool) -> str:
+    """With its sign, as wide as a plus."""
+    size = f"{abs(value):,.0f}" if by_cost else significant(abs(value), 3)
+    return f"{'+' if value >= 0 else '−'}{size}"
+
+
+def _row(
+    rival: str, of: dict[str, Machine], name: str, told: tuple[str, str], found: dict[str, Any], more: str,
+    part: dict[str, Any] | None = None, unit: str = "",
+) -> TableRow:  # fmt: skip
+    share, lead = told
+    there = found["value"] is not None
+    where = (
+        f"{format_percent(found['value'])} [{format_percent(found['low'])}, {format_percent(found['high'])}]"
+        if there and found["low"] is not None
+        else "nowhere"
+    )
+    cells = (
+        TableCell(rival),
+        TableCell(share, _exact(part["share"]), "share") if part else TableCell(share),
+        TableCell(lead, _exact(part["lead"]), unit) if part else TableCell(lead),
+        TableCell(where + more * there, _estimate(found), "share") if there else TableCell(where),
+        TableCell(format_percent(found["exists"])),
+    )
+    return TableRow(name, cells, of[rival])
+
+
+def _exact(value: float) -> Estimate:
+    return Estimate(value, value, value)
