@@ -85,6 +85,7 @@ Traffic traffic_of(const model::Requests& requests) {
 
 double median_of(const std::vector<Trial>& trials, const char* counter) {
   std::vector<double> values;
+  values.reserve(trials.size());
   for (const Trial& trial : trials) {
     values.push_back(trial.counters.at(counter));
   }
@@ -94,6 +95,7 @@ double median_of(const std::vector<Trial>& trials, const char* counter) {
 void summarise_lean(const LoadedGraph& graph, const Tiers& tiers, const lean::LeanLists& lists,
                     std::uint64_t state_bytes, Measurement& measurement) {
   std::vector<double> link_bytes;
+  link_bytes.reserve(measurement.trials.size());
   double inverse = 0;
   for (const Trial& trial : measurement.trials) {
     link_bytes.push_back(static_cast<double>(trial.link_bytes));

@@ -30,7 +30,6 @@ std::vector<std::string> fanouts_of(Preset preset) {
     case Preset::smoke:
       return {"5x5"};
     case Preset::quick:
-      return {"10x25"};
     case Preset::acceptance:
       return {"10x25"};
     case Preset::full:
