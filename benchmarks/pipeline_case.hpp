@@ -55,6 +55,7 @@ using TrainingCache = ClaimCache<TrainingPoint, TrainingWork>;
 struct TableKey {
   std::string graph;
   std::uint32_t columns = 0;
+  std::optional<TrainingPoint> ordered_by = {};  // of a file: whose plan puts its rows in order
   bool page_locked = false;
   int node = 0;
   friend bool operator==(const TableKey&, const TableKey&) = default;

@@ -5,6 +5,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "pipelines.hpp"
+#include "timed_fill.hpp"
 
 namespace grainscope::gnn {
 namespace {
@@ -47,8 +48,8 @@ PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_perc
   if (shape.local_rows > 0) {
     const std::uint64_t bytes = shape.local_rows * table.row_bytes();
     hot_ = std::make_unique<cuda::DeviceBuffer>(gpu, bytes);
-    cuda::check(cudaMemcpy(hot_->data(), table.bytes(), bytes, cudaMemcpyHostToDevice),
-                "copy hot rows to the GPU");
+    const std::byte* const rows = table.bytes();
+    fill_s_ = timed_fill_s(hot_->data(), bytes, {&rows, 1}, bytes);
     view_.local = static_cast<const std::byte*>(hot_->data());
   }
   if (shape.host_rows() > 0) {

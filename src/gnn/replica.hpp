@@ -51,6 +51,7 @@ class Replica {
   [[nodiscard]] const cuda::Stream& training() const { return training_; }
   void synchronize() const;
   [[nodiscard]] std::uint64_t gpu_bytes() const;
+  [[nodiscard]] double fill_s() const { return table_.fill_s(); }
   [[nodiscard]] int gather_sms() const { return gather_sms_; }
 
  private:

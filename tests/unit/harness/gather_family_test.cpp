@@ -199,7 +199,8 @@ TEST(ListsOfTrace, are_windows_in_turn_cut_to_one_length) {
 
 TEST(MakeTrace, asks_for_rows_of_the_graph_and_for_low_ones_most) {
   const graph::GraphSpec spec = graph::parse_graph_spec("kron:12");
-  const auto trace = make_trace(spec, {spec.name(), "10x25", 20, 8}, {});
+  const auto sampled = make_trace(spec, {spec.name(), "10x25", 20, 8}, {});
+  const gnn::Trace* const trace = &sampled->trace;
   ASSERT_EQ(trace->batches(), 8U);
   std::uint64_t hot = 0;
   for (std::size_t b = 0; b < trace->batches(); ++b) {
