@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -107,6 +108,10 @@ TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
     EXPECT_GT(counters.at("sample_s") * counters.at("gather_s") * counters.at("train_s"), 0);
     EXPECT_GE(counters.at("p99_batch_s"), measurement.samples.summary.median);
     EXPECT_EQ(measurement.samples.seconds.size(), 11);
+    EXPECT_EQ(counters.at("epoch_batches"),
+              std::floor(std::round(0.1 * static_cast<double>(measurement.graph->vertices)) / 200));
+    EXPECT_FALSE(counters.contains("fill_s"));
+    EXPECT_FALSE(measurement.features);
   }
   EXPECT_EQ(ran, 1);
 }
