@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report.answers import gathers, latencies, links, segments, traversals, walls
+from grainscope_report.answers import gathers, hot_rows, latencies, links, segments, traversals, walls
 from grainscope_report.figures.parts import ARROWS
 from grainscope_report.fits import methods
 from grainscope_report.fits.everything import Fits
@@ -90,6 +90,7 @@ QUESTIONS = (
     Question("Translation wall", walls.said, ("reach/gather",)),
     Question("Which method at which size", _methods, ("transfer/",)),
     Question("Which gather", gathers.said, ("gather",)),
+    Question("When hot rows pay", hot_rows.said, ("pipeline/graphsage",)),
     Question("Which traversal", traversals.said, ("traversal/", "model/bfs")),
     Question("Fewest multiprocessors", _fewest, ("grain/saturation",)),
 )
