@@ -155,6 +155,10 @@ gnn::PipelineRequest request_of(const PipelinePoint& point, const PipelineSite& 
 }  // namespace
 
 gnn::TrainingRequest TrainingPoint::request() const {
+  if (row_bytes == 0 || row_bytes % sizeof(float) != 0) {
+    throw UsageError("rows of " + std::to_string(row_bytes) +
+                     " bytes are no whole number of float32 features, which training takes");
+  }
   gnn::TrainingRequest request;
   request.sample = {fanouts, kGnnSeed};
   request.batch = batch;

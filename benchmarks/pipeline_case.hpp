@@ -25,6 +25,7 @@ struct TrainingPoint {
   std::uint32_t row_bytes = 512;
   std::uint32_t hidden = 128;
 
+  // Throws UsageError for rows that are no whole number of features.
   [[nodiscard]] gnn::TrainingRequest request() const;
   friend bool operator==(const TrainingPoint&, const TrainingPoint&) = default;
 };

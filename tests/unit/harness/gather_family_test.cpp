@@ -214,5 +214,20 @@ TEST(MakeTrace, asks_for_rows_of_the_graph_and_for_low_ones_most) {
   EXPECT_GT(hot, trace->rows.size() / 2);
 }
 
+TEST(MakeTrace, of_a_graph_so_small_that_nothing_is_labelled_is_refused) {
+  const graph::GraphSpec spec = graph::parse_graph_spec("kron:2");
+  try {
+    static_cast<void>(make_trace(spec, {spec.name(), "10x25", 20, 8}, {}));
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("labels none"), std::string::npos) << error.what();
+  }
+}
+
+TEST(MakeTrace, with_a_fan_out_of_zero_is_refused) {
+  const graph::GraphSpec spec = graph::parse_graph_spec("power");
+  EXPECT_THROW(static_cast<void>(make_trace(spec, {spec.name(), "10x0", 20, 8}, {})), UsageError);
+}
+
 }  // namespace
 }  // namespace grainscope::harness

@@ -10,6 +10,7 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "gnn_case.hpp"
+#include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "harness/row.hpp"
 #include "harness/selection.hpp"
@@ -80,6 +81,28 @@ TEST(PipelineGraphsage, of_one_graph_and_row_all_modes_share_a_plan) {
       pipeline_points(make_scope(Preset::quick, {}, false, {0}), graph::parse_graph_spec("kron:20"));
   for (const PipelinePoint& point : points) {
     EXPECT_EQ(point.training, points.front().training);
+  }
+}
+
+TEST(PipelineGraphsage, rows_that_are_no_whole_number_of_features_are_refused) {
+  TrainingPoint training{"kron12", {5, 5}};
+  for (const std::uint32_t bytes : {0U, 2U, 1030U}) {
+    training.row_bytes = bytes;
+    EXPECT_THROW(static_cast<void>(training.request()), UsageError) << bytes;
+  }
+  training.row_bytes = 1028;
+  EXPECT_EQ(training.request().shape.features, 257U);
+}
+
+TEST(PipelineGraphsage, a_table_beyond_the_hosts_memory_is_skipped_with_the_numbers) {
+  Machine machine = test::machine_with_gpus(1);
+  machine.environment.memory.available.meminfo_bytes = 2'000'000'000;
+  machine.environment.memory.available.cgroup_bytes.reset();
+  for (const Benchmark& benchmark : listed(machine, Preset::quick, "kron:22")) {
+    const bool two = text(benchmark, "mode") != "cpu_only" && text(benchmark, "gpus") == "2";
+    EXPECT_NE(benchmark.skip.find(two ? "two GPUs" : "of host memory; 1.9 GiB are available"),
+              std::string::npos)
+        << benchmark.skip;
   }
 }
 
