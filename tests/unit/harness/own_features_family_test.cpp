@@ -103,7 +103,7 @@ TEST_F(OwnFeatureFamilies, of_float16_are_gathered_and_not_trained_on) {
 }
 
 TEST_F(OwnFeatureFamilies, beyond_host_memory_are_skipped_with_the_numbers_unless_only_mapped) {
-  Machine machine = test::machine_with_gpus(1);
+  Machine machine = test::machine_with_gpus(2);
   machine.environment.memory.available.meminfo_bytes = 400 * kKiB;  // the table has 637
   machine.environment.memory.available.cgroup_bytes.reset();
   std::size_t skipped = 0;
