@@ -91,17 +91,10 @@ class Lister {
     benchmark.id = case_of(point, site);
     benchmark.skip = why_not(point, site);
     benchmark.explanation = explain(point, scope_.features.get());
-    benchmark.needs = needs_of(spec, point);
-    const TrainingPoint& training = point.training;
-    TableKey key{
-        training.graph, training.request().shape.features, {}, point.store != Store::pageable, site.node};
-    if (scope_.features != nullptr) {
-      key.ordered_by = training;
-    }
     Claims claims;
     if (benchmark.skip.empty()) {
-      claims = {graphs_->claim(training.graph, scope_.repetitions),
-                plans_->claim(training, scope_.repetitions), tables_->claim(key, scope_.repetitions)};
+      benchmark.needs = needs_of(spec, point);
+      claims = claims_of(point, site);
     }
     benchmark.run = [spec, point, site, claims, graphs = graphs_, plans = plans_, tables = tables_,
                      own = scope_.features, cache_dir = scope_.graph_cache](Session& session) {
@@ -121,6 +114,17 @@ class Lister {
       return measure_pipeline(session, point, site, *work, *table);
     };
     benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] Claims claims_of(const PipelinePoint& point, const PipelineSite& site) const {
+    const TrainingPoint& training = point.training;
+    TableKey key{
+        training.graph, training.request().shape.features, {}, point.store != Store::pageable, site.node};
+    if (scope_.features != nullptr) {
+      key.ordered_by = training;
+    }
+    return {graphs_->claim(training.graph, scope_.repetitions), plans_->claim(training, scope_.repetitions),
+            tables_->claim(key, scope_.repetitions)};
   }
 
   [[nodiscard]] Case case_of(const PipelinePoint& point, const PipelineSite& site) const {
