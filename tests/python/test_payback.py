@@ -151,8 +151,6 @@ def test_the_report_says_which_share_pays_first(tmp_path):
     machine = of(file, tmp_path)
     [said] = hot_rows.said(machine, None)
     assert said.startswith("pareto22, fan-out 10×25, batch 1000, hidden 256, rows of 512 B, masked: 25 % of")
-    assert (
-        "pay after 1.3 epochs (presampling, ranking and renumbering 750 ms, filling 50 ms; an epoch saves 600 ms)"
-        in said
-    )
+    assert "pay after 1.3 epochs (presampling, ranking and renumbering 750 ms, filling 50 ms;" in said
+    assert said.endswith("an epoch saves 600 ms)")
     assert len(answers.of(machine)["payback"]) == 2
