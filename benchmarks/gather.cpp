@@ -20,6 +20,7 @@
 
 #include "families.hpp"
 #include "gather_case.hpp"
+#include "gather_own.hpp"
 #include "gather_sampled.hpp"
 #include "gnn_case.hpp"
 
@@ -60,6 +61,17 @@ Explanation explain(const GatherPoint& point) {
           "in each session"};
 }
 
+Explanation explain_own(const GatherPoint& point, const gnn::NpyFile& own) {
+  Explanation explanation = explain(point);
+  explanation.measures += "; the table is " + own.path() + ", " + std::to_string(own.rows()) + " rows of " +
+                          std::to_string(own.columns()) + " columns";
+  explanation.limits =
+      point.mode == Mode::cpu_gather
+          ? "the file is mapped: its first reads come from the disk, later ones from the page cache"
+          : "the file's rows are copied into page-locked memory before, those asked for most first";
+  return explanation;
+}
+
 class Lister {
  public:
   Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
@@ -68,6 +80,11 @@ class Lister {
     for (const int node : scope_.nodes) {
       for (const GatherPoint& point : host_gather_points(scope_)) {
         add(point, {node, {}, {}});
+      }
+      for (const SampledPoint& point : sampled_points(scope_)) {
+        if (point.gather.mode == Mode::cpu_gather) {
+          add_sampled(point, {node, {}, {}});
+        }
       }
       if (!scope_.dense()) {
         break;
@@ -85,7 +102,9 @@ class Lister {
         add(point, site);
       }
       for (const SampledPoint& point : sampled_points(scope_)) {
-        add_sampled(point, {node, gpu, {}});
+        if (point.gather.mode != Mode::cpu_gather) {
+          add_sampled(point, {node, gpu, {}});
+        }
       }
     }
     return std::move(benchmarks_);
@@ -123,25 +142,58 @@ class Lister {
     benchmarks_.push_back(std::move(benchmark));
   }
 
+  static void name_trace(Case& id, const TraceKey& trace) {
+    id.axes.push_back({"graph", trace.graph});
+    id.axes.push_back({"fanout", trace.fanout});
+    id.axes.push_back({"batch", static_cast<std::int64_t>(trace.seeds)});
+  }
+
   void add_sampled(const SampledPoint& sampled, const GatherSite& site) {
+    if (scope_.features != nullptr) {
+      add_own(sampled, site);
+      return;
+    }
     const GatherPoint& point = sampled.gather;
     Benchmark benchmark = benchmark_of(point, site);
-    benchmark.id.axes.push_back({"graph", sampled.trace.graph});
-    benchmark.id.axes.push_back({"fanout", sampled.trace.fanout});
-    benchmark.id.axes.push_back({"batch", static_cast<std::int64_t>(sampled.trace.seeds)});
+    name_trace(benchmark.id, sampled.trace);
     benchmark.needs.host_bytes += benchmark.skip.empty() ? gnn_host_bytes(sampled.spec) : 0;
     const auto claim = claim_for(benchmark, point, site);
     const auto trace_claim =
         benchmark.skip.empty() ? traces_->claim(sampled.trace, scope_.repetitions) : nullptr;
     benchmark.run = [sampled, site, cache = cache_, claim, traces = traces_, trace_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
-      const TraceCache::Lease trace(*traces, *trace_claim, [&](const TraceKey& key) {
+      const TraceCache::Lease sample(*traces, *trace_claim, [&](const TraceKey& key) {
         return make_trace(sampled.spec, key, cache_dir);
       });
       return measure_gather(
           session, sampled.gather, site,
-          [&](std::uint32_t) { return lists_of_trace(*trace, kGatherLists, sampled.gather.window); }, *cache,
-          claim.get());
+          [&](std::uint32_t) { return lists_of_trace(sample->trace, kGatherLists, sampled.gather.window); },
+          *cache, claim.get());
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  // From the user's file.
+  void add_own(const SampledPoint& sampled, const GatherSite& site) {
+    Benchmark benchmark;
+    benchmark.id = gather_id(sampled.gather, site);
+    name_trace(benchmark.id, sampled.trace);
+    benchmark.id.axes.push_back({"features", scope_.features->stem()});
+    benchmark.skip = why_no_own_store(machine_, sampled.gather, site);
+    benchmark.needs = own_gather_needs(sampled, site);
+    benchmark.explanation = explain_own(sampled.gather, *scope_.features);
+    std::shared_ptr<TraceCache::Claim> trace_claim;
+    std::shared_ptr<OwnTableCache::Claim> claim;
+    if (benchmark.skip.empty()) {
+      trace_claim = traces_->claim(sampled.trace, scope_.repetitions);
+      claim = site.gpu ? own_tables_->claim({sampled.trace, site.node}, scope_.repetitions) : nullptr;
+    }
+    benchmark.run = [sampled, site, own = scope_.features, tables = own_tables_, claim, traces = traces_,
+                     trace_claim, cache_dir = scope_.graph_cache](Session& session) {
+      const TraceCache::Lease sample(*traces, *trace_claim, [&](const TraceKey& key) {
+        return make_trace(sampled.spec, key, cache_dir, own.get());
+      });
+      return measure_own_gather(session, sampled, site, *sample, own, *tables, claim.get());
     };
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -150,6 +202,7 @@ class Lister {
   const Scope& scope_;
   std::shared_ptr<SpanCache> cache_ = std::make_shared<SpanCache>();
   std::shared_ptr<TraceCache> traces_ = std::make_shared<TraceCache>();
+  std::shared_ptr<OwnTableCache> own_tables_ = std::make_shared<OwnTableCache>();
   std::vector<Benchmark> benchmarks_;
 };
 

@@ -16,10 +16,6 @@ using gnn::Store;
 constexpr std::uint64_t kMostReplayed = 4 << 20;  // rows whose requests are counted beside a measurement
 constexpr std::size_t kMostThreads = 32;          // that gather: more do not help one link
 
-int gathering_threads() {
-  return static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
-}
-
 // What the first list asks of the link, where kernels read it.
 void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
                  const std::vector<std::uint32_t>& rows, Measurement& measurement) {
@@ -43,6 +39,10 @@ void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
 }
 
 }  // namespace
+
+int gathering_threads() {
+  return static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
+}
 
 gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
   gnn::RowLists lists;
@@ -168,9 +168,13 @@ Measurement measure_gather(Session& session, const GatherPoint& point, const Gat
   }
   const auto store = gnn::make_feature_store(store_request(point, site), lease ? &lease->memory() : nullptr,
                                              session.surroundings().managed);
-  const gnn::TableShape& table = store->shape();
-  const gnn::RowLists lists = lists_of(table.rows);
-  const auto gather = gnn::make_gather(*store, lists, {point.mode, point.width, 0, gathering_threads()});
+  return measure_store(session, point, site, lists_of(store->shape().rows), *store);
+}
+
+Measurement measure_store(Session& session, const GatherPoint& point, const GatherSite& site,
+                          const gnn::RowLists& lists, gnn::FeatureStore& store) {
+  const gnn::TableShape& table = store.shape();
+  const auto gather = gnn::make_gather(store, lists, {point.mode, point.width, 0, gathering_threads()});
 
   Measurement measurement;
   const auto one_sample = [&] { return gather->run(); };
@@ -192,6 +196,9 @@ Measurement measure_gather(Session& session, const GatherPoint& point, const Gat
   }
   if (point.indices == gnn::Indices::sampled) {
     measurement.counters["rows"] = static_cast<double>(asked) / point.window;
+  }
+  if (const auto fill_s = store.fill_s()) {
+    measurement.counters["fill_s"] = *fill_s;
   }
   if (const auto sort_s = gather->sort_s()) {
     measurement.counters["sort_s"] = *sort_s;

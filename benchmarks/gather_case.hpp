@@ -39,6 +39,9 @@ inline constexpr int kGatherLists = 4;
   return {reach::SpanKind::host_alloc, site.gpu ? site.gpu->ordinal : 0, site.node};
 }
 
+// How many threads gather, bound as the calling one is.
+[[nodiscard]] int gathering_threads();
+
 // GPUs whose memory `gpu` reads, itself first.
 [[nodiscard]] std::vector<int> sharing_gpus(const Machine& machine, int gpu);
 
@@ -62,6 +65,10 @@ using ListsOf = std::function<gnn::RowLists(std::uint32_t table_rows)>;
 // and make_gather.
 [[nodiscard]] Measurement measure_gather(Session& session, const GatherPoint& point, const GatherSite& site,
                                          const ListsOf& lists_of, SpanCache& cache, SpanCache::Claim* claim);
+
+// The same of a store that is there.
+[[nodiscard]] Measurement measure_store(Session& session, const GatherPoint& point, const GatherSite& site,
+                                        const gnn::RowLists& lists, gnn::FeatureStore& store);
 
 }  // namespace grainscope::harness
 

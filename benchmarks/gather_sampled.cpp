@@ -1,6 +1,7 @@
 #include "gather_sampled.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "gnn_case.hpp"
 #include "grainscope/core/error.hpp"
@@ -19,8 +20,8 @@ constexpr std::uint64_t kPresampledFrom = 0;  // epochs
 constexpr std::uint64_t kTraced = 1;
 
 // A table with a row for every vertex. Rows cross no chunk, so that up to one more a chunk is needed.
-std::uint64_t span_of(const graph::GraphSpec& spec, std::uint32_t row_bytes) {
-  const std::uint64_t bytes = std::uint64_t{spec.vertices().value_or(0)} * row_bytes;
+std::uint64_t span_of(std::uint64_t vertices, std::uint32_t row_bytes) {
+  const std::uint64_t bytes = vertices * row_bytes;
   return (bytes + bytes / kGiB * row_bytes) / kMiB * kMiB + kMiB;
 }
 
@@ -37,38 +38,60 @@ GatherPoint point_of(Mode mode, Store store, std::uint32_t row_bytes, int window
   return point;
 }
 
-std::vector<GatherPoint> gathers_of(const Scope& scope) {
+std::vector<GatherPoint> gathers_of(const Scope& scope, std::uint32_t row) {
   if (scope.preset == Preset::smoke) {
-    return {point_of(Mode::address_ordered, Store::mapped, 128)};
+    return {point_of(Mode::address_ordered, Store::mapped, row)};
   }
   if (!scope.dense()) {
-    return {point_of(Mode::masked, Store::mapped, 512), point_of(Mode::graphbolt, Store::mapped, 512),
-            point_of(Mode::address_ordered, Store::mapped, 512),
-            point_of(Mode::address_ordered, Store::mapped, 512, 4),
-            point_of(Mode::masked, Store::tiered, 512, 1, 10)};
+    return {point_of(Mode::masked, Store::mapped, row), point_of(Mode::graphbolt, Store::mapped, row),
+            point_of(Mode::address_ordered, Store::mapped, row),
+            point_of(Mode::address_ordered, Store::mapped, row, 4),
+            point_of(Mode::masked, Store::tiered, row, 1, 10)};
   }
   std::vector<GatherPoint> points;
-  for (const std::uint32_t row : {512U, 1260U}) {
-    for (const Mode mode : {Mode::naive, Mode::circular_shift, Mode::masked, Mode::graphbolt}) {
-      points.push_back(point_of(mode, Store::mapped, row));
+  for (const Mode mode : {Mode::naive, Mode::circular_shift, Mode::masked, Mode::graphbolt}) {
+    points.push_back(point_of(mode, Store::mapped, row));
+  }
+  for (const int window : {1, 4, 16}) {
+    points.push_back(point_of(Mode::address_ordered, Store::mapped, row, window));
+  }
+  points.push_back(point_of(Mode::cpu_gather_dma, Store::pinned, row));
+  for (const int hot : {1, 5, 10, 25, 50}) {
+    points.push_back(point_of(Mode::masked, Store::tiered, row, 1, hot));
+  }
+  points.push_back(point_of(Mode::masked, Store::device, row));
+  return points;
+}
+
+std::vector<GatherPoint> gathers_of(const Scope& scope) {
+  if (scope.features == nullptr) {
+    std::vector<GatherPoint> points = gathers_of(scope, scope.preset == Preset::smoke ? 128 : 512);
+    if (scope.dense()) {
+      const std::vector<GatherPoint> others = gathers_of(scope, 1260);
+      points.insert(points.end(), others.begin(), others.end());
     }
-    for (const int window : {1, 4, 16}) {
-      points.push_back(point_of(Mode::address_ordered, Store::mapped, row, window));
-    }
-    points.push_back(point_of(Mode::cpu_gather_dma, Store::pinned, row));
-    for (const int hot : {1, 5, 10, 25, 50}) {
-      points.push_back(point_of(Mode::masked, Store::tiered, row, 1, hot));
-    }
-    points.push_back(point_of(Mode::masked, Store::device, row));
+    return points;
+  }
+  const gnn::NpyFile& own = *scope.features;
+  std::vector<GatherPoint> points = gathers_of(scope, own.row_bytes());
+  points.push_back(point_of(Mode::cpu_gather, Store::pageable, own.row_bytes()));
+  for (GatherPoint& point : points) {
+    point.element = own.element();
+    const bool narrow = point.mode == Mode::naive || point.mode == Mode::circular_shift;
+    point.width = narrow ? point.element : point.width;
+    point.span_bytes = own.bytes();
   }
   return points;
 }
 
 }  // namespace
 
-std::unique_ptr<gnn::Trace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
-                                       const std::string& cache_dir) {
+std::unique_ptr<SampledTrace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
+                                         const std::string& cache_dir, const gnn::NpyFile* own) {
   const GnnGraph graph(spec, cache_dir);
+  if (own != nullptr) {
+    require_row_for_each(*own, graph.vertices(), key.graph);
+  }
   const auto labelled = gnn::labelled_vertices(graph.vertices(), kTracedLabels, kGnnSeed);
   const auto trace_of = [&](std::uint64_t epoch) {
     return gnn::sampled_trace(graph.in_edges(), labelled,
@@ -76,12 +99,14 @@ std::unique_ptr<gnn::Trace> make_trace(const graph::GraphSpec& spec, const Trace
   };
   const auto counts = gnn::access_counts(trace_of(kPresampledFrom), graph.vertices());
   const auto by_degree = gnn::ranking(gnn::degree_scores(graph.out_edges()).span());
-  const auto row_of = gnn::old_to_new(gnn::ranking(counts.span(), by_degree));
-  auto trace = std::make_unique<gnn::Trace>(trace_of(kTraced));
-  for (std::uint32_t& row : trace->rows) {
+  auto result = std::make_unique<SampledTrace>();
+  result->vertex_of_row = gnn::ranking(counts.span(), by_degree);
+  const auto row_of = gnn::old_to_new(result->vertex_of_row);
+  result->trace = trace_of(kTraced);
+  for (std::uint32_t& row : result->trace.rows) {
     row = row_of[row];
   }
-  return trace;
+  return result;
 }
 
 gnn::RowLists lists_of_trace(const gnn::Trace& trace, int lists, int window) {
@@ -111,7 +136,9 @@ std::vector<SampledPoint> sampled_points(const Scope& scope) {
   }
   for (const graph::GraphSpec& spec :
        gnn_graphs(scope, {"power"}, {"pareto:20"}, {"pareto:22"}, {"pareto:22"})) {
-    if (!spec.vertices()) {
+    const auto vertices =
+        scope.features != nullptr ? std::optional<std::uint64_t>(scope.features->rows()) : spec.vertices();
+    if (!vertices) {
       continue;  // of a file nobody knows them before it is read
     }
     TraceKey trace{spec.name(), "10x25", 1000, scope.dense() ? std::uint64_t{64} : std::uint64_t{16}};
@@ -120,10 +147,12 @@ std::vector<SampledPoint> sampled_points(const Scope& scope) {
     }
     for (const GatherPoint& gather : gathers_of(scope)) {
       points.push_back({gather, spec, trace});
-      points.back().gather.span_bytes = span_of(spec, gather.row_bytes);
+      if (scope.features == nullptr) {
+        points.back().gather.span_bytes = span_of(*vertices, gather.row_bytes);
+      }
       // For judging what fits: the most that the seeds can reach.
-      const auto most = gnn::most_of(gnn::parse_fanouts(trace.fanout), trace.seeds,
-                                     static_cast<graph::Vertex>(*spec.vertices()));
+      const auto most =
+          gnn::most_of(gnn::parse_fanouts(trace.fanout), trace.seeds, static_cast<graph::Vertex>(*vertices));
       points.back().gather.rows = most.nodes.back();
     }
   }

@@ -10,6 +10,7 @@
 #include "claim_cache.hpp"
 #include "gather_points.hpp"
 #include "grainscope/gnn/gather.hpp"
+#include "grainscope/gnn/npy_file.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/trace.hpp"
 #include "grainscope/graph/generate.hpp"
@@ -25,14 +26,20 @@ struct TraceKey {
   friend bool operator==(const TraceKey&, const TraceKey&) = default;
 };
 
-using TraceCache = ClaimCache<TraceKey, gnn::Trace>;
+struct SampledTrace {
+  gnn::Trace trace;
+  std::vector<graph::Vertex> vertex_of_row;
+};
+using TraceCache = ClaimCache<TraceKey, SampledTrace>;
 
 inline constexpr double kTracedLabels = 10;  // percent of the vertices that mini-batches start from
 
 // Samples an epoch's mini-batches. Rows are numbered by how often another epoch asked for them, most often
-// first, and where that is the same by degree: the presampled order. Throws as make_graph.
-[[nodiscard]] std::unique_ptr<gnn::Trace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
-                                                     const std::string& cache_dir);
+// first, and where that is the same by degree: the presampled order. Throws as make_graph, and UsageError
+// where a table of features, `own`, has not as many rows as the graph has vertices.
+[[nodiscard]] std::unique_ptr<SampledTrace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
+                                                       const std::string& cache_dir,
+                                                       const gnn::NpyFile* own = nullptr);
 
 // `lists` windows of mini-batches, one behind another and from the first again at the end; all cut to the
 // length of the shortest. Throws UsageError for a trace without mini-batches.
@@ -44,6 +51,7 @@ struct SampledPoint {
   graph::GraphSpec spec;
   TraceKey trace;
 };
+// With features of one's own these have their rows, and there is a gather by the CPU.
 [[nodiscard]] std::vector<SampledPoint> sampled_points(const Scope& scope);
 
 }  // namespace grainscope::harness

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/system/numa.hpp"
 #include "pipeline_rows.hpp"
@@ -36,6 +37,10 @@ gnn::PipelineRequest request_of(const PipelinePoint& point, const PipelineSite& 
 }  // namespace
 
 gnn::TrainingRequest TrainingPoint::request() const {
+  if (row_bytes == 0 || row_bytes % sizeof(float) != 0) {
+    throw UsageError("rows of " + std::to_string(row_bytes) +
+                     " bytes are no whole number of float32 features, which training takes");
+  }
   gnn::TrainingRequest request;
   request.sample = {fanouts, kGnnSeed};
   request.batch = batch;
@@ -73,6 +78,9 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
                                          "and gathering of later ones beside it"}
                                 : Timing{Clock::steady, false, "sampling, gathering and a training step"};
   measurement.graph = GraphFacts{work.plan.neighbours.vertices(), work.plan.neighbours.edges(), {}};
+  if (const gnn::NpyFile* const own = work.plan.features.file()) {
+    measurement.features = FeatureFacts{own->rows(), own->columns(), own->element()};
+  }
   add_stages(run, stages, measurement);
   if (site.gpu) {
     add_overlap(measurement);
@@ -83,6 +91,10 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   measurement.counters["batches"] = static_cast<double>(pipeline->batches());
   measurement.counters["threads"] = site.gpu ? request.threads : omp_get_max_threads();
   measurement.counters["prepare_s"] = work.plan.prepare_s;
+  measurement.counters["epoch_batches"] = static_cast<double>(work.plan.epoch_batches);
+  if (point.store == gnn::Store::tiered && pipeline->fill_s() > 0) {
+    measurement.counters["fill_s"] = pipeline->fill_s();
+  }
   return measurement;
 }
 

@@ -26,6 +26,7 @@ struct TrainingPoint {
   std::uint32_t row_bytes = 512;
   std::uint32_t hidden = 128;
 
+  // Throws UsageError for rows that are no whole number of features.
   [[nodiscard]] gnn::TrainingRequest request() const;
   friend bool operator==(const TrainingPoint&, const TrainingPoint&) = default;
 };
@@ -70,6 +71,7 @@ using TrainingCache = ClaimCache<TrainingPoint, TrainingWork>;
 struct TableKey {
   std::string graph;
   std::uint32_t columns = 0;
+  std::optional<TrainingPoint> ordered_by = {};  // of a file: whose plan puts its rows in order
   bool page_locked = false;
   int node = 0;
   friend bool operator==(const TableKey&, const TableKey&) = default;

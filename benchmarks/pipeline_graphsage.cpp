@@ -30,12 +30,17 @@ using gnn::Mode;
 using gnn::Store;
 using graph::GraphSpec;
 
-Explanation explain(const PipelinePoint& point) {
+std::string said_of_features(const gnn::NpyFile* own) {
+  return own == nullptr ? "features and labels are synthetic"
+                        : "features are those of " + own->path() + ", labels are synthetic";
+}
+
+Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
   if (point.mode == Mode::cpu_gather) {
     return {"the time of a mini-batch of GraphSAGE training on the CPU alone",
             "sampling, gathering and a training step, one after another, each by all threads",
             "bytes = rows of a mini-batch * row, in the mean", "dissertation 3.4",
-            "products are plain loops, not a tuned library; features and labels are synthetic"};
+            "products are plain loops, not a tuned library; " + said_of_features(own)};
   }
   return {
       std::string("the time of a mini-batch of GraphSAGE training whose rows come by ") + point.mode_name() +
@@ -48,7 +53,7 @@ Explanation explain(const PipelinePoint& point) {
       "bytes = rows of a mini-batch * row * gpus, in the mean; link_bytes = those beyond the rows that the "
       "GPU keeps; overlap = (sum of stages - pipelined) / (sum - slowest)",
       point.percent > 0 ? "dissertation 3.3.2, figure 3.12" : "dissertation 3.4, 4.2 and 4.4",
-      std::string("features and labels are synthetic, labels on a random tenth of the vertices; ") +
+      said_of_features(own) + ", on a random tenth of the vertices; " +
           (point.percent > 0 ? "sampling has the gather's share of the GPU"
                              : "stages are streams of one process") +
           "; the graph lies in each GPU's memory"};
@@ -79,6 +84,9 @@ class Lister {
 
  private:
   void add(const GraphSpec& spec, const PipelinePoint& point) {
+    if (point.percent > 0 && scope_.features != nullptr) {
+      return;  // two processes fill tables of their own, by the closed form
+    }
     if (point.mode == Mode::cpu_gather) {
       add(spec, point, {scope_.nodes.empty() ? 0 : scope_.nodes.front(), {}, {}});
       return;
@@ -94,27 +102,22 @@ class Lister {
     Benchmark benchmark;
     benchmark.id = case_of(point, site);
     benchmark.skip = why_not(point, site);
-    benchmark.explanation = explain(point);
-    benchmark.needs = needs_of(spec, point);
-    const TrainingPoint& training = point.training;
-    const TableKey key{training.graph, static_cast<std::uint32_t>(training.row_bytes / sizeof(float)),
-                       point.store != Store::pageable, site.node};
+    benchmark.explanation = explain(point, scope_.features.get());
     Claims claims;
     if (benchmark.skip.empty()) {
-      claims = {graphs_->claim(training.graph, scope_.repetitions),
-                plans_->claim(training, scope_.repetitions),
-                point.percent > 0 ? nullptr : tables_->claim(key, scope_.repetitions),
-                point.percent > 0 ? daemons_->claim(site.gpu->ordinal, scope_.repetitions) : nullptr};
+      benchmark.needs = needs_of(spec, point);
+      claims = claims_of(point, site);
     }
     benchmark.run = [spec, point, site, claims, graphs = graphs_, plans = plans_, tables = tables_,
-                     daemons = daemons_, cache_dir = scope_.graph_cache](Session& session) {
+                     daemons = daemons_, own = scope_.features,
+                     cache_dir = scope_.graph_cache](Session& session) {
       const NodeBinding binding(session.machine().topology, site.node);
       const GnnGraphCache::Lease graph(*graphs, *claims.graph, [&](const std::string&) {
         return std::make_unique<GnnGraph>(spec, cache_dir);
       });
       const TrainingCache::Lease work(*plans, *claims.plan, [&](const TrainingPoint& wanted) {
         return std::make_unique<TrainingWork>(
-            TrainingWork{gnn::plan_training(graph->in_edges(), wanted.request()), {}, {}, {}});
+            TrainingWork{gnn::plan_training(graph->in_edges(), wanted.request(), own), {}, {}, {}});
       });
       if (claims.daemon) {
         const MpsCache::Lease daemon(*daemons, *claims.daemon,
@@ -122,15 +125,28 @@ class Lister {
         return measure_processes(session, point, site, *work, *daemon);
       }
       const TableCache::Lease table(*tables, *claims.table, [&](const TableKey& wanted) {
-        return wanted.page_locked ? gnn::make_pinned_table(graph->vertices(), wanted.columns)
-                                  : gnn::make_pageable_table(graph->vertices(), wanted.columns);
+        const gnn::Features& features = work->plan.features;
+        return wanted.page_locked ? gnn::make_pinned_table(graph->vertices(), features)
+                                  : gnn::make_pageable_table(graph->vertices(), features);
       });
       return measure_pipeline(session, point, site, *work, *table);
     };
     benchmarks_.push_back(std::move(benchmark));
   }
 
-  [[nodiscard]] static Case case_of(const PipelinePoint& point, const PipelineSite& site) {
+  [[nodiscard]] Claims claims_of(const PipelinePoint& point, const PipelineSite& site) const {
+    const TrainingPoint& training = point.training;
+    TableKey key{
+        training.graph, training.request().shape.features, {}, point.store != Store::pageable, site.node};
+    if (scope_.features != nullptr) {
+      key.ordered_by = training;
+    }
+    return {graphs_->claim(training.graph, scope_.repetitions), plans_->claim(training, scope_.repetitions),
+            point.percent > 0 ? nullptr : tables_->claim(key, scope_.repetitions),
+            point.percent > 0 ? daemons_->claim(site.gpu->ordinal, scope_.repetitions) : nullptr};
+  }
+
+  [[nodiscard]] Case case_of(const PipelinePoint& point, const PipelineSite& site) const {
     const TrainingPoint& training = point.training;
     Case id{"pipeline/graphsage",
             {{"mode", point.mode_name(), AxisStyle::bare}, {"store", name(point.store), AxisStyle::bare}},
@@ -147,6 +163,9 @@ class Lister {
     if (point.store == Store::tiered) {
       id.axes.push_back({"hot", std::int64_t{point.hot}});
     }
+    if (scope_.features != nullptr) {
+      id.axes.push_back({"features", scope_.features->stem()});
+    }
     if (site.gpu) {
       id.axes.push_back({"gpus", std::int64_t{point.gpus}});
       id.site.push_back({"gpu", site.gpu->ordinal});
@@ -159,6 +178,9 @@ class Lister {
   }
 
   [[nodiscard]] std::string why_not(const PipelinePoint& point, const PipelineSite& site) const {
+    if (scope_.features != nullptr && scope_.features->element() != sizeof(float)) {
+      return "the feature table has float16 elements; training takes float32 (array.astype('<f4'))";
+    }
     if (!site.gpu) {
       return {};
     }
@@ -177,10 +199,13 @@ class Lister {
     return reads_host ? why_no_mapping(machine_, site.gpu->ordinal) : std::string();
   }
 
-  [[nodiscard]] static Needs needs_of(const GraphSpec& spec, const PipelinePoint& point) {
-    const std::uint64_t vertices = spec.vertices().value_or(0);
+  [[nodiscard]] Needs needs_of(const GraphSpec& spec, const PipelinePoint& point) const {
+    const gnn::NpyFile* const own = scope_.features.get();
+    const std::uint64_t vertices = own != nullptr ? own->rows() : spec.vertices().value_or(0);
     const std::uint64_t entries = spec.most_entries().value_or(0);
-    const std::uint64_t table = vertices * point.training.row_bytes;
+    // A file that the CPU reads is mapped, and takes nothing.
+    const bool mapped = own != nullptr && point.store == Store::pageable;
+    const std::uint64_t table = mapped ? 0 : vertices * point.training.row_bytes;
     Needs needs;
     // Beside making the graph: the same renumbered, counts and labels.
     needs.host_bytes = gnn_host_bytes(spec) + entries * sizeof(graph::Vertex) + vertices * 32 + table;

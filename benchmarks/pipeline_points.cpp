@@ -67,7 +67,8 @@ void append(std::vector<PipelinePoint>& all, std::vector<PipelinePoint> more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-std::vector<PipelinePoint> dense_points(TrainingPoint training) {
+std::vector<PipelinePoint> dense_points(TrainingPoint training,
+                                        const std::vector<std::uint32_t>& other_rows) {
   constexpr int kWindow = 4;
   training.batches = 72;
   std::vector<PipelinePoint> all;
@@ -79,7 +80,7 @@ std::vector<PipelinePoint> dense_points(TrainingPoint training) {
   base.add_two_gpus();
   base.add_processes({2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50});
   append(all, base.take());
-  for (const std::uint32_t row : {400U, 1260U, 2312U}) {
+  for (const std::uint32_t row : other_rows) {
     TrainingPoint other = training;
     other.row_bytes = row;
     Points points(other);
@@ -103,11 +104,14 @@ std::vector<PipelinePoint> dense_points(TrainingPoint training) {
 }  // namespace
 
 std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::GraphSpec& spec) {
+  const gnn::NpyFile* const own = scope.features.get();
+  const auto row_or = [&](std::uint32_t usual) { return own != nullptr ? own->row_bytes() : usual; };
   TrainingPoint training{spec.name(), {10, 25}};
+  training.row_bytes = row_or(training.row_bytes);
   constexpr int kWindow = 2;
   switch (scope.preset) {
     case Preset::smoke: {
-      training = {spec.name(), {5, 5}, 200, 12, 128, 32};
+      training = {spec.name(), {5, 5}, 200, 12, row_or(128), 32};
       Points points(training);
       points.add(Mode::cpu_gather, Store::pageable);
       points.add(Mode::masked, Store::device);
@@ -129,7 +133,8 @@ std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::Grap
       return points.take();
     }
     default:
-      return dense_points(training);
+      return dense_points(training, own != nullptr ? std::vector<std::uint32_t>{}
+                                                   : std::vector<std::uint32_t>{400, 1260, 2312});
   }
 }
 

@@ -59,7 +59,7 @@ void gather(const PipelineJob& job, const gnn::TrainingPlan& plan, const cuda::S
   request.hot_percent = job.hot;
   request.gpus = {kGpu};
   gnn::require_processes(request);
-  const auto table = gnn::make_pinned_table(plan.neighbours.vertices(), plan.request.shape.features);
+  const auto table = gnn::make_pinned_table(plan.neighbours.vertices(), plan.features);
   const auto side = gnn::make_gathering_side(plan, *table, request, exchange);
   tell_started(part, side->gpu_bytes());
   serve([&](const std::string& word, std::uint64_t batch) {

@@ -43,6 +43,11 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
          "Graphs to traverse: kron:24, urand:24 or kron:24:8 (degree 8), dense:17, web:20, power, pgp, "
          "file:PATH; several by commas")
       ->group(group);
+  app.add_option(
+         "--features", raw.features,
+         "Feature table of --graph's one graph for pipeline/graphsage and sampled gathers: a .npy file "
+         "of float32 or float16 with a row for each vertex")
+      ->group(group);
   app.add_option("--trials", raw.trials, "Sources that a traversal is run from; 64 in paper")->group(group);
   app.add_flag("--allow-managed-oversubscription", options.allow_managed_oversubscription,
                "Lift the cap of a quarter of the card's free memory on managed memory. That can hang a GPU, "

@@ -20,6 +20,7 @@ struct RawOptions {
   std::string min_bytes;
   std::string max_bytes;
   std::string graphs;
+  std::string features;
   std::string max_time;
   std::string resume_dir;
   std::string environment;

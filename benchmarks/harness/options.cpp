@@ -58,6 +58,13 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);
   }
+  if (app.count("--features") > 0) {
+    if (options.graphs.size() != 1) {
+      throw UsageError("--features " + raw.features +
+                       " has a row for each vertex of one graph: name it by --graph, e.g. --graph file:PATH");
+    }
+    options.features = raw.features;
+  }
   if (app.count("--trials") > 0) {
     if (raw.trials < 1) {
       throw UsageError("--trials must be at least 1");

@@ -32,6 +32,7 @@ struct Options {
   std::optional<double> ci_target;
   std::optional<int> repetitions;
   std::vector<graph::GraphSpec> graphs;  // empty: those of each family
+  std::string features;                  // path of a .npy file; empty: synthetic ones
   std::optional<int> trials;
   bool allow_managed_oversubscription = false;
 

@@ -180,6 +180,9 @@ void add_measurement(json& row, const Measurement& measurement) {
   if (measurement.graph) {
     add_graph(row, *measurement.graph);
   }
+  if (const auto& own = measurement.features) {
+    row["features"] = {{"rows", own->rows}, {"columns", own->columns}, {"element", own->element}};
+  }
   if (!measurement.hit_curve.empty()) {
     row["hit_curve"] = measurement.hit_curve;
   }

@@ -1,5 +1,6 @@
 #include "run.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,6 +38,9 @@ Scope scope_of(const Options& options, const Machine& machine) {
   scope.min_bytes = options.min_bytes;
   scope.max_bytes = options.max_bytes;
   scope.graphs = options.graphs;
+  if (!options.features.empty()) {
+    scope.features = std::make_shared<gnn::NpyFile>(options.features);
+  }
   scope.graph_cache = options.graph_cache;
   scope.trials = options.trials.value_or(scope.trials);
   if (options.ci_target) {

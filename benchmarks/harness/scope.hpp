@@ -4,12 +4,14 @@
 // How much of parameter space a run covers and how long it looks at each point: the presets.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/gnn/npy_file.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "machine.hpp"
 
@@ -35,9 +37,10 @@ struct Scope {
   std::optional<std::uint64_t> max_bytes;
   std::vector<GpuTarget> gpus;
   std::vector<int> nodes;
-  std::vector<graph::GraphSpec> graphs;  // what the user asked for; empty: a family's own
-  std::string graph_cache;               // where generated graphs are kept; empty: nowhere
-  int trials = 8;                        // sources of a traversal
+  std::vector<graph::GraphSpec> graphs;          // what the user asked for; empty: a family's own
+  std::shared_ptr<const gnn::NpyFile> features;  // of the one graph asked for; null: synthetic ones
+  std::string graph_cache;                       // where generated graphs are kept; empty: nowhere
+  int trials = 8;                                // sources of a traversal
 
   // Whether every point of an axis is wanted, or a few that show its shape.
   [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }

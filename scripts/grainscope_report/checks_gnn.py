@@ -21,6 +21,8 @@ GROUP, CAP = 8, "grid_cap"
 OVERLAP = 0.01
 LITTLE = 1e-3
 STAGES = ("sample_s", "gather_s", "train_s")
+# Stores of which GPUs keep a part.
+FILLED = ("tiered", "multi_gpu")
 
 
 def _counters(row: Raw, *families: str) -> Raw:
@@ -175,4 +177,30 @@ def _processes(row: Raw) -> RowProblems:
     yield from _agree(counters, rights)
 
 
-CHECKS = (_asked, _unique, _hits, _curve, _edges, _given, _slowdowns, _stages, _processes)
+def _filling(row: Raw) -> RowProblems:
+    """Filling the part of a table that GPUs keep: of tables that have one, and in some time."""
+    counters, axes = _counters(row, "gather", "pipeline/graphsage"), row["case"]["axes"]
+    fill_s = counters.get("fill_s")
+    if fill_s is not None and axes.get("store") not in FILLED:
+        yield "counters.fill_s", f"is {fill_s}, but of a {axes.get('store')} table no part is filled"
+    elif fill_s is not None and fill_s <= 0:
+        yield "counters.fill_s", f"is {fill_s}: filling takes time"
+    batches = counters.get("epoch_batches")
+    if batches is not None and (batches < 1 or batches != int(batches)):
+        yield "counters.epoch_batches", f"is {batches}: an epoch has whole mini-batches, one at least"
+
+
+def _own(row: Raw) -> RowProblems:
+    """A table of one's own: its rows are as large as its columns, and one for each vertex."""
+    own, axes = row.get("features"), row["case"]["axes"]
+    if not own:
+        return
+    if "row" in axes and axes["row"] != (right := own["columns"] * own["element"]):
+        yield "case.axes.row", f"is {axes['row']}, columns × element of the features is {right}"
+    if "span" in axes and axes["span"] != (right := own["rows"] * own["columns"] * own["element"]):
+        yield "case.axes.span", f"is {axes['span']}, the features take {right}"
+    if row.get("graph") and row["graph"]["vertices"] != own["rows"]:
+        yield "features.rows", f"is {own['rows']}, the graph has {row['graph']['vertices']} vertices"
+
+
+CHECKS = (_asked, _unique, _hits, _curve, _edges, _given, _slowdowns, _stages, _processes, _filling, _own)

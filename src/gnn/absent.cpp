@@ -15,6 +15,11 @@ std::unique_ptr<FeatureStore> make_feature_store(const StoreRequest& request,
   throw SkipError("built without CUDA");
 }
 
+std::unique_ptr<FeatureStore> make_table_store(const StoreRequest& /*request*/, const FeatureTable& /*table*/,
+                                               const Features& /*features*/) {
+  throw SkipError("built without CUDA");
+}
+
 std::unique_ptr<Gather> make_gpu_gather(FeatureStore& /*store*/, RowLists /*lists*/,
                                         const GatherRequest& /*request*/) {
   throw SkipError("built without CUDA");

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "grainscope/core/error.hpp"
@@ -20,6 +21,7 @@
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/placement.hpp"
 #include "rows_on_gpu.hpp"
+#include "timed_fill.hpp"
 
 namespace grainscope::gnn {
 namespace {
@@ -71,9 +73,11 @@ class PlacedStore final : public FeatureStore {
                        format_bytes(host == nullptr ? 0 : host->bytes()));
     }
     const bool by_cpu = request().store == Store::pinned;
+    const auto as_bytes = [](const void* chunk) { return static_cast<const std::byte*>(chunk); };
     const std::vector<void*> chunks = by_cpu ? host->host_chunks() : host->device_chunks();
-    std::transform(chunks.begin(), chunks.end(), view_.chunks,
-                   [](const void* chunk) { return static_cast<const std::byte*>(chunk); });
+    std::transform(chunks.begin(), chunks.end(), view_.chunks, as_bytes);
+    const std::vector<void*> sources = host->host_chunks();
+    std::transform(sources.begin(), sources.end(), std::back_inserter(sources_), as_bytes);
   }
 
   void place_part(std::uint32_t part) {
@@ -88,13 +92,19 @@ class PlacedStore final : public FeatureStore {
     fill(gpu, *parts_.back(), rows, kSpreadSeed, part, shape().by_gpus.divisor);
   }
 
+  // By its pattern, which no host memory has; before that the same from host memory, for its time.
   void fill(int gpu, const cuda::DeviceBuffer& memory, std::uint32_t rows, std::uint32_t seed,
-            std::uint32_t first, std::uint32_t step) const {
+            std::uint32_t first, std::uint32_t step) {
     const cuda::DeviceGuard guard(gpu);
+    if (!sources_.empty()) {
+      const std::uint64_t bytes = std::uint64_t{rows} * request().row_bytes;
+      fill_s_ = fill_s_.value_or(0) + timed_fill_s(memory.data(), bytes, sources_, shape().chunk_bytes);
+    }
     const cuda::Stream stream;
     fill_rows(static_cast<std::byte*>(memory.data()), rows, request().row_bytes, seed, first, step, stream);
   }
 
+  std::vector<const std::byte*> sources_;  // chunks on the host, of a table that is partly there
   std::unique_ptr<cuda::DeviceBuffer> local_;
   std::vector<std::unique_ptr<cuda::PeerAccess>> access_;
   std::vector<std::unique_ptr<cuda::DeviceBuffer>> parts_;

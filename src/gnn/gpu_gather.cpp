@@ -3,8 +3,11 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "file_check.hpp"
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 
@@ -47,13 +50,26 @@ double GpuGather::run() {
   if (const auto moved = store_.moved_bytes()) {
     moved_bytes_.push_back(*moved);
   }
-  check_.enqueue(out(), on_gpu(list), count(), store_.shape(), stream_);
+  if (const Features* const own = store_.features()) {
+    unlike_file_ += count_unlike_file(*own, out(), on_host(list), stream_);
+  } else {
+    check_.enqueue(out(), on_gpu(list), count(), store_.shape(), stream_);
+  }
   return seconds;
 }
 
 std::string GpuGather::verify() {
-  check_.require_right(stream_);
-  return "every byte of every sample's output against the table's closed form";
+  const Features* const own = store_.features();
+  if (own == nullptr) {
+    check_.require_right(stream_);
+  } else if (samples_ == 0 || unlike_file_ > 0) {
+    throw FailedError(samples_ == 0
+                          ? "wrong result: no rows were gathered"
+                          : "wrong result: " + std::to_string(unlike_file_) +
+                                " elements of gathers' outputs are not those of " + own->file()->path());
+  }
+  return "every byte of every sample's output against " +
+         (own != nullptr ? own->spoken() : Features().spoken());
 }
 
 std::optional<std::uint64_t> GpuGather::moved_bytes() const {

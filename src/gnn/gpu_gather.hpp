@@ -51,6 +51,7 @@ class GpuGather : public Gather {
   cuda::DeviceBuffer out_;
   cuda::DeviceBuffer evictor_;
   RowCheck check_;
+  std::uint64_t unlike_file_ = 0;  // elements, of rows that are a file's
   std::uint64_t samples_ = 0;
   std::vector<std::uint64_t> moved_bytes_;  // in each sample, warm-ups among them
 };

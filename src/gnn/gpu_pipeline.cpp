@@ -92,6 +92,13 @@ class GpuPipeline final : public Pipeline {
     }
     return most;
   }
+  [[nodiscard]] double fill_s() const override {
+    double seconds = 0;
+    for (const auto& each : replicas_) {
+      seconds += each->fill_s();
+    }
+    return seconds;
+  }
   [[nodiscard]] std::uint64_t batches() const override { return windows_ * window_ * replicas_.size(); }
   [[nodiscard]] int gather_sms() const override { return replicas_.front()->gather_sms(); }
 

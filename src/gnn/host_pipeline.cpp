@@ -16,15 +16,27 @@ namespace {
 
 class PageableTable final : public FeatureTable {
  public:
-  PageableTable(graph::Vertex vertices, std::uint32_t columns)
-      : FeatureTable(vertices, columns), rows_(std::uint64_t{vertices} * columns) {
-    fill_features(kFeatureSeed, vertices, columns, rows_.data());
+  PageableTable(graph::Vertex vertices, const Features& features)
+      : FeatureTable(vertices, features), rows_(std::uint64_t{vertices} * features.row_bytes()) {
+    features.fill(vertices, rows_.data());
   }
-  [[nodiscard]] float* data() const override { return rows_.data(); }
+  [[nodiscard]] std::byte* bytes() const override { return rows_.data(); }
   [[nodiscard]] bool page_locked() const override { return false; }
 
  private:
-  HostArray<float> rows_;
+  HostArray<std::byte> rows_;
+};
+
+class MappedTable final : public FeatureTable {
+ public:
+  MappedTable(graph::Vertex vertices, Features features)
+      : FeatureTable(vertices, features), features_(std::move(features)) {}
+  [[nodiscard]] std::byte* bytes() const override { return nullptr; }
+  [[nodiscard]] const std::byte* row(graph::Vertex row) const override { return features_.in_file(row); }
+  [[nodiscard]] bool page_locked() const override { return false; }
+
+ private:
+  Features features_;
 };
 
 class HostPipeline final : public Pipeline {
@@ -89,24 +101,15 @@ class HostPipeline final : public Pipeline {
     constexpr std::size_t kAhead = 8;
     const std::uint64_t columns = table_.columns();
     rows_.resize(std::max(rows_.size(), nodes.size() * columns));
-    const float* const table = table_.data();
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      __builtin_prefetch(table + nodes[std::min(i + kAhead, nodes.size() - 1)] * columns);
-      std::memcpy(rows_.data() + i * columns, table + nodes[i] * columns, table_.row_bytes());
+      __builtin_prefetch(table_.row(nodes[std::min(i + kAhead, nodes.size() - 1)]));
+      std::memcpy(rows_.data() + i * columns, table_.row(nodes[i]), table_.row_bytes());
     }
   }
 
   void require_right(const MiniBatch& sampled) const {
-    const std::uint32_t columns = table_.columns();
-    std::uint64_t wrong = 0;
-#pragma omp parallel for schedule(static) reduction(+ : wrong)
-    for (std::size_t i = 0; i < sampled.nodes.size(); ++i) {
-      for (std::uint32_t column = 0; column < columns; ++column) {
-        wrong += rows_[i * columns + column] != feature(kFeatureSeed, sampled.nodes[i], column) ? 1 : 0;
-      }
-    }
-    refuse_wrong(wrong);
+    refuse_wrong(plan_.features.count_wrong(reinterpret_cast<const std::byte*>(rows_.data()), sampled.nodes));
   }
 
   const TrainingPlan& plan_;
@@ -135,8 +138,11 @@ void refuse_wrong(std::uint64_t wrong) {
   }
 }
 
-std::unique_ptr<FeatureTable> make_pageable_table(graph::Vertex vertices, std::uint32_t columns) {
-  return std::make_unique<PageableTable>(vertices, columns);
+std::unique_ptr<FeatureTable> make_pageable_table(graph::Vertex vertices, const Features& features) {
+  if (features.file() != nullptr) {
+    return std::make_unique<MappedTable>(vertices, features);
+  }
+  return std::make_unique<PageableTable>(vertices, features);
 }
 
 }  // namespace grainscope::gnn

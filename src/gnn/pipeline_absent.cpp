@@ -6,7 +6,7 @@
 
 namespace grainscope::gnn {
 
-std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex /*vertices*/, std::uint32_t /*columns*/) {
+std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex /*vertices*/, const Features& /*features*/) {
   throw SkipError("built without CUDA");
 }
 

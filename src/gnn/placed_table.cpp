@@ -5,18 +5,19 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "pipelines.hpp"
+#include "timed_fill.hpp"
 
 namespace grainscope::gnn {
 namespace {
 
 class PinnedTable final : public FeatureTable {
  public:
-  PinnedTable(graph::Vertex vertices, std::uint32_t columns)
-      : FeatureTable(vertices, columns),
-        rows_(std::uint64_t{vertices} * columns * sizeof(float), cuda::PinnedBuffer::Kind::cached) {
-    fill_features(kFeatureSeed, vertices, columns, data());
+  PinnedTable(graph::Vertex vertices, const Features& features)
+      : FeatureTable(vertices, features),
+        rows_(std::uint64_t{vertices} * features.row_bytes(), cuda::PinnedBuffer::Kind::cached) {
+    features.fill(vertices, bytes());
   }
-  [[nodiscard]] float* data() const override { return static_cast<float*>(rows_.data()); }
+  [[nodiscard]] std::byte* bytes() const override { return static_cast<std::byte*>(rows_.data()); }
   [[nodiscard]] bool page_locked() const override { return true; }
 
  private:
@@ -25,13 +26,13 @@ class PinnedTable final : public FeatureTable {
 
 const std::byte* as_the_gpu_reads(const FeatureTable& table, Store store) {
   if (store == Store::pageable || store == Store::pinned) {
-    return reinterpret_cast<const std::byte*>(table.data());
+    return table.bytes();
   }
   if (!table.page_locked()) {
     throw UsageError("a GPU is to read a feature table that is not page-locked");
   }
   void* mapped = nullptr;
-  cuda::check(cudaHostGetDevicePointer(&mapped, table.data(), 0), "map a feature table to the GPU");
+  cuda::check(cudaHostGetDevicePointer(&mapped, table.bytes(), 0), "map a feature table to the GPU");
   return static_cast<const std::byte*>(mapped);
 }
 
@@ -47,8 +48,8 @@ PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_perc
   if (shape.local_rows > 0) {
     const std::uint64_t bytes = shape.local_rows * table.row_bytes();
     hot_ = std::make_unique<cuda::DeviceBuffer>(gpu, bytes);
-    cuda::check(cudaMemcpy(hot_->data(), table.data(), bytes, cudaMemcpyHostToDevice),
-                "copy hot rows to the GPU");
+    const std::byte* const rows = table.bytes();
+    fill_s_ = timed_fill_s(hot_->data(), bytes, {&rows, 1}, bytes);
     view_.local = static_cast<const std::byte*>(hot_->data());
   }
   if (shape.host_rows() > 0) {
@@ -57,8 +58,9 @@ PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_perc
   }
 }
 
-std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex vertices, std::uint32_t columns) {
-  return std::make_unique<PinnedTable>(vertices, columns);
+std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex vertices, const Features& features) {
+  require_lockable(std::uint64_t{vertices} * features.row_bytes());
+  return std::make_unique<PinnedTable>(vertices, features);
 }
 
 }  // namespace grainscope::gnn

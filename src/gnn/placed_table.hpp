@@ -20,10 +20,13 @@ class PlacedTable {
   // Of pageable and pinned tables as the host addresses it.
   [[nodiscard]] const TableView& view() const { return view_; }
   [[nodiscard]] std::uint64_t gpu_bytes() const { return hot_ != nullptr ? hot_->bytes() : 0; }
+  // Seconds of copying its rows to the GPU; 0 without any.
+  [[nodiscard]] double fill_s() const { return fill_s_; }
 
  private:
   TableView view_;
   std::unique_ptr<cuda::DeviceBuffer> hot_;
+  double fill_s_ = 0;
 };
 
 }  // namespace grainscope::gnn

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "file_check.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "sage_kernels.hpp"
@@ -184,9 +185,22 @@ void Replica::check_rows(std::uint64_t window) {
   const cuda::DeviceGuard guard(gpu_);
   const std::uint32_t columns = plan_.request.shape.features;
   for (std::uint64_t at = 0; at < window_; ++at) {
-    count_wrong(static_cast<const float*>(rows(window).memory.data()) + rows_before(window, at) * columns,
-                slot(window).sampled[at]->view().nodes, nodes_of(window, at), columns, kFeatureSeed,
-                static_cast<unsigned long long*>(wrong_.data()), gathering_.get());
+    const auto* const found =
+        static_cast<const float*>(rows(window).memory.data()) + rows_before(window, at) * columns;
+    const graph::Vertex* const nodes = slot(window).sampled[at]->view().nodes;
+    const std::uint64_t count = nodes_of(window, at);
+    if (plan_.features.file() == nullptr) {
+      count_wrong(found, nodes, count, columns, kFeatureSeed, static_cast<unsigned long long*>(wrong_.data()),
+                  gathering_.get());
+      continue;
+    }
+    std::vector<graph::Vertex> asked(count);
+    cuda::check(cudaMemcpyAsync(asked.data(), nodes, count * sizeof(graph::Vertex), cudaMemcpyDeviceToHost,
+                                gathering_.get()),
+                "copy a list of rows to the host");
+    gathering_.synchronize();
+    unlike_file_ +=
+        count_unlike_file(plan_.features, reinterpret_cast<const std::byte*>(found), asked, gathering_);
   }
 }
 
@@ -195,7 +209,7 @@ std::uint64_t Replica::wrong_elements() const {
   unsigned long long wrong = 0;
   cuda::check(cudaMemcpy(&wrong, wrong_.data(), sizeof(wrong), cudaMemcpyDeviceToHost),
               "read a check's result");
-  return wrong;
+  return wrong + unlike_file_;
 }
 
 void Replica::synchronize() const {

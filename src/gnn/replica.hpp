@@ -39,7 +39,8 @@ class Replica {
   void follow(const std::vector<std::unique_ptr<Replica>>& all);
 
   void reset();  // to the first parameters; waits
-  // Enqueues a check of a gathered window; wrong_elements() has the count of all checks so far, and waits.
+  // Enqueues a check of a gathered window, of a file's rows waits for it; wrong_elements() has the count of
+  // all checks so far, and waits.
   void check_rows(std::uint64_t window);
   [[nodiscard]] std::uint64_t wrong_elements() const;
   [[nodiscard]] std::vector<float> losses(std::uint64_t steps) const { return model_->losses(steps); }
@@ -50,6 +51,7 @@ class Replica {
   [[nodiscard]] const cuda::Stream& training() const { return training_; }
   void synchronize() const;
   [[nodiscard]] std::uint64_t gpu_bytes() const;
+  [[nodiscard]] double fill_s() const { return table_.fill_s(); }
   [[nodiscard]] int gather_sms() const { return gather_sms_; }
 
  private:
@@ -92,6 +94,7 @@ class Replica {
   cuda::DeviceBuffer labels_;
   cuda::DeviceBuffer window_list_;  // u32[window × most nodes], of windows of several
   cuda::DeviceBuffer wrong_;        // u64
+  std::uint64_t unlike_file_ = 0;   // elements
   cuda::PinnedBuffer sizes_;        // u64[slots][window][2 hops + 1]
   std::array<Slot, 3> slots_;
   std::vector<std::unique_ptr<Rows>> rows_;

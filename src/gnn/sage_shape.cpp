@@ -19,12 +19,26 @@ constexpr std::uint64_t kWeights = 0x77656967;
 constexpr std::uint64_t kDirections = 0x64697265;
 
 // What the directions of labels are held against: f64[columns].
-void add_features(std::uint64_t seed, Vertex vertex, double weight, std::vector<double>& sums) {
-  const std::uint64_t key = feature_key(seed, vertex);
-  for (std::size_t column = 0; column < sums.size(); ++column) {
-    sums[column] += weight * static_cast<double>(uniform_number(key, column));
+class FeatureSums {
+ public:
+  FeatureSums(const Features& features, std::span<const double> means)
+      : features_(features), means_(means), row_(features.columns()), sums_(features.columns()) {}
+
+  void add(Vertex vertex, double weight) {
+    features_.read(vertex, row_.data());
+    for (std::size_t column = 0; column < sums_.size(); ++column) {
+      const double mean = means_.empty() ? 0 : means_[column];
+      sums_[column] += weight * (static_cast<double>(row_[column]) - mean);
+    }
   }
-}
+  [[nodiscard]] const std::vector<double>& sums() const { return sums_; }
+
+ private:
+  const Features& features_;
+  std::span<const double> means_;
+  std::vector<float> row_;
+  std::vector<double> sums_;
+};
 
 }  // namespace
 
@@ -65,28 +79,30 @@ void fill_features(std::uint64_t seed, Vertex vertices, std::uint32_t columns, f
 }
 
 std::vector<std::uint16_t> learnable_labels(const graph::Csr& neighbours, std::span<const Vertex> labelled,
-                                            const SageShape& shape, std::uint64_t seed) {
+                                            const SageShape& shape, const Features& features,
+                                            std::span<const double> means) {
   require_shape(shape);
   constexpr double kOfNeighbours = 0.5;
   std::vector<float> directions(std::uint64_t{shape.classes} * shape.features);
   for (std::size_t i = 0; i < directions.size(); ++i) {
-    directions[i] = uniform_number(random_number(kDirections, seed), i);
+    directions[i] = uniform_number(random_number(kDirections, features.seed()), i);
   }
   std::vector<std::uint16_t> labels(neighbours.vertices());
 #pragma omp parallel for schedule(dynamic, 64)
   for (std::size_t i = 0; i < labelled.size(); ++i) {
-    std::vector<double> seen(shape.features);
-    add_features(seed, labelled[i], 1, seen);
+    FeatureSums seen(features, means);
+    seen.add(labelled[i], 1);
     const auto list = neighbours.neighbours(labelled[i]);
     const std::uint64_t taken = std::min<std::uint64_t>(list.size(), kLabelNeighbours);
     for (const Vertex neighbour : list.first(taken)) {
-      add_features(seed, neighbour, kOfNeighbours / static_cast<double>(taken), seen);
+      seen.add(neighbour, kOfNeighbours / static_cast<double>(taken));
     }
     double best = -std::numeric_limits<double>::infinity();
     for (std::uint32_t c = 0; c < shape.classes; ++c) {
       double along = 0;
       for (std::uint32_t column = 0; column < shape.features; ++column) {
-        along += seen[column] * static_cast<double>(directions[std::uint64_t{c} * shape.features + column]);
+        along +=
+            seen.sums()[column] * static_cast<double>(directions[std::uint64_t{c} * shape.features + column]);
       }
       if (along > best) {
         best = along;

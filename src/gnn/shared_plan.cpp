@@ -121,6 +121,7 @@ TrainingPlan read_plan(const std::string& path, std::uint64_t offset) {
   plan.request.labelled_percent = header.labelled_percent;
   plan.request.shape = header.shape;
   plan.request.rate = header.rate;
+  plan.features = Features(header.shape.features);
   plan.neighbours.offsets = part<Edge>(path, offset + parts.offsets, header.vertices + 1);
   plan.neighbours.targets = part<Vertex>(path, offset + parts.targets, header.entries);
   const auto seeds = part<Vertex>(path, offset + parts.seeds, header.batches * header.seeds);

@@ -20,7 +20,8 @@ void require_possible(const StoreRequest& request) {
   if (request.row_bytes == 0 || request.row_bytes % 2 != 0) {
     throw UsageError("a row has an even number of bytes, not " + std::to_string(request.row_bytes));
   }
-  if (request.hot_percent < 0 || request.replicated_percent < 0 || percent > 100) {
+  // Turned round, so that what is no number is refused too.
+  if (!(request.hot_percent >= 0 && request.replicated_percent >= 0 && percent <= 100)) {
     throw UsageError("0 to 100 percent of a table's rows can be on GPUs, not " + std::to_string(percent));
   }
   if (request.store == Store::multi_gpu && (request.gpus.empty() || request.gpus.size() > kMostGpus)) {

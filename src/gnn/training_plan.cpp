@@ -59,6 +59,25 @@ void require_possible(const TrainingRequest& request) {
   }
 }
 
+void require_trainable(const NpyFile& own, const Csr& graph, const SageShape& shape) {
+  require_row_for_each(own, graph.vertices(), graph.name);
+  if (own.element() != sizeof(float) || own.columns() != shape.features) {
+    throw UsageError("the feature table " + own.path() + " of " + std::to_string(own.columns()) +
+                     " columns of " + std::to_string(own.element()) + " bytes: training takes " +
+                     std::to_string(shape.features) + " of float32 here (array.astype('<f4'))");
+  }
+}
+
+// Layers behind the first see what they see of features in [−1, 1), and steps are no longer than there.
+void fit_to_scale(TrainingPlan& plan, double scale) {
+  const SageShape& shape = plan.request.shape;
+  const auto divisor = static_cast<float>(scale);
+  for (std::uint64_t i = shape.weights_at(0); i < shape.bias_at(0); ++i) {
+    plan.parameters[i] /= divisor;
+  }
+  plan.request.rate /= std::max(1.0, scale * scale);
+}
+
 }  // namespace
 
 double TrainingPlan::rows_beyond(std::uint64_t hot) const {
@@ -67,8 +86,12 @@ double TrainingPlan::rows_beyond(std::uint64_t hot) const {
   return static_cast<double>(asked) / static_cast<double>(request.batches);
 }
 
-TrainingPlan plan_training(const Csr& in_edges, const TrainingRequest& request) {
+TrainingPlan plan_training(const Csr& in_edges, const TrainingRequest& request,
+                           const std::shared_ptr<const NpyFile>& own) {
   require_possible(request);
+  if (own != nullptr) {
+    require_trainable(*own, in_edges, request.shape);
+  }
   TrainingPlan plan;
   plan.request = request;
   const std::vector<Vertex> labelled =
@@ -83,8 +106,15 @@ TrainingPlan plan_training(const Csr& in_edges, const TrainingRequest& request) 
   std::sort(renamed.begin(), renamed.end());
 
   plan.seeds = seeds_of(renamed, request);
-  plan.labels = learnable_labels(plan.neighbours, renamed, request.shape, kFeatureSeed);
+  plan.epoch_batches = labelled.size() / plan.seeds.front().size();
   plan.parameters = initial_parameters(request.shape, request.sample.seed);
+  plan.features = own != nullptr ? Features(own, order) : Features(request.shape.features);
+  FeatureSpread spread;
+  if (own != nullptr) {
+    spread = spread_of(plan.features, renamed);
+    fit_to_scale(plan, spread.scale);
+  }
+  plan.labels = learnable_labels(plan.neighbours, renamed, request.shape, plan.features, spread.means);
   plan.accesses = HostArray<std::uint32_t>(in_edges.vertices());
   plan.rows.reserve(plan.seeds.size());
   CpuSampler sampler(plan.neighbours, request.sample);
@@ -111,9 +141,7 @@ std::vector<double> reference_losses(const TrainingPlan& plan, std::uint64_t bat
     rows.resize(sampled.nodes.size() * shape.features);
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < sampled.nodes.size(); ++i) {
-      for (std::uint32_t column = 0; column < shape.features; ++column) {
-        rows[i * shape.features + column] = feature(kFeatureSeed, sampled.nodes[i], column);
-      }
+      plan.features.read(sampled.nodes[i], rows.data() + i * shape.features);
     }
     losses.push_back(model.add_gradient(sampled, rows.data(), plan.labels));
     if ((b + 1) % together == 0) {

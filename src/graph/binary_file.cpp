@@ -19,21 +19,21 @@ std::string reason(int error) {
 
 }  // namespace
 
-BinaryFile::BinaryFile(std::string path) : path_(std::move(path)) {
+BinaryFile::BinaryFile(std::string path, const std::string& what) : path_(std::move(path)) {
   // Opening a pipe that nobody writes to would wait for ever.
   number_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status {};
   if (number_ < 0 || ::fstat(number_, &status) != 0) {
     const int error = errno;
-    const std::string what = "could not open the graph " + path_ + ": " + reason(error);
+    const std::string message = "could not open the " + what + " " + path_ + ": " + reason(error);
     if (error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG) {
-      throw UsageError(what);
+      throw UsageError(message);
     }
-    throw EnvironmentError(what);
+    throw EnvironmentError(message);
   }
   if (!S_ISREG(status.st_mode)) {
     ::close(number_);
-    throw UsageError("the graph " + path_ + " is no regular file");
+    throw UsageError("the " + what + " " + path_ + " is no regular file");
   }
   bytes_ = static_cast<std::uint64_t>(status.st_size);
 }

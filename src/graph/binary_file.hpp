@@ -18,8 +18,9 @@ static_assert(std::endian::native == std::endian::little, "graph files are littl
 
 class BinaryFile {
  public:
-  // Throws UsageError where there is no such file, or it is none that has bytes of its own.
-  explicit BinaryFile(std::string path);
+  // Throws UsageError where there is no such file, or it is none that has bytes of its own; `what` says in
+  // messages what it should be.
+  explicit BinaryFile(std::string path, const std::string& what = "graph");
   ~BinaryFile();
   BinaryFile(const BinaryFile&) = delete;
   BinaryFile& operator=(const BinaryFile&) = delete;

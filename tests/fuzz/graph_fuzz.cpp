@@ -1,5 +1,6 @@
-// Damages good graph files and reads them: whatever comes, a reader answers with a graph that is in order or
-// with a UsageError, and in memory that the file's size explains. The same files every time, for as long as
+// Damages good graph files and feature tables and reads them: whatever comes, a reader answers with a graph
+// that is in order, with a table whose every byte can be read, or with a UsageError, and in memory that the
+// file's size explains. The same files every time, for as long as
 // asked; one of them alone to look into it.
 //
 //   graph_fuzz            for GRAINSCOPE_FUZZ_S seconds, 5 where that is not set
@@ -20,6 +21,7 @@
 #include "child.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/gnn/npy_file.hpp"
 #include "grainscope/graph/io.hpp"
 #include "mutate.hpp"
 #include "seeds.hpp"
@@ -61,11 +63,27 @@ struct Tally {
   std::uint64_t refused = 0;
 };
 
+// Rows that are said to be there are there.
+void read_table(const std::string& path) {
+  const gnn::NpyFile table(path);
+  std::uint64_t ends = 0;
+  for (std::uint64_t row = 0; row < table.rows(); ++row) {
+    ends += std::to_integer<unsigned>(table.row(row)[table.row_bytes() - 1]);
+  }
+  if (table.bytes() == 0 || table.bytes() > std::filesystem::file_size(path) || ends > 255 * table.bytes()) {
+    throw std::runtime_error("a table of nothing, or of more than its file");
+  }
+}
+
 // Throws where the reader does anything but its duty.
 void read_once(const std::string& path, const graph::ReadOptions& options, Tally& tally) {
   try {
-    const graph::Csr csr = graph::read_graph(path, options);
-    graph::check_csr(csr);
+    if (path.ends_with(".npy")) {
+      read_table(path);
+    } else {
+      const graph::Csr csr = graph::read_graph(path, options);
+      graph::check_csr(csr);
+    }
     ++tally.read;
   } catch (const UsageError&) {
     ++tally.refused;

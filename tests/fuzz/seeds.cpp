@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "npy_files.hpp"
+
 namespace grainscope::test {
 namespace {
 
@@ -110,6 +112,11 @@ std::vector<Specimen> good_specimens() {
       {"g.wsg", {{"g.wsg", serialised(true, true)}}, false},
       bel(),
       text("g.el", long_list()),
+      {"t.npy", {{"t.npy", npy_table(9, 5)}}, false},
+      {"t.npy", {{"t.npy", npy_table(9, 5, 2)}}, false},
+      // The header as a text: its words are replaced by others.
+      {"t.npy", {{"t.npy", npy_table(9, 5)}}, true},
+      {"t.npy", {{"t.npy", npy_header(npy_dictionary("<f4", "(1, 4)"), '\3') + std::string(16, '\0')}}, true},
   };
 }
 

@@ -7,7 +7,7 @@
 
 namespace grainscope::test {
 
-// A graph as it lies on a disk: one file, or EMOGI's three.
+// A graph as it lies on a disk, one file or EMOGI's three; or a feature table.
 struct Specimen {
   std::string read_as;                                     // what the reader is given
   std::vector<std::pair<std::string, std::string>> files;  // name, content

@@ -83,6 +83,24 @@ TEST_F(FeatureGather, one_wrong_byte_of_the_table_is_caught_and_the_row_named) {
   EXPECT_NO_THROW(static_cast<void>(gather->verify()));
 }
 
+TEST_F(FeatureGather, what_gpus_keep_of_a_table_was_timed_being_filled) {
+  for (const Store store_kind : kAllStores) {
+    const auto store = store_of(store_kind, 512);
+    const bool partly = store_kind == Store::tiered || store_kind == Store::multi_gpu;
+    ASSERT_EQ(store->fill_s().has_value(), partly) << name(store_kind);
+    if (partly) {
+      // 3 MiB and more: below 200 GB/s on any link, above 100 MB/s.
+      EXPECT_GT(*store->fill_s(), 0.3 * kSpan / 200e9);
+      EXPECT_LT(*store->fill_s(), kSpan / 100e6);
+    }
+  }
+  StoreRequest all = request_of(Store::tiered, 512);
+  all.hot_percent = 100;
+  EXPECT_FALSE(store_of(all)->fill_s()) << "no rows are left on the host to copy from";
+  all.hot_percent = 0;
+  EXPECT_FALSE(store_of(all)->fill_s());
+}
+
 TEST_F(FeatureGather, a_gather_that_never_ran_is_caught) {
   const auto store = store_of(Store::device, 128);
   const auto gather = make_gather(*store, lists_of(*store, 10), {Mode::masked, 16, 0, 1});

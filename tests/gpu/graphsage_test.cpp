@@ -40,7 +40,7 @@ class GraphSageOnGpu : public GpuTest {
     seeds_ = seeds;
     std::vector<Vertex> all(graph_.vertices());
     std::generate(all.begin(), all.end(), [v = Vertex{0}]() mutable { return v++; });
-    labels_ = learnable_labels(graph_, all, shape, 1);
+    labels_ = learnable_labels(graph_, all, shape, Features(shape.features, 1));
     placed_ = place_lists(graph_, {ListPlacement::device, 0, {}});
     sampler_ = make_gpu_sampler(*placed_, {fanouts, 7}, seeds);
     memory_ = sampler_->make_batch();

@@ -33,7 +33,7 @@ class GpuPipelines : public GpuTest {
     request.rate = 1;
     table_.reset();
     plan_ = plan_training(graph::make_graph(graph::parse_graph_spec(spec), false), request);
-    table_ = make_pinned_table(plan_.neighbours.vertices(), columns);
+    table_ = make_pinned_table(plan_.neighbours.vertices(), Features(columns));
   }
 
   [[nodiscard]] std::unique_ptr<Pipeline> pipeline(const Way& way, const std::vector<int>& gpus = {0}) const {
@@ -147,13 +147,13 @@ TEST_F(GpuPipelines, a_wrong_row_is_found) {
   prepare("kron:10", {5, 5}, 32);
   const auto made = pipeline({Mode::masked, Store::mapped});
   static_cast<void>(made->stages());
-  table_->data()[std::uint64_t{plan_.seeds[3][5]} * 32 + 7] += 0.25F;
+  reinterpret_cast<float*>(table_->bytes())[std::uint64_t{plan_.seeds[3][5]} * 32 + 7] += 0.25F;
   EXPECT_THROW(static_cast<void>(made->stages()), FailedError);
 }
 
 TEST_F(GpuPipelines, refuse_tables_that_a_gpu_cannot_read) {
   prepare("kron:9", {5, 5}, 32);
-  const auto pageable = make_pageable_table(plan_.neighbours.vertices(), 32);
+  const auto pageable = make_pageable_table(plan_.neighbours.vertices(), Features(32));
   PipelineRequest request;
   EXPECT_THROW(static_cast<void>(make_pipeline(plan_, *pageable, request)), UsageError);
   request.window = 2;

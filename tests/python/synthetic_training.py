@@ -49,7 +49,11 @@ def add_pipeline(
         "loss_first": 2.3,
         "loss_last": 0.9,
         "link_bytes": float(round(crossed)),
+        "epoch_batches": 419.0,
+        "prepare_s": 1.5,
     }
+    if method == "tiered":
+        counters["fill_s"] = hot / 100 * (1 << 22) * row / 50e9
     site = {"numa": 0} if method == "cpu_only" else SITE
     return file.add("pipeline/graphsage", axes, site, seconds, counters=counters, **more)
 

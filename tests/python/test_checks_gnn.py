@@ -188,3 +188,43 @@ def test_two_processes_of_a_pipeline_agree_with_themselves_alone(spoil, field, m
     file = gpu_file()
     add_processes(file, 10)
     check(file, spoil, field, message)
+
+
+def test_only_tables_that_gpus_keep_a_part_of_are_filled():
+    file = gpu_file()
+    add_pipeline(file, "masked")
+    check(file, counters(fill_s=0.1), "counters.fill_s", "of a mapped table no part is filled")
+    file = gpu_file()
+    add_pipeline(file, "tiered", hot=10)
+    check(file, counters(fill_s=0.0), "counters.fill_s", "filling takes time")
+    file = gathered()
+    check(file, counters(fill_s=0.1), "counters.fill_s", "of a mapped table no part is filled")
+
+
+@pytest.mark.parametrize("batches", [0.0, 41.5])
+def test_an_epoch_has_whole_mini_batches(batches):
+    file = gpu_file()
+    add_pipeline(file, "masked")
+    check(file, counters(epoch_batches=batches), "counters.epoch_batches", "whole mini-batches, one at least")
+
+
+OWN = [
+    ({"columns": 127}, "case.axes.row", "columns × element of the features is 508"),
+    ({"element": 2}, "case.axes.row", "of the features is 256"),
+    ({"rows": 4096}, "features.rows", "the graph has 4097 vertices"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "field", "message"), OWN, ids=[m for *_, m in OWN])
+def test_a_table_of_ones_own_fits_the_row_and_the_graph(wrong, field, message):
+    file = gpu_file()
+    row = add_pipeline(file, "masked")
+    row["features"] = {"rows": 4097, "columns": 128, "element": 4}
+    row["graph"] = {"vertices": 4097, "entries": 10}
+    check(file, lambda row: row["features"].update(wrong), field, message)
+
+
+def test_a_gather_from_ones_own_table_spans_all_of_it():
+    file = gathered(span=4097 * 128)
+    file.rows[0]["features"] = {"rows": 4097, "columns": 32, "element": 4}
+    check(file, lambda row: row["case"]["axes"].update(span=1 << 30), "case.axes.span", "take 524416")

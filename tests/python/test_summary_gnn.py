@@ -50,7 +50,16 @@ def test_summary_counts_these_rows_in_one_line_of_each_family(files, capsys):
 
 def test_summary_json_has_every_answer(files, capsys):
     found = json.loads(said(files, capsys, "summary", "learning", "--json"))["networks"]
-    assert set(found) == {"gathers", "tiers", "sampling", "reordering", "shares", "splits", "training"}
+    assert set(found) == {
+        "gathers",
+        "tiers",
+        "sampling",
+        "reordering",
+        "shares",
+        "splits",
+        "training",
+        "payback",
+    }
     table = next(one for one in found["gathers"] if (one["row"], one["span"]) == (128, 1 << 35))
     assert (table["way"], table["window"]) == ("address_ordered", 4)
     assert table["over"]["graphbolt"] == pytest.approx(4.2, abs=0.01)

@@ -75,6 +75,13 @@ struct GraphFacts {
   std::vector<std::pair<std::uint64_t, double>> edge_cdf;  // (degree, share of entries in lists up to it)
 };
 
+// The file whose rows a program gathered.
+struct FeatureFacts {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t element = 0;  // bytes
+};
+
 struct Measurement {
   bool modelled = false;  // nothing ran: the time is a model's
   Samples samples;        // of a program with trials: one time each, in their order
@@ -93,6 +100,7 @@ struct Measurement {
   std::vector<Trial> trials;
   std::vector<LevelResult> levels;  // of the first trial
   std::optional<GraphFacts> graph;
+  std::optional<FeatureFacts> features;  // of a table of one's own
   // Of a ranking of rows: (share of the rows, the first; share of accesses that they take), ascending.
   std::vector<std::pair<double, double>> hit_curve;
   std::optional<double> overlap;  // median over samples: time all lanes ran over time any measured one ran

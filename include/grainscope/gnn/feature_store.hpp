@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/modes.hpp"
 #include "grainscope/gnn/table.hpp"
 
@@ -20,6 +21,8 @@ class SpanMemory;
 }
 
 namespace grainscope::gnn {
+
+class FeatureTable;
 
 struct StoreRequest {
   Store store = Store::mapped;
@@ -53,6 +56,11 @@ class FeatureStore {
   // As the reading GPU addresses it; of `pageable` and `pinned` as the host does.
   [[nodiscard]] const TableView& view() const noexcept { return view_; }
   [[nodiscard]] const TableShape& shape() const noexcept { return view_.shape; }
+  // What its rows hold, where that is a file's; null: the patterns of its shape's tiers.
+  [[nodiscard]] virtual const Features* features() const { return nullptr; }
+  // Of a tiered or multi_gpu one: seconds of copying as many bytes from the table's page-locked memory as
+  // GPUs have of it, one GPU after another; nothing where there is no such memory, or no such rows.
+  [[nodiscard]] std::optional<double> fill_s() const noexcept { return fill_s_; }
   // Before a sample, untimed: pages of a managed table go back to the host, and that is proved. Else nothing.
   virtual void make_cold() {}
   // Of a managed table, after a sample: bytes that have left the host, where the system tells.
@@ -61,6 +69,7 @@ class FeatureStore {
  protected:
   explicit FeatureStore(StoreRequest request) : request_(std::move(request)) {}
   TableView view_;
+  std::optional<double> fill_s_;
 
  private:
   StoreRequest request_;
@@ -76,6 +85,16 @@ class FeatureStore {
 // A `pageable` store of its own, on the node that the calling thread is bound to: no GPU is needed. Throws
 // EnvironmentError where there is not so much memory.
 [[nodiscard]] std::unique_ptr<FeatureStore> make_pageable_store(const StoreRequest& request);
+
+// A `pageable` store that is a mapped file, its rows as they stand there.
+[[nodiscard]] std::unique_ptr<FeatureStore> make_file_store(std::shared_ptr<const NpyFile> file);
+
+// A pinned, mapped, tiered or device store over a page-locked table that outlives it and holds `features`; of
+// a tiered one the first rows are copied to the GPU, of a device one all. Throws as make_feature_store, and
+// UsageError for other stores.
+[[nodiscard]] std::unique_ptr<FeatureStore> make_table_store(const StoreRequest& request,
+                                                             const FeatureTable& table,
+                                                             const Features& features);
 
 }  // namespace grainscope::gnn
 

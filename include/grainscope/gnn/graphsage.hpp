@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/random.hpp"
 #include "grainscope/gnn/sampling.hpp"
 
@@ -73,11 +74,12 @@ void fill_features(std::uint64_t seed, graph::Vertex vertices, std::uint32_t col
 
 // A labelling that GraphSAGE can learn: the class whose random direction a vertex's own features and half
 // the mean of its first neighbours' (up to kLabelNeighbours) point along most. u16[V]; vertices that are not
-// in `labelled` have label 0.
+// in `labelled` have label 0. `means`: f64[columns] that features are held against; none: 0.
 inline constexpr std::uint64_t kLabelNeighbours = 16;
 [[nodiscard]] std::vector<std::uint16_t> learnable_labels(const graph::Csr& neighbours,
                                                           std::span<const graph::Vertex> labelled,
-                                                          const SageShape& shape, std::uint64_t seed);
+                                                          const SageShape& shape, const Features& features,
+                                                          std::span<const double> means = {});
 
 // The step on the host, by all of OpenMP's threads; `Real` is double for the reference and float for training
 // on a CPU alone. The same with any number of threads.

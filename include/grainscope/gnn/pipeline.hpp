@@ -63,6 +63,8 @@ class Pipeline {
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
   // Multiprocessors that gather kernels have to themselves; 0: none.
   [[nodiscard]] virtual int gather_sms() const { return 0; }
+  // Seconds of copying the table's rows to the GPUs that keep some, one GPU after another; 0: none does.
+  [[nodiscard]] virtual double fill_s() const { return 0; }
   // Mini-batches that both train on: whole steps and windows of the plan's.
   [[nodiscard]] virtual std::uint64_t batches() const = 0;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "grainscope/core/host_array.hpp"
+#include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/graphsage.hpp"
 #include "grainscope/graph/csr.hpp"
 
@@ -32,6 +33,8 @@ struct TrainingPlan {
   std::vector<float> parameters;                  // before the first step
   HostArray<std::uint32_t> accesses;              // [V]: how many of the run's mini-batches ask for a row
   std::vector<std::uint32_t> rows;                // [batches]: that each mini-batch asks for
+  Features features;                              // of each row of the table
+  std::uint64_t epoch_batches = 0;                // whole mini-batches of an epoch; the run may be shorter
   double prepare_s = 0;                           // presampling, ranking and renumbering
 
   // Rows that a mini-batch asks for in the mean, beyond the first `hot` of the table.
@@ -39,38 +42,48 @@ struct TrainingPlan {
 };
 
 // `in_edges`: of each vertex those that feed it. Presamples epoch 0 and trains from epoch 1 on; whole
-// mini-batches only, of all labelled vertices where they are fewer than `batch`. Throws UsageError for
-// impossible requests and where nothing is labelled.
-[[nodiscard]] TrainingPlan plan_training(const graph::Csr& in_edges, const TrainingRequest& request);
+// mini-batches only, of all labelled vertices where they are fewer than `batch`. Features are a closed form
+// of the new numbers, or those of `own`, a row for each vertex by its number in `in_edges`: labels then
+// follow from them, the first weights are divided by their scale, and the rate by its square where that is
+// above 1. Throws UsageError for impossible requests, where nothing is labelled, and for a file that is not
+// of float32, has other columns than the model has features, or other rows than the graph has vertices.
+[[nodiscard]] TrainingPlan plan_training(const graph::Csr& in_edges, const TrainingRequest& request,
+                                         const std::shared_ptr<const NpyFile>& own = nullptr);
 
-// A table of features in host memory: row v holds feature(kFeatureSeed, v, ·).
-inline constexpr std::uint64_t kFeatureSeed = 1;
-
+// A table of features that the host reads.
 class FeatureTable {
  public:
   virtual ~FeatureTable() = default;
   FeatureTable(const FeatureTable&) = delete;
   FeatureTable& operator=(const FeatureTable&) = delete;
-  [[nodiscard]] virtual float* data() const = 0;  // f32[vertices][columns], host
+  // Row after row: [vertices][row_bytes], host; null where rows stand in a mapped file's own order.
+  [[nodiscard]] virtual std::byte* bytes() const = 0;
+  // One row, host.
+  [[nodiscard]] virtual const std::byte* row(graph::Vertex row) const { return bytes() + row * row_bytes(); }
   [[nodiscard]] virtual bool page_locked() const = 0;
   [[nodiscard]] graph::Vertex vertices() const { return vertices_; }
   [[nodiscard]] std::uint32_t columns() const { return columns_; }
-  [[nodiscard]] std::uint64_t row_bytes() const { return columns_ * sizeof(float); }
+  [[nodiscard]] std::uint64_t row_bytes() const { return row_bytes_; }
 
  protected:
-  FeatureTable(graph::Vertex vertices, std::uint32_t columns) : vertices_(vertices), columns_(columns) {}
+  FeatureTable(graph::Vertex vertices, const Features& features)
+      : vertices_(vertices), columns_(features.columns()), row_bytes_(features.row_bytes()) {}
 
  private:
   graph::Vertex vertices_;
   std::uint32_t columns_;
+  std::uint64_t row_bytes_;
 };
 
-// In ordinary memory. Throws EnvironmentError where there is not so much.
+// In ordinary memory; of a file its mapping, in which nothing is moved or copied. Throws EnvironmentError
+// where there is not so much.
 [[nodiscard]] std::unique_ptr<FeatureTable> make_pageable_table(graph::Vertex vertices,
-                                                                std::uint32_t columns);
-// Page-locked, on the node that the calling thread is bound to, for every GPU to read. In a build without
-// CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex vertices, std::uint32_t columns);
+                                                                const Features& features);
+// Page-locked, on the node that the calling thread is bound to, for every GPU to read; a file's rows are
+// copied there. Throws SkipError, with the numbers, where the host has not so much memory; in a build without
+// CUDA always.
+[[nodiscard]] std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex vertices,
+                                                              const Features& features);
 
 // Losses of the run's first `batches` mini-batches in double precision, `together` of them a step (as many
 // GPUs): what every mode is held against.

@@ -3,7 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report.answers import gathers, latencies, links, networks, segments, traversals, walls
+from grainscope_report.answers import (
+    gathers,
+    hot_rows,
+    latencies,
+    links,
+    networks,
+    segments,
+    traversals,
+    walls,
+)
 from grainscope_report.figures.parts import ARROWS
 from grainscope_report.fits import methods
 from grainscope_report.fits.everything import Fits
@@ -91,6 +100,7 @@ QUESTIONS = (
     Question("Which method at which size", _methods, ("transfer/",)),
     Question("Which gather", gathers.said, ("gather",)),
     Question("Which rows in the GPU's memory", networks.tiering, ("tiering/", "gather")),
+    Question("When hot rows pay", hot_rows.said, ("pipeline/graphsage",)),
     Question("Which way to feed a training", networks.training, ("pipeline/",)),
     Question("Which share of the GPU", networks.shared, ("sm_share/",)),
     Question("Which traversal", traversals.said, ("traversal/", "model/bfs")),

@@ -125,6 +125,21 @@ def _training(answer: Answer) -> tuple[str, ...]:
     )
 
 
+def _payback(answer: Answer) -> tuple[str, ...]:
+    gpus = f", {answer['gpus']:g} GPUs" if answer["gpus"] > 1 else ""
+    window = f", window {answer['window']:g}" if (answer["window"] or 1) > 1 else ""
+    return (
+        f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, batch {answer['batch']:g}, rows of "
+        f"{answer['row']:g} B{gpus}",
+        f"{gathers.spoken(answer['mode'])}{window}, {answer['hot']:g} % hot",
+        answer["spoken"],
+        format_time(answer["cost_s"]),
+        format_time(answer["saved_s"]["value"]) if answer["saved_s"]["value"] > 0 else "-",
+        format_time(_value(answer, "mapped_s")),
+        format_time(_value(answer, "tiered_s")),
+    )
+
+
 def _columns(first: str, second: str, *others: str) -> tuple[Column, ...]:
     """Words, then numbers; the last ones go first where there is no room."""
     numbers = (Column(name, right=True, optional=order) for order, name in enumerate(others))
@@ -171,5 +186,12 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
         ),
         _training,
         "Fastest of those whose rows are not all in the GPU; ×: how many times faster than that way.",
+    ),
+    "payback": (
+        _columns("hot rows", "gathered by", "pay", "once", "an epoch", "step mapped", "tiered"),
+        _payback,
+        "Once: scoring, ranking, renumbering (where tiering/score and tiering/reorder have the same training "
+        "and graph, else the pipeline's own), and filling the GPU's part; an epoch: what its steps save "
+        "against the same way with all rows mapped.",
     ),
 }

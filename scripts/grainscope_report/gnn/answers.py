@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from grainscope_report import statistics
-from grainscope_report.gnn import gathers, pipelines, sessions, shares, tiers
+from grainscope_report.gnn import gathers, payback, pipelines, sessions, shares, tiers
 from grainscope_report.gnn.gathers import Gather
 from grainscope_report.gnn.pipelines import Pipeline
 from grainscope_report.gnn.sessions import Sessions
@@ -29,6 +29,7 @@ def of(machine: Machine) -> dict[str, list[Answer]]:
         "shares": shared(machine),
         "splits": split(machine),
         "training": trained(machine),
+        "payback": paid(machine),
     }
 
 
@@ -191,6 +192,33 @@ def trained(machine: Machine) -> list[Answer]:
             }
         )
     return answers
+
+
+def paid(machine: Machine) -> list[Answer]:
+    """For each tiered training: what its hot rows cost once, save each epoch, and when they pay."""
+    return [
+        {
+            "graph": one.tiered.work.graph,
+            "fanout": one.tiered.work.fanout,
+            "batch": one.tiered.work.batch,
+            "row": one.tiered.work.row,
+            "hidden": one.tiered.work.hidden,
+            "gpus": one.tiered.work.gpus,
+            "mode": one.tiered.word("mode"),
+            "window": one.tiered.number("window") or None,
+            "hot": one.tiered.hot,
+            "epochs": one.epochs,
+            "epochs_between": list(one.between),
+            "cost_s": one.cost_s,
+            "parts_s": one.parts,
+            "saved_s": _estimate(one.saved),
+            "steps": one.steps,
+            "tiered_s": _estimate(one.tiered.time),
+            "mapped_s": _estimate(one.mapped.time),
+            "spoken": one.spoken,
+        }
+        for one in payback.paybacks(machine)
+    ]
 
 
 def _pipeline(one: Pipeline) -> Answer:

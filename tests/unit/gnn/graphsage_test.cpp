@@ -40,7 +40,8 @@ void expect_gradient(const Csr& graph, const std::vector<int>& fanouts, const Sa
   SCOPED_TRACE(graph.name + " of " + std::to_string(graph.vertices()) + ", " + fanout_text(fanouts));
   const MiniBatch batch = sampled(graph, fanouts, 7);
   const std::vector<float> rows = rows_of(batch, shape.features);
-  const std::vector<std::uint16_t> labels = learnable_labels(graph, batch.nodes, shape, 3);
+  const std::vector<std::uint16_t> labels =
+      learnable_labels(graph, batch.nodes, shape, Features(shape.features, 3));
   std::vector<float> start = initial_parameters(shape, 2);
   for (std::size_t i = 0; i < start.size(); ++i) {  // biases are 0 at first: a slope there must show too
     start[i] += 0.01F * static_cast<float>(i % 7);
@@ -101,7 +102,7 @@ TEST(GraphSage, is_the_same_with_any_number_of_threads) {
   const SageShape shape{33, 20, 5, 2};
   const MiniBatch batch = sampled(graph, {5, 5}, 200);
   const std::vector<float> rows = rows_of(batch, shape.features);
-  const auto labels = learnable_labels(graph, batch.nodes, shape, 3);
+  const auto labels = learnable_labels(graph, batch.nodes, shape, Features(shape.features, 3));
   const auto gradient = [&](int threads) {
     const graph::Threads some(threads);
     HostSage<float> model(shape, initial_parameters(shape, 1));
@@ -116,7 +117,7 @@ TEST(GraphSage, is_the_same_with_any_number_of_threads) {
 template <class Real>
 std::vector<double> losses(const Csr& graph, const SageShape& shape, int epochs) {
   const auto labelled = labelled_vertices(graph.vertices(), 50, 1);
-  const auto labels = learnable_labels(graph, labelled, shape, 1);
+  const auto labels = learnable_labels(graph, labelled, shape, Features(shape.features, 1));
   HostSage<Real> model(shape, initial_parameters(shape, 1));
   std::vector<double> result;
   for_each_batch(graph, labelled, {{{10, 10}, 1}, 128, 0, static_cast<std::uint64_t>(epochs)},
@@ -145,7 +146,7 @@ TEST(GraphSage, an_update_takes_the_mean_of_the_gradients_added) {
   const SageShape shape{4, 4, 3, 1};
   const MiniBatch batch = sampled(graph, {3}, 20);
   const std::vector<float> rows = rows_of(batch, 4);
-  const auto labels = learnable_labels(graph, batch.nodes, shape, 3);
+  const auto labels = learnable_labels(graph, batch.nodes, shape, Features(shape.features, 3));
   HostSage<double> once(shape, initial_parameters(shape, 1));
   HostSage<double> twice(shape, initial_parameters(shape, 1));
   once.add_gradient(batch, rows.data(), labels);

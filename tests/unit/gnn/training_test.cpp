@@ -85,7 +85,7 @@ PipelineRequest on_the_cpu() {
 TEST(CpuPipeline, trains_as_the_reference_does) {
   for (const char* const spec : {"kron:12", "web:12"}) {
     const TrainingPlan plan = plan_training(fed_by(spec), small_run());
-    const auto table = make_pageable_table(plan.neighbours.vertices(), 32);
+    const auto table = make_pageable_table(plan.neighbours.vertices(), Features(32));
     const auto pipeline = make_pipeline(plan, *table, on_the_cpu());
     const PipelineRun run = pipeline->run();
     const StageTimes stages = pipeline->stages();
@@ -105,10 +105,10 @@ TEST(CpuPipeline, trains_as_the_reference_does) {
 
 TEST(CpuPipeline, a_wrong_row_is_found) {
   const TrainingPlan plan = plan_training(fed_by("kron:10"), small_run());
-  const auto table = make_pageable_table(plan.neighbours.vertices(), 32);
+  const auto table = make_pageable_table(plan.neighbours.vertices(), Features(32));
   const auto pipeline = make_pipeline(plan, *table, on_the_cpu());
   static_cast<void>(pipeline->stages());
-  table->data()[std::uint64_t{plan.seeds[3][5]} * 32 + 7] += 0.25F;
+  reinterpret_cast<float*>(table->bytes())[std::uint64_t{plan.seeds[3][5]} * 32 + 7] += 0.25F;
   EXPECT_THROW(static_cast<void>(pipeline->stages()), FailedError);
 }
 
@@ -144,8 +144,8 @@ TEST(PipelineRequest, a_table_that_does_not_fit_or_a_run_too_short_is_refused) {
   TrainingRequest request = small_run();
   request.batches = 2;
   const TrainingPlan plan = plan_training(fed_by("kron:9"), request);
-  const auto fits = make_pageable_table(plan.neighbours.vertices(), 32);
-  const auto narrow = make_pageable_table(plan.neighbours.vertices(), 16);
+  const auto fits = make_pageable_table(plan.neighbours.vertices(), Features(32));
+  const auto narrow = make_pageable_table(plan.neighbours.vertices(), Features(16));
   EXPECT_THROW(static_cast<void>(make_pipeline(plan, *fits, on_the_cpu())), UsageError);
   EXPECT_THROW(static_cast<void>(make_pipeline(plan, *narrow, on_the_cpu())), UsageError);
 }

@@ -199,7 +199,8 @@ TEST(ListsOfTrace, are_windows_in_turn_cut_to_one_length) {
 
 TEST(MakeTrace, asks_for_rows_of_the_graph_and_for_low_ones_most) {
   const graph::GraphSpec spec = graph::parse_graph_spec("kron:12");
-  const auto trace = make_trace(spec, {spec.name(), "10x25", 20, 8}, {});
+  const auto sampled = make_trace(spec, {spec.name(), "10x25", 20, 8}, {});
+  const gnn::Trace* const trace = &sampled->trace;
   ASSERT_EQ(trace->batches(), 8U);
   std::uint64_t hot = 0;
   for (std::size_t b = 0; b < trace->batches(); ++b) {
@@ -211,6 +212,21 @@ TEST(MakeTrace, asks_for_rows_of_the_graph_and_for_low_ones_most) {
     hot += row < *spec.vertices() / 4 ? 1 : 0;
   }
   EXPECT_GT(hot, trace->rows.size() / 2);
+}
+
+TEST(MakeTrace, of_a_graph_so_small_that_nothing_is_labelled_is_refused) {
+  const graph::GraphSpec spec = graph::parse_graph_spec("kron:2");
+  try {
+    static_cast<void>(make_trace(spec, {spec.name(), "10x25", 20, 8}, {}));
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("labels none"), std::string::npos) << error.what();
+  }
+}
+
+TEST(MakeTrace, with_a_fan_out_of_zero_is_refused) {
+  const graph::GraphSpec spec = graph::parse_graph_spec("power");
+  EXPECT_THROW(static_cast<void>(make_trace(spec, {spec.name(), "10x0", 20, 8}, {})), UsageError);
 }
 
 }  // namespace

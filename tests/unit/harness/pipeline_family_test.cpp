@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -137,6 +138,31 @@ TEST(PipelineGraphsage, of_one_graph_and_row_all_modes_share_a_plan) {
   }
 }
 
+TEST(PipelineGraphsage, rows_that_are_no_whole_number_of_features_are_refused) {
+  TrainingPoint training{"kron12", {5, 5}};
+  for (const std::uint32_t bytes : {0U, 2U, 1030U}) {
+    training.row_bytes = bytes;
+    EXPECT_THROW(static_cast<void>(training.request()), UsageError) << bytes;
+  }
+  training.row_bytes = 1028;
+  EXPECT_EQ(training.request().shape.features, 257U);
+}
+
+TEST(PipelineGraphsage, a_table_beyond_the_hosts_memory_is_skipped_with_the_numbers) {
+  Machine machine = test::machine_with_gpus(1);
+  machine.environment.memory.available.meminfo_bytes = 2'000'000'000;
+  machine.environment.memory.available.cgroup_bytes.reset();
+  for (const Benchmark& benchmark : listed(machine, Preset::quick, "kron:22")) {
+    if (benchmark.id.name().find("processes:") != std::string::npos) {
+      continue;  // where MPS is not installed that comes first
+    }
+    const bool two = text(benchmark, "mode") != "cpu_only" && text(benchmark, "gpus") == "2";
+    EXPECT_NE(benchmark.skip.find(two ? "two GPUs" : "of host memory; 1.9 GiB are available"),
+              std::string::npos)
+        << benchmark.skip;
+  }
+}
+
 TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
   const Machine machine = test::machine_without_gpu();
   cuda::ManagedBudget managed;
@@ -162,6 +188,10 @@ TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
     EXPECT_GT(counters.at("sample_s") * counters.at("gather_s") * counters.at("train_s"), 0);
     EXPECT_GE(counters.at("p99_batch_s"), measurement.samples.summary.median);
     EXPECT_EQ(measurement.samples.seconds.size(), 11);
+    EXPECT_EQ(counters.at("epoch_batches"),
+              std::floor(std::round(0.1 * static_cast<double>(measurement.graph->vertices)) / 200));
+    EXPECT_FALSE(counters.contains("fill_s"));
+    EXPECT_FALSE(measurement.features);
   }
   EXPECT_EQ(ran, 1);
 }

@@ -90,6 +90,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Refused{{"--resume=a", "--benchmark_filter=x"}, {"--resume"}},
                     Refused{{"--resume=a", "--shard=1/2"}, {"--resume"}},
                     Refused{{"--resume=a", "--benchmark_repetitions=2"}, {"--resume"}},
+                    Refused{{"--features=x.npy"}, {"--features x.npy", "--graph file:PATH"}},
+                    Refused{{"--features=x.npy", "--graph=power,pgp"}, {"--features x.npy", "one graph"}},
+                    Refused{{"--resume=a", "--features=x.npy", "--graph=power"}, {"--resume"}},
                     Refused{{"--benchmark_filter=a", "--benchmark_filter=b"}, {"--benchmark_filter"}}));
 
 }  // namespace

@@ -1,0 +1,138 @@
+#include "grainscope/gnn/features.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/gnn/graphsage.hpp"
+
+namespace grainscope::gnn {
+namespace {
+
+using graph::Vertex;
+
+constexpr std::size_t kMostLookedAt = 4096;  // rows
+// The rest of the process, and of the machine, needs some too.
+constexpr double kUsableShare = 0.8;
+
+// IEEE 754 binary16 as binary32, which has all of its values.
+float widened(std::uint16_t half) {
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
+  const std::uint32_t exponent = half >> 10 & 0x1fU;
+  const std::uint32_t fraction = half & 0x3ffU;
+  if (exponent == 0) {
+    const float size = static_cast<float>(fraction) * 0x1p-24F;
+    return sign != 0 ? -size : size;
+  }
+  const std::uint32_t wide = exponent == 0x1f ? 0xff : exponent + 127 - 15;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+}  // namespace
+
+Features::Features(std::shared_ptr<const NpyFile> file, std::vector<Vertex> vertex_of)
+    : file_(std::move(file)), vertex_of_(std::move(vertex_of)), columns_(file_->columns()) {
+  const auto beyond =
+      std::find_if(vertex_of_.begin(), vertex_of_.end(), [&](Vertex v) { return v >= file_->rows(); });
+  if (beyond != vertex_of_.end() || (!vertex_of_.empty() && vertex_of_.size() != file_->rows())) {
+    throw UsageError("the feature table " + file_->path() + " of " + std::to_string(file_->rows()) +
+                     " rows cannot be put in an order of " + std::to_string(vertex_of_.size()) +
+                     (beyond == vertex_of_.end() ? "" : " that asks for row " + std::to_string(*beyond)));
+  }
+}
+
+void Features::read(Vertex row, float* to) const {
+  if (!file_) {
+    const std::uint64_t key = feature_key(seed_, row);
+    for (std::uint32_t column = 0; column < columns_; ++column) {
+      to[column] = uniform_number(key, column);
+    }
+  } else if (file_->element() == sizeof(float)) {
+    std::memcpy(to, in_file(row), row_bytes());
+  } else {
+    for (std::uint32_t column = 0; column < columns_; ++column) {
+      std::uint16_t half = 0;
+      std::memcpy(&half, in_file(row) + column * sizeof(half), sizeof(half));
+      to[column] = widened(half);
+    }
+  }
+}
+
+void Features::fill(Vertex rows, std::byte* to) const {
+  if (!file_) {
+    fill_features(seed_, rows, columns_, reinterpret_cast<float*>(to));
+    return;
+  }
+  const std::uint64_t bytes = row_bytes();
+#pragma omp parallel for schedule(static)
+  for (Vertex row = 0; row < rows; ++row) {
+    std::memcpy(to + row * bytes, in_file(row), bytes);
+  }
+}
+
+std::uint64_t Features::count_wrong(const std::byte* found, std::span<const Vertex> rows) const {
+  const std::uint64_t bytes = row_bytes();
+  const std::uint64_t element = columns_ > 0 ? bytes / columns_ : 1;
+  std::uint64_t wrong = 0;
+#pragma omp parallel reduction(+ : wrong)
+  {
+    std::vector<float> expected(file_ ? 0 : columns_);
+#pragma omp for schedule(static)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::byte* const here = found + i * bytes;
+      if (!file_) {
+        read(rows[i], expected.data());
+      }
+      const auto* const right =
+          file_ ? in_file(rows[i]) : reinterpret_cast<const std::byte*>(expected.data());
+      if (std::memcmp(here, right, bytes) != 0) {
+        for (std::uint64_t at = 0; at < bytes; at += element) {
+          wrong += std::memcmp(here + at, right + at, element) != 0 ? 1 : 0;
+        }
+      }
+    }
+  }
+  return wrong;
+}
+
+FeatureSpread spread_of(const Features& features, std::span<const Vertex> rows) {
+  FeatureSpread spread;
+  spread.means.resize(features.columns());
+  const std::size_t looked_at = std::min(rows.size(), kMostLookedAt);
+  std::vector<float> row(features.columns());
+  double squares = 0;
+  for (std::size_t i = 0; i < looked_at; ++i) {
+    const Vertex v = rows[i * rows.size() / looked_at];
+    features.read(v, row.data());
+    for (std::uint32_t column = 0; column < features.columns(); ++column) {
+      const auto value = static_cast<double>(row[column]);
+      if (!std::isfinite(value)) {
+        throw UsageError("the feature table " + features.file()->path() + ": column " +
+                         std::to_string(column) + " of row " + std::to_string(features.number_in_file(v)) +
+                         " is " + std::to_string(value) + ": nothing can be trained on such features");
+      }
+      spread.means[column] += value / static_cast<double>(looked_at);
+      squares += value * value;
+    }
+  }
+  spread.scale = std::sqrt(3 * squares / static_cast<double>(looked_at * features.columns()));
+  if (!(spread.scale > 0)) {
+    throw UsageError("the feature table " + features.file()->path() + ": the rows of " +
+                     std::to_string(looked_at) +
+                     " labelled vertices are all 0: nothing can be trained on them");
+  }
+  return spread;
+}
+
+void require_lockable(std::uint64_t bytes, const AvailableMemory& available) {
+  const auto most = available.bytes();
+  if (most && static_cast<double>(bytes) > kUsableShare * static_cast<double>(*most)) {
+    throw SkipError("needs " + format_bytes(bytes) + " of page-locked host memory; " + format_bytes(*most) +
+                    " are available");
+  }
+}
+
+}  // namespace grainscope::gnn
