@@ -8,23 +8,14 @@
 #include "blas.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device_array.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "sage_kernels.hpp"
 
 namespace grainscope::gnn {
 namespace {
 
-// Device memory for an array; never of no bytes.
-template <class T>
-class DeviceArray {
- public:
-  DeviceArray(int gpu, std::uint64_t count) : memory_(gpu, std::max<std::uint64_t>(count, 1) * sizeof(T)) {}
-  [[nodiscard]] T* get() const { return static_cast<T*>(memory_.data()); }
-  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes(); }
-
- private:
-  cuda::DeviceBuffer memory_;
-};
+using cuda::DeviceArray;
 
 // Of the layers whose inputs have a gradient: all but the first, whose inputs are the features.
 std::uint64_t most_turned_edges(const MostOf& most) {
@@ -80,7 +71,7 @@ struct CudaSage::State {
       inputs.emplace_back(on, rows * 2 * shape.in(layer));
       outputs.emplace_back(on, rows * shape.out(layer));
     }
-    fill_ones(ones.get(), most.nodes[shape.layers - 1], nullptr);
+    fill_ones(ones.data(), most.nodes[shape.layers - 1], nullptr);
     cuda::check(cudaDeviceSynchronize(), "fill memory of a training step");
   }
 
@@ -90,7 +81,8 @@ struct CudaSage::State {
     return {edges.offsets, edges.sources, batch.nodes_upto[hop], batch.nodes_upto[hop + 1], batch.edges[hop]};
   }
   [[nodiscard]] TurnedHop turned() const {
-    return {turned_sources.get(), turned_destinations.get(), unsorted.get(), scratch.get(), scratch.bytes()};
+    return {turned_sources.data(), turned_destinations.data(), unsorted.data(), scratch.data(),
+            scratch.bytes()};
   }
 
   void forward(const SageBatch& batch, cudaStream_t stream);
@@ -118,11 +110,11 @@ struct CudaSage::State {
 void CudaSage::State::forward(const SageBatch& batch, cudaStream_t stream) {
   for (std::uint32_t layer = 0; layer < shape.layers; ++layer) {
     const HopView hop = hop_of(batch, layer);
-    const float* const rows = layer == 0 ? batch.rows : outputs[layer - 1].get();
-    own_and_mean(hop, rows, shape.in(layer), inputs[layer].get(), stream);
-    blas.multiply(inputs[layer].get(), parameters.get() + shape.weights_at(layer), hop.destinations,
-                  std::uint64_t{2} * shape.in(layer), shape.out(layer), outputs[layer].get());
-    add_bias(outputs[layer].get(), parameters.get() + shape.bias_at(layer), hop.destinations,
+    const float* const rows = layer == 0 ? batch.rows : outputs[layer - 1].data();
+    own_and_mean(hop, rows, shape.in(layer), inputs[layer].data(), stream);
+    blas.multiply(inputs[layer].data(), parameters.data() + shape.weights_at(layer), hop.destinations,
+                  std::uint64_t{2} * shape.in(layer), shape.out(layer), outputs[layer].data());
+    add_bias(outputs[layer].data(), parameters.data() + shape.bias_at(layer), hop.destinations,
              shape.out(layer), layer + 1 < shape.layers, stream);
   }
 }
@@ -132,16 +124,16 @@ void CudaSage::State::backward(const SageBatch& batch, cudaStream_t stream) {
     const HopView hop = hop_of(batch, layer);
     const std::uint64_t in = shape.in(layer);
     const std::uint64_t out = shape.out(layer);
-    blas.multiply_turned_left(inputs[layer].get(), d_output.get(), hop.destinations, 2 * in, out,
-                              gradient.get() + shape.weights_at(layer));
-    blas.sum_columns(d_output.get(), ones.get(), hop.destinations, out,
-                     gradient.get() + shape.bias_at(layer));
+    blas.multiply_turned_left(inputs[layer].data(), d_output.data(), hop.destinations, 2 * in, out,
+                              gradient.data() + shape.weights_at(layer));
+    blas.sum_columns(d_output.data(), ones.data(), hop.destinations, out,
+                     gradient.data() + shape.bias_at(layer));
     if (layer > 0) {
-      blas.multiply_turned_right(d_output.get(), parameters.get() + shape.weights_at(layer), hop.destinations,
-                                 2 * in, out, d_input.get());
+      blas.multiply_turned_right(d_output.data(), parameters.data() + shape.weights_at(layer),
+                                 hop.destinations, 2 * in, out, d_input.data());
       turn_hop(hop, turned(), stream);
-      back_to_rows(hop, turned(), d_input.get(), outputs[layer - 1].get(), static_cast<std::uint32_t>(in),
-                   d_output.get(), stream);
+      back_to_rows(hop, turned(), d_input.data(), outputs[layer - 1].data(), static_cast<std::uint32_t>(in),
+                   d_output.data(), stream);
     }
   }
 }
@@ -160,7 +152,7 @@ void CudaSage::reset(std::span<const float> parameters) {
                      " parameters, not " + std::to_string(parameters.size()));
   }
   cuda::check(cudaDeviceSynchronize(), "wait for a training step");
-  cuda::check(cudaMemcpy(state_->parameters.get(), parameters.data(), parameters.size_bytes(),
+  cuda::check(cudaMemcpy(state_->parameters.data(), parameters.data(), parameters.size_bytes(),
                          cudaMemcpyHostToDevice),
               "copy parameters to the GPU");
 }
@@ -175,14 +167,14 @@ void CudaSage::enqueue_gradient(const SageBatch& batch, std::uint64_t loss, cons
   state.blas.use(stream.get());
   state.forward(batch, stream.get());
   LossView view;
-  view.scores = state.outputs.back().get();
+  view.scores = state.outputs.back().data();
   view.seeds = batch.sampled->nodes;
   view.labels = batch.labels;
   view.count = batch.nodes_upto.front();
   view.classes = state.shape.classes;
-  view.slopes = state.d_output.get();
-  view.losses = state.seed_losses.get();
-  view.mean = state.losses.get() + loss;
+  view.slopes = state.d_output.data();
+  view.losses = state.seed_losses.data();
+  view.mean = state.losses.data() + loss;
   softmax_loss(view, stream.get());
   state.backward(batch, stream.get());
 }
@@ -196,12 +188,12 @@ void CudaSage::enqueue_update(double rate, std::span<const float* const> gradien
   GradientList list;
   list.count = static_cast<std::uint32_t>(gradients.size());
   std::copy(gradients.begin(), gradients.end(), list.of);
-  descend(state_->parameters.get(), state_->shape.parameters(),
+  descend(state_->parameters.data(), state_->shape.parameters(),
           static_cast<float>(rate / static_cast<double>(gradients.size())), list, stream.get());
 }
 
 const float* CudaSage::gradient() const {
-  return state_->gradient.get();
+  return state_->gradient.data();
 }
 
 namespace {
@@ -218,11 +210,11 @@ std::vector<float> fetch(int gpu, const float* from, std::uint64_t count) {
 }  // namespace
 
 std::vector<float> CudaSage::losses(std::uint64_t count) const {
-  return fetch(state_->gpu, state_->losses.get(), std::min(count, state_->count_of_losses));
+  return fetch(state_->gpu, state_->losses.data(), std::min(count, state_->count_of_losses));
 }
 
 std::vector<float> CudaSage::parameters() const {
-  return fetch(state_->gpu, state_->parameters.get(), state_->shape.parameters());
+  return fetch(state_->gpu, state_->parameters.data(), state_->shape.parameters());
 }
 
 std::uint64_t CudaSage::gpu_bytes() const {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "../cuda/grid.cuh"
+#include "../cuda/warp.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/gnn/access.hpp"
 #include "grainscope/gnn/graphsage.hpp"
@@ -14,7 +15,6 @@
 namespace grainscope::gnn {
 namespace {
 
-constexpr unsigned kAllLanes = 0xffffffff;
 
 __device__ void add(float& sum, float value) {
   sum += value;
@@ -69,19 +69,6 @@ __global__ void add_bias_to(float* z, const float* bias, std::uint64_t rows, std
   }
 }
 
-__device__ float sum_of_warp(float value) {
-  for (int step = kWarpLanes / 2; step > 0; step /= 2) {
-    value += __shfl_xor_sync(kAllLanes, value, step);
-  }
-  return value;
-}
-__device__ float most_of_warp(float value) {
-  for (int step = kWarpLanes / 2; step > 0; step /= 2) {
-    value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, step));
-  }
-  return value;
-}
-
 // A warp a seed.
 __global__ void __launch_bounds__(kSageThreads) softmax_of(const LossView view) {
   const std::uint32_t lane = threadIdx.x % kWarpLanes;
@@ -94,12 +81,12 @@ __global__ void __launch_bounds__(kSageThreads) softmax_of(const LossView view) 
     for (std::uint32_t c = lane; c < view.classes; c += kWarpLanes) {
       highest = fmaxf(highest, scores[c]);
     }
-    highest = most_of_warp(highest);
+    highest = cuda::all_of_warp(highest, [](float one, float other) { return fmaxf(one, other); });
     float total = 0;
     for (std::uint32_t c = lane; c < view.classes; c += kWarpLanes) {
       total += expf(scores[c] - highest);
     }
-    total = sum_of_warp(total);
+    total = cuda::sum_of_warp(total);
     for (std::uint32_t c = lane; c < view.classes; c += kWarpLanes) {
       const float share = expf(scores[c] - highest) / total;
       view.slopes[i * view.classes + c] = (share - (c == label ? 1.0F : 0.0F)) / seeds;

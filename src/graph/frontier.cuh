@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "../cuda/warp.cuh"
 #include "walk.cuh"
-#include "warp_sums.cuh"
 
 namespace grainscope::graph {
 
@@ -57,20 +57,20 @@ __global__ void __launch_bounds__(kFrontierThreads)
       active += wants ? 1 : 0;
     }
     const std::uint32_t bits = __ballot_sync(~0U, wants);
-    items = sum_of_warp(items);
+    items = cuda::sum_of_warp(items);
     if (lane == 0) {
       arrays.active[word] = bits;
       arrays.counts[word] = static_cast<std::uint32_t>(items);
     }
   }
-  const std::uint64_t all_active = sum_of_warp(static_cast<std::uint64_t>(active));
-  const std::uint64_t all_edges = sum_of_warp(static_cast<std::uint64_t>(edges));
+  const std::uint64_t all_active = cuda::sum_of_warp(static_cast<std::uint64_t>(active));
+  const std::uint64_t all_edges = cuda::sum_of_warp(static_cast<std::uint64_t>(edges));
   if (lane == 0 && all_active > 0) {
     atomicAdd(&arrays.summary->active, static_cast<unsigned long long>(all_active));
     atomicAdd(&arrays.summary->edges, static_cast<unsigned long long>(all_edges));
   }
   if constexpr (Program::kMeasuresRest) {
-    rest = sum_of_warp(rest);
+    rest = cuda::sum_of_warp(rest);
     if (lane == 0) {
       atomicAdd(&arrays.summary->rest, rest);
     }
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kFrontierThreads)
       end = graph.offsets[vertex + std::uint64_t{1}];
     }
     const auto items = static_cast<std::uint32_t>(Policy::items(begin, end, graph.edge_bytes));
-    const std::uint64_t at = arrays.positions[word] + sum_up_to_lane(items, lane) - items;
+    const std::uint64_t at = arrays.positions[word] + cuda::sum_up_to_lane(items, lane) - items;
     for (std::uint32_t part = 0; part < items; ++part) {
       arrays.items[at + part] = Policy::item(vertex, begin, end, part, graph.edge_bytes);
     }

@@ -98,13 +98,13 @@ class RoundPlanner {
   // Lists for empty places, unless those of the table fill a round: one that another block gave, then
   // vertices of the list.
   __device__ void refill() {
-    if (sum_of_warp(list().rest()) >= kGatherEdges) {
+    if (cuda::sum_of_warp(list().rest()) >= kGatherEdges) {
       return;
     }
     exchange_.receive(list());
     WorkingList& mine = list();
     const unsigned empty = __ballot_sync(~0U, !mine.valid());
-    const bool wants = !mine.valid() && lanes_before(empty, static_cast<int>(lane_)) < popped_at_once_;
+    const bool wants = !mine.valid() && cuda::lanes_before(empty, static_cast<int>(lane_)) < popped_at_once_;
     Vertex vertex = 0;
     if (vertices_.pop_vertex(wants, vertex)) {
       mine.status = ListStatus::fetching_index;
@@ -128,7 +128,7 @@ class RoundPlanner {
     const std::uint32_t steps = take == 0 ? 0 : (take + past + kWarpLanes - 1) / kWarpLanes;
     const std::uint32_t slot = kept + before;
     memory_.pieces[lane_] = {mine.start - past, mine.start, mine.start + take, slot,
-                             sum_up_to_lane(steps, static_cast<int>(lane_))};
+                             cuda::sum_up_to_lane(steps, static_cast<int>(lane_))};
     if (take != 0) {
       if (mine.status == ListStatus::ready) {
         memory_.source(lane_) = program_.open(mine.item(), Team::thread);
@@ -137,8 +137,8 @@ class RoundPlanner {
       mine.start += take;
       mine.buffered_to = slot + take;
     }
-    const auto gathered = kept + static_cast<std::uint32_t>(sum_of_warp(std::uint64_t{take}));
-    const std::uint64_t pending = sum_of_warp(mine.rest());
+    const auto gathered = kept + static_cast<std::uint32_t>(cuda::sum_of_warp(std::uint64_t{take}));
+    const std::uint64_t pending = cuda::sum_of_warp(mine.rest());
     __syncwarp();
     if (lane_ == 0) {
       const bool all = pending == 0 && vertices_.exhausted();

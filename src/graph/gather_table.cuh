@@ -4,8 +4,8 @@
 // A block's adjacency-list working table (GraphPEG's ALWT) in shared memory, with what is gathered from its
 // lists in one round. A list of the table belongs to one lane of the block's first warp.
 
+#include "../cuda/warp.cuh"
 #include "walk.cuh"
-#include "warp_sums.cuh"
 
 namespace grainscope::graph {
 
@@ -62,7 +62,7 @@ __device__ inline std::uint32_t share_of_room(const WorkingList& list, std::uint
                                               int lane, std::uint32_t& before) {
   const std::uint64_t rest = list.rest();
   const auto wanted = static_cast<std::uint32_t>(rest < room ? rest : room);
-  before = sum_up_to_lane(wanted, lane) - wanted;
+  before = cuda::sum_up_to_lane(wanted, lane) - wanted;
   if (before >= room || wanted == 0) {
     return 0;
   }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "../cuda/together.hpp"
 #include "frontier_buffers.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
@@ -166,9 +167,7 @@ class LevelLoop {
     board_->clear(stream_);
     input.gather = board_->view();
     void* arguments[] = {&input, &program};
-    cuda::check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(grid),
-                                            dim3(kWalkThreads), arguments, 0, stream_.get()),
-                "launch gather_edges with all its blocks at once");
+    cuda::launch_together(reinterpret_cast<const void*>(kernel), grid, kWalkThreads, arguments, stream_);
   }
 
   void tell_active(const Observer& observer) {
@@ -181,12 +180,8 @@ class LevelLoop {
     }
   }
 
-  // As many blocks as the GPU holds at once.
   [[nodiscard]] unsigned full_grid(void (*kernel)(WalkInput, Program)) const {
-    int blocks = 0;
-    cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kWalkThreads, 0),
-                "ask how many blocks a multiprocessor holds");
-    return static_cast<unsigned>(std::max(1, blocks * cuda::sm_count(gpu_)));
+    return cuda::full_grid(reinterpret_cast<const void*>(kernel), kWalkThreads, gpu_);
   }
   // The event after a level; those of earlier runs are used again.
   [[nodiscard]] const cuda::Event& level_end(std::uint64_t level) {

@@ -4,9 +4,12 @@
 // What every algorithm's program may leave as it is, and the two halves of a Traversal that all share.
 
 #include "algorithms.hpp"
+#include "grainscope/cuda/device_array.hpp"
 #include "level_loop.cuh"
 
 namespace grainscope::graph {
+
+using cuda::DeviceArray;
 
 struct ProgramDefaults {
   static constexpr bool kWeighted = false;      // reads weights
@@ -67,27 +70,6 @@ struct Lowering : ProgramDefaults {
   }
 };
 
-// Device memory of `count` numbers.
-template <class T>
-class DeviceArray {
- public:
-  DeviceArray(int gpu, std::uint64_t count) : memory_(gpu, std::max<std::uint64_t>(1, count) * sizeof(T)) {}
-  [[nodiscard]] T* data() const { return static_cast<T*>(memory_.data()); }
-  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes(); }
-  void fill_bytes(int byte, const cuda::Stream& stream) const {
-    cuda::check(cudaMemsetAsync(memory_.data(), byte, memory_.bytes(), stream.get()), "set state on the GPU");
-  }
-  [[nodiscard]] std::vector<T> read(std::uint64_t count) const {
-    std::vector<T> values(count);
-    cuda::check(cudaMemcpy(values.data(), memory_.data(), count * sizeof(T), cudaMemcpyDefault),
-                "read an answer from the GPU");
-    return values;
-  }
-
- private:
-  cuda::DeviceBuffer memory_;
-};
-
 // Of a grid's blocks.
 inline WalkStatistics statistics_of(const std::vector<BlockLoads>& blocks) {
   WalkStatistics all;
@@ -139,10 +121,7 @@ class ProgramTraversal final : public Traversal {
 
  private:
   double start(Vertex source, const typename Loop::Observer& observer) {
-    if (source >= vertices_) {
-      throw UsageError("there is no vertex " + std::to_string(source) + " to start from: the graph has " +
-                       std::to_string(vertices_));
-    }
+    require_vertex(source, vertices_);
     return loop_.run(
         state_.program(), [&](const cuda::Stream& stream) { state_.clear(source, stream); },
         State::most_levels(vertices_), observer);

@@ -20,7 +20,7 @@ struct SweepProgram : ProgramDefaults {
       atomicAdd(total, static_cast<unsigned long long>(sum));
       return;
     }
-    sum = sum_of_warp(sum);
+    sum = cuda::sum_of_warp(sum);
     if (threadIdx.x % kWarpLanes == 0) {
       atomicAdd(total + (blockIdx.x % kTotals), static_cast<unsigned long long>(sum));
     }

@@ -55,7 +55,7 @@ class SharedVertexList {
     }
     first = __shfl_sync(~0U, first, 0);
     exhausted_ = first + all >= count_;
-    const std::uint64_t at = first + static_cast<std::uint64_t>(lanes_before(asking, lane));
+    const std::uint64_t at = first + static_cast<std::uint64_t>(cuda::lanes_before(asking, lane));
     if (!wants || at >= count_) {
       return false;
     }
@@ -84,7 +84,7 @@ class PushedVertices {
     const int lane = static_cast<int>(threadIdx.x % kWarpLanes);
     const unsigned pushing = __ballot_sync(~0U, wants);
     if (wants) {
-      staged_[count_ + lanes_before(pushing, lane)] = vertex;
+      staged_[count_ + cuda::lanes_before(pushing, lane)] = vertex;
     }
     count_ += __popc(pushing);
     __syncwarp();

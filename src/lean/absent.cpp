@@ -3,6 +3,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
 #include "grainscope/lean/lean_cc.hpp"
+#include "grainscope/lean/lean_pr.hpp"
 #include "grainscope/lean/lean_sssp.hpp"
 
 namespace grainscope::lean {
@@ -20,6 +21,10 @@ std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& /*lists*/, std::uint32
 }
 
 std::unique_ptr<LeanCc> make_lean_cc(const LeanLists& /*lists*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 

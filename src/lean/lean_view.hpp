@@ -6,19 +6,31 @@
 #include <cstdint>
 
 #include "grainscope/graph/csr.hpp"
+#include "grainscope/lean/compressed_lists.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
 
 namespace grainscope::lean {
 
+// How lists lie behind the link.
+enum class Coding {
+  plain,       // four bytes a neighbour
+  joined,      // and its weight in the same four
+  beside,      // and its weight in another array
+  compressed,  // as compressed_lists.hpp says
+};
+
 struct ListsView {
-  const std::uint64_t* offsets = nullptr;      // [V + 1], device
-  const std::uint32_t* targets = nullptr;      // [E], mapped host memory
+  Coding coding = Coding::plain;
+  const std::uint64_t* offsets = nullptr;      // [V + 1], device: of all neighbours, hot ones too
+  const std::uint32_t* words = nullptr;        // mapped host memory: [E] neighbours, or compressed lines
+  const ListPlace* places = nullptr;           // [V], device; of compressed lists
+  const std::uint32_t* weights = nullptr;      // [E], mapped host memory, beside; or null
   const std::uint32_t* hot_offsets = nullptr;  // [V + 1], device; null: nothing is hot
-  const std::uint32_t* hot = nullptr;          // device
-  // Of lists placed with weights that are not packed: [E], mapped host memory, and of the tier, device.
-  const std::uint32_t* weights = nullptr;
-  const std::uint32_t* hot_weights = nullptr;
-  int vertex_bits = 32;  // of a target; above them is its weight, where there are fewer than 32
+  const std::uint32_t* hot = nullptr;          // device; neighbours, plain or with their weights joined
+  const std::uint32_t* hot_weights = nullptr;  // device; null where they are joined, or there are none
+  int joined_bits = 32;                        // of a neighbour, with its weight above them where joined
+  int id_bits = 0;                             // of compressed lists
+  int weight_bits = 0;
 };
 
 struct PlacedView {
@@ -27,7 +39,7 @@ struct PlacedView {
   graph::Vertex vertices = 0;
   graph::Edge edges = 0;  // of the lists that are pushed
   bool weighted = false;
-  std::uint64_t most_pieces = 0;  // that all long lists together are cut into, pushed over the link
+  std::uint64_t most_pieces = 0;  // that all long lists of a direction are cut into over the link
 };
 // Of what place_lean made.
 [[nodiscard]] const PlacedView& view_of(const LeanLists& lists);

@@ -18,96 +18,140 @@ namespace {
 using graph::Csr;
 using graph::Vertex;
 
-// Offsets and tier on the GPU, targets on the host: of one direction.
+void copy_to_gpu(const cuda::DeviceBuffer& to, const void* from) {
+  cuda::check(cudaMemcpy(to.data(), from, to.bytes(), cudaMemcpyHostToDevice), "copy lists to the GPU");
+}
+
+// Where one direction's lists come from.
+struct ListSource {
+  const Csr& graph;
+  const HotTier* tier;                // null: nothing is hot
+  const CompressedLists* compressed;  // of what is not hot; null: they are placed as they are
+};
+
+// A neighbour as it is placed: with its weight in the bits above it, where there are such.
+struct Joined {
+  const Csr& graph;
+  int bits;
+  [[nodiscard]] std::uint32_t operator()(std::uint64_t edge) const {
+    return bits < 32 ? graph.targets[edge] | graph.weights[edge] << bits : graph.targets[edge];
+  }
+};
+
+// Page-locked memory for `count` words, each by `of(i)`.
+template <class Of>
+cuda::PinnedBuffer locked(std::uint64_t count, const Of& of) {
+  cuda::PinnedBuffer memory(std::max<std::uint64_t>(count * sizeof(std::uint32_t), 8),
+                            cuda::PinnedBuffer::Kind::cached);
+  auto* const words = static_cast<std::uint32_t*>(memory.data());
+#pragma omp parallel for
+  for (std::uint64_t i = 0; i < count; ++i) {
+    words[i] = of(i);
+  }
+  return memory;
+}
+
+// Beginnings of lists in GPU memory, each neighbour by `of(edge)`.
+template <class Of>
+cuda::DeviceBuffer beginnings(const ListSource& source, int gpu, const Of& of) {
+  const HotTier& tier = *source.tier;
+  HostArray<std::uint32_t> hot(tier.elements());
+#pragma omp parallel for schedule(dynamic, 1024)
+  for (std::uint64_t v = 0; v < source.graph.vertices(); ++v) {
+    for (std::uint64_t i = 0; i < tier.of(static_cast<Vertex>(v)); ++i) {
+      hot[tier.offsets[v] + i] = of(source.graph.offsets[v] + i);
+    }
+  }
+  cuda::DeviceBuffer memory(gpu, hot.bytes());
+  copy_to_gpu(memory, hot.data());
+  return memory;
+}
+
+// Offsets and tier on the GPU, the rest on the host: of one direction.
 class PlacedDirection {
  public:
-  PlacedDirection(const Csr& graph, const HotTier* tier, int gpu, bool weights)
-      : packed_(weights && packs_weights(graph)),
-        offsets_(gpu, graph.offsets.bytes()),
-        targets_(std::max<std::uint64_t>(graph.targets.bytes(), 8), cuda::PinnedBuffer::Kind::cached) {
-    copy_to_gpu(offsets_.data(), graph.offsets.data(), graph.offsets.bytes());
+  PlacedDirection(const ListSource& source, int gpu, bool weights)
+      : offsets_(gpu, source.graph.offsets.bytes()), joined_{source.graph, 32} {
+    const bool joins = weights && packs_weights(source.graph);
+    const bool beside = weights && !joins;
+    copy_to_gpu(offsets_, source.graph.offsets.data());
     view_.offsets = static_cast<const std::uint64_t*>(offsets_.data());
-    view_.targets = static_cast<const std::uint32_t*>(targets_.device_data());
-    view_.vertex_bits = packed_ ? vertex_bits(graph) : 32;
-    auto* const targets = static_cast<std::uint32_t*>(targets_.data());
-#pragma omp parallel for
-    for (std::uint64_t i = 0; i < graph.edges(); ++i) {
-      targets[i] = packed_ ? graph.targets[i] | graph.weights[i] << view_.vertex_bits : graph.targets[i];
+    view_.joined_bits = joined_.bits = joins ? vertex_bits(source.graph) : 32;
+    if (source.compressed != nullptr) {
+      place_compressed(*source.compressed, gpu);
+    } else {
+      view_.coding = joins ? Coding::joined : beside ? Coding::beside : Coding::plain;
+      words_.emplace(locked(source.graph.edges(), joined_));
     }
-    if (weights && !packed_) {
-      weights_.emplace(std::max<std::uint64_t>(graph.weights.bytes(), 8), cuda::PinnedBuffer::Kind::cached);
-      auto* const placed = static_cast<std::uint32_t*>(weights_->data());
-#pragma omp parallel for
-      for (std::uint64_t i = 0; i < graph.edges(); ++i) {
-        placed[i] = graph.weights[i];
-      }
+    view_.words = static_cast<const std::uint32_t*>(words_->device_data());
+    if (view_.coding == Coding::beside) {
+      weights_.emplace(
+          locked(source.graph.edges(), [&](std::uint64_t edge) { return source.graph.weights[edge]; }));
       view_.weights = static_cast<const std::uint32_t*>(weights_->device_data());
     }
-    if (tier != nullptr && tier->elements() > 0) {
-      place_tier(graph, *tier, gpu);
+    if (source.tier != nullptr && source.tier->elements() > 0) {
+      place_tier(source, gpu, beside);
     }
   }
 
-  [[nodiscard]] const ListsView& view() const {
-    return view_;
-  }
+  [[nodiscard]] const ListsView& view() const { return view_; }
   [[nodiscard]] std::uint64_t hot_bytes() const {
     return hot_ ? hot_->bytes() + hot_offsets_->bytes() + (hot_weights_ ? hot_weights_->bytes() : 0) : 0;
   }
   [[nodiscard]] std::uint64_t gpu_bytes() const {
-    return offsets_.bytes() + hot_bytes();
+    return offsets_.bytes() + (places_ ? places_->bytes() : 0) + hot_bytes();
   }
 
  private:
-  static void copy_to_gpu(void* to, const void* from, std::uint64_t bytes) {
-    cuda::check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "copy lists to the GPU");
-  }
-
-  // Beginnings of lists, from an array as it is placed.
-  static cuda::DeviceBuffer beginnings(const Csr& graph, const HotTier& tier, const void* placed, int gpu) {
-    const auto* const elements = static_cast<const std::uint32_t*>(placed);
-    HostArray<std::uint32_t> hot(tier.elements());
-#pragma omp parallel for
-    for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
-      std::copy_n(elements + graph.offsets[v], tier.of(static_cast<Vertex>(v)), hot.data() + tier.offsets[v]);
+  void place_compressed(const CompressedLists& lists, int gpu) {
+    places_.emplace(gpu, std::max<std::uint64_t>(lists.places.bytes(), sizeof(ListPlace)));
+    if (!lists.places.empty()) {
+      copy_to_gpu(*places_, lists.places.data());
     }
-    cuda::DeviceBuffer memory(gpu, hot.bytes());
-    copy_to_gpu(memory.data(), hot.data(), hot.bytes());
-    return memory;
+    words_.emplace(locked(lists.words.size(), [&](std::uint64_t i) { return lists.words[i]; }));
+    view_.coding = Coding::compressed;
+    view_.places = static_cast<const ListPlace*>(places_->data());
+    view_.id_bits = lists.id_bits;
+    view_.weight_bits = lists.weight_bits;
   }
 
-  void place_tier(const Csr& graph, const HotTier& tier, int gpu) {
-    hot_offsets_.emplace(gpu, tier.offsets.bytes());
-    copy_to_gpu(hot_offsets_->data(), tier.offsets.data(), tier.offsets.bytes());
-    hot_.emplace(beginnings(graph, tier, targets_.data(), gpu));
+  void place_tier(const ListSource& source, int gpu, bool beside) {
+    hot_offsets_.emplace(gpu, source.tier->offsets.bytes());
+    copy_to_gpu(*hot_offsets_, source.tier->offsets.data());
+    hot_.emplace(beginnings(source, gpu, joined_));
     view_.hot_offsets = static_cast<const std::uint32_t*>(hot_offsets_->data());
     view_.hot = static_cast<const std::uint32_t*>(hot_->data());
-    if (weights_) {
-      hot_weights_.emplace(beginnings(graph, tier, weights_->data(), gpu));
+    if (beside) {
+      hot_weights_.emplace(
+          beginnings(source, gpu, [&](std::uint64_t edge) { return source.graph.weights[edge]; }));
       view_.hot_weights = static_cast<const std::uint32_t*>(hot_weights_->data());
     }
   }
 
-  bool packed_;
   cuda::DeviceBuffer offsets_;
-  cuda::PinnedBuffer targets_;
+  Joined joined_;
+  std::optional<cuda::PinnedBuffer> words_;
   std::optional<cuda::PinnedBuffer> weights_;
+  std::optional<cuda::DeviceBuffer> places_;
   std::optional<cuda::DeviceBuffer> hot_offsets_;
   std::optional<cuda::DeviceBuffer> hot_;
   std::optional<cuda::DeviceBuffer> hot_weights_;
   ListsView view_;
 };
 
-std::uint64_t pieces_of_long_lists(const Csr& graph, const HotTier* tier) {
+// Pieces that the long lists' parts over the link are cut into.
+std::uint64_t pieces_of_long_lists(const ListSource& source) {
   std::uint64_t pieces = 0;
 #pragma omp parallel for reduction(+ : pieces)
-  for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
-    const std::uint64_t hot = tier != nullptr ? tier->of(static_cast<Vertex>(v)) : 0;
-    const std::uint64_t begin = graph.offsets[v] + hot;
-    const std::uint64_t end = graph.offsets[v + 1];
-    pieces += end - begin > kLongList ? lean::pieces_of(begin, end) : 0;
+  for (std::uint64_t v = 0; v < source.graph.vertices(); ++v) {
+    const Step words = words_of(source.graph, source.tier, source.compressed, static_cast<Vertex>(v));
+    pieces += words.to - words.from > kLongList ? pieces_of(words.from, words.to) : 0;
   }
   return pieces;
+}
+
+ListSource pushed(const LeanPlacement& placement) {
+  return {*placement.graph, placement.tier, placement.compressed};
 }
 
 class CudaLeanLists final : public LeanLists {
@@ -115,14 +159,16 @@ class CudaLeanLists final : public LeanLists {
   explicit CudaLeanLists(const LeanPlacement& placement)
       : gpu_(placement.gpu),
         guard_(placement.gpu),
-        out_(*placement.graph, placement.tier, placement.gpu, placement.weights) {
+        out_(pushed(placement), placement.gpu, placement.weights) {
     const Csr& graph = *placement.graph;
+    std::uint64_t most_pieces = pieces_of_long_lists(pushed(placement));
     if (graph.directed && !placement.weights) {
-      in_.emplace(*placement.in_edges, placement.in_tier, placement.gpu, false);
+      const ListSource pulled{*placement.in_edges, placement.in_tier, placement.in_compressed};
+      in_.emplace(pulled, placement.gpu, false);
+      most_pieces = std::max(most_pieces, pieces_of_long_lists(pulled));
     }
-    view_ = {out_.view(),       in_ ? in_->view() : out_.view(),
-             graph.vertices(),  graph.edges(),
-             placement.weights, pieces_of_long_lists(graph, placement.tier)};
+    view_ = {out_.view(), in_ ? in_->view() : out_.view(), graph.vertices(), graph.edges(), placement.weights,
+             most_pieces};
   }
 
   [[nodiscard]] int gpu() const override { return gpu_; }
@@ -149,11 +195,19 @@ const PlacedView& view_of(const LeanLists& lists) {
 }
 
 std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement) {
-  if (placement.weights && !placement.graph->weighted() && placement.graph->edges() > 0) {
+  const Csr& graph = *placement.graph;
+  if (placement.weights && !graph.weighted() && graph.edges() > 0) {
     throw UsageError("the graph has no weights to place");
   }
-  if (placement.graph->directed && placement.in_edges == nullptr && !placement.weights) {
+  if (graph.directed && placement.in_edges == nullptr && !placement.weights) {
     throw UsageError("pulling over a directed graph needs its transpose");
+  }
+  const bool pulls = graph.directed && !placement.weights;
+  if (pulls && (placement.compressed == nullptr) != (placement.in_compressed == nullptr)) {
+    throw UsageError("both directions of a directed graph are compressed, or neither");
+  }
+  if (placement.compressed != nullptr && (placement.compressed->weight_bits > 0) != placement.weights) {
+    throw UsageError("lists are compressed with weights where these are placed, and only there");
   }
   return std::make_unique<CudaLeanLists>(placement);
 }

@@ -9,13 +9,17 @@ int vertex_bits(const graph::Csr& graph) {
   return graph.vertices() < 2 ? 1 : std::bit_width(graph.vertices() - 1);
 }
 
-bool packs_weights(const graph::Csr& graph) {
+int weight_bits(const graph::Csr& graph) {
   graph::Weight most = 0;
 #pragma omp parallel for reduction(max : most)
   for (std::uint64_t i = 0; i < graph.weights.size(); ++i) {
     most = std::max(most, graph.weights[i]);
   }
-  return vertex_bits(graph) + static_cast<int>(std::bit_width(most)) <= 32;
+  return static_cast<int>(std::bit_width(most));
+}
+
+bool packs_weights(const graph::Csr& graph) {
+  return vertex_bits(graph) + weight_bits(graph) <= 32;
 }
 
 std::uint32_t usual_delta(const graph::Csr& graph) {

@@ -75,7 +75,7 @@ class Search {
               static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
           const List list = list_of(out_, v);
           hot_reads += list.hot;
-          add_pieces(list.begin, list.end, mine);
+          add_list(list, mine);
           for (const Vertex neighbour : out_.lists->neighbours(v)) {
             mark(neighbour);
           }
@@ -112,60 +112,91 @@ class Search {
     level.hot_reads = hot_reads;
   }
 
+  // Loads of up to four teams of eight lanes at a time.
+  class Turns {
+   public:
+    explicit Turns(Requests& link) : link_(link) {}
+    ~Turns() { end(); }
+    Turns(const Turns&) = delete;
+    Turns& operator=(const Turns&) = delete;
+    // The next vertex's team, with words that it loads or none.
+    void add(const Step& words) {
+      if (words.from < words.to) {
+        together_[loading_++] = words;
+      }
+      if (++teams_ == together_.size()) {
+        end();
+      }
+    }
+
+   private:
+    void end() {
+      if (loading_ > 0) {
+        add_load({together_.data(), loading_}, link_);
+      }
+      loading_ = teams_ = 0;
+    }
+    Requests& link_;
+    std::array<Step, lean::kWarpLanes / lean::kTeamLanes> together_;
+    std::size_t loading_ = 0;
+    std::size_t teams_ = 0;
+  };
+
   // Which of a word's vertices have a neighbour in the frontier.
   std::uint32_t pull_word(std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
     std::uint32_t found = 0;
-    std::array<Step, lean::kWarpLanes / lean::kTeamLanes> together;
-    std::size_t teams = 0;  // of the turn that load over the link
-    std::size_t in_turn = 0;
-    const auto end_turn = [&] {
-      if (teams > 0) {
-        add_load({together.data(), teams}, link);
-      }
-      teams = in_turn = 0;
-    };
+    Turns turns(link);
     for (std::uint32_t bits = ~seen_[word]; bits != 0; bits &= bits - 1) {
       const std::uint64_t v = word * kWordBits + static_cast<unsigned>(std::countr_zero(bits));
       if (v >= in_.lists->vertices()) {
         break;
       }
-      const List list = list_of(in_, static_cast<Vertex>(v));
-      if (list.hot == 0 && list.begin == list.end) {
-        continue;
-      }
-      std::uint64_t read = 0;  // elements of the hot part
-      bool answered = hot_answers(list, read);
-      hot_reads += read;
-      std::uint64_t from = list.begin;
-      if (list.hot == 0) {
-        const Step step = lean::first_step(list.begin, list.end);
-        together[teams++] = step;
-        answered = answers(step);
-        from = step.to;
-      }
-      if (!answered) {
-        answered = lines_answer(from, list.end, link);
-      }
-      if (reads_ != nullptr) {
-        note_reads(static_cast<Vertex>(v), from > list.begin ? from - in_.lists->offsets[v] : read);
-      }
-      found |= answered ? bits & -bits : 0;
-      if (++in_turn == together.size()) {
-        end_turn();
+      if (in_.lists->degree(static_cast<Vertex>(v)) > 0 &&
+          pull_list(static_cast<Vertex>(v), turns, link, hot_reads)) {
+        found |= bits & -bits;
       }
     }
-    end_turn();
     return found;
   }
 
-  [[nodiscard]] bool answers(const Step& step) const {
+  // Whether one of a list's neighbours is in the frontier: its hot part, or else its first portion, by a team
+  // of eight lanes; then, by a warp, line by line.
+  bool pull_list(Vertex v, Turns& turns, Requests& link, std::uint64_t& hot_reads) {
+    const List list = list_of(in_, v);
+    std::uint64_t read = 0;  // from the beginning of the list
+    bool answered = hot_answers(list, read);
+    hot_reads += read;
+    Portion first;
+    if (list.hot == 0) {
+      first = first_portion(in_, v, list);
+      answered = look(first, link, read);
+    }
+    turns.add(first.words);
+    if (!answered && in_.lists->offsets[v] + read < list.cold.to) {
+      answered = lines_answer(v, list, link, read);
+    }
+    if (reads_ != nullptr) {
+      note_reads(v, read);
+    }
+    return answered;
+  }
+
+  // Looks at a portion's elements, whose words are loaded by the caller.
+  bool look(const Portion& portion, Requests& link, std::uint64_t& read) const {
+    link.elements += portion.elements.to - portion.elements.from;
+    read += portion.elements.to - portion.elements.from;
+    return answers(portion.elements);
+  }
+
+  [[nodiscard]] bool answers(const Step& elements) const {
     const auto* targets = in_.lists->targets.data();
-    return std::any_of(targets + step.from, targets + step.to, [&](Vertex u) { return has(front_, u); });
+    return std::any_of(targets + elements.from, targets + elements.to,
+                       [&](Vertex u) { return has(front_, u); });
   }
 
   // The hot part, eight elements at a time.
   [[nodiscard]] bool hot_answers(const List& list, std::uint64_t& read) const {
-    const std::uint64_t first = list.begin - list.hot;
+    const std::uint64_t first = list.cold.from - list.hot;
     for (std::uint64_t at = 0; at < list.hot; at += lean::kTeamLanes) {
       const std::uint64_t last = std::min<std::uint64_t>(at + lean::kTeamLanes, list.hot);
       read = last;
@@ -176,12 +207,10 @@ class Search {
     return false;
   }
 
-  // `from` moves to the end of what was read.
-  bool lines_answer(std::uint64_t& from, std::uint64_t end, Requests& link) const {
-    for (Step step = lean::line_step(from, end); step.from < step.to; step = lean::line_step(step.to, end)) {
-      add_load({&step, 1}, link);
-      from = step.to;
-      if (answers(step)) {
+  bool lines_answer(Vertex v, const List& list, Requests& link, std::uint64_t& read) const {
+    for (const Portion& line : line_portions(in_, v, list)) {
+      add_load({&line.words, 1}, link);
+      if (look(line, link, read)) {
         return true;
       }
     }
@@ -244,9 +273,7 @@ Requests LeanBfs::total() const {
 
 LeanBfs replay_bfs(const TieredLists& out, const TieredLists& in, Vertex source, const lean::Turning& turning,
                    lean::ReadCounts* reads) {
-  if (source >= out.lists->vertices()) {
-    throw UsageError("there is no vertex " + std::to_string(source) + " to start from");
-  }
+  graph::require_vertex(source, out.lists->vertices());
   return Search(out, in, reads).run(source, turning);
 }
 

@@ -17,6 +17,10 @@ using lean::Step;
 
 constexpr std::uint64_t kPairs = lean::kWarpLanes / lean::kPairLanes;
 
+std::uint64_t at_a_time(const TieredLists& lists) {
+  return lists.compressed != nullptr ? lean::kWarpLanes / lean::kTeamLanes : kPairs;
+}
+
 // Trees in which a parent is never higher than its child.
 class Forest {
  public:
@@ -48,18 +52,21 @@ class Forest {
   std::vector<Vertex> parents_;
 };
 
-// The first neighbours of sixteen vertices, by a warp.
+// The first neighbours of some vertices, by a warp: sixteen, or of compressed lists four.
 void sample(const TieredLists& lists, std::uint64_t turn, LeanCc& cc) {
   std::array<Step, kPairs> steps;
   std::size_t reading = 0;
+  const std::uint64_t together = at_a_time(lists);
   const std::uint64_t vertices = lists.lists->vertices();
-  for (std::uint64_t v = turn * kPairs; v < std::min((turn + 1) * kPairs, vertices); ++v) {
+  for (std::uint64_t v = turn * together; v < std::min((turn + 1) * together, vertices); ++v) {
     const List list = list_of(lists, static_cast<Vertex>(v));
     const std::uint64_t hot = std::min(list.hot, kSampledNeighbours);
+    const std::uint64_t cold = std::min(kSampledNeighbours - hot, list.cold.to - list.cold.from);
     cc.sampling_hot += hot;
-    const Step step{list.begin, std::min(list.begin + kSampledNeighbours - hot, list.end)};
-    if (step.from < step.to) {
-      steps[reading++] = step;
+    cc.sampling.elements += cold;
+    if (cold > 0) {
+      steps[reading++] = lists.compressed != nullptr ? lean::first_step(list.words.from, list.words.to)
+                                                     : Step{list.words.from, list.words.from + cold};
     }
   }
   if (reading > 0) {
@@ -96,7 +103,7 @@ LeanCc replay_cc(const TieredLists& lists) {
     return cc;
   }
   Forest forest(graph.vertices());
-  for (std::uint64_t turn = 0; turn * kPairs < graph.vertices(); ++turn) {
+  for (std::uint64_t turn = 0; turn * at_a_time(lists) < graph.vertices(); ++turn) {
     sample(lists, turn, cc);
   }
   for (Vertex v = 0; v < graph.vertices(); ++v) {
@@ -107,14 +114,13 @@ LeanCc replay_cc(const TieredLists& lists) {
   const std::vector<Vertex> sampled = forest.roots();
   const Vertex most = largest(sampled);
   for (Vertex v = 0; v < graph.vertices(); ++v) {
-    if (sampled[v] == most) {
+    if (sampled[v] == most || graph.degree(v) <= kSampledNeighbours) {
       continue;
     }
     ++cc.outside;
     const List list = list_of(lists, v);
-    const std::uint64_t hot = std::min(list.hot, kSampledNeighbours);
-    cc.rest_hot += list.hot - hot;
-    add_pieces(std::min(list.begin + kSampledNeighbours - hot, list.end), list.end, cc.rest);
+    cc.rest_hot += list.hot;
+    add_list(list, cc.rest);
     for (const Vertex u : graph.neighbours(v)) {
       forest.join(v, u);
     }

@@ -1,15 +1,20 @@
 #include "lean_lists.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace grainscope::model {
 
+using lean::Step;
+
 List list_of(const TieredLists& lists, graph::Vertex v) {
   const std::uint64_t hot = lists.tier != nullptr ? lists.tier->of(v) : 0;
-  return {hot, lists.lists->offsets[v] + hot, lists.lists->offsets[v + std::uint64_t{1}]};
+  return {hot,
+          {lists.lists->offsets[v] + hot, lists.lists->offsets[v + std::uint64_t{1}]},
+          lean::words_of(*lists.lists, lists.tier, lists.compressed, v)};
 }
 
-void add_load(std::span<const lean::Step> steps, Requests& to) {
+void add_load(std::span<const Step> words, Requests& to) {
   ++to.loads;
   std::uint64_t line = UINT64_MAX;
   unsigned sectors = 0;  // of the line, a bit each
@@ -22,9 +27,8 @@ void add_load(std::span<const lean::Step> steps, Requests& to) {
     to.split += (run & (run + 1)) != 0 ? 1 : 0;
     sectors = 0;
   };
-  for (const lean::Step& step : steps) {
+  for (const Step& step : words) {
     to.lanes += step.to - step.from;
-    to.elements += step.to - step.from;
     for (std::uint64_t sector = step.from / lean::kSectorElements;
          sector <= (step.to - 1) / lean::kSectorElements; ++sector) {
       if (sector / 4 != line) {
@@ -37,14 +41,46 @@ void add_load(std::span<const lean::Step> steps, Requests& to) {
   finish();
 }
 
-void add_pieces(std::uint64_t begin, std::uint64_t end, Requests& to) {
-  for (std::uint64_t piece = 0; piece < lean::pieces_of(begin, end); ++piece) {
-    const lean::Step whole = lean::piece_of(begin, end, piece);
-    for (lean::Step step = lean::line_step(whole.from, whole.to); step.from < step.to;
+void add_list(const List& list, Requests& to) {
+  to.elements += list.cold.to - list.cold.from;
+  for (std::uint64_t piece = 0; piece < lean::pieces_of(list.words.from, list.words.to); ++piece) {
+    const Step whole = lean::piece_of(list.words.from, list.words.to, piece);
+    for (Step step = lean::line_step(whole.from, whole.to); step.from < step.to;
          step = lean::line_step(step.to, whole.to)) {
       add_load({&step, 1}, to);
     }
   }
+}
+
+Portion first_portion(const TieredLists& lists, graph::Vertex v, const List& list) {
+  const Step words = lean::first_step(list.words.from, list.words.to);
+  if (lists.compressed == nullptr) {
+    return {words, words};
+  }
+  return {words, {list.cold.from, list.cold.from + lean::first_sector_count(*lists.compressed, v)}};
+}
+
+std::vector<Portion> line_portions(const TieredLists& lists, graph::Vertex v, const List& list) {
+  std::vector<Portion> portions;
+  if (lists.compressed == nullptr) {
+    const std::uint64_t from = list.hot == 0 && list.words.from < list.words.to
+                                   ? lean::first_step(list.words.from, list.words.to).to
+                                   : list.words.from;
+    for (Step step = lean::line_step(from, list.words.to); step.from < step.to;
+         step = lean::line_step(step.to, list.words.to)) {
+      portions.push_back({step, step});
+    }
+    return portions;
+  }
+  std::uint64_t word = list.words.from;
+  std::uint64_t element = list.cold.from;
+  for (const std::uint32_t count : lean::line_counts(*lists.compressed, v)) {
+    const Step words{word, std::min(word + lean::kLineElements, list.words.to)};
+    portions.push_back({words, {element, element + count}});
+    word = words.to;
+    element += count;
+  }
+  return portions;
 }
 
 }  // namespace grainscope::model

@@ -17,7 +17,10 @@ using graph::Vertex;
 class NearFar {
  public:
   NearFar(const TieredLists& lists, std::uint32_t delta)
-      : lists_(lists), graph_(*lists.lists), delta_(delta), packed_(lean::packs_weights(graph_)) {}
+      : lists_(lists),
+        graph_(*lists.lists),
+        delta_(delta),
+        beside_(lists.compressed == nullptr && !lean::packs_weights(graph_)) {}
 
   LeanSssp run(Vertex source) {
     result_.distances.assign(graph_.vertices(), graph::kUnreached);
@@ -61,10 +64,10 @@ class NearFar {
       const List list = list_of(lists_, v);
       step.edges += graph_.degree(v);
       step.hot_reads += list.hot;
-      add_pieces(list.begin, list.end, step.link);
-      if (!packed_) {
+      add_list(list, step.link);
+      if (beside_) {
         Requests weights;  // read in the same pieces
-        add_pieces(list.begin, list.end, weights);
+        add_list(list, weights);
         weights.elements = 0;
         step.link += weights;
       }
@@ -93,7 +96,7 @@ class NearFar {
   TieredLists lists_;
   const Csr& graph_;
   std::uint32_t delta_;
-  bool packed_;
+  bool beside_;               // whether weights are read from an array of their own
   std::vector<bool> marked_;  // in `fallen`
   LeanSssp result_;
 };
@@ -109,9 +112,7 @@ Requests LeanSssp::total() const {
 }
 
 LeanSssp replay_sssp(const TieredLists& lists, Vertex source, std::uint32_t delta) {
-  if (source >= lists.lists->vertices()) {
-    throw UsageError("there is no vertex " + std::to_string(source) + " to start from");
-  }
+  graph::require_vertex(source, lists.lists->vertices());
   if (!lists.lists->weighted() || delta == 0) {
     throw UsageError("near and far needs weights and a delta");
   }

@@ -39,6 +39,9 @@ struct Csr {
   }
 };
 
+// Throws UsageError for a vertex that a graph of so many does not have.
+void require_vertex(Vertex source, Vertex vertices);
+
 }  // namespace grainscope::graph
 
 #endif

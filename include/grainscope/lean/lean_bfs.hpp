@@ -12,6 +12,7 @@
 
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/graph/csr.hpp"
+#include "grainscope/lean/compressed_lists.hpp"
 #include "grainscope/lean/hot_tier.hpp"
 #include "grainscope/lean/steps.hpp"
 
@@ -24,8 +25,8 @@ struct LinkReads {
   std::uint64_t hot = 0;       // neighbours from GPU memory
 };
 
-// Adjacency lists within a GPU's reach: 4-byte neighbours in page-locked host memory, what is hot of them
-// in the GPU's own as well, offsets in the GPU's own. It copies what it needs.
+// Adjacency lists within a GPU's reach: neighbours in page-locked host memory, of four bytes or compressed,
+// what is hot of them in the GPU's own as well, offsets in the GPU's own. It copies what it needs.
 class LeanLists {
  public:
   virtual ~LeanLists() = default;
@@ -49,6 +50,9 @@ struct LeanPlacement {
   const HotTier* tier = nullptr;  // null: nothing is hot
   const graph::Csr* in_edges = nullptr;
   const HotTier* in_tier = nullptr;
+  // Of what is not hot, with weights where these are placed; null: four bytes a neighbour.
+  const CompressedLists* compressed = nullptr;
+  const CompressedLists* in_compressed = nullptr;
   int gpu = 0;
   bool weights = false;  // placed too, for lean_sssp.hpp alone; of `graph`
 };

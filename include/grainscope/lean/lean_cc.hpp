@@ -16,7 +16,7 @@ namespace grainscope::lean {
 
 inline constexpr std::uint64_t kSampledNeighbours = 2;   // of each list, the first ones
 inline constexpr std::uint32_t kSampledVertices = 1024;  // that tell which component is the largest
-inline constexpr int kPairLanes = 2;                     // that read a vertex's sample together
+inline constexpr int kPairLanes = 2;  // that read a vertex's sample together; of compressed lists a team of 8
 
 // Vertex number i of those that are asked for their component: spread evenly.
 [[nodiscard]] constexpr graph::Vertex sampled_vertex(std::uint32_t i, graph::Vertex vertices) {

@@ -37,8 +37,9 @@ class LeanSssp {
 
 // Whether every neighbour fits into four bytes together with its weight, which has the bits above it.
 [[nodiscard]] bool packs_weights(const graph::Csr& graph);
-// Bits of a number that has a vertex of the graph in it: the lower ones.
+// Bits of the highest vertex and of the highest weight.
 [[nodiscard]] int vertex_bits(const graph::Csr& graph);
+[[nodiscard]] int weight_bits(const graph::Csr& graph);
 
 // The first threshold and what it rises by, where nothing else is known: a twelfth of the mean weight, below
 // which lists are read little more than once and above which many more than that (docs/lean.md).

@@ -9,16 +9,18 @@
 #include <vector>
 
 #include "grainscope/graph/csr.hpp"
+#include "grainscope/lean/compressed_lists.hpp"
 #include "grainscope/lean/hot_tier.hpp"
 #include "grainscope/lean/steps.hpp"
 #include "grainscope/model/replay.hpp"
 
 namespace grainscope::model {
 
-// One direction's lists, and what of them is in GPU memory.
+// One direction's lists, what of them is in GPU memory, and how the rest lies behind the link.
 struct TieredLists {
   const graph::Csr* lists = nullptr;
-  const lean::HotTier* tier = nullptr;  // null: nothing is hot
+  const lean::HotTier* tier = nullptr;                // null: nothing is hot
+  const lean::CompressedLists* compressed = nullptr;  // of what is not hot; null: four bytes a neighbour
 };
 
 struct LeanLevel {

@@ -18,7 +18,7 @@ struct LeanCc {
   Requests rest;
   std::uint64_t sampling_hot = 0;  // elements read from GPU memory
   std::uint64_t rest_hot = 0;
-  std::uint64_t outside = 0;  // vertices whose lists were read to the end
+  std::uint64_t outside = 0;  // vertices whose lists were read whole after the sampling
   [[nodiscard]] Requests total() const;
 };
 

@@ -29,12 +29,17 @@ TEST(LeanBfsModel, finds_the_depths_of_the_serial_search_whichever_way_it_turns)
   for (const BothWays& both : graph::all_sample_graphs()) {
     const HotTier tier = plan_tier(both.graph, TierPolicy::heads, both.graph.edges() / 3);
     const HotTier in_tier = plan_tier(both.in_edges(), TierPolicy::lists, both.graph.edges() / 3);
+    const lean::CompressedLists packed = lean::compress(both.graph, &tier, false);
+    const lean::CompressedLists in_packed = lean::compress(both.in_edges(), &in_tier, false);
     for (Vertex source = 0; source < both.graph.vertices(); source += 1 + both.graph.vertices() / 4) {
       const auto expected = graph::serial_bfs(both.graph, source);
       for (const Turning& turning : {kPushOnly, kPullFromTheSecondLevelOn, kUsual, Turning{1e9, 1e9}}) {
-        EXPECT_EQ(replay_bfs({&both.graph, nullptr}, {&both.in_edges(), nullptr}, source, turning).depths,
-                  expected);
+        EXPECT_EQ(replay_bfs({&both.graph}, {&both.in_edges()}, source, turning).depths, expected);
         EXPECT_EQ(replay_bfs({&both.graph, &tier}, {&both.in_edges(), &in_tier}, source, turning).depths,
+                  expected);
+        EXPECT_EQ(replay_bfs({&both.graph, &tier, &packed}, {&both.in_edges(), &in_tier, &in_packed}, source,
+                             turning)
+                      .depths,
                   expected);
       }
     }
@@ -52,7 +57,7 @@ TEST(LeanBfsModel, pushing_alone_asks_for_what_an_aligned_walk_does) {
     Replayer walk(graph, graph::Access::merged_aligned, {4, false, 0, 0});
     graph::run_levels(graph, graph::Algorithm::bfs, source,
                       [&](std::span<const Vertex> active) { walk.level(active); });
-    const LeanBfs pushed = replay_bfs({&graph, nullptr}, {&graph, nullptr}, source, kPushOnly);
+    const LeanBfs pushed = replay_bfs({&graph}, {&graph}, source, kPushOnly);
     const Requests expected = walk.result().total;
     EXPECT_EQ(pushed.total().by_sectors, expected.by_sectors) << spec;
     EXPECT_EQ(pushed.total().elements, expected.elements) << spec;
@@ -86,8 +91,8 @@ TEST(LeanBfsModel, turning_round_saves_most_of_the_link) {
   for (const char* spec : {"kron:16", "urand:16"}) {
     const Csr graph = generated(spec);
     const Csr hubs_first = graph::relabel(graph, graph::order_of(graph, graph::Order::degree));
-    const LeanBfs push = replay_bfs({&hubs_first, nullptr}, {&hubs_first, nullptr}, 3, kPushOnly);
-    const LeanBfs both = replay_bfs({&hubs_first, nullptr}, {&hubs_first, nullptr}, 3, kUsual);
+    const LeanBfs push = replay_bfs({&hubs_first}, {&hubs_first}, 3, kPushOnly);
+    const LeanBfs both = replay_bfs({&hubs_first}, {&hubs_first}, 3, kUsual);
     EXPECT_EQ(push.depths, both.depths);
     EXPECT_LT(both.total().bytes(), push.total().bytes() / 2) << spec;
     const HotTier tier = plan_tier(hubs_first, TierPolicy::heads, graph.edges() / 4);
@@ -97,10 +102,36 @@ TEST(LeanBfsModel, turning_round_saves_most_of_the_link) {
   }
 }
 
+TEST(LeanBfsModel, compressed_lists_take_fewer_bytes_whichever_way_it_turns) {
+  for (const char* spec : {"kron:16", "urand:16"}) {
+    const Csr graph = generated(spec);
+    const Csr hubs_first = graph::relabel(graph, graph::order_of(graph, graph::Order::degree));
+    const lean::CompressedLists packed = lean::compress(hubs_first, nullptr, false);
+    for (const Turning& turning : {kPushOnly, kPullFromTheSecondLevelOn, kUsual}) {
+      const LeanBfs plain = replay_bfs({&hubs_first}, {&hubs_first}, 3, turning);
+      const LeanBfs fewer =
+          replay_bfs({&hubs_first, nullptr, &packed}, {&hubs_first, nullptr, &packed}, 3, turning);
+      EXPECT_EQ(plain.depths, fewer.depths);
+      ASSERT_EQ(plain.levels.size(), fewer.levels.size());
+      EXPECT_LT(fewer.total().bytes(), plain.total().bytes()) << spec << ", alpha " << turning.alpha;
+      EXPECT_LE(fewer.total().count(), plain.total().count()) << spec << ", alpha " << turning.alpha;
+    }
+    const LeanBfs pushed = replay_bfs({&hubs_first, nullptr, &packed}, {&hubs_first}, 3, kPushOnly);
+    std::uint64_t sectors = 0;
+    for (Vertex v = 0; v < hubs_first.vertices(); ++v) {
+      const lean::ListPlace place = packed.places[v];
+      const std::uint64_t last = (place.end() + lean::kSectorElements - 1) / lean::kSectorElements;
+      const bool read = pushed.depths[v] != graph::kUnreached && place.end() > place.begin();
+      sectors += read ? last - place.begin() / lean::kSectorElements : 0;
+    }
+    EXPECT_EQ(pushed.total().bytes(), sectors * 32) << "each list that is reached, once";
+  }
+}
+
 TEST(LeanBfsModel, counts_reads_from_the_beginning_of_lists) {
   const Csr graph = generated("kron:12");
   lean::ReadCounts reads = lean::no_reads(graph);
-  static_cast<void>(replay_bfs({&graph, nullptr}, {&graph, nullptr}, 17, kUsual, &reads));
+  static_cast<void>(replay_bfs({&graph}, {&graph}, 17, kUsual, &reads));
   std::uint64_t sum = 0;
   for (Vertex v = 0; v < graph.vertices(); ++v) {
     for (std::uint64_t s = reads.before[v]; s + 1 < reads.before[v + std::uint64_t{1}]; ++s) {
@@ -115,8 +146,7 @@ TEST(LeanBfsModel, counts_reads_from_the_beginning_of_lists) {
 
 TEST(LeanBfsModel, refuses_a_source_that_is_no_vertex) {
   const Csr graph = generated("kron:8");
-  EXPECT_THROW(static_cast<void>(replay_bfs({&graph, nullptr}, {&graph, nullptr}, 1 << 20, kUsual)),
-               UsageError);
+  EXPECT_THROW(static_cast<void>(replay_bfs({&graph}, {&graph}, 1 << 20, kUsual)), UsageError);
 }
 
 }  // namespace

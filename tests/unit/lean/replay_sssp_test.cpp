@@ -19,11 +19,13 @@ TEST(LeanSsspModel, finds_the_distances_of_dijkstra_whatever_delta) {
       continue;
     }
     const lean::HotTier tier = plan_tier(both.graph, lean::TierPolicy::lists, both.graph.edges() / 3);
+    const lean::CompressedLists packed = lean::compress(both.graph, &tier, true);
     for (Vertex source = 0; source < both.graph.vertices(); source += 1 + both.graph.vertices() / 4) {
       const auto expected = graph::serial_sssp(both.graph, source);
       for (const std::uint32_t delta : {1U, 5U, 1000U}) {
-        EXPECT_EQ(replay_sssp({&both.graph, nullptr}, source, delta).distances, expected);
+        EXPECT_EQ(replay_sssp({&both.graph}, source, delta).distances, expected);
         EXPECT_EQ(replay_sssp({&both.graph, &tier}, source, delta).distances, expected);
+        EXPECT_EQ(replay_sssp({&both.graph, &tier, &packed}, source, delta).distances, expected);
       }
     }
   }
@@ -32,7 +34,7 @@ TEST(LeanSsspModel, finds_the_distances_of_dijkstra_whatever_delta) {
 TEST(LeanSsspModel, reads_lists_little_more_than_once_where_the_threshold_rises_slowly) {
   const Csr graph = graph::make_graph(graph::parse_graph_spec("urand:14"), true);
   const auto read = [&](std::uint32_t delta) {
-    return static_cast<double>(replay_sssp({&graph, nullptr}, 7, delta).total().elements) /
+    return static_cast<double>(replay_sssp({&graph}, 7, delta).total().elements) /
            static_cast<double>(graph.edges());
   };
   EXPECT_LT(read(lean::usual_delta(graph)), 1.2);
@@ -46,17 +48,26 @@ TEST(LeanSsspModel, weights_are_packed_where_they_fit) {
   const Csr wide = graph::weighted_graph(3, {{0, 1, 1U << 30}, {1, 2, 5}}, true);
   EXPECT_EQ(lean::vertex_bits(wide), 2);
   EXPECT_FALSE(lean::packs_weights(wide));
-  const LeanSssp both = replay_sssp({&wide, nullptr}, 0, 1);
+  const LeanSssp both = replay_sssp({&wide}, 0, 1);
   EXPECT_EQ(both.total().count(), 4U) << "of each list its neighbours and its weights";
   EXPECT_EQ(both.total().elements, 2U);
+}
+
+TEST(LeanSsspModel, compressed_lists_have_their_weights_within) {
+  const Csr graph = graph::make_graph(graph::parse_graph_spec("kron:14"), true);
+  const lean::CompressedLists packed = lean::compress(graph, nullptr, true);
+  const LeanSssp plain = replay_sssp({&graph}, 7, lean::usual_delta(graph));
+  const LeanSssp fewer = replay_sssp({&graph, nullptr, &packed}, 7, lean::usual_delta(graph));
+  EXPECT_EQ(fewer.total().elements, plain.total().elements);
+  EXPECT_LT(static_cast<double>(fewer.total().bytes()), 0.75 * static_cast<double>(plain.total().bytes()));
 }
 
 TEST(LeanSsspModel, refuses_what_cannot_be) {
   const Csr graph = graph::make_graph(graph::parse_graph_spec("kron:8"), false);
   const Csr weighted = graph::make_graph(graph::parse_graph_spec("kron:8"), true);
-  EXPECT_THROW(static_cast<void>(replay_sssp({&graph, nullptr}, 0, 1)), UsageError);
-  EXPECT_THROW(static_cast<void>(replay_sssp({&weighted, nullptr}, 0, 0)), UsageError);
-  EXPECT_THROW(static_cast<void>(replay_sssp({&weighted, nullptr}, 1 << 20, 1)), UsageError);
+  EXPECT_THROW(static_cast<void>(replay_sssp({&graph}, 0, 1)), UsageError);
+  EXPECT_THROW(static_cast<void>(replay_sssp({&weighted}, 0, 0)), UsageError);
+  EXPECT_THROW(static_cast<void>(replay_sssp({&weighted}, 1 << 20, 1)), UsageError);
 }
 
 }  // namespace

@@ -1,0 +1,107 @@
+#ifndef GRAINSCOPE_SRC_LEAN_DECODE_CUH
+#define GRAINSCOPE_SRC_LEAN_DECODE_CUH
+
+// Lines of compressed lists (compressed_lists.hpp), decoded by the lanes that hold their words.
+
+#include <cstdint>
+
+#include "../cuda/warp.cuh"
+#include "grainscope/lean/compressed_lists.hpp"
+#include "grainscope/lean/steps.hpp"
+#include "reads.cuh"
+
+namespace grainscope::lean {
+
+// A neighbour, and the weight of the edge to it where there is one.
+struct Neighbour {
+  std::uint32_t vertex;
+  std::uint32_t weight;
+};
+
+// `bits` bits, at most 32, from bit `at` of the words that a group of kLanes lanes holds, one each. Each lane
+// may ask for others; all of the warp call together. Nothing is asked for beyond the last word.
+template <int kLanes>
+__device__ std::uint32_t bits_at(std::uint32_t word, int at, int bits) {
+  const std::uint32_t low = __shfl_sync(kAllLanes, word, at / 32, kLanes);
+  const std::uint32_t high = __shfl_sync(kAllLanes, word, at / 32 + 1, kLanes);
+  const std::uint32_t found = __funnelshift_r(low, high, static_cast<unsigned>(at));
+  return bits >= 32 ? found : found & ((1U << bits) - 1);
+}
+
+// How a line is to be read. `count`: its neighbours; 0: it tells itself.
+struct LineFormat {
+  int id_bits;
+  int weight_bits;
+  int count;
+};
+
+// A line's beginning, the same for all lanes that hold its words.
+struct LineHead {
+  int count;
+  std::uint32_t first;  // neighbour
+  int end;              // of what comes before the first one's weight, in bits
+};
+template <int kLanes>
+__device__ LineHead head_of(std::uint32_t word, const LineFormat& format) {
+  const int told = static_cast<int>(bits_at<kLanes>(word, 0, kCountBits)) + 1;
+  const int at = format.count == 0 ? kCountBits : 0;
+  const std::uint32_t first = bits_at<kLanes>(word, at, format.id_bits);
+  return {format.count == 0 ? told : format.count, first, at + format.id_bits};
+}
+
+// Calls `visit(neighbour, mine)` for a line's neighbours, 32 at a time, by all lanes: `mine` is whether the
+// lane has one. `word`: of the line, each lane's; words that were not read are 0.
+template <class Visit>
+__device__ void decode_line(std::uint32_t word, const LineFormat& format, const Visit& visit) {
+  constexpr int kLanes = kWarpLanes;
+  const int lane = cuda::lane_of_warp();
+  const int weight_bits = format.weight_bits;
+  const LineHead head = head_of<kLanes>(word, format);
+  visit(Neighbour{head.first, bits_at<kLanes>(word, head.end, weight_bits)}, lane == 0);
+  const int widths_at = head.end + weight_bits;
+  const int blocks = blocks_of_line(head.count);
+  // Each lane has a block's width, and where its gaps begin.
+  const std::uint32_t width =
+      bits_at<kLanes>(word, lane < blocks ? widths_at + kWidthBits * lane : 0, kWidthBits);
+  const std::uint32_t size =
+      lane < blocks ? kBlockElements * (width + static_cast<std::uint32_t>(weight_bits)) : 0;
+  const std::uint32_t begin =
+      static_cast<std::uint32_t>(widths_at + kWidthBits * blocks) + cuda::sum_up_to_lane(size, lane) - size;
+  std::uint32_t last = head.first;
+  for (int next = 1; next < head.count; next += kLanes) {
+    const int block = (next - 1 + lane) / kBlockElements;
+    const auto of_block = static_cast<int>(__shfl_sync(kAllLanes, width, block));
+    const auto at = static_cast<int>(__shfl_sync(kAllLanes, begin, block)) +
+                    lane % kBlockElements * (of_block + weight_bits);
+    const bool mine = next + lane < head.count;
+    const std::uint32_t gap = bits_at<kLanes>(word, mine ? at : 0, of_block) + 1;
+    const std::uint32_t weight = bits_at<kLanes>(word, mine ? at + of_block : 0, weight_bits);
+    const std::uint32_t vertex = last + cuda::sum_up_to_lane(mine ? gap : 0, lane);
+    visit(Neighbour{vertex, weight}, mine);
+    last = __shfl_sync(kAllLanes, vertex, kLanes - 1);
+  }
+}
+
+// What a list's words within its first sector tell a team of eight lanes: the first neighbour, and of each
+// lane one of those that follow, as far as their bits are there. `words`: how many these are, of which each
+// lane holds one; the others 0. Without weights.
+struct FirstSector {
+  std::uint32_t first;
+  std::uint32_t next;
+  bool mine;  // whether `next` is one
+};
+__device__ inline FirstSector decode_first_sector(std::uint32_t word, int words, const LineFormat& format) {
+  constexpr int kLanes = kTeamLanes;
+  const int member = cuda::lane_of_warp() % kTeamLanes;
+  const LineHead head = head_of<kLanes>(word, format);
+  const auto width = static_cast<int>(bits_at<kLanes>(word, head.end, kWidthBits));
+  const int at = head.end + kWidthBits * blocks_of_line(head.count) + member * width;
+  const bool mine = 1 + member < head.count && at + width <= 32 * words;
+  const std::uint32_t gap = bits_at<kLanes>(word, mine ? at : 0, width) + 1;
+  const std::uint32_t next = head.first + cuda::sum_up_to_lane<kLanes>(mine ? gap : 0, cuda::lane_of_warp());
+  return {head.first, next, mine};
+}
+
+}  // namespace grainscope::lean
+
+#endif

@@ -1,0 +1,222 @@
+#ifndef GRAINSCOPE_SRC_LEAN_LISTS_CUH
+#define GRAINSCOPE_SRC_LEAN_LISTS_CUH
+
+// Walks over lists, by warps: what is hot from GPU memory, the rest over the link in pieces of eight lines,
+// all loads of which are sent out before the first neighbour is looked at. Long lists are handed out: their
+// pieces are noted, and taken by whichever warp comes to them.
+//
+// A visitor says what is done: start(vertex) before a list or a piece of one, then visit(neighbour) by each
+// lane that has one, then finish(whole), which tells whether that was the whole list; start and finish by all
+// lanes.
+
+#include <cstdint>
+
+#include "../cuda/grid.cuh"
+#include "decode.cuh"
+#include "lean_view.hpp"
+#include "reads.cuh"
+
+namespace grainscope::lean {
+
+inline constexpr int kLeanThreads = 256;  // of a block
+
+__device__ inline std::uint32_t warp_of_grid() {
+  return static_cast<std::uint32_t>(cuda::thread_of_grid() / kWarpLanes);
+}
+__device__ inline std::uint32_t warps_of_grid() {
+  return static_cast<std::uint32_t>(cuda::threads_of_grid() / kWarpLanes);
+}
+
+// A list's two parts: hot neighbours [hot_begin, hot_begin + hot) of the tier, then words [begin, end) of
+// what lies behind the link.
+struct ListParts {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint32_t hot_begin = 0;
+  std::uint32_t hot = 0;
+  int count = 0;  // neighbours in a line of them, where they are compressed and within one; else 0
+};
+
+template <Coding kCoding>
+__device__ ListParts parts_of(const ListsView& lists, std::uint32_t vertex) {
+  ListParts parts;
+  if (lists.hot_offsets != nullptr) {
+    parts.hot_begin = lists.hot_offsets[vertex];
+    parts.hot = lists.hot_offsets[vertex + std::uint64_t{1}] - parts.hot_begin;
+  }
+  if constexpr (kCoding == Coding::compressed) {
+    const ListPlace place = lists.places[vertex];
+    parts.begin = place.begin();
+    parts.end = place.end();
+    parts.count = place.is_long() ? 0 : place.count();
+  } else {
+    parts.begin = lists.offsets[vertex] + parts.hot;
+    parts.end = lists.offsets[vertex + std::uint64_t{1}];
+  }
+  return parts;
+}
+
+__device__ inline std::uint64_t degree_of(const ListsView& lists, std::uint32_t vertex) {
+  return lists.offsets[vertex + std::uint64_t{1}] - lists.offsets[vertex];
+}
+
+__device__ inline LineFormat format_of(const ListsView& lists, const ListParts& parts) {
+  return {lists.id_bits, lists.weight_bits, parts.count};
+}
+
+__device__ inline Neighbour apart(std::uint32_t joined, int bits) {
+  return bits < 32 ? Neighbour{joined & ((1U << bits) - 1), joined >> bits} : Neighbour{joined, 0};
+}
+
+template <bool kCount, class Visitor>
+__device__ void visit_hot(const ListsView& lists, const ListParts& parts, ReadNote* note, Visitor& visitor) {
+  for (std::uint32_t at = 0; at < parts.hot; at += kWarpLanes) {
+    const std::uint32_t element = parts.hot_begin + at + cuda::lane_of_warp();
+    const bool mine = at + cuda::lane_of_warp() < parts.hot;
+    if constexpr (kCount) {
+      add_lanes(&note->hot, mine);
+    }
+    if (mine) {
+      Neighbour neighbour = apart(lists.hot[element], lists.joined_bits);
+      if (lists.hot_weights != nullptr) {
+        neighbour.weight = lists.hot_weights[element];
+      }
+      visitor.visit(neighbour);
+    }
+  }
+}
+
+// Words that a warp has read of a piece: each lane one of each line.
+struct PieceWords {
+  static constexpr int kLines = static_cast<int>(kPieceElements / kLineElements);
+  std::uint32_t words[kLines];
+};
+
+// Of an array; words outside the piece are 0. `first`: word of lane 0 in the first line.
+template <bool kCount>
+__device__ PieceWords load_piece(const std::uint32_t* array, std::uint64_t first, const Step& piece,
+                                 ReadNote* note) {
+  PieceWords read;
+#pragma unroll
+  for (int line = 0; line < PieceWords::kLines; ++line) {
+    const std::uint64_t word = first + line * kLineElements + cuda::lane_of_warp();
+    const bool mine = word >= piece.from && word < piece.to;
+    if constexpr (kCount) {
+      count_sectors(note, mine, word);
+    }
+    read.words[line] = mine ? array[word] : 0;
+  }
+  return read;
+}
+
+// Piece number `number` of a list's part over the link.
+template <Coding kCoding, bool kCount, class Visitor>
+__device__ void visit_piece(const ListsView& lists, const ListParts& parts, std::uint32_t number,
+                            ReadNote* note, Visitor& visitor) {
+  const Step piece = piece_of(parts.begin, parts.end, number);
+  // A compressed list begins with a line, or lies within one and is shorter.
+  const std::uint64_t first =
+      kCoding == Coding::compressed ? piece.from : piece.from / kLineElements * kLineElements;
+  const PieceWords read = load_piece<kCount>(lists.words, first, piece, note);
+  PieceWords weights;
+  if constexpr (kCoding == Coding::beside) {
+    weights = load_piece<kCount>(lists.weights, first, piece, note);
+  }
+  const auto visit = [&](const Neighbour& neighbour, bool mine) {
+    if constexpr (kCount) {
+      add_lanes(&note->elements, mine);
+    }
+    if (mine) {
+      visitor.visit(neighbour);
+    }
+  };
+#pragma unroll
+  for (int line = 0; line < PieceWords::kLines; ++line) {
+    const std::uint64_t begin = first + line * kLineElements;
+    if (begin >= piece.to) {
+      break;
+    }
+    const std::uint64_t word = begin + cuda::lane_of_warp();
+    if constexpr (kCoding == Coding::compressed) {
+      decode_line(read.words[line], format_of(lists, parts), visit);
+    } else if constexpr (kCoding == Coding::beside) {
+      visit({read.words[line], weights.words[line]}, word >= piece.from && word < piece.to);
+    } else {
+      visit(apart(read.words[line], lists.joined_bits), word >= piece.from && word < piece.to);
+    }
+  }
+}
+
+// A piece of a long list.
+struct PieceItem {
+  std::uint32_t vertex;
+  std::uint32_t piece;
+};
+// Device memory.
+struct HandOut {
+  PieceItem* items;
+  unsigned long long* count;
+};
+
+__device__ inline void hand_out(std::uint32_t vertex, std::uint32_t pieces, const HandOut& to) {
+  unsigned long long at = 0;
+  if (cuda::lane_of_warp() == 0) {
+    at = atomicAdd(to.count, static_cast<unsigned long long>(pieces));
+  }
+  at = __shfl_sync(kAllLanes, at, 0);
+  for (std::uint32_t piece = cuda::lane_of_warp(); piece < pieces; piece += kWarpLanes) {
+    to.items[at + piece] = {vertex, piece};
+  }
+}
+
+// Whether a list's part over the link is handed out.
+__device__ inline bool is_long(const ListParts& parts) {
+  return parts.end - parts.begin > kLongList;
+}
+
+// The list of one vertex, but for what is handed out of it.
+template <Coding kCoding, bool kCount, class Visitor>
+__device__ void visit_list(const ListsView& lists, std::uint32_t vertex, const HandOut& long_lists,
+                           ReadNote* note, Visitor& visitor) {
+  const ListParts parts = parts_of<kCoding>(lists, vertex);
+  const auto pieces = static_cast<std::uint32_t>(pieces_of(parts.begin, parts.end));
+  visitor.start(vertex);
+  visit_hot<kCount>(lists, parts, note, visitor);
+  if (is_long(parts)) {
+    hand_out(vertex, pieces, long_lists);
+  } else {
+    for (std::uint32_t piece = 0; piece < pieces; ++piece) {
+      visit_piece<kCoding, kCount>(lists, parts, piece, note, visitor);
+    }
+  }
+  visitor.finish(!is_long(parts));
+}
+
+// The lists of a set of vertices, 32 to a word: `bits_of(word)` is asked by all lanes.
+template <Coding kCoding, bool kCount, class BitsOf, class Visitor>
+__device__ void visit_lists(const ListsView& lists, std::uint32_t words, const BitsOf& bits_of,
+                            const HandOut& long_lists, ReadNote* note, Visitor& visitor) {
+  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
+    for (std::uint32_t bits = bits_of(word); bits != 0; bits &= bits - 1) {
+      const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(__ffs(bits)) - 1;
+      visit_list<kCoding, kCount>(lists, vertex, long_lists, note, visitor);
+    }
+  }
+}
+
+// The pieces that were handed out.
+template <Coding kCoding, bool kCount, class Visitor>
+__device__ void visit_pieces(const ListsView& lists, const PieceItem* items, std::uint64_t count,
+                             ReadNote* note, Visitor& visitor) {
+  for (std::uint64_t i = warp_of_grid(); i < count; i += warps_of_grid()) {
+    const PieceItem item = items[i];
+    const ListParts parts = parts_of<kCoding>(lists, item.vertex);
+    visitor.start(item.vertex);
+    visit_piece<kCoding, kCount>(lists, parts, item.piece, note, visitor);
+    visitor.finish(false);
+  }
+}
+
+}  // namespace grainscope::lean
+
+#endif
