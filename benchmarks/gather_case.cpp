@@ -6,6 +6,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/model/gather.hpp"
 #include "grainscope/system/numa.hpp"
+#include "traffic.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -26,14 +27,7 @@ void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
     return;
   }
   const model::Requests requests = model::gather_requests(point.mode, point.width, table, rows);
-  Traffic traffic;
-  traffic.requests = requests.count();
-  for (std::size_t i = 0; i < requests.by_sectors.size(); ++i) {
-    traffic.requests_by_size[static_cast<int>((i + 1) * model::kSectorBytes)] = requests.by_sectors[i];
-  }
-  traffic.bytes = requests.bytes();
-  traffic.amplification = static_cast<double>(requests.bytes()) / static_cast<double>(cold * point.row_bytes);
-  measurement.traffic = traffic;
+  measurement.traffic = traffic_of(requests, cold * point.row_bytes);
   measurement.counters["requests_per_row"] =
       static_cast<double>(requests.count()) / static_cast<double>(cold);
 }

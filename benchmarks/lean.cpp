@@ -1,12 +1,13 @@
-// lean/bfs, lean/cc, lean/sssp: what does an algorithm that reads fewer edges save, where edges are far?
+// lean/bfs, lean/cc, lean/pr, lean/sssp: what does an algorithm that reads fewer bytes save, where edges are
+// far?
 //
-// Timed: one whole traversal between two events, state cleared within; nothing waits for the host meanwhile.
-// Not timed: making, ordering and placing the graph, planning and filling what is hot, verifying, which every
-// trial is. Operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what crossed
-// the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to the
-// model's. Source: Beamer, Asanović and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP
+// Timed: one whole run between two events, state set within; nothing waits for the host meanwhile. Not timed:
+// making, ordering, compressing and placing the graph, planning and filling what is hot, verifying, which
+// every trial is. Operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what
+// crossed the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to
+// the model's. Source: Beamer, Asanovic and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP
 // benchmark suite for sources and conventions; EMOGI (VLDB 2020) is what it is to be held against
-// (traversal/bfs). Limits: the order of vertices is by degree, made offline, its time in prepare_s.
+// (traversal/*). Limits: the order of vertices is by degree, made offline, its time in prepare_s.
 
 #include <memory>
 #include <utility>
@@ -15,7 +16,7 @@
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/system/numa.hpp"
 #include "lean_case.hpp"
-#include "traversal_case.hpp"
+#include "trials.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -40,50 +41,43 @@ std::vector<const char*> graphs_of(Preset preset) {
   return {};
 }
 
-const char* strategy_of(Algorithm algorithm) {
+// What each algorithm does differently.
+struct Technique {
+  const char* strategy;
+  const char* is;
+  const char* source;
+};
+Technique technique_of(Algorithm algorithm) {
   switch (algorithm) {
     case Algorithm::bfs:
-      return "direction_optimising";
+      return {"direction_optimising", "a bfs that turns between pushing and pulling",
+              "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions"};
     case Algorithm::cc:
-      return "sampled";
-    default:
-      return "near_far";
+      return {"sampled", "connected components that read two neighbours of each list before whole lists",
+              "Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)"};
+    case Algorithm::pr:
+      return {"pulled", "PageRank that pulls, in place, from a start near the answer",
+              "GAP benchmark suite: damping and tolerance; docs/lean.md"};
+    case Algorithm::sssp:
+      break;
   }
+  return {"near_far", "shortest paths that read a list when its vertex is the nearest, or almost",
+          "Davidson, Baxter, Garland and Owens, IPDPS 2014; GAP benchmark suite: sources and conventions"};
 }
 
-const char* what_it_is(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::bfs:
-      return "a bfs that turns between pushing and pulling";
-    case Algorithm::cc:
-      return "connected components that read two neighbours of each list before whole lists";
-    default:
-      return "shortest paths that read a list when its vertex is the nearest, or almost";
+Explanation explain(const LeanPoint& point) {
+  const Technique technique = technique_of(point.algorithm);
+  std::string where = point.compressed ? ", compressed" : "";
+  if (point.tier) {
+    where += ", the hottest " + std::to_string(point.hot) + " percent of the edge list in GPU memory instead";
   }
-}
-
-const char* source_of(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::bfs:
-      return "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions";
-    case Algorithm::cc:
-      return "Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)";
-    default:
-      return "Davidson, Baxter, Garland and Owens, IPDPS 2014; GAP benchmark suite: sources and conventions";
-  }
-}
-
-Explanation explain(const LeanPoint& point, Algorithm algorithm) {
-  const std::string where = point.tier ? "with the hottest " + std::to_string(point.hot) +
-                                             " percent of the edge list in GPU memory as well"
-                                       : "read over the link";
   return {
-      std::string("the time of ") + what_it_is(algorithm) + ", its lists in page-locked host memory, " +
-          where,
-      algorithm == Algorithm::cc ? "all kernels between two events, from clearing the state to the last label"
-                                 : "one kernel between two events, from clearing the state to the last step",
+      std::string("the time of ") + technique.is + ", its lists in page-locked host memory" + where,
+      point.algorithm == Algorithm::cc
+          ? "all kernels between two events, from clearing the state to the last label"
+          : "one kernel between two events, from setting the state to the last step",
       "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",
-      source_of(algorithm),
+      technique.source,
       "vertices are numbered by falling degree, offline; TEPS says nothing of the work that was saved"};
 }
 
@@ -94,16 +88,8 @@ class Lister {
   std::vector<Benchmark> list() {
     for (const GpuTarget& gpu : scope_.gpus) {
       for (const GraphSpec& spec : graphs()) {
-        for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::sssp}) {
-          add(gpu, spec, algorithm, {}, 0);
-          if (scope_.preset == Preset::quick && algorithm != Algorithm::bfs) {
-            continue;
-          }
-          for (const int hot : hot_percents()) {
-            for (const TierPolicy policy : policies(algorithm)) {
-              add(gpu, spec, algorithm, policy, hot);
-            }
-          }
+        for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
+          add_all(gpu, spec, algorithm);
         }
       }
     }
@@ -121,8 +107,24 @@ class Lister {
     }
     return graphs;
   }
-  [[nodiscard]] std::vector<int> hot_percents() const {
-    return scope_.dense() ? std::vector{1, 5, 10, 25} : std::vector{25};
+  // Each technique alone, and together.
+  void add_all(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm) {
+    add(gpu, spec, algorithm, {}, 0, false);
+    const bool one = scope_.preset == Preset::quick && algorithm != Algorithm::bfs;
+    if (one) {
+      return;
+    }
+    add(gpu, spec, algorithm, {}, 0, true);
+    for (const int hot : hot_percents(algorithm)) {
+      for (const TierPolicy policy : policies(algorithm)) {
+        add(gpu, spec, algorithm, policy, hot, false);
+      }
+      add(gpu, spec, algorithm, TierPolicy::heads, hot, true);
+    }
+  }
+  [[nodiscard]] std::vector<int> hot_percents(Algorithm algorithm) const {
+    const bool all = scope_.preset == Preset::paper || (scope_.dense() && algorithm == Algorithm::bfs);
+    return all ? std::vector{1, 5, 10, 25} : std::vector{25};
   }
   // What is read of a list to its end is not known before a search.
   [[nodiscard]] std::vector<TierPolicy> policies(Algorithm algorithm) const {
@@ -133,19 +135,22 @@ class Lister {
   }
 
   void add(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm, std::optional<TierPolicy> tier,
-           int hot) {
+           int hot, bool compressed) {
     LeanPoint point;
     point.spec = spec;
     point.graph = {spec.name(), graph::Order::degree};
+    point.algorithm = algorithm;
     point.tier = tier;
     point.hot = hot;
+    point.compressed = compressed;
     point.node = scope_.nearest_node(gpu);
     point.gpu = gpu.ordinal;
     point.trials = trials_of(algorithm, scope_.trials);
     Benchmark benchmark;
     benchmark.id = {std::string("lean/") + graph::name(algorithm),
-                    {{"strategy", strategy_of(algorithm), AxisStyle::bare},
+                    {{"strategy", technique_of(algorithm).strategy, AxisStyle::bare},
                      {"tier", tier ? name(*tier) : "none", AxisStyle::bare},
+                     {"lists", compressed ? "compressed" : "plain", AxisStyle::bare},
                      {"locality", gpu.locality(point.node), AxisStyle::hidden},
                      {"graph", spec.name()},
                      {"hot", std::int64_t{hot}}},
@@ -154,23 +159,15 @@ class Lister {
       benchmark.id.axes.push_back({"weights", weights_of(spec)});
     }
     benchmark.skip = why_not(gpu, spec, algorithm);
-    benchmark.explanation = explain(point, algorithm);
+    benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
     const auto claim = benchmark.skip.empty() ? graphs_->claim(point.graph, scope_.repetitions) : nullptr;
-    benchmark.run = [point, algorithm, graphs = graphs_, claim,
-                     cache_dir = scope_.graph_cache](Session& session) {
+    benchmark.run = [point, graphs = graphs_, claim, cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *claim, [&](const GraphKey& key) {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
       });
       const NodeBinding binding(session.machine().topology, point.node);
-      switch (algorithm) {
-        case Algorithm::bfs:
-          return measure_lean_bfs(session, point, *graph);
-        case Algorithm::cc:
-          return measure_lean_cc(session, point, *graph);
-        default:
-          return measure_lean_sssp(session, point, *graph);
-      }
+      return measure_lean(session, point, *graph);
     };
     benchmarks_.push_back(std::move(benchmark));
   }
@@ -189,7 +186,9 @@ class Lister {
     const std::uint64_t edges = entries * sizeof(graph::Vertex) * (point.spec.directed() ? 2 : 1);
     // Generating and ordering take three times what the graph comes to.
     // Weights share their neighbours' four bytes, or have as many again.
-    Needs needs{3 * (entries * 8 + vertices * 8) + edges, vertices * 32 + entries / 16, 0};
+    // Compressed lists are made before they are placed.
+    const std::uint64_t made = point.compressed ? edges : 0;
+    Needs needs{3 * (entries * 8 + vertices * 8) + edges + made, vertices * 40 + entries / 16, 0};
     needs.device_bytes += edges * static_cast<std::uint64_t>(point.hot) / 100;
     return needs;
   }

@@ -1,107 +1,128 @@
 #include "lean_case.hpp"
 
-#include <algorithm>
-#include <string>
-#include <vector>
+#include <utility>
 
-#include "grainscope/core/error.hpp"
-#include "grainscope/graph/answers.hpp"
-#include "grainscope/model/lean_bfs.hpp"
+#include "grainscope/core/statistics.hpp"
 #include "grainscope/model/link.hpp"
-#include "lean_tiers.hpp"
+#include "lean_runs.hpp"
+#include "traffic.hpp"
+#include "trials.hpp"
 
 namespace grainscope::harness {
 namespace {
 
+using graph::Algorithm;
 using graph::Vertex;
+using lean::LinkReads;
 
-std::uint64_t link_bytes_of(const std::vector<lean::LinkReads>& levels) {
-  std::uint64_t sectors = 0;
-  for (const lean::LinkReads& level : levels) {
-    sectors += level.sectors;
+LinkReads sum_of(const std::vector<LinkReads>& steps) {
+  LinkReads all;
+  for (const LinkReads& step : steps) {
+    all.sectors += step.sectors;
+    all.elements += step.elements;
+    all.hot += step.hot;
   }
-  return sectors * model::kSectorBytes;
+  return all;
 }
 
-// What the model says of the first trial: it must have read the same; and how long that must take.
-void hold_against_model(const Session& session, const LeanPoint& point, const LoadedGraph& loaded,
-                        const Tiers& tiers, Vertex source, const std::vector<lean::LinkReads>& reads,
+// One trial: timed, verified, then run again and counted.
+Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& traversal, int number,
+                Vertex source, std::vector<LinkReads>& reads, Measurement& measurement) {
+  const double seconds = traversal.run(source);
+  const Verdict verdict = traversal.verify(graph, source);
+  measurement.verification = verdict.sentence + "; every trial";
+  Trial trial{trial_name(point.algorithm, number, source), {seconds}, traversal.counters(), 0};
+  std::vector<LevelResult> levels = traversal.levels();
+  reads = traversal.count(source);
+  const LinkReads read = sum_of(reads);
+  trial.link_bytes = read.sectors * model::kSectorBytes;
+  trial.counters["edges_read"] = static_cast<double>(read.elements + read.hot);
+  trial.counters["hot_edges_read"] = static_cast<double>(read.hot);
+  if (!levels.empty()) {
+    trial.counters["levels"] = static_cast<double>(levels.size());
+  }
+  if (starts_somewhere(point.algorithm)) {
+    trial.counters["reached"] = static_cast<double>(verdict.reached);
+  }
+  if (point.algorithm != Algorithm::pr) {
+    trial.counters["teps"] = static_cast<double>(verdict.entries) / (graph.csr().directed ? 1 : 2) / seconds;
+  }
+  if (number == 0) {
+    measurement.levels = std::move(levels);
+  }
+  return trial;
+}
+
+// What the first trial's model asks of the link, and how long that must take.
+void hold_against_model(const Session& session, const LeanPoint& point, const LeanModel& modelled,
                         Measurement& measurement) {
-  const model::LeanBfs search = model::replay_bfs(tiers.pushed(loaded), tiers.pulled(loaded), source, {});
   const double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.node, point.gpu));
   const model::Link link = model::link_measured(peak_gb_s);
   double least_s = 0;
-  for (std::size_t i = 0; i < search.levels.size(); ++i) {
-    const model::LeanLevel& level = search.levels[i];
-    if (i >= reads.size() || reads[i].sectors * model::kSectorBytes != level.link.bytes() ||
-        reads[i].elements != level.link.elements || reads[i].hot != level.hot_reads) {
-      throw FailedError("level " + std::to_string(i) +
-                        " of a search did not read what its model does: one of them is wrong");
+  model::Requests total;
+  const bool by_level = modelled.steps.size() == measurement.levels.size();
+  for (std::size_t i = 0; i < modelled.steps.size(); ++i) {
+    const model::Requests& step = modelled.steps[i];
+    total += step;
+    least_s += step.count() > 0 ? model::bound(link, step, 0).seconds() : 0;
+    if (by_level && point.algorithm != Algorithm::sssp) {
+      measurement.levels[i].requests = step.count();
+      measurement.levels[i].link_bytes = step.bytes();
     }
-    measurement.levels[i].requests = level.link.count();
-    measurement.levels[i].link_bytes = level.link.bytes();
-    least_s += level.link.count() > 0 ? model::bound(link, level.link, 0).seconds() : 0;
   }
-  const model::Requests total = search.total();
-  measurement.traffic = traffic_of(total);
+  measurement.traffic = traffic_of(total, total.elements * sizeof(Vertex));
   measurement.link_peak_gb_s = peak_gb_s;
+  measurement.verification += "; " + modelled.agreement;
+  measurement.counters.insert(modelled.counters.begin(), modelled.counters.end());
   measurement.counters["modelled_s"] = least_s;
   measurement.counters["modelled_over_measured"] = least_s / measurement.trials.front().samples_s.front();
 }
 
-// One trial: timed, verified, counted.
-double run_trial(const LoadedGraph& loaded, lean::LeanBfs& search, Vertex source, Measurement& measurement) {
-  const double seconds = search.run(source);
-  const std::vector<std::uint32_t> depths = search.depths();
-  measurement.verification =
-      graph::certify_bfs(loaded.csr(), loaded.in_edges(), source, depths) +
-      "; every trial; what the first read over the link is, level by level, what its model reads";
-  std::vector<LevelResult> levels = search.levels();
-  const std::vector<bool> pulled = search.pulled();
-  const std::vector<lean::LinkReads> reads = search.count(source);
-  Trial trial{"source:" + std::to_string(source), {seconds}, {}, 0};
-  trial.link_bytes = link_bytes_of(reads);
-  const double entries = static_cast<double>(graph::entries_reached(loaded.csr(), depths));
-  std::uint64_t elements = 0;
-  std::uint64_t hot = 0;
-  for (const lean::LinkReads& level : reads) {
-    elements += level.elements;
-    hot += level.hot;
+// The row's own numbers, from its trials.
+void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t hot_bytes,
+               std::uint64_t gpu_bytes, Measurement& measurement) {
+  std::vector<double> link_bytes;
+  link_bytes.reserve(measurement.trials.size());
+  for (const Trial& trial : measurement.trials) {
+    link_bytes.push_back(static_cast<double>(trial.link_bytes));
   }
-  trial.counters = {
-      {"edges_read", static_cast<double>(elements + hot)},
-      {"hot_edges_read", static_cast<double>(hot)},
-      {"levels", static_cast<double>(levels.size())},
-      {"pulls", static_cast<double>(std::count(pulled.begin(), pulled.end(), true))},
-      {"reached", static_cast<double>(depths.size()) -
-                      static_cast<double>(std::count(depths.begin(), depths.end(), graph::kUnreached))},
-      {"teps", entries / (loaded.csr().directed ? 1 : 2) / seconds}};
-  if (measurement.trials.empty()) {
-    measurement.levels = std::move(levels);
+  auto& counters = measurement.counters;
+  counters = layout.counters();
+  for (const auto& [counter, value] : measurement.trials.front().counters) {
+    counters[counter] = counter == "teps" ? harmonic_mean(measurement.trials, counter)
+                                          : median_of(measurement.trials, counter);
   }
-  measurement.trials.push_back(std::move(trial));
-  return seconds;
+  measurement.bytes = static_cast<std::uint64_t>(counters.at("edges_read")) * sizeof(Vertex);
+  measurement.link_bytes = static_cast<std::uint64_t>(summarize(link_bytes).median);
+  measurement.graph = graph.facts();
+  counters["hot_bytes"] = static_cast<double>(hot_bytes);
+  counters["gpu_bytes"] = static_cast<double>(gpu_bytes);
+  counters["prepare_s"] = graph.order_s();
 }
 
 }  // namespace
 
-Measurement measure_lean_bfs(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
-  const Tiers tiers = plan_tiers(point, graph);
-  const auto lists = lean::place_lean(tiers.placement(point, graph));
-  const auto search = lean::make_lean_bfs(*lists, {});
+Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
+  const LeanLayout layout(point, graph);
+  const auto lists = lean::place_lean(layout.placement());
+  const auto traversal = make_lean_run(point, graph, *lists);
   const std::vector<Vertex> sources = graph.sources(point.trials);
   // The first run loads kernels: nobody's trial.
-  static_cast<void>(search->run(sources.front()));
+  static_cast<void>(traversal->run(sources.front()));
   Measurement measurement;
-  measurement.samples = session.trials(point.trials, [&](int trial) {
-    return run_trial(graph, *search, sources[static_cast<std::size_t>(trial)], measurement);
+  std::vector<LinkReads> first_reads;
+  measurement.samples = session.trials(point.trials, [&](int number) {
+    std::vector<LinkReads> reads;
+    measurement.trials.push_back(run_trial(point, graph, *traversal, number,
+                                           sources[static_cast<std::size_t>(number)], reads, measurement));
+    if (number == 0) {
+      first_reads = std::move(reads);
+    }
+    return measurement.trials.back().samples_s.front();
   });
-  measurement.timing = {Clock::event, false,
-                        "a whole search between two events, clearing its state included"};
-  summarise_lean(graph, tiers, *lists, search->gpu_bytes(), measurement);
-  measurement.counters["pulls"] = median_of(measurement.trials, "pulls");
-  hold_against_model(session, point, graph, tiers, sources.front(), search->count(sources.front()),
-                     measurement);
+  measurement.timing = {Clock::event, false, "a whole run between two events, setting its state included"};
+  summarise(graph, layout, lists->hot_bytes(), lists->gpu_bytes() + traversal->gpu_bytes(), measurement);
+  hold_against_model(session, point, traversal->model(layout, sources.front(), first_reads), measurement);
   measurement.limit = host_link_limit(session.machine(), point.gpu);
   return measurement;
 }

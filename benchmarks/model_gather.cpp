@@ -17,6 +17,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/model/gather.hpp"
 #include "model_case.hpp"
+#include "traffic.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -64,14 +65,7 @@ Measurement measure(const Session& session, const Point& point) {
       "units loaded are those of the rows asked for, each once; no load has more than 32";
   measurement.bytes = asked;
   measurement.link_bytes = requests.bytes();
-  Traffic traffic;
-  traffic.requests = requests.count();
-  for (std::size_t i = 0; i < requests.by_sectors.size(); ++i) {
-    traffic.requests_by_size[static_cast<int>((i + 1) * model::kSectorBytes)] = requests.by_sectors[i];
-  }
-  traffic.bytes = requests.bytes();
-  traffic.amplification = static_cast<double>(requests.bytes()) / static_cast<double>(asked);
-  measurement.traffic = traffic;
+  measurement.traffic = traffic_of(requests, asked);
   const auto count = static_cast<double>(gather.asked_rows());
   measurement.counters = {{"requests_per_row", static_cast<double>(requests.count()) / count},
                           {"lane_use", requests.lane_use()},

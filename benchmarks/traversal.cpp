@@ -21,6 +21,7 @@
 #include "grainscope/system/numa.hpp"
 #include "loaded_graph.hpp"
 #include "traversal_case.hpp"
+#include "trials.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -13,6 +13,8 @@
 #include "grainscope/graph/subway.hpp"
 #include "grainscope/graph/sweep.hpp"
 #include "grainscope/model/replay.hpp"
+#include "traffic.hpp"
+#include "trials.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -23,45 +25,15 @@ using graph::Csr;
 using graph::EdgePlacement;
 using graph::Vertex;
 
-// What one trial's answer amounts to, once it has been verified.
-struct Verdict {
-  std::string sentence;
-  std::uint64_t entries = 0;  // of the vertices that were reached: what TEPS counts
-  std::uint64_t reached = 0;
-};
-
 Verdict verify(const LoadedGraph& loaded, Algorithm algorithm, Vertex source,
                const graph::Traversal& traversal) {
-  const Csr& csr = loaded.csr();
-  if (algorithm == Algorithm::pr) {
-    return {graph::certify_pr(csr, loaded.in_edges(), traversal.ranks()), csr.edges(), csr.vertices()};
-  }
-  const std::vector<std::uint32_t> answer = traversal.answer();
-  if (algorithm == Algorithm::cc) {
-    return {graph::certify_cc(csr, loaded.components(), answer), csr.edges(), csr.vertices()};
-  }
-  Verdict verdict;
-  verdict.sentence = algorithm == Algorithm::bfs
-                         ? graph::certify_bfs(csr, loaded.in_edges(), source, answer)
-                         : graph::certify_sssp(csr, loaded.in_edges(), source, answer);
-  verdict.entries = graph::entries_reached(csr, answer);
-  verdict.reached = csr.vertices() -
-                    static_cast<std::uint64_t>(std::count(answer.begin(), answer.end(), graph::kUnreached));
-  return verdict;
+  return algorithm == Algorithm::pr ? certify_ranks(loaded, traversal.ranks())
+                                    : certify(loaded, algorithm, source, traversal.answer());
 }
 
 std::uint64_t edges_of(const std::vector<LevelResult>& levels) {
   return std::accumulate(levels.begin(), levels.end(), std::uint64_t{0},
                          [](std::uint64_t sum, const LevelResult& level) { return sum + level.edges; });
-}
-
-// Harmonic mean: edges over time is a rate.
-double harmonic_mean(const std::vector<Trial>& trials, const std::string& counter) {
-  double sum = 0;
-  for (const Trial& trial : trials) {
-    sum += 1 / trial.counters.at(counter);
-  }
-  return static_cast<double>(trials.size()) / sum;
 }
 
 model::Layout layout_of(const TraversalPoint& point) {
@@ -88,14 +60,7 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
     }
   });
   const model::Replay& result = replayer.result();
-  Traffic traffic;
-  traffic.requests = result.total.count();
-  for (int sectors = 1; sectors <= 4; ++sectors) {
-    traffic.requests_by_size[sectors * 32] = result.total.by_sectors[static_cast<std::size_t>(sectors - 1)];
-  }
-  traffic.bytes = result.total.bytes();
-  traffic.amplification = result.amplification();
-  measurement.traffic = traffic;
+  measurement.traffic = traffic_of(result.total, result.total.elements * result.element_bytes);
   measurement.link_bytes = result.least_bytes(cache_bytes);
   // Frontiers of cc and sssp differ from run to run: what belongs to this one is told by its own numbers.
   for (std::size_t i = 0; i < std::min(measurement.levels.size(), result.levels.size()); ++i) {
@@ -141,12 +106,9 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
 }
 
 std::string label_of(const TraversalPoint& point, int trial, Vertex source) {
-  std::string number = "trial:" + std::to_string(trial);
-  if (point.algorithm != Algorithm::bfs && point.algorithm != Algorithm::sssp) {
-    return number;
-  }
   // Sources of its own are taken again and again.
-  return "source:" + std::to_string(source) + (point.sources.empty() ? "" : "/" + number);
+  const bool again = starts_somewhere(point.algorithm) && !point.sources.empty();
+  return trial_name(point.algorithm, trial, source) + (again ? "/trial:" + std::to_string(trial) : "");
 }
 
 // One trial: timed and verified; its row is added to the measurement.
@@ -178,11 +140,7 @@ double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::
 
 void summarise(const TraversalPoint& point, const LoadedGraph& loaded, std::uint64_t gpu_bytes,
                Measurement& measurement) {
-  std::vector<double> edges;
-  for (const Trial& trial : measurement.trials) {
-    edges.push_back(trial.counters.at("edges_read"));
-  }
-  const double middle = summarize(edges).median;
+  const double middle = median_of(measurement.trials, "edges_read");
   measurement.bytes = static_cast<std::uint64_t>(middle) * point.element_bytes();
   measurement.graph = loaded.facts();
   auto& counters = measurement.counters;
@@ -213,12 +171,6 @@ std::vector<Vertex> TraversalPoint::starts(const LoadedGraph& graph) const {
     starts.push_back(sources[static_cast<std::size_t>(trial) % sources.size()]);
   }
   return starts;
-}
-
-int trials_of(Algorithm algorithm, int asked) {
-  const bool starts_somewhere = algorithm == Algorithm::bfs || algorithm == Algorithm::sssp;
-  constexpr int kMostAlike = 16;
-  return starts_somewhere ? asked : std::clamp(asked / 2, 1, kMostAlike);
 }
 
 namespace {

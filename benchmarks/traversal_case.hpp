@@ -39,9 +39,6 @@ struct TraversalPoint {
   [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
 };
 
-// GAP asks for 64 trials of algorithms that start somewhere, 16 of others.
-[[nodiscard]] int trials_of(graph::Algorithm algorithm, int asked);
-
 // Runs, verifies and counts. Throws FailedError for a wrong answer.
 [[nodiscard]] Measurement measure_traversal(Session& session, const TraversalPoint& point,
                                             const LoadedGraph& graph, graph::PlacedGraph& placed);

@@ -1,0 +1,101 @@
+#include "lean_layout.hpp"
+
+#include <vector>
+
+#include "grainscope/core/sampler.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+constexpr int kSampleSearches = 4;  // that reuse is learnt from, none of them a trial's
+
+lean::HotTier plan(const LeanPoint& point, const LoadedGraph& loaded, const graph::Csr& lists,
+                   lean::TierPolicy policy) {
+  const std::uint64_t elements = lists.edges() * static_cast<std::uint64_t>(point.hot) / 100;
+  if (policy != lean::TierPolicy::reuse) {
+    return lean::plan_tier(lists, policy, elements);
+  }
+  lean::ReadCounts reads = lean::no_reads(lists);
+  const std::vector<graph::Vertex> sources = loaded.sources(kMostSources);
+  for (int search = 0; search < kSampleSearches; ++search) {
+    static_cast<void>(model::replay_bfs({&loaded.csr()}, {&lists},
+                                        sources[sources.size() - 1 - static_cast<std::size_t>(search)], {},
+                                        &reads));
+  }
+  return lean::plan_by_reuse(lists, reads, elements);
+}
+
+template <class T>
+const T* address(const std::optional<T>& value) {
+  return value ? &*value : nullptr;
+}
+
+}  // namespace
+
+model::TieredLists LeanLayout::Direction::of(const graph::Csr& lists) const {
+  return {&lists, address(tier), address(compressed)};
+}
+
+LeanLayout::LeanLayout(const LeanPoint& point, const LoadedGraph& graph)
+    : point_(point),
+      graph_(graph),
+      directed_(graph.csr().directed && point.algorithm != graph::Algorithm::sssp) {
+  plan_tiers();
+  compress();
+}
+
+void LeanLayout::plan_tiers() {
+  const double begun_s = steady_now_s();
+  if (point_.tier) {
+    const bool reuse = *point_.tier == lean::TierPolicy::reuse;
+    // What reuse tells is of lists that are pulled from.
+    out_.tier =
+        plan(point_, graph_, graph_.csr(), directed_ && reuse ? lean::TierPolicy::lists : *point_.tier);
+    if (directed_) {
+      in_.tier = plan(point_, graph_, graph_.in_edges(), *point_.tier);
+    }
+  }
+  counters_["tier_s"] = steady_now_s() - begun_s;
+}
+
+void LeanLayout::compress() {
+  if (!point_.compressed) {
+    return;
+  }
+  const double begun_s = steady_now_s();
+  const bool weights = point_.algorithm == graph::Algorithm::sssp;
+  out_.compressed = lean::compress(graph_.csr(), address(out_.tier), weights);
+  double bytes = static_cast<double>(out_.compressed->words.bytes());
+  double elements = static_cast<double>(out_.compressed->elements);
+  if (directed_) {
+    in_.compressed = lean::compress(graph_.in_edges(), address(in_.tier), false);
+    bytes += static_cast<double>(in_.compressed->words.bytes());
+    elements += static_cast<double>(in_.compressed->elements);
+  }
+  counters_["compress_s"] = steady_now_s() - begun_s;
+  constexpr double kBits = 8;
+  counters_["bits_per_edge"] = elements > 0 ? bytes * kBits / elements : 0;
+}
+
+lean::LeanPlacement LeanLayout::placement() const {
+  lean::LeanPlacement placement;
+  placement.graph = &graph_.csr();
+  placement.tier = address(out_.tier);
+  placement.in_edges = directed_ ? &graph_.in_edges() : nullptr;
+  placement.in_tier = address(in_.tier);
+  placement.compressed = address(out_.compressed);
+  placement.in_compressed = address(in_.compressed);
+  placement.gpu = point_.gpu;
+  placement.weights = point_.algorithm == graph::Algorithm::sssp;
+  return placement;
+}
+
+model::TieredLists LeanLayout::pushed() const {
+  return out_.of(graph_.csr());
+}
+
+model::TieredLists LeanLayout::pulled() const {
+  return directed_ ? in_.of(graph_.in_edges()) : pushed();
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,47 @@
+#ifndef GRAINSCOPE_BENCHMARKS_LEAN_LAYOUT_HPP
+#define GRAINSCOPE_BENCHMARKS_LEAN_LAYOUT_HPP
+
+// What of a graph's lists is hot in a lean case, and how the rest lies behind the link.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/model/lean_bfs.hpp"
+#include "lean_case.hpp"
+
+namespace grainscope::harness {
+
+// Of a directed graph each direction has the same share of its lists hot. The graph outlives it, and it what
+// is placed by it.
+class LeanLayout {
+ public:
+  LeanLayout(const LeanPoint& point, const LoadedGraph& graph);
+
+  [[nodiscard]] lean::LeanPlacement placement() const;
+  [[nodiscard]] model::TieredLists pushed() const;
+  [[nodiscard]] model::TieredLists pulled() const;
+  // What it took: tier_s, and of compressed lists compress_s and bits_per_edge.
+  [[nodiscard]] const std::map<std::string, double>& counters() const { return counters_; }
+
+ private:
+  struct Direction {
+    std::optional<lean::HotTier> tier;
+    std::optional<lean::CompressedLists> compressed;
+    [[nodiscard]] model::TieredLists of(const graph::Csr& lists) const;
+  };
+  void plan_tiers();
+  void compress();
+
+  const LeanPoint& point_;
+  const LoadedGraph& graph_;
+  bool directed_;  // and both directions are read
+  Direction out_;
+  Direction in_;  // where directed
+  std::map<std::string, double> counters_;
+};
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,52 @@
+#ifndef GRAINSCOPE_BENCHMARKS_LEAN_RUNS_HPP
+#define GRAINSCOPE_BENCHMARKS_LEAN_RUNS_HPP
+
+// The four lean algorithms as a case runs them, each beside its model.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "grainscope/lean/lean_bfs.hpp"
+#include "lean_layout.hpp"
+#include "trials.hpp"
+
+namespace grainscope::harness {
+
+// What a model reads over the link in each step, and what it says beside that for the row.
+struct LeanModel {
+  std::vector<model::Requests> steps;
+  std::map<std::string, double> counters;
+  std::string agreement;  // a clause: how what was read is its own
+};
+
+class LeanRun {
+ public:
+  virtual ~LeanRun() = default;
+  LeanRun(const LeanRun&) = delete;
+  LeanRun& operator=(const LeanRun&) = delete;
+
+  [[nodiscard]] virtual double run(graph::Vertex source) = 0;  // seconds
+  // Of the last run. `levels` may be none where no level is told apart.
+  [[nodiscard]] virtual Verdict verify(const LoadedGraph& graph, graph::Vertex source) const = 0;
+  [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
+  [[nodiscard]] virtual std::map<std::string, double> counters() const { return {}; }
+  // Another run, counting what each step reads.
+  [[nodiscard]] virtual std::vector<lean::LinkReads> count(graph::Vertex source) = 0;
+  // Throws FailedError where a run from there read what its model does not.
+  [[nodiscard]] virtual LeanModel model(const LeanLayout& layout, graph::Vertex source,
+                                        const std::vector<lean::LinkReads>& reads) const = 0;
+  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state
+
+ protected:
+  LeanRun() = default;
+};
+
+// `lists` outlives it.
+[[nodiscard]] std::unique_ptr<LeanRun> make_lean_run(const LeanPoint& point, const LoadedGraph& graph,
+                                                     const lean::LeanLists& lists);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,63 @@
+#include "trials.hpp"
+
+#include <algorithm>
+
+#include "grainscope/core/statistics.hpp"
+#include "grainscope/graph/answers.hpp"
+
+namespace grainscope::harness {
+
+using graph::Algorithm;
+using graph::Csr;
+
+bool starts_somewhere(Algorithm algorithm) {
+  return algorithm == Algorithm::bfs || algorithm == Algorithm::sssp;
+}
+
+int trials_of(Algorithm algorithm, int asked) {
+  constexpr int kMostAlike = 16;
+  return starts_somewhere(algorithm) ? asked : std::clamp(asked / 2, 1, kMostAlike);
+}
+
+std::string trial_name(Algorithm algorithm, int trial, graph::Vertex source) {
+  return starts_somewhere(algorithm) ? "source:" + std::to_string(source) : "trial:" + std::to_string(trial);
+}
+
+Verdict certify(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
+                std::span<const std::uint32_t> answer) {
+  const Csr& csr = graph.csr();
+  if (algorithm == Algorithm::cc) {
+    return {graph::certify_cc(csr, graph.components(), answer), csr.edges(), csr.vertices()};
+  }
+  Verdict verdict;
+  verdict.sentence = algorithm == Algorithm::bfs ? graph::certify_bfs(csr, graph.in_edges(), source, answer)
+                                                 : graph::certify_sssp(csr, graph.in_edges(), source, answer);
+  verdict.entries = graph::entries_reached(csr, answer);
+  verdict.reached = csr.vertices() -
+                    static_cast<std::uint64_t>(std::count(answer.begin(), answer.end(), graph::kUnreached));
+  return verdict;
+}
+
+Verdict certify_ranks(const LoadedGraph& graph, std::span<const float> ranks) {
+  return {graph::certify_pr(graph.csr(), graph.in_edges(), ranks), graph.csr().edges(),
+          graph.csr().vertices()};
+}
+
+double median_of(const std::vector<Trial>& trials, const std::string& counter) {
+  std::vector<double> values;
+  values.reserve(trials.size());
+  for (const Trial& trial : trials) {
+    values.push_back(trial.counters.at(counter));
+  }
+  return summarize(values).median;
+}
+
+double harmonic_mean(const std::vector<Trial>& trials, const std::string& counter) {
+  double sum = 0;
+  for (const Trial& trial : trials) {
+    sum += 1 / trial.counters.at(counter);
+  }
+  return static_cast<double>(trials.size()) / sum;
+}
+
+}  // namespace grainscope::harness

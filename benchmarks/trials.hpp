@@ -1,0 +1,40 @@
+#ifndef GRAINSCOPE_BENCHMARKS_TRIALS_HPP
+#define GRAINSCOPE_BENCHMARKS_TRIALS_HPP
+
+// What trials of a graph algorithm have in common, whoever runs it: names, verdicts, means.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grainscope/core/measurement.hpp"
+#include "grainscope/graph/frontiers.hpp"
+#include "loaded_graph.hpp"
+
+namespace grainscope::harness {
+
+// GAP asks for 64 trials of algorithms that start somewhere, 16 of others.
+[[nodiscard]] bool starts_somewhere(graph::Algorithm algorithm);
+[[nodiscard]] int trials_of(graph::Algorithm algorithm, int asked);
+// "source:17" of an algorithm that starts somewhere, else "trial:2".
+[[nodiscard]] std::string trial_name(graph::Algorithm algorithm, int trial, graph::Vertex source);
+
+// What an answer amounts to, once it is certified.
+struct Verdict {
+  std::string sentence;
+  std::uint64_t entries = 0;  // of the vertices that were reached: what TEPS counts
+  std::uint64_t reached = 0;
+};
+// Depths, distances or labels, or ranks: [V]. Throws FailedError for a wrong answer.
+[[nodiscard]] Verdict certify(const LoadedGraph& graph, graph::Algorithm algorithm, graph::Vertex source,
+                              std::span<const std::uint32_t> answer);
+[[nodiscard]] Verdict certify_ranks(const LoadedGraph& graph, std::span<const float> ranks);
+
+// Of the trials' counter.
+[[nodiscard]] double median_of(const std::vector<Trial>& trials, const std::string& counter);
+[[nodiscard]] double harmonic_mean(const std::vector<Trial>& trials, const std::string& counter);
+
+}  // namespace grainscope::harness
+
+#endif

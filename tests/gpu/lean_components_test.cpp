@@ -1,0 +1,66 @@
+#include "grainscope/core/error.hpp"
+#include "grainscope/lean/lean_cc.hpp"
+#include "grainscope/model/lean_cc.hpp"
+#include "lean_fixture.hpp"
+
+namespace grainscope::lean {
+namespace {
+
+using graph::BothWays;
+
+class LeanComponents : public LeanTest {
+ protected:
+  static void expect_labels(const BothWays& both, const Lists& lists) {
+    const auto placed = lists.place();
+    const auto components = make_lean_cc(*placed);
+    const model::LeanCc expected = model::replay_cc(lists.pushed());
+    for (int run = 0; run < 3; ++run) {
+      EXPECT_GT(components->run(), 0);
+      ASSERT_EQ(components->labels(), graph::serial_cc(both.graph));
+      const auto reads = components->count();
+      expect_equal(reads[0], expected.sampling, expected.sampling_hot);
+      expect_equal(reads[1], expected.rest, expected.rest_hot);
+    }
+  }
+  static void expect_labels_over_all_lists(const BothWays& both) {
+    for (const TierPolicy policy : {TierPolicy::heads, TierPolicy::lists}) {
+      over_all_lists(both, policy, 20, false, [&](const Lists& lists) { expect_labels(both, lists); });
+    }
+  }
+};
+
+TEST_F(LeanComponents, label_as_the_serial_search_and_read_as_the_model) {
+  std::vector<BothWays> graphs = graph::sample_graphs(false);
+  for (const BothWays& each : graph::larger_graphs()) {
+    if (!each.graph.directed) {
+      graphs.push_back(hubs_first(each));
+      graphs.push_back(each);
+    }
+  }
+  graphs.push_back(graph::star(100'000));
+  for (const BothWays& both : graphs) {
+    expect_labels_over_all_lists(both);
+  }
+}
+
+TEST_F(LeanComponents, of_many_small_parts_are_found) {
+  // Rings of five with two chords: no component is large, and nearly all lists are read.
+  std::vector<graph::Triple> edges;
+  for (std::uint32_t part = 0; part < 5000; ++part) {
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      edges.push_back({5 * part + i, 5 * part + (i + 1) % 5, 1});
+    }
+    edges.push_back({5 * part, 5 * part + 2, 1});
+    edges.push_back({5 * part + 1, 5 * part + 3, 1});
+  }
+  expect_labels_over_all_lists(BothWays(graph::weighted_graph(25'000, edges, false)));
+}
+
+TEST_F(LeanComponents, refuse_a_directed_graph) {
+  const BothWays directed = graph::larger_graphs()[2];
+  const auto placed = Lists(directed).place();
+  EXPECT_THROW(static_cast<void>(make_lean_cc(*placed)), UsageError);
+}
+
+}  // namespace
+}  // namespace grainscope::lean

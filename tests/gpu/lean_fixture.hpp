@@ -1,0 +1,107 @@
+#ifndef GRAINSCOPE_TESTS_GPU_LEAN_FIXTURE_HPP
+#define GRAINSCOPE_TESTS_GPU_LEAN_FIXTURE_HPP
+
+#include <optional>
+
+#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/reorder.hpp"
+#include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/model/lean_bfs.hpp"
+#include "traversal_fixture.hpp"
+
+namespace grainscope::lean {
+
+// A graph's lists as they are placed, and as the model has them. The graph outlives it.
+class Lists {
+ public:
+  explicit Lists(const graph::BothWays& both) : both_(both) {}
+  // A percentage of each direction's elements hot.
+  Lists& hot(TierPolicy policy, int percent) {
+    const std::uint64_t elements = both_.graph.edges() * static_cast<unsigned>(percent) / 100;
+    out_.tier = plan_tier(both_.graph, policy, elements);
+    in_.tier = plan_tier(both_.in_edges(), policy, elements);
+    return *this;
+  }
+  // What is not hot; said last.
+  Lists& compressed(bool weights = false) {
+    weights_ = weights;
+    out_.compressed = compress(both_.graph, address(out_.tier), weights);
+    if (!weights) {
+      in_.compressed = compress(both_.in_edges(), address(in_.tier), false);
+    }
+    return *this;
+  }
+  Lists& weighted() {
+    weights_ = true;
+    return *this;
+  }
+
+  [[nodiscard]] std::unique_ptr<LeanLists> place() const {
+    LeanPlacement placement;
+    placement.graph = &both_.graph;
+    placement.tier = address(out_.tier);
+    placement.compressed = address(out_.compressed);
+    placement.weights = weights_;
+    if (both_.graph.directed && !weights_) {
+      placement.in_edges = &both_.transposed;
+      placement.in_tier = address(in_.tier);
+      placement.in_compressed = address(in_.compressed);
+    }
+    return place_lean(placement);
+  }
+  [[nodiscard]] model::TieredLists pushed() const {
+    return {&both_.graph, address(out_.tier), address(out_.compressed)};
+  }
+  [[nodiscard]] model::TieredLists pulled() const {
+    return both_.graph.directed
+               ? model::TieredLists{&both_.transposed, address(in_.tier), address(in_.compressed)}
+               : pushed();
+  }
+
+ private:
+  struct Direction {
+    std::optional<HotTier> tier;
+    std::optional<CompressedLists> compressed;
+  };
+  template <class T>
+  static const T* address(const std::optional<T>& value) {
+    return value ? &*value : nullptr;
+  }
+  const graph::BothWays& both_;
+  Direction out_;
+  Direction in_;
+  bool weights_ = false;
+};
+
+class LeanTest : public graph::TraversalTest {
+ protected:
+  static graph::BothWays hubs_first(const graph::BothWays& both) {
+    return graph::BothWays(graph::relabel(both.graph, graph::order_of(both.graph, graph::Order::degree)));
+  }
+
+  // `check(lists)` over lists without anything hot and with, plain and compressed.
+  template <class Check>
+  static void over_all_lists(const graph::BothWays& both, TierPolicy policy, int percent, bool weights,
+                             const Check& check) {
+    SCOPED_TRACE(testing::Message() << both.graph.name << ", " << both.graph.vertices() << " vertices, "
+                                    << name(policy));
+    const auto each = [&](const char* what, Lists lists) {
+      SCOPED_TRACE(what);
+      check(weights ? lists.weighted() : lists);
+    };
+    each("plain", Lists(both));
+    each("hot", Lists(both).hot(policy, percent));
+    each("compressed", Lists(both).compressed(weights));
+    each("hot, the rest compressed", Lists(both).hot(policy, percent).compressed(weights));
+  }
+
+  static void expect_equal(const LinkReads& reads, const model::Requests& link, std::uint64_t hot) {
+    EXPECT_EQ(reads.elements, link.elements);
+    EXPECT_EQ(reads.sectors * model::kSectorBytes, link.bytes());
+    EXPECT_EQ(reads.hot, hot);
+  }
+};
+
+}  // namespace grainscope::lean
+
+#endif

@@ -1,0 +1,102 @@
+#include <limits>
+
+#include "grainscope/core/error.hpp"
+#include "lean_fixture.hpp"
+
+namespace grainscope::lean {
+namespace {
+
+using graph::BothWays;
+using graph::Vertex;
+
+constexpr Turning kTurnings[] = {{}, {0, 0}, {std::numeric_limits<double>::infinity(), 0}, {1e9, 1e9}};
+
+class LeanSearches : public LeanTest {
+ protected:
+  // Depths of the serial search; reads as the model has them, level by level.
+  static void expect_right(const BothWays& both, const Lists& lists, Vertex source, const Turning& turning) {
+    SCOPED_TRACE(testing::Message() << "alpha " << turning.alpha);
+    const auto placed = lists.place();
+    const auto search = make_lean_bfs(*placed, turning);
+    EXPECT_GT(search->run(source), 0);
+    ASSERT_EQ(search->depths(), graph::serial_bfs(both.graph, source));
+    const model::LeanBfs expected = model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
+    const std::vector<LevelResult> levels = search->levels();
+    ASSERT_EQ(levels.size(), expected.levels.size());
+    const std::vector<LinkReads> reads = search->count(source);
+    ASSERT_EQ(reads.size(), expected.levels.size());
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const model::LeanLevel& level = expected.levels[i];
+      SCOPED_TRACE(testing::Message() << "level " << i);
+      EXPECT_EQ(levels[i].active, level.active);
+      EXPECT_EQ(levels[i].edges, level.edges);
+      EXPECT_EQ(search->pulled()[i], level.pull);
+      expect_equal(reads[i], level.link, level.hot_reads);
+    }
+    EXPECT_EQ(search->depths(), expected.depths) << "after counting";
+  }
+
+  static void expect_right_over_all_lists(const BothWays& both, TierPolicy policy, int percent,
+                                          Vertex source) {
+    over_all_lists(both, policy, percent, false, [&](const Lists& lists) {
+      for (const Turning& turning : kTurnings) {
+        expect_right(both, lists, source, turning);
+      }
+    });
+  }
+};
+
+TEST_F(LeanSearches, find_depths_and_read_as_the_model_on_small_graphs_of_every_shape) {
+  for (const BothWays& both : graph::all_sample_graphs()) {
+    expect_right_over_all_lists(both, TierPolicy::heads, 30, busiest(both.graph));
+  }
+}
+
+TEST_F(LeanSearches, find_depths_and_read_as_the_model_on_generated_and_real_graphs) {
+  for (const BothWays& original : graph::larger_graphs()) {
+    const BothWays ordered = hubs_first(original);
+    for (const BothWays* both : {&original, &ordered}) {
+      for (const TierPolicy policy : {TierPolicy::heads, TierPolicy::lists}) {
+        expect_right_over_all_lists(*both, policy, 25, busiest(both->graph));
+      }
+    }
+  }
+}
+
+TEST_F(LeanSearches, cut_long_lists_into_pieces) {
+  const BothWays both = graph::star(100'000);
+  for (const Vertex source : {Vertex{0}, Vertex{5}}) {
+    expect_right_over_all_lists(both, TierPolicy::lists, 10, source);
+  }
+}
+
+TEST_F(LeanSearches, go_on_from_source_to_source) {
+  const BothWays both = hubs_first(graph::larger_graphs().front());
+  const auto placed = Lists(both).hot(TierPolicy::heads, 10).compressed().place();
+  const auto search = make_lean_bfs(*placed, {});
+  for (Vertex source = 0; source < 200; ++source) {
+    static_cast<void>(search->run(source));
+    ASSERT_EQ(search->depths(), graph::serial_bfs(both.graph, source)) << source;
+  }
+  EXPECT_GT(placed->hot_bytes(), 0U);
+}
+
+TEST_F(LeanSearches, refuse_what_cannot_be) {
+  const BothWays both = graph::star(10);
+  const auto placed = Lists(both).place();
+  const auto search = make_lean_bfs(*placed, {});
+  EXPECT_THROW(static_cast<void>(search->run(11)), UsageError);
+  EXPECT_GT(search->run(3), 0);
+  const BothWays directed = graph::larger_graphs()[2];
+  ASSERT_TRUE(directed.graph.directed);
+  LeanPlacement placement;
+  placement.graph = &directed.graph;
+  EXPECT_THROW(static_cast<void>(place_lean(placement)), UsageError);
+  const CompressedLists lists = compress(directed.graph, nullptr, false);
+  placement.in_edges = &directed.transposed;
+  placement.compressed = &lists;
+  EXPECT_THROW(static_cast<void>(place_lean(placement)), UsageError) << "one direction compressed";
+}
+
+}  // namespace
+}  // namespace grainscope::lean
