@@ -4,7 +4,7 @@
 // Memory behind the translation wall is reached in granules, of which few are known at once. So as few rows
 // are under way as fill a link, in the order of the list: blocks are begun one after another, each takes a
 // few rows, and no more of them are there at once than needed. Blocks that stay and stride through the list
-// drift apart: over 8 GiB of 128-byte rows they took 1.3 times as long on an H100, over 32 GiB 1.4 times.
+// would drift apart, and ask for more granules at once.
 
 #include "gather_rows.cuh"
 

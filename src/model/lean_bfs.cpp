@@ -42,11 +42,13 @@ class Search {
     level.edges = graph.degree(source);
     std::uint64_t unexplored = graph.edges() - level.edges;
     for (std::uint32_t depth = 1; level.active > 0; ++depth) {
-      if (level.pull) {
-        pull(level);
-      } else {
-        push(level);
-      }
+      read_words(level, [&](std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
+        if (level.pull) {
+          next_[word] = pull_word(word, link, hot_reads);
+        } else {
+          push_word(word, link, hot_reads);
+        }
+      });
       result.levels.push_back(level);
       const LeanLevel before = level;
       level = settle(depth, result.depths);
@@ -62,7 +64,9 @@ class Search {
     return (bits[v / kWordBits] >> v % kWordBits & 1) != 0;
   }
 
-  void push(LeanLevel& level) {
+  // Every word's reads by `read(word, link, hot_reads)`, into the level. All threads.
+  template <class Read>
+  void read_words(LeanLevel& level, const Read& read) {
     Requests all;
     std::uint64_t hot_reads = 0;
 #pragma omp parallel reduction(+ : hot_reads) if (words_ >= kManyWords)
@@ -70,22 +74,25 @@ class Search {
       Requests mine;
 #pragma omp for schedule(dynamic, 64)
       for (std::uint64_t word = 0; word < words_; ++word) {
-        for (std::uint32_t bits = front_[word]; bits != 0; bits &= bits - 1) {
-          const auto v =
-              static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
-          const List list = list_of(out_, v);
-          hot_reads += list.hot;
-          add_list(list, mine);
-          for (const Vertex neighbour : out_.lists->neighbours(v)) {
-            mark(neighbour);
-          }
-        }
+        read(word, mine, hot_reads);
       }
 #pragma omp critical
       all += mine;
     }
     level.link = all;
     level.hot_reads = hot_reads;
+  }
+
+  void push_word(std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
+    for (std::uint32_t bits = front_[word]; bits != 0; bits &= bits - 1) {
+      const auto v = static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
+      const List list = list_of(out_, v);
+      hot_reads += list.hot;
+      add_list(list, link);
+      for (const Vertex neighbour : out_.lists->neighbours(v)) {
+        mark(neighbour);
+      }
+    }
   }
 
   void mark(Vertex v) {
@@ -93,23 +100,6 @@ class Search {
     if (!has(seen_, v)) {
       std::atomic_ref<std::uint32_t>(next_[v / kWordBits]).fetch_or(bit, std::memory_order_relaxed);
     }
-  }
-
-  void pull(LeanLevel& level) {
-    Requests all;
-    std::uint64_t hot_reads = 0;
-#pragma omp parallel reduction(+ : hot_reads) if (words_ >= kManyWords)
-    {
-      Requests mine;
-#pragma omp for schedule(dynamic, 64)
-      for (std::uint64_t word = 0; word < words_; ++word) {
-        next_[word] = pull_word(word, mine, hot_reads);
-      }
-#pragma omp critical
-      all += mine;
-    }
-    level.link = all;
-    level.hot_reads = hot_reads;
   }
 
   // Loads of up to four teams of eight lanes at a time.

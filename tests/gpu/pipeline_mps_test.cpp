@@ -16,36 +16,17 @@
 #include "child.hpp"
 #include "gnn_case.hpp"
 #include "grainscope/core/sampler.hpp"
-#include "grainscope/system/mps.hpp"
+#include "mps_fixture.hpp"
 #include "pipeline_processes_fixture.hpp"
 
 namespace grainscope::harness {
 namespace {
 
-class PipelineUnderMps : public PipelineProcessesOnGpu {
+class PipelineUnderMps : public UnderMps<PipelineProcessesOnGpu> {
  protected:
-  void SetUp() override {
-    PipelineProcessesOnGpu::SetUp();
-    if (IsSkipped()) {
-      return;
-    }
-    request_.gpu = machine_->find_gpu(0)->cuda->uuid;
-    all_ = machine_->find_gpu(0)->cuda->sm_count;
-    try {
-      daemon_ = std::make_unique<MpsDaemon>(request_);
-      // A client that finds no daemon works all the same, with all of the GPU.
-      const auto probe = started(daemon_->client_variables(), {10, 90});
-      if (probe->gathering().seen >= all_) {
-        GTEST_SKIP() << "processes are no clients of MPS here";
-      }
-    } catch (const std::exception& error) {
-      GTEST_SKIP() << error.what();
-    }
+  [[nodiscard]] int sms_of_a_tenth() override {
+    return started(daemon_->client_variables(), {10, 90})->gathering().seen;
   }
-
-  MpsRequest request_;
-  std::unique_ptr<MpsDaemon> daemon_;
-  int all_ = 0;
 };
 
 TEST_F(PipelineUnderMps, has_its_shares_and_the_losses_of_one_process) {

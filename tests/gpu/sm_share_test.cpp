@@ -7,7 +7,7 @@
 
 #include "family_fixture.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/system/mps.hpp"
+#include "mps_fixture.hpp"
 #include "share_worker.hpp"
 
 namespace grainscope::harness {
@@ -75,25 +75,10 @@ TEST_F(SmShareFamilies, every_split_of_the_smoke_preset_measures) {
   EXPECT_GT(measured_, 0U);
 }
 
-class MpsClients : public SmShareFamilies {
+class MpsClients : public UnderMps<SmShareFamilies> {
  protected:
-  void SetUp() override {
-    SmShareFamilies::SetUp();
-    if (IsSkipped()) {
-      return;
-    }
-    request_.gpu = machine_->find_gpu(0)->cuda->uuid;
-    all_ = machine_->find_gpu(0)->cuda->sm_count;
-    try {
-      daemon_ = std::make_unique<MpsDaemon>(request_);
-      // A client that finds no daemon works all the same, with all of the GPU.
-      const ShareWorker probe(products(ShareBy::mps_percentage, 10), daemon_->client_variables());
-      if (probe.seen_sms() >= all_) {
-        GTEST_SKIP() << "processes are no clients of MPS here";
-      }
-    } catch (const std::exception& error) {
-      GTEST_SKIP() << error.what();
-    }
+  [[nodiscard]] int sms_of_a_tenth() override {
+    return ShareWorker(products(ShareBy::mps_percentage, 10), daemon_->client_variables()).seen_sms();
   }
 
   [[nodiscard]] ShareJob products(ShareBy by, double percent) const {
@@ -114,10 +99,6 @@ class MpsClients : public SmShareFamilies {
     job.span_bytes = 16 * kMiB;
     return job;
   }
-
-  MpsRequest request_;
-  std::unique_ptr<MpsDaemon> daemon_;
-  int all_ = 0;
 };
 
 TEST_F(MpsClients, have_the_percentage_that_was_asked_and_are_right) {
