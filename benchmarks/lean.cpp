@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "families.hpp"
-#include "grainscope/graph/generate.hpp"
 #include "grainscope/system/numa.hpp"
 #include "lean_case.hpp"
+#include "traversal_points.hpp"
 #include "trials.hpp"
 
 namespace grainscope::harness {
@@ -24,22 +24,6 @@ namespace {
 using graph::Algorithm;
 using graph::GraphSpec;
 using lean::TierPolicy;
-
-std::vector<const char*> graphs_of(Preset preset) {
-  switch (preset) {
-    case Preset::smoke:
-      return {"power"};
-    case Preset::quick:
-      return {"kron:20", "urand:20"};
-    case Preset::acceptance:
-      return {};
-    case Preset::full:
-      return {"kron:22", "urand:22", "web:20"};
-    case Preset::paper:
-      return {"kron:24", "urand:24", "dense:18", "web:22"};
-  }
-  return {};
-}
 
 // What each algorithm does differently.
 struct Technique {
@@ -86,8 +70,11 @@ class Lister {
   Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
 
   std::vector<Benchmark> list() {
+    if (scope_.preset == Preset::acceptance) {
+      return {};  // what is accepted is a link and its host, not an algorithm
+    }
     for (const GpuTarget& gpu : scope_.gpus) {
-      for (const GraphSpec& spec : graphs()) {
+      for (const GraphSpec& spec : traversed_graphs(scope_)) {
         for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
           add_all(gpu, spec, algorithm);
         }
@@ -97,16 +84,6 @@ class Lister {
   }
 
  private:
-  [[nodiscard]] std::vector<GraphSpec> graphs() const {
-    if (!scope_.graphs.empty()) {
-      return scope_.graphs;
-    }
-    std::vector<GraphSpec> graphs;
-    for (const char* name : graphs_of(scope_.preset)) {
-      graphs.push_back(graph::parse_graph_spec(name));
-    }
-    return graphs;
-  }
   // Each technique alone, and together.
   void add_all(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm) {
     add(gpu, spec, algorithm, {}, 0, false);
