@@ -179,6 +179,7 @@ double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::
 void summarise(const TraversalPoint& point, const LoadedGraph& loaded, std::uint64_t gpu_bytes,
                Measurement& measurement) {
   std::vector<double> edges;
+  edges.reserve(measurement.trials.size());
   for (const Trial& trial : measurement.trials) {
     edges.push_back(trial.counters.at("edges_read"));
   }
