@@ -12,3 +12,8 @@ function(grainscope_precompile target)
     target_precompile_headers(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:<${header}$<ANGLE-R>>")
   endforeach()
 endfunction()
+
+# GCC tidies its own memory at 128 MiB, for a fifteenth of the time that a large source takes.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>")
+endif()
