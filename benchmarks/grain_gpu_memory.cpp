@@ -42,6 +42,7 @@ struct Place {
 
 std::vector<Place> places(const Machine& machine, const Scope& scope) {
   std::vector<Place> all;
+  all.reserve(scope.gpus.size());
   for (const GpuTarget& gpu : scope.gpus) {
     all.push_back({gpu, gpu.ordinal, "", gpu.unavailable, scope.nearest_node(gpu)});
   }

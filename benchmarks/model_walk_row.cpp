@@ -121,6 +121,7 @@ void add_counters(Measurement& measurement, const Trials& trials, const WalkRequ
 
 std::vector<LevelResult> levels_of(const TrialModel& trial, const Replay& replay, const RunBound& bound) {
   std::vector<LevelResult> levels;
+  levels.reserve(replay.levels.size());
   for (std::size_t i = 0; i < replay.levels.size(); ++i) {
     levels.push_back({replay.active[i], trial.edges[i], bound.levels_s[i], replay.levels[i].count(),
                       replay.levels[i].bytes()});

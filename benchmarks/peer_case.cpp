@@ -37,6 +37,7 @@ GpuPair make_pair_of(const Machine& machine, int gpu, int peer) {
 // The GPUs that pairs are made of. A scope of one GPU takes the machine's others as peers.
 std::vector<int> partners(const Machine& machine, const Scope& scope) {
   std::vector<int> ordinals;
+  ordinals.reserve(scope.gpus.size());
   for (const GpuTarget& gpu : scope.gpus) {
     ordinals.push_back(gpu.ordinal);
   }

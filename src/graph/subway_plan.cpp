@@ -29,7 +29,7 @@ Edge partition_capacity(std::uint64_t cap_bytes, std::uint64_t element_bytes, Ed
   if (most == 0) {
     throw UsageError("a cap of " + format_bytes(cap_bytes) + " holds no two buffers of " +
                      std::to_string(kWarpLanes) + " edges of " + std::to_string(element_bytes) +
-                     " bytes: ask for " + format_bytes(2 * kWarpLanes * element_bytes) + " or more");
+                     " bytes: ask for " + format_bytes(2 * element_bytes * kWarpLanes) + " or more");
   }
   return std::min(most, round_up(std::max<Edge>(edges, 1)));
 }

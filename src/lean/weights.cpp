@@ -6,7 +6,7 @@
 namespace grainscope::lean {
 
 int vertex_bits(const graph::Csr& graph) {
-  return graph.vertices() < 2 ? 1 : std::bit_width(graph.vertices() - 1);
+  return graph.vertices() < 2 ? 1 : static_cast<int>(std::bit_width(graph.vertices() - 1));
 }
 
 int weight_bits(const graph::Csr& graph) {

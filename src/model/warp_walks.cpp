@@ -62,7 +62,7 @@ void add_steps(Requests& requests, std::uint64_t at, unsigned bytes, Edge start,
   const std::uint64_t steps = (end - start + kWarpLanes - 1) / kWarpLanes;
   span(begin, std::min(start + kWarpLanes, end), 1);
   if (steps > 2) {
-    span(start + kWarpLanes, start + 2 * kWarpLanes, steps - 2);
+    span(start + kWarpLanes, start + Edge{2} * kWarpLanes, steps - 2);
   }
   if (steps > 1) {
     span(start + (steps - 1) * kWarpLanes, end, 1);

@@ -139,6 +139,7 @@ void HostMemory::touch(int threads) const {
   const std::size_t pages = round_up(bytes_, stride) / stride;
   const auto shares = std::min<std::size_t>(static_cast<std::size_t>(std::max(threads, 1)), pages);
   std::vector<std::jthread> workers;
+  workers.reserve(shares);
   for (std::size_t share = 0; share < shares; ++share) {
     workers.emplace_back([this, share, shares, pages, stride] {
       if (!touch_cpus_.empty()) {

@@ -102,8 +102,7 @@ MpsDaemon::MpsDaemon(const MpsRequest& request) : request_(request) {
 MpsDaemon::~MpsDaemon() {
   try {
     stop();
-  } catch (const std::exception&) {
-    // The guard has what is left.
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the guard has what is left
   }
 }
 

@@ -52,7 +52,7 @@ std::vector<pid_t> children() {
   std::vector<pid_t> found;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    const auto pid = static_cast<pid_t>(std::strtol(entry.path().filename().c_str(), nullptr, 10));
     if (pid <= 0) {
       continue;
     }
@@ -63,7 +63,7 @@ std::vector<pid_t> children() {
     // "PID (NAME) STATE PARENT …": the name may hold anything, the last bracket ends it.
     const auto bracket = stat.rfind(')');
     if (bracket != std::string::npos && stat.size() > bracket + 4 &&
-        std::atoi(stat.c_str() + bracket + 4) == getpid()) {
+        std::strtol(stat.c_str() + bracket + 4, nullptr, 10) == getpid()) {
       found.push_back(pid);
     }
   }
@@ -180,7 +180,7 @@ int guard_mps(const std::vector<std::string>& words) {
   const int signals = signalfd(-1, &terminate, SFD_CLOEXEC);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 
-  Guard guard(words[0], words[1], std::atof(words[3].c_str()));
+  Guard guard(words[0], words[1], std::strtod(words[3].c_str(), nullptr));
   std::string why_not;
   try {
     why_not = guard.start(words[2]);

@@ -1,5 +1,6 @@
 #include "fakes.hpp"
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "child.hpp"

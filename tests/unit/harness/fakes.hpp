@@ -3,8 +3,9 @@
 
 // Families that measure nothing, so that a test decides how their cases end.
 
+#include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "schema_check.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 

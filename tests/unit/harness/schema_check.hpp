@@ -3,7 +3,7 @@
 
 // The part of JSON Schema that docs/result.schema.json uses.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
