@@ -5,6 +5,7 @@ Units are the file's: seconds, bytes, decimal GB/s. What the file does not tell 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -221,9 +222,19 @@ class Result:
     links: tuple[Link, ...]
     rows: tuple[Row, ...] = field(repr=False)
 
+    @cached_property
+    def _by_family(self) -> Mapping[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.case.family, []).append(row)
+        return found
+
     def of(self, *families: str) -> list[Row]:
         """The rows of these families, in file order, whatever their status."""
-        return [row for row in self.rows if row.case.family in families]
+        if len(families) == 1:
+            return list(self._by_family.get(families[0], ()))
+        there = self._by_family.keys() & set(families)
+        return [row for row in self.rows if row.case.family in there] if there else []
 
     def link(self, between: Ends | None) -> Link | None:
         """The measured link between these ends in this direction."""

@@ -11,6 +11,7 @@ ORDER = (
     "memory", "method", "direction", "path", "access", "order", "state", "pages", "allocation", "indices",
     "graph", "fanout",
 )  # fmt: skip
+_PLACE_OF = {axis: order for order, axis in enumerate(ORDER)}
 # What goes without saying.
 PLAIN = {("timed", "copy"), ("blocks", "full"), ("access", "on")}
 SIZES = {"bytes", "row", "span", "grain", "piece", "width", "pitch", "offset"}
@@ -26,15 +27,23 @@ PLACES = {
 
 def name(row: Row) -> str:
     """The words of the case in speaking order, its place unless local, its label unless measured."""
-    words = {
+    said = words(row.case)
+    label = "" if row.label == "measured" else f" ({row.label})"
+    return ", ".join([said, *place(row.case)] if said else place(row.case)) + label
+
+
+def words(case: Case) -> str:
+    """The words of the case in speaking order."""
+    said = {
         axis: _word(axis, value)
-        for axis, value in row.case.axes.items()
+        for axis, value in case.axes.items()
         if isinstance(value, str) and axis not in WITHIN and (axis, value) not in PLAIN
     }
-    order = sorted(words, key=lambda axis: (ORDER.index(axis) if axis in ORDER else len(ORDER), axis))
-    label = "" if row.label == "measured" else f" ({row.label})"
-    spoken = " ".join(words[axis] for axis in order)
-    return ", ".join([spoken, *place(row.case)] if words else place(row.case)) + label
+    return " ".join(said[axis] for axis in sorted(said, key=_place_of))
+
+
+def _place_of(axis: str) -> tuple[int, str]:
+    return _PLACE_OF.get(axis, len(ORDER)), axis
 
 
 def place(case: Case) -> list[str]:

@@ -83,9 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
         ) from None
     comparison = joined.compare(found, arguments.threshold)
     most = None if arguments.all else MOST_ROWS
+    kinds = dict.fromkeys([arguments.format, *(path.suffix[1:] for path in arguments.out)])
+    made = {kind: _content(comparison, kind, most) for kind in kinds}
     for path in arguments.out:
-        write_text(path, _content(comparison, path.suffix[1:], most))
-    print(_content(comparison, arguments.format, most), end="")
+        write_text(path, made[path.suffix[1:]])
+    print(made[arguments.format], end="")
     sys.stdout.flush()
     if arguments.plots:
         _draw(comparison, arguments.plots)
