@@ -23,7 +23,8 @@ from grainscope_report.commands import (
 )
 from grainscope_report.errors import EXIT_OK, ReportError
 
-# Files become millions of objects and no cycles: to look for these as often as usual takes a third of the time.
+# Files become millions of objects and no cycles: to look for these as often as usual takes a third of
+# the time.
 SELDOM = (200_000, 50, 100)
 
 COMMANDS = (summary, list_rows, plot, report, validate, merge, compare, check, evaluate, export, env)

@@ -75,10 +75,7 @@ class _Compiler:
         def test(value: Any) -> bool:
             if type(value) is not dict:
                 return True
-            for name, item in value.items():
-                if not tests.get(name, fallback)(item):
-                    return False
-            return True
+            return False not in [tests.get(name, fallback)(item) for name, item in value.items()]
 
         return test
 

@@ -137,4 +137,3 @@ def _spoken(row: Row) -> str:
     flush = [f"flush {row.case.axes['flush']}"] if "flush" in row.case.axes else []
     numbers = [naming.number(axis, value) for axis, value in row.case.without() if not isinstance(value, str)]
     return ", ".join(part for part in [words, *flush, *numbers, *naming.place(row.case)] if part)
-
