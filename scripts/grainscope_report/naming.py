@@ -54,7 +54,12 @@ def place(case: Case) -> list[str]:
 
 def number(axis: str, value: float) -> str:
     """`span 4 GiB`, `threads 16`."""
-    return f"{axis} {format_bytes(value) if axis in SIZES else f'{value:g}'}"
+    return f"{axis} {size(axis, value)}"
+
+
+def size(axis: str, value: float) -> str:
+    """`4 GiB` of an axis of bytes, else the plain number."""
+    return format_bytes(value) if axis in SIZES else f"{value:g}"
 
 
 def _word(axis: str, value: str) -> str:

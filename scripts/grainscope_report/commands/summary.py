@@ -3,10 +3,16 @@
 import argparse
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 from grainscope_report import digest, link_cells, machine, naming
-from grainscope_report.commands import files, summary_fits, summary_gnn, summary_json, summary_traversals
+from grainscope_report.commands import (
+    asked,
+    files,
+    summary_fits,
+    summary_gnn,
+    summary_json,
+    summary_traversals,
+)
 from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.fits import everything
@@ -54,7 +60,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "crossovers, walls, what fills the link, and curves with dips, plateaus or two speeds.",
         epilog="Colours only on a terminal; NO_COLOR turns them off, COLUMNS sets the width.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="a result file or a run directory")
+    asked.add_file(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON, every site, for programs")
     parser.set_defaults(run=run)
 
