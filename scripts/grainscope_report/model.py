@@ -29,7 +29,9 @@ READERS = {
     "pipeline/graphsage",
 }
 # Graph algorithms that read edges on the GPU, one family each, and what only a model answers.
-TRAVERSAL, MODEL = "traversal/", "model/"
+TRAVERSAL, LEAN, MODEL = "traversal/", "lean/", "model/"
+# Edges are read over the link, and how many may differ from run to run.
+WALKS = (TRAVERSAL, LEAN)
 JOINED = {"nvlink", "pcie", "none"}
 
 Ends = tuple[str, str]
@@ -71,7 +73,7 @@ class Case:
     def direction(self) -> str | None:
         """Which way bytes cross the link to the host or to the peer; None where both or neither."""
         said = self.axes.get("direction")
-        reads = self.family in READERS or self.family.startswith(TRAVERSAL)
+        reads = self.family in READERS or self.family.startswith(WALKS)
         if "peer" in self.site:
             if self.axes.get("between"):
                 return None
