@@ -11,6 +11,7 @@ from grainscope_report.commands import (
     summary_fits,
     summary_gnn,
     summary_json,
+    summary_lean,
     summary_traversals,
 )
 from grainscope_report.digest import Group
@@ -20,7 +21,7 @@ from grainscope_report.gnn import answers as gnn_answers
 from grainscope_report.model import Result
 from grainscope_report.shape import findings, words
 from grainscope_report.terminal import Column, Terminal, terminal
-from grainscope_report.traversal import answers
+from grainscope_report.traversal import answers, lean_answers
 from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
 
 SEVERITIES = ("severe", "warning", "info")
@@ -78,7 +79,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
-    for block in (_warnings, _machine, _links, _groups, _traversals, _networks, _fits, _shape, _reasons):
+    for block in (
+        _warnings,
+        _machine,
+        _links,
+        _groups,
+        _traversals,
+        _fewer_edges,
+        _networks,
+        _fits,
+        _shape,
+        _reasons,
+    ):
         found = list(block(result, out))
         if found:
             yield from found
@@ -191,6 +203,10 @@ def _timings(group: Group) -> str:
 
 def _traversals(result: Result, out: Terminal) -> Iterator[str]:
     yield from summary_traversals.lines(answers.answers(machine.machines([result])[0]), out)
+
+
+def _fewer_edges(result: Result, out: Terminal) -> Iterator[str]:
+    yield from summary_lean.lines(lean_answers.gains(machine.machines([result])[0]), out)
 
 
 def _networks(result: Result, out: Terminal) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """Figure 19: traversals that read fewer edges, by technique and by GPU memory given to edges.
 
-Each is held against EMOGI's best access of the same graph in host memory, and against edges in GPU memory.
-Issue: what a better algorithm buys beside a faster link.
+Each is held against EMOGI's best access to the same graph in host memory, and against edges in GPU memory:
+what a better algorithm buys beside a faster link.
 """
 
+import zlib
 from collections.abc import Sequence
 
 from grainscope_report.figures import columns, lean_table, parts
@@ -18,7 +19,13 @@ MOST_GRAPHS = 4
 DEVICE = "device"
 HEIGHT = 1.5
 EMOGIS, IN_GPU = "EMOGI's best", "edges in GPU memory"
-NOTHING = ("nothing hot", "lean")
+TIERS = ("none", "heads", "lists", "reuse")
+PACKED = ("packed lists",)
+COLOURS = {
+    **{((), tier): f"lean {tier}" for tier in TIERS},
+    **{(PACKED, tier): f"lean packed {tier}" for tier in TIERS},
+    (("hybrid",), "none"): "lean hybrid",
+}
 NOTES = (
     "Speedup over EMOGI's best: the fastest access to the same graph with its edges mapped in host memory, "
     "of any width of edge; the median of the ratios of the same sources. Upright: time.",
@@ -72,7 +79,7 @@ def _speedups(
         own = [one for one in there if one.run.work in works]
         ways = techniques(own)
         series = [_device(machine, works, emogi)]
-        series += [_technique(machine, works, own, emogi, way, order) for order, way in enumerate(ways)]
+        series += [_technique(machine, works, own, emogi, way) for way in ways]
         kept = tuple(one for one in series if any(bar.value for bar in one.bars))
         look = {"levels": (Level("even", "", 1.0),), "upright": True, "height": HEIGHT}
         title = f"{owner}{algorithm}, {lean.spoken(own[0].strategy)}"
@@ -95,19 +102,15 @@ def _device(machine: Machine, works: Sequence[Work], emogi: Sequence[Run]) -> Ba
 
 
 def _technique(
-    machine: Machine,
-    works: Sequence[Work],
-    own: Sequence[Lean],
-    emogi: Sequence[Run],
-    way: tuple[str, ...],
-    order: int,
+    machine: Machine, works: Sequence[Work], own: Sequence[Lean], emogi: Sequence[Run], way: tuple[str, ...]
 ) -> BarSeries:
     bars = []
     for work in works:
         best = fastest([one for one in own if one.run.work == work and one.techniques == way])
         run = best.run if best else None
         bars.append(_bar(lean.base(emogi, work, "mapped"), run, machine, best.text if best else ""))
-    return BarSeries(said(way, own), method(way, order), tuple(bars))
+    more = [one for one in way if one != HOT]
+    return BarSeries(said(way, own), method(more, TIERS[HOT in way]), tuple(bars))
 
 
 def fastest(there: Sequence[Lean]) -> Lean | None:
@@ -123,11 +126,11 @@ def said(way: Sequence[str], own: Sequence[Lean]) -> str:
     return ", ".join(words) or "the algorithm alone"
 
 
-def method(way: Sequence[str], order: int) -> str:
-    """The colour of a combination: of the usual ones always the same."""
-    known = {(): "lean", (HOT,): "lean hot", ("packed lists",): "lean packed", ("hybrid",): "lean hybrid"}
-    known[("packed lists", HOT)] = "lean packed hot"
-    return known.get(tuple(way), f"lean {order % 3}")
+def method(more: Sequence[str], tier: str) -> str:
+    """The colour of a combination, the same wherever it is drawn; what is not known has one of three."""
+    if (tuple(more), tier) in COLOURS:
+        return COLOURS[tuple(more), tier]
+    return f"lean {zlib.crc32(' '.join([*more, tier]).encode()) % 3}"
 
 
 def _bar(slow: Run | None, fast: Run | None, machine: Machine, note: str) -> Bar:
@@ -169,10 +172,10 @@ def _budget(
     ]
     by_place = {(one.more, one.tier, one.hot): one for one in own}
     series = []
-    for order, (more, tier) in enumerate(ways):
+    for more, tier in ways:
         bars = tuple(_time(by_place.get((more, tier, hot)), machine) for hot in budgets)
         name = ", ".join([*more, "nothing hot" if tier == "none" else f"hot {tier}"])
-        series.append(BarSeries(name, _shade(more, tier, order), bars))
+        series.append(BarSeries(name, method(more, tier), bars))
     names = tuple(_budget_name(hot, own) for hot in budgets)
     title = f"{owner}{work.algorithm} {work.graph}: time by GPU memory for edges"
     look = {"levels": tuple(levels), "upright": True, "height": HEIGHT}
@@ -180,14 +183,7 @@ def _budget(
 
 
 def _place(tier: str) -> int:
-    known = ("none", "heads", "lists", "reuse")
-    return known.index(tier) if tier in known else len(known)
-
-
-def _shade(more: Sequence[str], tier: str, order: int) -> str:
-    if not more and tier == "none":
-        return NOTHING[1]
-    return f"lean {tier}" if not more and _place(tier) < 4 else f"lean {order % 3}"
+    return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
 def _budget_name(hot: float, own: Sequence[Lean]) -> str:

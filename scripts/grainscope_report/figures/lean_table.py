@@ -21,8 +21,8 @@ MOST_LINES = 46  # that stand on a sheet
 NONE = TableCell("–")
 NOTES = (
     "Table: link bytes are what the reads touch, in sectors of 32 bytes, the median over sources (of EMOGI's "
-    "accesses each different sector of a level once); GPU bytes are the memory for edges; × EMOGI and × device: "
-    "how many times faster than EMOGI's best access and than edges in GPU memory.",
+    "accesses each different sector of a level once); GPU bytes are the memory for edges; × EMOGI and × "
+    "device: how many times faster than EMOGI's best access and than edges in GPU memory.",
     "The model's time is what its requests must take over this machine's link, of the first source; off: its "
     "time against that source's. Its bytes: a row whose reads are not the model's fails, but of sssp, whose "
     "reads depend on who comes first: there off is that of the edges read.",
@@ -41,9 +41,9 @@ def panels(
             owner = f"{machine.letter}: " if len(machines) > 1 else ""
             own = [one for one in every[machine.index] if one.run.work.algorithm == algorithm]
             for work in _works(own):
-                lines = list(
-                    _lines(machine, [one for one in own if one.run.work == work], emogi, work, owner)
-                )
+                there = [one for one in own if one.run.work == work]
+                strategy = lean.spoken(there[0].strategy)
+                lines = _lines(machine, there, emogi, work, owner)
                 if parts[-1] and len(parts[-1]) + len(lines) > MOST_LINES:
                     parts.append([])
                 parts[-1] += lines
@@ -75,7 +75,7 @@ def _lines(
 
 
 def _access(run: Run) -> str:
-    order = f", {run.order} order" if run.order != runs.ORDERS[0] else ""
+    order = f", {run.order}" if run.order != runs.ORDERS[0] else ""
     return f"{runs.spoken(run.access)}, {run.work.edge} B{order}"
 
 
