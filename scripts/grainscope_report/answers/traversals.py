@@ -40,7 +40,12 @@ def _fewer_edges(gains: Sequence[Gain]) -> list[str]:
             said.append(f"{name} {', '.join(part for part in parts if part)}")
     if not said:
         works = len({gain.work for gain in gains})
-        return [f"{works} traversals that read fewer edges have none of EMOGI's beside them"] if works else []
+        alone = (
+            "1 traversal that reads fewer edges has none of EMOGI's beside it"
+            if works == 1
+            else f"{works} traversals that read fewer edges have none of EMOGI's beside them"
+        )
+        return [alone] if works else []
     return [
         "What an algorithm that reads fewer edges buys beside EMOGI's best access, in speed: "
         + "; ".join(said)
