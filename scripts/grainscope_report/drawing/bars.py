@@ -161,7 +161,9 @@ def _place(panel: BarPanel, category: int, series: int) -> tuple[float, float]:
     if panel.stacked:
         return category, FILLED
     wide = FILLED / len(panel.series)
-    return category - FILLED / 2 + wide * (series + 0.5), wide
+    there = [order for order, one in enumerate(panel.series) if not one.bars[category].blank]
+    place = there.index(series) if series in there else series
+    return category + wide * (place - (len(there) - 1) / 2), wide
 
 
 def _bar(
