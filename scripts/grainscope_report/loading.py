@@ -14,6 +14,7 @@ from grainscope_report.errors import ReportError
 SCHEMA_VERSION = 1
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
+LONG = 30  # digits that a message need not repeat
 # A double ends at 1.8e308: only what has such a number may, of all digits made zeros.
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
 _MAYBE_INFINITE = (b"e000", b"e+000", b"E000", b"E+000", b"0" * 300)
@@ -110,8 +111,9 @@ def _cut(path: Path, size: int) -> str:
 
 def _parse(path: Path, text: str) -> Any:
     def constant(name: str) -> float:
+        said = name if len(name) < LONG else f"{name[: LONG - 1]}…"
         raise ReportError(
-            f"{path} holds {name}, which is no JSON number: it was not written by grainscope or was edited; "
+            f"{path} holds {said}, which is no JSON number: it was not written by grainscope or was edited; "
             "run the benchmark again"
         )
 
