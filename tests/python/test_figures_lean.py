@@ -135,6 +135,15 @@ def test_packed_lists_and_what_else_will_come_are_techniques_alone_and_together(
     assert raw["case"]["axes"]["lists"] == "raw"
 
 
+def test_another_strategy_is_a_technique(tmp_path):
+    file = planted()
+    add(file, 0.032)["case"]["axes"]["strategy"] = "hybrid"
+    rows = table(tmp_path, "19", file)
+    found = {row["series"]: float(row["y"]) for row in only(rows, panel=SPEEDUPS, kind="bar")}
+    assert found["the algorithm alone"] == pytest.approx(2)
+    assert found["hybrid"] == pytest.approx(2.5)
+
+
 def test_a_combination_has_one_colour_and_a_policy_its_own():
     assert method((), "none") == "lean none"
     assert method(["packed lists"], "heads") == "lean packed heads"

@@ -6,6 +6,7 @@ lists, and whatever further axis says something else than that there is none of 
 
 import math
 import statistics as plain
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -85,18 +86,28 @@ def spoken(strategy: str) -> str:
 
 def measured(machine: Machine) -> list[Lean]:
     """What this machine measured, at the site that most of its rows are of."""
-    return [_lean(run) for run in runs.of_family(machine, LEAN)]
+    there = runs.of_family(machine, LEAN)
+    usual = {
+        algorithm: Counter(_strategy(run) for run in there if run.work.algorithm == algorithm)
+        for algorithm in runs.algorithms(there)
+    }
+    return [_lean(run, usual[run.work.algorithm].most_common(1)[0][0]) for run in there]
 
 
-def _lean(run: Run) -> Lean:
+def _strategy(run: Run) -> str:
+    return str(run.rows[0].case.axes.get("strategy", ""))
+
+
+def _lean(run: Run, usual: str) -> Lean:
+    """Another strategy than the usual one of the algorithm is a technique, too."""
     axes = run.rows[0].case.axes
-    lists = str(axes.get("lists", "raw"))
-    more = [] if lists in _NOT_THERE else [f"{lists} lists"]
+    lists, strategy = str(axes.get("lists", "raw")), _strategy(run)
+    more = [] if strategy == usual else [spoken(strategy)]
+    more += [] if lists in _NOT_THERE else [f"{lists} lists"]
     for axis, value in axes.items():
         if axis not in _OTHERS and value not in _NOT_THERE:
             more.append(axis if value in ("on", "yes", 1) else f"{axis} {value}")
-    tier = str(axes.get("tier", "none"))
-    return Lean(run, str(axes.get("strategy", "")), tier, float(axes.get("hot", 0)), tuple(more))
+    return Lean(run, usual, str(axes.get("tier", "none")), float(axes.get("hot", 0)), tuple(more))
 
 
 def like(run: Run, work: Work) -> bool:
