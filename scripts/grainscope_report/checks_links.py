@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from grainscope_report.checks_parts import ROUNDING, Raw, RowProblems, differ
-from grainscope_report.model import READERS, TRAVERSAL, Case, Ends, ends
+from grainscope_report.model import READERS, WALKS, Case, Ends, ends
 from grainscope_report.schema import Problem
 
 # Rows of these use the links of all of their lanes, and their share may be of one of them.
@@ -62,7 +62,7 @@ def _fraction(row: Raw, links: dict[Ends | None, Raw]) -> Iterator[str]:
 def rates(row: Raw, case: Case) -> dict[str, float]:
     """The rates of which the share may be given: that over the link, too, where a family counts it."""
     found = {"bandwidth_gb_s": row.get("bandwidth_gb_s")}
-    if case.family.startswith(TRAVERSAL) or case.family in READERS:
+    if case.family.startswith(WALKS) or case.family in READERS:
         found = {"counters.link_gb_s": row.get("counters", {}).get("link_gb_s")} | found
     return {name: rate for name, rate in found.items() if rate is not None}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from grainscope_report import naming, statistics
 from grainscope_report.gnn import answers
-from grainscope_report.model import MODEL, TRAVERSAL, Result, Row
+from grainscope_report.model import MODEL, WALKS, Result, Row
 from grainscope_report.statistics import Estimate
 
 # How far a site must stay behind the best one to be named.
@@ -67,7 +67,7 @@ def groups(result: Result) -> list[Group]:
 
 
 def _apart(family: str) -> bool:
-    return family.startswith((TRAVERSAL, MODEL)) or family in answers.FAMILIES
+    return family.startswith((*WALKS, MODEL)) or family in answers.FAMILIES
 
 
 def _group(family: str, name: str, rows: list[Row]) -> Group:

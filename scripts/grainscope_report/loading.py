@@ -14,6 +14,10 @@ from grainscope_report.errors import ReportError
 SCHEMA_VERSION = 1
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
+LONG = 30  # digits that a message need not repeat
+# A double ends at 1.8e308: only what has such a number may, of all digits made zeros.
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+_MAYBE_INFINITE = (b"e000", b"e+000", b"E000", b"E+000", b"0" * 300)
 
 
 def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, Any]]:
@@ -107,8 +111,9 @@ def _cut(path: Path, size: int) -> str:
 
 def _parse(path: Path, text: str) -> Any:
     def constant(name: str) -> float:
+        said = name if len(name) < LONG else f"{name[: LONG - 1]}…"
         raise ReportError(
-            f"{path} holds {name}, which is no JSON number: it was not written by grainscope or was edited; "
+            f"{path} holds {said}, which is no JSON number: it was not written by grainscope or was edited; "
             "run the benchmark again"
         )
 
@@ -117,7 +122,10 @@ def _parse(path: Path, text: str) -> Any:
         return value if math.isfinite(value) else constant(digits)
 
     try:
-        return json.loads(text, parse_constant=constant, parse_float=number)
+        # To look at each number takes as long as all the rest.
+        zeros = text.encode().translate(_ZEROS)
+        careful = number if any(said in zeros for said in _MAYBE_INFINITE) else None
+        return json.loads(text, parse_constant=constant, parse_float=careful)
     except json.JSONDecodeError as error:
         left = text.rstrip()[error.pos :]
         if "\n" not in left and (len(left) <= 8 or error.msg.startswith("Unterminated")):

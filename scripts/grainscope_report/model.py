@@ -5,6 +5,7 @@ Units are the file's: seconds, bytes, decimal GB/s. What the file does not tell 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,9 @@ READERS = {
     "pipeline/graphsage",
 }
 # Graph algorithms that read edges on the GPU, one family each, and what only a model answers.
-TRAVERSAL, MODEL = "traversal/", "model/"
+TRAVERSAL, LEAN, MODEL = "traversal/", "lean/", "model/"
+# Edges are read over the link, and how many may differ from run to run.
+WALKS = (TRAVERSAL, LEAN)
 JOINED = {"nvlink", "pcie", "none"}
 
 Ends = tuple[str, str]
@@ -70,7 +73,7 @@ class Case:
     def direction(self) -> str | None:
         """Which way bytes cross the link to the host or to the peer; None where both or neither."""
         said = self.axes.get("direction")
-        reads = self.family in READERS or self.family.startswith(TRAVERSAL)
+        reads = self.family in READERS or self.family.startswith(WALKS)
         if "peer" in self.site:
             if self.axes.get("between"):
                 return None
@@ -221,9 +224,19 @@ class Result:
     links: tuple[Link, ...]
     rows: tuple[Row, ...] = field(repr=False)
 
+    @cached_property
+    def _by_family(self) -> Mapping[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.case.family, []).append(row)
+        return found
+
     def of(self, *families: str) -> list[Row]:
         """The rows of these families, in file order, whatever their status."""
-        return [row for row in self.rows if row.case.family in families]
+        if len(families) == 1:
+            return list(self._by_family.get(families[0], ()))
+        there = self._by_family.keys() & set(families)
+        return [row for row in self.rows if row.case.family in there] if there else []
 
     def link(self, between: Ends | None) -> Link | None:
         """The measured link between these ends in this direction."""

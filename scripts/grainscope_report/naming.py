@@ -8,9 +8,10 @@ WITHIN = {"locality", "link", "flush"}
 # The words of a case in the order in which they are spoken, whatever order the file has them in.
 ORDER = (
     "timed", "between", "what", "pattern", "to", "by", "mode", "score", "lists", "store", "placement",
-    "memory", "method", "direction", "path", "access", "order", "state", "pages", "allocation", "indices",
-    "graph", "fanout",
+    "memory", "strategy", "tier", "method", "direction", "path", "access", "order", "state", "pages",
+    "allocation", "indices", "graph", "fanout",
 )  # fmt: skip
+_PLACE_OF = {axis: order for order, axis in enumerate(ORDER)}
 # What goes without saying.
 PLAIN = {("timed", "copy"), ("blocks", "full"), ("access", "on")}
 SIZES = {"bytes", "row", "span", "grain", "piece", "width", "pitch", "offset"}
@@ -26,15 +27,23 @@ PLACES = {
 
 def name(row: Row) -> str:
     """The words of the case in speaking order, its place unless local, its label unless measured."""
-    words = {
+    said = words(row.case)
+    label = "" if row.label == "measured" else f" ({row.label})"
+    return ", ".join([said, *place(row.case)] if said else place(row.case)) + label
+
+
+def words(case: Case) -> str:
+    """The words of the case in speaking order."""
+    said = {
         axis: _word(axis, value)
-        for axis, value in row.case.axes.items()
+        for axis, value in case.axes.items()
         if isinstance(value, str) and axis not in WITHIN and (axis, value) not in PLAIN
     }
-    order = sorted(words, key=lambda axis: (ORDER.index(axis) if axis in ORDER else len(ORDER), axis))
-    label = "" if row.label == "measured" else f" ({row.label})"
-    spoken = " ".join(words[axis] for axis in order)
-    return ", ".join([spoken, *place(row.case)] if words else place(row.case)) + label
+    return " ".join(said[axis] for axis in sorted(said, key=_place_of))
+
+
+def _place_of(axis: str) -> tuple[int, str]:
+    return _PLACE_OF.get(axis, len(ORDER)), axis
 
 
 def place(case: Case) -> list[str]:
@@ -45,7 +54,12 @@ def place(case: Case) -> list[str]:
 
 def number(axis: str, value: float) -> str:
     """`span 4 GiB`, `threads 16`."""
-    return f"{axis} {format_bytes(value) if axis in SIZES else f'{value:g}'}"
+    return f"{axis} {size(axis, value)}"
+
+
+def size(axis: str, value: float) -> str:
+    """`4 GiB` of an axis of bytes, else the plain number."""
+    return format_bytes(value) if axis in SIZES else f"{value:g}"
 
 
 def _word(axis: str, value: str) -> str:

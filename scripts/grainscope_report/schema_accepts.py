@@ -33,6 +33,8 @@ class _Compiler:
 
     def accepts(self, schema: Mapping[str, Any]) -> Accepts:
         keywords = {word: rule for word, rule in schema.items() if word not in _ANNOTATIONS}
+        if simple := _simple(keywords):
+            return simple
         tests = [_typed(keywords.pop("type"))] if "type" in keywords else []
         if keywords.keys() & {"properties", "additionalProperties"}:
             tests.append(
@@ -67,6 +69,9 @@ class _Compiler:
         tests = {name: self.accepts(rule) for name, rule in known.items()}
         fallback = self.accepts(others) if isinstance(others, dict) else lambda _: others is not False
 
+        if not tests:
+            return lambda value: type(value) is not dict or all(map(fallback, value.values()))
+
         def test(value: Any) -> bool:
             if type(value) is not dict:
                 return True
@@ -96,6 +101,9 @@ def _all(tests: list[Accepts]) -> Accepts:
     if len(tests) == 2:
         first, second = tests
         return lambda value: first(value) and second(value)
+    if len(tests) == 3:
+        first, second, third = tests
+        return lambda value: first(value) and second(value) and third(value)
     return lambda value: False not in [test(value) for test in tests]
 
 
@@ -107,6 +115,22 @@ def _typed(rule: str | list[str]) -> Accepts:
     return lambda value: (
         type(value) is int or type(value) in allowed or (type(value) is float and value.is_integer())
     )
+
+
+def _simple(keywords: Mapping[str, Any]) -> Accepts | None:
+    """One test for what most values are: numbers with a least value, words of a list."""
+    if keywords.keys() == {"enum"} and all(isinstance(one, str) for one in keywords["enum"]):
+        words = frozenset(keywords["enum"])
+        return lambda value: type(value) is str and value in words
+    if keywords.get("type") != "number" or len(keywords) != 2:
+        return None
+    if "minimum" in keywords:
+        least = keywords["minimum"]
+        return lambda value: type(value) in _NUMBER and value >= least
+    if "exclusiveMinimum" in keywords:
+        below = keywords["exclusiveMinimum"]
+        return lambda value: type(value) in _NUMBER and value > below
+    return None
 
 
 def _same(left: Any, right: Any) -> bool:

@@ -8,7 +8,7 @@ from grainscope_report.naming import SIZES
 from grainscope_report.toml_file import Table, Value, size
 
 # What people write for what the file calls otherwise.
-_SUFFIXED = ("traversal", "model")
+_SUFFIXED = ("traversal", "lean", "model")
 _ALIASES = {"gather": {"placement": "store"}, "gather/bag": {"placement": "store"}}
 _SHOWN = 8
 

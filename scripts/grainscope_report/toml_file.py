@@ -123,12 +123,21 @@ class Table:
             raise self.error(f"`{key}` must be text or a list of texts, not {found!r}")
         return found
 
+    def only(self, *keys: str) -> None:
+        """Refuses all other keys, before anything else is said of the table."""
+        self._known += keys
+        self.done()
+
     def done(self) -> None:
         """Refuses keys that nobody took."""
         for key in self.raw:
             if key not in self._known:
                 close = difflib.get_close_matches(key, self._known, 1)
-                hint = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(self._known)}"
+                hint = (
+                    f"did you mean `{close[0]}`?"
+                    if close
+                    else f"there are {', '.join(dict.fromkeys(self._known))}"
+                )
                 raise self.error(f"there is no key `{key}`; {hint}")
 
     def _named(self, key: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import synthetic_busy
+import synthetic_lean
 import synthetic_links
 import synthetic_machines
 import synthetic_training
@@ -38,6 +39,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "learning": synthetic_training.learning(),
         "slower": synthetic_training.learning("node-h", "NVIDIA H200", 0.8),
         "tiering": synthetic_training.tiering(),
+        "leaning": synthetic_lean.leaning(),
+        "packing": synthetic_lean.leaning("node-p", "NVIDIA H200", ("kron24", "web20"), packed=True),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}
 

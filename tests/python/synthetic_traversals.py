@@ -110,7 +110,7 @@ def add_traversal(
         **({"traffic": crossing, "counted": counted_of(crossing, walk)} if over_link else {}),
         flags=("wide_interval",),
     )
-    row.update(_statistics(samples))
+    row.update(statistics_of(samples))
     row.pop("link_fraction", None)
     if over_link:
         row["link_fraction"] = row["counters"]["link_gb_s"] / peak
@@ -126,7 +126,7 @@ def counted_of(crossing: dict, walk: str) -> dict:
     return told | {"pcie_read_bytes": 32 * sectors + 12 * requests, "label": "counted"}
 
 
-def _statistics(samples: list[float]) -> dict:
+def statistics_of(samples: list[float]) -> dict:
     """The statistics of any number of samples, by ranks."""
     if len(samples) == 32:
         return times(samples)

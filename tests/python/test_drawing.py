@@ -32,6 +32,9 @@ SHOWN = {
     "tiering": ("tiering",),
     "two_learning": ("learning", "slower"),
     "all_graphs": ("traversing", "learning"),
+    "leaning": ("leaning",),
+    "packing": ("packing",),
+    "two_leaning": ("leaning", "packing"),
 }
 FIGURES_OF = {
     "h100": ("1", "2", "5", "6", "7", "8", "h"),
@@ -53,6 +56,9 @@ FIGURES_OF = {
     "tiering": ("10", "11"),
     "two_learning": ("10", "11", "12", "13"),
     "all_graphs": ("10",),
+    "leaning": ("19",),
+    "packing": ("19",),
+    "two_leaning": ("19",),
 }
 CASES = [(shown, number) for shown, numbers in FIGURES_OF.items() for number in numbers]
 LOW_DPI = 60

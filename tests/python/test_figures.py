@@ -21,7 +21,7 @@ def test_flags_are_in_the_table(tmp_path):
     assert row["flags"] == "bimodal wide_interval"
 
 
-EVERY = ("h100", "two_nodes", "cpu_only", "linked", "busy", "traversing", "learning")
+EVERY = ("h100", "two_nodes", "cpu_only", "linked", "busy", "traversing", "learning", "leaning")
 
 
 @pytest.mark.parametrize("number", [entry.id for entry in FIGURES])

@@ -2,6 +2,8 @@
 
 import itertools
 
+import numpy as np
+
 from grainscope_report.drawing import levels, style, text
 
 
@@ -30,5 +32,5 @@ def test_labels_avoid_what_is_taken():
     one, two = levels.Rectangle(0, 0, 10, 5), levels.Rectangle(5, 4, 10, 5)
     assert one.meets(two)
     assert not one.meets(levels.Rectangle(11, 0, 5, 5))
-    assert one.holds((3, 3))
-    assert not one.holds((3, 6))
+    assert one.holds(np.array([(3, 3)])) == 1
+    assert one.holds(np.array([(3, 6)])) == 0

@@ -96,3 +96,9 @@ def test_lanes_overlap_and_links_are_read(files):
     assert result.link(("gpu:1", "gpu:0")).negotiated == "NVLink ×18"
     assert result.link(("host:0", "gpu:0")).negotiated == "PCIe 5 ×16"
     assert result.link(("host:1", "gpu:0")) is None
+
+
+def test_only_axes_of_bytes_are_said_in_bytes():
+    assert naming.number("span", 4 << 30) == "span 4 GiB"
+    assert naming.number("batch", 8000) == "batch 8000"
+    assert naming.size("row", 512) == "512 B"

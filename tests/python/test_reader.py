@@ -119,11 +119,30 @@ def test_truncated_anywhere_is_said_to_be_cut_off(tmp_path):
         assert "--resume" in message
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-7.5E+309", "12e0310"])
 def test_numbers_that_json_has_not_are_refused(tmp_path, number):
     path = small().write(tmp_path / "result.json")
     path.write_text(path.read_text().replace("54.7,", f"{number},", 1))
     assert f"holds {number}, which is no JSON number" in said(path)
+
+
+def test_a_number_of_too_many_digits_is_refused_and_not_repeated(tmp_path):
+    path = small().write(tmp_path / "result.json")
+    path.write_text(path.read_text().replace("54.7,", f"{'9' * 400}.0,", 1))
+    assert f"holds {'9' * 29}…, which is no JSON number" in said(path)
+
+
+def test_great_and_small_numbers_that_are_finite_are_read(tmp_path):
+    path = small().write(tmp_path / "result.json")
+    path.write_text(path.read_text().replace("54.7,", "1e308,", 1))
+    assert reader.read(path).links[0].peak_gb_s == 1e308
+
+
+def test_rows_of_several_families_keep_the_order_of_the_file(tmp_path):
+    result = reader.read(small().write(tmp_path / "result.json"))
+    families = tuple(dict.fromkeys(row.case.family for row in result.rows))
+    assert result.of(*families[::-1]) == list(result.rows)
+    assert result.of("none/such") == result.of("none/such", "nor/this") == []
 
 
 def test_foreign_google_benchmark_json_is_recognised(tmp_path):

@@ -37,7 +37,7 @@ def test_a_good_one(tmp_path, capsys):
     (GOOD.replace("share = 0.5", "share = 0.0", 1), "`share` must be above 0 and at most 1, not 0.0"),
     (GOOD.replace("share = 0.5", "share = inf", 1), "`share` must be"),
     (GOOD.replace("share = 0.5", "share = true", 1), "`share` must be a number, not True"),
-    (GOOD.replace("share", "shares", 1), "`share` is missing"),
+    (GOOD.replace("share", "shares", 1), "there is no key `shares`; did you mean `share`?"),
     (GOOD.replace('"kernels"', '"copies"', 1), "two of [[component]] are named 'copies'"),
     (workload(candidates="X X"), "two of [[candidate]] are named 'X'"),
     (workload(), "there is no [[candidate]] in it"),

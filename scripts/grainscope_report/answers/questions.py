@@ -103,6 +103,6 @@ QUESTIONS = (
     Question("When hot rows pay", hot_rows.said, ("pipeline/graphsage",)),
     Question("Which way to feed a training", networks.training, ("pipeline/",)),
     Question("Which share of the GPU", networks.shared, ("sm_share/",)),
-    Question("Which traversal", traversals.said, ("traversal/", "model/bfs")),
+    Question("Which traversal", traversals.said, ("traversal/", "lean/", "model/bfs")),
     Question("Fewest multiprocessors", _fewest, ("grain/saturation",)),
 )

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from grainscope_report import naming
 from grainscope_report.buying.words import interval, money
-from grainscope_report.units import format_bytes, format_percent
+from grainscope_report.units import format_percent
 
 Table = tuple[str, list[str], list[list[str]]]
 
@@ -67,7 +68,7 @@ def _components(document: dict[str, Any]) -> Table:
                     component["name"],
                     format_percent(component["share"]),
                     one["name"],
-                    "-" if size["size"] is None else format_bytes(size["size"]),
+                    "-" if size["size"] is None else naming.size(component["along"], size["size"]),
                     format_percent(size["weight"]),
                     interval(size["ratio"]),
                     size["way"] or "-",

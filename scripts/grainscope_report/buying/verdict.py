@@ -51,7 +51,13 @@ def judge(workload: Workload, draws: int, seed: int) -> tuple[dict[str, Any], li
         "draws": draws,
         "tie": TIE,
         "components": [
-            {"name": one.name, "share": float(share), "rows": one.where.text, "metric": metric}
+            {
+                "name": one.name,
+                "share": float(share),
+                "rows": one.where.text,
+                "along": one.along,
+                "metric": metric,
+            }
             for one, share, metric in zip(
                 workload.components, predictor.shares, predictor.metrics, strict=True
             )

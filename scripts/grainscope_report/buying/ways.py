@@ -10,12 +10,11 @@ from grainscope_report.buying.workload import Component
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Case, Row
 from grainscope_report.toml_file import Value
-from grainscope_report.units import format_bytes
 
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {
-    "access", "allocation", "blocks", "by", "edge", "element", "host_threads", "method", "mode", "offset",
-    "pages", "placement", "store", "streams", "threads", "width", "window",
+    "access", "allocation", "blocks", "by", "edge", "element", "host_threads", "lists", "method", "mode",
+    "offset", "pages", "placement", "store", "strategy", "streams", "threads", "tier", "width", "window",
 }  # fmt: skip
 # What goes without saying where it is left open: cold memory, near the GPU, and the copy itself.
 DEFAULTS = {
@@ -159,10 +158,11 @@ def _sessions(machine: Machine, rows: Sequence[Row]) -> Sessions:
 def out_of_range(machine: Machine, component: Component, found: Sequence[Way], size: float | None) -> str:
     """Why a size cannot be predicted: nothing is extrapolated."""
     sizes = sorted({at for way in found for at in way.points if at is not None})
-    low, high = format_bytes(sizes[0]), format_bytes(sizes[-1])
+    axis = component.along or ""
+    low, high = naming.size(axis, sizes[0]), naming.size(axis, sizes[-1])
     return (
         f"{machine.name} measured {component.name!r} from {low} to {high}, and the workload asks for "
-        f"{component.along} {format_bytes(size or 0)}: nothing is extrapolated; measure that size, too"
+        f"{naming.number(axis, size or 0)}: nothing is extrapolated; measure that size, too"
     )
 
 

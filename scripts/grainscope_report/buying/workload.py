@@ -105,6 +105,7 @@ def _files(table: Table, key: str) -> tuple[Path, ...]:
 
 
 def _component(table: Table) -> Component:
+    table.only("name", "share", "where", "metric", "better", "method", "along", "sizes", "label")
     metric = table.text("metric", None)
     said = table.one_of("better", (metrics.HIGHER, metrics.LOWER), None)
     along = table.text("along", None)
@@ -123,7 +124,6 @@ def _component(table: Table) -> Component:
         sizes=_sizes(table, along),
         label=table.one_of("label", ("measured", "modelled"), "measured"),
     )
-    table.done()
     if along in found.where.axes:
         raise table.error(f"`along` {along!r} is also in `where`: leave it to `sizes`")
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from grainscope_report.acceptance import judge, output, rules
 from grainscope_report.acceptance.rules import REFERENCE, RuleSet
-from grainscope_report.commands import files
+from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
 from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
@@ -23,9 +23,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used. The keys of a "
         "rule file are in docs/procurement.md.",
     )
-    parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="a result file or a run directory"
-    )
+    asked.add_files(parser)
     parser.add_argument(
         "--rules",
         action="append",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grainscope_report import reader
-from grainscope_report.commands import plot
+from grainscope_report.commands import asked, plot
 from grainscope_report.commands.files import write_text
 from grainscope_report.comparison import sides
 from grainscope_report.comparison.sides import Side
@@ -39,7 +39,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         epilog="Exit status: 0 nothing of --fail-on, 1 something of it, 2 usage or an unreadable file, 3 a "
         "NEW answers no question that BASE answers, 4 nothing but unclear rows where --fail-on has unclear.",
     )
-    parser.add_argument("base", type=Path, metavar="BASE", help="a result file or a run directory")
+    parser.add_argument("base", type=Path, metavar="BASE", help=asked.A_FILE)
     parser.add_argument("new", nargs="+", type=Path, metavar="NEW", help="one or more to hold against it")
     parser.add_argument(
         "--threshold", type=_threshold, default=0.05, metavar="5%", help="what matters (default: 5%%)"
@@ -83,9 +83,11 @@ def run(arguments: argparse.Namespace) -> int:
         ) from None
     comparison = joined.compare(found, arguments.threshold)
     most = None if arguments.all else MOST_ROWS
+    kinds = dict.fromkeys([arguments.format, *(path.suffix[1:] for path in arguments.out)])
+    made = {kind: _content(comparison, kind, most) for kind in kinds}
     for path in arguments.out:
-        write_text(path, _content(comparison, path.suffix[1:], most))
-    print(_content(comparison, arguments.format, most), end="")
+        write_text(path, made[path.suffix[1:]])
+    print(made[arguments.format], end="")
     sys.stdout.flush()
     if arguments.plots:
         _draw(comparison, arguments.plots)

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from grainscope_report.buying import markdown, page, workload
-from grainscope_report.commands import plot
+from grainscope_report.commands import asked, plot
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
 from grainscope_report.figures import candidates
 from grainscope_report.model import Result
@@ -27,14 +27,7 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "workload", type=Path, metavar="WORKLOAD.toml", help="the workload and the candidates"
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=Path,
-        default=Path("verdict"),
-        metavar="DIR",
-        help="where to write (default: verdict)",
-    )
+    asked.add_output(parser, "verdict", "DIR")
     parser.add_argument(
         "--format",
         type=plot.formats,
@@ -61,9 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
         "verdict.html": page.write(document),
     }
     for name, text in texts.items():
-        _write(arguments.out / name, text)
+        _write(arguments.output / name, text)
     drawn = (
-        plot.save(candidates.build(document, files), arguments.out, arguments.format)
+        plot.save(candidates.build(document, files), arguments.output, arguments.format)
         if arguments.format
         else []
     )
@@ -74,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     for line in document["warnings"]:
         print(out.paint(out.wrap(f"warning: {line}", "  "), "yellow"))
     print(out.wrap(said["disclaimer"], ""))
-    print(f"written: {', '.join([*(str(arguments.out / name) for name in texts), *drawn])}")
+    print(f"written: {', '.join([*(str(arguments.output / name) for name in texts), *drawn])}")
     return _status(document, arguments.fail_on_tie)
 
 

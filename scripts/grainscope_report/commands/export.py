@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from grainscope_report import exporting
-from grainscope_report.commands import files
+from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK
 
 
@@ -18,9 +18,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "file's units: seconds, bytes, decimal GB/s. Markdown has a table for each family, to read.",
     )
     parser.add_argument("kind", choices=("csv", "md"), help="the format")
-    parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="a result file or a run directory"
-    )
+    asked.add_files(parser)
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="where to write (default: print)")
     parser.set_defaults(run=run)
 

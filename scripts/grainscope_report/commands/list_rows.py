@@ -5,9 +5,8 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from grainscope_report.commands import counted, files
+from grainscope_report.commands import asked, counted, files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.model import Row
 from grainscope_report.terminal import Column, terminal
@@ -34,7 +33,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         description="Shows every row of a result file, one a line: status, median time with its 95 % "
         "interval, bandwidth, share of the measured copy peak, flags, name, and why a row is not ok.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="a result file or a run directory")
+    asked.add_file(parser)
     parser.add_argument("--filter", metavar="REGEX", help="only rows whose name contains a match")
     parser.add_argument("--status", choices=("ok", "skipped", "failed"), help="only rows of this status")
     parser.set_defaults(run=run)

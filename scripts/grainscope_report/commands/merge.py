@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from grainscope_report import merging, reader, schema
+from grainscope_report.commands import asked
 from grainscope_report.commands.files import write_text
 from grainscope_report.errors import EXIT_OK, ReportError
 
@@ -21,9 +22,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         epilog="Exit status: 0 written, 2 a file cannot be read or written, 3 the files are no shards of one "
         "run.",
     )
-    parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="a shard's result file or run directory"
-    )
+    asked.add_files(parser, "a shard's result file or run directory")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="FILE", help="the file to write")
     parser.set_defaults(run=run)
 

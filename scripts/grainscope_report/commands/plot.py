@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from grainscope_report.commands import files
+from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
 from grainscope_report.figures import candidates, csv_table, foreign, text_table
 from grainscope_report.figures.model import Figure
@@ -31,17 +31,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="a result file or a run directory"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("figures"),
-        metavar="DIR",
-        help="where to write (default: figures)",
-    )
+    asked.add_files(parser)
+    asked.add_output(parser, "figures", "DIR")
     parser.add_argument(
         "--figures", type=_figures, default=FIGURES, metavar="1,2,…", help="only these (default: all)"
     )

@@ -1,9 +1,8 @@
 """`grainscope-report report`: one offline HTML file about one or several result files."""
 
 import argparse
-from pathlib import Path
 
-from grainscope_report.commands import files
+from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.machine import machines
 from grainscope_report.page.machine_part import Subject
@@ -19,17 +18,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         "several files the figures lie over each other.",
         epilog="Exit status: 0 written, 2 a file cannot be read or written.",
     )
-    parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="a result file or a run directory"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        default=Path("report.html"),
-        metavar="FILE",
-        help="the file to write (default: report.html)",
-    )
+    asked.add_files(parser)
+    asked.add_output(parser, "report.html", "FILE")
     parser.set_defaults(run=run)
 
 

@@ -3,10 +3,17 @@
 import argparse
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 from grainscope_report import digest, link_cells, machine, naming
-from grainscope_report.commands import files, summary_fits, summary_gnn, summary_json, summary_traversals
+from grainscope_report.commands import (
+    asked,
+    files,
+    summary_fits,
+    summary_gnn,
+    summary_json,
+    summary_lean,
+    summary_traversals,
+)
 from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.fits import everything
@@ -14,7 +21,7 @@ from grainscope_report.gnn import answers as gnn_answers
 from grainscope_report.model import Result
 from grainscope_report.shape import findings, words
 from grainscope_report.terminal import Column, Terminal, terminal
-from grainscope_report.traversal import answers
+from grainscope_report.traversal import answers, lean_answers
 from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
 
 SEVERITIES = ("severe", "warning", "info")
@@ -54,7 +61,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "crossovers, walls, what fills the link, and curves with dips, plateaus or two speeds.",
         epilog="Colours only on a terminal; NO_COLOR turns them off, COLUMNS sets the width.",
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help="a result file or a run directory")
+    asked.add_file(parser)
     parser.add_argument("--json", action="store_true", help="the same as JSON, every site, for programs")
     parser.set_defaults(run=run)
 
@@ -72,7 +79,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
-    for block in (_warnings, _machine, _links, _groups, _traversals, _networks, _fits, _shape, _reasons):
+    for block in (
+        _warnings,
+        _machine,
+        _links,
+        _groups,
+        _traversals,
+        _fewer_edges,
+        _networks,
+        _fits,
+        _shape,
+        _reasons,
+    ):
         found = list(block(result, out))
         if found:
             yield from found
@@ -185,6 +203,10 @@ def _timings(group: Group) -> str:
 
 def _traversals(result: Result, out: Terminal) -> Iterator[str]:
     yield from summary_traversals.lines(answers.answers(machine.machines([result])[0]), out)
+
+
+def _fewer_edges(result: Result, out: Terminal) -> Iterator[str]:
+    yield from summary_lean.lines(lean_answers.gains(machine.machines([result])[0]), out)
 
 
 def _networks(result: Result, out: Terminal) -> Iterator[str]:

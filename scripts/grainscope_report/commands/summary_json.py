@@ -10,7 +10,7 @@ from grainscope_report.gnn import answers as networks
 from grainscope_report.machine import machines, provenance
 from grainscope_report.model import Result
 from grainscope_report.shape import findings
-from grainscope_report.traversal import answers
+from grainscope_report.traversal import answers, lean_answers
 
 FORMAT = 1
 
@@ -29,6 +29,7 @@ def document(result: Result) -> dict[str, Any]:
         ],
         "groups": [_group(group) for group in digest.groups(result)],
         "traversals": [answers.as_json(answer) for answer in answers.answers(machine)],
+        "fewer_edges": [lean_answers.as_json(gain) for gain in lean_answers.gains(machine)],
         "networks": networks.of(machine),
         "fits": everything.as_json(everything.of(machine)),
         "shape": findings.as_json(findings.findings(result)),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grainscope_report import checks, reader, schema
+from grainscope_report.commands import asked
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_USAGE, ReportError
 from grainscope_report.schema import Problem
 
@@ -26,9 +27,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "counters say of each other.",
         epilog="Exit status: 0 all valid, 1 problems found, 2 a file cannot be read.",
     )
-    parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="a result file or a run directory"
-    )
+    asked.add_files(parser)
     parser.add_argument(
         "--all", action="store_true", help=f"show every problem, not the first {SHOWN} of a file"
     )

@@ -13,7 +13,7 @@ from grainscope_report.comparison.questions import MEASURED, Answer, Question
 from grainscope_report.comparison.sides import Side
 from grainscope_report.comparison.verdicts import FASTER, SAME, SLOWER, UNCLEAR, Verdict
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
-from grainscope_report.model import TRAVERSAL
+from grainscope_report.model import WALKS
 
 FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
 # Bytes of one question that differ by more are other work; of traversals they depend on the order of races.
@@ -177,7 +177,7 @@ def _absent(question: Question, new: Side) -> str:
 def _other_work(question: Question, one: Answer, two: Answer) -> str:
     if one.each != two.each:
         return "timed by operation on one side only"
-    if one.each or question.family.startswith(TRAVERSAL) or not one.bytes or not two.bytes:
+    if one.each or question.family.startswith(WALKS) or not one.bytes or not two.bytes:
         return ""
     if not question.axes or abs(two.bytes / one.bytes - 1) <= SAME_WORK:
         return ""

@@ -133,11 +133,7 @@ def _error(row: Row) -> float:
 
 def _spoken(row: Row) -> str:
     """`pinned_to_gpu, flush on, bytes 1 MiB, remote`."""
-    words = naming.name(replace(row, label=MEASURED, case=replace(row.case, axes=_without_place(row))))
+    words = naming.words(row.case)
     flush = [f"flush {row.case.axes['flush']}"] if "flush" in row.case.axes else []
     numbers = [naming.number(axis, value) for axis, value in row.case.without() if not isinstance(value, str)]
     return ", ".join(part for part in [words, *flush, *numbers, *naming.place(row.case)] if part)
-
-
-def _without_place(row: Row) -> dict[str, str | float]:
-    return {axis: value for axis, value in row.case.axes.items() if axis not in naming.WITHIN}

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from grainscope_report import statistics
 from grainscope_report.comparison import bootstrap, student
 from grainscope_report.comparison.bootstrap import Floats
 from grainscope_report.comparison.questions import Session
@@ -77,7 +78,7 @@ def _count(sessions: int) -> str:
 
 
 def _median(sessions: Sequence[Session]) -> float:
-    return float(np.exp(np.median(np.log([session.seconds for session in sessions]))))
+    return math.exp(statistics.median([math.log(session.seconds) for session in sessions]))
 
 
 def _verdict(ratio: Ratio, p: float, threshold: float) -> Verdict:

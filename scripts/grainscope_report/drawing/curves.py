@@ -114,6 +114,8 @@ def _curve(axes: Axes, curve: Curve, several: bool) -> None:
     )
     for hollow in (False, True):
         chosen = [at for at, point in enumerate(curve.points) if bool(point.flags) == hollow]
+        if not chosen:
+            continue
         axes.plot(
             [curve.x[at] for at in chosen],
             [middle[at] for at in chosen],

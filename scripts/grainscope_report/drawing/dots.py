@@ -2,13 +2,15 @@
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter
 from matplotlib.transforms import blended_transform_factory
 
 from grainscope_report.drawing import style, text
+from grainscope_report.drawing.axes import minor_ticks
 from grainscope_report.drawing.layout import GUTTER, LEFT
 from grainscope_report.drawing.levels import size_in_points
 from grainscope_report.figures.model import Dot, DotPanel, DotRow
@@ -36,9 +38,10 @@ def draw(axes: Axes, panel: DotPanel, several: bool) -> None:
     for level in panel.levels:
         colour, dash, line = style.LEVELS[level.kind]
         axes.axvline(level.value, color=colour, linestyle=dash, linewidth=line, zorder=1.5)
-    for order, row in enumerate(panel.rows):
-        for dot in row.dots:
-            _dot(axes, dot, order + _shift(dot, row.dots), several)
+    there = [(dot, at + _shift(dot, row.dots)) for at, row in enumerate(panel.rows) for dot in row.dots]
+    _whiskers(axes, there)
+    for dot, at in there:
+        _dot(axes, dot, at, several)
     for order, number in said.items():
         _label(axes, 1, GAP, order, number, "left", style.GREY)
 
@@ -84,8 +87,13 @@ def _x_axis(axes: Axes, panel: DotPanel) -> None:
     ticks = _ticks(axes, spell, DENSE) or _ticks(axes, spell, SPARSE) or list(axes.get_xlim())
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: spell(value)))
-    axes.xaxis.set_minor_locator(LogLocator(base=10, subs=range(1, 10), numticks=20))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    minor_ticks(axes, _tenths(*axes.get_xlim()))
+
+
+def _tenths(low: float, high: float) -> list[float]:
+    """1, 2, … 9 of every decade between the two."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+    return [at for power in decades for sub in range(1, 10) if low <= (at := sub * 10.0**power) <= high]
 
 
 def _ticks(axes: Axes, spell: Callable[[float], str], subs: tuple[int, ...]) -> list[float]:
@@ -111,8 +119,9 @@ def _rows(axes: Axes, rows: Sequence[DotRow], names: float) -> None:
     width, _ = size_in_points(axes)
     parts = max(text.width(row.part, style.SMALL) for row in rows)
     whole = names + parts + (1 + bool(parts)) * GAP
+    across = axes.get_yaxis_transform()
+    axes.hlines(range(len(rows)), 0, 1, transform=across, color=FAINT, linewidth=0.5, zorder=0.5)
     for order, row in enumerate(rows):
-        axes.axhline(order, color=FAINT, linewidth=0.5, zorder=0.5)
         _label(axes, 0, -GAP, order, row.part, "right")
         if order and rows[order - 1].name == row.name:
             continue
@@ -158,20 +167,33 @@ def _shift(dot: Dot, dots: Sequence[Dot]) -> float:
     return APART * (there.index(dot.machine.index) - (len(there) - 1) / 2) if len(there) > 1 else 0.0
 
 
+def _whiskers(axes: Axes, there: Sequence[tuple[Dot, float]]) -> None:
+    """The dots' intervals, those of a colour at once."""
+    alike: dict[tuple[str, bool], list[tuple[Dot, float]]] = defaultdict(list)
+    for dot, at in there:
+        alike[dot.method, dot.aside].append((dot, at))
+    for (method, aside), own in alike.items():
+        values = [dot.value for dot, _ in own]
+        axes.errorbar(
+            [value.value for value in values],
+            [at for _, at in own],
+            xerr=[
+                [max(0.0, value.value - value.low) for value in values],
+                [max(0.0, value.high - value.value) for value in values],
+            ],
+            fmt="none",
+            ecolor=style.colour(method),
+            elinewidth=0.9,
+            capsize=1.8,
+            capthick=0.7,
+            zorder=2.8 if aside else 3,
+        )
+
+
 def _dot(axes: Axes, dot: Dot, at: float, several: bool) -> None:
-    colour, value = style.colour(dot.method), dot.value
-    axes.errorbar(
-        value.value,
-        at,
-        xerr=[[max(0.0, value.value - value.low)], [max(0.0, value.high - value.value)]],
-        color=colour,
-        elinewidth=0.9,
-        capsize=1.8,
-        capthick=0.7,
-        zorder=2.8 if dot.aside else 3,
-    )
+    colour = style.colour(dot.method)
     axes.plot(
-        [value.value],
+        [dot.value.value],
         [at],
         linestyle="none",
         marker=style.marker(dot.machine.index),

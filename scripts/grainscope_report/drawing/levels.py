@@ -8,7 +8,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from grainscope_report.drawing import style, text
 from grainscope_report.figures.model import Level
@@ -19,6 +21,7 @@ MARGIN = 3.0
 REACH, REACH_LOG = 2.2, 4.0
 
 Point = tuple[float, float]
+Points = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,11 @@ class Rectangle:
     width: float
     height: float = LABEL
 
-    def holds(self, point: Point) -> bool:
-        """Whether the point is inside."""
-        x, y = point
-        return self.left <= x <= self.left + self.width and self.bottom <= y <= self.bottom + self.height
+    def holds(self, points: Points) -> int:
+        """How many of the points are inside."""
+        x, y = points[:, 0], points[:, 1]
+        across = (self.left <= x) & (x <= self.left + self.width)
+        return int((across & (self.bottom <= y) & (y <= self.bottom + self.height)).sum())
 
     def meets(self, other: "Rectangle") -> bool:
         """Whether the two overlap."""
@@ -90,13 +94,12 @@ def draw(
         placed.append(spot)
 
 
-def in_points(axes: Axes, points: Sequence[Point]) -> list[Point]:
-    """Data points as points from the lower left corner of the axes."""
+def in_points(axes: Axes, points: Sequence[Point]) -> Points:
+    """Data points as points from the lower left corner of the axes, a row each."""
     if not points:
-        return []
-    width, height = size_in_points(axes)
+        return np.empty((0, 2))
     found = axes.transAxes.inverted().transform(axes.transData.transform(points))
-    return [(x * width, y * height) for x, y in found.tolist()]
+    return found * size_in_points(axes)
 
 
 def _spots(axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[float]) -> list[Rectangle]:
@@ -114,14 +117,10 @@ def _spots(axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[floa
 
 
 def _best(
-    spots: Sequence[Rectangle],
-    clear: Sequence[Point],
-    lines: Sequence[float],
-    placed: Sequence[Rectangle],
-    top: float,
+    spots: Sequence[Rectangle], clear: Points, lines: Sequence[float], placed: Sequence[Rectangle], top: float
 ) -> Rectangle:
     def cost(spot: Rectangle) -> float:
-        covered = sum(map(spot.holds, clear)) + 40 * sum(
+        covered = spot.holds(clear) + 40 * sum(
             spot.bottom < line < spot.bottom + spot.height for line in lines
         )
         outside = spot.bottom < 0 or spot.bottom + spot.height > top + LABEL

@@ -7,8 +7,8 @@ model's, and hatched.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from grainscope_report.figures import gather_papers, parts, sm_shares
-from grainscope_report.figures.columns import WHOLE, exact
+from grainscope_report.figures import by_way, gather_papers, parts, sm_shares
+from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -32,7 +32,6 @@ MOST_BARS = 54
 MOST_ROWS = 6
 SHORT = 8  # times shorter than the longest: a mini-batch whose start decides
 FEWEST_SIZES = 3
-HEIGHT = 1.7
 MODELLED = ("naive", "circular_shift", "masked")
 GB_S = "rows asked for (GB/s)"
 Found = dict[tuple[str, float], Gather]
@@ -120,14 +119,14 @@ def _bars(found: Found, machine: Machine, title: str) -> BarPanel | None:
     if not rows:
         return None
     ways = [way for way in ways if any((way, row) in found for row in rows)]
-    series = tuple(
-        BarSeries(gathers.spoken(way), way, tuple(_bar(found.get((way, row)), machine) for row in rows))
-        for way in ways
+    return by_way.bars(
+        title,
+        [f"{row:g} B" for row in rows],
+        [(way, gathers.spoken(way)) for way in ways],
+        lambda way, order: _bar(found.get((way, rows[order])), machine),
+        (GB_S, "GB/s"),
+        _levels(machine, next(iter(found.values()))),
     )
-    names = tuple(f"{row:g} B" for row in rows)
-    levels = _levels(machine, next(iter(found.values())))
-    look = {"levels": levels, "width": WHOLE, "upright": True, "height": HEIGHT}
-    return BarPanel(title, names, series, GB_S, "GB/s", **look)
 
 
 def _bar(one: Gather | None, machine: Machine) -> Bar:
@@ -205,4 +204,4 @@ def _model_bars(
         bars = tuple(Bar(value, f"{value.value:.1f}" if value else "") for value in values)
         series.append(BarSeries(gathers.spoken(way), way, bars, label="modelled", hatched=True))
     names = tuple(f"{row:g} B" for row in rows)
-    return BarPanel(title, names, tuple(series), y_label, y_unit, upright=True, height=HEIGHT)
+    return BarPanel(title, names, tuple(series), y_label, y_unit, upright=True, height=by_way.HEIGHT)

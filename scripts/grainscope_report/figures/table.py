@@ -15,6 +15,7 @@ from grainscope_report.figures import (
     flush,
     gathers,
     host,
+    lean,
     links,
     migration,
     parts,
@@ -34,6 +35,7 @@ from grainscope_report.figures.model import Figure
 from grainscope_report.gnn import gathers as gnn_gathers
 from grainscope_report.gnn import pipelines, shares, tiers
 from grainscope_report.machine import Machine
+from grainscope_report.traversal import lean as lean_runs
 from grainscope_report.traversal import runs
 
 __all__ = ["FIGURES", "Entry", "figure", "why_absent"]
@@ -174,6 +176,15 @@ FIGURES: tuple[Entry, ...] = (
         runs.MEASURED_FAMILIES,
         "rows with placement subway, or with another order than original, beside merged_aligned mapped",
         systems.build,
+    ),
+    Entry(
+        "19",
+        "figure_19_fewer_edges",
+        "Traversals that read fewer edges, by technique and GPU memory for edges",
+        lean_runs.FAMILIES,
+        "rows",
+        lean.build,
+        beside=runs.MEASURED_FAMILIES,
     ),
     Entry(
         "h",

@@ -5,26 +5,14 @@ Dissertation 3.12, 3.14, 3.15, 4.9, 4.11 and 4.12.
 
 from collections.abc import Sequence
 
-from grainscope_report.figures import gather_papers, training_hot, training_shares, training_stages
-from grainscope_report.figures.columns import WHOLE
-from grainscope_report.figures.model import (
-    Bar,
-    BarPanel,
-    BarSeries,
-    Curve,
-    CurvePanel,
-    Figure,
-    Level,
-    Panel,
-    Point,
-)
+from grainscope_report.figures import by_way, gather_papers, training_hot, training_shares, training_stages
+from grainscope_report.figures.model import Bar, BarPanel, Curve, CurvePanel, Figure, Level, Panel, Point
 from grainscope_report.gnn import pipelines
 from grainscope_report.gnn.pipelines import Pipeline, Work
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, format_time, significant
 
-HEIGHT = 1.7
 MOST_WORKS = 4
 FEWEST_ROWS = 3
 
@@ -96,19 +84,16 @@ def _methods(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPane
     if not by_work:
         return None
     methods = pipelines.methods({method for ways in by_work.values() for method in ways})
-    series = tuple(
-        BarSeries(
-            pipelines.spoken(method),
-            method,
-            tuple(_bar(ways.get(method), ways[pipelines.BASE], machine) for ways in by_work.values()),
-        )
-        for method in methods
-    )
-    names = tuple(_name(work, len({one.gpus for one in by_work}) > 1) for work in by_work)
+    fastest = list(by_work.values())
     row = format_bytes(_usual_row(found))
-    title = f"{owner}training, rows of {row}; upright: time of a step"
-    look = {"levels": (Level("even", "", 1.0),), "width": WHOLE, "upright": True, "height": HEIGHT}
-    return BarPanel(title, names, series, gather_papers.OVER, "ratio", **look)
+    return by_way.bars(
+        f"{owner}training, rows of {row}; upright: time of a step",
+        [_name(work, len({one.gpus for one in by_work}) > 1) for work in by_work],
+        [(method, pipelines.spoken(method)) for method in methods],
+        lambda method, order: _bar(fastest[order].get(method), fastest[order][pipelines.BASE], machine),
+        (gather_papers.OVER, "ratio"),
+        [Level("even", "", 1.0)],
+    )
 
 
 def _name(work: Work, several: bool) -> str:

@@ -6,10 +6,12 @@ as much as a gigabyte. Intervals are a bootstrap: sizes drawn with replacement, 
 its own interval, 2.5th to 97.5th percentile of 200 such lines.
 """
 
+import itertools
 import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from grainscope_report import statistics
 from grainscope_report.statistics import Estimate
@@ -78,10 +80,18 @@ def _solve(
     scaled = [(1 / time, size / time) for size, time in zip(sizes, times, strict=True)]
     for _ in range(steps):
         one = size = both = first = second = 0.0
+        a, b = line
         for u, v in scaled:
-            weight = 1 / max(abs(line[0] * u + line[1] * v - 1), SMALLEST_ERROR)
-            one, size, both = one + weight * u * u, size + weight * v * v, both + weight * u * v
-            first, second = first + weight * u, second + weight * v
+            error = a * u + b * v - 1
+            if error < 0:
+                error = -error
+            weighted = u / error if error > SMALLEST_ERROR else u / SMALLEST_ERROR
+            first += weighted
+            one += weighted * u
+            both += weighted * v
+            weighted *= v / u
+            second += weighted
+            size += weighted * v
         determinant = one * size - both * both
         if determinant <= 1e-12 * one * size:
             return line
@@ -95,15 +105,24 @@ def _bootstrap(
     sizes: Sequence[float], times: Sequence[Estimate], best: tuple[float, float]
 ) -> list[tuple[float, float]]:
     """Lines through sizes drawn with replacement."""
-    chance = random.Random(1)
     spread = [math.log(time.high / time.low) / (2 * statistics.Z_95) if time.low else 0.0 for time in times]
+    values = [time.value for time in times]
     found = []
-    while len(found) < DRAWS:
-        drawn = [chance.randrange(len(sizes)) for _ in sizes]
-        there = [sizes[at] for at in drawn]
+    for number in itertools.count():
+        if len(found) == DRAWS:
+            break
+        drawn = _draw(len(sizes), number)
+        there = [sizes[at] for at, _ in drawn]
         if max(there) < LEAST_RANGE * min(there):
             continue
-        perturbed = [times[at].value * math.exp(chance.gauss(0, spread[at])) for at in drawn]
+        perturbed = [values[at] * math.exp(off * spread[at]) for at, off in drawn]
         line = _solve(there, perturbed, best, STEPS_OF_A_DRAW)
         found.append(line if line[1] > 0 else best)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _draw(count: int, number: int) -> tuple[tuple[int, float], ...]:
+    """So many sizes drawn with replacement, each with a normal number; the same for all paths."""
+    chance = random.Random(1000 * count + number)
+    return tuple((chance.randrange(count), chance.gauss(0, 1)) for _ in range(count))

@@ -19,15 +19,25 @@ def speedup(slow: Run, fast: Run) -> Estimate:
     ratios of the same trials with its rank interval, or with fewer than 8 trials the range of these ratios.
     Without trials in common it is the ratio of the median times, whose interval spans theirs.
     """
-    ones, twos = slow.trials, fast.trials
-    common = sorted(ones.keys() & twos.keys())
     sessions = min(len(slow.rows), len(fast.rows))
-    if not common:
+    ratios = [one / two for one, two in _alike(slow, fast)]
+    if not ratios:
         return statistics.ratio(slow.time, fast.time)
-    ratios = [ones[label] / twos[label] for label in common]
     few = len(ratios) < FEWEST_FOR_INTERVAL
     interval = (min(ratios), max(ratios)) if few else statistics.median_interval(ratios)
     return Estimate(statistics.median(ratios), *interval, sessions)
+
+
+def _alike(slow: Run, fast: Run) -> list[tuple[float, float]]:
+    """The times of the same trials.
+
+    In another order of the vertices the same source has another number: there the first trial is of the
+    same source as the first, and so on.
+    """
+    ones, twos = slow.trials, fast.trials
+    if slow.order != fast.order:
+        return list(zip(ones.values(), twos.values(), strict=False))
+    return [(ones[label], twos[label]) for label in sorted(ones.keys() & twos.keys())]
 
 
 def geometric_mean(ratios: Sequence[Estimate]) -> Estimate:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from grainscope_report import statistics
 from grainscope_report.machine import Machine
-from grainscope_report.model import MODEL, TRAVERSAL, Row
+from grainscope_report.model import LEAN, MODEL, TRAVERSAL, Row
 from grainscope_report.row_parts import Graph, Traffic
 from grainscope_report.statistics import Estimate
 
@@ -26,6 +26,7 @@ ORDERS = ("original", "degree", "halo_like")
 HERE = "measured"  # the link that this machine's own rows describe
 LINKS = ("pcie3x16", "pcie4x16", "pcie5x16", "pcie6x16", "nvlink-c2c", HERE)
 PAPER_EDGE, PAPER_WEIGHTS = 8, "8-72"
+LEAN_EDGE = 4  # bytes of a neighbour in lists that are ordered by degree
 _PLACES = ("local", "unknown", "remote")
 
 
@@ -117,10 +118,13 @@ def measured(machine: Machine) -> list[Run]:
     Rows from sources of their own (`sources:emogi`) are for the eye beside the papers' numbers: they are not
     of the same work as those from GAP's.
     """
+    return of_family(machine, TRAVERSAL)
+
+
+def of_family(machine: Machine, prefix: str) -> list[Run]:
+    """What was measured of the families that begin so, at the site that most of them were measured at."""
     rows = [
-        row
-        for row in _usable(machine, TRAVERSAL)
-        if row.label == "measured" and "sources" not in row.case.axes
+        row for row in _usable(machine, prefix) if row.label == "measured" and "sources" not in row.case.axes
     ]
     places: dict[tuple, list[Row]] = defaultdict(list)
     for row in rows:
@@ -155,14 +159,15 @@ def _runs(machine: Machine, rows: Iterable[Row]) -> list[Run]:
 def _run(machine: Machine, rows: tuple[Row, ...]) -> Run:
     axes, family = rows[0].case.axes, rows[0].case.family
     algorithm = str(axes.get("algorithm") or family.partition("/")[2])
-    edge = int(axes.get("edge", PAPER_EDGE))
+    reads_fewer = family.startswith(LEAN)
+    edge = int(axes.get("edge", LEAN_EDGE if reads_fewer else PAPER_EDGE))
     return Run(
         machine,
         rows,
         Work(algorithm, str(axes.get("graph", "")), edge, str(axes.get("weights", ""))),
         access=str(axes.get("access", "")),
         placement=str(axes.get("placement", "")),
-        order=str(axes.get("order", "original")),
+        order=str(axes.get("order", "degree" if reads_fewer else "original")),
         link=str(axes.get("link", "")),
         card=float(axes.get("card", 0)),
         page=float(axes.get("page", 0)),

@@ -1,0 +1,24 @@
+"""Arguments that several commands have, each said once."""
+
+import argparse
+from pathlib import Path
+
+A_FILE = "a result file or a run directory"
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """One FILE."""
+    parser.add_argument("file", type=Path, metavar="FILE", help=A_FILE)
+
+
+def add_files(parser: argparse.ArgumentParser, what: str = A_FILE) -> None:
+    """FILE, one or more."""
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=what)
+
+
+def add_output(parser: argparse.ArgumentParser, default: str, kind: str) -> None:
+    """Where to write: `-o`, a FILE or a DIR."""
+    what = {"FILE": "the file to write", "DIR": "where to write"}[kind]
+    said = f"{what} (default: {default})"
+    names = ("-o", "--output", "--out")
+    parser.add_argument(*names, type=Path, default=Path(default), metavar=kind, help=said)

@@ -1,0 +1,228 @@
+"""Figure 19 and the answers of traversals that read fewer edges, from planted rows worked out by hand."""
+
+import json
+
+import pytest
+
+from grainscope_report import reader
+from grainscope_report.answers import traversals
+from grainscope_report.cli import main
+from grainscope_report.figures.lean import method
+from grainscope_report.machine import machines
+from grainscope_report.traversal import compare, lean, runs
+from planted import made, only, table
+from planted_traversals import KRON, machine_file, model, steady, traverse
+from synthetic_lean import add_lean
+
+SPEEDUPS = "bfs, direction-optimising"
+TABLE = "bfs, direction-optimising: every technique (measured, its model beside)"
+BUDGETS = f"bfs {KRON}: time by GPU memory for edges"
+
+
+def planted():
+    """EMOGI takes 100 ms, of 4-byte edges 80 ms, GPU memory 20 ms; fewer edges 40 ms, hot ones 10 ms."""
+    file = machine_file()
+    traverse(file, steady(0.1, 16), access="merged")
+    traverse(file, steady(0.08, 16), edge=4, link_bytes=4_000_000_000)
+    traverse(file, steady(0.02, 16), placement="device")
+    traverse(file, steady(0.05, 16), placement="managed")
+    add(file, 0.04)
+    add(file, 0.02, "heads", 5)
+    add(file, 0.016, "heads", 25)
+    add(file, 0.01, "reuse", 25)
+    return file
+
+
+def add(file, seconds: float, tier: str = "none", hot: int = 0, **more) -> dict:
+    """A lean row whose trials all take this long."""
+    row = add_lean(file, "bfs", KRON, seconds, tier, hot, **more)
+    for trial in row["trials"]:
+        trial["counters"]["teps"] *= trial["samples_s"][0] / seconds
+        trial["samples_s"] = [seconds]
+    row["median_s"] = seconds
+    row["samples_s"] = [seconds] * len(row["trials"])
+    row["ci95_s"] = [seconds, seconds]
+    return row
+
+
+def test_speedups_are_over_the_fastest_mapped_access_of_any_width(tmp_path):
+    rows = table(tmp_path, "19", planted())
+    found = {row["series"]: float(row["y"]) for row in only(rows, panel=SPEEDUPS, kind="bar")}
+    assert found == pytest.approx(
+        {"edges in GPU memory": 4.0, "the algorithm alone": 2.0, "25 % hot": 8.0}, rel=1e-6
+    )
+    [hot] = only(rows, panel=SPEEDUPS, series="25 % hot")
+    assert hot["note"] == "10 ms, direction-optimising, 25 % hot (reuse)"
+    assert {row["label"] for row in only(rows, kind="bar")} == {"measured"}
+
+
+def test_time_by_budget_has_every_budget_and_policy(tmp_path):
+    figure = made(tmp_path, "19", planted())
+    panel = next(one for one in figure.panels if one.title == BUDGETS)
+    assert [name.split("\n")[0] for name in panel.categories] == ["0 %", "5 %", "25 %"]
+    assert panel.y_unit == "ms"
+    found = {
+        series.name: [bar.value.value if bar.value else None for bar in series.bars]
+        for series in panel.series
+    }
+    assert found == {
+        "nothing hot": [pytest.approx(40), None, None],
+        "hot heads": [None, pytest.approx(20), pytest.approx(16)],
+        "hot reuse": [None, None, pytest.approx(10)],
+    }
+    assert {level.name: level.value for level in panel.levels} == {
+        "EMOGI's best 80 ms": pytest.approx(80),
+        "edges in GPU memory 20 ms": pytest.approx(20),
+    }
+
+
+def test_the_table_has_time_bytes_memory_speedups_and_the_model_with_its_error(tmp_path):
+    figure = made(tmp_path, "19", planted())
+    panel = next(one for one in figure.panels if one.title == TABLE)
+    lines = {row.name: [cell.text for cell in row.cells] for row in panel.rows}
+    assert list(lines) == [
+        "EMOGI: aligned, 4 B",
+        "device: aligned, 8 B",
+        "alone",
+        "5 % hot (heads)",
+        "25 % hot (heads)",
+        "25 % hot (reuse)",
+    ]
+    assert lines["EMOGI: aligned, 4 B"] == [KRON, "80 ms", "3.73 GiB", "0", "–", "0.25×", *["–"] * 4]
+    assert lines["device: aligned, 8 B"][3:6] == ["7.63 MiB", "4.00×", "–"]
+    alone = lines["alone"]
+    assert alone[:2] == [KRON, "40 ms"]
+    assert alone[3:] == ["0", "2.00×", "0.50×", alone[6], "−20 %", alone[2], "0 %"]
+    hot = lines["25 % hot (reuse)"]
+    assert hot[4:6] == ["8.00×", "2.00×"]
+    assert hot[3] == "497 MiB"
+    rows = table(tmp_path, "19", planted())
+    [error] = [
+        row for row in only(rows, panel=TABLE, series="alone") if row["y_unit"] == "%" and row["y"] != "0"
+    ]
+    assert (float(error["y"]), error["label"]) == (pytest.approx(-20), "modelled")
+
+
+def test_the_model_of_emogi_s_walk_over_this_link_stands_beside_it(tmp_path):
+    file = planted()
+    model(file, 0.06, edge=4, link="measured")
+    panel = next(one for one in made(tmp_path, "19", file).panels if one.title == TABLE)
+    assert [cell.text for cell in panel.rows[0].cells][6:8] == ["60 ms", "−25 %"]
+
+
+def test_sssp_says_how_far_off_the_edges_read_are(tmp_path):
+    file = machine_file()
+    add_lean(file, "sssp", KRON, 0.1)
+    [panel] = made(tmp_path, "19", file).panels
+    assert panel.rows[0].cells[-1].text == "+4 %"
+    # Without EMOGI's rows there is nothing to be faster than: no bars, but the table.
+    assert [cell.text for cell in panel.rows[0].cells][4:6] == ["–", "–"]
+
+
+def test_packed_lists_and_what_else_will_come_are_techniques_alone_and_together(tmp_path):
+    file = planted()
+    add(file, 0.032, lists="packed")
+    add(file, 0.008, "heads", 25, lists="packed")
+    add(file, 0.03, hybrid="on")
+    rows = table(tmp_path, "19", file)
+    found = {row["series"]: float(row["y"]) for row in only(rows, panel=SPEEDUPS, kind="bar")}
+    assert found["packed lists"] == pytest.approx(2.5)
+    assert found["packed lists, 25 % hot"] == pytest.approx(10)
+    assert found["hybrid"] == pytest.approx(8 / 3)
+    assert list(found)[-1] == "packed lists, 25 % hot"
+    raw = add(file, 0.05, lists="raw", hybrid="off")
+    assert lean.measured(machines([reader.read(file.write(tmp_path / "x.json"))])[0])[-1].techniques == ()
+    assert raw["case"]["axes"]["lists"] == "raw"
+
+
+def test_another_strategy_is_a_technique(tmp_path):
+    file = planted()
+    add(file, 0.032)["case"]["axes"]["strategy"] = "hybrid"
+    rows = table(tmp_path, "19", file)
+    found = {row["series"]: float(row["y"]) for row in only(rows, panel=SPEEDUPS, kind="bar")}
+    assert found["the algorithm alone"] == pytest.approx(2)
+    assert found["hybrid"] == pytest.approx(2.5)
+
+
+def test_a_combination_has_one_colour_and_a_policy_its_own():
+    assert method((), "none") == "lean none"
+    assert method(["packed lists"], "heads") == "lean packed heads"
+    assert method(["something new"], "heads") == method(["something new"], "heads")
+
+
+def test_the_mean_over_sources_is_that_of_the_harmonic_mean_of_teps(tmp_path):
+    file = machine_file()
+    row = traverse(file, [0.1, 0.2, 0.4])
+    # 4, 4 and 1 edges: rates 40, 20 and 2.5; the mean trial's 3 edges over their harmonic mean.
+    for trial, edges in zip(row["trials"], (4.0, 4.0, 1.0), strict=True):
+        trial["counters"]["teps"] = edges / trial["samples_s"][0]
+    [run] = runs.measured(machines([reader.read(file.write(tmp_path / "r.json"))])[0])
+    harmonic = 3 / (1 / 40 + 1 / 20 + 1 / 2.5)
+    assert lean.mean_time(run).value == pytest.approx(3 / harmonic)
+    row["trials"][0]["counters"] = {}
+    [run] = runs.measured(machines([reader.read(file.write(tmp_path / "r.json"))])[0])
+    assert lean.mean_time(run).value == pytest.approx(0.7 / 3)
+
+
+def test_the_same_source_has_another_number_in_another_order(tmp_path):
+    file = machine_file()
+    one = traverse(file, [0.1, 0.2, 0.4, 0.8])
+    two = traverse(file, [0.05, 0.1, 0.2, 0.4], order="degree")
+    # By chance a number is there twice, of different vertices.
+    for trial, number in zip(two["trials"], (3, 70, 80, 90), strict=True):
+        trial["label"] = f"source:{number}"
+    assert one["trials"][3]["label"] == "source:3"
+    path = file.write(tmp_path / "r.json")
+    slow, fast = runs.measured(machines([reader.read(path)])[0])
+    ratio = compare.speedup(slow, fast)
+    assert (ratio.value, ratio.low, ratio.high) == pytest.approx((2, 2, 2))
+
+
+def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
+    path = planted().write(tmp_path / "result.json")
+    [machine] = machines([reader.read(path)])
+    access, fewer = traversals.said(machine, None)
+    assert access.startswith("Of 2 measured traversals of edges in host memory the fastest access is")
+    assert fewer.startswith(
+        "What an algorithm that reads fewer edges buys beside EMOGI's best access, in speed: "
+        "bfs (direction-optimising) 2 times"
+    )
+    assert "with 25 % of the edges in GPU memory as well 8 times" in fewer
+    assert main(["summary", str(path)]) == 0
+    out = capsys.readouterr().out
+    [line] = [" ".join(line.split()) for line in out.splitlines() if "25 % hot" in line]
+    assert line.startswith("bfs kron24 direction-optimising, 25 % hot (reuse) 10 ms")
+    assert "8.00 2.00" in line
+    assert main(["summary", "--json", str(path)]) == 0
+    gains = json.loads(capsys.readouterr().out)["fewer_edges"]
+    assert [gain["hot_percent"] for gain in gains] == [0, 5, 25]
+    assert gains[0]["over_emogi"]["value"] == pytest.approx(2)
+    assert gains[0]["fewer_bytes_than_emogi"] == pytest.approx(4e9 / gains[0]["link_bytes"])
+
+
+def test_lean_rows_alone_say_that_there_is_nothing_beside_them(tmp_path):
+    file = machine_file()
+    add_lean(file, "cc", KRON, 0.03)
+    [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
+    assert traversals.said(machine, None) == [
+        "1 traversal that reads fewer edges has none of EMOGI's beside it"
+    ]
+
+
+def test_rows_as_the_suite_writes_them_are_valid_and_drawn_by_one_command(files, tmp_path, capsys):
+    assert main(["validate", str(files["leaning"]), str(files["packing"])]) == 0
+    assert (
+        main(["plot", str(files["leaning"]), "-o", str(tmp_path), "--figures", "19", "--format", "svg"]) == 0
+    )
+    assert "figure_19_fewer_edges.md" in capsys.readouterr().out
+    assert "| alone | kron24 |" in (tmp_path / "figure_19_fewer_edges.md").read_text()
+
+
+def test_edges_read_may_differ_between_runs_that_are_compared(tmp_path, capsys):
+    paths = []
+    for order, read in enumerate((1.1, 1.2)):
+        file = machine_file(host=f"node-{order}")
+        add_lean(file, "sssp", KRON, 0.1, reads=read)
+        paths.append(str(file.write(tmp_path / str(order) / "result.json")))
+    assert main(["compare", *paths]) == 0
+    assert "other work" not in capsys.readouterr().out
