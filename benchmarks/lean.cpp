@@ -52,6 +52,9 @@ Technique technique_of(Algorithm algorithm) {
 Explanation explain(const LeanPoint& point) {
   const Technique technique = technique_of(point.algorithm);
   std::string where = point.compressed ? ", compressed" : "";
+  if (point.hybrid) {
+    where += ", segments of which are copied whole where that takes less time than reading them";
+  }
   if (point.tier) {
     where += ", the hottest " + std::to_string(point.hot) + " percent of the edge list in GPU memory instead";
   }
@@ -92,6 +95,10 @@ class Lister {
       return;
     }
     add(gpu, spec, algorithm, {}, 0, true);
+    if (algorithm == Algorithm::pr || algorithm == Algorithm::sssp) {
+      add(gpu, spec, algorithm, {}, 0, false, true);
+      add(gpu, spec, algorithm, {}, 0, true, true);
+    }
     for (const int hot : hot_percents(algorithm)) {
       for (const TierPolicy policy : policies(algorithm)) {
         add(gpu, spec, algorithm, policy, hot, false);
@@ -112,7 +119,7 @@ class Lister {
   }
 
   void add(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm, std::optional<TierPolicy> tier,
-           int hot, bool compressed) {
+           int hot, bool compressed, bool hybrid = false) {
     LeanPoint point;
     point.spec = spec;
     point.graph = {spec.name(), graph::Order::degree};
@@ -120,6 +127,7 @@ class Lister {
     point.tier = tier;
     point.hot = hot;
     point.compressed = compressed;
+    point.hybrid = hybrid;
     point.node = scope_.nearest_node(gpu);
     point.gpu = gpu.ordinal;
     point.trials = trials_of(algorithm, scope_.trials);
@@ -128,6 +136,7 @@ class Lister {
                     {{"strategy", technique_of(algorithm).strategy, AxisStyle::bare},
                      {"tier", tier ? name(*tier) : "none", AxisStyle::bare},
                      {"lists", compressed ? "compressed" : "plain", AxisStyle::bare},
+                     {"segments", hybrid ? "hybrid" : "read", hybrid ? AxisStyle::bare : AxisStyle::hidden},
                      {"locality", gpu.locality(point.node), AxisStyle::hidden},
                      {"graph", spec.name()},
                      {"hot", std::int64_t{hot}}},

@@ -21,6 +21,7 @@ LinkReads sum_of(const std::vector<LinkReads>& steps) {
     all.sectors += step.sectors;
     all.elements += step.elements;
     all.hot += step.hot;
+    all.copied_bytes += step.copied_bytes;
   }
   return all;
 }
@@ -35,9 +36,12 @@ Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& trave
   std::vector<LevelResult> levels = traversal.levels();
   reads = traversal.count(source);
   const LinkReads read = sum_of(reads);
-  trial.link_bytes = read.sectors * model::kSectorBytes;
+  trial.link_bytes = read.sectors * model::kSectorBytes + read.copied_bytes;
   trial.counters["edges_read"] = static_cast<double>(read.elements + read.hot);
   trial.counters["hot_edges_read"] = static_cast<double>(read.hot);
+  if (point.hybrid) {
+    trial.counters["copied_bytes"] = static_cast<double>(read.copied_bytes);
+  }
   if (!levels.empty()) {
     trial.counters["levels"] = static_cast<double>(levels.size());
   }
@@ -69,6 +73,9 @@ void hold_against_model(const Session& session, const LeanPoint& point, const Le
       measurement.levels[i].requests = step.count();
       measurement.levels[i].link_bytes = step.bytes();
     }
+  }
+  if (point.hybrid) {
+    least_s = modelled.hybrid_s;
   }
   measurement.traffic = traffic_of(total, total.elements * sizeof(Vertex));
   measurement.link_peak_gb_s = peak_gb_s;

@@ -19,6 +19,7 @@ struct LeanPoint {
   std::optional<lean::TierPolicy> tier;  // none: nothing is hot
   int hot = 0;                           // percent of the edge list in GPU memory
   bool compressed = false;               // what is not hot
+  bool hybrid = false;                   // segments are copied where that is faster; of pr and sssp
   int node = 0;                          // where host memory lies
   int gpu = 0;
   int trials = 8;

@@ -8,6 +8,7 @@
 #include "grainscope/lean/lean_pr.hpp"
 #include "grainscope/lean/lean_sssp.hpp"
 #include "grainscope/model/lean_cc.hpp"
+#include "grainscope/model/lean_hybrid.hpp"
 #include "grainscope/model/lean_pr.hpp"
 #include "grainscope/model/lean_sssp.hpp"
 
@@ -28,6 +29,18 @@ void require_equal(const LinkReads& read, const model::Requests& link, std::uint
   }
 }
 
+// What a hybrid run goes by: this machine's own rates over the lists as they are placed.
+struct Hybrid {
+  explicit Hybrid(const lean::LeanLists& lists)
+      : rates(lean::measure_segment_rates(lists)),
+        costs(model::costs_of(model::link_measured(rates.copied_gb_s), rates)) {}
+  [[nodiscard]] std::map<std::string, double> counters() const {
+    return {{"segments_copied_gb_s", rates.copied_gb_s}, {"segments_read_gb_s", rates.read_gb_s}};
+  }
+  lean::SegmentRates rates;
+  lean::LinkCosts costs;
+};
+
 class BfsRun final : public LeanRun {
  public:
   explicit BfsRun(const lean::LeanLists& lists) : search_(lean::make_lean_bfs(lists, {})) {}
@@ -47,7 +60,7 @@ class BfsRun final : public LeanRun {
     if (reads.size() != search.levels.size()) {
       throw FailedError("a search did not have as many levels as its model");
     }
-    LeanModel result{{}, {}, kEqual};
+    LeanModel result{{}, 0, {}, kEqual};
     for (std::size_t i = 0; i < reads.size(); ++i) {
       const model::LeanLevel& level = search.levels[i];
       require_equal(reads[i], level.link, level.hot_reads, "level " + std::to_string(i) + " of a search");
@@ -61,12 +74,10 @@ class BfsRun final : public LeanRun {
   std::unique_ptr<lean::LeanBfs> search_;
 };
 
-class SsspRun final : public LeanRun {
+class SsspRun : public LeanRun {
  public:
-  SsspRun(const LoadedGraph& graph, const lean::LeanLists& lists)
-      : delta_(lean::usual_delta(graph.csr())),
-        packed_(lean::packs_weights(graph.csr())),
-        paths_(lean::make_lean_sssp(lists, delta_)) {}
+  SsspRun(const LoadedGraph& graph, std::uint32_t delta, std::unique_ptr<lean::LeanSssp> paths)
+      : delta_(delta), packed_(lean::packs_weights(graph.csr())), paths_(std::move(paths)) {}
   double run(Vertex source) override { return paths_->run(source); }
   Verdict verify(const LoadedGraph& graph, Vertex source) const override {
     return certify(graph, Algorithm::sssp, source, paths_->distances());
@@ -83,13 +94,15 @@ class SsspRun final : public LeanRun {
                   const std::vector<LinkReads>& reads) const override {
     constexpr double kApart = 0.3;
     constexpr double kFew = 1000;
-    const model::LeanSssp paths = model::replay_sssp(layout.pushed(), source, delta_);
     LeanModel result;
     double modelled = 0;
     double read = 0;
+    const model::LeanSssp paths = model::replay_sssp(
+        layout.pushed(), source, delta_,
+        [&](std::span<const Vertex> active) { see_step(layout.pushed(), active, result); });
     for (const model::LeanSsspStep& step : paths.steps) {
       modelled += static_cast<double>(step.edges);
-      result.steps.push_back(step.link);
+      add_step(step.link, result);
     }
     for (const LinkReads& step : reads) {
       read += static_cast<double>(step.elements + step.hot);
@@ -104,10 +117,44 @@ class SsspRun final : public LeanRun {
   }
   std::uint64_t gpu_bytes() const override { return paths_->gpu_bytes(); }
 
+ protected:
+  // Each step's vertices, and what they ask of the link.
+  virtual void see_step(const model::TieredLists& /*lists*/, std::span<const Vertex> /*active*/,
+                        LeanModel& /*result*/) const {}
+  virtual void add_step(const model::Requests& link, LeanModel& result) const {
+    result.steps.push_back(link);
+  }
+
  private:
   std::uint32_t delta_;
   bool packed_;
   std::unique_ptr<lean::LeanSssp> paths_;
+};
+
+class HybridSsspRun final : public SsspRun {
+ public:
+  HybridSsspRun(const LoadedGraph& graph, std::uint32_t delta, const lean::LeanLists& lists,
+                const Hybrid& hybrid)
+      : SsspRun(graph, delta, lean::make_hybrid_sssp(lists, delta, hybrid.costs)), hybrid_(hybrid) {}
+  std::map<std::string, double> counters() const override {
+    std::map<std::string, double> all = SsspRun::counters();
+    all.merge(hybrid_.counters());
+    return all;
+  }
+
+ protected:
+  void see_step(const model::TieredLists& lists, std::span<const Vertex> active,
+                LeanModel& result) const override {
+    const model::HybridStep step = model::hybrid_step(lists, active, hybrid_.costs);
+    result.steps.push_back(step.read);
+    result.hybrid_s += step.plan.seconds;
+    result.counters["modelled_copied_bytes"] +=
+        static_cast<double>(step.plan.copied_words * sizeof(std::uint32_t));
+  }
+  void add_step(const model::Requests& /*link*/, LeanModel& /*result*/) const override {}
+
+ private:
+  Hybrid hybrid_;
 };
 
 class CcRun final : public LeanRun {
@@ -127,7 +174,7 @@ class CcRun final : public LeanRun {
     const model::LeanCc cc = model::replay_cc(layout.pushed());
     require_equal(reads[0], cc.sampling, cc.sampling_hot, "the sampling of connected components");
     require_equal(reads[1], cc.rest, cc.rest_hot, "what follows the sampling of connected components");
-    return {{cc.sampling, cc.rest}, {{"outside", static_cast<double>(cc.outside)}}, kEqual};
+    return {{cc.sampling, cc.rest}, 0, {{"outside", static_cast<double>(cc.outside)}}, kEqual};
   }
   std::uint64_t gpu_bytes() const override { return components_->gpu_bytes(); }
 
@@ -135,9 +182,9 @@ class CcRun final : public LeanRun {
   std::unique_ptr<lean::LeanCc> components_;
 };
 
-class PrRun final : public LeanRun {
+class PrRun : public LeanRun {
  public:
-  explicit PrRun(const lean::LeanLists& lists) : ranks_(lean::make_lean_pr(lists)) {}
+  explicit PrRun(std::unique_ptr<lean::LeanPr> ranks) : ranks_(std::move(ranks)) {}
   double run(Vertex /*source*/) override { return ranks_->run(); }
   Verdict verify(const LoadedGraph& graph, Vertex /*source*/) const override {
     return certify_ranks(graph, ranks_->ranks());
@@ -146,19 +193,46 @@ class PrRun final : public LeanRun {
   std::vector<LinkReads> count(Vertex /*source*/) override { return ranks_->count(); }
   LeanModel model(const LeanLayout& layout, Vertex /*source*/,
                   const std::vector<LinkReads>& reads) const override {
-    const model::TieredLists pulled = layout.pulled();
-    const model::LeanPr pr = model::replay_pr(pulled, *layout.pushed().lists);
+    const model::LeanPr pr = model::replay_pr(layout.pulled(), *layout.pushed().lists);
     for (const LinkReads& sweep : reads) {
       require_equal(sweep, pr.sweep, pr.hot_reads, "a sweep of PageRank");
     }
-    return {std::vector<model::Requests>(pr.sweeps, pr.sweep),
-            {{"modelled_sweeps", static_cast<double>(pr.sweeps)}},
-            kEqual};
+    return {std::vector<model::Requests>(pr.sweeps, pr.sweep), 0, sweeps_of(pr), kEqual};
   }
   std::uint64_t gpu_bytes() const override { return ranks_->gpu_bytes(); }
 
+ protected:
+  static std::map<std::string, double> sweeps_of(const model::LeanPr& pr) {
+    return {{"modelled_sweeps", static_cast<double>(pr.sweeps)}};
+  }
+
  private:
   std::unique_ptr<lean::LeanPr> ranks_;
+};
+
+class HybridPrRun final : public PrRun {
+ public:
+  HybridPrRun(const lean::LeanLists& lists, const Hybrid& hybrid)
+      : PrRun(lean::make_hybrid_pr(lists, hybrid.costs)), hybrid_(hybrid) {}
+  std::map<std::string, double> counters() const override { return hybrid_.counters(); }
+  LeanModel model(const LeanLayout& layout, Vertex /*source*/,
+                  const std::vector<LinkReads>& reads) const override {
+    const model::TieredLists lists = layout.pulled();
+    const model::LeanPr pr = model::replay_pr(lists, *layout.pushed().lists);
+    const model::HybridStep sweep = model::hybrid_step(lists, hybrid_.costs);
+    for (const LinkReads& read : reads) {
+      if (read.sectors != sweep.plan.read.sectors || read.elements != pr.sweep.elements ||
+          read.hot != pr.hot_reads || read.copied_bytes != sweep.plan.copied_words * sizeof(std::uint32_t)) {
+        throw FailedError(
+            "a sweep of PageRank did not read and copy what its model does: one of them is wrong");
+      }
+    }
+    return {std::vector<model::Requests>(pr.sweeps, sweep.read), pr.sweeps * sweep.plan.seconds,
+            sweeps_of(pr), kEqual};
+  }
+
+ private:
+  Hybrid hybrid_;
 };
 
 }  // namespace
@@ -168,14 +242,22 @@ std::unique_ptr<LeanRun> make_lean_run(const LeanPoint& point, const LoadedGraph
   switch (point.algorithm) {
     case Algorithm::bfs:
       return std::make_unique<BfsRun>(lists);
-    case Algorithm::sssp:
-      return std::make_unique<SsspRun>(graph, lists);
+    case Algorithm::sssp: {
+      const std::uint32_t delta = lean::usual_delta(graph.csr());
+      if (point.hybrid) {
+        return std::make_unique<HybridSsspRun>(graph, delta, lists, Hybrid(lists));
+      }
+      return std::make_unique<SsspRun>(graph, delta, lean::make_lean_sssp(lists, delta));
+    }
     case Algorithm::cc:
       return std::make_unique<CcRun>(lists);
     case Algorithm::pr:
       break;
   }
-  return std::make_unique<PrRun>(lists);
+  if (point.hybrid) {
+    return std::make_unique<HybridPrRun>(lists, Hybrid(lists));
+  }
+  return std::make_unique<PrRun>(lean::make_lean_pr(lists));
 }
 
 }  // namespace grainscope::harness

@@ -17,6 +17,7 @@ namespace grainscope::harness {
 // What a model reads over the link in each step, and what it says beside that for the row.
 struct LeanModel {
   std::vector<model::Requests> steps;
+  double hybrid_s = 0;  // of a hybrid run: that these and its copies take
   std::map<std::string, double> counters;
   std::string agreement;  // a clause: how what was read is its own
 };

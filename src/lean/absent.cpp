@@ -20,11 +20,24 @@ std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& /*lists*/, std::uint32
   throw SkipError("built without CUDA");
 }
 
+SegmentRates measure_segment_rates(const LeanLists& /*lists*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<LeanSssp> make_hybrid_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/,
+                                           const LinkCosts& /*costs*/) {
+  throw SkipError("built without CUDA");
+}
+
 std::unique_ptr<LeanCc> make_lean_cc(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 
 std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& /*lists*/) {
+  throw SkipError("built without CUDA");
+}
+
+std::unique_ptr<LeanPr> make_hybrid_pr(const LeanLists& /*lists*/, const LinkCosts& /*costs*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kLeanThreads)
     join_outside(ListsView lists, Vertex vertices, ComponentArrays a) {
   Join join{a.parents};
   visit_lists<kCoding, kCount>(
-      lists, (vertices + kWarpLanes - 1) / kWarpLanes,
+      lists, {0, (vertices + kWarpLanes - 1) / kWarpLanes},
       [&](std::uint32_t word) { return outside_of(lists, word, vertices, a); }, {a.pieces, a.piece_count},
       a.reads + 1, join);
 }

@@ -4,6 +4,7 @@
 // Lists as kernels read them, and what is placed behind them.
 
 #include <cstdint>
+#include <vector>
 
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/lean/compressed_lists.hpp"
@@ -21,8 +22,10 @@ enum class Coding {
 
 struct ListsView {
   Coding coding = Coding::plain;
-  const std::uint64_t* offsets = nullptr;      // [V + 1], device: of all neighbours, hot ones too
-  const std::uint32_t* words = nullptr;        // mapped host memory: [E] neighbours, or compressed lines
+  const std::uint64_t* offsets = nullptr;  // [V + 1], device: of all neighbours, hot ones too
+  const std::uint32_t* words = nullptr;    // mapped host memory: [E] neighbours, or compressed lines
+  // Where each segment of these (hybrid.hpp) lies in this step, device; null: all where they are.
+  const std::uint32_t* const* segments = nullptr;
   const ListPlace* places = nullptr;           // [V], device; of compressed lists
   const std::uint32_t* weights = nullptr;      // [E], mapped host memory, beside; or null
   const std::uint32_t* hot_offsets = nullptr;  // [V + 1], device; null: nothing is hot
@@ -43,6 +46,18 @@ struct PlacedView {
 };
 // Of what place_lean made.
 [[nodiscard]] const PlacedView& view_of(const LeanLists& lists);
+
+// One direction's words, and which lists begin in which segment of them.
+struct PlacedSegments {
+  const std::uint32_t* host = nullptr;
+  const std::uint32_t* device = nullptr;  // the same
+  std::uint64_t words = 0;
+  // [segments + 1]: the first vertex whose list begins in a segment or behind it.
+  std::vector<graph::Vertex> first_vertex;
+};
+// Of the lists that are pushed, or pulled from.
+[[nodiscard]] const PlacedSegments& pushed_segments(const LeanLists& lists);
+[[nodiscard]] const PlacedSegments& pulled_segments(const LeanLists& lists);
 
 }  // namespace grainscope::lean
 

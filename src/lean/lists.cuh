@@ -13,6 +13,7 @@
 
 #include "../cuda/grid.cuh"
 #include "decode.cuh"
+#include "grainscope/lean/hybrid.hpp"
 #include "lean_view.hpp"
 #include "reads.cuh"
 
@@ -92,19 +93,26 @@ struct PieceWords {
   std::uint32_t words[kLines];
 };
 
-// Of an array; words outside the piece are 0. `first`: word of lane 0 in the first line.
+// Of an array, or of its segments (null: it has none); words outside the piece are 0. `first`: word of lane 0
+// in the first line.
 template <bool kCount>
-__device__ PieceWords load_piece(const std::uint32_t* array, std::uint64_t first, const Step& piece,
-                                 ReadNote* note) {
+__device__ PieceWords load_piece(const std::uint32_t* array, const std::uint32_t* const* segments,
+                                 std::uint64_t first, const Step& piece, ReadNote* note) {
   PieceWords read;
 #pragma unroll
   for (int line = 0; line < PieceWords::kLines; ++line) {
-    const std::uint64_t word = first + line * kLineElements + cuda::lane_of_warp();
+    const std::uint64_t begin = first + line * kLineElements;
+    const std::uint64_t word = begin + cuda::lane_of_warp();
     const bool mine = word >= piece.from && word < piece.to;
     if constexpr (kCount) {
       count_sectors(note, mine, word);
     }
-    read.words[line] = mine ? array[word] : 0;
+    read.words[line] = 0;
+    if (mine && segments != nullptr) {
+      read.words[line] = segments[begin / kSegmentWords][word % kSegmentWords];
+    } else if (mine) {
+      read.words[line] = array[word];
+    }
   }
   return read;
 }
@@ -117,10 +125,10 @@ __device__ void visit_piece(const ListsView& lists, const ListParts& parts, std:
   // A compressed list begins with a line, or lies within one and is shorter.
   const std::uint64_t first =
       kCoding == Coding::compressed ? piece.from : piece.from / kLineElements * kLineElements;
-  const PieceWords read = load_piece<kCount>(lists.words, first, piece, note);
+  const PieceWords read = load_piece<kCount>(lists.words, lists.segments, first, piece, note);
   PieceWords weights;
   if constexpr (kCoding == Coding::beside) {
-    weights = load_piece<kCount>(lists.weights, first, piece, note);
+    weights = load_piece<kCount>(lists.weights, nullptr, first, piece, note);
   }
   const auto visit = [&](const Neighbour& neighbour, bool mine) {
     if constexpr (kCount) {
@@ -192,11 +200,17 @@ __device__ void visit_list(const ListsView& lists, std::uint32_t vertex, const H
   visitor.finish(!is_long(parts));
 }
 
-// The lists of a set of vertices, 32 to a word: `bits_of(word)` is asked by all lanes.
+// Words [first, last) of a set of vertices, 32 to a word.
+struct WordRange {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+// The lists of a set of vertices: `bits_of(word)` is asked by all lanes.
 template <Coding kCoding, bool kCount, class BitsOf, class Visitor>
-__device__ void visit_lists(const ListsView& lists, std::uint32_t words, const BitsOf& bits_of,
+__device__ void visit_lists(const ListsView& lists, const WordRange& words, const BitsOf& bits_of,
                             const HandOut& long_lists, ReadNote* note, Visitor& visitor) {
-  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
+  for (std::uint32_t word = words.first + warp_of_grid(); word < words.last; word += warps_of_grid()) {
     for (std::uint32_t bits = bits_of(word); bits != 0; bits &= bits - 1) {
       const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(__ffs(bits)) - 1;
       visit_list<kCoding, kCount>(lists, vertex, long_lists, note, visitor);

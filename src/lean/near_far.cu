@@ -14,22 +14,6 @@ namespace {
 namespace cg = cooperative_groups;
 using graph::Vertex;
 
-// More steps are no use to anyone: a delta that is far too small.
-constexpr std::uint32_t kMostSteps = 1 << 18;
-
-__device__ void clear_paths(const PathArrays& a, Vertex vertices, Vertex source) {
-  const std::uint64_t first = cuda::thread_of_grid();
-  for (std::uint64_t word = first; word < a.words; word += cuda::threads_of_grid()) {
-    a.fallen[word] = word == source / kWarpLanes ? 1U << source % kWarpLanes : 0;
-  }
-  for (std::uint64_t vertex = first; vertex < vertices; vertex += cuda::threads_of_grid()) {
-    a.distances[vertex] = vertex == source ? 0 : graph::kUnreached;
-  }
-  if (first < 2) {
-    a.counters[first] = {0, 0, 0, graph::kUnreached};
-  }
-}
-
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     relax_steps(PlacedView lists, PathArrays a, StepBoard board, Vertex source, std::uint32_t delta) {
@@ -61,7 +45,7 @@ __global__ void __launch_bounds__(kLeanThreads)
     } else {
       ReadNote* const note = kCount ? board.reads + step : nullptr;
       visit_lists<kCoding, kCount>(
-          lists.out, a.words, [&](std::uint32_t word) { return a.active[word]; },
+          lists.out, {0, a.words}, [&](std::uint32_t word) { return a.active[word]; },
           {a.pieces, &counters.pieces}, note, relax);
       grid.sync();
       visit_pieces<kCoding, kCount>(lists.out, a.pieces, __ldcg(&counters.pieces), note, relax);

@@ -10,6 +10,9 @@
 
 namespace grainscope::lean {
 
+// More steps are no use to anyone: a delta that is far too small.
+inline constexpr std::uint32_t kMostSteps = 1 << 18;
+
 // What a step comes to; two take turns.
 struct StepCounters {
   unsigned long long active;
@@ -27,6 +30,20 @@ struct PathArrays {
   StepCounters* counters;    // [2]
   std::uint32_t words;
 };
+
+// Only the source has a distance, and has fallen.
+__device__ inline void clear_paths(const PathArrays& a, graph::Vertex vertices, graph::Vertex source) {
+  const std::uint64_t first = cuda::thread_of_grid();
+  for (std::uint64_t word = first; word < a.words; word += cuda::threads_of_grid()) {
+    a.fallen[word] = word == source / kWarpLanes ? 1U << source % kWarpLanes : 0;
+  }
+  for (std::uint64_t vertex = first; vertex < vertices; vertex += cuda::threads_of_grid()) {
+    a.distances[vertex] = vertex == source ? 0 : graph::kUnreached;
+  }
+  if (first < 2) {
+    a.counters[first] = {0, 0, 0, graph::kUnreached};
+  }
+}
 
 // Of the vertices whose distance has fallen, those below the threshold become active.
 __device__ inline void choose(const ListsView& lists, const PathArrays& a, std::uint64_t threshold,

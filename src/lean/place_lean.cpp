@@ -9,6 +9,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/lean/hybrid.hpp"
 #include "grainscope/lean/lean_sssp.hpp"
 #include "lean_view.hpp"
 
@@ -81,7 +82,8 @@ class PlacedDirection {
       place_compressed(*source.compressed, gpu);
     } else {
       view_.coding = joins ? Coding::joined : beside ? Coding::beside : Coding::plain;
-      words_.emplace(locked(source.graph.edges(), joined_));
+      words_count_ = source.graph.edges();
+      words_.emplace(locked(words_count_, joined_));
     }
     view_.words = static_cast<const std::uint32_t*>(words_->device_data());
     if (view_.coding == Coding::beside) {
@@ -95,6 +97,10 @@ class PlacedDirection {
   }
 
   [[nodiscard]] const ListsView& view() const { return view_; }
+  // Without what begins where.
+  [[nodiscard]] PlacedSegments words() const {
+    return {static_cast<const std::uint32_t*>(words_->data()), view_.words, words_count_, {}};
+  }
   [[nodiscard]] std::uint64_t hot_bytes() const {
     return hot_ ? hot_->bytes() + hot_offsets_->bytes() + (hot_weights_ ? hot_weights_->bytes() : 0) : 0;
   }
@@ -108,7 +114,8 @@ class PlacedDirection {
     if (!lists.places.empty()) {
       copy_to_gpu(*places_, lists.places.data());
     }
-    words_.emplace(locked(lists.words.size(), [&](std::uint64_t i) { return lists.words[i]; }));
+    words_count_ = lists.words.size();
+    words_.emplace(locked(words_count_, [&](std::uint64_t i) { return lists.words[i]; }));
     view_.coding = Coding::compressed;
     view_.places = static_cast<const ListPlace*>(places_->data());
     view_.id_bits = lists.id_bits;
@@ -130,6 +137,7 @@ class PlacedDirection {
 
   cuda::DeviceBuffer offsets_;
   Joined joined_;
+  std::uint64_t words_count_ = 0;
   std::optional<cuda::PinnedBuffer> words_;
   std::optional<cuda::PinnedBuffer> weights_;
   std::optional<cuda::DeviceBuffer> places_;
@@ -150,6 +158,21 @@ std::uint64_t pieces_of_long_lists(const ListSource& source) {
   return pieces;
 }
 
+// Which lists begin in which segment.
+PlacedSegments segments_of_lists(const ListSource& source, const PlacedDirection& placed) {
+  PlacedSegments segments = placed.words();
+  const std::uint64_t count = segments_of(segments.words);
+  segments.first_vertex.reserve(count + 1);
+  for (Vertex v = 0; v < source.graph.vertices(); ++v) {
+    const std::uint64_t begin = words_of(source.graph, source.tier, source.compressed, v).from;
+    while (segments.first_vertex.size() <= begin / kSegmentWords && segments.first_vertex.size() <= count) {
+      segments.first_vertex.push_back(v);
+    }
+  }
+  segments.first_vertex.resize(count + 1, source.graph.vertices());
+  return segments;
+}
+
 ListSource pushed(const LeanPlacement& placement) {
   return {*placement.graph, placement.tier, placement.compressed};
 }
@@ -166,7 +189,9 @@ class CudaLeanLists final : public LeanLists {
       const ListSource pulled{*placement.in_edges, placement.in_tier, placement.in_compressed};
       in_.emplace(pulled, placement.gpu, false);
       most_pieces = std::max(most_pieces, pieces_of_long_lists(pulled));
+      pulled_segments_ = segments_of_lists(pulled, *in_);
     }
+    pushed_segments_ = segments_of_lists(pushed(placement), out_);
     view_ = {out_.view(), in_ ? in_->view() : out_.view(), graph.vertices(), graph.edges(), placement.weights,
              most_pieces};
   }
@@ -179,12 +204,18 @@ class CudaLeanLists final : public LeanLists {
     return out_.gpu_bytes() + (in_ ? in_->gpu_bytes() : 0);
   }
   [[nodiscard]] const PlacedView& view() const { return view_; }
+  [[nodiscard]] const PlacedSegments& pushed_segments() const { return pushed_segments_; }
+  [[nodiscard]] const PlacedSegments& pulled_segments() const {
+    return in_ ? pulled_segments_ : pushed_segments_;
+  }
 
  private:
   int gpu_;
   cuda::DeviceGuard guard_;
   PlacedDirection out_;
   std::optional<PlacedDirection> in_;
+  PlacedSegments pushed_segments_;
+  PlacedSegments pulled_segments_;  // of a directed graph
   PlacedView view_;
 };
 
@@ -192,6 +223,14 @@ class CudaLeanLists final : public LeanLists {
 
 const PlacedView& view_of(const LeanLists& lists) {
   return dynamic_cast<const CudaLeanLists&>(lists).view();
+}
+
+const PlacedSegments& pushed_segments(const LeanLists& lists) {
+  return dynamic_cast<const CudaLeanLists&>(lists).pushed_segments();
+}
+
+const PlacedSegments& pulled_segments(const LeanLists& lists) {
+  return dynamic_cast<const CudaLeanLists&>(lists).pulled_segments();
 }
 
 std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement) {

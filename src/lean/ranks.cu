@@ -15,24 +15,6 @@ namespace {
 namespace cg = cooperative_groups;
 using graph::Vertex;
 
-// The even teleport, and damping times what each list would carry if all edges carried the same.
-__device__ void begin_near(const PlacedView& lists, const RankArrays& a, float base) {
-  const double ranked_share = static_cast<double>(*a.ranked) / lists.vertices;
-  const auto edges = static_cast<double>(max(lists.edges, std::uint64_t{1}));
-  for (std::uint64_t v = cuda::thread_of_grid(); v < lists.vertices; v += cuda::threads_of_grid()) {
-    const auto vertex = static_cast<Vertex>(v);
-    const double of_all = static_cast<double>(degree_of(lists.in, vertex)) / edges;
-    const std::uint64_t degree = degree_of(lists.out, vertex);
-    const auto rank = static_cast<float>(base + graph::kDamping * ranked_share * of_all);
-    a.ranks[v] = rank;
-    a.shares[v] = degree > 0 ? rank / static_cast<float>(degree) : 0;
-    a.sums[v] = 0;
-  }
-  if (cuda::thread_of_grid() < 2) {
-    a.counters[cuda::thread_of_grid()] = {};
-  }
-}
-
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     sweep_ranks(PlacedView lists, RankArrays a, StepBoard board, bool keeps_mass) {
@@ -51,8 +33,8 @@ __global__ void __launch_bounds__(kLeanThreads)
     Settle settle{lists.out, a, base};
     Carry carry{a, settle};
     visit_lists<kCoding, kCount>(
-        lists.in, a.words, [&](std::uint32_t word) { return a.listed[word]; }, {a.pieces, &counters.pieces},
-        note, carry);
+        lists.in, {0, a.words}, [&](std::uint32_t word) { return a.listed[word]; },
+        {a.pieces, &counters.pieces}, note, carry);
     grid.sync();
     const std::uint64_t pieces = __ldcg(&counters.pieces);
     visit_pieces<kCoding, kCount>(lists.in, a.pieces, pieces, note, carry);

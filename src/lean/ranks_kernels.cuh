@@ -29,6 +29,24 @@ struct RankArrays {
   std::uint32_t words;
 };
 
+// The even teleport, and damping times what each list would carry if all edges carried the same.
+__device__ inline void begin_near(const PlacedView& lists, const RankArrays& a, float base) {
+  const double ranked_share = static_cast<double>(*a.ranked) / lists.vertices;
+  const auto edges = static_cast<double>(max(lists.edges, std::uint64_t{1}));
+  for (std::uint64_t v = cuda::thread_of_grid(); v < lists.vertices; v += cuda::threads_of_grid()) {
+    const auto vertex = static_cast<graph::Vertex>(v);
+    const double of_all = static_cast<double>(degree_of(lists.in, vertex)) / edges;
+    const std::uint64_t degree = degree_of(lists.out, vertex);
+    const auto rank = static_cast<float>(base + graph::kDamping * ranked_share * of_all);
+    a.ranks[v] = rank;
+    a.shares[v] = degree > 0 ? rank / static_cast<float>(degree) : 0;
+    a.sums[v] = 0;
+  }
+  if (cuda::thread_of_grid() < 2) {
+    a.counters[cuda::thread_of_grid()] = {};
+  }
+}
+
 // A vertex's new rank, from what its list carries.
 struct Settle {
   const ListsView& out;

@@ -48,8 +48,8 @@ __device__ void read_level(const cg::grid_group& grid, const PlacedView& lists, 
   }
   Reach reach{a};
   visit_lists<kCoding, kCount>(
-      lists.out, a.words, [&](std::uint32_t word) { return a.front[word]; }, {a.pieces, &counters.pieces},
-      note, reach);
+      lists.out, {0, a.words}, [&](std::uint32_t word) { return a.front[word]; },
+      {a.pieces, &counters.pieces}, note, reach);
   grid.sync();
   visit_pieces<kCoding, kCount>(lists.out, a.pieces, __ldcg(&counters.pieces), note, reach);
 }

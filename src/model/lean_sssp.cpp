@@ -16,8 +16,9 @@ using graph::Vertex;
 
 class NearFar {
  public:
-  NearFar(const TieredLists& lists, std::uint32_t delta)
-      : lists_(lists),
+  NearFar(const TieredLists& lists, std::uint32_t delta, const graph::LevelVisitor& visit)
+      : visit_(visit),
+        lists_(lists),
         graph_(*lists.lists),
         delta_(delta),
         beside_(lists.compressed == nullptr && !lean::packs_weights(graph_)) {}
@@ -55,6 +56,9 @@ class NearFar {
  private:
   void step(std::vector<Vertex>& active, std::vector<Vertex>& fallen) {
     std::sort(active.begin(), active.end());
+    if (visit_) {
+      visit_(active);
+    }
     LeanSsspStep step;
     step.active = active.size();
     std::vector<std::uint32_t> begun;  // distances as the step begins
@@ -93,6 +97,7 @@ class NearFar {
     }
   }
 
+  const graph::LevelVisitor& visit_;
   TieredLists lists_;
   const Csr& graph_;
   std::uint32_t delta_;
@@ -111,12 +116,13 @@ Requests LeanSssp::total() const {
   return all;
 }
 
-LeanSssp replay_sssp(const TieredLists& lists, Vertex source, std::uint32_t delta) {
+LeanSssp replay_sssp(const TieredLists& lists, Vertex source, std::uint32_t delta,
+                     const graph::LevelVisitor& visit) {
   graph::require_vertex(source, lists.lists->vertices());
   if (!lists.lists->weighted() || delta == 0) {
     throw UsageError("near and far needs weights and a delta");
   }
-  return NearFar(lists, delta).run(source);
+  return NearFar(lists, delta, visit).run(source);
 }
 
 }  // namespace grainscope::model

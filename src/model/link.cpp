@@ -101,12 +101,6 @@ std::string all_names() {
   return text;
 }
 
-// The rate of data and headers together at which requests of a whole line carry as much data as bulk copies.
-double wire_gb_s(const Link& link) {
-  constexpr auto kLine = static_cast<double>(graph::kLineBytes);
-  return link.gb_s * (kLine + link.header_bytes) / kLine;
-}
-
 }  // namespace
 
 std::span<const char* const> link_names() {
@@ -137,6 +131,11 @@ Link link_measured(double gb_s) {
   return nearest;
 }
 
+double wire_gb_s(const Link& link, double gb_s) {
+  constexpr auto kLine = static_cast<double>(graph::kLineBytes);
+  return gb_s * (kLine + link.header_bytes) / kLine;
+}
+
 double TimeBound::seconds() const {
   return std::max({bytes_s, requests_s, translations_s});
 }
@@ -155,7 +154,7 @@ TimeBound bound(const Link& link, const Requests& requests, std::uint64_t misses
   }
   const auto count = static_cast<double>(requests.count());
   const double wire_bytes = static_cast<double>(requests.bytes()) + link.header_bytes * count;
-  result.bytes_s = wire_bytes / (wire_gb_s(link) * 1e9);
+  result.bytes_s = wire_bytes / (wire_gb_s(link, link.gb_s) * 1e9);
   result.requests_s = std::max(1.0, count / link.in_flight) * link.round_trip_s;
   if (link.misses_per_s > 0) {
     result.translations_s = static_cast<double>(misses) / link.misses_per_s;

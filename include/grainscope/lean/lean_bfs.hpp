@@ -20,9 +20,10 @@ namespace grainscope::lean {
 
 // What a search read, counted by the kernel itself.
 struct LinkReads {
-  std::uint64_t sectors = 0;   // of 32 bytes over the link, no cache
-  std::uint64_t elements = 0;  // neighbours over the link
-  std::uint64_t hot = 0;       // neighbours from GPU memory
+  std::uint64_t sectors = 0;       // of 32 bytes over the link, no cache
+  std::uint64_t elements = 0;      // neighbours that are not hot
+  std::uint64_t hot = 0;           // neighbours from GPU memory
+  std::uint64_t copied_bytes = 0;  // of segments that were copied whole (hybrid.hpp)
 };
 
 // Adjacency lists within a GPU's reach: neighbours in page-locked host memory, of four bytes or compressed,

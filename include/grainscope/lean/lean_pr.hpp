@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "grainscope/graph/answers.hpp"
+#include "grainscope/lean/hybrid.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
 
 namespace grainscope::lean {
@@ -51,6 +52,8 @@ class LeanPr {
 // no room for the state, with the numbers, or cannot launch blocks that wait for each other; in a build
 // without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& lists);
+// The same by segments that are read or copied as these costs say, the host submitting each sweep's kernels.
+[[nodiscard]] std::unique_ptr<LeanPr> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs);
 
 }  // namespace grainscope::lean
 

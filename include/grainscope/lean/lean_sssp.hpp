@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "grainscope/lean/hybrid.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
 
 namespace grainscope::lean {
@@ -49,6 +50,10 @@ class LeanSssp {
 // SkipError where the GPU has no room for the state, with the numbers, or cannot launch blocks that wait for
 // each other; in a build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& lists, std::uint32_t delta);
+// The same by segments that are read or copied, step by step, as these costs say: the host asks what a step
+// wants and submits its kernels. Throws SkipError also for weights in an array of their own.
+[[nodiscard]] std::unique_ptr<LeanSssp> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
+                                                         const LinkCosts& costs);
 
 }  // namespace grainscope::lean
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "grainscope/graph/frontiers.hpp"
 #include "grainscope/model/lean_bfs.hpp"
 
 namespace grainscope::model {
@@ -24,9 +25,10 @@ struct LeanSssp {
   [[nodiscard]] Requests total() const;
 };
 
-// Of lists with weights, packed where they can be. Throws UsageError for a source that is no vertex, lists
-// without weights or a delta of 0.
-[[nodiscard]] LeanSssp replay_sssp(const TieredLists& lists, graph::Vertex source, std::uint32_t delta);
+// Of lists with weights, packed where they can be. `visit`, where there is one, is told each step's vertices,
+// ascending. Throws UsageError for a source that is no vertex, lists without weights or a delta of 0.
+[[nodiscard]] LeanSssp replay_sssp(const TieredLists& lists, graph::Vertex source, std::uint32_t delta,
+                                   const graph::LevelVisitor& visit = {});
 
 }  // namespace grainscope::model
 

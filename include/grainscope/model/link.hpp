@@ -30,6 +30,9 @@ struct Link {
 // nearest, which `source` says. Its name is "measured".
 [[nodiscard]] Link link_measured(double gb_s);
 
+// The rate of data and headers together at which requests of a whole line carry `gb_s` of data.
+[[nodiscard]] double wire_gb_s(const Link& link, double gb_s);
+
 struct TimeBound {
   double bytes_s = 0;     // (bytes + header × requests) / wire rate: that at which 128-byte requests, with
                           // their headers, reach what bulk copies reach

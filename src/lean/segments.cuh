@@ -1,0 +1,161 @@
+#ifndef GRAINSCOPE_SRC_LEAN_SEGMENTS_CUH
+#define GRAINSCOPE_SRC_LEAN_SEGMENTS_CUH
+
+// Segments of lists, some of them copied into GPU memory for a step (hybrid.hpp).
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <vector>
+
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/lean/hybrid.hpp"
+#include "lists.cuh"
+
+namespace grainscope::lean {
+
+// Adds what the lists of a set of vertices, a bit each, ask of the segments that they begin in.
+template <Coding kCoding>
+__global__ void __launch_bounds__(kLeanThreads)
+    add_demands(ListsView lists, std::uint32_t words, const std::uint32_t* set, SegmentDemand* demands) {
+  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
+    const std::uint32_t bits = set[word];
+    const bool mine = (bits >> cuda::lane_of_warp() & 1) != 0;
+    const ListParts parts =
+        mine ? parts_of<kCoding>(lists, word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp()))
+             : ListParts{};
+    const SegmentDemand demand = demand_of({parts.begin, parts.end});
+    const std::uint64_t segment = parts.begin / kSegmentWords;
+    // Neighbouring vertices' lists begin in one segment, but for a warp now and then.
+    const std::uint64_t most = __shfl_sync(kAllLanes, segment, bits == 0 ? 0 : __ffs(bits) - 1);
+    const bool together = mine && segment == most;
+    const unsigned long long sectors = cuda::sum_of_warp(together ? demand.sectors : 0ULL);
+    const unsigned long long requests = cuda::sum_of_warp(together ? demand.requests : 0ULL);
+    if (cuda::lane_of_warp() == 0 && requests > 0) {
+      atomicAdd(&demands[most].sectors, sectors);
+      atomicAdd(&demands[most].requests, requests);
+    }
+    if (mine && !together && demand.requests > 0) {
+      atomicAdd(&demands[segment].sectors, demand.sectors);
+      atomicAdd(&demands[segment].requests, demand.requests);
+    }
+  }
+}
+
+// Segments [first, last) lie one after the other from `base` on.
+__global__ static void point_segments(const std::uint32_t** table, std::uint32_t first, std::uint32_t last,
+                                      const std::uint32_t* base) {
+  for (std::uint32_t segment = first + threadIdx.x; segment < last; segment += blockDim.x) {
+    table[segment] = base + (segment - first) * kSegmentWords;
+  }
+}
+
+// Vertices [first, last).
+struct VertexRange {
+  std::uint32_t first;
+  std::uint32_t last;
+  // Which of a word's vertices are in it, a bit each.
+  [[nodiscard]] __device__ std::uint32_t of_word(std::uint32_t word) const {
+    std::uint32_t bits = kAllLanes;
+    bits &= word == first / kWarpLanes ? kAllLanes << first % kWarpLanes : kAllLanes;
+    bits &= word == last / kWarpLanes ? (1U << last % kWarpLanes) - 1 : kAllLanes;
+    return bits;
+  }
+  [[nodiscard]] __device__ WordRange words() const {
+    return {first / kWarpLanes, (last + kWarpLanes - 1) / kWarpLanes};
+  }
+};
+
+// Memory that segments are copied into, and the table that kernels find them by.
+class StagedSegments {
+ public:
+  // `placed` outlives it, on `gpu`, which is current.
+  StagedSegments(const PlacedSegments& placed, int gpu)
+      : placed_(placed),
+        count_(static_cast<std::uint32_t>(segments_of(placed.words))),
+        table_(gpu, count_),
+        demands_(gpu, count_),
+        memory_(gpu, std::min<std::uint64_t>(count_, 2 * kSegmentsAtOnce) * kSegmentWords) {
+    point(0, count_, placed_.device, compute_);
+    compute_.synchronize();
+  }
+
+  [[nodiscard]] const cuda::Stream& stream() const { return compute_; }
+  // The lists that `placed` is of, found by the table.
+  [[nodiscard]] ListsView view(ListsView lists) const {
+    lists.segments = table_.data();
+    return lists;
+  }
+  // What a set of vertices' lists asks of each segment. Waits.
+  [[nodiscard]] std::vector<SegmentDemand> demands(const ListsView& lists, std::uint32_t words,
+                                                   const std::uint32_t* set) const {
+    constexpr unsigned kBlocks = 1024;
+    demands_.fill_bytes(0, compute_);
+    if (lists.coding == Coding::compressed) {
+      add_demands<Coding::compressed>
+          <<<kBlocks, kLeanThreads, 0, compute_.get()>>>(lists, words, set, demands_.data());
+    } else {
+      add_demands<Coding::plain>
+          <<<kBlocks, kLeanThreads, 0, compute_.get()>>>(lists, words, set, demands_.data());
+    }
+    cuda::check_launch("add_demands");
+    compute_.synchronize();
+    return demands_.read(count_);
+  }
+
+  // Calls `walk(vertices, copied)` for each run of a plan, which submits to stream() what reads the lists
+  // that begin in it. Copies run ahead of it.
+  template <class Walk>
+  void run(const StepPlan& plan, const Walk& walk) {
+    std::size_t half = 0;
+    for (const SegmentRun& run : plan.runs) {
+      const VertexRange vertices{placed_.first_vertex[run.first], placed_.first_vertex[run.last]};
+      if (!run.copied) {
+        walk(vertices, false);
+        continue;
+      }
+      const std::uint64_t begin = run.first * kSegmentWords;
+      const std::uint64_t words = std::min(run.last * kSegmentWords, placed_.words) - begin;
+      std::uint32_t* const into = memory_.data() + half * kSegmentsAtOnce * kSegmentWords;
+      wait(copying_, walked_[half]);
+      cuda::check(cudaMemcpyAsync(into, placed_.host + begin, words * sizeof(std::uint32_t),
+                                  cudaMemcpyHostToDevice, copying_.get()),
+                  "copy a run of segments");
+      copied_[half].record(copying_);
+      wait(compute_, copied_[half]);
+      point(run.first, run.last, into, compute_);
+      walk(vertices, true);
+      point(run.first, run.last, placed_.device + begin, compute_);
+      walked_[half].record(compute_);
+      half = 1 - half;
+    }
+  }
+
+  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes() + table_.bytes() + demands_.bytes(); }
+
+ private:
+  static void wait(const cuda::Stream& stream, const cuda::Event& event) {
+    cuda::check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "let a stream wait for another");
+  }
+  void point(std::uint32_t first, std::uint32_t last, const std::uint32_t* base,
+             const cuda::Stream& stream) const {
+    point_segments<<<1, kLeanThreads, 0, stream.get()>>>(table_.data(), first, last, base);
+    cuda::check_launch("point_segments");
+  }
+
+  const PlacedSegments& placed_;
+  std::uint32_t count_;
+  cuda::DeviceArray<const std::uint32_t*> table_;
+  cuda::DeviceArray<SegmentDemand> demands_;
+  cuda::DeviceArray<std::uint32_t> memory_;
+  cuda::Stream copying_;
+  cuda::Stream compute_;
+  std::array<cuda::Event, 2> copied_;
+  std::array<cuda::Event, 2> walked_;  // never recorded: nothing to wait for
+};
+
+}  // namespace grainscope::lean
+
+#endif
