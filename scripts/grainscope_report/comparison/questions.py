@@ -7,6 +7,7 @@ no part, so that machines with other GPUs and nodes meet, and modelled rows meet
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from grainscope_report import naming, statistics
 from grainscope_report.model import Row
@@ -53,7 +54,7 @@ class Answer:
     reason: str = ""
     spoken: str = ""
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """The median of the sessions."""
         return statistics.median([session.seconds for session in self.sessions])
