@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "grainscope/core/statistics.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/model/link.hpp"
 #include "lean_runs.hpp"
 #include "traffic.hpp"
@@ -37,6 +37,7 @@ Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& trave
   reads = traversal.count(source);
   const LinkReads read = sum_of(reads);
   trial.link_bytes = read.sectors * model::kSectorBytes + read.copied_bytes;
+  trial.counters["link_bytes"] = static_cast<double>(trial.link_bytes);
   trial.counters["edges_read"] = static_cast<double>(read.elements + read.hot);
   trial.counters["hot_edges_read"] = static_cast<double>(read.hot);
   if (point.hybrid) {
@@ -88,11 +89,6 @@ void hold_against_model(const Session& session, const LeanPoint& point, const Le
 // The row's own numbers, from its trials.
 void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t hot_bytes,
                std::uint64_t gpu_bytes, Measurement& measurement) {
-  std::vector<double> link_bytes;
-  link_bytes.reserve(measurement.trials.size());
-  for (const Trial& trial : measurement.trials) {
-    link_bytes.push_back(static_cast<double>(trial.link_bytes));
-  }
   auto& counters = measurement.counters;
   counters = layout.counters();
   for (const auto& [counter, value] : measurement.trials.front().counters) {
@@ -100,7 +96,10 @@ void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t
                                           : median_of(measurement.trials, counter);
   }
   measurement.bytes = static_cast<std::uint64_t>(counters.at("edges_read")) * sizeof(Vertex);
-  measurement.link_bytes = static_cast<std::uint64_t>(summarize(link_bytes).median);
+  measurement.link_bytes = static_cast<std::uint64_t>(counters.at("link_bytes"));
+  counters.erase("link_bytes");
+  counters["link_gb_s"] =
+      gb_per_s(static_cast<double>(*measurement.link_bytes), measurement.samples.summary.median);
   measurement.graph = graph.facts();
   counters["hot_bytes"] = static_cast<double>(hot_bytes);
   counters["gpu_bytes"] = static_cast<double>(gpu_bytes);

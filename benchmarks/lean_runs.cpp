@@ -227,8 +227,11 @@ class HybridPrRun final : public PrRun {
             "a sweep of PageRank did not read and copy what its model does: one of them is wrong");
       }
     }
-    return {std::vector<model::Requests>(pr.sweeps, sweep.read), pr.sweeps * sweep.plan.seconds,
-            sweeps_of(pr), kEqual};
+    LeanModel result{std::vector<model::Requests>(pr.sweeps, sweep.read), pr.sweeps * sweep.plan.seconds,
+                     sweeps_of(pr), kEqual};
+    result.counters["modelled_copied_bytes"] =
+        static_cast<double>(pr.sweeps * sweep.plan.copied_words * sizeof(std::uint32_t));
+    return result;
   }
 
  private:

@@ -40,7 +40,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "slower": synthetic_training.learning("node-h", "NVIDIA H200", 0.8),
         "tiering": synthetic_training.tiering(),
         "leaning": synthetic_lean.leaning(),
-        "packing": synthetic_lean.leaning("node-p", "NVIDIA H200", ("kron24", "web20"), packed=True),
+        "packing": synthetic_lean.leaning("node-p", "NVIDIA H200", ("kron24", "web20"), compressed=True),
     }
     return {name: file.write(root / name / "result.json") for name, file in made.items()}
 

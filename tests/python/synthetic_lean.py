@@ -9,21 +9,23 @@ from synthetic import File
 from synthetic_graphs import GRAPHS, graph_facts
 from synthetic_traversals import SITE, best_s
 
-STRATEGIES = {"bfs": "direction_optimising", "cc": "sampled", "sssp": "near_far"}
+STRATEGIES = {"bfs": "direction_optimising", "cc": "sampled", "pr": "pulled", "sssp": "near_far"}
+STARTS = ("bfs", "sssp")
 # What is read of the edge list, the time over that of EMOGI's best, what of the reads a budget holds.
-READS = {"bfs": 0.16, "cc": 0.22, "sssp": 1.1}
-TIMES = {"bfs": 0.3, "cc": 0.33, "sssp": 0.45}
+READS = {"bfs": 0.16, "cc": 0.22, "pr": 5, "sssp": 1.1}
+TIMES = {"bfs": 0.3, "cc": 0.33, "pr": 0.4, "sssp": 0.45}
 HOT = {0: 0.0, 1: 0.22, 5: 0.45, 10: 0.6, 25: 0.8}
 POLICIES = {"heads": 1.0, "lists": 0.7, "reuse": 1.08}
 PEAK = 54.7
-PACKED = 0.6  # bytes of packed lists over raw ones
+COMPRESSED = 0.6  # bytes of compressed lists over plain ones
 
 
 def axes_of(algorithm: str, name: str, tier: str, hot: int, **more) -> dict:
     """The axes as benchmarks/lean.cpp has them."""
     weights = {"weights": "8-72"} if algorithm == "sssp" else {}
     locality = {"locality": "local"}
-    axes = {"strategy": STRATEGIES[algorithm], "tier": tier, **locality, "graph": name, "hot": hot}
+    axes = {"strategy": STRATEGIES[algorithm], "tier": tier, "lists": "plain", "segments": "read"}
+    axes |= {**locality, "graph": name, "hot": hot}
     return axes | weights | more
 
 
@@ -33,11 +35,10 @@ def trials_of(algorithm: str, seconds: float, reads: tuple[int, int], entries: i
     found = []
     for order in range(count):
         time_s = seconds * (1 + 0.06 * noise.uniform(-1, 1))
-        counters = {"edges_read": float(reads[0]), "teps": entries / 2 / time_s}
-        label = f"trial:{order}"
-        if algorithm != "cc":
-            label = f"source:{sources.randrange(1 << 20)}"
-            counters |= {"hot_edges_read": float(reads[1]), "levels": 7.0}
+        counters = {"edges_read": float(reads[0]), "hot_edges_read": float(reads[1])}
+        counters |= {"teps": entries / 2 / time_s} if algorithm != "pr" else {}
+        counters |= {"levels": 7.0} if algorithm != "cc" else {}
+        label = f"source:{sources.randrange(1 << 20)}" if algorithm in STARTS else f"trial:{order}"
         if algorithm == "bfs":
             counters |= {"pulls": 3.0, "reached": 0.9 * entries / 30}
         found.append({"label": label, "samples_s": [time_s], "counters": counters})
@@ -54,8 +55,10 @@ def add_lean(
     warm = round(read * HOT[hot] * POLICIES.get(tier, 0.0))
     made = trials_of(algorithm, seconds, (read, warm), graph.entries, trials)
     samples = [trial["samples_s"][0] for trial in made]
-    packing = PACKED if more.get("lists") == "packed" else 1.0
+    packing = COMPRESSED if more.get("lists") == "compressed" else 1.0
     sectors = round((read - warm) * 4 * 1.3 * packing / 32)
+    for trial in made:
+        trial["counters"]["link_bytes"] = 32 * sectors / (1.04 if algorithm == "sssp" else 1)
     whole = sectors // 6
     traffic = {
         "label": "modelled",
@@ -84,14 +87,15 @@ def counters_of(
 ) -> dict:
     """What summarise_lean and hold_against_model count."""
     first = made[0]["samples_s"][0]
-    own = {"bfs": {"pulls": 3.0}, "cc": {"outside": 12.0}}.get(algorithm, {"delta": 3.0, "packed": 0.0})
+    own = {"bfs": {"pulls": 3.0}, "cc": {"outside": 12.0}, "pr": {"modelled_sweeps": 5.0}}
+    own = own.get(algorithm, {"delta": 3.0, "packed": 0.0})
     if algorithm == "sssp":
         own["modelled_edges_read"] = round(read * 1.04)
     hot_bytes = 4.0 * (graph.entries * hot // 100)
     return {
         "edges_read": float(read),
         "hot_edges_read": float(warm),
-        "teps": len(made) / sum(1 / trial["counters"]["teps"] for trial in made),
+        **({} if algorithm == "pr" else {"teps": len(made) / sum(1 / t["counters"]["teps"] for t in made)}),
         "hot_bytes": hot_bytes,
         "gpu_bytes": hot_bytes + 32.0 * graph.vertices,
         "prepare_s": 3.1,
@@ -118,8 +122,8 @@ def levels_of(entries: int, total_s: float, sectors: int) -> list[dict]:
     return found
 
 
-def add_all(file: File, names: tuple[str, ...], *, trials: int = 16, packed: bool = False) -> None:
-    """Every case of a dense preset, and packed lists where they are asked for."""
+def add_all(file: File, names: tuple[str, ...], *, trials: int = 16, compressed: bool = False) -> None:
+    """Every case of a dense preset, and compressed lists where they are asked for."""
     for algorithm in STRATEGIES:
         for name in names:
             if algorithm == "cc" and GRAPHS[name].directed:
@@ -127,13 +131,13 @@ def add_all(file: File, names: tuple[str, ...], *, trials: int = 16, packed: boo
                 file.lose("skipped", why, "lean/cc", axes_of(algorithm, name, "none", 0), SITE)
                 continue
             alone = best_s(algorithm, name, 4) * TIMES[algorithm]
-            for more in ({}, {"lists": "packed"}) if packed else ({},):
+            for more in ({}, {"lists": "compressed"}) if compressed else ({},):
                 add_budgets(file, algorithm, name, alone * (0.75 if more else 1.0), trials, more)
 
 
 def add_budgets(file: File, algorithm: str, name: str, alone_s: float, trials: int, more: dict) -> None:
     """Nothing hot, then each budget by each policy."""
-    own = {"lists": "raw"} | more if more else {}
+    own = more
     add_lean(file, algorithm, name, alone_s, trials=trials, **own)
     for hot in (1, 5, 10, 25):
         for tier in POLICIES if algorithm == "bfs" else ("heads",):
@@ -147,9 +151,9 @@ def leaning(
     names: tuple[str, ...] = ("kron24", "urand24"),
     *,
     trials: int = 8,
-    packed: bool = False,
+    compressed: bool = False,
 ) -> File:
     """A machine that ran EMOGI's traversals and those that read fewer edges."""
     file = synthetic_traversals.traversing(host, gpu, names, trials=trials, pages=(64 << 10,))
-    add_all(file, names, trials=trials, packed=packed)
+    add_all(file, names, trials=trials, compressed=compressed)
     return file

@@ -36,8 +36,8 @@ def test_validate_of_good_files(files, capsys):
         "valid, 325 rows",
         "valid, 325 rows",
         "valid, 49 rows",
-        "valid, 822 rows",
-        "valid, 763 rows",
+        "valid, 832 rows",
+        "valid, 783 rows",
     ]
 
 

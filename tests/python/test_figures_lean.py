@@ -110,7 +110,7 @@ def test_the_model_of_emogi_s_walk_over_this_link_stands_beside_it(tmp_path):
     assert [cell.text for cell in panel.rows[0].cells][6:8] == ["60 ms", "−25 %"]
 
 
-def test_sssp_says_how_far_off_the_edges_read_are(tmp_path):
+def test_sssp_says_how_far_off_the_bytes_moved_are(tmp_path):
     file = machine_file()
     add_lean(file, "sssp", KRON, 0.1)
     [panel] = made(tmp_path, "19", file).panels
@@ -119,20 +119,20 @@ def test_sssp_says_how_far_off_the_edges_read_are(tmp_path):
     assert [cell.text for cell in panel.rows[0].cells][4:6] == ["–", "–"]
 
 
-def test_packed_lists_and_what_else_will_come_are_techniques_alone_and_together(tmp_path):
+def test_compressed_lists_and_copied_segments_are_techniques_alone_and_together(tmp_path):
     file = planted()
-    add(file, 0.032, lists="packed")
-    add(file, 0.008, "heads", 25, lists="packed")
-    add(file, 0.03, hybrid="on")
+    add(file, 0.032, lists="compressed")
+    add(file, 0.008, "heads", 25, lists="compressed")
+    add(file, 0.03, segments="hybrid")
     rows = table(tmp_path, "19", file)
     found = {row["series"]: float(row["y"]) for row in only(rows, panel=SPEEDUPS, kind="bar")}
-    assert found["packed lists"] == pytest.approx(2.5)
-    assert found["packed lists, 25 % hot"] == pytest.approx(10)
+    assert found["compressed lists"] == pytest.approx(2.5)
+    assert found["compressed lists, 25 % hot"] == pytest.approx(10)
     assert found["hybrid"] == pytest.approx(8 / 3)
-    assert list(found)[-1] == "packed lists, 25 % hot"
-    raw = add(file, 0.05, lists="raw", hybrid="off")
+    assert list(found)[-1] == "compressed lists, 25 % hot"
+    plain = add(file, 0.05, rounds="off")
     assert lean.measured(machines([reader.read(file.write(tmp_path / "x.json"))])[0])[-1].techniques == ()
-    assert raw["case"]["axes"]["lists"] == "raw"
+    assert plain["case"]["axes"]["lists"] == "plain"
 
 
 def test_another_strategy_is_a_technique(tmp_path):
@@ -146,7 +146,7 @@ def test_another_strategy_is_a_technique(tmp_path):
 
 def test_a_combination_has_one_colour_and_a_policy_its_own():
     assert method((), "none") == "lean none"
-    assert method(["packed lists"], "heads") == "lean packed heads"
+    assert method(["compressed lists"], "heads") == "lean compressed heads"
     assert method(["something new"], "heads") == method(["something new"], "heads")
 
 

@@ -20,10 +20,10 @@ DEVICE = "device"
 HEIGHT = 1.5
 EMOGIS, IN_GPU = "EMOGI's best", "edges in GPU memory"
 TIERS = ("none", "heads", "lists", "reuse")
-PACKED = ("packed lists",)
+COMPRESSED = ("compressed lists",)
 COLOURS = {
     **{((), tier): f"lean {tier}" for tier in TIERS},
-    **{(PACKED, tier): f"lean packed {tier}" for tier in TIERS},
+    **{(COMPRESSED, tier): f"lean compressed {tier}" for tier in TIERS},
     (("hybrid",), "none"): "lean hybrid",
 }
 NOTES = (
@@ -120,7 +120,7 @@ def fastest(there: Sequence[Lean]) -> Lean | None:
 
 
 def said(way: Sequence[str], own: Sequence[Lean]) -> str:
-    """`packed lists, 25 % hot`; what has none of the techniques is the algorithm alone."""
+    """`compressed lists, 25 % hot`; what has none of the techniques is the algorithm alone."""
     most = max((one.hot for one in own if one.techniques == tuple(way)), default=0.0)
     words = [f"{most:g} % hot" if one == HOT else one for one in way]
     return ", ".join(words) or "the algorithm alone"

@@ -25,7 +25,7 @@ NOTES = (
     "device: how many times faster than EMOGI's best access and than edges in GPU memory.",
     "The model's time is what its requests must take over this machine's link, of the first source; off: its "
     "time against that source's. Its bytes: a row whose reads are not the model's fails, but of sssp, whose "
-    "reads depend on who comes first: there off is that of the edges read.",
+    "reads depend on who comes first.",
 )
 
 

@@ -1,6 +1,6 @@
 """Traversals that read fewer edges (families `lean/`): what each technique is, takes and moves.
 
-A technique is what is done beside the algorithm itself: beginnings of lists kept in GPU memory, packed
+A technique is what is done beside the algorithm itself: beginnings of lists kept in GPU memory, compressed
 lists, and whatever further axis says something else than that there is none of it.
 """
 
@@ -16,11 +16,11 @@ from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate
 from grainscope_report.traversal import runs
 from grainscope_report.traversal.runs import Run, Work
 
-FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "sssp"))
+FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
 WEIGHT = 4
 # Axes that say what is computed and where, and those that are told in words of their own.
-_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "lists"}
-_NOT_THERE = {"none", "off", "no", "raw", 0}
+_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "lists", "segments"}
+_NOT_THERE = {"none", "off", "no", "plain", "read", 0}
 HOT = "hot"
 
 
@@ -28,7 +28,7 @@ HOT = "hot"
 class Lean:
     """One technique on one work: `tier` is which beginnings of lists are hot, `hot` percent of the edges.
 
-    `more` are the other techniques in words: `packed lists`.
+    `more` are the other techniques in words: `compressed lists`.
     """
 
     run: Run
@@ -44,13 +44,13 @@ class Lean:
 
     @property
     def technique(self) -> str:
-        """`packed lists, 25 % hot (heads)`, or `alone`."""
+        """`compressed lists, 25 % hot (heads)`, or `alone`."""
         hot = [f"{self.hot:g} % hot ({self.tier})"] if self.hot else []
         return ", ".join([*self.more, *hot]) or "alone"
 
     @property
     def text(self) -> str:
-        """`direction-optimising, packed lists, 25 % hot (heads)`."""
+        """`direction-optimising, compressed lists, 25 % hot (heads)`."""
         return ", ".join([spoken(self.strategy), *([] if self.technique == "alone" else [self.technique])])
 
     @property
@@ -66,17 +66,16 @@ class Lean:
 
     @property
     def modelled_bytes(self) -> tuple[float, float] | None:
-        """The model's bytes over the link in the first trial, and how far off its reads are.
+        """The model's bytes over the link in the first trial, and how far off what was moved they are.
 
-        Rows whose reads are not the model's fail, but for sssp, whose reads depend on who comes first:
-        there the edges that were read are compared.
+        Rows whose reads are not the model's fail, but for sssp, whose reads depend on who comes first.
         """
         traffic = self.run.traffic("modelled")
         if traffic is None or traffic.bytes is None:
             return None
-        edges = self.run.counter("modelled_edges_read")
-        first = self.run.rows[0].trials[0].counters.get("edges_read") if self.run.rows[0].trials else None
-        return traffic.bytes, edges / first - 1 if edges and first else 0.0
+        modelled = traffic.bytes + (self.run.counter("modelled_copied_bytes") or 0)
+        first = self.run.rows[0].trials[0].counters.get("link_bytes") if self.run.rows[0].trials else None
+        return modelled, modelled / first - 1 if first else 0.0
 
 
 def spoken(strategy: str) -> str:
@@ -101,9 +100,11 @@ def _strategy(run: Run) -> str:
 def _lean(run: Run, usual: str) -> Lean:
     """Another strategy than the usual one of the algorithm is a technique, too."""
     axes = run.rows[0].case.axes
-    lists, strategy = str(axes.get("lists", "raw")), _strategy(run)
+    lists, strategy = str(axes.get("lists", "plain")), _strategy(run)
+    segments = str(axes.get("segments", "read"))
     more = [] if strategy == usual else [spoken(strategy)]
     more += [] if lists in _NOT_THERE else [f"{lists} lists"]
+    more += [] if segments in _NOT_THERE else [segments]
     for axis, value in axes.items():
         if axis not in _OTHERS and value not in _NOT_THERE:
             more.append(axis if value in ("on", "yes", 1) else f"{axis} {value}")
