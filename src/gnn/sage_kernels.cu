@@ -15,7 +15,6 @@
 namespace grainscope::gnn {
 namespace {
 
-
 __device__ void add(float& sum, float value) {
   sum += value;
 }
