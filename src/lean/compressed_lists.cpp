@@ -301,6 +301,7 @@ Neighbours decompress(const CompressedLists& lists, Vertex v) {
     all.ids.push_back(bits.take(lists.id_bits));
     take_weight();
     std::vector<int> widths;
+    widths.reserve(kMostOfLine / kBlockElements);
     for (int block = 0; block < blocks_of_line(static_cast<int>(count)); ++block) {
       widths.push_back(static_cast<int>(bits.take(kWidthBits)));
     }
