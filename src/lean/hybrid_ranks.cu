@@ -163,6 +163,9 @@ class HybridPr final : public LeanPr {
 }  // namespace
 
 std::unique_ptr<LeanPr> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs) {
+  if (view_of(lists).vertices == 0) {
+    throw UsageError("a graph without vertices has no ranks");
+  }
   if (view_of(lists).weighted) {
     throw UsageError("ranks are of lists that are placed without weights");
   }

@@ -52,7 +52,7 @@ struct PlacedSegments {
   const std::uint32_t* host = nullptr;
   const std::uint32_t* device = nullptr;  // the same
   std::uint64_t words = 0;
-  // [segments + 1]: the first vertex whose list begins in a segment or behind it.
+  // [segments + 1]: the first vertex whose list begins in a segment or behind it; last of all V.
   std::vector<graph::Vertex> first_vertex;
 };
 // Of the lists that are pushed, or pulled from.

@@ -93,11 +93,11 @@ struct PieceWords {
   std::uint32_t words[kLines];
 };
 
-// Of an array, or of its segments (null: it has none); words outside the piece are 0. `first`: word of lane 0
-// in the first line.
-template <bool kCount>
-__device__ PieceWords load_piece(const std::uint32_t* array, const std::uint32_t* const* segments,
-                                 std::uint64_t first, const Step& piece, ReadNote* note) {
+// By `word_of(line's first word, word)`; words outside the piece are 0. `first`: word of lane 0 in the first
+// line.
+template <bool kCount, class WordOf>
+__device__ PieceWords load_words(const WordOf& word_of, std::uint64_t first, const Step& piece,
+                                 ReadNote* note) {
   PieceWords read;
 #pragma unroll
   for (int line = 0; line < PieceWords::kLines; ++line) {
@@ -107,17 +107,27 @@ __device__ PieceWords load_piece(const std::uint32_t* array, const std::uint32_t
     if constexpr (kCount) {
       count_sectors(note, mine, word);
     }
-    read.words[line] = 0;
-    if (mine && segments != nullptr) {
-      read.words[line] = segments[begin / kSegmentWords][word % kSegmentWords];
-    } else if (mine) {
-      read.words[line] = array[word];
-    }
+    read.words[line] = mine ? word_of(begin, word) : 0;
   }
   return read;
 }
 
-// Piece number `number` of a list's part over the link.
+// Of an array, or of its segments (null: it has none). One question for all loads, so that none waits for
+// another.
+template <bool kCount>
+__device__ PieceWords load_piece(const std::uint32_t* array, const std::uint32_t* const* segments,
+                                 std::uint64_t first, const Step& piece, ReadNote* note) {
+  if (segments == nullptr) {
+    return load_words<kCount>([&](std::uint64_t, std::uint64_t word) { return array[word]; }, first, piece,
+                              note);
+  }
+  return load_words<kCount>(
+      [&](std::uint64_t begin, std::uint64_t word) {
+        return segments[begin / kSegmentWords][word % kSegmentWords];
+      },
+      first, piece, note);
+}
+
 template <Coding kCoding, bool kCount, class Visitor>
 __device__ void visit_piece(const ListsView& lists, const ListParts& parts, std::uint32_t number,
                             ReadNote* note, Visitor& visitor) {

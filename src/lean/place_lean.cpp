@@ -170,6 +170,7 @@ PlacedSegments segments_of_lists(const ListSource& source, const PlacedDirection
     }
   }
   segments.first_vertex.resize(count + 1, source.graph.vertices());
+  segments.first_vertex[count] = source.graph.vertices();
   return segments;
 }
 
@@ -194,6 +195,7 @@ class CudaLeanLists final : public LeanLists {
     pushed_segments_ = segments_of_lists(pushed(placement), out_);
     view_ = {out_.view(), in_ ? in_->view() : out_.view(), graph.vertices(), graph.edges(), placement.weights,
              most_pieces};
+    cuda::check(cudaDeviceSynchronize(), "place lists");
   }
 
   [[nodiscard]] int gpu() const override { return gpu_; }

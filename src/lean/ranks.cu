@@ -125,6 +125,9 @@ class CudaLeanPr final : public LeanPr {
 }  // namespace
 
 std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& lists) {
+  if (view_of(lists).vertices == 0) {
+    throw UsageError("a graph without vertices has no ranks");
+  }
   if (view_of(lists).weighted) {
     throw UsageError("ranks are of lists that are placed without weights");
   }

@@ -84,7 +84,8 @@ struct Carry {
     vertex = of;
     sum = 0;
   }
-  __device__ void visit(const Neighbour& neighbour) { sum += a.shares[neighbour.vertex]; }
+  // As it is now: a share that this multiprocessor read before may have changed since.
+  __device__ void visit(const Neighbour& neighbour) { sum += __ldcg(a.shares + neighbour.vertex); }
   __device__ void finish(bool whole) {
     const double carried = cuda::sum_of_warp(static_cast<double>(sum));
     if (cuda::lane_of_warp() != 0) {

@@ -77,7 +77,8 @@ class StagedSegments {
         count_(static_cast<std::uint32_t>(segments_of(placed.words))),
         table_(gpu, count_),
         demands_(gpu, count_),
-        memory_(gpu, std::min<std::uint64_t>(count_, 2 * kSegmentsAtOnce) * kSegmentWords) {
+        group_words_(std::min(count_, kSegmentsAtOnce) * kSegmentWords),
+        memory_(gpu, 2 * group_words_) {
     point(0, count_, placed_.device, compute_);
     compute_.synchronize();
   }
@@ -106,36 +107,49 @@ class StagedSegments {
   }
 
   // Calls `walk(vertices, copied)` for each run of a plan, which submits to stream() what reads the lists
-  // that begin in it. Copies run ahead of it.
+  // that begin in it; every vertex is in one of them, since lists that nothing is asked of over the link have
+  // hot parts. Copies run ahead of it.
   template <class Walk>
   void run(const StepPlan& plan, const Walk& walk) {
     std::size_t half = 0;
-    for (const SegmentRun& run : plan.runs) {
-      const VertexRange vertices{placed_.first_vertex[run.first], placed_.first_vertex[run.last]};
-      if (!run.copied) {
+    VertexRange vertices{0, 0};
+    for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+      const SegmentRun& run = plan.runs[i];
+      vertices.last = i + 1 < plan.runs.size() ? placed_.first_vertex[run.last] : placed_.first_vertex.back();
+      if (run.copied) {
+        walk_copied(run, half, [&] { walk(vertices, true); });
+        half = 1 - half;
+      } else {
         walk(vertices, false);
-        continue;
       }
-      const std::uint64_t begin = run.first * kSegmentWords;
-      const std::uint64_t words = std::min(run.last * kSegmentWords, placed_.words) - begin;
-      std::uint32_t* const into = memory_.data() + half * kSegmentsAtOnce * kSegmentWords;
-      wait(copying_, walked_[half]);
-      cuda::check(cudaMemcpyAsync(into, placed_.host + begin, words * sizeof(std::uint32_t),
-                                  cudaMemcpyHostToDevice, copying_.get()),
-                  "copy a run of segments");
-      copied_[half].record(copying_);
-      wait(compute_, copied_[half]);
-      point(run.first, run.last, into, compute_);
-      walk(vertices, true);
-      point(run.first, run.last, placed_.device + begin, compute_);
-      walked_[half].record(compute_);
-      half = 1 - half;
+      vertices.first = vertices.last;
+    }
+    if (plan.runs.empty()) {
+      walk(VertexRange{0, placed_.first_vertex.back()}, false);
     }
   }
 
   [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes() + table_.bytes() + demands_.bytes(); }
 
  private:
+  // A run's segments into one half of the memory, then what reads them there.
+  template <class Walk>
+  void walk_copied(const SegmentRun& run, std::size_t half, const Walk& walk) {
+    const std::uint64_t begin = run.first * kSegmentWords;
+    const std::uint64_t words = std::min(run.last * kSegmentWords, placed_.words) - begin;
+    std::uint32_t* const into = memory_.data() + half * group_words_;
+    wait(copying_, walked_[half]);
+    cuda::check(cudaMemcpyAsync(into, placed_.host + begin, words * sizeof(std::uint32_t),
+                                cudaMemcpyHostToDevice, copying_.get()),
+                "copy a run of segments");
+    copied_[half].record(copying_);
+    wait(compute_, copied_[half]);
+    point(run.first, run.last, into, compute_);
+    walk();
+    point(run.first, run.last, placed_.device + begin, compute_);
+    walked_[half].record(compute_);
+  }
+
   static void wait(const cuda::Stream& stream, const cuda::Event& event) {
     cuda::check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "let a stream wait for another");
   }
@@ -149,7 +163,8 @@ class StagedSegments {
   std::uint32_t count_;
   cuda::DeviceArray<const std::uint32_t*> table_;
   cuda::DeviceArray<SegmentDemand> demands_;
-  cuda::DeviceArray<std::uint32_t> memory_;
+  std::uint64_t group_words_;
+  cuda::DeviceArray<std::uint32_t> memory_;  // for two groups of segments
   cuda::Stream copying_;
   cuda::Stream compute_;
   std::array<cuda::Event, 2> copied_;

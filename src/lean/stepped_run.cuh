@@ -60,9 +60,9 @@ class SteppedRun {
   double run(void (*kernel)(Arguments...), std::type_identity_t<Arguments>... arguments) {
     void* addresses[] = {&arguments...};
     const void* const function = reinterpret_cast<const void*>(kernel);
+    const unsigned grid = cuda::full_grid(function, kLeanThreads, gpu_);
     start_.record(stream_);
-    cuda::launch_together(function, cuda::full_grid(function, kLeanThreads, gpu_), kLeanThreads, addresses,
-                          stream_);
+    cuda::launch_together(function, grid, kLeanThreads, addresses, stream_);
     stop_.record(stream_);
     stream_.synchronize();
     const std::uint32_t steps = steps_.read(1).front();

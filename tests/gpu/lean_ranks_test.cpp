@@ -20,8 +20,8 @@ class LeanRanks : public LeanTest {
     }
     const std::vector<LinkReads> reads = ranks->count();
     EXPECT_EQ(reads.size(), ranks->levels().size());
-    // Warps come in no fixed order.
-    EXPECT_LE(reads.size(), expected.sweeps + 5U);
+    // Warps come in no fixed order: of a small graph all at once.
+    EXPECT_LE(reads.size(), 2 * expected.sweeps + 10U);
     for (const LinkReads& sweep : reads) {
       expect_equal(sweep, expected.sweep, expected.hot_reads);
     }

@@ -48,9 +48,9 @@ class LeanPr {
   LeanPr() = default;
 };
 
-// `lists` outlives it. Throws UsageError for lists that are placed with weights; SkipError where the GPU has
-// no room for the state, with the numbers, or cannot launch blocks that wait for each other; in a build
-// without CUDA always SkipError.
+// `lists` outlives it. Throws UsageError for lists that are placed with weights, or a graph without vertices;
+// SkipError where the GPU has no room for the state, with the numbers, or cannot launch blocks that wait for
+// each other; in a build without CUDA always SkipError.
 [[nodiscard]] std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& lists);
 // The same by segments that are read or copied as these costs say, the host submitting each sweep's kernels.
 [[nodiscard]] std::unique_ptr<LeanPr> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs);
