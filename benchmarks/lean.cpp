@@ -25,6 +25,8 @@ using graph::Algorithm;
 using graph::GraphSpec;
 using lean::TierPolicy;
 
+constexpr int kMostHot = 25;  // percent of the edge list
+
 // What each algorithm does differently.
 struct Technique {
   const char* strategy;
@@ -99,23 +101,23 @@ class Lister {
       add(gpu, spec, algorithm, {}, 0, false, true);
       add(gpu, spec, algorithm, {}, 0, true, true);
     }
+    const bool paper = scope_.preset == Preset::paper;
     for (const int hot : hot_percents(algorithm)) {
-      for (const TierPolicy policy : policies(algorithm)) {
-        add(gpu, spec, algorithm, policy, hot, false);
+      const bool most = hot == kMostHot;
+      add(gpu, spec, algorithm, TierPolicy::heads, hot, false);
+      // What is read of a list to its end is not known before a search: other policies are for bfs.
+      if (scope_.dense() && algorithm == Algorithm::bfs && (most || paper)) {
+        add(gpu, spec, algorithm, TierPolicy::lists, hot, false);
+        add(gpu, spec, algorithm, TierPolicy::reuse, hot, false);
       }
-      add(gpu, spec, algorithm, TierPolicy::heads, hot, true);
+      if (most || paper) {
+        add(gpu, spec, algorithm, TierPolicy::heads, hot, true);
+      }
     }
   }
   [[nodiscard]] std::vector<int> hot_percents(Algorithm algorithm) const {
     const bool all = scope_.preset == Preset::paper || (scope_.dense() && algorithm == Algorithm::bfs);
-    return all ? std::vector{1, 5, 10, 25} : std::vector{25};
-  }
-  // What is read of a list to its end is not known before a search.
-  [[nodiscard]] std::vector<TierPolicy> policies(Algorithm algorithm) const {
-    if (!scope_.dense() || algorithm != Algorithm::bfs) {
-      return {TierPolicy::heads};
-    }
-    return {TierPolicy::heads, TierPolicy::lists, TierPolicy::reuse};
+    return all ? std::vector{1, 5, 10, kMostHot} : std::vector{kMostHot};
   }
 
   void add(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm, std::optional<TierPolicy> tier,
