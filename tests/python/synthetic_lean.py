@@ -1,4 +1,4 @@
-"""Rows of traversals that read fewer edges as benchmarks/lean_case.cpp and those for cc and sssp write them,
+"""Rows of traversals that move fewer bytes as benchmarks/lean_case.cpp and those for cc and sssp write them,
 with times near those of first drafts on an H100.
 """
 
@@ -153,7 +153,7 @@ def leaning(
     trials: int = 8,
     compressed: bool = False,
 ) -> File:
-    """A machine that ran EMOGI's traversals and those that read fewer edges."""
+    """A machine that ran EMOGI's traversals and those that move fewer bytes."""
     file = synthetic_traversals.traversing(host, gpu, names, trials=trials, pages=(64 << 10,))
     add_all(file, names, trials=trials, compressed=compressed)
     return file

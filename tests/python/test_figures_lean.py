@@ -1,4 +1,4 @@
-"""Figure 19 and the answers of traversals that read fewer edges, from planted rows worked out by hand."""
+"""Figure 19 and the answers of traversals that move fewer bytes, from planted rows worked out by hand."""
 
 import json
 
@@ -184,7 +184,7 @@ def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
     access, fewer = traversals.said(machine, None)
     assert access.startswith("Of 2 measured traversals of edges in host memory the fastest access is")
     assert fewer.startswith(
-        "What an algorithm that reads fewer edges buys beside EMOGI's best access, in speed: "
+        "What an algorithm that moves fewer bytes buys beside EMOGI's best access, in speed: "
         "bfs (direction-optimising) 2 times"
     )
     assert "with 25 % of the edges in GPU memory as well 8 times" in fewer
@@ -194,7 +194,7 @@ def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
     assert line.startswith("bfs kron24 direction-optimising, 25 % hot (reuse) 10 ms")
     assert "8.00 2.00" in line
     assert main(["summary", "--json", str(path)]) == 0
-    gains = json.loads(capsys.readouterr().out)["fewer_edges"]
+    gains = json.loads(capsys.readouterr().out)["fewer_bytes"]
     assert [gain["hot_percent"] for gain in gains] == [0, 5, 25]
     assert gains[0]["over_emogi"]["value"] == pytest.approx(2)
     assert gains[0]["fewer_bytes_than_emogi"] == pytest.approx(4e9 / gains[0]["link_bytes"])
@@ -205,7 +205,7 @@ def test_lean_rows_alone_say_that_there_is_nothing_beside_them(tmp_path):
     add_lean(file, "cc", KRON, 0.03)
     [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
     assert traversals.said(machine, None) == [
-        "1 traversal that reads fewer edges has none of EMOGI's beside it"
+        "1 traversal that moves fewer bytes has none of EMOGI's beside it"
     ]
 
 
@@ -214,8 +214,8 @@ def test_rows_as_the_suite_writes_them_are_valid_and_drawn_by_one_command(files,
     assert (
         main(["plot", str(files["leaning"]), "-o", str(tmp_path), "--figures", "19", "--format", "svg"]) == 0
     )
-    assert "figure_19_fewer_edges.md" in capsys.readouterr().out
-    assert "| alone | kron24 |" in (tmp_path / "figure_19_fewer_edges.md").read_text()
+    assert "figure_19_fewer_bytes.md" in capsys.readouterr().out
+    assert "| alone | kron24 |" in (tmp_path / "figure_19_fewer_bytes.md").read_text()
 
 
 def test_edges_read_may_differ_between_runs_that_are_compared(tmp_path, capsys):

@@ -15,7 +15,7 @@ def said(machine: Machine, _fits: Fits) -> list[str]:
     """A sentence on what was measured, or where nothing was, on what is modelled."""
     found = answers.answers(machine)
     measured = [answer for answer in found if answer.label == "measured"]
-    fewer = _fewer_edges(lean_answers.gains(machine))
+    fewer = _fewer_bytes(lean_answers.gains(machine))
     there = measured or found
     if not there:
         return fewer
@@ -26,7 +26,7 @@ def said(machine: Machine, _fits: Fits) -> list[str]:
     return [f"Of {works} the fastest access is {ways}{_against(there)}", *fewer]
 
 
-def _fewer_edges(gains: Sequence[Gain]) -> list[str]:
+def _fewer_bytes(gains: Sequence[Gain]) -> list[str]:
     """What a better algorithm buys beside that access: without edges in GPU memory, then with the most."""
     said = []
     for algorithm in dict.fromkeys(gain.work.algorithm for gain in gains):
@@ -41,13 +41,13 @@ def _fewer_edges(gains: Sequence[Gain]) -> list[str]:
     if not said:
         works = len({gain.work for gain in gains})
         alone = (
-            "1 traversal that reads fewer edges has none of EMOGI's beside it"
+            "1 traversal that moves fewer bytes has none of EMOGI's beside it"
             if works == 1
-            else f"{works} traversals that read fewer edges have none of EMOGI's beside them"
+            else f"{works} traversals that move fewer bytes have none of EMOGI's beside them"
         )
         return [alone] if works else []
     return [
-        "What an algorithm that reads fewer edges buys beside EMOGI's best access, in speed: "
+        "What an algorithm that moves fewer bytes buys beside EMOGI's best access, in speed: "
         + "; ".join(said)
     ]
 

@@ -85,7 +85,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
         _links,
         _groups,
         _traversals,
-        _fewer_edges,
+        _fewer_bytes,
         _networks,
         _fits,
         _shape,
@@ -205,7 +205,7 @@ def _traversals(result: Result, out: Terminal) -> Iterator[str]:
     yield from summary_traversals.lines(answers.answers(machine.machines([result])[0]), out)
 
 
-def _fewer_edges(result: Result, out: Terminal) -> Iterator[str]:
+def _fewer_bytes(result: Result, out: Terminal) -> Iterator[str]:
     yield from summary_lean.lines(lean_answers.gains(machine.machines([result])[0]), out)
 
 

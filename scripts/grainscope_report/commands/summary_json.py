@@ -29,7 +29,7 @@ def document(result: Result) -> dict[str, Any]:
         ],
         "groups": [_group(group) for group in digest.groups(result)],
         "traversals": [answers.as_json(answer) for answer in answers.answers(machine)],
-        "fewer_edges": [lean_answers.as_json(gain) for gain in lean_answers.gains(machine)],
+        "fewer_bytes": [lean_answers.as_json(gain) for gain in lean_answers.gains(machine)],
         "networks": networks.of(machine),
         "fits": everything.as_json(everything.of(machine)),
         "shape": findings.as_json(findings.findings(result)),

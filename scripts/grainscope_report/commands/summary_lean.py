@@ -1,4 +1,4 @@
-"""What `summary` says of traversals that read fewer edges: for each graph the fastest of each budget."""
+"""What `summary` says of traversals that move fewer bytes: for each graph the fastest of each budget."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +10,7 @@ from grainscope_report.traversal.lean_answers import Gain
 from grainscope_report.units import format_bytes, format_time
 
 COLUMNS = (
-    Column("traversals that read fewer edges"),
+    Column("traversals that move fewer bytes"),
     Column("fastest"),
     Column("time", right=True),
     Column("over the link", right=True, optional=2),

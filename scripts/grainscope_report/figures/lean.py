@@ -1,4 +1,4 @@
-"""Figure 19: traversals that read fewer edges, by technique and by GPU memory given to edges.
+"""Figure 19: traversals that move fewer bytes, by technique and by GPU memory given to edges.
 
 Each is held against EMOGI's best access to the same graph in host memory, and against edges in GPU memory:
 what a better algorithm buys beside a faster link.

@@ -179,8 +179,8 @@ FIGURES: tuple[Entry, ...] = (
     ),
     Entry(
         "19",
-        "figure_19_fewer_edges",
-        "Traversals that read fewer edges, by technique and GPU memory for edges",
+        "figure_19_fewer_bytes",
+        "Traversals that move fewer bytes, by technique and GPU memory for edges",
         lean_runs.FAMILIES,
         "rows",
         lean.build,

@@ -1,4 +1,4 @@
-"""What algorithms that read fewer edges buy beside EMOGI's best access to the same graph."""
+"""What algorithms that move fewer bytes buy beside EMOGI's best access to the same graph."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
