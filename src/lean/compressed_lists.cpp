@@ -157,10 +157,6 @@ class BitReader {
   int at_ = 0;
 };
 
-std::uint64_t sectors_of(const Step& words) {
-  return words.from == words.to ? 0 : (words.to - 1) / kSectorElements - words.from / kSectorElements + 1;
-}
-
 // Where a list of so many words goes that comes after others which end at `at`: within a sector, or from the
 // beginning of one and within a line, or from the beginning of a line.
 std::uint64_t place_after(std::uint64_t at, std::uint64_t words) {

@@ -32,8 +32,7 @@ struct SegmentDemand {
   if (words.from == words.to) {
     return {};
   }
-  return {(words.to - 1) / kSectorElements - words.from / kSectorElements + 1,
-          (words.to - 1) / kLineElements - words.from / kLineElements + 1};
+  return {sectors_of(words), (words.to - 1) / kLineElements - words.from / kLineElements + 1};
 }
 
 // What a link takes, in seconds.

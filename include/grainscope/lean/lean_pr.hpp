@@ -4,8 +4,8 @@
 // PageRank by pulling: every sweep reads each list once, and a vertex's new rank is there for those that come
 // after it (Gauss and Seidel's way, without an order among the warps). It begins near the answer, with what
 // one step would give if every edge carried the same, and where no rank is lost (undirected graphs) it puts
-// the sum of all ranks right after each sweep: what is left falls two to four times faster than by steps from
-// the even rank. damping 0.85, teleport 0.15 / V, to GAP's 1e-4.
+// the sum of all ranks right after each sweep: fewer sweeps than steps from the even rank. damping 0.85,
+// teleport 0.15 / V, to GAP's 1e-4.
 
 #include <memory>
 #include <vector>

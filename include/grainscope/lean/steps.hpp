@@ -28,6 +28,11 @@ struct Step {
   std::uint64_t to = 0;
 };
 
+// Sectors that words [from, to) lie in.
+[[nodiscard]] constexpr std::uint64_t sectors_of(const Step& words) {
+  return words.from == words.to ? 0 : (words.to - 1) / kSectorElements - words.from / kSectorElements + 1;
+}
+
 // Of a pull: the first step over the link of a list whose part there is [begin, end), by a team.
 [[nodiscard]] constexpr Step first_step(std::uint64_t begin, std::uint64_t end) {
   const std::uint64_t boundary = (begin / kSectorElements + 1) * kSectorElements;
