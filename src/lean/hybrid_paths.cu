@@ -5,7 +5,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/lean/lean_sssp.hpp"
 #include "hybrid_run.cuh"
-#include "near_far_kernels.cuh"
+#include "path_state.cuh"
 
 namespace grainscope::lean {
 namespace {
@@ -43,12 +43,8 @@ class HybridSssp final : public LeanSssp {
         delta_(delta),
         costs_(costs),
         guard_(lists.gpu()),
-        words_((lists_.vertices + kWarpLanes - 1) / kWarpLanes),
         list_words_(pushed_segments(lists).words),
-        distances_(lists.gpu(), lists_.vertices),
-        bits_(lists.gpu(), std::uint64_t{2} * words_),
-        pieces_(lists.gpu(), lists_.most_pieces),
-        counters_(lists.gpu(), 2),
+        state_(lists_, delta, lists.gpu()),
         grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm),
         run_(pushed_segments(lists), lists.gpu()) {
     lists_.out = run_.staged().view(lists_.out);
@@ -60,44 +56,29 @@ class HybridSssp final : public LeanSssp {
     return run_.reads();
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
-  [[nodiscard]] std::vector<std::uint32_t> distances() const override {
-    return distances_.read(lists_.vertices);
-  }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return distances_.bytes() + bits_.bytes() + pieces_.bytes() + run_.bytes();
-  }
+  [[nodiscard]] std::vector<std::uint32_t> distances() const override { return state_.distances(); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
   static constexpr unsigned kBlocksPerSm = 8;
 
-  [[nodiscard]] PathArrays arrays() const {
-    PathArrays a{};
-    a.distances = distances_.data();
-    a.fallen = bits_.data();
-    a.active = a.fallen + words_;
-    a.pieces = pieces_.data();
-    a.counters = counters_.data();
-    a.words = words_;
-    return a;
-  }
-
   // Who is active below a threshold; waits.
   StepCounters choose(std::uint64_t threshold) {
-    const PathArrays a = arrays();
+    const PathArrays a = state_.arrays();
     const StepCounters none{0, 0, 0, graph::kUnreached};
     cuda::check(cudaMemcpyAsync(a.counters, &none, sizeof(none), cudaMemcpyHostToDevice, run_.stream().get()),
                 "clear a step's counters");
     choose_active<<<grid_, kLeanThreads, 0, run_.stream().get()>>>(lists_.out, a, threshold);
     cuda::check_launch("choose_active");
     run_.stream().synchronize();
-    return counters_.read(1).front();
+    return state_.counters();
   }
 
   template <bool kCount>
   double steps(Vertex source) {
     graph::require_vertex(source, lists_.vertices);
     run_.begin(kCount);
-    begin_paths<<<grid_, kLeanThreads, 0, run_.stream().get()>>>(arrays(), lists_.vertices, source);
+    begin_paths<<<grid_, kLeanThreads, 0, run_.stream().get()>>>(state_.arrays(), lists_.vertices, source);
     std::uint64_t threshold = delta_;
     for (std::uint32_t step = 0; step < kMostSteps;) {
       const StepCounters counters = choose(threshold);
@@ -108,8 +89,8 @@ class HybridSssp final : public LeanSssp {
         threshold = (std::uint64_t{counters.nearest} / delta_ + 1) * delta_;
         continue;
       }
-      const StepPlan plan =
-          plan_step(run_.staged().demands(lists_.out, words_, arrays().active), list_words_, costs_);
+      const StepPlan plan = plan_step(
+          run_.staged().demands(lists_.out, state_.words(), state_.arrays().active), list_words_, costs_);
       run_.walk(plan, [&](const VertexRange& vertices, ReadNote* note) {
         if (lists_.out.coding == Coding::compressed) {
           part<Coding::compressed, kCount>(vertices, note);
@@ -126,7 +107,7 @@ class HybridSssp final : public LeanSssp {
   template <Coding kCoding, bool kCount>
   void part(const VertexRange& vertices, ReadNote* note) {
     cudaStream_t stream = run_.stream().get();
-    const PathArrays a = arrays();
+    const PathArrays a = state_.arrays();
     cuda::check(cudaMemsetAsync(&a.counters->pieces, 0, sizeof(a.counters->pieces), stream),
                 "clear what is handed out");
     relax_part<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, vertices, note);
@@ -138,12 +119,8 @@ class HybridSssp final : public LeanSssp {
   std::uint32_t delta_;
   LinkCosts costs_;
   cuda::DeviceGuard guard_;
-  std::uint32_t words_;
   std::uint64_t list_words_;
-  cuda::DeviceArray<std::uint32_t> distances_;
-  cuda::DeviceArray<std::uint32_t> bits_;
-  cuda::DeviceArray<PieceItem> pieces_;
-  cuda::DeviceArray<StepCounters> counters_;
+  PathState state_;
   unsigned grid_;
   HybridRun run_;
 };
@@ -153,10 +130,7 @@ class HybridSssp final : public LeanSssp {
 std::unique_ptr<LeanSssp> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
                                            const LinkCosts& costs) {
   const Coding coding = view_of(lists).out.coding;
-  if (!view_of(lists).weighted || delta == 0) {
-    throw UsageError("near and far needs lists that are placed with weights, and a delta");
-  }
-  if (coding != Coding::joined && coding != Coding::compressed) {
+  if (coding == Coding::beside) {
     throw SkipError(
         "weights do not fit beside their neighbours in four bytes: segments of two arrays are not copied");
   }

@@ -5,8 +5,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/lean/lean_pr.hpp"
 #include "hybrid_run.cuh"
-#include "listed.cuh"
-#include "ranks_kernels.cuh"
+#include "rank_state.cuh"
 
 namespace grainscope::lean {
 namespace {
@@ -56,23 +55,14 @@ class HybridPr final : public LeanPr {
   HybridPr(const LeanLists& lists, const LinkCosts& costs)
       : lists_(view_of(lists)),
         guard_(lists.gpu()),
-        words_((lists_.vertices + kWarpLanes - 1) / kWarpLanes),
-        ranks_(lists.gpu(), lists_.vertices),
-        shares_(lists.gpu(), lists_.vertices),
-        sums_(lists.gpu(), lists_.vertices),
-        listed_(lists.gpu(), words_),
-        pieces_(lists.gpu(), lists_.most_pieces),
-        counters_(lists.gpu(), 2),
-        ranked_(lists.gpu(), 1),
         grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm),
-        run_(pulled_segments(lists), lists.gpu()) {
-    ranked_.fill_bytes(0, run_.stream());
-    mark_listed(lists_.in, lists_.vertices, listed_.data(), ranked_.data(), run_.stream());
-    ranked_vertices_ = ranked_.read(1).front();
+        run_(pulled_segments(lists), lists.gpu()),
+        state_(lists_, lists.gpu(), run_.stream()),
+        ranked_(state_.ranked()),
+        keeps_mass_(keeps_mass(lists_)) {
     // Every sweep asks for the same.
-    plan_ = plan_step(run_.staged().demands(lists_.in, words_, listed_.data()), pulled_segments(lists).words,
-                      costs);
-    undirected_ = lists_.in.words == lists_.out.words;
+    plan_ = plan_step(run_.staged().demands(lists_.in, state_.words(), state_.arrays().listed),
+                      pulled_segments(lists).words, costs);
     lists_.in = run_.staged().view(lists_.in);
   }
 
@@ -82,36 +72,20 @@ class HybridPr final : public LeanPr {
     return run_.reads();
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
-  [[nodiscard]] std::vector<float> ranks() const override { return ranks_.read(lists_.vertices); }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return ranks_.bytes() + shares_.bytes() + sums_.bytes() + listed_.bytes() + pieces_.bytes() +
-           run_.bytes();
-  }
+  [[nodiscard]] std::vector<float> ranks() const override { return state_.ranks(); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
   static constexpr unsigned kBlocksPerSm = 8;
-
-  [[nodiscard]] RankArrays arrays() const {
-    RankArrays a{};
-    a.ranks = ranks_.data();
-    a.shares = shares_.data();
-    a.sums = sums_.data();
-    a.listed = listed_.data();
-    a.pieces = pieces_.data();
-    a.counters = counters_.data();
-    a.ranked = ranked_.data();
-    a.words = words_;
-    return a;
-  }
 
   template <bool kCount>
   double sweeps() {
     cudaStream_t stream = run_.stream().get();
     run_.begin(kCount);
-    begin_ranks<<<grid_, kLeanThreads, 0, stream>>>(lists_, arrays());
-    const double share = static_cast<double>(ranked_vertices_) / lists_.vertices;
+    begin_ranks<<<grid_, kLeanThreads, 0, stream>>>(lists_, state_.arrays());
+    const double share = static_cast<double>(ranked_) / lists_.vertices;
     for (std::uint32_t sweep = 0; sweep < kMostSweeps; ++sweep) {
-      counters_.fill_bytes(0, run_.stream());
+      state_.counters().fill_bytes(0, run_.stream());
       run_.walk(plan_, [&](const VertexRange& vertices, ReadNote* note) {
         if (lists_.in.coding == Coding::compressed) {
           part<Coding::compressed, kCount>(vertices, note);
@@ -120,10 +94,11 @@ class HybridPr final : public LeanPr {
         }
       });
       run_.stream().synchronize();
-      const SweepCounters counters = counters_.read(1).front();
-      const double factor = undirected_ && counters.mass > 0 ? share / counters.mass : 1;
-      scale_ranks<<<grid_, kLeanThreads, 0, stream>>>(arrays(), lists_.vertices, static_cast<float>(factor));
-      run_.end_step(ranked_vertices_, lists_.edges);
+      const SweepCounters counters = state_.counters().read(1).front();
+      const double factor = keeps_mass_ && counters.mass > 0 ? share / counters.mass : 1;
+      scale_ranks<<<grid_, kLeanThreads, 0, stream>>>(state_.arrays(), lists_.vertices,
+                                                      static_cast<float>(factor));
+      run_.end_step(ranked_, lists_.edges);
       if (rank_bound(counters.changed, factor, share) < kRankGoal) {
         cuda::check_launch("the kernels of a hybrid PageRank");
         return run_.finish();
@@ -135,7 +110,7 @@ class HybridPr final : public LeanPr {
   template <Coding kCoding, bool kCount>
   void part(const VertexRange& vertices, ReadNote* note) {
     cudaStream_t stream = run_.stream().get();
-    const RankArrays a = arrays();
+    const RankArrays a = state_.arrays();
     cuda::check(cudaMemsetAsync(&a.counters->pieces, 0, sizeof(a.counters->pieces), stream),
                 "clear what is handed out");
     sweep_part<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_, a, vertices, a.counters, note);
@@ -145,30 +120,17 @@ class HybridPr final : public LeanPr {
 
   PlacedView lists_;
   cuda::DeviceGuard guard_;
-  std::uint32_t words_;
-  cuda::DeviceArray<float> ranks_;
-  cuda::DeviceArray<float> shares_;
-  cuda::DeviceArray<double> sums_;
-  cuda::DeviceArray<std::uint32_t> listed_;
-  cuda::DeviceArray<PieceItem> pieces_;
-  cuda::DeviceArray<SweepCounters> counters_;
-  cuda::DeviceArray<unsigned long long> ranked_;
   unsigned grid_;
   HybridRun run_;
+  RankState state_;
+  std::uint64_t ranked_;
+  bool keeps_mass_;
   StepPlan plan_;
-  std::uint64_t ranked_vertices_ = 0;
-  bool undirected_ = true;
 };
 
 }  // namespace
 
 std::unique_ptr<LeanPr> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs) {
-  if (view_of(lists).vertices == 0) {
-    throw UsageError("a graph without vertices has no ranks");
-  }
-  if (view_of(lists).weighted) {
-    throw UsageError("ranks are of lists that are placed without weights");
-  }
   return std::make_unique<HybridPr>(lists, costs);
 }
 

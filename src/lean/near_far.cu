@@ -5,7 +5,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/lean/lean_sssp.hpp"
-#include "near_far_kernels.cuh"
+#include "path_state.cuh"
 #include "stepped_run.cuh"
 
 namespace grainscope::lean {
@@ -69,11 +69,7 @@ class CudaLeanSssp final : public LeanSssp {
       : lists_(view_of(lists)),
         delta_(delta),
         guard_(lists.gpu()),
-        words_((lists_.vertices + kWarpLanes - 1) / kWarpLanes),
-        distances_(lists.gpu(), lists_.vertices),
-        bits_(lists.gpu(), std::uint64_t{2} * words_),
-        pieces_(lists.gpu(), lists_.most_pieces),
-        counters_(lists.gpu(), 2),
+        state_(lists_, delta, lists.gpu()),
         run_(lists.gpu(), kMostSteps, "shortest paths") {}
 
   double run(Vertex source) override { return launch<false>(run_.board(), source); }
@@ -82,25 +78,14 @@ class CudaLeanSssp final : public LeanSssp {
   }
 
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
-  [[nodiscard]] std::vector<std::uint32_t> distances() const override {
-    return distances_.read(lists_.vertices);
-  }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return distances_.bytes() + bits_.bytes() + pieces_.bytes() + run_.bytes();
-  }
+  [[nodiscard]] std::vector<std::uint32_t> distances() const override { return state_.distances(); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
   template <bool kCount>
   double launch(const StepBoard& board, Vertex source) {
     graph::require_vertex(source, lists_.vertices);
-    PathArrays a{};
-    a.distances = distances_.data();
-    a.fallen = bits_.data();
-    a.active = a.fallen + words_;
-    a.pieces = pieces_.data();
-    a.counters = counters_.data();
-    a.words = words_;
-    return run_.run(kernel<kCount>(), lists_, a, board, source, delta_);
+    return run_.run(kernel<kCount>(), lists_, state_.arrays(), board, source, delta_);
   }
 
   using Kernel = void (*)(PlacedView, PathArrays, StepBoard, Vertex, std::uint32_t);
@@ -122,20 +107,13 @@ class CudaLeanSssp final : public LeanSssp {
   PlacedView lists_;
   std::uint32_t delta_;
   cuda::DeviceGuard guard_;
-  std::uint32_t words_;
-  cuda::DeviceArray<std::uint32_t> distances_;
-  cuda::DeviceArray<std::uint32_t> bits_;
-  cuda::DeviceArray<PieceItem> pieces_;
-  cuda::DeviceArray<StepCounters> counters_;
+  PathState state_;
   SteppedRun run_;
 };
 
 }  // namespace
 
 std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& lists, std::uint32_t delta) {
-  if (!view_of(lists).weighted || delta == 0) {
-    throw UsageError("near and far needs lists that are placed with weights, and a delta");
-  }
   return std::make_unique<CudaLeanSssp>(lists, delta);
 }
 

@@ -3,10 +3,8 @@
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
-#include "grainscope/core/error.hpp"
 #include "grainscope/lean/lean_pr.hpp"
-#include "listed.cuh"
-#include "ranks_kernels.cuh"
+#include "rank_state.cuh"
 #include "stepped_run.cuh"
 
 namespace grainscope::lean {
@@ -17,7 +15,7 @@ using graph::Vertex;
 
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
-    sweep_ranks(PlacedView lists, RankArrays a, StepBoard board, bool keeps_mass) {
+    sweep_ranks(PlacedView lists, RankArrays a, StepBoard board, bool keeps) {
   const cg::grid_group grid = cg::this_grid();
   const bool notes = grid.thread_rank() == 0;
   if (notes) {
@@ -46,7 +44,7 @@ __global__ void __launch_bounds__(kLeanThreads)
     }
     grid.sync();
     const double mass = __ldcg(&counters.mass);
-    const double factor = keeps_mass && mass > 0 ? ranked_share / mass : 1;
+    const double factor = keeps && mass > 0 ? ranked_share / mass : 1;
     const double bound = rank_bound(__ldcg(&counters.changed), factor, ranked_share);
     scale(a, lists.vertices, static_cast<float>(factor));
     grid.sync();
@@ -67,70 +65,36 @@ class CudaLeanPr final : public LeanPr {
   explicit CudaLeanPr(const LeanLists& lists)
       : lists_(view_of(lists)),
         guard_(lists.gpu()),
-        words_((lists_.vertices + kWarpLanes - 1) / kWarpLanes),
-        ranks_(lists.gpu(), lists_.vertices),
-        shares_(lists.gpu(), lists_.vertices),
-        sums_(lists.gpu(), lists_.vertices),
-        listed_(lists.gpu(), words_),
-        pieces_(lists.gpu(), lists_.most_pieces),
-        counters_(lists.gpu(), 2),
-        ranked_(lists.gpu(), 1),
-        run_(lists.gpu(), kMostSweeps, "PageRank") {
-    ranked_.fill_bytes(0, run_.stream());
-    mark_listed(lists_.in, lists_.vertices, listed_.data(), ranked_.data(), run_.stream());
-  }
+        run_(lists.gpu(), kMostSweeps, "PageRank"),
+        state_(lists_, lists.gpu(), run_.stream()) {}
 
   double run() override { return launch<false>(run_.board()); }
   std::vector<LinkReads> count() override {
     return run_.count([&](const StepBoard& board) { return launch<true>(board); });
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
-  [[nodiscard]] std::vector<float> ranks() const override { return ranks_.read(lists_.vertices); }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return ranks_.bytes() + shares_.bytes() + sums_.bytes() + listed_.bytes() + pieces_.bytes() +
-           run_.bytes();
-  }
+  [[nodiscard]] std::vector<float> ranks() const override { return state_.ranks(); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
   template <bool kCount>
   double launch(const StepBoard& board) {
-    RankArrays a{};
-    a.ranks = ranks_.data();
-    a.shares = shares_.data();
-    a.sums = sums_.data();
-    a.listed = listed_.data();
-    a.pieces = pieces_.data();
-    a.counters = counters_.data();
-    a.ranked = ranked_.data();
-    a.words = words_;
-    const bool undirected = lists_.in.words == lists_.out.words;
+    const RankArrays a = state_.arrays();
+    const bool keeps = keeps_mass(lists_);
     return lists_.in.coding == Coding::compressed
-               ? run_.run(sweep_ranks<Coding::compressed, kCount>, lists_, a, board, undirected)
-               : run_.run(sweep_ranks<Coding::plain, kCount>, lists_, a, board, undirected);
+               ? run_.run(sweep_ranks<Coding::compressed, kCount>, lists_, a, board, keeps)
+               : run_.run(sweep_ranks<Coding::plain, kCount>, lists_, a, board, keeps);
   }
 
   PlacedView lists_;
   cuda::DeviceGuard guard_;
-  std::uint32_t words_;
-  cuda::DeviceArray<float> ranks_;
-  cuda::DeviceArray<float> shares_;
-  cuda::DeviceArray<double> sums_;
-  cuda::DeviceArray<std::uint32_t> listed_;
-  cuda::DeviceArray<PieceItem> pieces_;
-  cuda::DeviceArray<SweepCounters> counters_;
-  cuda::DeviceArray<unsigned long long> ranked_;
   SteppedRun run_;
+  RankState state_;
 };
 
 }  // namespace
 
 std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& lists) {
-  if (view_of(lists).vertices == 0) {
-    throw UsageError("a graph without vertices has no ranks");
-  }
-  if (view_of(lists).weighted) {
-    throw UsageError("ranks are of lists that are placed without weights");
-  }
   return std::make_unique<CudaLeanPr>(lists);
 }
 
