@@ -111,7 +111,7 @@ void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t
 Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
   const LeanLayout layout(point, graph);
   const auto lists = lean::place_lean(layout.placement());
-  const auto traversal = make_lean_run(point, graph, *lists);
+  const auto traversal = make_lean_run(point, graph, *lists, layout);
   const std::vector<Vertex> sources = graph.sources(point.trials);
   // The first run loads kernels: nobody's trial.
   static_cast<void>(traversal->run(sources.front()));

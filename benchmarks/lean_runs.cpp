@@ -43,7 +43,9 @@ struct Hybrid {
 
 class BfsRun final : public LeanRun {
  public:
-  explicit BfsRun(const lean::LeanLists& lists) : search_(lean::make_lean_bfs(lists, {})) {}
+  BfsRun(const lean::LeanLists& lists, const LeanLayout& layout)
+      : turning_(model::turning_for(layout.pushed(), layout.pulled())),
+        search_(lean::make_lean_bfs(lists, turning_)) {}
   double run(Vertex source) override { return search_->run(source); }
   Verdict verify(const LoadedGraph& graph, Vertex source) const override {
     return certify(graph, Algorithm::bfs, source, search_->depths());
@@ -56,7 +58,7 @@ class BfsRun final : public LeanRun {
   std::vector<LinkReads> count(Vertex source) override { return search_->count(source); }
   LeanModel model(const LeanLayout& layout, Vertex source,
                   const std::vector<LinkReads>& reads) const override {
-    const model::LeanBfs search = model::replay_bfs(layout.pushed(), layout.pulled(), source, {});
+    const model::LeanBfs search = model::replay_bfs(layout.pushed(), layout.pulled(), source, turning_);
     if (reads.size() != search.levels.size()) {
       throw FailedError("a search did not have as many levels as its model");
     }
@@ -71,6 +73,7 @@ class BfsRun final : public LeanRun {
   std::uint64_t gpu_bytes() const override { return search_->gpu_bytes(); }
 
  private:
+  lean::Turning turning_;
   std::unique_ptr<lean::LeanBfs> search_;
 };
 
@@ -241,10 +244,10 @@ class HybridPrRun final : public PrRun {
 }  // namespace
 
 std::unique_ptr<LeanRun> make_lean_run(const LeanPoint& point, const LoadedGraph& graph,
-                                       const lean::LeanLists& lists) {
+                                       const lean::LeanLists& lists, const LeanLayout& layout) {
   switch (point.algorithm) {
     case Algorithm::bfs:
-      return std::make_unique<BfsRun>(lists);
+      return std::make_unique<BfsRun>(lists, layout);
     case Algorithm::sssp: {
       const std::uint32_t delta = lean::usual_delta(graph.csr());
       if (point.hybrid) {

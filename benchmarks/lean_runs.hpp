@@ -44,9 +44,9 @@ class LeanRun {
   LeanRun() = default;
 };
 
-// `lists` outlives it.
+// `lists`, which were placed by `layout`, outlive it.
 [[nodiscard]] std::unique_ptr<LeanRun> make_lean_run(const LeanPoint& point, const LoadedGraph& graph,
-                                                     const lean::LeanLists& lists);
+                                                     const lean::LeanLists& lists, const LeanLayout& layout);
 
 }  // namespace grainscope::harness
 

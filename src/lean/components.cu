@@ -1,4 +1,5 @@
 // Connected components by sampling: a union of first neighbours, then of what is not yet in the largest one.
+// Trees are flattened before they are joined: a join climbs few steps then, and most have nothing to do.
 
 #include <cuda_runtime.h>
 
@@ -12,25 +13,32 @@ namespace {
 
 using graph::Vertex;
 
-__global__ void __launch_bounds__(kLeanThreads) clear_components(ComponentArrays a, Vertex vertices) {
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    a.parents[v] = static_cast<Vertex>(v);
-  }
-  if (cuda::thread_of_grid() == 0) {
-    *a.piece_count = 0;
+// Every vertex hangs from the lowest of its samples, where that is lower: no two threads write to one place.
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    take_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
+  const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
+    const std::uint64_t lane = turn * kWarpLanes + cuda::lane_of_warp();
+    const bool there = lane / kPairLanes < vertices;
+    const auto vertex = static_cast<Vertex>(lane / kPairLanes);
+    const Vertex sample = sample_of<kCoding, kCount>(lists, vertex, there, a.reads);
+    const Vertex lowest = min(sample, __shfl_xor_sync(kAllLanes, sample, 1));
+    if (there) {
+      a.samples[lane] = sample;
+    }
+    if (there && lane % kPairLanes == 0) {
+      a.parents[vertex] = min(lowest, vertex);
+    }
   }
 }
 
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
-  constexpr int kLanes = kCoding == Coding::compressed ? kTeamLanes : kPairLanes;
-  const std::uint64_t turns = (std::uint64_t{vertices} * kLanes + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
-    if constexpr (kCoding == Coding::compressed) {
-      join_sample_of_team<kCount>(lists, turn, vertices, a);
-    } else {
-      join_sample_of_pair<kCount>(lists, turn, vertices, a);
+__global__ void __launch_bounds__(kLeanThreads) join_samples(ComponentArrays a, Vertex vertices) {
+  const std::uint64_t samples = std::uint64_t{vertices} * kPairLanes;
+  for (std::uint64_t i = cuda::thread_of_grid(); i < samples; i += cuda::threads_of_grid()) {
+    const auto vertex = static_cast<Vertex>(i / kPairLanes);
+    if (const Vertex sample = a.samples[i]; sample != vertex) {
+      join(a.parents, vertex, sample);
     }
   }
 }
@@ -49,7 +57,8 @@ __global__ void __launch_bounds__(kLeanThreads) flatten(Vertex* parents, Vertex 
   }
 }
 
-// One block: the root that most of the sampled vertices have; of several the lowest.
+// One block: the root that most of the sampled vertices have; of several the lowest. And nothing is handed
+// out yet.
 __global__ void __launch_bounds__(kSampledVertices) find_largest(ComponentArrays a, Vertex vertices) {
   __shared__ Vertex roots[kSampledVertices];
   __shared__ unsigned long long best;
@@ -57,6 +66,7 @@ __global__ void __launch_bounds__(kSampledVertices) find_largest(ComponentArrays
   roots[i] = a.sampled[sampled_vertex(i, vertices)];
   if (i == 0) {
     best = 0;
+    *a.piece_count = 0;
   }
   __syncthreads();
   unsigned long long same = 0;
@@ -93,7 +103,7 @@ class CudaLeanCc final : public LeanCc {
       : lists_(view_of(lists)),
         guard_(lists.gpu()),
         parents_(lists.gpu(), lists_.vertices),
-        sampled_(lists.gpu(), lists_.vertices),
+        samples_(lists.gpu(), std::uint64_t{kPairLanes} * lists_.vertices),
         pieces_(lists.gpu(), lists_.most_pieces),
         numbers_(lists.gpu(), 2),
         reads_(lists.gpu(), 2),
@@ -115,7 +125,7 @@ class CudaLeanCc final : public LeanCc {
   }
   [[nodiscard]] std::vector<Vertex> labels() const override { return parents_.read(lists_.vertices); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return parents_.bytes() + sampled_.bytes() + pieces_.bytes();
+    return parents_.bytes() + samples_.bytes() + pieces_.bytes();
   }
 
  private:
@@ -125,7 +135,7 @@ class CudaLeanCc final : public LeanCc {
   void launch() {
     ComponentArrays a{};
     a.parents = parents_.data();
-    a.sampled = sampled_.data();
+    a.samples = a.sampled = samples_.data();
     a.piece_count = numbers_.data();
     a.largest = reinterpret_cast<Vertex*>(numbers_.data() + 1);
     a.pieces = pieces_.data();
@@ -145,8 +155,9 @@ class CudaLeanCc final : public LeanCc {
   void submit(const ComponentArrays& a) {
     const Vertex vertices = lists_.vertices;
     cudaStream_t stream = stream_.get();
-    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, vertices);
-    join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
+    take_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
+    flatten<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices, nullptr);
+    join_samples<<<grid_, kLeanThreads, 0, stream>>>(a, vertices);
     flatten<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices, a.sampled);
     find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices);
     join_outside<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
@@ -157,7 +168,7 @@ class CudaLeanCc final : public LeanCc {
   PlacedView lists_;
   cuda::DeviceGuard guard_;
   cuda::DeviceArray<Vertex> parents_;
-  cuda::DeviceArray<Vertex> sampled_;
+  cuda::DeviceArray<Vertex> samples_;
   cuda::DeviceArray<PieceItem> pieces_;
   cuda::DeviceArray<unsigned long long> numbers_;
   cuda::DeviceArray<ReadNote> reads_;

@@ -12,7 +12,8 @@ namespace grainscope::lean {
 
 struct ComponentArrays {
   graph::Vertex* parents;  // [V]: no higher than the vertex; a root is its own
-  graph::Vertex* sampled;  // [V]: roots once the samples are joined
+  graph::Vertex* samples;  // [2 V]: of each vertex its first two neighbours, or itself
+  graph::Vertex* sampled;  // [V], in their place: roots once the samples are joined
   graph::Vertex* largest;  // the root of the largest component, by the sample
   PieceItem* pieces;       // [most_pieces]
   unsigned long long* piece_count;
@@ -43,65 +44,34 @@ struct Join {
   __device__ void finish(bool /*whole*/) {}
 };
 
-// The first two neighbours of each list of four bytes a neighbour, by two lanes.
-template <bool kCount>
-__device__ void join_sample_of_pair(const ListsView& lists, std::uint64_t turn, graph::Vertex vertices,
-                                    const ComponentArrays& a) {
+// What this lane of a pair samples of a list: its first neighbour or its second, or the vertex itself where
+// there is none. All of a warp call together; `there`: whether the pair has a vertex.
+template <Coding kCoding, bool kCount>
+__device__ graph::Vertex sample_of(const ListsView& lists, graph::Vertex vertex, bool there, ReadNote* note) {
   const auto member = static_cast<std::uint32_t>(cuda::lane_of_warp() % kPairLanes);
-  const std::uint64_t vertex = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
-  const ListParts parts =
-      vertex < vertices ? parts_of<Coding::plain>(lists, static_cast<std::uint32_t>(vertex)) : ListParts{};
-  const bool from_hot = member < parts.hot;
-  const std::uint64_t element = parts.begin + member - min(member, parts.hot);
-  const bool from_link = !from_hot && element < parts.end;
+  const HotPart hot = there ? hot_of(lists, vertex) : HotPart{};
+  const bool from_hot = member < hot.count;
+  const bool reads = there && hot.count < kSampledNeighbours;
+  const ListParts parts = reads ? parts_of<kCoding>(lists, vertex) : ListParts{};
+  const std::uint32_t wanted = member - min(member, hot.count);  // of what lies behind the link
+  const std::uint64_t word = parts.begin + (kCoding == Coding::compressed ? member : wanted);
+  const bool loads = word < parts.end && (kCoding == Coding::compressed || !from_hot);
+  const std::uint32_t read = loads ? lists.words[word] : 0;
   if constexpr (kCount) {
-    add_lanes(&a.reads->hot, from_hot);
-    add_lanes(&a.reads->elements, from_link);
-    count_sectors(a.reads, from_link, element);
+    count_sectors(note, loads, word);
+    add_lanes(&note->hot, from_hot);
   }
-  if (from_hot) {
-    join(a.parents, static_cast<graph::Vertex>(vertex), lists.hot[parts.hot_begin + member]);
-  } else if (from_link) {
-    join(a.parents, static_cast<graph::Vertex>(vertex), lists.words[element]);
+  graph::Vertex neighbour = read;
+  bool from_link = loads;
+  if constexpr (kCoding == Coding::compressed) {
+    const FirstWords words = decode_first_words(read, format_of(lists, parts));
+    neighbour = wanted == 0 ? words.first : words.second;
+    from_link = !from_hot && parts.begin < parts.end && (wanted == 0 || words.two);
   }
-}
-
-// The same of compressed lists, by eight lanes, which read their first sector.
-template <bool kCount>
-__device__ void join_sample_of_team(const ListsView& lists, std::uint64_t turn, graph::Vertex vertices,
-                                    const ComponentArrays& a) {
-  const auto member = static_cast<std::uint32_t>(cuda::lane_of_warp() % kTeamLanes);
-  const std::uint64_t vertex = (turn * kWarpLanes + cuda::lane_of_warp()) / kTeamLanes;
-  const ListParts parts = vertex < vertices
-                              ? parts_of<Coding::compressed>(lists, static_cast<std::uint32_t>(vertex))
-                              : ListParts{};
-  const auto hot = static_cast<std::uint32_t>(min(std::uint64_t{parts.hot}, kSampledNeighbours));
-  const auto wanted = static_cast<std::uint32_t>(kSampledNeighbours) - hot;
-  const bool reads = wanted > 0 && parts.begin < parts.end;
-  const Step step = first_step(parts.begin, parts.end);
-  const bool mine = reads && step.from + member < step.to;
   if constexpr (kCount) {
-    count_sectors(a.reads, mine, step.from + member);
-    add_lanes(&a.reads->hot, member < hot);
+    add_lanes(&note->elements, from_link);
   }
-  const FirstSector sector =
-      decode_first_sector(mine ? lists.words[step.from + member] : 0, static_cast<int>(step.to - step.from),
-                          format_of(lists, parts));
-  const bool first = reads && member == 0;
-  const bool second = first && wanted > 1 && sector.mine;
-  if constexpr (kCount) {
-    add_lanes(&a.reads->elements, first);
-    add_lanes(&a.reads->elements, second);
-  }
-  if (member < hot) {
-    join(a.parents, static_cast<graph::Vertex>(vertex), lists.hot[parts.hot_begin + member]);
-  }
-  if (first) {
-    join(a.parents, static_cast<graph::Vertex>(vertex), sector.first);
-  }
-  if (second) {
-    join(a.parents, static_cast<graph::Vertex>(vertex), sector.next);
-  }
+  return from_hot ? lists.hot[hot.begin + member] : from_link ? neighbour : vertex;
 }
 
 // Whose lists are read to the end: of vertices outside the largest component as the sampling left it (joins
@@ -109,8 +79,9 @@ __device__ void join_sample_of_team(const ListsView& lists, std::uint64_t turn, 
 __device__ inline std::uint32_t outside_of(const ListsView& lists, std::uint32_t word, graph::Vertex vertices,
                                            const ComponentArrays& a) {
   const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+  const std::uint64_t sure = surely_sampled(lists.id_bits);
   const bool outside =
-      vertex < vertices && a.sampled[vertex] != *a.largest && degree_of(lists, vertex) > kSampledNeighbours;
+      vertex < vertices && a.sampled[vertex] != *a.largest && degree_of(lists, vertex) > sure;
   return __ballot_sync(kAllLanes, outside);
 }
 

@@ -116,12 +116,18 @@ void write_line(const Source& list, const LinePlan& line, Format format, std::ui
   writer.put(line.count - 1, format.counted ? kCountBits : 0);
   writer.put(list.ids[0], format.id_bits);
   writer.put(weight_of(0), format.weight_bits);
-  for (int block = 0; block < blocks_of_line(static_cast<int>(line.count)); ++block) {
-    writer.put(line.widths[static_cast<std::size_t>(block)], kWidthBits);
-  }
-  for (std::uint32_t i = 1; i < line.count; ++i) {
+  const auto put_neighbour = [&](std::uint32_t i) {
     writer.put(list.ids[i] - list.ids[i - 1] - 1, line.widths[(i - 1) / kBlockElements]);
     writer.put(weight_of(i), format.weight_bits);
+  };
+  for (int block = 0; block < blocks_of_line(static_cast<int>(line.count)); ++block) {
+    writer.put(line.widths[static_cast<std::size_t>(block)], kWidthBits);
+    if (block == 0) {
+      put_neighbour(1);
+    }
+  }
+  for (std::uint32_t i = 2; i < line.count; ++i) {
+    put_neighbour(i);
   }
 }
 
@@ -192,6 +198,29 @@ class LineReader {
   const std::uint32_t* words_;
   std::uint64_t at_;
 };
+
+// How many neighbours of the first line's first block and before it have all their bits in a list's first
+// `words`.
+std::uint32_t count_within(const CompressedLists& lists, Vertex v, std::uint64_t words) {
+  BitReader bits(nullptr);
+  std::uint32_t count = 0;
+  LineReader(lists, v).next(count, bits);
+  static_cast<void>(bits.take(lists.id_bits));
+  const int head = (lists.places[v].is_long() ? kCountBits : 0) + lists.id_bits;
+  const auto width = static_cast<int>(count > 1 ? bits.take(kWidthBits) : 0);
+  const auto end_of = [&](int i) {  // the block's neighbour i
+    const int widths = i == 0 ? 1 : blocks_of_line(static_cast<int>(count));
+    return head + kWidthBits * widths + (i + 1) * width;
+  };
+  std::uint32_t told = 1;
+  for (int i = 0; i < kBlockElements && told < count; ++i) {
+    if (end_of(i) > static_cast<int>(words) * kWordBits) {
+      break;
+    }
+    ++told;
+  }
+  return told;
+}
 
 }  // namespace
 
@@ -268,20 +297,12 @@ std::vector<std::uint32_t> line_counts(const CompressedLists& lists, Vertex v) {
 
 std::uint32_t first_sector_count(const CompressedLists& lists, Vertex v) {
   const ListPlace place = lists.places[v];
-  BitReader bits(nullptr);
-  std::uint32_t count = 0;
-  LineReader(lists, v).next(count, bits);
-  static_cast<void>(bits.take(lists.id_bits));
-  const auto width = static_cast<int>(count > 1 ? bits.take(kWidthBits) : 0);
-  const int begin = (place.is_long() ? kCountBits : 0) + lists.id_bits +
-                    kWidthBits * blocks_of_line(static_cast<int>(count));
   const Step there = first_step(place.begin(), place.end());
-  const auto end = static_cast<int>(there.to - there.from) * kWordBits;
-  std::uint32_t told = 1;
-  for (int i = 0; i < kBlockElements && told < count && begin + (i + 1) * width <= end; ++i) {
-    ++told;
-  }
-  return told;
+  return count_within(lists, v, there.to - there.from);
+}
+
+std::uint32_t first_words_count(const CompressedLists& lists, Vertex v) {
+  return std::min(2U, count_within(lists, v, 2));
 }
 
 Neighbours decompress(const CompressedLists& lists, Vertex v) {
@@ -298,12 +319,18 @@ Neighbours decompress(const CompressedLists& lists, Vertex v) {
     take_weight();
     std::vector<int> widths;
     widths.reserve(kMostOfLine / kBlockElements);
-    for (int block = 0; block < blocks_of_line(static_cast<int>(count)); ++block) {
-      widths.push_back(static_cast<int>(bits.take(kWidthBits)));
-    }
-    for (std::uint32_t i = 1; i < count; ++i) {
+    const auto take_neighbour = [&](std::uint32_t i) {
       all.ids.push_back(all.ids.back() + bits.take(widths[(i - 1) / kBlockElements]) + 1);
       take_weight();
+    };
+    for (int block = 0; block < blocks_of_line(static_cast<int>(count)); ++block) {
+      widths.push_back(static_cast<int>(bits.take(kWidthBits)));
+      if (block == 0) {
+        take_neighbour(1);
+      }
+    }
+    for (std::uint32_t i = 2; i < count; ++i) {
+      take_neighbour(i);
     }
   }
   return all;

@@ -60,9 +60,10 @@ __device__ void decode_line(std::uint32_t word, const LineFormat& format, const 
   visit(Neighbour{head.first, bits_at<kLanes>(word, head.end, weight_bits)}, lane == 0);
   const int widths_at = head.end + weight_bits;
   const int blocks = blocks_of_line(head.count);
-  // Each lane has a block's width, and where its gaps begin.
-  const std::uint32_t width =
-      bits_at<kLanes>(word, lane < blocks ? widths_at + kWidthBits * lane : 0, kWidthBits);
+  // Each lane has a block's width, and where its gaps begin. The first gap comes after the first width.
+  const auto first_width = static_cast<int>(bits_at<kLanes>(word, widths_at, kWidthBits));
+  const int width_at = widths_at + kWidthBits * lane + (lane > 0 ? first_width + weight_bits : 0);
+  const std::uint32_t width = bits_at<kLanes>(word, lane < blocks ? width_at : 0, kWidthBits);
   const std::uint32_t size =
       lane < blocks ? kBlockElements * (width + static_cast<std::uint32_t>(weight_bits)) : 0;
   const std::uint32_t begin =
@@ -71,8 +72,9 @@ __device__ void decode_line(std::uint32_t word, const LineFormat& format, const 
   for (int next = 1; next < head.count; next += kLanes) {
     const int block = (next - 1 + lane) / kBlockElements;
     const auto of_block = static_cast<int>(__shfl_sync(kAllLanes, width, block));
-    const auto at = static_cast<int>(__shfl_sync(kAllLanes, begin, block)) +
-                    lane % kBlockElements * (of_block + weight_bits);
+    const int in_block = static_cast<int>(__shfl_sync(kAllLanes, begin, block)) +
+                         lane % kBlockElements * (of_block + weight_bits);
+    const int at = next + lane == 1 ? widths_at + kWidthBits : in_block;
     const bool mine = next + lane < head.count;
     const std::uint32_t gap = bits_at<kLanes>(word, mine ? at : 0, of_block) + 1;
     const std::uint32_t weight = bits_at<kLanes>(word, mine ? at + of_block : 0, weight_bits);
@@ -95,11 +97,29 @@ __device__ inline FirstSector decode_first_sector(std::uint32_t word, int words,
   const int member = cuda::lane_of_warp() % kTeamLanes;
   const LineHead head = head_of<kLanes>(word, format);
   const auto width = static_cast<int>(bits_at<kLanes>(word, head.end, kWidthBits));
-  const int at = head.end + kWidthBits * blocks_of_line(head.count) + member * width;
+  const int widths = member == 0 ? 1 : blocks_of_line(head.count);
+  const int at = head.end + kWidthBits * widths + member * width;
   const bool mine = 1 + member < head.count && at + width <= 32 * words;
   const std::uint32_t gap = bits_at<kLanes>(word, mine ? at : 0, width) + 1;
   const std::uint32_t next = head.first + cuda::sum_up_to_lane<kLanes>(mine ? gap : 0, cuda::lane_of_warp());
   return {head.first, next, mine};
+}
+
+// What a list's first two words tell the two lanes that hold them: its first neighbour, and the second where
+// its bits are there. Words that were not read are 0. Without weights.
+struct FirstWords {
+  std::uint32_t first;
+  std::uint32_t second;
+  bool two;
+};
+__device__ inline FirstWords decode_first_words(std::uint32_t word, const LineFormat& format) {
+  constexpr int kLanes = 2;
+  const LineHead head = head_of<kLanes>(word, format);
+  const auto width = static_cast<int>(bits_at<kLanes>(word, head.end, kWidthBits));
+  const int at = head.end + kWidthBits;
+  const bool two = head.count > 1 && at + width <= 32 * kLanes;
+  const std::uint32_t gap = bits_at<kLanes>(word, two ? at : 0, width) + 1;
+  return {head.first, head.first + gap, two};
 }
 
 }  // namespace grainscope::lean

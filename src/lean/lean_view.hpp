@@ -42,7 +42,7 @@ struct PlacedView {
   graph::Vertex vertices = 0;
   graph::Edge edges = 0;  // of the lists that are pushed
   bool weighted = false;
-  std::uint64_t most_pieces = 0;  // that all long lists of a direction are cut into over the link
+  std::uint64_t most_pieces = 0;  // that are handed out of all long lists of a direction
 };
 // Of what place_lean made.
 [[nodiscard]] const PlacedView& view_of(const LeanLists& lists);

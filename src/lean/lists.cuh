@@ -28,30 +28,38 @@ __device__ inline std::uint32_t warps_of_grid() {
   return static_cast<std::uint32_t>(cuda::threads_of_grid() / kWarpLanes);
 }
 
-// A list's two parts: hot neighbours [hot_begin, hot_begin + hot) of the tier, then words [begin, end) of
-// what lies behind the link.
+// Hot neighbours of a list: [begin, begin + count) of the tier.
+struct HotPart {
+  std::uint32_t begin = 0;
+  std::uint32_t count = 0;
+};
+__device__ inline HotPart hot_of(const ListsView& lists, std::uint32_t vertex) {
+  if (lists.hot_offsets == nullptr) {
+    return {};
+  }
+  const std::uint32_t begin = lists.hot_offsets[vertex];
+  return {begin, lists.hot_offsets[vertex + std::uint64_t{1}] - begin};
+}
+
+// A list's two parts: what is hot, then words [begin, end) of what lies behind the link.
 struct ListParts {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::uint32_t hot_begin = 0;
-  std::uint32_t hot = 0;
+  HotPart hot;
   int count = 0;  // neighbours in a line of them, where they are compressed and within one; else 0
 };
 
 template <Coding kCoding>
 __device__ ListParts parts_of(const ListsView& lists, std::uint32_t vertex) {
   ListParts parts;
-  if (lists.hot_offsets != nullptr) {
-    parts.hot_begin = lists.hot_offsets[vertex];
-    parts.hot = lists.hot_offsets[vertex + std::uint64_t{1}] - parts.hot_begin;
-  }
+  parts.hot = hot_of(lists, vertex);
   if constexpr (kCoding == Coding::compressed) {
     const ListPlace place = lists.places[vertex];
     parts.begin = place.begin();
     parts.end = place.end();
     parts.count = place.is_long() ? 0 : place.count();
   } else {
-    parts.begin = lists.offsets[vertex] + parts.hot;
+    parts.begin = lists.offsets[vertex] + parts.hot.count;
     parts.end = lists.offsets[vertex + std::uint64_t{1}];
   }
   return parts;
@@ -70,10 +78,10 @@ __device__ inline Neighbour apart(std::uint32_t joined, int bits) {
 }
 
 template <bool kCount, class Visitor>
-__device__ void visit_hot(const ListsView& lists, const ListParts& parts, ReadNote* note, Visitor& visitor) {
-  for (std::uint32_t at = 0; at < parts.hot; at += kWarpLanes) {
-    const std::uint32_t element = parts.hot_begin + at + cuda::lane_of_warp();
-    const bool mine = at + cuda::lane_of_warp() < parts.hot;
+__device__ void visit_hot(const ListsView& lists, const HotPart& hot, ReadNote* note, Visitor& visitor) {
+  for (std::uint32_t at = 0; at < hot.count; at += kWarpLanes) {
+    const std::uint32_t element = hot.begin + at + cuda::lane_of_warp();
+    const bool mine = at + cuda::lane_of_warp() < hot.count;
     if constexpr (kCount) {
       add_lanes(&note->hot, mine);
     }
@@ -165,7 +173,8 @@ __device__ void visit_piece(const ListsView& lists, const ListParts& parts, std:
   }
 }
 
-// A piece of a long list.
+// A piece of a long list: of its hot part where that is long, then of what lies behind the link where that
+// is.
 struct PieceItem {
   std::uint32_t vertex;
   std::uint32_t piece;
@@ -198,16 +207,21 @@ __device__ void visit_list(const ListsView& lists, std::uint32_t vertex, const H
                            ReadNote* note, Visitor& visitor) {
   const ListParts parts = parts_of<kCoding>(lists, vertex);
   const auto pieces = static_cast<std::uint32_t>(pieces_of(parts.begin, parts.end));
+  const auto hot_pieces = static_cast<std::uint32_t>(hot_pieces_of(parts.hot.count));
+  const std::uint32_t handed_out = hot_pieces + (is_long(parts) ? pieces : 0);
   visitor.start(vertex);
-  visit_hot<kCount>(lists, parts, note, visitor);
-  if (is_long(parts)) {
-    hand_out(vertex, pieces, long_lists);
-  } else {
+  if (hot_pieces == 0) {
+    visit_hot<kCount>(lists, parts.hot, note, visitor);
+  }
+  if (handed_out > 0) {
+    hand_out(vertex, handed_out, long_lists);
+  }
+  if (!is_long(parts)) {
     for (std::uint32_t piece = 0; piece < pieces; ++piece) {
       visit_piece<kCoding, kCount>(lists, parts, piece, note, visitor);
     }
   }
-  visitor.finish(!is_long(parts));
+  visitor.finish(handed_out == 0);
 }
 
 // Words [first, last) of a set of vertices, 32 to a word.
@@ -235,8 +249,15 @@ __device__ void visit_pieces(const ListsView& lists, const PieceItem* items, std
   for (std::uint64_t i = warp_of_grid(); i < count; i += warps_of_grid()) {
     const PieceItem item = items[i];
     const ListParts parts = parts_of<kCoding>(lists, item.vertex);
+    const auto hot_pieces = static_cast<std::uint32_t>(hot_pieces_of(parts.hot.count));
     visitor.start(item.vertex);
-    visit_piece<kCoding, kCount>(lists, parts, item.piece, note, visitor);
+    if (item.piece < hot_pieces) {
+      const auto first = static_cast<std::uint32_t>(item.piece * kPieceElements);
+      const auto count = min(static_cast<std::uint32_t>(kPieceElements), parts.hot.count - first);
+      visit_hot<kCount>(lists, {parts.hot.begin + first, count}, note, visitor);
+    } else {
+      visit_piece<kCoding, kCount>(lists, parts, item.piece - hot_pieces, note, visitor);
+    }
     visitor.finish(false);
   }
 }

@@ -147,13 +147,14 @@ class PlacedDirection {
   ListsView view_;
 };
 
-// Pieces that the long lists' parts over the link are cut into.
+// Pieces that are handed out of long lists.
 std::uint64_t pieces_of_long_lists(const ListSource& source) {
   std::uint64_t pieces = 0;
 #pragma omp parallel for reduction(+ : pieces)
   for (std::uint64_t v = 0; v < source.graph.vertices(); ++v) {
     const Step words = words_of(source.graph, source.tier, source.compressed, static_cast<Vertex>(v));
     pieces += words.to - words.from > kLongList ? pieces_of(words.from, words.to) : 0;
+    pieces += hot_pieces_of(source.tier != nullptr ? source.tier->of(static_cast<Vertex>(v)) : 0);
   }
   return pieces;
 }

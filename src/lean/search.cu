@@ -20,6 +20,9 @@ using graph::Vertex;
 // Deeper than that a search is not followed: a graph of such depth has no use for a GPU.
 constexpr std::uint32_t kMostLevels = 1 << 16;
 
+// Blocks of a multiprocessor: a search waits for memory, and the more of it waits at a time the better.
+constexpr int kSearchBlocks = 6;
+
 __device__ void clear_state(const SearchArrays& a, Vertex vertices, Vertex source) {
   const std::uint64_t first = cuda::thread_of_grid();
   for (std::uint64_t word = first; word < a.words; word += cuda::threads_of_grid()) {
@@ -54,23 +57,46 @@ __device__ void read_level(const cg::grid_group& grid, const PlacedView& lists, 
   visit_pieces<kCoding, kCount>(lists.out, a.pieces, __ldcg(&counters.pieces), note, reach);
 }
 
+// What a block knows of the level to come, in its shared memory: one thread's to change.
+struct LevelChoice {
+  LevelAhead ahead;
+  bool pull;
+
+  __device__ __noinline__ void begin(const PlacedView& lists, const SearchArrays& a, Vertex source) {
+    const std::uint64_t degree = degree_of(lists.out, source);
+    const std::uint64_t listed = *a.listed_count;
+    const std::uint64_t source_listed = degree_of(lists.in, source) > 0 ? 1 : 0;
+    ahead = {1, degree, listed - source_listed, lists.edges - degree, listed, lists.edges};
+    pull = false;
+  }
+  // By what the level before came to.
+  __device__ __noinline__ void turn(const LevelCounters& counters, const Turning& turning) {
+    ahead.active = __ldcg(&counters.active);
+    ahead.edges = __ldcg(&counters.edges);
+    ahead.unreached -= ahead.active;
+    ahead.unexplored -= ahead.edges;
+    pull = turning.pulls(ahead);
+  }
+};
+
 template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
+__global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
     search_levels(PlacedView lists, SearchArrays a, StepBoard board, Vertex source, Turning turning) {
+  __shared__ LevelChoice choice;
   const cg::grid_group grid = cg::this_grid();
   const bool notes = grid.thread_rank() == 0;
   if (notes) {
     board.begin();
   }
+  if (threadIdx.x == 0) {
+    choice.begin(lists, a, source);
+  }
   clear_state(a, lists.vertices, source);
-  std::uint64_t active = 1;
-  std::uint64_t edges = degree_of(lists.out, source);
-  std::uint64_t unexplored = lists.edges - edges;
-  bool pull = false;
   grid.sync();
   for (std::uint32_t level = 0; level < board.most; ++level) {
     LevelCounters& counters = a.counters[level % 2];
-    read_level<kCoding, kCount>(grid, lists, a, pull, counters, kCount ? board.reads + level : nullptr);
+    read_level<kCoding, kCount>(grid, lists, a, choice.pull, counters,
+                                kCount ? board.reads + level : nullptr);
     grid.sync();
     settle(lists.out, a, level + 1, counters);
     if (notes) {
@@ -78,19 +104,18 @@ __global__ void __launch_bounds__(kLeanThreads)
     }
     grid.sync();
     if (notes) {
-      board.note(level, active, edges, pull);
+      board.note(level, choice.ahead.active, choice.ahead.edges, choice.pull);
     }
-    const std::uint64_t before = active;
-    active = __ldcg(&counters.active);
-    edges = __ldcg(&counters.edges);
-    if (active == 0) {
+    if (threadIdx.x == 0) {
+      choice.turn(counters, turning);
+    }
+    __syncthreads();
+    if (choice.ahead.active == 0) {
       if (notes) {
         *board.steps = level + 1;
       }
       return;
     }
-    unexplored -= edges;
-    pull = pull ? !turning.to_push(active, before, lists.vertices) : turning.to_pull(edges, unexplored);
   }
 }
 
@@ -106,8 +131,10 @@ class CudaLeanBfs final : public LeanBfs {
         left_(lists.gpu(), lists_.vertices),
         pieces_(lists.gpu(), lists_.most_pieces),
         counters_(lists.gpu(), 2),
+        listed_count_(lists.gpu(), 1),
         run_(lists.gpu(), std::min(lists_.vertices, kMostLevels - 1) + 1, "a search") {
-    mark_listed(lists_.in, lists_.vertices, arrays().listed, nullptr, run_.stream());
+    listed_count_.fill_bytes(0, run_.stream());
+    mark_listed(lists_.in, lists_.vertices, arrays().listed, listed_count_.data(), run_.stream());
   }
 
   double run(Vertex source) override {
@@ -150,6 +177,7 @@ class CudaLeanBfs final : public LeanBfs {
     a.left = left_.data();
     a.pieces = pieces_.data();
     a.counters = counters_.data();
+    a.listed_count = listed_count_.data();
     a.words = words_;
     return a;
   }
@@ -168,6 +196,7 @@ class CudaLeanBfs final : public LeanBfs {
   cuda::DeviceArray<std::uint32_t> left_;
   cuda::DeviceArray<PieceItem> pieces_;
   cuda::DeviceArray<LevelCounters> counters_;
+  cuda::DeviceArray<unsigned long long> listed_count_;
   SteppedRun run_;
 };
 

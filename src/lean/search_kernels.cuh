@@ -20,14 +20,15 @@ struct LevelCounters {
 
 // All device memory.
 struct SearchArrays {
-  std::uint32_t* seen;      // [words]: reached by now
-  std::uint32_t* front;     // [words]: of these, in the last level
-  std::uint32_t* next;      // [words]: found in this one
-  std::uint32_t* listed;    // [words]: has a list to pull from
-  std::uint32_t* depths;    // [V]
-  std::uint32_t* left;      // [V]
-  PieceItem* pieces;        // [most_pieces]
-  LevelCounters* counters;  // [2]
+  std::uint32_t* seen;                     // [words]: reached by now
+  std::uint32_t* front;                    // [words]: of these, in the last level
+  std::uint32_t* next;                     // [words]: found in this one
+  std::uint32_t* listed;                   // [words]: has a list to pull from
+  std::uint32_t* depths;                   // [V]
+  std::uint32_t* left;                     // [V]
+  PieceItem* pieces;                       // [most_pieces]
+  LevelCounters* counters;                 // [2]
+  const unsigned long long* listed_count;  // vertices that have one
   std::uint32_t words;
 };
 
@@ -103,22 +104,26 @@ template <Coding kCoding, bool kCount>
 __device__ Beginning pull_beginning(const ListsView& lists, const SearchArrays& a, bool there,
                                     std::uint32_t vertex, ReadNote* note) {
   const int member = cuda::lane_of_warp() % kTeamLanes;
-  const ListParts parts = there ? parts_of<kCoding>(lists, vertex) : ListParts{};
-  Beginning beginning{false, parts.begin < parts.end};
-  for (std::uint32_t at = 0; __any_sync(kAllLanes, !beginning.found && at < parts.hot); at += kTeamLanes) {
-    const bool mine = !beginning.found && at + member < parts.hot;
+  const HotPart hot = there ? hot_of(lists, vertex) : HotPart{};
+  bool found = false;
+  for (std::uint32_t at = 0; __any_sync(kAllLanes, !found && at < hot.count); at += kTeamLanes) {
+    const bool mine = !found && at + member < hot.count;
     if constexpr (kCount) {
       add_lanes(&note->hot, mine);
     }
-    beginning.found |= any_of_team(mine && has(a.front, lists.hot[parts.hot_begin + at + member]));
+    found |= any_of_team(mine && has(a.front, lists.hot[hot.begin + at + member]));
   }
-  const bool reads = parts.hot == 0 && beginning.more;
+  // What lies behind the link is looked up where it is wanted.
+  const std::uint64_t degree = there && !found ? degree_of(lists, vertex) : 0;
+  bool more = degree > hot.count;
+  const bool reads = more && hot.count == 0;
   if (__any_sync(kAllLanes, reads)) {
-    const std::uint64_t degree = reads ? degree_of(lists, vertex) : 0;
+    const ListParts parts = reads ? parts_of<kCoding>(lists, vertex) : ListParts{};
     const Beginning step = pull_first_step<kCoding, kCount>(lists, a, reads, parts, degree, note);
-    beginning = reads ? step : beginning;
+    found |= reads && step.found;
+    more = reads ? step.more : more;
   }
-  return {beginning.found, !beginning.found && beginning.more};
+  return {found, !found && more};
 }
 
 // Notes the vertices of a word, a bit each, whose lists' beginnings did not answer.
@@ -174,7 +179,7 @@ __device__ bool pull_lines(const ListsView& lists, const SearchArrays& a, std::u
                            ReadNote* note) {
   const ListParts parts = parts_of<kCoding>(lists, vertex);
   std::uint64_t from = parts.begin;
-  if (kCoding != Coding::compressed && parts.hot == 0) {
+  if (kCoding != Coding::compressed && parts.hot.count == 0) {
     from = first_step(parts.begin, parts.end).to;
   }
   bool found = false;

@@ -20,6 +20,15 @@ using lean::Step;
 constexpr std::uint64_t kWordBits = lean::kWarpLanes;
 constexpr std::uint64_t kManyWords = 1024;  // that a team of threads is worth
 
+std::uint64_t vertices_listed(const Csr& graph) {
+  std::uint64_t listed = 0;
+#pragma omp parallel for reduction(+ : listed) if (graph.vertices() >= kManyWords)
+  for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
+    listed += graph.degree(static_cast<Vertex>(v)) > 0 ? 1 : 0;
+  }
+  return listed;
+}
+
 class Search {
  public:
   Search(const TieredLists& out, const TieredLists& in, lean::ReadCounts* reads)
@@ -40,7 +49,7 @@ class Search {
     LeanLevel level;
     level.active = 1;
     level.edges = graph.degree(source);
-    std::uint64_t unexplored = graph.edges() - level.edges;
+    lean::LevelAhead ahead = ahead_of(source);
     for (std::uint32_t depth = 1; level.active > 0; ++depth) {
       read_words(level, [&](std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
         if (level.pull) {
@@ -50,16 +59,26 @@ class Search {
         }
       });
       result.levels.push_back(level);
-      const LeanLevel before = level;
       level = settle(depth, result.depths);
-      unexplored -= level.edges;
-      level.pull = before.pull ? !turning.to_push(level.active, before.active, graph.vertices())
-                               : turning.to_pull(level.edges, unexplored);
+      ahead.active = level.active;
+      ahead.edges = level.edges;
+      ahead.unreached -= level.active;
+      ahead.unexplored -= level.edges;
+      level.pull = turning.pulls(ahead);
     }
     return result;
   }
 
  private:
+  // Once the source is reached.
+  [[nodiscard]] lean::LevelAhead ahead_of(Vertex source) const {
+    const Csr& graph = *out_.lists;
+    const std::uint64_t listed = vertices_listed(*in_.lists);
+    const std::uint64_t source_listed = in_.lists->degree(source) > 0 ? 1 : 0;
+    return {1,      graph.degree(source), listed - source_listed, graph.edges() - graph.degree(source),
+            listed, graph.edges()};
+  }
+
   static bool has(const std::vector<std::uint32_t>& bits, Vertex v) {
     return (bits[v / kWordBits] >> v % kWordBits & 1) != 0;
   }
@@ -259,6 +278,32 @@ Requests LeanBfs::total() const {
     all += level.link;
   }
   return all;
+}
+
+lean::Turning turning_for(const TieredLists& out, const TieredLists& in) {
+  constexpr double kHotLook = 0.25;
+  constexpr double kMostLooked = 32;
+  lean::Turning turning;
+  if (out.lists->edges() == 0 || vertices_listed(*in.lists) == 0) {
+    return turning;
+  }
+  const auto edges = static_cast<double>(out.lists->edges());
+  turning.push = out.compressed != nullptr
+                     ? static_cast<double>(out.compressed->bytes_read()) / sizeof(Vertex) / edges
+                     : 1 - (out.tier != nullptr ? static_cast<double>(out.tier->elements()) / edges : 0);
+  if (in.tier == nullptr || in.tier->elements() == 0) {
+    return turning;
+  }
+  std::uint64_t begun = 0;  // lists that have a hot part
+#pragma omp parallel for reduction(+ : begun) if (in.lists->vertices() >= kManyWords)
+  for (std::uint64_t v = 0; v < in.lists->vertices(); ++v) {
+    begun += in.tier->of(static_cast<Vertex>(v)) > 0 ? 1 : 0;
+  }
+  const double share = static_cast<double>(begun) / static_cast<double>(vertices_listed(*in.lists));
+  const double told = static_cast<double>(in.tier->elements()) / static_cast<double>(begun);
+  turning.look += share * (kHotLook - turning.look);
+  turning.looked += share * (std::min(told, kMostLooked) - turning.looked);
+  return turning;
 }
 
 LeanBfs replay_bfs(const TieredLists& out, const TieredLists& in, Vertex source, const lean::Turning& turning,

@@ -17,10 +17,6 @@ using lean::Step;
 
 constexpr std::uint64_t kPairs = lean::kWarpLanes / lean::kPairLanes;
 
-std::uint64_t at_a_time(const TieredLists& lists) {
-  return lists.compressed != nullptr ? lean::kWarpLanes / lean::kTeamLanes : kPairs;
-}
-
 // Trees in which a parent is never higher than its child.
 class Forest {
  public:
@@ -52,21 +48,31 @@ class Forest {
   std::vector<Vertex> parents_;
 };
 
-// The first neighbours of some vertices, by a warp: sixteen, or of compressed lists four.
-void sample(const TieredLists& lists, std::uint64_t turn, LeanCc& cc) {
+// How many of a list's cold neighbours are sampled where `hot` are from its hot part.
+std::uint64_t cold_samples(const TieredLists& lists, Vertex v, const List& list, std::uint64_t hot) {
+  const std::uint64_t wanted = std::min(kSampledNeighbours - hot, list.cold.to - list.cold.from);
+  return lists.compressed != nullptr && wanted > 1 ? lean::first_words_count(*lists.compressed, v) : wanted;
+}
+
+// The first neighbours of sixteen vertices, by a warp.
+void sample(const TieredLists& lists, std::uint64_t turn, LeanCc& cc, Forest& forest) {
   std::array<Step, kPairs> steps;
   std::size_t reading = 0;
-  const std::uint64_t together = at_a_time(lists);
   const std::uint64_t vertices = lists.lists->vertices();
-  for (std::uint64_t v = turn * together; v < std::min((turn + 1) * together, vertices); ++v) {
-    const List list = list_of(lists, static_cast<Vertex>(v));
+  for (std::uint64_t i = turn * kPairs; i < std::min((turn + 1) * kPairs, vertices); ++i) {
+    const auto v = static_cast<Vertex>(i);
+    const List list = list_of(lists, v);
     const std::uint64_t hot = std::min(list.hot, kSampledNeighbours);
-    const std::uint64_t cold = std::min(kSampledNeighbours - hot, list.cold.to - list.cold.from);
+    const std::uint64_t cold = cold_samples(lists, v, list, hot);
     cc.sampling_hot += hot;
     cc.sampling.elements += cold;
     if (cold > 0) {
-      steps[reading++] = lists.compressed != nullptr ? lean::first_step(list.words.from, list.words.to)
-                                                     : Step{list.words.from, list.words.from + cold};
+      // Of compressed lists two words, whatever is wanted of them.
+      const std::uint64_t words = lists.compressed != nullptr ? lean::kPairLanes : cold;
+      steps[reading++] = {list.words.from, std::min(list.words.from + words, list.words.to)};
+    }
+    for (const Vertex u : lists.lists->neighbours(v).first(hot + cold)) {
+      forest.join(v, u);
     }
   }
   if (reading > 0) {
@@ -103,18 +109,15 @@ LeanCc replay_cc(const TieredLists& lists) {
     return cc;
   }
   Forest forest(graph.vertices());
-  for (std::uint64_t turn = 0; turn * at_a_time(lists) < graph.vertices(); ++turn) {
-    sample(lists, turn, cc);
-  }
-  for (Vertex v = 0; v < graph.vertices(); ++v) {
-    for (const Vertex u : graph.neighbours(v).first(std::min(kSampledNeighbours, graph.degree(v)))) {
-      forest.join(v, u);
-    }
+  for (std::uint64_t turn = 0; turn * kPairs < graph.vertices(); ++turn) {
+    sample(lists, turn, cc, forest);
   }
   const std::vector<Vertex> sampled = forest.roots();
   const Vertex most = largest(sampled);
+  const std::uint64_t sure =
+      lean::surely_sampled(lists.compressed != nullptr ? lists.compressed->id_bits : 0);
   for (Vertex v = 0; v < graph.vertices(); ++v) {
-    if (sampled[v] == most || graph.degree(v) <= kSampledNeighbours) {
+    if (sampled[v] == most || graph.degree(v) <= sure) {
       continue;
     }
     ++cc.outside;

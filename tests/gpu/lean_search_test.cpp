@@ -9,13 +9,13 @@ namespace {
 using graph::BothWays;
 using graph::Vertex;
 
-constexpr Turning kTurnings[] = {{}, {0, 0}, {std::numeric_limits<double>::infinity(), 0}, {1e9, 1e9}};
+constexpr Turning kTurnings[] = {{}, {0}, {std::numeric_limits<double>::infinity()}};
 
 class LeanSearches : public LeanTest {
  protected:
   // Depths of the serial search; reads as the model has them, level by level.
   static void expect_right(const BothWays& both, const Lists& lists, Vertex source, const Turning& turning) {
-    SCOPED_TRACE(testing::Message() << "alpha " << turning.alpha);
+    SCOPED_TRACE(testing::Message() << "push " << turning.push << ", look " << turning.look);
     const auto placed = lists.place();
     const auto search = make_lean_bfs(*placed, turning);
     EXPECT_GT(search->run(source), 0);
@@ -42,6 +42,7 @@ class LeanSearches : public LeanTest {
       for (const Turning& turning : kTurnings) {
         expect_right(both, lists, source, turning);
       }
+      expect_right(both, lists, source, model::turning_for(lists.pushed(), lists.pulled()));
     });
   }
 };

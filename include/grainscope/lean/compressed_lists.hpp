@@ -7,7 +7,8 @@
 // A line is a string of bits, the lowest of its first word first: of lists of several lines how many
 // neighbours it holds less one (8 bits; of others their place tells), the first of them (id_bits), the weight
 // of that (weight_bits), for each block of eight further neighbours the width of its gaps (5 bits), and for
-// each of these neighbours its gap to the one before less one, at its block's width, and its weight.
+// each of these neighbours its gap to the one before less one, at its block's width, and its weight. The
+// second neighbour comes before all widths but its own, so that two words tell two neighbours.
 //
 // Lists take whole words: up to eight within a sector of 32 bytes, up to 32 from the beginning of a sector
 // and within a line, more from the beginning of a line; then all lines but the last are as full as can be.
@@ -85,6 +86,8 @@ struct CompressedLists {
 // How many neighbours of a list, which has some, its words within its first sector tell: the first one, and
 // as many of the block after it as have all their bits there. 1 to 9. Of lists without weights.
 [[nodiscard]] std::uint32_t first_sector_count(const CompressedLists& lists, graph::Vertex v);
+// And its first two words: 1 or 2.
+[[nodiscard]] std::uint32_t first_words_count(const CompressedLists& lists, graph::Vertex v);
 
 struct Neighbours {
   std::vector<graph::Vertex> ids;

@@ -3,7 +3,8 @@
 
 // A direction-optimising bfs over lists that need not fit into GPU memory (Beamer, Asanović and Patterson,
 // SC 2012): while few edges lead out of the frontier their lists are pushed; while many do, vertices not yet
-// reached look for a neighbour in the frontier, from the beginning of their list, and stop at the first. All
+// reached look for a neighbour in the frontier, from the beginning of their list, and stop at the first;
+// turning.hpp tells when. All
 // of it is one kernel whose blocks are on the GPU together: nothing waits for the host between two levels.
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "grainscope/lean/compressed_lists.hpp"
 #include "grainscope/lean/hot_tier.hpp"
 #include "grainscope/lean/steps.hpp"
+#include "grainscope/lean/turning.hpp"
 
 namespace grainscope::lean {
 

@@ -16,7 +16,13 @@ namespace grainscope::lean {
 
 inline constexpr std::uint64_t kSampledNeighbours = 2;   // of each list, the first ones
 inline constexpr std::uint32_t kSampledVertices = 1024;  // that tell which component is the largest
-inline constexpr int kPairLanes = 2;  // that read a vertex's sample together; of compressed lists a team of 8
+inline constexpr int kPairLanes = 2;                     // that read a vertex's sample together, a word each
+
+// How many of a list's neighbours are sampled in any case: of compressed ones their first two words may tell
+// one alone, where ids are long. `id_bits`: of compressed lists; 0: they are plain.
+[[nodiscard]] constexpr std::uint64_t surely_sampled(int id_bits) {
+  return 2 * id_bits + kWidthBits <= 64 ? kSampledNeighbours : 1;
+}
 
 // Vertex number i of those that are asked for their component: spread evenly.
 [[nodiscard]] constexpr graph::Vertex sampled_vertex(std::uint32_t i, graph::Vertex vertices) {

@@ -44,6 +44,11 @@ struct Step {
   return {from, boundary < end ? boundary : end};
 }
 
+// Pieces that the hot part of a list is handed out in: of a short one none.
+[[nodiscard]] constexpr std::uint64_t hot_pieces_of(std::uint64_t hot) {
+  return hot > kLongList ? (hot + kPieceElements - 1) / kPieceElements : 0;
+}
+
 // Of a push: pieces that [begin, end) is cut into, and piece number `piece`.
 [[nodiscard]] constexpr std::uint64_t pieces_of(std::uint64_t begin, std::uint64_t end) {
   const std::uint64_t first = begin / kLineElements * kLineElements;
@@ -54,21 +59,6 @@ struct Step {
   const std::uint64_t last = first + kPieceElements;
   return {first < begin ? begin : first, last < end ? last : end};
 }
-
-// When to turn round (Beamer, Asanović and Patterson, SC 2012, section 4): to pull when the lists of the
-// frontier hold more than 1/alpha of the edges not yet explored, back to push when the frontier is smaller
-// than 1/beta of the vertices and shrinks.
-struct Turning {
-  double alpha = 14;
-  double beta = 24;
-  [[nodiscard]] constexpr bool to_pull(std::uint64_t frontier_edges, std::uint64_t unexplored_edges) const {
-    return static_cast<double>(frontier_edges) * alpha > static_cast<double>(unexplored_edges);
-  }
-  [[nodiscard]] constexpr bool to_push(std::uint64_t frontier, std::uint64_t before,
-                                       std::uint64_t vertices) const {
-    return frontier < before && static_cast<double>(frontier) * beta < static_cast<double>(vertices);
-  }
-};
 
 }  // namespace grainscope::lean
 

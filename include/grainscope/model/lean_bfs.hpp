@@ -12,6 +12,7 @@
 #include "grainscope/lean/compressed_lists.hpp"
 #include "grainscope/lean/hot_tier.hpp"
 #include "grainscope/lean/steps.hpp"
+#include "grainscope/lean/turning.hpp"
 #include "grainscope/model/replay.hpp"
 
 namespace grainscope::model {
@@ -36,6 +37,10 @@ struct LeanBfs {
   std::vector<LeanLevel> levels;
   [[nodiscard]] Requests total() const;
 };
+
+// What the levels of a search over such lists go by: each way's words by how the lists lie. A look at what is
+// hot costs next to nothing.
+[[nodiscard]] lean::Turning turning_for(const TieredLists& out, const TieredLists& in);
 
 // `out`: lists that are pushed, `in`: that are pulled from; of an undirected graph the same. `reads`: of
 // `in`'s lists, counted on; null: not wanted. All threads.

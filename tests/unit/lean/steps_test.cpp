@@ -1,4 +1,5 @@
 #include "grainscope/lean/steps.hpp"
+#include "grainscope/lean/turning.hpp"
 
 #include <gtest/gtest.h>
 
@@ -43,13 +44,29 @@ TEST(Steps, pieces_cover_a_list_and_are_eight_lines_at_most) {
   }
 }
 
-TEST(Steps, a_search_turns_where_the_numbers_say) {
-  const Turning turning{10, 20};
-  EXPECT_FALSE(turning.to_pull(100, 1000));
-  EXPECT_TRUE(turning.to_pull(101, 1000));
-  EXPECT_FALSE(turning.to_push(51, 60, 1000));
-  EXPECT_FALSE(turning.to_push(49, 40, 1000)) << "it grows";
-  EXPECT_TRUE(turning.to_push(49, 60, 1000));
+// A million vertices with 32 neighbours each, a tenth of them reached.
+LevelAhead ahead_of(std::uint64_t active, std::uint64_t edges) {
+  return {active, edges, 900'000, 28'800'000, 1'000'000, 32'000'000};
+}
+
+TEST(Steps, a_search_pulls_where_many_edges_lead_out_of_the_frontier) {
+  const Turning turning;
+  EXPECT_FALSE(turning.pulls(ahead_of(1, 32)));
+  EXPECT_FALSE(turning.pulls(ahead_of(62'500, 2'000'000))) << "a sixteenth of the edges answers few pulls";
+  EXPECT_TRUE(turning.pulls(ahead_of(500'000, 16'000'000)));
+  EXPECT_FALSE(turning.pulls({100, 0, 900'000, 28'800'000, 1'000'000, 32'000'000})) << "nothing to find";
+  EXPECT_FALSE(turning.pulls({100, 3200, 0, 0, 1'000'000, 32'000'000})) << "nobody to find it";
+}
+
+TEST(Steps, a_search_pulls_earlier_where_hubs_lead_out_or_looking_is_cheap) {
+  const Turning cold;
+  const Turning hot{0.75, 0.25, 8};
+  EXPECT_FALSE(cold.pulls(ahead_of(62'500, 4'000'000)));
+  EXPECT_FALSE(hot.pulls(ahead_of(62'500, 2'000'000)));
+  EXPECT_TRUE(hot.pulls(ahead_of(1000, 2'000'000))) << "lists begin with those hubs";
+  const Turning compressed{0.4, 16, 8};
+  EXPECT_TRUE(cold.pulls(ahead_of(500'000, 16'000'000)));
+  EXPECT_FALSE(compressed.pulls(ahead_of(500'000, 16'000'000))) << "pushing is cheaper";
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+#ifndef GRAINSCOPE_LEAN_TURNING_HPP
+#define GRAINSCOPE_LEAN_TURNING_HPP
+
+// Which way a level of a direction-optimising search goes: whichever should take less of the link. Kernels
+// and the model decide by the same numbers.
+//
+// Beamer, Asanović and Patterson (SC 2012, section 4) compare edges of the frontier with a fixed share of
+// those not yet explored. Over a link that is wrong where neighbours are random: a frontier with a fourteenth
+// of the edges answers a pull seldom, and most lists are then read to their end. docs/lean.md has both rules
+// beside the cheapest way.
+
+#include <cstdint>
+
+namespace grainscope::lean {
+
+// Before a level.
+struct LevelAhead {
+  std::uint64_t active = 0;      // vertices of the frontier
+  std::uint64_t edges = 0;       // in their lists
+  std::uint64_t unreached = 0;   // vertices not yet reached that have a list to pull from
+  std::uint64_t unexplored = 0;  // edges in the lists of vertices not yet reached
+  std::uint64_t listed = 0;      // vertices that have a list to pull from
+  std::uint64_t all_edges = 0;
+};
+
+// Costs in words of four bytes that cross the link in whole lines.
+struct Turning {
+  double push = 1;    // of an edge that is pushed; 0: never pull, infinity: pull whenever there is a choice
+  double look = 16;   // of a list's beginning: a sector of eight words, at half the rate of lines
+  double looked = 8;  // neighbours that it tells
+
+  // What follows a beginning is never less than a sector.
+  static constexpr double kRest = 8;
+  // Lists have their hubs first: where the frontier's lists are longer than most, what is looked at first is
+  // that much likelier to lie in it, by no more than this.
+  static constexpr double kMostBias = 16;
+
+  [[nodiscard]] constexpr bool pulls(const LevelAhead& ahead) const {
+    if (ahead.edges == 0 || ahead.unreached == 0) {
+      return false;
+    }
+    const auto all = static_cast<double>(ahead.all_edges);
+    const auto edges = static_cast<double>(ahead.edges);
+    const auto unreached = static_cast<double>(ahead.unreached);
+    const double share = edges / all;  // of neighbours that lie in the frontier
+    const double longer =
+        edges / static_cast<double>(ahead.active) / (all / static_cast<double>(ahead.listed));
+    const double bias = longer < 1 ? 1 : longer > kMostBias ? kMostBias : longer;
+    const double unanswered = power(1 - share, static_cast<std::uint32_t>(looked * bias));
+    const double left = static_cast<double>(ahead.unexplored) / unreached - looked;  // of a list
+    const double until = 1 / share > kRest ? 1 / share : kRest;
+    const double rest = left < 0 ? 0 : left < until ? left : until;
+    return push * edges > unreached * (look + unanswered * rest);
+  }
+
+ private:
+  // By multiplications alone, which a GPU and a CPU round alike.
+  static constexpr double power(double base, std::uint32_t exponent) {
+    double result = 1;
+    for (; exponent != 0; exponent >>= 1) {
+      result *= (exponent & 1) != 0 ? base : 1;
+      base *= base;
+    }
+    return result;
+  }
+};
+
+}  // namespace grainscope::lean
+
+#endif
