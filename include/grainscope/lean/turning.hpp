@@ -36,8 +36,11 @@ struct Turning {
   static constexpr double kMostBias = 16;
 
   [[nodiscard]] constexpr bool pulls(const LevelAhead& ahead) const {
-    if (ahead.edges == 0 || ahead.unreached == 0) {
+    if (ahead.edges == 0) {
       return false;
+    }
+    if (ahead.unreached == 0) {
+      return push > 0;  // nobody asks
     }
     const auto all = static_cast<double>(ahead.all_edges);
     const auto edges = static_cast<double>(ahead.edges);

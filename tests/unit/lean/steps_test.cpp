@@ -55,7 +55,8 @@ TEST(Steps, a_search_pulls_where_many_edges_lead_out_of_the_frontier) {
   EXPECT_FALSE(turning.pulls(ahead_of(62'500, 2'000'000))) << "a sixteenth of the edges answers few pulls";
   EXPECT_TRUE(turning.pulls(ahead_of(500'000, 16'000'000)));
   EXPECT_FALSE(turning.pulls({100, 0, 900'000, 28'800'000, 1'000'000, 32'000'000})) << "nothing to find";
-  EXPECT_FALSE(turning.pulls({100, 3200, 0, 0, 1'000'000, 32'000'000})) << "nobody to find it";
+  EXPECT_TRUE(turning.pulls({100, 3200, 0, 0, 1'000'000, 32'000'000})) << "nobody is left to find it";
+  EXPECT_TRUE(turning.pulls({100, 3200, 1, 40, 1'000'000, 32'000'000}));
 }
 
 TEST(Steps, a_search_pulls_earlier_where_hubs_lead_out_or_looking_is_cheap) {
