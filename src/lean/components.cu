@@ -1,5 +1,4 @@
 // Connected components by sampling: a union of first neighbours, then of what is not yet in the largest one.
-// Trees are flattened before they are joined: a join climbs few steps then, and most have nothing to do.
 
 #include <cuda_runtime.h>
 
@@ -13,31 +12,22 @@ namespace {
 
 using graph::Vertex;
 
-// Every vertex hangs from the lowest of its samples, where that is lower: no two threads write to one place.
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    take_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
-  const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
-    const std::uint64_t lane = turn * kWarpLanes + cuda::lane_of_warp();
-    const bool there = lane / kPairLanes < vertices;
-    const auto vertex = static_cast<Vertex>(lane / kPairLanes);
-    const Vertex sample = sample_of<kCoding, kCount>(lists, vertex, there, a.reads);
-    const Vertex lowest = min(sample, __shfl_xor_sync(kAllLanes, sample, 1));
-    if (there) {
-      a.samples[lane] = sample;
-    }
-    if (there && lane % kPairLanes == 0) {
-      a.parents[vertex] = min(lowest, vertex);
-    }
+__global__ void __launch_bounds__(kLeanThreads) clear_components(Vertex* parents, Vertex vertices) {
+  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
+    parents[v] = static_cast<Vertex>(v);
   }
 }
 
-__global__ void __launch_bounds__(kLeanThreads) join_samples(ComponentArrays a, Vertex vertices) {
-  const std::uint64_t samples = std::uint64_t{vertices} * kPairLanes;
-  for (std::uint64_t i = cuda::thread_of_grid(); i < samples; i += cuda::threads_of_grid()) {
-    const auto vertex = static_cast<Vertex>(i / kPairLanes);
-    if (const Vertex sample = a.samples[i]; sample != vertex) {
+// Some warps join while others wait for the link.
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
+  const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
+    const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
+    const auto vertex = static_cast<Vertex>(v);
+    const Vertex sample = sample_of<kCoding, kCount>(lists, vertex, v < vertices, a.reads);
+    if (v < vertices && sample != vertex) {
       join(a.parents, vertex, sample);
     }
   }
@@ -85,16 +75,17 @@ template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     join_outside(ListsView lists, Vertex vertices, ComponentArrays a) {
   Join join{a.parents};
-  visit_lists<kCoding, kCount>(
-      lists, {0, (vertices + kWarpLanes - 1) / kWarpLanes},
-      [&](std::uint32_t word) { return outside_of(lists, word, vertices, a); }, {a.pieces, a.piece_count},
-      a.reads + 1, join);
+  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
+    visit_word<kCoding, kCount>(lists, word, outside_of(lists, word, vertices, a), {a.pieces, a.piece_count},
+                                a.reads + 1, join);
+  }
 }
 
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads) join_pieces(ListsView lists, ComponentArrays a) {
   Join join{a.parents};
-  visit_pieces<kCoding, kCount>(lists, a.pieces, *a.piece_count, a.reads + 1, join);
+  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr}, *a.piece_count, a.reads + 1, join);
 }
 
 class CudaLeanCc final : public LeanCc {
@@ -103,7 +94,7 @@ class CudaLeanCc final : public LeanCc {
       : lists_(view_of(lists)),
         guard_(lists.gpu()),
         parents_(lists.gpu(), lists_.vertices),
-        samples_(lists.gpu(), std::uint64_t{kPairLanes} * lists_.vertices),
+        sampled_(lists.gpu(), lists_.vertices),
         pieces_(lists.gpu(), lists_.most_pieces),
         numbers_(lists.gpu(), 2),
         reads_(lists.gpu(), 2),
@@ -125,7 +116,7 @@ class CudaLeanCc final : public LeanCc {
   }
   [[nodiscard]] std::vector<Vertex> labels() const override { return parents_.read(lists_.vertices); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return parents_.bytes() + samples_.bytes() + pieces_.bytes();
+    return parents_.bytes() + sampled_.bytes() + pieces_.bytes();
   }
 
  private:
@@ -135,7 +126,7 @@ class CudaLeanCc final : public LeanCc {
   void launch() {
     ComponentArrays a{};
     a.parents = parents_.data();
-    a.samples = a.sampled = samples_.data();
+    a.sampled = sampled_.data();
     a.piece_count = numbers_.data();
     a.largest = reinterpret_cast<Vertex*>(numbers_.data() + 1);
     a.pieces = pieces_.data();
@@ -155,9 +146,8 @@ class CudaLeanCc final : public LeanCc {
   void submit(const ComponentArrays& a) {
     const Vertex vertices = lists_.vertices;
     cudaStream_t stream = stream_.get();
-    take_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
-    flatten<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices, nullptr);
-    join_samples<<<grid_, kLeanThreads, 0, stream>>>(a, vertices);
+    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices);
+    join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
     flatten<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices, a.sampled);
     find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices);
     join_outside<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
@@ -168,7 +158,7 @@ class CudaLeanCc final : public LeanCc {
   PlacedView lists_;
   cuda::DeviceGuard guard_;
   cuda::DeviceArray<Vertex> parents_;
-  cuda::DeviceArray<Vertex> samples_;
+  cuda::DeviceArray<Vertex> sampled_;
   cuda::DeviceArray<PieceItem> pieces_;
   cuda::DeviceArray<unsigned long long> numbers_;
   cuda::DeviceArray<ReadNote> reads_;

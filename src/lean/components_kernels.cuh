@@ -12,27 +12,46 @@ namespace grainscope::lean {
 
 struct ComponentArrays {
   graph::Vertex* parents;  // [V]: no higher than the vertex; a root is its own
-  graph::Vertex* samples;  // [2 V]: of each vertex its first two neighbours, or itself
-  graph::Vertex* sampled;  // [V], in their place: roots once the samples are joined
+  graph::Vertex* sampled;  // [V]: roots once the samples are joined
   graph::Vertex* largest;  // the root of the largest component, by the sample
   PieceItem* pieces;       // [most_pieces]
   unsigned long long* piece_count;
   ReadNote* reads;  // [2]; null: nothing is counted
 };
 
-// Hangs the higher of two roots below the lower, from wherever in their trees the vertices are.
+// The root of a vertex' tree. Whoever climbs hangs what it passes one step higher (path halving): a vertex
+// that is no root never becomes one again, and what was above it stays above it, so that nobody need be
+// waited for.
+__device__ inline graph::Vertex root_of(graph::Vertex* parents, graph::Vertex vertex) {
+  graph::Vertex at = __ldcg(parents + vertex);
+  graph::Vertex passed = vertex;
+  while (true) {
+    const graph::Vertex above = __ldcg(parents + at);
+    if (above == at) {
+      return at;
+    }
+    if (passed != at) {
+      __stcg(parents + passed, above);
+    }
+    passed = at;
+    at = above;
+  }
+}
+
+// Hangs the higher of two trees' roots below the other's.
 __device__ inline void join(graph::Vertex* parents, graph::Vertex u, graph::Vertex v) {
-  graph::Vertex one = __ldcg(parents + u);
-  graph::Vertex other = __ldcg(parents + v);
+  graph::Vertex one = root_of(parents, u);
+  graph::Vertex other = root_of(parents, v);
   while (one != other) {
     const graph::Vertex high = max(one, other);
     const graph::Vertex low = min(one, other);
-    const graph::Vertex above = __ldcg(parents + high);
-    if (above == low || (above == high && atomicCAS(parents + high, high, low) == high)) {
+    const graph::Vertex above = atomicCAS(parents + high, high, low);
+    if (above == high) {
       return;
     }
-    one = __ldcg(parents + __ldcg(parents + high));
-    other = __ldcg(parents + low);
+    // Another was quicker: what it hung `high` below goes on.
+    one = root_of(parents, above);
+    other = low;
   }
 }
 

@@ -23,17 +23,18 @@ __global__ void __launch_bounds__(kLeanThreads)
 
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
-    relax_part(ListsView lists, PathArrays a, VertexRange range, ReadNote* note) {
+    relax_part(ListsView lists, PathArrays a, VertexRange range, std::uint64_t longer, ReadNote* note) {
   Relax relax{a};
   visit_lists<kCoding, kCount>(
       lists, range.words(), [&](std::uint32_t word) { return a.active[word] & range.of_word(word); },
-      {a.pieces, &a.counters->pieces}, note, relax);
+      {a.pieces, &a.counters->pieces, longer}, note, relax);
 }
 
 template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads) relax_pieces(ListsView lists, PathArrays a, ReadNote* note) {
+__global__ void __launch_bounds__(kLeanThreads)
+    relax_pieces(ListsView lists, PathArrays a, std::uint64_t longer, ReadNote* note) {
   Relax relax{a};
-  visit_pieces<kCoding, kCount>(lists, a.pieces, a.counters->pieces, note, relax);
+  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr, longer}, a.counters->pieces, note, relax);
 }
 
 class HybridSssp final : public LeanSssp {
@@ -91,11 +92,12 @@ class HybridSssp final : public LeanSssp {
       }
       const StepPlan plan = plan_step(
           run_.staged().demands(lists_.out, state_.words(), state_.arrays().active), list_words_, costs_);
+      const std::uint64_t longer = long_list(counters.active);
       run_.walk(plan, [&](const VertexRange& vertices, ReadNote* note) {
         if (lists_.out.coding == Coding::compressed) {
-          part<Coding::compressed, kCount>(vertices, note);
+          part<Coding::compressed, kCount>(vertices, longer, note);
         } else {
-          part<Coding::joined, kCount>(vertices, note);
+          part<Coding::joined, kCount>(vertices, longer, note);
         }
       });
       run_.end_step(counters.active, counters.edges);
@@ -105,13 +107,13 @@ class HybridSssp final : public LeanSssp {
   }
 
   template <Coding kCoding, bool kCount>
-  void part(const VertexRange& vertices, ReadNote* note) {
+  void part(const VertexRange& vertices, std::uint64_t longer, ReadNote* note) {
     cudaStream_t stream = run_.stream().get();
     const PathArrays a = state_.arrays();
     cuda::check(cudaMemsetAsync(&a.counters->pieces, 0, sizeof(a.counters->pieces), stream),
                 "clear what is handed out");
-    relax_part<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, vertices, note);
-    relax_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, note);
+    relax_part<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, vertices, longer, note);
+    relax_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, longer, note);
     cuda::check_launch("the kernels of a step of shortest paths");
   }
 

@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kLeanThreads)
     sweep_pieces(PlacedView lists, RankArrays a, const SweepCounters* counters, ReadNote* note) {
   Settle settle{lists.out, a, teleport(lists.vertices)};
   Carry carry{a, settle};
-  visit_pieces<kCoding, kCount>(lists.in, a.pieces, counters->pieces, note, carry);
+  visit_pieces<kCoding, kCount>(lists.in, {a.pieces, nullptr}, counters->pieces, note, carry);
 }
 
 __global__ void __launch_bounds__(kLeanThreads)

@@ -179,10 +179,11 @@ struct PieceItem {
   std::uint32_t vertex;
   std::uint32_t piece;
 };
-// Device memory.
+// Where pieces are handed out, in device memory, of lists that are `longer`.
 struct HandOut {
   PieceItem* items;
   unsigned long long* count;
+  std::uint64_t longer = kLongList;
 };
 
 __device__ inline void hand_out(std::uint32_t vertex, std::uint32_t pieces, const HandOut& to) {
@@ -196,27 +197,23 @@ __device__ inline void hand_out(std::uint32_t vertex, std::uint32_t pieces, cons
   }
 }
 
-// Whether a list's part over the link is handed out.
-__device__ inline bool is_long(const ListParts& parts) {
-  return parts.end - parts.begin > kLongList;
-}
-
 // The list of one vertex, but for what is handed out of it.
 template <Coding kCoding, bool kCount, class Visitor>
-__device__ void visit_list(const ListsView& lists, std::uint32_t vertex, const HandOut& long_lists,
-                           ReadNote* note, Visitor& visitor) {
+__device__ void visit_list(const ListsView& lists, std::uint32_t vertex, const HandOut& out, ReadNote* note,
+                           Visitor& visitor) {
   const ListParts parts = parts_of<kCoding>(lists, vertex);
   const auto pieces = static_cast<std::uint32_t>(pieces_of(parts.begin, parts.end));
-  const auto hot_pieces = static_cast<std::uint32_t>(hot_pieces_of(parts.hot.count));
-  const std::uint32_t handed_out = hot_pieces + (is_long(parts) ? pieces : 0);
+  const auto hot_pieces = static_cast<std::uint32_t>(hot_pieces_of(parts.hot.count, out.longer));
+  const bool is_long = parts.end - parts.begin > out.longer;
+  const std::uint32_t handed_out = hot_pieces + (is_long ? pieces : 0);
   visitor.start(vertex);
   if (hot_pieces == 0) {
     visit_hot<kCount>(lists, parts.hot, note, visitor);
   }
   if (handed_out > 0) {
-    hand_out(vertex, handed_out, long_lists);
+    hand_out(vertex, handed_out, out);
   }
-  if (!is_long(parts)) {
+  if (!is_long) {
     for (std::uint32_t piece = 0; piece < pieces; ++piece) {
       visit_piece<kCoding, kCount>(lists, parts, piece, note, visitor);
     }
@@ -230,26 +227,50 @@ struct WordRange {
   std::uint32_t last;
 };
 
-// The lists of a set of vertices: `bits_of(word)` is asked by all lanes.
-template <Coding kCoding, bool kCount, class BitsOf, class Visitor>
-__device__ void visit_lists(const ListsView& lists, const WordRange& words, const BitsOf& bits_of,
-                            const HandOut& long_lists, ReadNote* note, Visitor& visitor) {
-  for (std::uint32_t word = words.first + warp_of_grid(); word < words.last; word += warps_of_grid()) {
-    for (std::uint32_t bits = bits_of(word); bits != 0; bits &= bits - 1) {
-      const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(__ffs(bits)) - 1;
-      visit_list<kCoding, kCount>(lists, vertex, long_lists, note, visitor);
+// Calls `body(word, bits)` for the words of a set that have a bit, each by all lanes of some warp. A warp's
+// words lie far apart, since neighbours' lists are alike long, and 32 of them are asked for at a time, each
+// by one lane: `bits_of(word)`.
+template <class BitsOf, class Body>
+__device__ void for_words(const WordRange& words, const BitsOf& bits_of, const Body& body) {
+  const std::uint32_t apart = warps_of_grid();
+  for (std::uint32_t first = words.first + warp_of_grid(); first < words.last; first += apart * kWarpLanes) {
+    const std::uint32_t own = first + apart * static_cast<std::uint32_t>(cuda::lane_of_warp());
+    const std::uint32_t bits = own < words.last ? bits_of(own) : 0;
+    for (std::uint32_t with = __ballot_sync(kAllLanes, bits != 0); with != 0; with &= with - 1) {
+      const int lane = __ffs(static_cast<int>(with)) - 1;
+      body(first + apart * static_cast<std::uint32_t>(lane), __shfl_sync(kAllLanes, bits, lane));
     }
   }
 }
 
-// The pieces that were handed out.
+// The lists of a word's vertices.
 template <Coding kCoding, bool kCount, class Visitor>
-__device__ void visit_pieces(const ListsView& lists, const PieceItem* items, std::uint64_t count,
-                             ReadNote* note, Visitor& visitor) {
+__device__ void visit_word(const ListsView& lists, std::uint32_t word, std::uint32_t bits, const HandOut& out,
+                           ReadNote* note, Visitor& visitor) {
+  for (; bits != 0; bits &= bits - 1) {
+    const std::uint32_t vertex =
+        word * kWarpLanes + static_cast<std::uint32_t>(__ffs(static_cast<int>(bits))) - 1;
+    visit_list<kCoding, kCount>(lists, vertex, out, note, visitor);
+  }
+}
+
+// The lists of a set of vertices.
+template <Coding kCoding, bool kCount, class BitsOf, class Visitor>
+__device__ void visit_lists(const ListsView& lists, const WordRange& words, const BitsOf& bits_of,
+                            const HandOut& out, ReadNote* note, Visitor& visitor) {
+  for_words(words, bits_of, [&](std::uint32_t word, std::uint32_t bits) {
+    visit_word<kCoding, kCount>(lists, word, bits, out, note, visitor);
+  });
+}
+
+// The pieces that were handed out, `count` of them.
+template <Coding kCoding, bool kCount, class Visitor>
+__device__ void visit_pieces(const ListsView& lists, const HandOut& out, std::uint64_t count, ReadNote* note,
+                             Visitor& visitor) {
   for (std::uint64_t i = warp_of_grid(); i < count; i += warps_of_grid()) {
-    const PieceItem item = items[i];
+    const PieceItem item = out.items[i];
     const ListParts parts = parts_of<kCoding>(lists, item.vertex);
-    const auto hot_pieces = static_cast<std::uint32_t>(hot_pieces_of(parts.hot.count));
+    const auto hot_pieces = static_cast<std::uint32_t>(hot_pieces_of(parts.hot.count, out.longer));
     visitor.start(item.vertex);
     if (item.piece < hot_pieces) {
       const auto first = static_cast<std::uint32_t>(item.piece * kPieceElements);

@@ -44,11 +44,11 @@ __global__ void __launch_bounds__(kLeanThreads)
       threshold = (std::uint64_t{nearest} / delta + 1) * delta;
     } else {
       ReadNote* const note = kCount ? board.reads + step : nullptr;
+      const HandOut out{a.pieces, &counters.pieces, long_list(active)};
       visit_lists<kCoding, kCount>(
-          lists.out, {0, a.words}, [&](std::uint32_t word) { return a.active[word]; },
-          {a.pieces, &counters.pieces}, note, relax);
+          lists.out, {0, a.words}, [&](std::uint32_t word) { return a.active[word]; }, out, note, relax);
       grid.sync();
-      visit_pieces<kCoding, kCount>(lists.out, a.pieces, __ldcg(&counters.pieces), note, relax);
+      visit_pieces<kCoding, kCount>(lists.out, out, __ldcg(&counters.pieces), note, relax);
     }
     if (notes) {
       a.counters[(round + 1) % 2] = {0, 0, 0, graph::kUnreached};

@@ -52,8 +52,11 @@ __device__ inline void choose(const ListsView& lists, const PathArrays& a, std::
   unsigned long long edges = 0;
   std::uint32_t nearest = graph::kUnreached;
   const int lane = cuda::lane_of_warp();
-  for (std::uint32_t word = warp_of_grid(); word < a.words; word += warps_of_grid()) {
-    const std::uint32_t fallen = a.fallen[word];
+  const auto fallen_of = [&](std::uint32_t word) {
+    a.active[word] = 0;
+    return a.fallen[word];
+  };
+  for_words({0, a.words}, fallen_of, [&](std::uint32_t word, std::uint32_t fallen) {
     bool near = false;
     if ((fallen >> lane & 1) != 0) {
       const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
@@ -64,11 +67,11 @@ __device__ inline void choose(const ListsView& lists, const PathArrays& a, std::
       nearest = near ? nearest : min(nearest, distance);
     }
     const std::uint32_t chosen = __ballot_sync(kAllLanes, near);
-    if (lane == 0) {
+    if (lane == 0 && chosen != 0) {
       a.active[word] = chosen;
       a.fallen[word] = fallen & ~chosen;
     }
-  }
+  });
   active = cuda::sum_of_warp(active);
   edges = cuda::sum_of_warp(edges);
   nearest =

@@ -147,14 +147,16 @@ class PlacedDirection {
   ListsView view_;
 };
 
-// Pieces that are handed out of long lists.
-std::uint64_t pieces_of_long_lists(const ListSource& source) {
-  std::uint64_t pieces = 0;
+// The most pieces that are handed out at a time: of all long lists, or of few shorter ones, each of which has
+// at most a piece more than fill it, twice.
+std::uint64_t most_pieces_of(const ListSource& source) {
+  constexpr std::uint64_t kOfShorter = 2 * (kLongList / kPieceElements + 1);
+  std::uint64_t pieces = kOfShorter * std::min<std::uint64_t>(source.graph.vertices(), kFewLists);
 #pragma omp parallel for reduction(+ : pieces)
   for (std::uint64_t v = 0; v < source.graph.vertices(); ++v) {
     const Step words = words_of(source.graph, source.tier, source.compressed, static_cast<Vertex>(v));
     pieces += words.to - words.from > kLongList ? pieces_of(words.from, words.to) : 0;
-    pieces += hot_pieces_of(source.tier != nullptr ? source.tier->of(static_cast<Vertex>(v)) : 0);
+    pieces += hot_pieces_of(source.tier != nullptr ? source.tier->of(static_cast<Vertex>(v)) : 0, kLongList);
   }
   return pieces;
 }
@@ -186,11 +188,11 @@ class CudaLeanLists final : public LeanLists {
         guard_(placement.gpu),
         out_(pushed(placement), placement.gpu, placement.weights) {
     const Csr& graph = *placement.graph;
-    std::uint64_t most_pieces = pieces_of_long_lists(pushed(placement));
+    std::uint64_t most_pieces = most_pieces_of(pushed(placement));
     if (graph.directed && !placement.weights) {
       const ListSource pulled{*placement.in_edges, placement.in_tier, placement.in_compressed};
       in_.emplace(pulled, placement.gpu, false);
-      most_pieces = std::max(most_pieces, pieces_of_long_lists(pulled));
+      most_pieces = std::max(most_pieces, most_pieces_of(pulled));
       pulled_segments_ = segments_of_lists(pulled, *in_);
     }
     pushed_segments_ = segments_of_lists(pushed(placement), out_);

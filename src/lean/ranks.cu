@@ -30,12 +30,12 @@ __global__ void __launch_bounds__(kLeanThreads)
     ReadNote* const note = kCount ? board.reads + sweep : nullptr;
     Settle settle{lists.out, a, base};
     Carry carry{a, settle};
+    const HandOut out{a.pieces, &counters.pieces};
     visit_lists<kCoding, kCount>(
-        lists.in, {0, a.words}, [&](std::uint32_t word) { return a.listed[word]; },
-        {a.pieces, &counters.pieces}, note, carry);
+        lists.in, {0, a.words}, [&](std::uint32_t word) { return a.listed[word]; }, out, note, carry);
     grid.sync();
     const std::uint64_t pieces = __ldcg(&counters.pieces);
-    visit_pieces<kCoding, kCount>(lists.in, a.pieces, pieces, note, carry);
+    visit_pieces<kCoding, kCount>(lists.in, out, pieces, note, carry);
     grid.sync();
     settle_long(a, pieces, settle);
     settle.finish(counters);

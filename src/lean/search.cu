@@ -39,24 +39,6 @@ __device__ void clear_state(const SearchArrays& a, Vertex vertices, Vertex sourc
   }
 }
 
-// A level's reads, in two phases: lists or their beginnings, then what these left.
-template <Coding kCoding, bool kCount>
-__device__ void read_level(const cg::grid_group& grid, const PlacedView& lists, const SearchArrays& a,
-                           bool pull, LevelCounters& counters, ReadNote* note) {
-  if (pull) {
-    pull_beginnings<kCoding, kCount>(lists.in, a, counters, note);
-    grid.sync();
-    pull_rest<kCoding, kCount>(lists.in, a, __ldcg(&counters.left), note);
-    return;
-  }
-  Reach reach{a};
-  visit_lists<kCoding, kCount>(
-      lists.out, {0, a.words}, [&](std::uint32_t word) { return a.front[word]; },
-      {a.pieces, &counters.pieces}, note, reach);
-  grid.sync();
-  visit_pieces<kCoding, kCount>(lists.out, a.pieces, __ldcg(&counters.pieces), note, reach);
-}
-
 // What a block knows of the level to come, in its shared memory: one thread's to change.
 struct LevelChoice {
   LevelAhead ahead;
@@ -79,6 +61,24 @@ struct LevelChoice {
   }
 };
 
+// A level's reads, in two phases: lists or their beginnings, then what these left.
+template <Coding kCoding, bool kCount>
+__device__ void read_level(const cg::grid_group& grid, const PlacedView& lists, const SearchArrays& a,
+                           const LevelChoice& choice, LevelCounters& counters, ReadNote* note) {
+  if (choice.pull) {
+    pull_beginnings<kCoding, kCount>(lists.in, a, counters, note);
+    grid.sync();
+    pull_rest<kCoding, kCount>(lists.in, a, __ldcg(&counters.left), note);
+    return;
+  }
+  Reach reach{a};
+  const HandOut out{a.pieces, &counters.pieces, long_list(choice.ahead.active)};
+  visit_lists<kCoding, kCount>(
+      lists.out, {0, a.words}, [&](std::uint32_t word) { return a.front[word]; }, out, note, reach);
+  grid.sync();
+  visit_pieces<kCoding, kCount>(lists.out, out, __ldcg(&counters.pieces), note, reach);
+}
+
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
     search_levels(PlacedView lists, SearchArrays a, StepBoard board, Vertex source, Turning turning) {
@@ -95,8 +95,7 @@ __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
   grid.sync();
   for (std::uint32_t level = 0; level < board.most; ++level) {
     LevelCounters& counters = a.counters[level % 2];
-    read_level<kCoding, kCount>(grid, lists, a, choice.pull, counters,
-                                kCount ? board.reads + level : nullptr);
+    read_level<kCoding, kCount>(grid, lists, a, choice, counters, kCount ? board.reads + level : nullptr);
     grid.sync();
     settle(lists.out, a, level + 1, counters);
     if (notes) {

@@ -147,8 +147,8 @@ __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, L
   constexpr int kTeams = kWarpLanes / kTeamLanes;
   const int team = cuda::lane_of_warp() / kTeamLanes;
   const bool leads = cuda::lane_of_warp() % kTeamLanes == 0;
-  for (std::uint32_t word = warp_of_grid(); word < a.words; word += warps_of_grid()) {
-    std::uint32_t rest = a.listed[word] & ~a.seen[word];
+  const auto unreached = [&](std::uint32_t word) { return a.listed[word] & ~a.seen[word]; };
+  for_words({0, a.words}, unreached, [&](std::uint32_t word, std::uint32_t rest) {
     std::uint32_t found = 0;
     std::uint32_t left = 0;
     while (rest != 0) {
@@ -170,7 +170,7 @@ __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, L
     if (left != 0) {
       leave(a, word, left, level);
     }
-  }
+  });
 }
 
 // A list line by line, by a warp, until one answers; of a compressed list from its first line again.
@@ -226,23 +226,23 @@ __device__ inline void settle(const ListsView& out, const SearchArrays& a, std::
   unsigned long long active = 0;
   unsigned long long edges = 0;
   const int lane = cuda::lane_of_warp();
-  for (std::uint32_t word = warp_of_grid(); word < a.words; word += warps_of_grid()) {
+  const auto take_found = [&](std::uint32_t word) {
     const std::uint32_t fresh = a.next[word];
+    a.front[word] = fresh;
+    if (fresh != 0) {
+      a.seen[word] |= fresh;
+      a.next[word] = 0;
+    }
+    return fresh;
+  };
+  for_words({0, a.words}, take_found, [&](std::uint32_t word, std::uint32_t fresh) {
     if ((fresh >> lane & 1) != 0) {
       const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
       a.depths[vertex] = depth;
       edges += degree_of(out, vertex);
       ++active;
     }
-    __syncwarp();
-    if (lane == 0 && fresh != 0) {
-      a.seen[word] |= fresh;
-      a.next[word] = 0;
-    }
-    if (lane == 0) {
-      a.front[word] = fresh;
-    }
-  }
+  });
   active = cuda::sum_of_warp(active);
   edges = cuda::sum_of_warp(edges);
   if (lane == 0 && active > 0) {

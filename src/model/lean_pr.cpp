@@ -27,8 +27,8 @@ class Ranks {
         long_(vertices_) {
     std::uint64_t ranked = 0;
     for (std::uint64_t v = 0; v < vertices_; ++v) {
-      const lean::Step words = list_of(in, static_cast<Vertex>(v)).words;
-      long_[v] = words.to - words.from > lean::kLongList;
+      const List list = list_of(in, static_cast<Vertex>(v));
+      long_[v] = std::max(list.hot, list.words.to - list.words.from) > lean::kLongList;
       ranked += in_.degree(static_cast<Vertex>(v)) > 0 ? 1 : 0;
     }
     ranked_share_ = static_cast<double>(ranked) / static_cast<double>(vertices_);

@@ -19,8 +19,14 @@ inline constexpr int kTeamLanes = 8;  // that read a list's beginning together: 
 inline constexpr std::uint64_t kSectorElements = 8;
 inline constexpr std::uint64_t kLineElements = 32;
 inline constexpr std::uint64_t kPieceElements = 256;  // eight lines: what a warp keeps in flight
-// Lists of more elements over the link are cut into pieces that all warps share.
+// Longer lists are cut into pieces that all warps share; where few lists are read, no more than there are
+// warps or so, already those of more than two lines: nobody is to wait for one warp.
 inline constexpr std::uint64_t kLongList = 512;
+inline constexpr std::uint64_t kLongOfFew = 64;
+inline constexpr std::uint64_t kFewLists = 16384;
+[[nodiscard]] constexpr std::uint64_t long_list(std::uint64_t lists_read) {
+  return lists_read <= kFewLists ? kLongOfFew : kLongList;
+}
 
 // Elements [from, to) of the edge array that are read together.
 struct Step {
@@ -44,9 +50,9 @@ struct Step {
   return {from, boundary < end ? boundary : end};
 }
 
-// Pieces that the hot part of a list is handed out in: of a short one none.
-[[nodiscard]] constexpr std::uint64_t hot_pieces_of(std::uint64_t hot) {
-  return hot > kLongList ? (hot + kPieceElements - 1) / kPieceElements : 0;
+// Pieces that the hot part of a list is handed out in: none unless it is `longer`.
+[[nodiscard]] constexpr std::uint64_t hot_pieces_of(std::uint64_t hot, std::uint64_t longer) {
+  return hot > longer ? (hot + kPieceElements - 1) / kPieceElements : 0;
 }
 
 // Of a push: pieces that [begin, end) is cut into, and piece number `piece`.
