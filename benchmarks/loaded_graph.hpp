@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "certified_answers.hpp"
 #include "claim_cache.hpp"
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/graph/csr.hpp"
@@ -37,6 +38,8 @@ class LoadedGraph {
   [[nodiscard]] std::vector<graph::Vertex> sources(int count) const;
   // Of an undirected graph; counted at the first call.
   [[nodiscard]] std::uint64_t components() const;
+  // Answers that were certified on it.
+  [[nodiscard]] CertifiedAnswers& certified() const { return certified_; }
   [[nodiscard]] double order_s() const { return order_s_; }  // finding the order and relabelling
   [[nodiscard]] GraphFacts facts() const;
 
@@ -45,6 +48,7 @@ class LoadedGraph {
   std::optional<graph::Csr> in_edges_;
   std::vector<graph::Vertex> sources_;  // kMostSources of them
   mutable std::optional<std::uint64_t> components_;
+  mutable CertifiedAnswers certified_;
   double order_s_ = 0;
 };
 

@@ -23,8 +23,10 @@ std::string trial_name(Algorithm algorithm, int trial, graph::Vertex source) {
   return starts_somewhere(algorithm) ? "source:" + std::to_string(source) : "trial:" + std::to_string(trial);
 }
 
-Verdict certify(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
-                std::span<const std::uint32_t> answer) {
+namespace {
+
+Verdict certify_edge_by_edge(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
+                             std::span<const std::uint32_t> answer) {
   const Csr& csr = graph.csr();
   if (algorithm == Algorithm::cc) {
     return {graph::certify_cc(csr, graph.components(), answer), csr.edges(), csr.vertices()};
@@ -35,6 +37,20 @@ Verdict certify(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex sou
   verdict.entries = graph::entries_reached(csr, answer);
   verdict.reached = csr.vertices() -
                     static_cast<std::uint64_t>(std::count(answer.begin(), answer.end(), graph::kUnreached));
+  return verdict;
+}
+
+}  // namespace
+
+Verdict certify(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
+                std::span<const std::uint32_t> answer) {
+  const graph::Vertex asked = starts_somewhere(algorithm) ? source : 0;
+  const Digest digest = digest_of(answer);
+  if (const Verdict* known = graph.certified().find(algorithm, asked, digest); known != nullptr) {
+    return *known;
+  }
+  const Verdict verdict = certify_edge_by_edge(graph, algorithm, source, answer);
+  graph.certified().keep(algorithm, asked, digest, verdict);
   return verdict;
 }
 

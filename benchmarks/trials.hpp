@@ -20,12 +20,6 @@ namespace grainscope::harness {
 // "source:17" of an algorithm that starts somewhere, else "trial:2".
 [[nodiscard]] std::string trial_name(graph::Algorithm algorithm, int trial, graph::Vertex source);
 
-// What an answer amounts to, once it is certified.
-struct Verdict {
-  std::string sentence;
-  std::uint64_t entries = 0;  // of the vertices that were reached: what TEPS counts
-  std::uint64_t reached = 0;
-};
 // Depths, distances or labels, or ranks: [V]. Throws FailedError for a wrong answer.
 [[nodiscard]] Verdict certify(const LoadedGraph& graph, graph::Algorithm algorithm, graph::Vertex source,
                               std::span<const std::uint32_t> answer);

@@ -100,10 +100,21 @@ LeanPr replay_pr(const TieredLists& in, const Csr& out) {
   if (vertices == 0) {
     return pr;
   }
-  for (std::uint64_t v = 0; v < vertices; ++v) {
-    const List list = list_of(in, static_cast<Vertex>(v));
-    pr.hot_reads += list.hot;
-    add_list(list, pr.sweep);
+#pragma omp parallel if (vertices >= kManyVertices)
+  {
+    Requests mine;
+    std::uint64_t hot = 0;
+#pragma omp for
+    for (std::uint64_t v = 0; v < vertices; ++v) {
+      const List list = list_of(in, static_cast<Vertex>(v));
+      hot += list.hot;
+      add_list(list, mine);
+    }
+#pragma omp critical
+    {
+      pr.hot_reads += hot;
+      pr.sweep += mine;
+    }
   }
   Ranks ranks(in, out);
   do {
