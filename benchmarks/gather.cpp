@@ -74,7 +74,8 @@ Explanation explain_own(const GatherPoint& point, const gnn::NpyFile& own) {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Scope& scope, Spans spans)
+      : machine_(machine), scope_(scope), cache_(std::move(spans)) {}
 
   std::vector<Benchmark> list() {
     for (const int node : scope_.nodes) {
@@ -200,7 +201,7 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
-  std::shared_ptr<SpanCache> cache_ = std::make_shared<SpanCache>();
+  Spans cache_;
   std::shared_ptr<TraceCache> traces_ = std::make_shared<TraceCache>();
   std::shared_ptr<OwnTableCache> own_tables_ = std::make_shared<OwnTableCache>();
   std::vector<Benchmark> benchmarks_;
@@ -208,11 +209,11 @@ class Lister {
 
 }  // namespace
 
-Family gather() {
+Family gather(const Spans& spans) {
   return {
       "gather",
       "How fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?",
-      [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+      [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
 }
 
 }  // namespace grainscope::harness

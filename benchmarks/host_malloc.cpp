@@ -120,7 +120,7 @@ std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
   for (const int node : scope.nodes) {
     for (const bool fills : {false, true}) {
       for (const std::uint64_t bytes :
-           scope.few_or_all(256, kGiB, {256, 4 * kKiB, 64 * kKiB, kMiB, 64 * kMiB})) {
+           scope.few_or_all(256, scope.end(kGiB, 256 * kMiB, kGiB), {256, 4 * kKiB, 64 * kKiB, kMiB, 64 * kMiB})) {
         benchmarks.push_back(make_benchmark({fills, node, bytes}));
       }
     }

@@ -96,16 +96,18 @@ Explanation explain() {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Scope& scope, Spans spans)
+      : machine_(machine), scope_(scope), cache_(std::move(spans)) {}
 
   std::vector<Benchmark> list() {
+    // The other kinds first: what the walls lock stays for the gathers behind them.
+    for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
+      add_comparison(pair.gpu, {SpanKind::peer, pair.gpu.ordinal, pair.peer}, &pair);
+    }
     for (const GpuTarget& gpu : scope_.gpus) {
       for (const int node : scope_.nodes_for(gpu)) {
         // A far node is a comparison; the near one has the whole picture.
         const bool far = gpu.locality(node) == "remote";
-        if (!far) {
-          add_wall(gpu, node);
-        }
         for (const SpanKind kind : {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
                                     SpanKind::hugetlb, SpanKind::vmm_host}) {
           if (far == (kind == SpanKind::host_alloc)) {
@@ -113,9 +115,11 @@ class Lister {
           }
         }
       }
-    }
-    for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
-      add_comparison(pair.gpu, {SpanKind::peer, pair.gpu.ordinal, pair.peer}, &pair);
+      for (const int node : scope_.nodes_for(gpu)) {
+        if (gpu.locality(node) != "remote") {
+          add_wall(gpu, node);
+        }
+      }
     }
     return std::move(benchmarks_);
   }
@@ -217,15 +221,15 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
-  std::shared_ptr<SpanCache> cache_ = std::make_shared<SpanCache>();
+  Spans cache_;
   std::vector<Benchmark> benchmarks_;
 };
 
 }  // namespace
 
-Family reach_gather() {
+Family reach_gather(const Spans& spans) {
   return {kFamily, "How fast does a GPU read rows at random places, and over how much memory does that last?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+          [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
 }
 
 }  // namespace grainscope::harness
