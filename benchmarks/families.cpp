@@ -7,6 +7,7 @@
 namespace grainscope::harness {
 
 std::vector<Family> all_families() {
+  // One graph at a time: in full each family begins with that which the one before it ended with.
   const auto graphs = std::make_shared<GnnGraphCache>();
   const Spans spans = new_spans();
   const auto models = std::make_shared<ModelRuns>();

@@ -11,8 +11,9 @@
 // of the translation wall that it is for. Limits: rows are drawn from a law, not from a graph, unless indices
 // are `sampled`. docs/gather.md.
 //
-// Time on an H100, estimated: 0.2 to 0.6 s a case in quick, with drawing and counting; locking memory 0.2 to
-// 0.4 s a GiB, for 8 GiB in quick.
+// Time on an H100: 0.2 to 0.6 s a case, with drawing and counting; locking memory 0.3 to 0.7 s a GiB, for
+// 8 GiB in quick, and in full for nothing that reach/gather has not locked before. quick 13 s, full about 45
+// s.
 
 #include <algorithm>
 #include <memory>

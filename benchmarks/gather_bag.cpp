@@ -185,8 +185,9 @@ class Lister {
 }  // namespace
 
 Family gather_bag(const Spans& spans) {
-  return {kFamily, "How fast are embedding bags looked up and pooled?",
-          [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
+  return {
+      kFamily, "How fast are embedding bags looked up and pooled?",
+      [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
 }
 
 }  // namespace grainscope::harness

@@ -80,7 +80,8 @@ std::vector<std::uint64_t> grains(const Scope& scope, const GrainMethod& method)
     return chosen;
   }
   // What the driver or a batch takes for a piece changes slowly; and each takes long.
-  const bool slow = method.batch.has_value() || method.engine == Engine::prefetch || method.engine == Engine::fault;
+  const bool slow =
+      method.batch.has_value() || method.engine == Engine::prefetch || method.engine == Engine::fault;
   const bool every = scope.preset == Preset::paper || (scope.preset == Preset::full && !slow);
   std::vector<std::uint64_t> chosen;
   for (std::uint64_t grain = low; grain <= kLargestGrain; grain *= every ? 2 : 4) {

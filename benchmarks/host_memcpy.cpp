@@ -98,8 +98,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
       for (const int threads : team_sizes(machine, scope, from)) {
         for (const bool flush : {true, false}) {
           const std::uint64_t low = scope.dense() ? 4 * kKiB : 64 * kKiB;
-          for (const std::uint64_t bytes :
-               scope.sizes(low, scope.end(64 * kMiB, 256 * kMiB, 512 * kMiB))) {
+          for (const std::uint64_t bytes : scope.sizes(low, scope.end(64 * kMiB, 256 * kMiB, 512 * kMiB))) {
             benchmarks.push_back(make_benchmark(machine, {from, to, threads, flush, bytes}));
           }
         }

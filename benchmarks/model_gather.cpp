@@ -55,8 +55,8 @@ class Replays {
       return each.gather == gather && each.reach_bytes == link.reach_bytes &&
              each.granule_bytes == link.granule_bytes;
     };
-    const auto asked = std::find_if(asked_.begin(), asked_.end(),
-                                    [&](const Asked& each) { return each.gather == gather; });
+    const auto asked =
+        std::find_if(asked_.begin(), asked_.end(), [&](const Asked& each) { return each.gather == gather; });
     const auto known = std::find_if(missed_.begin(), missed_.end(), missed);
     if (asked != asked_.end() && known != missed_.end()) {
       return {asked->requests, known->misses};
@@ -67,9 +67,8 @@ class Replays {
     const gnn::TableShape table = gnn::table_shape(request, kGiB);
     const auto rows = gnn::draw_rows(gather.indices, gather.asked_rows(), table.rows, 1, 0);
     Replay replay;
-    replay.requests = asked != asked_.end()
-                          ? asked->requests
-                          : model::gather_requests(gather.mode, gather.width, table, rows);
+    replay.requests = asked != asked_.end() ? asked->requests
+                                            : model::gather_requests(gather.mode, gather.width, table, rows);
     replay.misses = model::gather_misses(gather.mode, link, table, rows);
     if (asked == asked_.end()) {
       asked_.push_back({gather, replay.requests});
@@ -233,7 +232,9 @@ class Lister {
     benchmark.about_s = 0.01 + static_cast<double>(point.gather.asked_bytes()) / 5e9;
     benchmark.needs.host_bytes = 3 * point.gather.asked_rows() * sizeof(std::uint32_t);
     benchmark.explanation = explain(point);
-    benchmark.run = [point, replays = replays_](Session& session) { return measure(session, point, *replays); };
+    benchmark.run = [point, replays = replays_](Session& session) {
+      return measure(session, point, *replays);
+    };
     benchmarks_.push_back(std::move(benchmark));
   }
 

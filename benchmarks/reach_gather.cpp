@@ -11,9 +11,10 @@
 // Limits: sorting is not timed. Who misses, GPU or IOMMU, cannot be told from here. Memory is not new in each
 // session but shared by all cases of a kind (span_cache.hpp).
 //
-// Time on an H100 with 128 GiB of host memory, estimated: a case takes 0.1 to 0.4 s in quick, up to 0.8 s in
-// full; locking memory 0.2 to 0.4 s a GiB. quick: 32 cases and 20 GiB, about 20 s; full: 169 cases and
-// 112 GiB, about 3 minutes.
+// Time on an H100 with 128 GiB of host memory (a run of full before its spans were cut to 32 GiB, and one of
+// quick): a case takes 0.1 to 0.3 s; locking memory for the first time 0.3 to 0.7 s a GiB, giving it back
+// 0.15. quick: 32 cases and 10 GiB, 9 s; full: 133 cases on one GPU and 56 GiB, of which 32 stay for the
+// gathers of the families behind, about 40 s.
 
 #include <memory>
 #include <optional>
@@ -228,8 +229,9 @@ class Lister {
 }  // namespace
 
 Family reach_gather(const Spans& spans) {
-  return {kFamily, "How fast does a GPU read rows at random places, and over how much memory does that last?",
-          [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
+  return {
+      kFamily, "How fast does a GPU read rows at random places, and over how much memory does that last?",
+      [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
 }
 
 }  // namespace grainscope::harness

@@ -73,7 +73,7 @@ class Lister {
 
   std::vector<Benchmark> list() {
     for (const GraphSpec& spec :
-         gnn_graphs(scope_, {"power"}, {"kron:20"}, {"web:20", "urand:22", "pareto:22", "kron:22"},
+         gnn_graphs(scope_, {"power"}, {"kron:20"}, {"web:20", "urand:22", "kron:22", "pareto:22"},
                     {"kron:24", "urand:24", "pareto:24", "web:22"})) {
       add_all({spec, {}, 0, {}, 0});
       for (const GpuTarget& gpu : scope_.gpus) {

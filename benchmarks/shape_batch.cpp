@@ -37,8 +37,9 @@ std::vector<std::uint64_t> piece_counts(const Scope& scope, std::uint64_t piece)
   if (scope.preset == Preset::smoke) {
     return {64};
   }
-  const bool more = scope.preset == Preset::paper ||
-                    (scope.preset == Preset::full && (piece == 256 || piece == 4 * kKiB || piece == 64 * kKiB));
+  const bool more =
+      scope.preset == Preset::paper ||
+      (scope.preset == Preset::full && (piece == 256 || piece == 4 * kKiB || piece == 64 * kKiB));
   return more ? std::vector<std::uint64_t>{64, 256, 1024} : std::vector<std::uint64_t>{256};
 }
 

@@ -102,7 +102,8 @@ using MeasureShare =
 [[nodiscard]] std::vector<Benchmark> list_shares(const std::string& family, const Machine& machine,
                                                  const Scope& scope, const std::vector<SharePoint>& points,
                                                  const std::function<Explanation(const SharePoint&)>& explain,
-                                                 const MeasureShare& measure, bool here_too, const Spans& spans);
+                                                 const MeasureShare& measure, bool here_too,
+                                                 const Spans& spans);
 
 // Bytes, limits and what was asked and given, of a measurement whose samples are drawn.
 void add_share(const Session& session, const SharePoint& point, const GatherSite& site,

@@ -42,7 +42,9 @@ std::vector<RunShape> runs_of(const Scope& scope, const GraphSpec& spec) {
   for (const char* fanouts :
        {"10x25", "12x12x12", "25x15", "10x10", "10x10x10", "10x10x10x10", "10x10x10x10x10"}) {
     for (const int labelled : {1, 10}) {
-      runs.push_back({fanouts, labelled});
+      if (scope.preset == Preset::paper || !scope.graphs.empty() || labelled == 10 || runs.empty()) {
+        runs.push_back({fanouts, labelled});
+      }
     }
   }
   return runs;
@@ -87,7 +89,7 @@ class Lister {
       return {};
     }
     for (const GraphSpec& spec :
-         gnn_graphs(scope_, {"power"}, {"pareto:18"}, {"kron:22", "web:20", kSmall, "pareto:22"},
+         gnn_graphs(scope_, {"power"}, {"pareto:18"}, {"pareto:22", "web:20", kSmall, "kron:20"},
                     {"kron:24", "pareto:24", "web:22"})) {
       for (const RunShape& shape : runs_of(scope_, spec)) {
         const std::vector<int> fanouts = gnn::parse_fanouts(shape.fanouts);
@@ -113,6 +115,8 @@ class Lister {
                      {"labelled", std::int64_t{run.labelled}}},
                     {}};
     benchmark.explanation = explain(score);
+    // The mean over the scores, of eleven computations and a check, on 16 CPUs.
+    benchmark.about_s = 0.3 + 2.5e-8 * static_cast<double>(spec.most_entries().value_or(0));
     benchmark.needs.host_bytes = gnn_host_bytes(spec) + spec.vertices().value_or(0) * 64;
     const auto graph_claim = graphs_->claim(run.graph, scope_.repetitions);
     const auto run_claim = runs_->claim(run, scope_.repetitions);

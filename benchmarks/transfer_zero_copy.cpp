@@ -129,10 +129,10 @@ class Lister {
     if (scope_.preset == Preset::smoke || (!read && !scope_.dense())) {
       return;
     }
-    const std::vector<int> grids =
-        scope_.preset == Preset::paper  ? std::vector{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128}
-        : scope_.preset == Preset::full ? std::vector{1, 2, 4, 8, 16, 32, 64, 128}
-                                        : std::vector{1, 4, 8, 16, 32, 64};
+    const std::vector<int> grids = scope_.preset == Preset::paper
+                                       ? std::vector{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128}
+                                   : scope_.preset == Preset::full ? std::vector{1, 2, 4, 8, 16, 32, 64, 128}
+                                                                   : std::vector{1, 4, 8, 16, 32, 64};
     const std::vector<int> widths = scope_.dense() ? std::vector{4, 8, 16} : std::vector{4, 16};
     for (const std::uint64_t bytes : scope_.one_size(kFewBlocksBytes)) {
       for (const int width : widths) {

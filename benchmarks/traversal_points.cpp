@@ -25,8 +25,7 @@ std::vector<Access> accesses_of(const Scope& scope, const GraphSpec& spec,
   if (request.placement != EdgePlacement::mapped || scope.preset == Preset::smoke) {
     return {Access::merged_aligned};
   }
-  const bool papers =
-      scope.preset == Preset::paper || (walks_all(scope, spec) && request.edge_bytes == 8);
+  const bool papers = scope.preset == Preset::paper || (walks_all(scope, spec) && request.edge_bytes == 8);
   if (algorithm != Algorithm::bfs && !papers) {
     return {Access::merged_aligned};
   }

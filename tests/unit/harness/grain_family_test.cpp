@@ -64,7 +64,8 @@ TEST(Grains, a_full_run_goes_from_32_bytes_to_64_mebibytes_and_paper_has_every_o
   for (const Preset preset : {Preset::full, Preset::paper}) {
     for (const auto& [method, grains] : grains_by_method(preset)) {
       const bool prefetch = method.starts_with("managed_prefetch");
-      const bool slow = method.starts_with("managed") || method.starts_with("batch") || method.starts_with("graph");
+      const bool slow =
+          method.starts_with("managed") || method.starts_with("batch") || method.starts_with("graph");
       EXPECT_EQ(*grains.begin(), prefetch ? 4 * kKiB : 32) << method;
       EXPECT_EQ(*grains.rbegin(), 64 * kMiB) << method;
       const std::size_t every = prefetch ? 15 : 22;
