@@ -67,7 +67,8 @@ TEST(IntervalCoverage, is_95_percent_or_more_where_sessions_choose_their_own_len
       for (const double wall_s : {kShort_s, kMiddling_s}) {
         const double covered = covered_share(source, plan, wall_s);
         EXPECT_GE(covered, 0.94) << source.name << ", target " << plan.ci_target << ", sample " << wall_s;
-        EXPECT_LE(covered, kMostCovered) << source.name << ", target " << plan.ci_target << ", sample " << wall_s;
+        EXPECT_LE(covered, kMostCovered)
+            << source.name << ", target " << plan.ci_target << ", sample " << wall_s;
       }
     }
   }
