@@ -23,6 +23,8 @@ using cuda::CallSpec;
 // No call into a library and back takes less.
 constexpr double kFastestCall_s = 2e-9;
 constexpr std::uint64_t kLargest = kGiB;
+// Where the CPU touches every page, a larger call takes a second.
+constexpr std::uint64_t kLargestTouchedFull = 256 * kMiB;
 
 // A call that takes or gives memory, by size.
 struct MemoryCalls {
@@ -134,7 +136,9 @@ class Lister {
 
   void add_sizes(const GpuTarget& gpu, int node, const MemoryCalls& calls, PageKind pages = PageKind::base) {
     for (const Call what : calls.calls) {
-      for (const std::uint64_t bytes : scope_.few_or_all(calls.low, kLargest, calls.few)) {
+      const bool touches = needs_host_memory(what) || what == Call::managed_first_touch_by_host;
+      const std::uint64_t most = scope_.end(kLargest, touches ? kLargestTouchedFull : kLargest, kLargest);
+      for (const std::uint64_t bytes : scope_.few_or_all(calls.low, most, calls.few)) {
         add(gpu, {.what = what, .bytes = bytes, .pages = pages}, node);
       }
     }

@@ -2,11 +2,14 @@
 
 #include "gnn_case.hpp"
 #include "model_runs.hpp"
+#include "span_cache.hpp"
 
 namespace grainscope::harness {
 
 std::vector<Family> all_families() {
+  // One graph at a time: in full each family begins with that which the one before it ended with.
   const auto graphs = std::make_shared<GnnGraphCache>();
+  const Spans spans = new_spans();
   const auto models = std::make_shared<ModelRuns>();
   return {
       host_memcpy(),
@@ -31,11 +34,11 @@ std::vector<Family> all_families() {
       grain_pieces(),
       grain_gpu_memory(),
       grain_saturation(),
-      reach_gather(),
-      gather(),
-      gather_bag(),
-      sm_share_gather(),
-      sm_share_split(),
+      reach_gather(spans),
+      gather(spans),
+      gather_bag(spans),
+      sm_share_gather(spans),
+      sm_share_split(spans),
       shape_copy(),
       shape_batch(),
       traversal(),

@@ -13,13 +13,27 @@
 namespace grainscope::harness {
 
 class GnnGraph;
+struct SpanKey;
 template <class Key, class Value>
 class ClaimCache;
 class ModelRuns;
+}  // namespace grainscope::harness
+
+namespace grainscope::reach {
+class SpanMemory;
+}
+
+namespace grainscope::harness {
 
 [[nodiscard]] Family contention();
-[[nodiscard]] Family gather();
-[[nodiscard]] Family gather_bag();
+// What the families that read tens of GiB of host memory share: that memory, since locking it takes seconds.
+using Spans = std::shared_ptr<ClaimCache<SpanKey, reach::SpanMemory>>;
+[[nodiscard]] Spans new_spans();
+[[nodiscard]] Family reach_gather(const Spans& spans = new_spans());
+[[nodiscard]] Family gather(const Spans& spans = new_spans());
+[[nodiscard]] Family gather_bag(const Spans& spans = new_spans());
+[[nodiscard]] Family sm_share_gather(const Spans& spans = new_spans());
+[[nodiscard]] Family sm_share_split(const Spans& spans = new_spans());
 [[nodiscard]] Family grain_gpu_memory();
 [[nodiscard]] Family grain_pieces();
 [[nodiscard]] Family grain_saturation();
@@ -41,14 +55,11 @@ using GnnGraphs = std::shared_ptr<ClaimCache<std::string, GnnGraph>>;
 [[nodiscard]] Family tiering_score(const GnnGraphs& graphs);
 [[nodiscard]] Family shape_batch();
 [[nodiscard]] Family shape_copy();
-[[nodiscard]] Family sm_share_gather();
-[[nodiscard]] Family sm_share_split();
 [[nodiscard]] Family transfer_collective();
 [[nodiscard]] Family transfer_duplex();
 [[nodiscard]] Family transfer_host_copy();
 [[nodiscard]] Family transfer_kernel_copy();
 [[nodiscard]] Family transfer_local();
-[[nodiscard]] Family reach_gather();
 [[nodiscard]] Family latency_chase();
 [[nodiscard]] Family latency_flag();
 [[nodiscard]] Family latency_managed_touch();

@@ -11,8 +11,9 @@
 // of the translation wall that it is for. Limits: rows are drawn from a law, not from a graph, unless indices
 // are `sampled`. docs/gather.md.
 //
-// Time on an H100, estimated: 0.2 to 0.6 s a case in quick, with drawing and counting; locking memory 0.2 to
-// 0.4 s a GiB, for 8 GiB in quick.
+// Time on an H100: 0.2 to 0.6 s a case, with drawing and counting; locking memory 0.3 to 0.7 s a GiB, for
+// 8 GiB in quick, and in full for nothing that reach/gather has not locked before. quick 13 s, full about 45
+// s.
 
 #include <algorithm>
 #include <memory>
@@ -74,7 +75,8 @@ Explanation explain_own(const GatherPoint& point, const gnn::NpyFile& own) {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Scope& scope, Spans spans)
+      : machine_(machine), scope_(scope), cache_(std::move(spans)) {}
 
   std::vector<Benchmark> list() {
     for (const int node : scope_.nodes) {
@@ -200,7 +202,7 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
-  std::shared_ptr<SpanCache> cache_ = std::make_shared<SpanCache>();
+  Spans cache_;
   std::shared_ptr<TraceCache> traces_ = std::make_shared<TraceCache>();
   std::shared_ptr<OwnTableCache> own_tables_ = std::make_shared<OwnTableCache>();
   std::vector<Benchmark> benchmarks_;
@@ -208,11 +210,11 @@ class Lister {
 
 }  // namespace
 
-Family gather() {
+Family gather(const Spans& spans) {
   return {
       "gather",
       "How fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?",
-      [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+      [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
 }
 
 }  // namespace grainscope::harness

@@ -122,7 +122,8 @@ std::vector<Point> points_of(const Scope& scope, int most_gpus) {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Scope& scope, Spans spans)
+      : machine_(machine), scope_(scope), cache_(std::move(spans)) {}
 
   std::vector<Benchmark> list() {
     for (const GpuTarget& gpu : scope_.gpus) {
@@ -177,15 +178,16 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
-  std::shared_ptr<SpanCache> cache_ = std::make_shared<SpanCache>();
+  Spans cache_;
   std::vector<Benchmark> benchmarks_;
 };
 
 }  // namespace
 
-Family gather_bag() {
-  return {kFamily, "How fast are embedding bags looked up and pooled?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+Family gather_bag(const Spans& spans) {
+  return {
+      kFamily, "How fast are embedding bags looked up and pooled?",
+      [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
 }
 
 }  // namespace grainscope::harness

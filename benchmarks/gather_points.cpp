@@ -34,14 +34,14 @@ void add_full(GatherPointSet& points, int most_gpus) {
     points.add_wide(Mode::masked, row, kGiB);
     points.add(Mode::address_ordered, row, kGiB);
   }
-  const std::vector<std::uint64_t> spans{64 * kMiB, 256 * kMiB, 4 * kGiB, 8 * kGiB, 32 * kGiB, 64 * kGiB};
+  const std::vector<std::uint64_t> spans{64 * kMiB, 256 * kMiB, 4 * kGiB, 8 * kGiB, 32 * kGiB};
   points.add_wall(128, spans, {1});
   points.add_wall(512, spans, {1});
   for (const int window : {2, 4, 8, 16}) {
-    points.add_window(128, 8 * kGiB, window);
     points.add_window(128, 32 * kGiB, window);
-    points.add_window(512, 32 * kGiB, window);
   }
+  points.add_window(128, 8 * kGiB, 4);
+  points.add_window(512, 32 * kGiB, 4);
   points.add_batches(128, 4 * kGiB);
   points.add_half_floats(1030, kGiB);
   points.add_half_floats(768, kGiB);
@@ -111,19 +111,29 @@ std::vector<GatherPoint> host_gather_points(const Scope& scope) {
   std::vector<std::uint64_t> spans{256 * kMiB};
   if (scope.preset == Preset::smoke) {
     spans = {64 * kMiB};
-  } else if (scope.dense()) {
+  } else if (scope.preset == Preset::full) {
+    rows = {32, 128, 512, 1024, 1028, 4096, 16384};
+    spans = {kGiB};
+  } else if (scope.preset == Preset::paper) {
     rows = {32, 128, 512, 1024, 1028, 4096, 16384};
     spans = {256 * kMiB, kGiB, 4 * kGiB};
   } else if (scope.preset == Preset::quick) {
     rows = {128, 1028};
   }
+  const auto add = [&](std::uint32_t row, std::uint64_t span) {
+    GatherPoint point = points.usual(Mode::cpu_gather, row, span);
+    point.store = Store::pageable;
+    point.rows = std::min(point.rows, 64 * kMiB / row);
+    points.add(point);
+  };
   for (const std::uint64_t span : spans) {
     for (const std::uint32_t row : rows) {
-      GatherPoint point = points.usual(Mode::cpu_gather, row, span);
-      point.store = Store::pageable;
-      point.rows = std::min(point.rows, 64 * kMiB / row);
-      points.add(point);
+      add(row, span);
     }
+  }
+  if (scope.preset == Preset::full) {  // what the span changes
+    add(1028, 256 * kMiB);
+    add(1028, 4 * kGiB);
   }
   return points.take();
 }

@@ -79,8 +79,12 @@ std::vector<std::uint64_t> grains(const Scope& scope, const GrainMethod& method)
   if (auto chosen = few(method); !scope.dense() && !chosen.empty()) {
     return chosen;
   }
+  // What the driver or a batch takes for a piece changes slowly; and each takes long.
+  const bool slow =
+      method.batch.has_value() || method.engine == Engine::prefetch || method.engine == Engine::fault;
+  const bool every = scope.preset == Preset::paper || (scope.preset == Preset::full && !slow);
   std::vector<std::uint64_t> chosen;
-  for (std::uint64_t grain = low; grain <= kLargestGrain; grain *= scope.dense() ? 2 : 4) {
+  for (std::uint64_t grain = low; grain <= kLargestGrain; grain *= every ? 2 : 4) {
     chosen.push_back(grain);
   }
   if (chosen.back() != kLargestGrain) {

@@ -22,7 +22,8 @@ std::string node_locality(const Machine& machine, int from, int to) {
 std::vector<int> team_sizes(const Machine& machine, const Scope& scope, int node) {
   const int cpus = static_cast<int>(cpus_of(machine, node).size());
   std::vector<int> sizes{1};
-  for (int threads = 2; threads < cpus && scope.dense(); threads *= 2) {
+  const int step = scope.preset == Preset::paper ? 2 : 4;
+  for (int threads = step; threads < cpus && scope.dense(); threads *= step) {
     sizes.push_back(threads);
   }
   if (cpus > 1) {

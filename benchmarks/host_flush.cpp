@@ -80,7 +80,7 @@ std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
   std::vector<Benchmark> benchmarks;
   for (const int node : scope.nodes) {
     for (const bool cached : {true, false}) {
-      for (const std::uint64_t bytes : scope.sizes(64 * kKiB, scope.dense() ? kGiB : 64 * kMiB)) {
+      for (const std::uint64_t bytes : scope.sizes(64 * kKiB, scope.end(64 * kMiB, 256 * kMiB, kGiB))) {
         Benchmark benchmark;
         benchmark.id = {"host/flush",
                         {{"state", cached ? "cached" : "evicted", AxisStyle::bare},

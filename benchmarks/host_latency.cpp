@@ -63,7 +63,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
     for (const int memory_node : scope.nodes) {
       for (const PageKind pages : {PageKind::base, PageKind::transparent_huge}) {
         const std::uint64_t smallest = pages == PageKind::base ? 16 * kKiB : 4 * kMiB;
-        const std::uint64_t largest = scope.preset == Preset::quick ? 256 * kMiB : kGiB;
+        const std::uint64_t largest =
+            scope.preset == Preset::quick ? 256 * kMiB : scope.end(kGiB, 512 * kMiB, kGiB);
         for (const std::uint64_t bytes : scope.sizes(smallest, largest)) {
           Benchmark benchmark;
           benchmark.id = {"host/latency",

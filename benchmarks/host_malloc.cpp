@@ -119,8 +119,8 @@ std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
   std::vector<Benchmark> benchmarks;
   for (const int node : scope.nodes) {
     for (const bool fills : {false, true}) {
-      for (const std::uint64_t bytes :
-           scope.few_or_all(256, kGiB, {256, 4 * kKiB, 64 * kKiB, kMiB, 64 * kMiB})) {
+      for (const std::uint64_t bytes : scope.few_or_all(256, scope.end(kGiB, 256 * kMiB, kGiB),
+                                                        {256, 4 * kKiB, 64 * kKiB, kMiB, 64 * kMiB})) {
         benchmarks.push_back(make_benchmark({fills, node, bytes}));
       }
     }

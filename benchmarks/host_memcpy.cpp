@@ -97,9 +97,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
     for (const int to : scope.nodes) {
       for (const int threads : team_sizes(machine, scope, from)) {
         for (const bool flush : {true, false}) {
-          const auto sizes =
-              scope.dense() ? scope.sizes(4 * kKiB, 512 * kMiB) : scope.sizes(64 * kKiB, 64 * kMiB);
-          for (const std::uint64_t bytes : sizes) {
+          const std::uint64_t low = scope.dense() ? 4 * kKiB : 64 * kKiB;
+          for (const std::uint64_t bytes : scope.sizes(low, scope.end(64 * kMiB, 256 * kMiB, 512 * kMiB))) {
             benchmarks.push_back(make_benchmark(machine, {from, to, threads, flush, bytes}));
           }
         }

@@ -41,7 +41,7 @@ std::string why_not(const ModelPoint& point) {
 
 // Seconds that a row adds to the pass over the levels of all trials, roughly, on two cores.
 double about_s(const std::string& family, const ModelPoint& point) {
-  const double edges_per_s = family == "model/uvm" ? 4e9 : 4e8;
+  const double edges_per_s = family == "model/uvm" ? 1.6e10 : 1.6e9;
   const bool has_source = point.algorithm == Algorithm::bfs || point.algorithm == Algorithm::sssp;
   const double passes = point.algorithm == Algorithm::bfs ? 1 : point.algorithm == Algorithm::pr ? 30 : 5;
   const auto entries = static_cast<double>(point.graph.most_entries().value_or(0));

@@ -74,7 +74,7 @@ class Lister {
 
   std::vector<Benchmark> list() {
     for (const GraphSpec& spec :
-         gnn_graphs(scope_, {"power"}, {"kron:20"}, {"kron:22", "pareto:22"}, {"kron:22", "pareto:22"})) {
+         gnn_graphs(scope_, {"power"}, {"kron:20"}, {"pareto:22", "kron:22"}, {"kron:22", "pareto:22"})) {
       for (const PipelinePoint& point : pipeline_points(scope_, spec)) {
         add(spec, point);
       }

@@ -10,6 +10,9 @@ namespace {
 using gnn::Mode;
 using gnn::Store;
 
+constexpr int kDenseWindow = 4;
+constexpr std::uint64_t kDenseBatches = 72;
+
 class Points {
  public:
   explicit Points(TrainingPoint training) : training_(std::move(training)) {}
@@ -67,10 +70,20 @@ void append(std::vector<PipelinePoint>& all, std::vector<PipelinePoint> more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-std::vector<PipelinePoint> dense_points(TrainingPoint training,
-                                        const std::vector<std::uint32_t>& other_rows) {
-  constexpr int kWindow = 4;
-  training.batches = 72;
+// Of one of two graphs in full, to compare with: the ways alone.
+std::vector<PipelinePoint> usual_points(TrainingPoint training) {
+  training.batches = kDenseBatches;
+  Points points(training);
+  points.add(Mode::cpu_gather, Store::pageable);
+  points.add_usual(kDenseWindow);
+  return points.take();
+}
+
+// `percents`: of the dissertation's processes.
+std::vector<PipelinePoint> dense_points(TrainingPoint training, const std::vector<std::uint32_t>& other_rows,
+                                        const std::vector<double>& percents) {
+  constexpr int kWindow = kDenseWindow;
+  training.batches = kDenseBatches;
   std::vector<PipelinePoint> all;
   Points base(training);
   base.add(Mode::cpu_gather, Store::pageable);
@@ -78,7 +91,7 @@ std::vector<PipelinePoint> dense_points(TrainingPoint training,
   base.add_other_windows();
   base.add_other_tiers();
   base.add_two_gpus();
-  base.add_processes({2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50});
+  base.add_processes(percents);
   append(all, base.take());
   for (const std::uint32_t row : other_rows) {
     TrainingPoint other = training;
@@ -108,6 +121,8 @@ std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::Grap
   const auto row_or = [&](std::uint32_t usual) { return own != nullptr ? own->row_bytes() : usual; };
   TrainingPoint training{spec.name(), {10, 25}};
   training.row_bytes = row_or(training.row_bytes);
+  const std::vector<std::uint32_t> other_rows =
+      own != nullptr ? std::vector<std::uint32_t>{} : std::vector<std::uint32_t>{400, 1260, 2312};
   constexpr int kWindow = 2;
   switch (scope.preset) {
     case Preset::smoke: {
@@ -132,10 +147,16 @@ std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::Grap
       points.add(Mode::masked, Store::mapped);
       return points.take();
     }
-    default:
-      return dense_points(training, own != nullptr ? std::vector<std::uint32_t>{}
-                                                   : std::vector<std::uint32_t>{400, 1260, 2312});
+    case Preset::full:
+      if (scope.graphs.empty() && spec.kind == graph::GraphSpec::Kind::kron) {
+        return usual_points(training);
+      }
+      // Two processes take seconds to start.
+      return dense_points(training, other_rows, {2.5, 5, 10, 25, 50});
+    case Preset::paper:
+      break;
   }
+  return dense_points(training, other_rows, {2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50});
 }
 
 }  // namespace grainscope::harness

@@ -82,7 +82,7 @@ std::vector<std::uint64_t> wall_spans(const Scope& scope) {
     case Preset::full:
       break;
   }
-  return cut(octaves(64 * kMiB, 64 * kGiB), scope);
+  return cut(octaves(64 * kMiB, 32 * kGiB), scope);
 }
 
 std::vector<GatherShape> wall_shapes(const Scope& scope, std::uint64_t span) {
@@ -103,8 +103,14 @@ std::vector<std::uint64_t> comparison_spans(const Scope& scope) {
   if (scope.preset == Preset::smoke) {
     return cut({64 * kMiB}, scope);
   }
-  return cut(scope.dense() ? Numbers{256 * kMiB, kGiB, 4 * kGiB, 16 * kGiB} : Numbers{256 * kMiB, 2 * kGiB},
-             scope);
+  switch (scope.preset) {
+    case Preset::paper:
+      return cut({256 * kMiB, kGiB, 4 * kGiB, 16 * kGiB}, scope);
+    case Preset::full:
+      return cut({256 * kMiB, kGiB, 8 * kGiB}, scope);
+    default:
+      return cut({256 * kMiB, 2 * kGiB}, scope);
+  }
 }
 
 std::vector<GatherShape> comparison_shapes(const Scope& scope) {

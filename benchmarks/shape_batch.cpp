@@ -33,11 +33,14 @@ std::vector<std::uint64_t> piece_sizes(const Scope& scope) {
   return {64, 256, kKiB, 4 * kKiB, 16 * kKiB, 64 * kKiB, 256 * kKiB};
 }
 
-std::vector<std::uint64_t> piece_counts(const Scope& scope) {
+std::vector<std::uint64_t> piece_counts(const Scope& scope, std::uint64_t piece) {
   if (scope.preset == Preset::smoke) {
     return {64};
   }
-  return scope.dense() ? std::vector<std::uint64_t>{64, 256, 1024} : std::vector<std::uint64_t>{256};
+  const bool more =
+      scope.preset == Preset::paper ||
+      (scope.preset == Preset::full && (piece == 256 || piece == 4 * kKiB || piece == 64 * kKiB));
+  return more ? std::vector<std::uint64_t>{64, 256, 1024} : std::vector<std::uint64_t>{256};
 }
 
 std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod method) {
@@ -102,7 +105,7 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Ba
 std::vector<Batch> batches(const Scope& scope) {
   std::vector<Batch> all;
   for (const std::uint64_t piece : piece_sizes(scope)) {
-    for (const std::uint64_t pieces : piece_counts(scope)) {
+    for (const std::uint64_t pieces : piece_counts(scope, piece)) {
       const Batch batch = transfer::scattered(piece, pieces);
       if (scope.keeps(batch.bytes())) {
         all.push_back(batch);

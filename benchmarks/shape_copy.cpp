@@ -69,6 +69,12 @@ std::vector<std::uint64_t> widths(const Scope& scope, std::uint64_t bytes) {
   if (scope.preset == Preset::acceptance) {
     return {128, 4 * kKiB};
   }
+  if (scope.preset == Preset::full && bytes > kBoxBytes) {
+    return {512, 64 * kKiB};  // narrower rows lie in a GiB, which takes longer to make than to copy
+  }
+  if (scope.preset == Preset::full && bytes == kBoxBytes) {
+    return {8, 32, 128, 512, 4 * kKiB, 16 * kKiB, 64 * kKiB};
+  }
   if (!scope.dense() || bytes != kBoxBytes) {
     return {32, 128, 512, 4 * kKiB, 64 * kKiB};
   }

@@ -169,9 +169,10 @@ std::unique_ptr<gnn::ShareWork> GatherSide::on(const cuda::SmPartition& part) co
 std::vector<Benchmark> list_shares(const std::string& family, const Machine& machine, const Scope& scope,
                                    const std::vector<SharePoint>& points,
                                    const std::function<Explanation(const SharePoint&)>& explain,
-                                   const MeasureShare& measure, bool here_too) {
+                                   const MeasureShare& measure, bool here_too, const Spans& spans) {
   std::vector<Benchmark> benchmarks;
-  const ShareCaches caches;
+  ShareCaches caches;
+  caches.spans = spans;
   for (const GpuTarget& gpu : scope.gpus) {
     const GatherSite site{scope.nearest_node(gpu), gpu, {}};
     for (const SharePoint& point : points) {

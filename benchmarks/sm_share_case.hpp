@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "claim_cache.hpp"
+#include "families.hpp"
 #include "gather_case.hpp"
 #include "grainscope/cuda/sm_partition.hpp"
 #include "grainscope/gnn/share_work.hpp"
@@ -52,7 +53,7 @@ using MpsCache = ClaimCache<int, MpsDaemon>;
 
 // What the cases of a family share.
 struct ShareCaches {
-  std::shared_ptr<SpanCache> spans = std::make_shared<SpanCache>();
+  Spans spans;
   std::shared_ptr<MpsCache> daemons = std::make_shared<MpsCache>();
   std::shared_ptr<FixedBatchCache> batches = std::make_shared<FixedBatchCache>();
 };
@@ -101,7 +102,8 @@ using MeasureShare =
 [[nodiscard]] std::vector<Benchmark> list_shares(const std::string& family, const Machine& machine,
                                                  const Scope& scope, const std::vector<SharePoint>& points,
                                                  const std::function<Explanation(const SharePoint&)>& explain,
-                                                 const MeasureShare& measure, bool here_too);
+                                                 const MeasureShare& measure, bool here_too,
+                                                 const Spans& spans);
 
 // Bytes, limits and what was asked and given, of a measurement whose samples are drawn.
 void add_share(const Session& session, const SharePoint& point, const GatherSite& site,

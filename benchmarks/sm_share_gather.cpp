@@ -105,7 +105,10 @@ class Points {
         add_percent(ShareBy::mps_percentage, {10}, {16});
         add_sms(ShareBy::exec_affinity, {8}, {16});
         break;
-      default:
+      case Preset::full:
+        add_full();
+        break;
+      case Preset::paper:
         add_all();
     }
   }
@@ -116,13 +119,26 @@ class Points {
     return scope.preset == Preset::smoke ? 64 * kMiB : scope.preset == Preset::quick ? 256 * kMiB : kGiB;
   }
 
-  void add_all() {
+  // Clients of MPS take a second to start: fewer shares of theirs.
+  void add_full() {
+    add_in_this_process();
+    add_percent(ShareBy::mps_percentage, {2.5, 5, 10, 25, 50, 100}, {4, 16});
+    add_percent(ShareBy::mps_percentage, {10}, {8});
+    add_sms(ShareBy::exec_affinity, {4, 16, 64}, {4, 16});
+  }
+
+  void add_in_this_process() {
     const std::vector<std::uint32_t> widths{4, 8, 16};
     const std::vector<int> sms{2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
-    const std::vector<double> percents{2.5, 5, 7.5, 10, 15, 20, 25, 50, 100};
     add_sms(ShareBy::green_context, sms, widths);
     add_sms(ShareBy::grid_cap, sms, {4, 16});
     add_percent(ShareBy::unlimited, {100}, widths);
+  }
+
+  void add_all() {
+    add_in_this_process();
+    const std::vector<std::uint32_t> widths{4, 8, 16};
+    const std::vector<double> percents{2.5, 5, 7.5, 10, 15, 20, 25, 50, 100};
     add_percent(ShareBy::mps_percentage, percents, widths);
     add_sms(ShareBy::exec_affinity, {2, 4, 8, 16, 32, 64}, {4, 16});
   }
@@ -149,14 +165,15 @@ class Points {
   std::vector<SharePoint> points_;
 };
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
-  return list_shares(kFamily, machine, scope, Points(scope).take(), explain, measure, false);
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Spans& spans) {
+  return list_shares(kFamily, machine, scope, Points(scope).take(), explain, measure, false, spans);
 }
 
 }  // namespace
 
-Family sm_share_gather() {
-  return {kFamily, "How much of the link does a gather fill from a few of a GPU's multiprocessors?", list};
+Family sm_share_gather(const Spans& spans) {
+  return {kFamily, "How much of the link does a gather fill from a few of a GPU's multiprocessors?",
+          [spans](const Machine& machine, const Scope& scope) { return list(machine, scope, spans); }};
 }
 
 }  // namespace grainscope::harness

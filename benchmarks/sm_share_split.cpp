@@ -218,15 +218,18 @@ std::vector<SharePoint> points_of(const Scope& scope) {
   }
   if (scope.dense()) {
     const std::vector<double> percents{2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50};
-    for (const ShareBy by :
-         {ShareBy::grid_cap, ShareBy::green_context, ShareBy::mps_percentage, ShareBy::exec_affinity}) {
-      add(by, percents);
-    }
+    // Two clients of MPS take two seconds to start.
+    const std::vector<double> of_clients =
+        scope.preset == Preset::full ? std::vector<double>{2.5, 5, 10, 25, 50} : percents;
+    add(ShareBy::grid_cap, percents);
+    add(ShareBy::green_context, percents);
+    add(ShareBy::mps_percentage, of_clients);
+    add(ShareBy::exec_affinity, of_clients);
     add(ShareBy::unlimited, {100});
     consumer = Consumer::graphsage;
-    for (const ShareBy by : {ShareBy::grid_cap, ShareBy::green_context, ShareBy::mps_percentage}) {
-      add(by, percents);
-    }
+    add(ShareBy::grid_cap, percents);
+    add(ShareBy::green_context, percents);
+    add(ShareBy::mps_percentage, of_clients);
     add(ShareBy::unlimited, {100});
   } else if (scope.preset == Preset::quick) {
     add(ShareBy::unlimited, {100});
@@ -244,14 +247,15 @@ std::vector<SharePoint> points_of(const Scope& scope) {
   return points;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
-  return list_shares(kFamily, machine, scope, points_of(scope), explain, measure, true);
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Spans& spans) {
+  return list_shares(kFamily, machine, scope, points_of(scope), explain, measure, true, spans);
 }
 
 }  // namespace
 
-Family sm_share_split() {
-  return {kFamily, "How are a GPU's multiprocessors best divided between a gather and what it feeds?", list};
+Family sm_share_split(const Spans& spans) {
+  return {kFamily, "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
+          [spans](const Machine& machine, const Scope& scope) { return list(machine, scope, spans); }};
 }
 
 }  // namespace grainscope::harness

@@ -5,9 +5,14 @@
 #include <memory>
 #include <utility>
 
+#include "families.hpp"
 #include "grainscope/core/units.hpp"
 
 namespace grainscope::harness {
+
+Spans new_spans() {
+  return std::make_shared<SpanCache>();
+}
 
 SpanLease::SpanLease(SpanCache& cache, SpanCache::Claim& claim, const Topology& topology)
     : lease_(cache, claim, [&](const SpanKey& key) {

@@ -1,8 +1,9 @@
 #ifndef GRAINSCOPE_BENCHMARKS_SPAN_CACHE_HPP
 #define GRAINSCOPE_BENCHMARKS_SPAN_CACHE_HPP
 
-// One memory for all cases that read the same kind of it: locking tens of GiB takes seconds, and a case
-// milliseconds. It grows with the spans that are asked for.
+// One memory for all cases that read the same kind of it, of whichever family: locking tens of GiB takes
+// seconds, and a case milliseconds. It grows with the spans that are asked for, and nobody writes to it, so
+// that each finds the pattern in it that it verifies.
 
 #include "claim_cache.hpp"
 #include "grainscope/reach/span_memory.hpp"

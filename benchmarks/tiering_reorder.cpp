@@ -88,9 +88,8 @@ std::vector<Benchmark> list(const Scope& scope, const GnnGraphs& graphs) {
   if (scope.preset == Preset::acceptance) {
     return benchmarks;
   }
-  for (const GraphSpec& spec :
-       gnn_graphs(scope, {"power"}, {"pareto:18"}, {"kron:22", "urand:22", "pareto:22", "web:20"},
-                  {"kron:24", "urand:24", "pareto:24", "web:22"})) {
+  for (const GraphSpec& spec : gnn_graphs(scope, {"power"}, {"pareto:18"}, {"kron:20", "web:20", "pareto:22"},
+                                          {"kron:24", "urand:24", "pareto:24", "web:22"})) {
     for (const Lists lists : {Lists::pasted, Lists::sorted}) {
       add(benchmarks, scope, graphs, spec, lists);
     }

@@ -63,7 +63,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   }
   // No GPU has a part in it: one stream is as good as another.
   const GpuTarget& gpu = scope.gpus.front();
-  const auto sizes = scope.dense() ? scope.sizes(4 * kKiB, kGiB) : scope.sizes(64 * kKiB, 256 * kMiB);
+  const auto sizes =
+      scope.sizes(scope.dense() ? 4 * kKiB : 64 * kKiB, scope.end(256 * kMiB, 256 * kMiB, kGiB));
   for (const int from : scope.nodes) {
     for (const int to : scope.nodes) {
       for (const bool flush : {true, false}) {

@@ -49,10 +49,10 @@ Explanation explain(const Transfer& transfer) {
   return text;
 }
 
-// 1, 2, 4, … and all the CPUs there are.
-std::vector<int> thread_counts(int cpus, bool dense) {
+// 1, 4, 16, …, in paper 1, 2, 4, …, and all the CPUs there are.
+std::vector<int> thread_counts(int cpus, Preset preset) {
   std::vector<int> counts;
-  for (int threads = 1; threads < cpus; threads *= dense ? 2 : 4) {
+  for (int threads = 1; threads < cpus; threads *= preset == Preset::paper ? 2 : 4) {
     counts.push_back(threads);
   }
   counts.push_back(cpus);
@@ -96,14 +96,15 @@ class Lister {
   void add_all(const GpuTarget& gpu, int node) {
     const Node* place = machine_.topology.find_node(node);
     const int cpus = place == nullptr ? 1 : std::max<int>(1, static_cast<int>(place->allowed_cpus.size()));
+    const std::uint64_t most = scope_.end(kLargest, kLargest, kGiB);
     const std::uint64_t largest =
-        scope_.dense() ? std::min<std::uint64_t>(kGiB, largest_buffer(machine_, gpu.ordinal) / 2) : kLargest;
+        scope_.dense() ? std::min(most, largest_buffer(machine_, gpu.ordinal) / 2) : most;
     for (const std::uint64_t bytes : scope_.sizes(kSmallest, std::max(kSmallest, largest))) {
       add(gpu, node, Engine::fault, true, bytes, 1);
       add(gpu, node, Engine::prefetch, true, bytes, 1);
       add(gpu, node, Engine::prefetch, false, bytes, 1);
     }
-    for (const int threads : thread_counts(cpus, scope_.dense())) {
+    for (const int threads : thread_counts(cpus, scope_.preset)) {
       for (const std::uint64_t bytes : scope_.sizes(kMiB, std::max(kMiB, largest))) {
         add(gpu, node, Engine::fault, false, bytes, threads);
       }

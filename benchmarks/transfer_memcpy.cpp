@@ -23,7 +23,9 @@ using transfer::Transfer;
 
 constexpr std::uint64_t kSmallest = 256;
 constexpr std::uint64_t kLargestQuick = 512 * kMiB;
-constexpr std::uint64_t kLargestFull = 16 * kGiB;  // making one and filling it takes longer than measuring it
+// Making a buffer and filling it takes longer than measuring it.
+constexpr std::uint64_t kLargestFull = kGiB;
+constexpr std::uint64_t kLargestOthersFull = 256 * kMiB;  // of all but what is pinned and flushed
 
 const char* const kFamily = "transfer/memcpy";
 
@@ -99,8 +101,9 @@ class Lister {
     const std::uint64_t most = scope_.preset == Preset::paper  ? there_is
                                : scope_.preset == Preset::full ? std::min(there_is, kLargestFull)
                                                                : kLargestQuick;
-    const auto everywhere = scope_.sizes(kSmallest, std::min(most, kGiB));
-    auto all_there_is = everywhere;
+    auto all_there_is = scope_.sizes(kSmallest, std::min(most, kGiB));
+    const auto everywhere =
+        scope_.sizes(kSmallest, scope_.end(std::min(most, kGiB), kLargestOthersFull, std::min(most, kGiB)));
     for (const std::uint64_t bytes : {std::min(most, 4 * kGiB), most}) {
       const bool larger = all_there_is.empty() || bytes > all_there_is.back();
       if (scope_.dense() && larger && scope_.in_range(bytes)) {

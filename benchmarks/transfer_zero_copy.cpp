@@ -97,7 +97,7 @@ class Lister {
   }
 
   void add_sizes(const GpuTarget& gpu, int node, bool read) {
-    for (const std::uint64_t bytes : scope_.sizes(kSmallest, kLargest)) {
+    for (const std::uint64_t bytes : scope_.sizes(kSmallest, scope_.end(kLargest, 256 * kMiB, kLargest))) {
       add(gpu, node, read, bytes, Walk{});
       if (scope_.preset == Preset::paper) {
         add(gpu, node, read, bytes, kCommScopeGrid);
@@ -129,8 +129,10 @@ class Lister {
     if (scope_.preset == Preset::smoke || (!read && !scope_.dense())) {
       return;
     }
-    const std::vector<int> grids = scope_.dense() ? std::vector{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128}
-                                                  : std::vector{1, 4, 8, 16, 32, 64};
+    const std::vector<int> grids = scope_.preset == Preset::paper
+                                       ? std::vector{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128}
+                                   : scope_.preset == Preset::full ? std::vector{1, 2, 4, 8, 16, 32, 64, 128}
+                                                                   : std::vector{1, 4, 8, 16, 32, 64};
     const std::vector<int> widths = scope_.dense() ? std::vector{4, 8, 16} : std::vector{4, 16};
     for (const std::uint64_t bytes : scope_.one_size(kFewBlocksBytes)) {
       for (const int width : widths) {

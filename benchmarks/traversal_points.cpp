@@ -13,17 +13,24 @@ using graph::EdgePlacement;
 using graph::GraphSpec;
 using graph::Order;
 
+// In full one graph of three is walked in every way, and any that the user asks for.
+bool walks_all(const Scope& scope, const GraphSpec& spec) {
+  return scope.preset == Preset::paper ||
+         (scope.preset == Preset::full && (!scope.graphs.empty() || spec.kind == GraphSpec::Kind::kron));
+}
+
 // What is walked how: every access over the link, one elsewhere to compare with.
-std::vector<Access> accesses_of(const Scope& scope, const graph::PlacementRequest& request,
-                                Algorithm algorithm) {
+std::vector<Access> accesses_of(const Scope& scope, const GraphSpec& spec,
+                                const graph::PlacementRequest& request, Algorithm algorithm) {
   if (request.placement != EdgePlacement::mapped || scope.preset == Preset::smoke) {
     return {Access::merged_aligned};
   }
-  const bool papers = scope.preset == Preset::paper || (scope.dense() && request.edge_bytes == 8);
+  const bool papers = scope.preset == Preset::paper || (walks_all(scope, spec) && request.edge_bytes == 8);
   if (algorithm != Algorithm::bfs && !papers) {
     return {Access::merged_aligned};
   }
-  if (scope.preset == Preset::quick && request.edge_bytes == 4) {
+  const bool few = scope.preset == Preset::quick || (scope.preset == Preset::full && scope.graphs.empty());
+  if (few && request.edge_bytes == 4) {
     return {Access::merged_aligned, Access::edge_gather};
   }
   return {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked,
@@ -55,7 +62,7 @@ class Points {
     for (const GraphSpec& spec : traversed_graphs(scope_)) {
       add_order(spec, Order::original);
       add_subway(spec);
-      if (scope_.dense()) {
+      if (walks_all(scope_, spec)) {
         add_order(spec, Order::degree);
         add_order(spec, Order::halo_like);
       }
@@ -78,6 +85,14 @@ class Points {
     return point;
   }
 
+  // Whether the preset has time for managed edges beyond bfs.
+  [[nodiscard]] bool takes_time(const GraphSpec& spec, int edge_bytes) const {
+    if (scope_.preset == Preset::full && scope_.graphs.empty()) {
+      return edge_bytes == 8 && walks_all(scope_, spec);
+    }
+    return scope_.preset != Preset::quick;
+  }
+
   // Cases that share a placed graph stand together, so that it is placed once.
   void add_order(const GraphSpec& spec, Order order) {
     for (const EdgePlacement placement :
@@ -87,7 +102,7 @@ class Points {
           // Bringing managed edges back before each trial takes longer than the trial.
           const bool slow =
               placement == EdgePlacement::managed && (edge_bytes == 4 || algorithm != Algorithm::bfs);
-          if (slow && scope_.preset == Preset::quick) {
+          if (slow && !takes_time(spec, edge_bytes)) {
             continue;
           }
           if (order != Order::original && (algorithm != Algorithm::bfs || edge_bytes != 8)) {
@@ -95,7 +110,7 @@ class Points {
           }
           const graph::PlacementRequest request{placement, edge_bytes, algorithm == Algorithm::sssp,
                                                 gpu_.ordinal};
-          for (const Access access : order == Order::original ? accesses_of(scope_, request, algorithm)
+          for (const Access access : order == Order::original ? accesses_of(scope_, spec, request, algorithm)
                                                               : std::vector<Access>{Access::merged_aligned}) {
             const TraversalPoint point = point_of(spec, request, order, algorithm, access);
             points_.push_back(point);
@@ -152,7 +167,7 @@ std::vector<GraphSpec> traversed_graphs(const Scope& scope) {
       names = {"kron:20", "urand:20"};
       break;
     case Preset::full:
-      names = {"kron:22", "urand:22", "web:20"};
+      names = {"kron:21", "urand:21", "web:20"};
       break;
     case Preset::paper:
       names = {"kron:24", "urand:24", "dense:18", "web:22"};

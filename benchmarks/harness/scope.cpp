@@ -52,9 +52,13 @@ int trials_of(Preset preset) {
   return 8;
 }
 
-// Octaves between two sizes.
-int stride_of(Preset preset) {
-  return preset == Preset::full || preset == Preset::paper ? 1 : 2;
+// Beyond this curves are flat, and every size takes as long as all smaller ones together.
+constexpr std::uint64_t kLastOctave = 16 * kMiB;
+
+// Octaves from a size to the next.
+int stride_from(std::uint64_t bytes, Preset preset) {
+  const bool every = preset == Preset::paper || (preset == Preset::full && bytes < kLastOctave);
+  return every ? 1 : 2;
 }
 
 }  // namespace
@@ -87,7 +91,7 @@ std::vector<std::uint64_t> Scope::sizes(std::uint64_t low, std::uint64_t high) c
            std::clamp(256 * kMiB, low, high)};
   } else {
     const std::uint64_t last = std::max(high, std::min(max_bytes.value_or(0), kLargest));
-    for (std::uint64_t bytes = low; bytes <= last; bytes <<= stride_of(preset)) {
+    for (std::uint64_t bytes = low; bytes <= last; bytes <<= stride_from(bytes, preset)) {
       all.push_back(bytes);
     }
     if (all.empty() || all.back() < high) {

@@ -20,7 +20,7 @@ namespace grainscope::harness {
 enum class Preset {
   smoke,       // does everything work? a size or two, a wide interval
   quick,       // two minutes: what a look at a machine needs
-  full,        // every octave, every GPU and node
+  full,        // a quarter of an hour for a GPU: every method, octave and node
   paper,       // the points of the papers' figures
   acceptance,  // a fixed set with repetitions, for accepting a machine
 };
@@ -45,8 +45,14 @@ struct Scope {
   // Whether every point of an axis is wanted, or a few that show its shape.
   [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }
 
-  // Powers of two between `low` and `high`, both included: every octave where dense, else every second,
-  // in smoke and acceptance a few; cut to the user's range, which may also reach beyond `high`.
+  // Where a ladder of sizes ends: of another preset than full and paper at `usual`.
+  [[nodiscard]] std::uint64_t end(std::uint64_t usual, std::uint64_t full, std::uint64_t paper) const {
+    return preset == Preset::paper ? paper : preset == Preset::full ? full : usual;
+  }
+
+  // Powers of two between `low` and `high`, both included: every octave in paper and, up to 16 MiB, in full,
+  // else every second, in smoke and acceptance a few; cut to the user's range, which may also reach beyond
+  // `high`.
   [[nodiscard]] std::vector<std::uint64_t> sizes(std::uint64_t low, std::uint64_t high) const;
 
   // The same for one size that stands for a whole axis: `bytes`, or nothing where the user's range excludes
@@ -60,7 +66,7 @@ struct Scope {
     return bytes >= min_bytes.value_or(0) && bytes <= max_bytes.value_or(UINT64_MAX);
   }
 
-  // Every octave from `low` to `high` where dense; in smoke the first of `few`, else all of them, cut to the
+  // `sizes` from `low` to `high` where dense; in smoke the first of `few`, else all of them, cut to the
   // user's range.
   [[nodiscard]] std::vector<std::uint64_t> few_or_all(std::uint64_t low, std::uint64_t high,
                                                       const std::vector<std::uint64_t>& few) const;

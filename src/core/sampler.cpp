@@ -1,5 +1,6 @@
 #include "grainscope/core/sampler.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cmath>
@@ -12,8 +13,25 @@ namespace {
 
 constexpr std::size_t kFirstLook = 8;
 
+// At the first look the interval goes from the least to the most: one outlier says nothing of the next looks.
+constexpr std::size_t kFirstForecast = 2 * kFirstLook;
+
+// How many times too wide the interval has to be foretold before nobody waits for it: it need not narrow
+// quite with the root.
+constexpr double kForecastMargin = 2;
+
 bool is_look(std::size_t n) {
   return n >= kFirstLook && std::has_single_bit(n);
+}
+
+// Whether an interval that narrows with the root of the number of samples stays wide to the end of the plan.
+bool is_out_of_reach(const SamplingPlan& plan, std::size_t n, double wall_s, double half_width) {
+  if (n < kFirstForecast) {
+    return false;
+  }
+  const auto taken = static_cast<double>(n);
+  const double at_end = std::min(static_cast<double>(plan.max_samples), taken * plan.budget_s / wall_s);
+  return half_width * std::sqrt(taken / at_end) > kForecastMargin * plan.ci_target;
 }
 
 }  // namespace
@@ -53,9 +71,9 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
       continue;
     }
     samples.summary = summarize(samples.seconds);
-    samples.reached_target =
-        relative_half_width(*samples.summary.ci95, samples.summary.median) <= plan.ci_target;
-    if (samples.reached_target || last) {
+    const double half_width = relative_half_width(*samples.summary.ci95, samples.summary.median);
+    samples.reached_target = half_width <= plan.ci_target;
+    if (samples.reached_target || last || is_out_of_reach(plan, n, samples.wall_s, half_width)) {
       return samples;
     }
   }

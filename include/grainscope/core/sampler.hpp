@@ -30,8 +30,10 @@ struct Interrupted {};
 
 // Draws samples from `one_sample` (seconds; untimed preparation inside it is the caller's).
 // Looks at the interval only when n is 8, 16, 32, …: stopping at the first good look at any n would
-// favour intervals that are too short. Stops at the budget or the maximum too, whatever the interval.
-// Throws FailedError for a sample that is not a positive finite number, Interrupted as above.
+// favour intervals that are too short. Stops at the budget or the maximum too, whatever the interval, and
+// from n = 16 on at a look that foretells, by the root of n, an interval of more than twice the target at the
+// end of both: such a case would use up its time and be as wide. Throws FailedError for a sample that is not
+// a positive finite number, Interrupted as above.
 [[nodiscard]] Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& one_sample,
                                    const std::function<double()>& wall_clock_s,
                                    const std::function<bool()>& interrupted);

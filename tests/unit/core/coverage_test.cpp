@@ -57,13 +57,18 @@ constexpr SamplingPlan kFull{.ci_target = 0.01, .budget_s = 0.8, .max_samples = 
 constexpr double kShort_s = 0.0005;
 constexpr double kMiddling_s = 0.004;
 
-TEST(IntervalCoverage, is_95_percent_where_sessions_choose_their_own_length) {
+// A session that gives up does so mostly at 16 samples, whose ranks 4 to 13 miss with a chance of 2.1 %, and
+// because its interval is wider than most: that holds the median more often, never less.
+constexpr double kMostCovered = 0.995;
+
+TEST(IntervalCoverage, is_95_percent_or_more_where_sessions_choose_their_own_length) {
   for (const Source& source : sources()) {
     for (const SamplingPlan& plan : {kQuick, kFull}) {
       for (const double wall_s : {kShort_s, kMiddling_s}) {
         const double covered = covered_share(source, plan, wall_s);
         EXPECT_GE(covered, 0.94) << source.name << ", target " << plan.ci_target << ", sample " << wall_s;
-        EXPECT_LE(covered, 0.98) << source.name << ", target " << plan.ci_target << ", sample " << wall_s;
+        EXPECT_LE(covered, kMostCovered)
+            << source.name << ", target " << plan.ci_target << ", sample " << wall_s;
       }
     }
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
@@ -45,13 +46,37 @@ SamplingPlan plan_without_warmup() {
   return {.ci_target = 0.02, .budget_s = 1e9, .max_samples = 4096, .warmups = 0};
 }
 
-// Never two alike within 2 %.
+// An interval of 2.4 % at any n: more than the target, and not so much more that nobody would wait for it.
 std::vector<double> wild_samples(std::size_t n) {
   std::vector<double> samples(n);
   for (std::size_t i = 0; i < n; ++i) {
-    samples[i] = i % 2 == 0 ? 1 : 5;
+    samples[i] = i % 2 == 0 ? 1 : 1.05;
   }
   return samples;
+}
+
+// Sessions of samples drawn by `draw`, a millisecond apart; how they ended.
+struct Ends {
+  int sessions = 0;
+  int reached = 0;
+  int early = 0;  // neither at the target nor at the most samples
+};
+
+template <class Draw>
+Ends ends_of(const SamplingPlan& plan, const Draw& draw) {
+  Ends ends;
+  std::mt19937_64 random(7);
+  for (ends.sessions = 0; ends.sessions < 2000; ++ends.sessions) {
+    std::vector<double> samples(plan.max_samples);
+    for (double& sample : samples) {
+      sample = draw(random);
+    }
+    FakeWork work(samples, 1e-3);
+    const Samples drawn = work.sample(plan);
+    ends.reached += drawn.reached_target ? 1 : 0;
+    ends.early += !drawn.reached_target && drawn.seconds.size() < plan.max_samples ? 1 : 0;
+  }
+  return ends;
 }
 
 TEST(DrawSamples, stops_at_eight_when_the_target_is_reached_there) {
@@ -73,7 +98,7 @@ TEST(DrawSamples, does_not_look_between_8_and_16) {
 
 TEST(DrawSamples, does_not_look_between_16_and_32) {
   // Four outliers: wide at n = 16, narrow from n = 20.
-  FakeWork work({5, 5, 5, 5});
+  FakeWork work({1.5, 1.5, 1.5, 1.5});
   EXPECT_EQ(work.sample(plan_without_warmup()).seconds.size(), 32U);
 }
 
@@ -118,6 +143,60 @@ TEST(DrawSamples, looks_at_the_interval_when_it_has_to_stop) {
   const Samples samples = work.sample(plan);
   EXPECT_EQ(samples.seconds.size(), 12U);
   EXPECT_TRUE(samples.reached_target);
+}
+
+TEST(DrawSamples, gives_up_at_the_second_look_where_the_target_is_out_of_reach) {
+  // Half of them five times as long: 67 % at n = 16, and still 4 % at 4096.
+  std::vector<double> hopeless;
+  for (int i = 0; i < 4096; ++i) {
+    hopeless.push_back(i % 2 == 0 ? 1 : 5);
+  }
+  FakeWork work(hopeless);
+  const Samples samples = work.sample(plan_without_warmup());
+  EXPECT_EQ(samples.seconds.size(), 16U);
+  EXPECT_FALSE(samples.reached_target);
+  EXPECT_TRUE(samples.summary.ci95.has_value());
+}
+
+TEST(DrawSamples, gives_up_where_the_budget_leaves_too_few_samples) {
+  // 4.9 % of the median at n = 16: 1 % is a matter of 384 samples.
+  std::vector<double> noisy;
+  for (int i = 0; i < 1000; ++i) {
+    noisy.push_back(i % 2 == 0 ? 1 : 1.1);
+  }
+  SamplingPlan plan = plan_without_warmup();
+  plan.ci_target = 0.01;
+  plan.budget_s = 0.5;
+  plan.max_samples = 512;
+  FakeWork fast(noisy, 1e-3);
+  EXPECT_EQ(fast.sample(plan).seconds.size(), 128U);  // at 500 samples 1.7 % are foretold, then 2.5
+  FakeWork slow(noisy, 1e-2);
+  EXPECT_EQ(slow.sample(plan).seconds.size(), 16U);  // at 50 samples 2.8 %
+}
+
+TEST(DrawSamples, of_a_hopeless_distribution_nearly_all_sessions_end_early) {
+  const SamplingPlan plan{.ci_target = 0.01, .budget_s = 1e9, .max_samples = 512, .warmups = 0};
+  std::lognormal_distribution<double> wide(0, 1);
+  const Ends ends = ends_of(plan, [&](auto& random) { return wide(random); });
+  EXPECT_GT(ends.early, ends.sessions * 99 / 100);
+}
+
+TEST(DrawSamples, of_a_distribution_that_gets_there_hardly_any_session_ends_early) {
+  const SamplingPlan plan{.ci_target = 0.01, .budget_s = 1e9, .max_samples = 512, .warmups = 0};
+  // The interval is 1 % wide at about 150 samples, each way.
+  std::normal_distribution<double> narrow(1, 0.05);
+  const Ends ends = ends_of(plan, [&](auto& random) { return narrow(random); });
+  EXPECT_LT(ends.early, ends.sessions / 100);
+  EXPECT_GT(ends.reached, ends.sessions * 95 / 100);
+}
+
+TEST(DrawSamples, outliers_that_are_rare_end_no_session_early) {
+  const SamplingPlan plan{.ci_target = 0.01, .budget_s = 1e9, .max_samples = 512, .warmups = 0};
+  std::normal_distribution<double> narrow(1, 0.02);
+  std::bernoulli_distribution strays(0.04);
+  const Ends ends = ends_of(plan, [&](auto& random) { return narrow(random) * (strays(random) ? 50 : 1); });
+  EXPECT_LT(ends.early, ends.sessions / 100);
+  EXPECT_GT(ends.reached, ends.sessions * 98 / 100);
 }
 
 TEST(DrawSamples, warmups_are_run_and_not_kept) {

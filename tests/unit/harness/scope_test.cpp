@@ -33,7 +33,15 @@ TEST(Preset, another_name_is_refused_with_those_there_are) {
   }
 }
 
-TEST(Sizes, full_and_paper_take_every_octave) {
+TEST(Sizes, full_takes_every_second_octave_beyond_16_mebibytes_and_paper_every_one) {
+  const Scope full = scope_of(Preset::full);
+  EXPECT_EQ(full.sizes(4 * kMiB, kGiB), (Sizes{4 * kMiB, 8 * kMiB, 16 * kMiB, 64 * kMiB, 256 * kMiB, kGiB}));
+  EXPECT_EQ(full.sizes(8 * kMiB, 128 * kMiB), (Sizes{8 * kMiB, 16 * kMiB, 64 * kMiB, 128 * kMiB}));
+  EXPECT_EQ(scope_of(Preset::paper).sizes(8 * kMiB, 64 * kMiB),
+            (Sizes{8 * kMiB, 16 * kMiB, 32 * kMiB, 64 * kMiB}));
+}
+
+TEST(Sizes, full_and_paper_take_every_octave_of_small_sizes) {
   for (const Preset preset : {Preset::full, Preset::paper}) {
     EXPECT_EQ(scope_of(preset).sizes(256, 4096), (Sizes{256, 512, 1024, 2048, 4096}));
   }

@@ -104,9 +104,9 @@ TEST(SmShares, of_a_training_step_are_those_that_make_sense_for_one) {
     EXPECT_EQ(to_string(consumer->value), "graphsage");
     ++cases[text(benchmark, "by")];
   }
-  EXPECT_EQ(bare, 41U);
+  EXPECT_EQ(bare, 31U);
   EXPECT_EQ(cases, (std::map<std::string, std::size_t>{
-                       {"unlimited", 1}, {"grid_cap", 10}, {"green_context", 10}, {"mps_percentage", 10}}));
+                       {"unlimited", 1}, {"grid_cap", 10}, {"green_context", 10}, {"mps_percentage", 5}}));
 }
 
 TEST(SmShares, presets_keep_to_their_size) {
