@@ -19,39 +19,37 @@ struct ComponentArrays {
   ReadNote* reads;  // [2]; null: nothing is counted
 };
 
-// The root of a vertex' tree. Whoever climbs hangs what it passes one step higher (path halving): a vertex
-// that is no root never becomes one again, and what was above it stays above it, so that nobody need be
-// waited for.
-__device__ inline graph::Vertex root_of(graph::Vertex* parents, graph::Vertex vertex) {
-  graph::Vertex at = __ldcg(parents + vertex);
-  graph::Vertex passed = vertex;
-  while (true) {
-    const graph::Vertex above = __ldcg(parents + at);
-    if (above == at) {
-      return at;
-    }
-    if (passed != at) {
-      __stcg(parents + passed, above);
-    }
-    passed = at;
-    at = above;
-  }
-}
-
-// Hangs the higher of two trees' roots below the other's.
+// Makes two vertices' trees one. Climbs from whichever has the higher parent, until that is a root and hangs
+// below the other's parent (after Rem; Patwary, Blair and Manne, SEA 2010): most edges ask for two parents
+// and no more, and nobody asks for the root of the largest tree but to hang below it. What is passed is hung
+// one step higher, which shortens the way of those that follow: a vertex that is no root never becomes one
+// again, and what was above it stays above it, so that nobody need be waited for.
 __device__ inline void join(graph::Vertex* parents, graph::Vertex u, graph::Vertex v) {
-  graph::Vertex one = root_of(parents, u);
-  graph::Vertex other = root_of(parents, v);
-  while (one != other) {
-    const graph::Vertex high = max(one, other);
-    const graph::Vertex low = min(one, other);
-    const graph::Vertex above = atomicCAS(parents + high, high, low);
-    if (above == high) {
-      return;
+  graph::Vertex above_u = __ldcg(parents + u);
+  graph::Vertex above_v = __ldcg(parents + v);
+  while (above_u != above_v) {
+    if (above_u < above_v) {
+      const graph::Vertex low = u;
+      const graph::Vertex above_low = above_u;
+      u = v;
+      above_u = above_v;
+      v = low;
+      above_v = above_low;
     }
-    // Another was quicker: what it hung `high` below goes on.
-    one = root_of(parents, above);
-    other = low;
+    if (above_u == u) {
+      const graph::Vertex was = atomicCAS(parents + u, u, above_v);
+      if (was == u) {
+        return;
+      }
+      above_u = was;  // another was quicker
+      continue;
+    }
+    const graph::Vertex next = __ldcg(parents + above_u);
+    if (next != above_u) {
+      __stcg(parents + u, next);
+    }
+    u = above_u;
+    above_u = next;
   }
 }
 
