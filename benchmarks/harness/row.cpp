@@ -123,11 +123,11 @@ void add_rates(json& row, const Measurement& measurement) {
     const double rate = gb_per_s(static_cast<double>(measurement.bytes), median_s);
     row["bytes"] = measurement.bytes;
     row["bandwidth_gb_s"] = rate;
-    if (measurement.link_peak_gb_s) {
-      // What crossed the link, where that was told apart from what was asked for.
-      const auto link = measurement.counters.find("link_gb_s");
-      row["link_fraction"] =
-          (link != measurement.counters.end() ? link->second : rate) / *measurement.link_peak_gb_s;
+    // What crossed the link, where that was told apart from what was asked for: it may be nothing.
+    const auto link = measurement.counters.find("link_gb_s");
+    const double crossed = link != measurement.counters.end() ? link->second : rate;
+    if (measurement.link_peak_gb_s && crossed > 0) {
+      row["link_fraction"] = crossed / *measurement.link_peak_gb_s;
     }
   }
   if (measurement.link_bytes) {

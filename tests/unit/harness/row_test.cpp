@@ -122,5 +122,17 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   EXPECT_EQ(row["counters"]["ratio"], 9.5);
 }
 
+TEST(Row, a_link_that_nothing_crossed_has_no_fraction) {
+  Measurement measurement = some_measurement();
+  measurement.link_peak_gb_s = 50;
+  measurement.link_bytes = 0;
+  measurement.counters["link_gb_s"] = 0;
+  json row = outcome_row(some_case(), Status::ok, "");
+  add_measurement(row, measurement);
+  EXPECT_EQ(test::row_errors(row), "");
+  EXPECT_FALSE(row.contains("link_fraction"));
+  EXPECT_EQ(row["link_bytes"], 0);
+}
+
 }  // namespace
 }  // namespace grainscope::harness
