@@ -18,14 +18,16 @@ COLUMNS = (
 RIGHT = (False, *[True] * 9)
 MEASURED, MODELLED = "measured", "modelled"
 MOST_LINES = 46  # that stand on a sheet
+GPU_BOUND = 0.5  # of the time, that the link leaves idle at least
 NONE = TableCell("–")
 NOTES = (
     "Table: link bytes are what the reads touch, in sectors of 32 bytes, the median over sources (of EMOGI's "
     "accesses each different sector of a level once); GPU bytes are the memory for edges; × EMOGI and × "
     "device: how many times faster than EMOGI's best access and than edges in GPU memory.",
     "The model's time is what its requests must take over this machine's link, of the first source; off: its "
-    "time against that source's. Its bytes: a row whose reads are not the model's fails, but of sssp, whose "
-    "reads depend on who comes first.",
+    "time against that source's; GPU-bound: less than half of that, so that the link is not what it waits for. "
+    "Its bytes: a row whose reads are not the model's fails, but of sssp, whose reads depend on who comes "
+    "first.",
 )
 
 
@@ -91,7 +93,7 @@ def _line(machine: Machine, one: Lean, owner: str, mapped: Run | None, device: R
         _speedup(mapped, run),
         _speedup(device, run),
         _time(exact(seconds), MODELLED) if seconds else NONE,
-        _error(error),
+        _time_error(error),
         _bytes(size, MODELLED),
         _error(off),
     )
@@ -142,6 +144,12 @@ def _speedup(slow: Run | None, fast: Run) -> TableCell:
         return NONE
     ratio = compare.speedup(slow, fast)
     return TableCell(f"{ratio.value:.2f}×", ratio, "ratio", MEASURED)
+
+
+def _time_error(share: float | None) -> TableCell:
+    if share is not None and share < -GPU_BOUND:
+        return TableCell("GPU-bound", exact(100 * share), "%", MODELLED)
+    return _error(share)
 
 
 def _error(share: float | None) -> TableCell:
