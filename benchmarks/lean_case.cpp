@@ -1,8 +1,10 @@
 #include "lean_case.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/model/link.hpp"
 #include "lean_runs.hpp"
 #include "traffic.hpp"
@@ -26,10 +28,19 @@ LinkReads sum_of(const std::vector<LinkReads>& steps) {
   return all;
 }
 
+// The first trial is what scripts/grainscope-count has a profiler count.
+double run_marked(LeanRun& traversal, int number, Vertex source) {
+  std::optional<cuda::ProfileRange> counted;
+  if (number == 0) {
+    counted.emplace("counted trial");
+  }
+  return traversal.run(source);
+}
+
 // One trial: timed, verified, then run again and counted.
 Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& traversal, int number,
                 Vertex source, std::vector<LinkReads>& reads, Measurement& measurement) {
-  const double seconds = traversal.run(source);
+  const double seconds = run_marked(traversal, number, source);
   const Verdict verdict = traversal.verify(graph, source);
   measurement.verification = verdict.sentence + "; every trial";
   Trial trial{trial_name(point.algorithm, number, source), {seconds}, traversal.counters(), 0};

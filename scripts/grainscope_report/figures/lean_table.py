@@ -25,7 +25,7 @@ NOTES = (
     "accesses each different sector of a level once); GPU bytes are the memory for edges; × EMOGI and × "
     "device: how many times faster than EMOGI's best access and than edges in GPU memory.",
     "The model's time is what its requests must take over this machine's link, of the first source; off: its "
-    "time against that source's; GPU-bound: less than half of that, so that the link is not what it waits for. "
+    "time against that source's; GPU-bound: less than half of that, so that it does not wait for the link. "
     "Its bytes: a row whose reads are not the model's fails, but of sssp, whose reads depend on who comes "
     "first.",
 )

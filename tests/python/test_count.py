@@ -1,0 +1,113 @@
+"""scripts/grainscope-count, with a stand-in for the profiler."""
+
+import importlib.machinery
+import importlib.util
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "grainscope-count"
+TABLE = """==PROF== Connected to process 7
+"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"
+"0","walk","lts__t_requests_srcunit_tex_aperture_sysmem_op_read.sum","request","1,200"
+"0","walk","lts__t_sectors_srcunit_tex_aperture_sysmem_op_read.sum","sector","2,000"
+"0","walk","pcie__read_bytes.sum","byte","80,000"
+"1","walk","lts__t_requests_srcunit_tex_aperture_sysmem_op_read.sum","request","34"
+"1","walk","lts__t_sectors_srcunit_tex_aperture_sysmem_op_read.sum","sector","50"
+"1","walk","pcie__read_bytes.sum","Kbyte","2"
+"""
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader("grainscope_count", str(SCRIPT))
+    spec = importlib.util.spec_from_loader(loader.name, loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+COUNT = load()
+
+
+def row(name, family, status="ok", **axes):
+    return {
+        "name": name,
+        "status": status,
+        "case": {"family": family, "axes": axes},
+        "traffic": {"requests": 9},
+    }
+
+
+RESULT = {
+    "context": {"run": {"flags": ["--preset=full", "--graph=kron:10", "--max-time=3m"]}},
+    "benchmarks": [
+        row("traversal/bfs/merged/mapped/graph:kron10", "traversal/bfs", placement="mapped"),
+        row("traversal/bfs/merged/device/graph:kron10", "traversal/bfs", placement="device"),
+        row("traversal/cc/merged/mapped/graph:kron10", "traversal/cc", status="failed", placement="mapped"),
+        row("lean/bfs/none/plain/graph:kron10", "lean/bfs", segments="read"),
+        row("lean/pr/none/plain/hybrid/graph:kron10", "lean/pr", segments="hybrid"),
+        row("gather/masked/mapped", "gather", store="mapped"),
+    ],
+}
+
+
+def stand_in(tmp_path: Path, output: str, status: int = 0) -> Path:
+    """A program that notes its arguments and prints what a profiler would."""
+    (tmp_path / "table").write_text(output)
+    ncu = tmp_path / "ncu"
+    note = f'printf "%s\\n" "$*" >> {tmp_path}/calls'
+    ncu.write_text(f"#!/bin/sh\n{note}\ncat {tmp_path}/table\nexit {status}\n")
+        f'#!/bin/sh\nprintf "%s\\n" "$*" >> {tmp_path}/calls\ncat {tmp_path}/table\nexit {status}\n'
+    )
+    ncu.chmod(ncu.stat().st_mode | stat.S_IXUSR)
+    return ncu
+
+
+def count(tmp_path: Path, ncu: Path, *more: str) -> int:
+    (tmp_path / "result.json").write_text(json.dumps(RESULT))
+    return COUNT.main([str(tmp_path), "--program", "prog", "--ncu", str(ncu), *more])
+
+
+def test_rows_over_mapped_edges_are_counted_and_no_others(tmp_path):
+    assert count(tmp_path, stand_in(tmp_path, TABLE)) == 0
+    rows = json.loads((tmp_path / "result.json").read_text())["benchmarks"]
+    assert [one["name"].split("/")[0] for one in rows if "counted" in one] == ["traversal", "lean"]
+    assert rows[3]["counted"] == {
+        "requests": 1234,
+        "sectors": 2050,
+        "pcie_read_bytes": 82000,
+        "bytes": 2050 * 32,
+        "label": "counted",
+    }
+
+
+def test_a_case_is_run_alone_from_its_first_source_on_the_graph_of_the_run(tmp_path):
+    assert count(tmp_path, stand_in(tmp_path, TABLE), "--filter", "^lean") == 0
+    (call,) = (tmp_path / "calls").read_text().splitlines()
+    assert "--benchmark_filter=^lean/bfs/none/plain/graph:kron10$ --trials 1" in call
+    assert "--preset=full --graph=kron:10" in call
+    assert "--max-time" not in call
+    assert "search_levels" in call
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "more", "says"),
+    [
+        ("ERR_NVGPUCTRPERM", 1, (), "may not read the GPU's counters"),
+        ("no kernels", 0, (), "ncu wrote no table"),
+        ("broken", 5, (), "ncu ended with 5"),
+        (TABLE.replace("pcie__read_bytes", "other"), 0, (), "did not count pcie_read_bytes"),
+        (TABLE.replace('"Kbyte"', '"furlong"'), 0, (), "in 'furlong'"),
+        (TABLE, 0, ("--filter", "nothing"), "no traversal over mapped edges"),
+    ],
+)
+def test_what_goes_wrong_is_said(tmp_path, capsys, output, status, more, says):
+    assert count(tmp_path, stand_in(tmp_path, output, status), *more) == 1
+    assert says in capsys.readouterr().err
+
+
+def test_a_folder_without_a_result_is_said(tmp_path, capsys):
+    assert COUNT.main([str(tmp_path), "--program", "prog", "--ncu", "ncu"]) == 1
+    assert "cannot be read" in capsys.readouterr().err
