@@ -59,8 +59,6 @@ def stand_in(tmp_path: Path, output: str, status: int = 0) -> Path:
     ncu = tmp_path / "ncu"
     note = f'printf "%s\\n" "$*" >> {tmp_path}/calls'
     ncu.write_text(f"#!/bin/sh\n{note}\ncat {tmp_path}/table\nexit {status}\n")
-        f'#!/bin/sh\nprintf "%s\\n" "$*" >> {tmp_path}/calls\ncat {tmp_path}/table\nexit {status}\n'
-    )
     ncu.chmod(ncu.stat().st_mode | stat.S_IXUSR)
     return ncu
 
