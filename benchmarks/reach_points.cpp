@@ -76,7 +76,7 @@ std::vector<std::uint64_t> wall_spans(const Scope& scope) {
     case Preset::acceptance:
       return cut({256 * kMiB, 4 * kGiB}, scope);
     case Preset::paper:
-      return cut({256 * kMiB, kGiB, 4 * kGiB, 8 * kGiB, 32 * kGiB}, scope);
+      return cut({256 * kMiB, kGiB, 4 * kGiB, 8 * kGiB, 32 * kGiB, 64 * kGiB}, scope);
     case Preset::quick:
       return cut({64 * kMiB, 256 * kMiB, 512 * kMiB, kGiB, 2 * kGiB, 4 * kGiB}, scope);
     case Preset::full:
