@@ -45,7 +45,7 @@ Verdict certify_edge_by_edge(const LoadedGraph& graph, Algorithm algorithm, grap
 Verdict certify(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
                 std::span<const std::uint32_t> answer) {
   const graph::Vertex asked = starts_somewhere(algorithm) ? source : 0;
-  const Digest digest = digest_of(answer);
+  const graph::Digest digest = graph::digest_of(answer);
   if (const Verdict* known = graph.certified().find(algorithm, asked, digest); known != nullptr) {
     return *known;
   }

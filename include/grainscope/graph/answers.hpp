@@ -4,6 +4,7 @@
 // What the four algorithms answer: serial oracles, slow and obviously right, and certificates that hold an
 // answer to account in parallel, in a time of the order of one pass over the edges.
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -46,6 +47,10 @@ inline constexpr double kRankTolerance = 1e-4;  // GAP's: L1 norm of what one mo
 // in all. `in_edges`: of a directed graph its transpose.
 [[nodiscard]] std::string certify_pr(const Csr& graph, const Csr& in_edges, std::span<const float> ranks,
                                      double tolerance = kRankTolerance);
+
+// 128 bits of an answer's words and where each of them is. All threads.
+using Digest = std::array<std::uint64_t, 2>;
+[[nodiscard]] Digest digest_of(std::span<const std::uint32_t> answer);
 
 // Adjacency entries of the reached vertices; TEPS of an undirected graph counts half of them.
 [[nodiscard]] Edge entries_reached(const Csr& graph, std::span<const std::uint32_t> depths);

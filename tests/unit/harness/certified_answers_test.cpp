@@ -19,26 +19,26 @@ TEST(CertifiedAnswers, a_digest_tells_words_and_their_places) {
   for (std::uint32_t i = 0; i < answer.size(); ++i) {
     answer[i] = i % 7;
   }
-  const Digest digest = digest_of(answer);
-  EXPECT_EQ(digest_of(answer), digest);
+  const graph::Digest digest = graph::digest_of(answer);
+  EXPECT_EQ(graph::digest_of(answer), digest);
   std::vector<std::uint32_t> changed = answer;
   changed[777] ^= 1;
-  EXPECT_NE(digest_of(changed), digest);
+  EXPECT_NE(graph::digest_of(changed), digest);
   std::vector<std::uint32_t> swapped = answer;
   std::swap(swapped[3], swapped[4]);
-  EXPECT_NE(digest_of(swapped), digest);
+  EXPECT_NE(graph::digest_of(swapped), digest);
   std::vector<std::uint32_t> moved = answer;  // one up, another down
   moved[10] += 1;
   moved[11] -= 1;
-  EXPECT_NE(digest_of(moved), digest);
+  EXPECT_NE(graph::digest_of(moved), digest);
   answer.push_back(0);
-  EXPECT_NE(digest_of(answer), digest);
-  EXPECT_NE(digest_of({}), digest);
+  EXPECT_NE(graph::digest_of(answer), digest);
+  EXPECT_NE(graph::digest_of({}), digest);
 }
 
 TEST(CertifiedAnswers, only_the_same_answer_to_the_same_question_is_known) {
   CertifiedAnswers answers;
-  const Digest digest{1, 2};
+  const graph::Digest digest{1, 2};
   EXPECT_EQ(answers.find(Algorithm::bfs, 5, digest), nullptr);
   answers.keep(Algorithm::bfs, 5, digest, {"right", 10, 3});
   ASSERT_NE(answers.find(Algorithm::bfs, 5, digest), nullptr);
