@@ -83,9 +83,11 @@ bool gives_up_waiting(double patience_s) {
               "plant a list that never gets done");
   InDegreeProgram program;
   void* arguments[] = {&input, &program};
-  cuda::check(cudaLaunchCooperativeKernel(gather_edges<std::uint32_t, InDegreeProgram, Note::nothing>,
-                                          dim3(kBlocks), dim3(kWalkThreads), arguments, 0, stream.get()),
-              "launch gather_edges");
+  const void* const kernel =
+      reinterpret_cast<const void*>(gather_edges<std::uint32_t, InDegreeProgram, Note::nothing>);
+  cuda::check(
+      cudaLaunchCooperativeKernel(kernel, dim3(kBlocks), dim3(kWalkThreads), arguments, 0, stream.get()),
+      "launch gather_edges");
   stream.synchronize();
   return refuses(board) && !refuses(board);
 }
