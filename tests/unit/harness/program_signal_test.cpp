@@ -28,10 +28,11 @@ class StoppedProgram : public testing::Test {
  protected:
   [[nodiscard]] std::filesystem::path folder(const std::string& name) const { return directory_ / name; }
 
-  // Many short cases: a second of work, which the signal reaches long before its end.
+  // Many short cases: a second of work, which the signal reaches long before its end; none that a busy
+  // machine makes fail, as host/flush may.
   [[nodiscard]] std::vector<std::string> command(const std::string& name) const {
     return {"--preset=smoke", "--benchmark_repetitions=12",
-            "--benchmark_filter=^host/(memcpy|latency|flush)/", "--out=" + folder(name).string()};
+            "--benchmark_filter=^host/(memcpy|latency|malloc)/", "--out=" + folder(name).string()};
   }
 
   // Sends a signal once the journal holds a finished case, and waits for the end.
