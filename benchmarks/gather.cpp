@@ -12,8 +12,8 @@
 // are `sampled`. docs/gather.md.
 //
 // Time on an H100: 0.2 to 0.6 s a case, with drawing and counting; locking memory 0.3 to 0.7 s a GiB, for
-// 8 GiB in quick, and in full for nothing that reach/gather has not locked before. quick 13 s, full about 45
-// s.
+// 8 GiB in quick, and in full for nothing that reach/gather has not locked before. quick 13 s; full,
+// estimated, 45 s.
 
 #include <algorithm>
 #include <memory>

@@ -20,7 +20,7 @@ namespace grainscope::harness {
 enum class Preset {
   smoke,       // does everything work? a size or two, a wide interval
   quick,       // two minutes: what a look at a machine needs
-  full,        // a quarter of an hour for a GPU: every method, octave and node
+  full,        // meant for a quarter of an hour a GPU: every method, octave and node
   paper,       // the points of the papers' figures
   acceptance,  // a fixed set with repetitions, for accepting a machine
 };

@@ -11,7 +11,7 @@
 namespace grainscope::harness {
 namespace {
 
-// From runs of `quick` and `full` on an H100 with 16 CPUs: allocating and filling a byte of host memory where
+// From a run of `quick` and most of one of `full` on an H100 with 16 CPUs: allocating and filling a byte of host memory where
 // cases do not share it, and what a session costs at least.
 constexpr double kSetup_s_per_byte = 0.3e-9;
 constexpr double kSession_s = 0.05;

@@ -12,9 +12,12 @@ namespace {
 
 using graph::Vertex;
 
-__global__ void __launch_bounds__(kLeanThreads) clear_components(Vertex* parents, Vertex vertices) {
+__global__ void __launch_bounds__(kLeanThreads) clear_components(ComponentArrays a, Vertex vertices) {
   for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    parents[v] = static_cast<Vertex>(v);
+    a.parents[v] = static_cast<Vertex>(v);
+  }
+  if (cuda::thread_of_grid() == 0) {
+    *a.piece_count = 0;
   }
 }
 
@@ -47,8 +50,7 @@ __global__ void __launch_bounds__(kLeanThreads) flatten(Vertex* parents, Vertex 
   }
 }
 
-// One block: the root that most of the sampled vertices have; of several the lowest. And nothing is handed
-// out yet.
+// One block: the root that most of the sampled vertices have; of several the lowest.
 __global__ void __launch_bounds__(kSampledVertices) find_largest(ComponentArrays a, Vertex vertices) {
   __shared__ Vertex roots[kSampledVertices];
   __shared__ unsigned long long best;
@@ -56,7 +58,6 @@ __global__ void __launch_bounds__(kSampledVertices) find_largest(ComponentArrays
   roots[i] = a.sampled[sampled_vertex(i, vertices)];
   if (i == 0) {
     best = 0;
-    *a.piece_count = 0;
   }
   __syncthreads();
   unsigned long long same = 0;
@@ -146,7 +147,7 @@ class CudaLeanCc final : public LeanCc {
   void submit(const ComponentArrays& a) {
     const Vertex vertices = lists_.vertices;
     cudaStream_t stream = stream_.get();
-    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices);
+    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, vertices);
     join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
     flatten<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices, a.sampled);
     find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices);

@@ -45,18 +45,13 @@ struct LevelChoice {
   bool pull;
 
   __device__ __noinline__ void begin(const PlacedView& lists, const SearchArrays& a, Vertex source) {
-    const std::uint64_t degree = degree_of(lists.out, source);
-    const std::uint64_t listed = *a.listed_count;
-    const std::uint64_t source_listed = degree_of(lists.in, source) > 0 ? 1 : 0;
-    ahead = {1, degree, listed - source_listed, lists.edges - degree, listed, lists.edges};
+    ahead = LevelAhead::of_source(degree_of(lists.out, source), degree_of(lists.in, source) > 0,
+                                  *a.listed_count, lists.edges);
     pull = false;
   }
   // By what the level before came to.
   __device__ __noinline__ void turn(const LevelCounters& counters, const Turning& turning) {
-    ahead.active = __ldcg(&counters.active);
-    ahead.edges = __ldcg(&counters.edges);
-    ahead.unreached -= ahead.active;
-    ahead.unexplored -= ahead.edges;
+    ahead.advance(__ldcg(&counters.active), __ldcg(&counters.edges));
     pull = turning.pulls(ahead);
   }
 };

@@ -49,7 +49,8 @@ class Search {
     LeanLevel level;
     level.active = 1;
     level.edges = graph.degree(source);
-    lean::LevelAhead ahead = ahead_of(source);
+    auto ahead = lean::LevelAhead::of_source(level.edges, in_.lists->degree(source) > 0,
+                                             vertices_listed(*in_.lists), graph.edges());
     for (std::uint32_t depth = 1; level.active > 0; ++depth) {
       read_words(level, [&](std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
         if (level.pull) {
@@ -60,25 +61,13 @@ class Search {
       });
       result.levels.push_back(level);
       level = settle(depth, result.depths);
-      ahead.active = level.active;
-      ahead.edges = level.edges;
-      ahead.unreached -= level.active;
-      ahead.unexplored -= level.edges;
+      ahead.advance(level.active, level.edges);
       level.pull = turning.pulls(ahead);
     }
     return result;
   }
 
  private:
-  // Once the source is reached.
-  [[nodiscard]] lean::LevelAhead ahead_of(Vertex source) const {
-    const Csr& graph = *out_.lists;
-    const std::uint64_t listed = vertices_listed(*in_.lists);
-    const std::uint64_t source_listed = in_.lists->degree(source) > 0 ? 1 : 0;
-    return {1,      graph.degree(source), listed - source_listed, graph.edges() - graph.degree(source),
-            listed, graph.edges()};
-  }
-
   static bool has(const std::vector<std::uint32_t>& bits, Vertex v) {
     return (bits[v / kWordBits] >> v % kWordBits & 1) != 0;
   }

@@ -6,8 +6,8 @@
 //
 // Beamer, Asanović and Patterson (SC 2012, section 4) compare edges of the frontier with a fixed share of
 // those not yet explored. Over a link that is wrong where neighbours are random: a frontier with a fourteenth
-// of the edges answers a pull seldom, and most lists are then read to their end. docs/lean.md has both rules
-// beside the cheapest way.
+// of the edges answers a pull seldom, and most lists are then read to their end. LeanBfsModel in the tests
+// has both rules beside the cheapest way.
 
 #include <cstdint>
 
@@ -21,12 +21,25 @@ struct LevelAhead {
   std::uint64_t unexplored = 0;  // edges in the lists of vertices not yet reached
   std::uint64_t listed = 0;      // vertices that have a list to pull from
   std::uint64_t all_edges = 0;
+
+  // Before the first, from a source with so many out-edges, and a list to pull from or none.
+  [[nodiscard]] static constexpr LevelAhead of_source(std::uint64_t degree, bool source_listed,
+                                                      std::uint64_t listed, std::uint64_t all_edges) {
+    return {1, degree, listed - (source_listed ? 1 : 0), all_edges - degree, listed, all_edges};
+  }
+  // What a level found is the next one's frontier.
+  constexpr void advance(std::uint64_t found, std::uint64_t edges_of_found) {
+    active = found;
+    edges = edges_of_found;
+    unreached -= found;
+    unexplored -= edges_of_found;
+  }
 };
 
 // Costs in words of four bytes that cross the link in whole lines.
 struct Turning {
   double push = 1;    // of an edge that is pushed; 0: never pull, infinity: pull whenever there is a choice
-  double look = 16;   // of a list's beginning: a sector of eight words, at half the rate of lines
+  double look = 15;   // of a list's beginning: a sector of eight words, at little more than half the rate
   double looked = 8;  // neighbours that it tells
 
   // What follows a beginning is never less than a sector.

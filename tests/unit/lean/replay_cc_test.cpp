@@ -56,6 +56,12 @@ TEST(LeanCcModel, samples_of_compressed_lists_are_a_sector_each_or_part_of_one) 
   EXPECT_EQ(fewer.outside, plain.outside);
 }
 
+TEST(LeanCcModel, two_words_tell_two_neighbours_unless_ids_are_long) {
+  EXPECT_EQ(lean::surely_sampled(0), 2U) << "plain";
+  EXPECT_EQ(lean::surely_sampled(29), 2U);
+  EXPECT_EQ(lean::surely_sampled(30), 1U);
+}
+
 TEST(LeanCcModel, two_halves_of_a_graph_are_two_components) {
   // Two circles: one is the largest by the sample.
   std::vector<graph::Triple> edges;
