@@ -42,7 +42,7 @@ Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& trave
                 Vertex source, std::vector<LinkReads>& reads, Measurement& measurement) {
   const double seconds = run_marked(traversal, number, source);
   const Verdict verdict = traversal.verify(graph, source);
-  measurement.verification = verdict.sentence + "; every trial";
+  measurement.verification = of_every_trial(verdict);
   Trial trial{trial_name(point.algorithm, number, source), {seconds}, traversal.counters(), 0};
   std::vector<LevelResult> levels = traversal.levels();
   reads = traversal.count(source);

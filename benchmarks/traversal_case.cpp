@@ -116,7 +116,7 @@ double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::
                  int number, Vertex source, Measurement& measurement) {
   const double seconds = traversal.run(source);
   const Verdict verdict = verify(loaded, point.algorithm, source, traversal);
-  measurement.verification = verdict.sentence + "; every trial";
+  measurement.verification = of_every_trial(verdict);
   std::vector<LevelResult> levels = traversal.levels();
   const std::uint64_t edges = edges_of(levels);
   Trial trial{label_of(point, number, source), {seconds}, {}, 0};

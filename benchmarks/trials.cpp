@@ -54,6 +54,10 @@ Verdict certify(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex sou
   return verdict;
 }
 
+std::string of_every_trial(const Verdict& verdict) {
+  return verdict.sentence + "; every trial, by itself or as equal to an answer so certified";
+}
+
 Verdict certify_ranks(const LoadedGraph& graph, std::span<const float> ranks) {
   return {graph::certify_pr(graph.csr(), graph.in_edges(), ranks), graph.csr().edges(),
           graph.csr().vertices()};

@@ -20,6 +20,8 @@ namespace grainscope::harness {
 // "source:17" of an algorithm that starts somewhere, else "trial:2".
 [[nodiscard]] std::string trial_name(graph::Algorithm algorithm, int trial, graph::Vertex source);
 
+// What a row's `verification` says of such trials.
+[[nodiscard]] std::string of_every_trial(const Verdict& verdict);
 // Depths, distances or labels, or ranks: [V]. Throws FailedError for a wrong answer.
 [[nodiscard]] Verdict certify(const LoadedGraph& graph, graph::Algorithm algorithm, graph::Vertex source,
                               std::span<const std::uint32_t> answer);

@@ -31,9 +31,15 @@ Measurement some_measurement() {
   return measurement;
 }
 
-TEST(Row, of_a_good_case_has_all_that_the_schema_asks_for) {
+// Of a case that went well.
+json row_of(const Measurement& measurement) {
   json row = outcome_row(some_case(), Status::ok, "");
-  add_measurement(row, some_measurement());
+  add_measurement(row, measurement);
+  return row;
+}
+
+TEST(Row, of_a_good_case_has_all_that_the_schema_asks_for) {
+  const json row = row_of(some_measurement());
   EXPECT_EQ(test::row_errors(row), "");
   EXPECT_EQ(row["status"], "ok");
   EXPECT_FALSE(row.contains("reason"));
@@ -73,8 +79,7 @@ TEST(Row, that_failed_keeps_what_was_measured) {
 TEST(Row, that_nobody_checked_is_not_verified) {
   Measurement measurement = some_measurement();
   measurement.verification.clear();
-  json row = outcome_row(some_case(), Status::ok, "");
-  add_measurement(row, measurement);
+  const json row = row_of(measurement);
   EXPECT_EQ(row["verified"], false);
   EXPECT_FALSE(row.contains("verification"));
   EXPECT_NE(test::row_errors(row), "");
@@ -84,8 +89,7 @@ TEST(Row, flags_a_wide_interval_and_two_modes) {
   Measurement measurement = some_measurement();
   measurement.samples.reached_target = false;
   measurement.samples.summary.bimodal = true;
-  json row = outcome_row(some_case(), Status::ok, "");
-  add_measurement(row, measurement);
+  const json row = row_of(measurement);
   EXPECT_EQ(row["flags"], (json{"wide_interval", "bimodal"}));
 }
 
@@ -93,8 +97,7 @@ TEST(Row, has_a_time_for_one_operation_and_no_rate_where_nothing_moves) {
   Measurement measurement = some_measurement();
   measurement.bytes = 0;
   measurement.operations = 4;
-  json row = outcome_row(some_case(), Status::ok, "");
-  add_measurement(row, measurement);
+  const json row = row_of(measurement);
   EXPECT_EQ(test::row_errors(row), "");
   EXPECT_DOUBLE_EQ(row["operation_s"], 0.5e-6);
   EXPECT_FALSE(row.contains("bandwidth_gb_s"));
@@ -110,8 +113,7 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   measurement.energy_j = 0.25;
   measurement.link_peak_gb_s = 50;
   measurement.counters["ratio"] = 9.5;
-  json row = outcome_row(some_case(), Status::ok, "");
-  add_measurement(row, measurement);
+  const json row = row_of(measurement);
   EXPECT_EQ(test::row_errors(row), "");
   EXPECT_EQ(row["link_bytes"], 8192);
   EXPECT_EQ(row["limit"], "PCIe 5.0 x16");
@@ -127,8 +129,7 @@ TEST(Row, a_link_that_nothing_crossed_has_no_fraction) {
   measurement.link_peak_gb_s = 50;
   measurement.link_bytes = 0;
   measurement.counters["link_gb_s"] = 0;
-  json row = outcome_row(some_case(), Status::ok, "");
-  add_measurement(row, measurement);
+  const json row = row_of(measurement);
   EXPECT_EQ(test::row_errors(row), "");
   EXPECT_FALSE(row.contains("link_fraction"));
   EXPECT_EQ(row["link_bytes"], 0);
