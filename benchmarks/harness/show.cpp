@@ -11,8 +11,8 @@
 namespace grainscope::harness {
 namespace {
 
-// From a run of `quick` and most of one of `full` on an H100 with 16 CPUs: allocating and filling a byte of host memory where
-// cases do not share it, and what a session costs at least.
+// From a run of `quick` and most of one of `full` on an H100 with 16 CPUs: allocating and filling a byte of
+// host memory where cases do not share it, and what a session costs at least.
 constexpr double kSetup_s_per_byte = 0.3e-9;
 constexpr double kSession_s = 0.05;
 // The part of the sampling budget that a session uses on average: most reach their target early, or cannot.
