@@ -175,9 +175,15 @@ class CcRun final : public LeanRun {
   LeanModel model(const LeanLayout& layout, Vertex /*source*/,
                   const std::vector<LinkReads>& reads) const override {
     const model::LeanCc cc = model::replay_cc(layout.pushed());
-    require_equal(reads[0], cc.sampling, cc.sampling_hot, "the sampling of connected components");
-    require_equal(reads[1], cc.rest, cc.rest_hot, "what follows the sampling of connected components");
-    return {{cc.sampling, cc.rest}, 0, {{"outside", static_cast<double>(cc.outside)}}, kEqual};
+    static constexpr std::array<const char*, lean::kCcStages> kStages{"hub_lists", "sampled", "outside"};
+    LeanModel result{{}, 0, {}, kEqual};
+    for (std::size_t i = 0; i < cc.stages.size(); ++i) {
+      const auto& stage = cc.stages[i];
+      require_equal(reads[i], stage.link, stage.hot, std::string("connected components, ") + kStages[i]);
+      result.steps.push_back(stage.link);
+      result.counters[kStages[i]] = static_cast<double>(stage.vertices);
+    }
+    return result;
   }
   std::uint64_t gpu_bytes() const override { return components_->gpu_bytes(); }
 

@@ -1,4 +1,4 @@
-// Connected components by sampling: a union of first neighbours, then of what is not yet in the largest one.
+// Connected components by sampling: hubs' lists, first neighbours, then what is not yet in the largest one.
 
 #include <cuda_runtime.h>
 
@@ -17,45 +17,120 @@ __global__ void __launch_bounds__(kLeanThreads) clear_components(ComponentArrays
     a.parents[v] = static_cast<Vertex>(v);
   }
   if (cuda::thread_of_grid() == 0) {
-    *a.piece_count = 0;
+    *a.state = {};
+    a.state->largest = kNoComponent;
   }
 }
 
-// Some warps join while others wait for the link.
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
+// Calls `sample(vertex, there)` for all vertices, a pair of lanes each, and joins them with what it returns.
+// How many joins by this lane. Some warps join while others wait for what they read.
+template <class Sample>
+__device__ std::uint32_t join_pairs(Vertex* parents, Vertex vertices, const Sample& sample) {
+  std::uint32_t joined = 0;
   const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
   for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
     const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
     const auto vertex = static_cast<Vertex>(v);
-    const Vertex sample = sample_of<kCoding, kCount>(lists, vertex, v < vertices, a.reads);
-    if (v < vertices && sample != vertex) {
-      join(a.parents, vertex, sample);
+    const Vertex other = sample(vertex, v < vertices);
+    if (v < vertices && other != vertex) {
+      joined += join(parents, vertex, other) ? 1 : 0;
     }
+    __syncwarp();
+  }
+  return joined;
+}
+
+template <bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_hot_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
+  const std::uint32_t joined = join_pairs(a.parents, vertices, [&](Vertex vertex, bool there) {
+    return hot_sample_of<kCount>(lists, vertex, there, a.reads + CcStage::samples);
+  });
+  add_joined(a.state->joined, joined);
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
+  join_pairs(a.parents, vertices, [&](Vertex vertex, bool there) {
+    there = there && is_sampled(a, vertex);
+    return __any_sync(kAllLanes, there)
+               ? sample_of<kCoding, kCount>(lists, vertex, there, a.reads + CcStage::samples)
+               : vertex;
+  });
+}
+
+// The lists of a phase, a warp each, so that addresses rise; then what was handed out of them.
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_hubs(ListsView lists, HubPhases phases, int phase, ComponentArrays a) {
+  if (!phase_pays(phases, phase, a.state->joined)) {
+    return;
+  }
+  const Vertex first = phase > 0 ? phases.ends[phase - 1] : 0;
+  const Vertex last = phases.ends[phase];
+  Join join{a.parents};
+  for (std::uint64_t v = first + std::uint64_t{warp_of_grid()}; v < last; v += warps_of_grid()) {
+    visit_list<kCoding, kCount>(lists, static_cast<Vertex>(v),
+                                {a.pieces, a.state->pieces + phase, long_list(last - first)},
+                                a.reads + CcStage::hubs, join);
+  }
+  add_joined(a.state->joined + phase + 1, join.joined);
+  if (cuda::thread_of_grid() == 0) {
+    a.state->read_to = last;
   }
 }
 
-// Every vertex hangs from its root. `copy`: the same once more; null: not wanted.
-__global__ void __launch_bounds__(kLeanThreads) flatten(Vertex* parents, Vertex vertices, Vertex* copy) {
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_hub_pieces(ListsView lists, HubPhases phases, int phase, ComponentArrays a) {
+  const Vertex first = phase > 0 ? phases.ends[phase - 1] : 0;
+  const HandOut out{a.pieces, nullptr, long_list(phases.ends[phase] - first)};
+  Join join{a.parents};
+  visit_pieces<kCoding, kCount>(lists, out, a.state->pieces[phase], a.reads + CcStage::hubs, join);
+  add_joined(a.state->joined + phase + 1, join.joined);
+}
+
+// Every vertex hangs from its root, which is copied to `roots` too, unless that is null.
+__device__ void flatten(Vertex* parents, Vertex vertices, Vertex* roots) {
   for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
     Vertex root = parents[v];
     for (Vertex above = __ldcg(parents + root); above != root; above = __ldcg(parents + root)) {
       root = above;
     }
     parents[v] = root;
-    if (copy != nullptr) {
-      copy[v] = root;
+    if (roots != nullptr) {
+      roots[v] = root;
     }
   }
 }
 
-// One block: the root that most of the sampled vertices have; of several the lowest.
-__global__ void __launch_bounds__(kSampledVertices) find_largest(ComponentArrays a, Vertex vertices) {
+// Whether anything was joined before the samples over the link.
+__device__ bool is_joined(const ComponentState& state) {
+  return state.joined[0] > 0 || state.joined[1] > 0;
+}
+
+__global__ void __launch_bounds__(kLeanThreads) settle_hubs(ComponentArrays a, Vertex vertices) {
+  if (is_joined(*a.state)) {
+    flatten(a.parents, vertices, a.roots);
+  }
+}
+
+__global__ void __launch_bounds__(kLeanThreads) settle(ComponentArrays a, Vertex vertices, Vertex* roots) {
+  flatten(a.parents, vertices, roots);
+}
+
+// One block: the root that most of the sampled vertices have; of several the lowest. `sure`: as
+// surely_sampled.
+__global__ void __launch_bounds__(kSampledVertices)
+    find_largest(ComponentArrays a, Vertex vertices, std::uint32_t sure, bool after_samples) {
   __shared__ Vertex roots[kSampledVertices];
   __shared__ unsigned long long best;
+  if (!after_samples && !is_joined(*a.state)) {
+    return;
+  }
   const std::uint32_t i = threadIdx.x;
-  roots[i] = a.sampled[sampled_vertex(i, vertices)];
+  roots[i] = a.roots[sampled_vertex(i, vertices)];
   if (i == 0) {
     best = 0;
   }
@@ -68,7 +143,9 @@ __global__ void __launch_bounds__(kSampledVertices) find_largest(ComponentArrays
   atomicMax(&best, same << 32 | (0xffffffffU - roots[i]));
   __syncthreads();
   if (i == 0) {
-    *a.largest = 0xffffffffU - static_cast<std::uint32_t>(best);
+    const Vertex before = a.state->largest;
+    a.state->largest = 0xffffffffU - static_cast<std::uint32_t>(best);
+    a.state->sure = before == kNoComponent || a.roots[before] == a.state->largest ? sure : 0;
   }
 }
 
@@ -78,15 +155,16 @@ __global__ void __launch_bounds__(kLeanThreads)
   Join join{a.parents};
   const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
   for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
-    visit_word<kCoding, kCount>(lists, word, outside_of(lists, word, vertices, a), {a.pieces, a.piece_count},
-                                a.reads + 1, join);
+    visit_word<kCoding, kCount>(lists, word, outside_of(lists, word, vertices, a),
+                                {a.pieces, a.state->pieces + kHubPhases}, a.reads + CcStage::rest, join);
   }
 }
 
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads) join_pieces(ListsView lists, ComponentArrays a) {
   Join join{a.parents};
-  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr}, *a.piece_count, a.reads + 1, join);
+  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr}, a.state->pieces[kHubPhases],
+                                a.reads + CcStage::rest, join);
 }
 
 class CudaLeanCc final : public LeanCc {
@@ -95,21 +173,21 @@ class CudaLeanCc final : public LeanCc {
       : lists_(view_of(lists)),
         guard_(lists.gpu()),
         parents_(lists.gpu(), lists_.vertices),
-        sampled_(lists.gpu(), lists_.vertices),
+        roots_(lists.gpu(), lists_.vertices),
         pieces_(lists.gpu(), lists_.most_pieces),
-        numbers_(lists.gpu(), 2),
-        reads_(lists.gpu(), 2),
+        state_(lists.gpu(), 1),
+        reads_(lists.gpu(), kCcStages),
         grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm) {}
 
   double run() override {
     launch<false>();
     return cuda::elapsed_s(start_, stop_);
   }
-  std::array<LinkReads, 2> count() override {
+  std::array<LinkReads, kCcStages> count() override {
     reads_.fill_bytes(0, stream_);
     launch<true>();
-    const std::vector<ReadNote> notes = reads_.read(2);
-    std::array<LinkReads, 2> reads;
+    const std::vector<ReadNote> notes = reads_.read(kCcStages);
+    std::array<LinkReads, kCcStages> reads;
     for (std::size_t i = 0; i < reads.size(); ++i) {
       reads[i] = {notes[i].sectors, notes[i].elements, notes[i].hot};
     }
@@ -117,7 +195,7 @@ class CudaLeanCc final : public LeanCc {
   }
   [[nodiscard]] std::vector<Vertex> labels() const override { return parents_.read(lists_.vertices); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return parents_.bytes() + sampled_.bytes() + pieces_.bytes();
+    return parents_.bytes() + roots_.bytes() + pieces_.bytes();
   }
 
  private:
@@ -125,13 +203,7 @@ class CudaLeanCc final : public LeanCc {
 
   template <bool kCount>
   void launch() {
-    ComponentArrays a{};
-    a.parents = parents_.data();
-    a.sampled = sampled_.data();
-    a.piece_count = numbers_.data();
-    a.largest = reinterpret_cast<Vertex*>(numbers_.data() + 1);
-    a.pieces = pieces_.data();
-    a.reads = reads_.data();
+    const ComponentArrays a{parents_.data(), roots_.data(), state_.data(), pieces_.data(), reads_.data()};
     start_.record(stream_);
     if (lists_.out.coding == Coding::compressed) {
       submit<Coding::compressed, kCount>(a);
@@ -145,23 +217,34 @@ class CudaLeanCc final : public LeanCc {
 
   template <Coding kCoding, bool kCount>
   void submit(const ComponentArrays& a) {
+    const ListsView& lists = lists_.out;
     const Vertex vertices = lists_.vertices;
+    const auto sure = static_cast<std::uint32_t>(surely_sampled(lists.id_bits));
     cudaStream_t stream = stream_.get();
     clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, vertices);
-    join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
-    flatten<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices, a.sampled);
-    find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices);
-    join_outside<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, vertices, a);
-    join_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a);
-    flatten<<<grid_, kLeanThreads, 0, stream>>>(a.parents, vertices, nullptr);
+    if (lists.hot_offsets != nullptr) {
+      join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
+    }
+    for (int phase = 0; phase < kHubPhases && lists_.hubs.lines[phase] > 0; ++phase) {
+      join_hubs<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.hubs, phase, a);
+      join_hub_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.hubs, phase, a);
+    }
+    settle_hubs<<<grid_, kLeanThreads, 0, stream>>>(a, vertices);
+    find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices, sure, false);
+    join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
+    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots);
+    find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices, sure, true);
+    join_outside<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
+    join_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, a);
+    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, nullptr);
   }
 
   PlacedView lists_;
   cuda::DeviceGuard guard_;
   cuda::DeviceArray<Vertex> parents_;
-  cuda::DeviceArray<Vertex> sampled_;
+  cuda::DeviceArray<Vertex> roots_;
   cuda::DeviceArray<PieceItem> pieces_;
-  cuda::DeviceArray<unsigned long long> numbers_;
+  cuda::DeviceArray<ComponentState> state_;
   cuda::DeviceArray<ReadNote> reads_;
   unsigned grid_;
   cuda::Stream stream_;

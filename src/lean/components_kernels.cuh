@@ -10,21 +10,29 @@
 
 namespace grainscope::lean {
 
+// What stages tell each other.
+struct ComponentState {
+  unsigned long long joined[kHubPhases + 1];  // parts fewer than before, as phase_pays asks
+  unsigned long long pieces[kHubPhases + 1];  // that are handed out by each phase, and by the rest
+  graph::Vertex largest;                      // a root, by the sample; or kNoComponent
+  graph::Vertex read_to;                      // whose lists are read to the end: those below
+  std::uint32_t sure;                         // longer lists are read in the rest
+};
+
 struct ComponentArrays {
   graph::Vertex* parents;  // [V]: no higher than the vertex; a root is its own
-  graph::Vertex* sampled;  // [V]: roots once the samples are joined
-  graph::Vertex* largest;  // the root of the largest component, by the sample
-  PieceItem* pieces;       // [most_pieces]
-  unsigned long long* piece_count;
-  ReadNote* reads;  // [2]; null: nothing is counted
+  graph::Vertex* roots;    // [V]: as the last stage left them
+  ComponentState* state;
+  PieceItem* pieces;  // [most_pieces]
+  ReadNote* reads;    // [kCcStages]; null: nothing is counted
 };
 
 // Makes two vertices' trees one. Climbs from whichever has the higher parent, until that is a root and hangs
 // below the other's parent (after Rem; Patwary, Blair and Manne, SEA 2010): most edges ask for two parents
 // and no more, and nobody asks for the root of the largest tree but to hang below it. What is passed is hung
 // one step higher, which shortens the way of those that follow: a vertex that is no root never becomes one
-// again, and what was above it stays above it, so that nobody need be waited for.
-__device__ inline void join(graph::Vertex* parents, graph::Vertex u, graph::Vertex v) {
+// again, and what was above it stays above it, so that nobody need be waited for. Whether they were two.
+__device__ inline bool join(graph::Vertex* parents, graph::Vertex u, graph::Vertex v) {
   graph::Vertex above_u = __ldcg(parents + u);
   graph::Vertex above_v = __ldcg(parents + v);
   while (above_u != above_v) {
@@ -39,7 +47,7 @@ __device__ inline void join(graph::Vertex* parents, graph::Vertex u, graph::Vert
     if (above_u == u) {
       const graph::Vertex was = atomicCAS(parents + u, u, above_v);
       if (was == u) {
-        return;
+        return true;
       }
       above_u = was;  // another was quicker
       continue;
@@ -51,44 +59,75 @@ __device__ inline void join(graph::Vertex* parents, graph::Vertex u, graph::Vert
     u = above_u;
     above_u = next;
   }
+  return false;
 }
 
 struct Join {
   graph::Vertex* parents;
   graph::Vertex vertex = 0;
+  std::uint32_t joined = 0;  // by this lane
   __device__ void start(std::uint32_t of) { vertex = of; }
-  __device__ void visit(const Neighbour& neighbour) { join(parents, vertex, neighbour.vertex); }
+  __device__ void visit(const Neighbour& neighbour) {
+    joined += join(parents, vertex, neighbour.vertex) ? 1 : 0;
+  }
   __device__ void finish(bool /*whole*/) {}
 };
 
-// What this lane of a pair samples of a list: its first neighbour or its second, or the vertex itself where
-// there is none. All of a warp call together; `there`: whether the pair has a vertex.
+// By all lanes.
+__device__ inline void add_joined(unsigned long long* sum, std::uint32_t joined) {
+  joined = __reduce_add_sync(kAllLanes, joined);
+  if (joined > 0 && cuda::lane_of_warp() == 0) {
+    atomicAdd(sum, static_cast<unsigned long long>(joined));
+  }
+}
+
+// Of the hot neighbours that are sampled this lane's of a pair, or the vertex itself.
+template <bool kCount>
+__device__ graph::Vertex hot_sample_of(const ListsView& lists, graph::Vertex vertex, bool there,
+                                       ReadNote* note) {
+  const auto member = static_cast<std::uint32_t>(cuda::lane_of_warp() % kPairLanes);
+  const HotPart hot = there ? hot_of(lists, vertex) : HotPart{};
+  const bool mine = member < hot.count;
+  if constexpr (kCount) {
+    add_lanes(&note->hot, mine);
+  }
+  return mine ? lists.hot[hot.begin + member] : vertex;
+}
+
+// What this lane of a pair samples of a list over the link: its first neighbour or its second, unless that is
+// hot; or the vertex itself where there is none. All of a warp call together; `there`: whether the pair has a
+// vertex.
 template <Coding kCoding, bool kCount>
 __device__ graph::Vertex sample_of(const ListsView& lists, graph::Vertex vertex, bool there, ReadNote* note) {
   const auto member = static_cast<std::uint32_t>(cuda::lane_of_warp() % kPairLanes);
-  const HotPart hot = there ? hot_of(lists, vertex) : HotPart{};
-  const bool from_hot = member < hot.count;
-  const bool reads = there && hot.count < kSampledNeighbours;
-  const ListParts parts = reads ? parts_of<kCoding>(lists, vertex) : ListParts{};
-  const std::uint32_t wanted = member - min(member, hot.count);  // of what lies behind the link
+  const std::uint32_t hot = there ? hot_of(lists, vertex).count : 0;
+  const bool from_hot = member < hot;
+  const ListParts parts = there && hot < kSampledNeighbours ? parts_of<kCoding>(lists, vertex) : ListParts{};
+  const std::uint32_t wanted = member - min(member, hot);  // of what lies behind the link
   const std::uint64_t word = parts.begin + (kCoding == Coding::compressed ? member : wanted);
   const bool loads = word < parts.end && (kCoding == Coding::compressed || !from_hot);
+  __syncwarp();  // one load
   const std::uint32_t read = loads ? lists.words[word] : 0;
   if constexpr (kCount) {
     count_sectors(note, loads, word);
-    add_lanes(&note->hot, from_hot);
   }
   graph::Vertex neighbour = read;
-  bool from_link = loads;
+  bool found = loads;
   if constexpr (kCoding == Coding::compressed) {
     const FirstWords words = decode_first_words(read, format_of(lists, parts));
     neighbour = wanted == 0 ? words.first : words.second;
-    from_link = !from_hot && parts.begin < parts.end && (wanted == 0 || words.two);
+    found = !from_hot && parts.begin < parts.end && (wanted == 0 || words.two);
   }
   if constexpr (kCount) {
-    add_lanes(&note->elements, from_link);
+    add_lanes(&note->elements, found);
   }
-  return from_hot ? lists.hot[hot.begin + member] : from_link ? neighbour : vertex;
+  return found ? neighbour : vertex;
+}
+
+// Whether a vertex is asked for samples.
+__device__ inline bool is_sampled(const ComponentArrays& a, graph::Vertex vertex) {
+  const graph::Vertex largest = a.state->largest;
+  return vertex >= a.state->read_to && (largest == kNoComponent || a.roots[vertex] != largest);
 }
 
 // Whose lists are read to the end: of vertices outside the largest component as the sampling left it (joins
@@ -96,9 +135,8 @@ __device__ graph::Vertex sample_of(const ListsView& lists, graph::Vertex vertex,
 __device__ inline std::uint32_t outside_of(const ListsView& lists, std::uint32_t word, graph::Vertex vertices,
                                            const ComponentArrays& a) {
   const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-  const std::uint64_t sure = surely_sampled(lists.id_bits);
-  const bool outside =
-      vertex < vertices && a.sampled[vertex] != *a.largest && degree_of(lists, vertex) > sure;
+  const bool outside = vertex < vertices && vertex >= a.state->read_to &&
+                       a.roots[vertex] != a.state->largest && degree_of(lists, vertex) > a.state->sure;
   return __ballot_sync(kAllLanes, outside);
 }
 

@@ -8,6 +8,7 @@
 
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/lean/compressed_lists.hpp"
+#include "grainscope/lean/hub_phases.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
 
 namespace grainscope::lean {
@@ -43,6 +44,7 @@ struct PlacedView {
   graph::Edge edges = 0;  // of the lists that are pushed
   bool weighted = false;
   std::uint64_t most_pieces = 0;  // that are handed out of all long lists of a direction
+  HubPhases hubs;                 // of the lists that are pushed
 };
 // Of what place_lean made.
 [[nodiscard]] const PlacedView& view_of(const LeanLists& lists);

@@ -102,11 +102,12 @@ struct PieceWords {
 };
 
 // By `word_of(line's first word, word)`; words outside the piece are 0. `first`: word of lane 0 in the first
-// line.
+// line. The lanes come together first: what they ask for apart are requests apart.
 template <bool kCount, class WordOf>
 __device__ PieceWords load_words(const WordOf& word_of, std::uint64_t first, const Step& piece,
                                  ReadNote* note) {
   PieceWords read;
+  __syncwarp();
 #pragma unroll
   for (int line = 0; line < PieceWords::kLines; ++line) {
     const std::uint64_t begin = first + line * kLineElements;

@@ -196,8 +196,13 @@ class CudaLeanLists final : public LeanLists {
       pulled_segments_ = segments_of_lists(pulled, *in_);
     }
     pushed_segments_ = segments_of_lists(pushed(placement), out_);
-    view_ = {out_.view(), in_ ? in_->view() : out_.view(), graph.vertices(), graph.edges(), placement.weights,
-             most_pieces};
+    view_ = {out_.view(),
+             in_ ? in_->view() : out_.view(),
+             graph.vertices(),
+             graph.edges(),
+             placement.weights,
+             most_pieces,
+             hub_phases(graph, placement.tier, placement.compressed)};
     cuda::check(cudaDeviceSynchronize(), "place lists");
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 
 #include "grainscope/core/error.hpp"
@@ -16,8 +17,9 @@ using lean::kSampledNeighbours;
 using lean::Step;
 
 constexpr std::uint64_t kPairs = lean::kWarpLanes / lean::kPairLanes;
+constexpr std::uint64_t kManyVertices = 1 << 12;  // that a team of threads is worth
 
-// Trees in which a parent is never higher than its child.
+// Trees in which a parent is never higher than its child. Threads may join and ask at the same time.
 class Forest {
  public:
   explicit Forest(Vertex vertices) : parents_(vertices) {
@@ -25,111 +27,220 @@ class Forest {
       parents_[v] = v;
     }
   }
-  Vertex root(Vertex v) {
-    while (parents_[v] != v) {
-      v = parents_[v] = parents_[parents_[v]];
+  // Whether they were two trees before.
+  bool join(Vertex u, Vertex v) {
+    for (;;) {
+      u = root(u);
+      v = root(v);
+      if (u == v) {
+        return false;
+      }
+      Vertex high = std::max(u, v);
+      if (std::atomic_ref(parents_[high]).compare_exchange_strong(high, std::min(u, v))) {
+        return true;
+      }
     }
-    return v;
-  }
-  void join(Vertex u, Vertex v) {
-    const Vertex one = root(u);
-    const Vertex other = root(v);
-    parents_[std::max(one, other)] = std::min(one, other);
   }
   [[nodiscard]] std::vector<Vertex> roots() {
     std::vector<Vertex> roots(parents_.size());
-    for (Vertex v = 0; v < roots.size(); ++v) {
-      roots[v] = root(v);
+#pragma omp parallel for if (parents_.size() >= kManyVertices)
+    for (std::uint64_t v = 0; v < parents_.size(); ++v) {
+      roots[v] = root(static_cast<Vertex>(v));
     }
     return roots;
   }
 
  private:
+  Vertex root(Vertex v) {
+    for (;;) {
+      const Vertex above = parent(v);
+      if (above == v) {
+        return v;
+      }
+      const Vertex next = parent(above);
+      if (next != above) {
+        std::atomic_ref(parents_[v]).store(next, std::memory_order_relaxed);  // no root: nobody else hangs it
+      }
+      v = next;
+    }
+  }
+  [[nodiscard]] Vertex parent(Vertex v) {
+    return std::atomic_ref(parents_[v]).load(std::memory_order_relaxed);
+  }
+
   std::vector<Vertex> parents_;
 };
 
-// How many of a list's cold neighbours are sampled where `hot` are from its hot part.
-std::uint64_t cold_samples(const TieredLists& lists, Vertex v, const List& list, std::uint64_t hot) {
-  const std::uint64_t wanted = std::min(kSampledNeighbours - hot, list.cold.to - list.cold.from);
-  return lists.compressed != nullptr && wanted > 1 ? lean::first_words_count(*lists.compressed, v) : wanted;
-}
+class Components {
+ public:
+  explicit Components(const TieredLists& lists)
+      : lists_(lists),
+        graph_(*lists.lists),
+        vertices_(graph_.vertices()),
+        phases_(lean::hub_phases(graph_, lists.tier, lists.compressed)),
+        sure_(lean::surely_sampled(lists.compressed != nullptr ? lists.compressed->id_bits : 0)),
+        forest_(graph_.vertices()) {}
 
-// The first neighbours of sixteen vertices, by a warp.
-void sample(const TieredLists& lists, std::uint64_t turn, LeanCc& cc, Forest& forest) {
-  std::array<Step, kPairs> steps;
-  std::size_t reading = 0;
-  const std::uint64_t vertices = lists.lists->vertices();
-  for (std::uint64_t i = turn * kPairs; i < std::min((turn + 1) * kPairs, vertices); ++i) {
-    const auto v = static_cast<Vertex>(i);
-    const List list = list_of(lists, v);
-    const std::uint64_t hot = std::min(list.hot, kSampledNeighbours);
-    const std::uint64_t cold = cold_samples(lists, v, list, hot);
-    cc.sampling_hot += hot;
-    cc.sampling.elements += cold;
-    if (cold > 0) {
-      // Of compressed lists two words, whatever is wanted of them.
-      const std::uint64_t words = lists.compressed != nullptr ? lean::kPairLanes : cold;
-      steps[reading++] = {list.words.from, std::min(list.words.from + words, list.words.to)};
-    }
-    for (const Vertex u : lists.lists->neighbours(v).first(hot + cold)) {
-      forest.join(v, u);
-    }
+  LeanCc run() {
+    const bool joined = join_hubs(sample_hot());
+    std::vector<Vertex> roots = forest_.roots();
+    const Vertex before = joined ? largest(roots) : lean::kNoComponent;
+    sample([&](Vertex v) { return v >= read_to_ && (!joined || roots[v] != before); });
+    roots = forest_.roots();
+    const Vertex most = largest(roots);
+    const std::uint64_t sure = !joined || roots[before] == most ? sure_ : 0;
+    const auto outside = [&](Vertex v) { return roots[v] != most && graph_.degree(v) > sure; };
+    static_cast<void>(join_lists(lean::rest, read_to_, vertices_, outside));
+    cc_.labels = forest_.roots();
+    return std::move(cc_);
   }
-  if (reading > 0) {
-    add_load({steps.data(), reading}, cc.sampling);
-  }
-}
 
-Vertex largest(const std::vector<Vertex>& roots) {
-  std::map<Vertex, int> counts;
-  for (std::uint32_t i = 0; i < lean::kSampledVertices; ++i) {
-    ++counts[roots[lean::sampled_vertex(i, static_cast<Vertex>(roots.size()))]];
+ private:
+  // Calls `each(i, stage, joined)` for [first, last), adding up what it counts; how many joins.
+  template <class Each>
+  std::uint64_t count(lean::CcStage stage, std::uint64_t first, std::uint64_t last, const Each& each) {
+    std::uint64_t joined = 0;
+#pragma omp parallel reduction(+ : joined) if (vertices_ >= kManyVertices)
+    {
+      LeanCc::Stage mine;
+#pragma omp for schedule(dynamic, 64)
+      for (std::uint64_t i = first; i < last; ++i) {
+        each(i, mine, joined);
+      }
+#pragma omp critical
+      {
+        LeanCc::Stage& all = cc_.stages[stage];
+        all.link += mine.link;
+        all.hot += mine.hot;
+        all.vertices += mine.vertices;
+      }
+    }
+    return joined;
   }
-  // Of several the lowest.
-  return std::max_element(counts.begin(), counts.end(),
-                          [](const auto& a, const auto& b) { return a.second < b.second; })
-      ->first;
-}
+
+  std::uint64_t join_neighbours(Vertex v, std::uint64_t first, std::uint64_t last) {
+    std::uint64_t joined = 0;
+    for (const Vertex u : graph_.neighbours(v).subspan(first, last - first)) {
+      joined += forest_.join(v, u) ? 1 : 0;
+    }
+    return joined;
+  }
+
+  // All of the lists in [first, last) that are `wanted`.
+  template <class Wanted>
+  std::uint64_t join_lists(lean::CcStage to, Vertex first, Vertex last, const Wanted& wanted) {
+    return count(to, first, last, [&](std::uint64_t i, LeanCc::Stage& stage, std::uint64_t& joined) {
+      const auto v = static_cast<Vertex>(i);
+      if (!wanted(v)) {
+        return;
+      }
+      const List list = list_of(lists_, v);
+      stage.hot += list.hot;
+      ++stage.vertices;
+      add_list(list, stage.link);
+      joined += join_neighbours(v, 0, graph_.degree(v));
+    });
+  }
+
+  [[nodiscard]] std::uint64_t hot_samples(const List& list) const {
+    return std::min(list.hot, kSampledNeighbours);
+  }
+
+  std::uint64_t sample_hot() {
+    return count(lean::samples, 0, vertices_,
+                 [&](std::uint64_t i, LeanCc::Stage& stage, std::uint64_t& joined) {
+                   const auto v = static_cast<Vertex>(i);
+                   const std::uint64_t hot = hot_samples(list_of(lists_, v));
+                   stage.hot += hot;
+                   joined += join_neighbours(v, 0, hot);
+                 });
+  }
+
+  // Whether anything was joined, here or before.
+  bool join_hubs(std::uint64_t joined_before) {
+    std::array<unsigned long long, lean::kHubPhases + 1> joined{joined_before};
+    for (std::size_t p = 0; p < lean::kHubPhases; ++p) {
+      if (!lean::phase_pays(phases_, static_cast<int>(p), joined.data())) {
+        break;
+      }
+      joined[p + 1] = join_lists(lean::hubs, read_to_, phases_.ends[p], [](Vertex) { return true; });
+      read_to_ = phases_.ends[p];
+    }
+    return joined[0] + joined[1] > 0;
+  }
+
+  // The first neighbours over the link of those that are `wanted`, sixteen vertices by a warp.
+  template <class Wanted>
+  void sample(const Wanted& wanted) {
+    const std::uint64_t turns = (vertices_ + kPairs - 1) / kPairs;
+    static_cast<void>(
+        count(lean::samples, 0, turns, [&](std::uint64_t turn, LeanCc::Stage& stage, std::uint64_t& joined) {
+          std::array<Step, kPairs> steps;
+          std::size_t reading = 0;
+          for (std::uint64_t i = turn * kPairs; i < std::min<std::uint64_t>((turn + 1) * kPairs, vertices_);
+               ++i) {
+            const auto v = static_cast<Vertex>(i);
+            const List list = list_of(lists_, v);
+            const std::uint64_t hot = hot_samples(list);
+            const std::uint64_t cold = wanted(v) ? cold_samples(v, list, hot) : 0;
+            if (cold > 0) {
+              // Of compressed lists two words, whatever is wanted of them.
+              const std::uint64_t words = lists_.compressed != nullptr ? lean::kPairLanes : cold;
+              steps[reading++] = {list.words.from, std::min(list.words.from + words, list.words.to)};
+              ++stage.vertices;
+              stage.link.elements += cold;
+              joined += join_neighbours(v, hot, hot + cold);
+            }
+          }
+          if (reading > 0) {
+            add_load({steps.data(), reading}, stage.link);
+          }
+        }));
+  }
+
+  // How many of a list's cold neighbours are sampled where `hot` are from its hot part.
+  [[nodiscard]] std::uint64_t cold_samples(Vertex v, const List& list, std::uint64_t hot) const {
+    const std::uint64_t wanted = std::min(kSampledNeighbours - hot, list.cold.to - list.cold.from);
+    return lists_.compressed != nullptr && wanted > 1 ? lean::first_words_count(*lists_.compressed, v)
+                                                      : wanted;
+  }
+
+  [[nodiscard]] Vertex largest(const std::vector<Vertex>& roots) const {
+    std::map<Vertex, int> counts;
+    for (std::uint32_t i = 0; i < lean::kSampledVertices; ++i) {
+      ++counts[roots[lean::sampled_vertex(i, vertices_)]];
+    }
+    // Of several the lowest.
+    return std::max_element(counts.begin(), counts.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+
+  const TieredLists& lists_;
+  const Csr& graph_;
+  Vertex vertices_;
+  lean::HubPhases phases_;
+  std::uint64_t sure_;
+  Forest forest_;
+  Vertex read_to_ = 0;  // whose lists are read to the end: those below
+  LeanCc cc_;
+};
 
 }  // namespace
 
 Requests LeanCc::total() const {
-  Requests all = sampling;
-  all += rest;
+  Requests all;
+  for (const Stage& stage : stages) {
+    all += stage.link;
+  }
   return all;
 }
 
 LeanCc replay_cc(const TieredLists& lists) {
-  const Csr& graph = *lists.lists;
-  if (graph.directed) {
+  if (lists.lists->directed) {
     throw UsageError("components are those of an undirected graph");
   }
-  LeanCc cc;
-  if (graph.vertices() == 0) {
-    return cc;
-  }
-  Forest forest(graph.vertices());
-  for (std::uint64_t turn = 0; turn * kPairs < graph.vertices(); ++turn) {
-    sample(lists, turn, cc, forest);
-  }
-  const std::vector<Vertex> sampled = forest.roots();
-  const Vertex most = largest(sampled);
-  const std::uint64_t sure =
-      lean::surely_sampled(lists.compressed != nullptr ? lists.compressed->id_bits : 0);
-  for (Vertex v = 0; v < graph.vertices(); ++v) {
-    if (sampled[v] == most || graph.degree(v) <= sure) {
-      continue;
-    }
-    ++cc.outside;
-    const List list = list_of(lists, v);
-    cc.rest_hot += list.hot;
-    add_list(list, cc.rest);
-    for (const Vertex u : graph.neighbours(v)) {
-      forest.join(v, u);
-    }
-  }
-  cc.labels = forest.roots();
-  return cc;
+  return lists.lists->vertices() == 0 ? LeanCc() : Components(lists).run();
 }
 
 }  // namespace grainscope::model

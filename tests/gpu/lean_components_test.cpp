@@ -1,4 +1,5 @@
 #include "grainscope/core/error.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "grainscope/lean/lean_cc.hpp"
 #include "grainscope/model/lean_cc.hpp"
 #include "lean_fixture.hpp"
@@ -18,8 +19,10 @@ class LeanComponents : public LeanTest {
       EXPECT_GT(components->run(), 0);
       ASSERT_EQ(components->labels(), graph::serial_cc(both.graph));
       const auto reads = components->count();
-      expect_equal(reads[0], expected.sampling, expected.sampling_hot);
-      expect_equal(reads[1], expected.rest, expected.rest_hot);
+      for (std::size_t i = 0; i < reads.size(); ++i) {
+        SCOPED_TRACE(testing::Message() << "stage " << i);
+        expect_equal(reads[i], expected.stages[i].link, expected.stages[i].hot);
+      }
     }
   }
   static void expect_labels_over_all_lists(const BothWays& both) {
@@ -41,6 +44,19 @@ TEST_F(LeanComponents, label_as_the_serial_search_and_read_as_the_model) {
   for (const BothWays& both : graphs) {
     expect_labels_over_all_lists(both);
   }
+}
+
+TEST_F(LeanComponents, are_joined_by_their_hubs) {
+  for (const char* spec : {"urand:15", "kron:15"}) {
+    const BothWays both = hubs_first(BothWays(graph::make_graph(graph::parse_graph_spec(spec), false)));
+    EXPECT_GT(model::replay_cc(Lists(both).pushed()).stages[hubs].vertices, 0U) << spec;
+    expect_labels_over_all_lists(both);
+  }
+}
+
+TEST_F(LeanComponents, whose_largest_is_not_the_first_found) {
+  const BothWays both(graph::bridged_parts());
+  expect_labels(both, Lists(both).hot(TierPolicy::lists, 24));
 }
 
 TEST_F(LeanComponents, of_many_small_parts_are_found) {

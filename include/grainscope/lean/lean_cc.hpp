@@ -1,15 +1,17 @@
 #ifndef GRAINSCOPE_LEAN_LEAN_CC_HPP
 #define GRAINSCOPE_LEAN_LEAN_CC_HPP
 
-// Connected components by sampling (Afforest; Sutton, Ben-Nun and Barak, IPDPS 2018): two neighbours of every
-// vertex are joined first, which makes one component of most of the graph; then only lists of vertices that
-// are not in it are read.
+// Connected components by sampling (after Afforest; Sutton, Ben-Nun and Barak, IPDPS 2018): lists of hubs are
+// joined first, while that is worth their lines (hub_phases.hpp), then two neighbours of every vertex outside
+// the largest component. That makes one component of most of the graph, and only lists of vertices that are
+// still not in it are read.
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "grainscope/lean/hub_phases.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
 
 namespace grainscope::lean {
@@ -29,6 +31,12 @@ inline constexpr int kPairLanes = 2;                     // that read a vertex's
   return static_cast<graph::Vertex>((std::uint64_t{vertices} * i + vertices / 2) / kSampledVertices);
 }
 
+// What is read one after the other. What is largest after the samples may be another component than what was
+// largest after the hubs; who was not sampled for being in that one is then outside, and its list is read.
+enum CcStage : std::uint8_t { hubs, samples, rest };
+inline constexpr int kCcStages = 3;
+inline constexpr graph::Vertex kNoComponent = 0xffffffff;  // is the largest: nothing was joined
+
 class LeanCc {
  public:
   virtual ~LeanCc() = default;
@@ -37,8 +45,8 @@ class LeanCc {
 
   // One run, in seconds between two events around everything it does, its state's clearing included.
   [[nodiscard]] virtual double run() = 0;
-  // The same untimed, counting what is read: by the sampling, and by what follows it.
-  [[nodiscard]] virtual std::array<LinkReads, 2> count() = 0;
+  // The same untimed, counting what is read by each stage.
+  [[nodiscard]] virtual std::array<LinkReads, kCcStages> count() = 0;
   // Of the last run: each vertex's component by its lowest vertex. [V], copied from the GPU.
   [[nodiscard]] virtual std::vector<graph::Vertex> labels() const = 0;
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state

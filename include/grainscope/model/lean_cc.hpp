@@ -4,6 +4,7 @@
 // What connected components by sampling ask of the link: the steps of the kernels (lean/lean_cc.hpp), taken
 // on the CPU.
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -13,12 +14,13 @@
 namespace grainscope::model {
 
 struct LeanCc {
+  struct Stage {
+    Requests link;
+    std::uint64_t hot = 0;       // elements read from GPU memory
+    std::uint64_t vertices = 0;  // whose lists were read, or sampled
+  };
   std::vector<graph::Vertex> labels;  // [V]: of each component its lowest vertex
-  Requests sampling;
-  Requests rest;
-  std::uint64_t sampling_hot = 0;  // elements read from GPU memory
-  std::uint64_t rest_hot = 0;
-  std::uint64_t outside = 0;  // vertices whose lists were read whole after the sampling
+  std::array<Stage, lean::kCcStages> stages;
   [[nodiscard]] Requests total() const;
 };
 

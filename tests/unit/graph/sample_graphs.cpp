@@ -71,6 +71,21 @@ std::vector<BothWays> sample_graphs(bool directed) {
   return graphs;
 }
 
+Csr bridged_parts() {
+  std::vector<Triple> edges{{5, 400, 1}, {400, 401, 1}};
+  for (std::uint32_t v = 0; v < 400; ++v) {
+    for (std::uint32_t apart = 1; apart <= 40; ++apart) {
+      edges.push_back({v, (v + apart) % 400, 1});
+    }
+  }
+  for (std::uint32_t v = 401; v < 501; ++v) {
+    for (std::uint32_t u = v + 1; u < 501; ++u) {
+      edges.push_back({v, u, 1});
+    }
+  }
+  return weighted_graph(501, edges, false);
+}
+
 std::vector<BothWays> all_sample_graphs() {
   std::vector<BothWays> graphs = sample_graphs(false);
   for (BothWays& directed : sample_graphs(true)) {

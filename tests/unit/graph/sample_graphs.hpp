@@ -30,6 +30,9 @@ struct BothWays {
 // Without edges, one vertex, path, circle, star, clique, two parts, a tree, random ones with and without
 // hubs; with `directed` the same one way.
 [[nodiscard]] std::vector<BothWays> sample_graphs(bool directed);
+// A ring of 400 vertices, each joined to the 40 next ones, and a clique of 100, which has the longest lists;
+// between them a path over vertex 400: from 5, whose last neighbour it is, to 401, whose first it is.
+[[nodiscard]] Csr bridged_parts();
 // Both ways round.
 [[nodiscard]] std::vector<BothWays> all_sample_graphs();
 

@@ -24,36 +24,123 @@ TEST(LeanCcModel, labels_as_the_serial_search_whatever_is_hot) {
   }
 }
 
-TEST(LeanCcModel, reads_every_sample_and_the_lists_outside_the_largest_component_once) {
-  for (const char* spec : {"kron:12", "urand:12"}) {
-    const Csr graph = graph::make_graph(graph::parse_graph_spec(spec), false);
-    const lean::HotTier tier = plan_tier(graph, lean::TierPolicy::heads, graph.edges() / 20);
-    for (const lean::HotTier* hot : {static_cast<const lean::HotTier*>(nullptr), &tier}) {
-      const LeanCc cc = replay_cc({&graph, hot});
-      std::uint64_t sampled = 0;
-      for (Vertex v = 0; v < graph.vertices(); ++v) {
-        sampled += std::min(lean::kSampledNeighbours, graph.degree(v));
-      }
-      EXPECT_EQ(cc.sampling.elements + cc.sampling_hot, sampled) << spec;
-      EXPECT_LT(cc.outside, graph.vertices()) << spec;
-      EXPECT_LT(cc.rest.elements, graph.edges() / 10) << spec;
-    }
-  }
+Csr hubs_first(const char* spec) {
+  const Csr graph = graph::make_graph(graph::parse_graph_spec(spec), false);
+  return graph::relabel(graph, graph::order_of(graph, graph::Order::degree));
 }
 
-TEST(LeanCcModel, samples_of_compressed_lists_are_a_sector_each_or_part_of_one) {
-  const Csr graph = graph::make_graph(graph::parse_graph_spec("kron:12"), false);
-  const lean::CompressedLists packed = lean::compress(graph, nullptr, false);
-  const LeanCc plain = replay_cc({&graph});
-  const LeanCc fewer = replay_cc({&graph, nullptr, &packed});
+std::uint64_t listed(const Csr& graph) {
   std::uint64_t listed = 0;
   for (Vertex v = 0; v < graph.vertices(); ++v) {
     listed += graph.degree(v) > 0 ? 1 : 0;
   }
-  EXPECT_LE(fewer.sampling.bytes(), listed * 32);
-  EXPECT_EQ(fewer.sampling.elements, plain.sampling.elements);
-  EXPECT_EQ(fewer.rest.elements, plain.rest.elements);
-  EXPECT_EQ(fewer.outside, plain.outside);
+  return listed;
+}
+
+TEST(HubPhases, follow_each_other_and_each_has_as_many_lines_as_all_before) {
+  const Csr graph = hubs_first("kron:16");
+  const lean::HotTier tier = plan_tier(graph, lean::TierPolicy::lists, graph.edges() / 20);
+  for (const lean::HotTier* hot : {static_cast<const lean::HotTier*>(nullptr), &tier}) {
+    const lean::HubPhases phases = lean::hub_phases(graph, hot, nullptr);
+    EXPECT_EQ(phases.listed, listed(graph));
+    std::uint64_t target = std::max(phases.listed / 32, lean::kFewestLines);
+    Vertex first = 0;
+    for (std::size_t p = 0; p < lean::kHubPhases; ++p) {
+      std::uint64_t words = 0;
+      for (Vertex v = first; v < phases.ends[p]; ++v) {
+        words += graph.degree(v) - (hot != nullptr ? hot->of(v) : 0);
+      }
+      EXPECT_EQ(phases.lines[p], words / 32) << p;
+      EXPECT_TRUE(phases.lines[p] >= target || phases.ends[p] == graph.vertices()) << p;
+      const Vertex last = phases.ends[p] - 1;
+      EXPECT_LT(words - graph.degree(last), target * 32) << p << ": a list less is too few";
+      first = phases.ends[p];
+      target *= p == 0 ? 1 : 2;
+    }
+  }
+}
+
+TEST(HubPhases, pay_while_their_lines_join_more_parts_than_lines) {
+  lean::HubPhases phases;
+  phases.listed = 10'000;
+  phases.lines = {1000, 1000, 2000, 0, 0, 0};
+  std::array<unsigned long long, lean::kHubPhases + 1> joined{};
+  EXPECT_TRUE(lean::phase_pays(phases, 0, joined.data()));
+  EXPECT_FALSE(lean::phase_pays(phases, 1, joined.data())) << "the one before was not";
+  joined[1] = 1999;
+  EXPECT_FALSE(lean::phase_pays(phases, 1, joined.data())) << "the one before did not pay";
+  joined[1] = 2000;
+  EXPECT_TRUE(lean::phase_pays(phases, 1, joined.data()));
+  joined[2] = 5000;
+  EXPECT_FALSE(lean::phase_pays(phases, 2, joined.data())) << "3000 parts are left";
+  joined[2] = 4000;
+  EXPECT_TRUE(lean::phase_pays(phases, 2, joined.data()));
+  joined[3] = 4000;
+  EXPECT_FALSE(lean::phase_pays(phases, 3, joined.data())) << "there is none";
+  joined[0] = 8001;
+  EXPECT_FALSE(lean::phase_pays(phases, 0, joined.data())) << "what is hot has joined most";
+}
+
+TEST(LeanCcModel, samples_every_list_where_nothing_else_is_read_first) {
+  // Too few vertices for phases, and nothing is hot.
+  for (const char* spec : {"kron:10", "urand:10"}) {
+    const Csr graph = hubs_first(spec);
+    const LeanCc cc = replay_cc({&graph});
+    std::uint64_t sampled = 0;
+    for (Vertex v = 0; v < graph.vertices(); ++v) {
+      sampled += std::min(lean::kSampledNeighbours, graph.degree(v));
+    }
+    EXPECT_EQ(cc.stages[lean::hubs].vertices, 0U);
+    EXPECT_EQ(cc.stages[lean::samples].link.elements, sampled) << spec;
+    EXPECT_EQ(cc.stages[lean::samples].vertices, listed(graph)) << spec;
+    EXPECT_LT(cc.stages[lean::rest].link.elements, graph.edges() / 10) << spec;
+  }
+}
+
+TEST(LeanCcModel, hubs_lists_save_samples_and_are_worth_it) {
+  struct Expected {
+    const char* spec;
+    double share;  // of what it takes to sample each list, at most
+  };
+  // A sample each of urand's lists would be a request each; many of kron's short ones share one.
+  for (const Expected& expected : {Expected{"urand:17", 0.3}, Expected{"kron:17", 1}}) {
+    const Csr graph = hubs_first(expected.spec);
+    const LeanCc cc = replay_cc({&graph});
+    EXPECT_EQ(cc.labels, graph::serial_cc(graph)) << expected.spec;
+    EXPECT_GT(cc.stages[lean::hubs].vertices, 0U) << expected.spec;
+    EXPECT_LT(cc.stages[lean::samples].vertices, listed(graph) / 2) << expected.spec;
+    EXPECT_LT(static_cast<double>(cc.total().count()), expected.share * static_cast<double>(listed(graph)))
+        << expected.spec;
+  }
+}
+
+TEST(LeanCcModel, hot_neighbours_are_joined_before_anything_is_read) {
+  const Csr graph = hubs_first("urand:15");
+  const lean::HotTier tier = plan_tier(graph, lean::TierPolicy::heads, graph.edges() / 8);
+  const LeanCc cc = replay_cc({&graph, &tier});
+  EXPECT_EQ(cc.stages[lean::samples].hot, 2 * std::uint64_t{graph.vertices()});
+  EXPECT_EQ(cc.stages[lean::hubs].vertices, 0U) << "two neighbours of each vertex leave nothing to join";
+  EXPECT_EQ(cc.stages[lean::samples].link.elements, 0U);
+}
+
+TEST(LeanCcModel, who_was_not_sampled_is_read_where_another_component_turns_out_the_largest) {
+  const Csr graph = graph::bridged_parts();
+  const lean::HotTier tier = plan_tier(graph, lean::TierPolicy::lists, 9901);
+  const LeanCc cc = replay_cc({&graph, &tier});
+  EXPECT_EQ(cc.labels, std::vector<Vertex>(graph.vertices(), 0));
+  EXPECT_EQ(cc.stages[lean::samples].vertices, 400U) << "those in the ring that is not hot";
+  EXPECT_EQ(cc.stages[lean::rest].vertices, 101U) << "the others";
+}
+
+TEST(LeanCcModel, samples_of_compressed_lists_are_a_sector_each_or_part_of_one) {
+  const Csr graph = hubs_first("kron:16");
+  const lean::CompressedLists packed = lean::compress(graph, nullptr, false);
+  const LeanCc plain = replay_cc({&graph});
+  const LeanCc fewer = replay_cc({&graph, nullptr, &packed});
+  const auto& samples = fewer.stages[lean::samples];
+  EXPECT_GT(samples.vertices, 1000U);
+  EXPECT_LE(samples.link.bytes(), samples.vertices * 32);
+  EXPECT_LT(fewer.total().bytes(), plain.total().bytes());
 }
 
 TEST(LeanCcModel, two_words_tell_two_neighbours_unless_ids_are_long) {
@@ -71,7 +158,7 @@ TEST(LeanCcModel, two_halves_of_a_graph_are_two_components) {
   }
   const Csr graph = graph::weighted_graph(128, edges, false);
   const LeanCc cc = replay_cc({&graph});
-  EXPECT_EQ(cc.outside, 0U) << "the sample was all of each list";
+  EXPECT_EQ(cc.stages[lean::rest].vertices, 0U) << "the sample was all of each list";
   EXPECT_EQ(cc.labels[63], 0U);
   EXPECT_EQ(cc.labels[127], 64U);
 }
