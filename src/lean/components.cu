@@ -6,6 +6,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/graph.hpp"
 
 namespace grainscope::lean {
 namespace {
@@ -177,15 +178,20 @@ class CudaLeanCc final : public LeanCc {
         pieces_(lists.gpu(), lists_.most_pieces),
         state_(lists.gpu(), 1),
         reads_(lists.gpu(), kCcStages),
-        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm) {}
+        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm),
+        stages_(cuda::Graph(stream_, [&] { submit<false>(); })) {}
 
   double run() override {
-    launch<false>();
+    start_.record(stream_);
+    stages_.launch(stream_);
+    stop_.record(stream_);
+    stream_.synchronize();
     return cuda::elapsed_s(start_, stop_);
   }
   std::array<LinkReads, kCcStages> count() override {
     reads_.fill_bytes(0, stream_);
-    launch<true>();
+    submit<true>();
+    stream_.synchronize();
     const std::vector<ReadNote> notes = reads_.read(kCcStages);
     std::array<LinkReads, kCcStages> reads;
     for (std::size_t i = 0; i < reads.size(); ++i) {
@@ -202,19 +208,17 @@ class CudaLeanCc final : public LeanCc {
   static constexpr unsigned kBlocksPerSm = 8;
 
   template <bool kCount>
-  void launch() {
+  void submit() {
     const ComponentArrays a{parents_.data(), roots_.data(), state_.data(), pieces_.data(), reads_.data()};
-    start_.record(stream_);
     if (lists_.out.coding == Coding::compressed) {
       submit<Coding::compressed, kCount>(a);
     } else {
       submit<Coding::plain, kCount>(a);
     }
     cuda::check_launch("the kernels of connected components");
-    stop_.record(stream_);
-    stream_.synchronize();
   }
 
+  // Kernels that have nothing to do find that out themselves: the host knows nothing of the joins.
   template <Coding kCoding, bool kCount>
   void submit(const ComponentArrays& a) {
     const ListsView& lists = lists_.out;
@@ -248,6 +252,7 @@ class CudaLeanCc final : public LeanCc {
   cuda::DeviceArray<ReadNote> reads_;
   unsigned grid_;
   cuda::Stream stream_;
+  cuda::GraphExec stages_;
   cuda::Event start_;
   cuda::Event stop_;
 };
