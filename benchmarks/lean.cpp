@@ -172,11 +172,11 @@ class Lister {
     const std::uint64_t entries = point.spec.most_entries().value_or(0);
     const std::uint64_t vertices = point.spec.vertices().value_or(0);
     const std::uint64_t edges = entries * sizeof(graph::Vertex) * (point.spec.directed() ? 2 : 1);
-    // Generating and ordering take three times what the graph comes to.
-    // Weights share their neighbours' four bytes, or have as many again.
+    // Weights may need an array of their own.
+    const std::uint64_t placed = edges * (point.algorithm == Algorithm::sssp ? 2 : 1);
     // Compressed lists are made before they are placed.
-    const std::uint64_t made = point.compressed ? edges : 0;
-    Needs needs{3 * (entries * 8 + vertices * 8) + edges + made, vertices * 40 + entries / 16, 0};
+    const std::uint64_t beside = placed * (point.compressed ? 2 : 1);
+    Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * 40 + entries / 16, 0};
     needs.device_bytes += edges * static_cast<std::uint64_t>(point.hot) / 100;
     return needs;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
@@ -31,6 +32,17 @@ std::string weights_of(const graph::GraphSpec& spec) {
   return has_own_weights(spec) ? "own" : "8-72";
 }
 
+std::uint64_t host_bytes(const graph::GraphSpec& spec, graph::Order order, std::uint64_t beside) {
+  // An entry has 4 bytes and a weight of 4, of a directed graph once more its 4. Building has arcs of 8 bytes
+  // and a list of edges, then arcs and neighbours, beside each other; a new order has the graph twice;
+  // turning it has the graph, its edges and their arcs.
+  const std::uint64_t entry = spec.directed() ? 12 : 8;
+  const std::uint64_t making = spec.directed() ? 24 : order == graph::Order::original ? 12 : 16;
+  constexpr std::uint64_t kVertex = 48;  // offsets, twice, and what an order is found by
+  const std::uint64_t entries = spec.most_entries().value_or(0);
+  return std::max(making * entries, entry * entries + beside) + kVertex * spec.vertices().value_or(0);
+}
+
 LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir)
     : csr_(graph::make_graph(spec, has_own_weights(spec), cache_dir)),
       sources_(graph::gap_sources(csr_, kMostSources)) {
@@ -51,7 +63,9 @@ LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const
     }
   }
   if (csr_.directed) {
+    HostArray<graph::Weight> weights = std::exchange(csr_.weights, {});
     in_edges_ = graph::transpose(csr_);
+    csr_.weights = std::move(weights);
   }
 }
 

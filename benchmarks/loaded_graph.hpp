@@ -32,7 +32,7 @@ class LoadedGraph {
   LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir);
 
   [[nodiscard]] const graph::Csr& csr() const { return csr_; }
-  // Of an undirected graph the graph itself.
+  // Of an undirected graph the graph itself; of a directed one without weights.
   [[nodiscard]] const graph::Csr& in_edges() const { return in_edges_ ? *in_edges_ : csr_; }
   // GAP's, as the graph was numbered before it was put in another order.
   [[nodiscard]] std::vector<graph::Vertex> sources(int count) const;
@@ -51,6 +51,11 @@ class LoadedGraph {
   mutable CertifiedAnswers certified_;
   double order_s_ = 0;
 };
+
+// The most host memory that a case takes that loads such a graph, and has `beside` bytes more once it is
+// loaded: making it may take more than it comes to. 0 and `beside` where a file has to be read to be known.
+[[nodiscard]] std::uint64_t host_bytes(const graph::GraphSpec& spec, graph::Order order,
+                                       std::uint64_t beside);
 
 // Whose weights a graph has, as case names say it: "own", of a file that has some, else "8-72". Throws as
 // holds_weights.

@@ -108,9 +108,7 @@ Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, c
   benchmark.id = {family, std::move(axes), std::move(site)};
   benchmark.skip = why_not(point);
   benchmark.about_s = about_s(family, point);
-  // Generating takes three times what the graph comes to.
-  benchmark.needs.host_bytes =
-      std::uint64_t{24} * (point.graph.most_entries().value_or(0) + point.graph.vertices().value_or(0));
+  benchmark.needs.host_bytes = host_bytes(point.graph, graph::Order::original, 0);
   return benchmark;
 }
 

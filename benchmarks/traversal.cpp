@@ -131,13 +131,11 @@ class Lister {
     const std::uint64_t entries = point.spec.most_entries().value_or(0);
     const std::uint64_t vertices = point.spec.vertices().value_or(0);
     const std::uint64_t edges = entries * (point.element_bytes());
-    // Generating takes three times what the graph comes to.
-    const std::uint64_t host = 3 * (entries * 8 + vertices * 8);
-    const std::uint64_t state = vertices * 48 + entries / 8;
-    Needs needs{host, state, 0};
+    const bool mapped = point.where.request.placement == EdgePlacement::mapped;
+    Needs needs{host_bytes(point.spec, point.where.graph.order, mapped ? edges : 0),
+                vertices * 48 + entries / 8, 0};
     switch (point.where.request.placement) {
       case EdgePlacement::mapped:
-        needs.host_bytes += edges;
         break;
       case EdgePlacement::managed:
         needs.managed_bytes = edges;
