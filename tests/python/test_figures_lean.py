@@ -66,7 +66,7 @@ def test_time_by_budget_has_every_budget_and_policy(tmp_path):
         for series in panel.series
     }
     assert found == {
-        "nothing hot": [pytest.approx(40), None, None],
+        "the algorithm alone": [pytest.approx(40), None, None],
         "hot heads": [None, pytest.approx(20), pytest.approx(16)],
         "hot reuse": [None, None, pytest.approx(10)],
     }

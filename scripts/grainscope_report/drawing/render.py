@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -14,6 +15,7 @@ from grainscope_report.figures.model import CurvePanel, DotPanel, Figure, MapPan
 from grainscope_report.figures.text_table import TablePanel
 
 FORMATS = ("svg", "png", "pdf")
+MOST_LINES = 46  # of tables in a picture
 # Dates of drawing would make every picture differ; the footer carries the date of the measurement.
 METADATA: Mapping[str, dict] = {
     "svg": {"Date": None},
@@ -26,6 +28,7 @@ def draw(figure: Figure, framed: bool = True) -> Page:
     """The figure as a matplotlib figure; unless `framed`, without title, notes and footer."""
     if not figure.rows:
         raise ValueError(f"figure {figure.id} has no data to draw")
+    figure = without_long_tables(figure)
     with matplotlib.rc_context(style.RC):
         found = legend.arrange(legend.entries(figure))
         place = layout.layout(figure, legend.height(found), framed)
@@ -51,9 +54,20 @@ def draw(figure: Figure, framed: bool = True) -> Page:
 
 def height(figure: Figure) -> float:
     """How tall the figure is without its frame, in inches."""
+    figure = without_long_tables(figure)
     with matplotlib.rc_context(style.RC):
         found = legend.arrange(legend.entries(figure))
         return layout.layout(figure, legend.height(found), framed=False).height
+
+
+def without_long_tables(figure: Figure) -> Figure:
+    """Without tables that nobody reads in a picture: they stand beside it."""
+    lines = sum(len(panel.rows) for panel in figure.panels if isinstance(panel, TablePanel))
+    rows = [tuple(one for one in row if not isinstance(one, TablePanel)) for row in figure.rows]
+    if lines <= MOST_LINES or not any(rows):
+        return figure
+    where = f"The table of {lines} lines is in {figure.stem}.md; in a report it is under the figure."
+    return replace(figure, rows=tuple(row for row in rows if row), notes=(*figure.notes, where))
 
 
 def save(page: Page, kind: str, text: str = "path") -> bytes:

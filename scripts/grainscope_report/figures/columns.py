@@ -147,3 +147,9 @@ def arranged(panels: Iterable[BarPanel]) -> list[tuple[Panel, ...]]:
         else:
             rows.append((panel if small else replace(panel, width=WHOLE),))
     return list(rows)
+
+
+def pairs(panels: Sequence[BarPanel]) -> list[tuple[Panel, ...]]:
+    """Two panels in a row; a last one alone over the whole width."""
+    rows = [tuple(panels[at : at + 2]) for at in range(0, len(panels), 2)]
+    return [row if len(row) == 2 else (replace(row[0], width=WHOLE),) for row in rows]

@@ -19,6 +19,7 @@ MOST_GRAPHS = 4
 DEVICE = "device"
 HEIGHT = 1.5
 EMOGIS, IN_GPU = "EMOGI's best", "edges in GPU memory"
+ALONE = "the algorithm alone"
 TIERS = ("none", "heads", "lists", "reuse")
 COMPRESSED = ("compressed lists",)
 COLOURS = {
@@ -49,7 +50,7 @@ def build(machines: Sequence[Machine]) -> Figure:
         there, others = every[machine.index], emogi[machine.index]
         bars += _speedups(machine, there, others, graphs, owner)
         budgets += _budgets(machine, there, others, graphs, owner)
-    rows: list[tuple[Panel, ...]] = [*columns.arranged(bars), *columns.arranged(budgets)]
+    rows: list[tuple[Panel, ...]] = [*columns.arranged(bars), *columns.pairs(budgets)]
     rows += [(panel,) for panel in lean_table.panels(machines, every, emogi)]
     more = [graph for graph in runs.graphs([o.run for t in every.values() for o in t]) if graph not in graphs]
     notes = [*(NOTES if bars or budgets else ()), *lean_table.NOTES]
@@ -123,7 +124,7 @@ def said(way: Sequence[str], own: Sequence[Lean]) -> str:
     """`compressed lists, 25 % hot`; what has none of the techniques is the algorithm alone."""
     most = max((one.hot for one in own if one.techniques == tuple(way)), default=0.0)
     words = [f"{most:g} % hot" if one == HOT else one for one in way]
-    return ", ".join(words) or "the algorithm alone"
+    return ", ".join(words) or ALONE
 
 
 def method(more: Sequence[str], tier: str) -> str:
@@ -174,7 +175,7 @@ def _budget(
     series = []
     for more, tier in ways:
         bars = tuple(_time(by_place.get((more, tier, hot)), machine) for hot in budgets)
-        name = ", ".join([*more, "nothing hot" if tier == "none" else f"hot {tier}"])
+        name = ", ".join([*more, *([] if tier == "none" else [f"hot {tier}"])]) or ALONE
         series.append(BarSeries(name, method(more, tier), bars))
     names = tuple(_budget_name(hot, own) for hot in budgets)
     title = f"{owner}{work.algorithm} {work.graph}: time by GPU memory for edges"
