@@ -83,20 +83,23 @@ std::uint64_t LoadedGraph::components() const {
   return *components_;
 }
 
-GraphFacts LoadedGraph::facts() const {
+const GraphFacts& LoadedGraph::facts() const {
+  if (facts_) {
+    return *facts_;
+  }
   std::map<std::uint64_t, std::uint64_t> entries_by_degree;  // up to powers of two
   for (Vertex v = 0; v < csr_.vertices(); ++v) {
     if (const std::uint64_t degree = csr_.degree(v); degree > 0) {
       entries_by_degree[std::bit_ceil(degree)] += degree;
     }
   }
-  GraphFacts facts{csr_.vertices(), csr_.edges(), {}};
+  facts_ = {csr_.vertices(), csr_.edges(), {}};
   std::uint64_t so_far = 0;
   for (const auto& [degree, entries] : entries_by_degree) {
     so_far += entries;
-    facts.edge_cdf.emplace_back(degree, static_cast<double>(so_far) / static_cast<double>(csr_.edges()));
+    facts_->edge_cdf.emplace_back(degree, static_cast<double>(so_far) / static_cast<double>(csr_.edges()));
   }
-  return facts;
+  return *facts_;
 }
 
 }  // namespace grainscope::harness

@@ -41,13 +41,14 @@ class LoadedGraph {
   // Answers that were certified on it.
   [[nodiscard]] CertifiedAnswers& certified() const { return certified_; }
   [[nodiscard]] double order_s() const { return order_s_; }  // finding the order and relabelling
-  [[nodiscard]] GraphFacts facts() const;
+  [[nodiscard]] const GraphFacts& facts() const;  // counted at the first call
 
  private:
   graph::Csr csr_;
   std::optional<graph::Csr> in_edges_;
   std::vector<graph::Vertex> sources_;  // kMostSources of them
   mutable std::optional<std::uint64_t> components_;
+  mutable std::optional<GraphFacts> facts_;
   mutable CertifiedAnswers certified_;
   double order_s_ = 0;
 };
