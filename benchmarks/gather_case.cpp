@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/model/gather.hpp"
 #include "grainscope/system/numa.hpp"
 #include "traffic.hpp"
@@ -174,6 +175,10 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   const auto one_sample = [&] { return gather->run(); };
   measurement.samples =
       site.gpu ? session.sample(one_sample, site.gpu->ordinal, measurement) : session.sample(one_sample);
+  if (cuda::is_counted()) {
+    const cuda::ProfileRange counted("counted trial");
+    gather->run_ungated();
+  }
   measurement.verification = gather->verify();
   measurement.timing = gather->timing();
   const std::uint64_t asked = lists.front().size();

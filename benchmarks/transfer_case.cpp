@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "grainscope/cuda/profile_range.hpp"
 #include "harness/peer_wire.hpp"
 
 namespace grainscope::harness {
@@ -82,6 +83,11 @@ Measurement measure_mover(Session& session, transfer::Mover& mover, const transf
     return mover.run();
   };
   measurement.samples = session.sample(one_sample, transfer.gpu(), measurement);
+  if (cuda::is_counted() && transfer.engine == transfer::Engine::sm) {
+    mover.prepare();
+    const cuda::ProfileRange counted("counted trial");
+    mover.run_ungated();
+  }
   measurement.verification = mover.verify();
   measurement.timing = mover.timing();
   mover.annotate(measurement);

@@ -2,6 +2,8 @@
 
 #include <nvtx3/nvToolsExt.h>
 
+#include <cstdlib>
+
 namespace grainscope::cuda {
 
 ProfileRange::ProfileRange(const char* name) {
@@ -10,6 +12,10 @@ ProfileRange::ProfileRange(const char* name) {
 
 ProfileRange::~ProfileRange() {
   nvtxRangePop();
+}
+
+bool is_counted() {
+  return std::getenv("GRAINSCOPE_COUNT") != nullptr;
 }
 
 }  // namespace grainscope::cuda

@@ -22,12 +22,18 @@ class GpuGather : public Gather {
   GpuGather(FeatureStore& store, RowLists lists);
 
   double run() final;
+  void run_ungated() final;
   std::string verify() final;
   [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const final;
 
  protected:
   // Seconds of the gather of a list into out().
   [[nodiscard]] virtual double move(std::size_t list) = 0;
+  // The same of kernels, without a watch: whether there are any.
+  [[nodiscard]] virtual bool issue(std::size_t list) {
+    static_cast<void>(list);
+    return false;
+  }
 
   [[nodiscard]] FeatureStore& store() const { return store_; }
   [[nodiscard]] int gpu() const { return store_.request().gpu; }
@@ -42,6 +48,10 @@ class GpuGather : public Gather {
   [[nodiscard]] cuda::GatedStopwatch& stopwatch() { return stopwatch_; }
 
  private:
+  // Nothing that was read or written before is left in the output or the GPU's cache.
+  void make_cold();
+  void check(std::size_t list);
+
   FeatureStore& store_;
   RowLists lists_;
   cuda::DeviceGuard guard_;

@@ -24,6 +24,7 @@ double Mover::run() {
 double Mover::run_alone(std::size_t /*lane*/) {
   return 0;
 }
+void Mover::run_ungated() {}
 const std::vector<Span>& Mover::spans() const {
   return state_->spans;
 }

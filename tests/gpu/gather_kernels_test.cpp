@@ -19,6 +19,16 @@ TEST_F(FeatureGather, every_kernel_from_every_store_gives_what_the_cpu_expects) 
   }
 }
 
+TEST_F(FeatureGather, without_a_gate_kernels_give_the_same) {
+  const auto store = store_of(Store::mapped, 132);
+  for (const Mode mode : {Mode::masked, Mode::address_ordered}) {
+    const auto gather = make_gather(*store, lists_of(*store, 777), {mode, 4, 0, 1});
+    EXPECT_THROW(static_cast<void>(gather->verify()), FailedError) << "nothing was gathered yet";
+    gather->run_ungated();
+    EXPECT_FALSE(gather->verify().empty());
+  }
+}
+
 TEST_F(FeatureGather, odd_numbers_of_rows_and_few_blocks_are_right_too) {
   for (const std::uint32_t row_bytes : {4U, 132U, 1028U, 4096U}) {
     const auto store = store_of(Store::mapped, row_bytes);

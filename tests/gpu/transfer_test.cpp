@@ -53,6 +53,15 @@ TEST_F(Transfers, a_walk_that_moved_nothing_is_caught) {
   }
 }
 
+TEST_F(Transfers, without_a_gate_move_the_same) {
+  for (const bool read : {true, false}) {
+    const auto mover = make(walk_of(read, kMiB, Walk{}));
+    mover->prepare();
+    mover->run_ungated();
+    EXPECT_FALSE(mover->verify().empty());
+  }
+}
+
 TEST_F(Transfers, submission_takes_less_time_than_a_large_copy) {
   Transfer copy = one_way(Engine::copy_engine, Placement::pinned, Placement::device, true, 64 * kMiB);
   const auto whole = make(copy);

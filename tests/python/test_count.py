@@ -49,6 +49,9 @@ RESULT = {
         row("lean/bfs/none/plain/graph:kron10", "lean/bfs", segments="read"),
         row("lean/pr/none/plain/hybrid/graph:kron10", "lean/pr", segments="hybrid"),
         row("gather/masked/mapped", "gather", store="mapped"),
+        {**row("gather/row_dma/pinned", "gather", store="pinned"), "traffic": None},
+        row("transfer/zero_copy/read/merged", "transfer/zero_copy", direction="read"),
+        row("transfer/zero_copy/write/merged", "transfer/zero_copy", direction="write"),
     ],
 }
 
@@ -57,7 +60,7 @@ def stand_in(tmp_path: Path, output: str, status: int = 0) -> Path:
     """A program that notes its arguments and prints what a profiler would."""
     (tmp_path / "table").write_text(output)
     ncu = tmp_path / "ncu"
-    note = f'printf "%s\\n" "$*" >> {tmp_path}/calls'
+    note = f'printf "%s\\n" "$* GRAINSCOPE_COUNT=$GRAINSCOPE_COUNT" >> {tmp_path}/calls'
     ncu.write_text(f"#!/bin/sh\n{note}\ncat {tmp_path}/table\nexit {status}\n")
     ncu.chmod(ncu.stat().st_mode | stat.S_IXUSR)
     return ncu
@@ -68,10 +71,20 @@ def count(tmp_path: Path, ncu: Path, *more: str) -> int:
     return COUNT.main([str(tmp_path), "--program", "prog", "--ncu", str(ncu), *more])
 
 
-def test_rows_over_mapped_edges_are_counted_and_no_others(tmp_path):
+RESULT["benchmarks"] = [
+    {key: value for key, value in one.items() if value is not None} for one in RESULT["benchmarks"]
+]
+
+
+def test_rows_of_kernels_that_read_the_host_are_counted_and_no_others(tmp_path):
     assert count(tmp_path, stand_in(tmp_path, TABLE)) == 0
     rows = json.loads((tmp_path / "result.json").read_text())["benchmarks"]
-    assert [one["name"].split("/")[0] for one in rows if "counted" in one] == ["traversal", "lean"]
+    assert [one["name"] for one in rows if "counted" in one] == [
+        "traversal/bfs/merged/mapped/graph:kron10",
+        "lean/bfs/none/plain/graph:kron10",
+        "gather/masked/mapped",
+        "transfer/zero_copy/read/merged",
+    ]
     assert rows[3]["counted"] == {
         "requests": 1234,
         "sectors": 2050,
@@ -88,6 +101,13 @@ def test_a_case_is_run_alone_from_its_first_source_on_the_graph_of_the_run(tmp_p
     assert "--preset=full --graph=kron:10" in call
     assert "--max-time" not in call
     assert "search_levels" in call
+    assert "GRAINSCOPE_COUNT=1" in call, "what stands behind a gate is done once more without"
+
+
+def test_zero_copy_rows_are_held_against_requests_without_a_cache():
+    cached = {"traffic": {"requests": 9}, "counters": {"requests_without_cache": 18.0}}
+    assert COUNT.modelled(cached) == 18
+    assert COUNT.modelled({"traffic": {"requests": 9}, "counters": {}}) == 9
 
 
 @pytest.mark.parametrize(
@@ -98,7 +118,7 @@ def test_a_case_is_run_alone_from_its_first_source_on_the_graph_of_the_run(tmp_p
         ("broken", 5, (), "ncu ended with 5"),
         (TABLE.replace("pcie__read_bytes", "other"), 0, (), "did not count pcie_read_bytes"),
         (TABLE.replace('"Kbyte"', '"furlong"'), 0, (), "in 'furlong'"),
-        (TABLE, 0, ("--filter", "nothing"), "no traversal over mapped edges"),
+        (TABLE, 0, ("--filter", "nothing"), "no row of a kernel that reads host memory"),
     ],
 )
 def test_what_goes_wrong_is_said(tmp_path, capsys, output, status, more, says):

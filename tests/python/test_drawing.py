@@ -60,7 +60,12 @@ FIGURES_OF = {
     "packing": ("19",),
     "two_leaning": ("19",),
 }
-CASES = [(shown, number) for shown, numbers in FIGURES_OF.items() for number in numbers]
+# Those of one figure go to one worker, which draws it once.
+CASES = [
+    pytest.param(shown, number, marks=pytest.mark.xdist_group(f"{shown} {number}"))
+    for shown, numbers in FIGURES_OF.items()
+    for number in numbers
+]
 LOW_DPI = 60
 
 

@@ -12,6 +12,10 @@ class [[nodiscard]] ProfileRange {
   ProfileRange& operator=(const ProfileRange&) = delete;
 };
 
+// Whether scripts/grainscope-count runs this program (GRAINSCOPE_COUNT is set): cases whose samples stand
+// behind a gate, where a profiler cannot count, then do once more what they timed, in such a range.
+[[nodiscard]] bool is_counted();
+
 }  // namespace grainscope::cuda
 
 #endif

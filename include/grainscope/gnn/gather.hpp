@@ -35,6 +35,8 @@ class Gather {
   // cpu_gather into the host's). Before it, untimed, the output is overwritten, and so is the GPU's L2 cache;
   // after it the whole output is checked.
   [[nodiscard]] virtual double run() = 0;
+  // One more gather of the first list, where a kernel does it: not timed, behind no gate; else nothing.
+  virtual void run_ungated() {}
   // Throws FailedError unless every output was right; says what was checked.
   [[nodiscard]] virtual std::string verify() = 0;
   // What `run` times.

@@ -48,6 +48,8 @@ class Mover {
   [[nodiscard]] double run();
   // The same of one lane alone.
   [[nodiscard]] double run_alone(std::size_t lane);
+  // What a sample of a single lane issues, not timed and behind no gate.
+  void run_ungated();
   // When each lane ran in the sample before.
   [[nodiscard]] const std::vector<Span>& spans() const;
   // Throws FailedError unless every lane moved what was asked; says what was checked.
