@@ -41,7 +41,7 @@ class LoadedGraph {
   // Answers that were certified on it.
   [[nodiscard]] CertifiedAnswers& certified() const { return certified_; }
   [[nodiscard]] double order_s() const { return order_s_; }  // finding the order and relabelling
-  [[nodiscard]] const GraphFacts& facts() const;  // counted at the first call
+  [[nodiscard]] const GraphFacts& facts() const;             // counted at the first call
 
  private:
   graph::Csr csr_;

@@ -2,6 +2,8 @@
 
 #include <cuda_runtime.h>
 
+#include <optional>
+
 #include "components_kernels.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
@@ -178,14 +180,20 @@ class CudaLeanCc final : public LeanCc {
         pieces_(lists.gpu(), lists_.most_pieces),
         state_(lists.gpu(), 1),
         reads_(lists.gpu(), kCcStages),
-        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm),
-        stages_(cuda::Graph(stream_, [&] { submit<false>(); })) {}
+        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm)) {}
 
   double run() override {
     start_.record(stream_);
-    stages_.launch(stream_);
+    if (stages_) {
+      stages_->launch(stream_);
+    } else {
+      submit<false>();  // and loads the kernels, for which a stream must not be captured
+    }
     stop_.record(stream_);
     stream_.synchronize();
+    if (!stages_) {
+      stages_.emplace(cuda::Graph(stream_, [&] { submit<false>(); }));
+    }
     return cuda::elapsed_s(start_, stop_);
   }
   std::array<LinkReads, kCcStages> count() override {
@@ -252,7 +260,7 @@ class CudaLeanCc final : public LeanCc {
   cuda::DeviceArray<ReadNote> reads_;
   unsigned grid_;
   cuda::Stream stream_;
-  cuda::GraphExec stages_;
+  std::optional<cuda::GraphExec> stages_;  // once they have run
   cuda::Event start_;
   cuda::Event stop_;
 };
