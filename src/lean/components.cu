@@ -180,7 +180,7 @@ class CudaLeanCc final : public LeanCc {
         pieces_(lists.gpu(), lists_.most_pieces),
         state_(lists.gpu(), 1),
         reads_(lists.gpu(), kCcStages),
-        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm)) {}
+        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm) {}
 
   double run() override {
     start_.record(stream_);
