@@ -39,8 +39,11 @@ Technique technique_of(Algorithm algorithm) {
       return {"direction_optimising", "a bfs that turns between pushing and pulling",
               "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions"};
     case Algorithm::cc:
-      return {"sampled", "connected components that read two neighbours of each list before whole lists",
-              "Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)"};
+      return {"sampled",
+              "connected components that read hubs' lists while these join most, then two neighbours of each "
+              "list "
+              "outside the largest component, then whole lists that are still outside",
+              "after Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)"};
     case Algorithm::pr:
       return {"pulled", "PageRank that pulls, in place, from a start near the answer",
               "GAP benchmark suite: damping and tolerance; docs/lean.md"};
@@ -172,10 +175,12 @@ class Lister {
     const std::uint64_t entries = point.spec.most_entries().value_or(0);
     const std::uint64_t vertices = point.spec.vertices().value_or(0);
     const std::uint64_t edges = entries * sizeof(graph::Vertex) * (point.spec.directed() ? 2 : 1);
-    // Weights may need an array of their own.
-    const std::uint64_t placed = edges * (point.algorithm == Algorithm::sssp ? 2 : 1);
-    // Compressed lists are made before they are placed.
-    const std::uint64_t beside = placed * (point.compressed ? 2 : 1);
+    const bool weights = point.algorithm == Algorithm::sssp;
+    // Compressed lists, with weights a little longer, are made before they are placed. Weights that are not
+    // compressed may need an array of their own. What is hot passes through host memory.
+    const std::uint64_t placed =
+        point.compressed ? 2 * (edges + (weights ? edges / 4 : 0)) : edges * (weights ? 2 : 1);
+    const std::uint64_t beside = placed + edges * static_cast<std::uint64_t>(point.hot) / 100;
     Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * 40 + entries / 16, 0};
     needs.device_bytes += edges * static_cast<std::uint64_t>(point.hot) / 100;
     return needs;

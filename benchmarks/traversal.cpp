@@ -131,8 +131,9 @@ class Lister {
     const std::uint64_t entries = point.spec.most_entries().value_or(0);
     const std::uint64_t vertices = point.spec.vertices().value_or(0);
     const std::uint64_t edges = entries * (point.element_bytes());
-    const bool mapped = point.where.request.placement == EdgePlacement::mapped;
-    Needs needs{host_bytes(point.spec, point.where.graph.order, mapped ? edges : 0),
+    // Managed edges are filled by the host, and come home before each trial.
+    const bool on_host = point.where.request.placement != EdgePlacement::device;
+    Needs needs{host_bytes(point.spec, point.where.graph.order, on_host ? edges : 0),
                 vertices * 48 + entries / 8, 0};
     switch (point.where.request.placement) {
       case EdgePlacement::mapped:

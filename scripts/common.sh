@@ -29,6 +29,10 @@ architecture_flags() {
   fi
 }
 
+has_gpu() {
+  nvidia-smi -L >/dev/null 2>&1 || compgen -G '/dev/nvidia[0-9]*' >/dev/null
+}
+
 build() {  # build <folder> <cmake arguments...>
   local folder=$1
   shift

@@ -134,6 +134,9 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
       }
       if (benchmark.skip.empty()) {
         benchmark.skip = why_too_large(benchmark.needs, machine);
+        if (!benchmark.skip.empty()) {
+          benchmark.run = nullptr;  // and its claim to a graph that others wait to see gone
+        }
       }
       all.push_back(std::move(benchmark));
     }

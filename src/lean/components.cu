@@ -9,6 +9,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device_array.hpp"
 #include "grainscope/cuda/graph.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 
 namespace grainscope::lean {
 namespace {
@@ -191,7 +192,7 @@ class CudaLeanCc final : public LeanCc {
     }
     stop_.record(stream_);
     stream_.synchronize();
-    if (!stages_) {
+    if (!stages_ && !cuda::is_counted()) {  // a profiler's ranges are of launches
       stages_.emplace(cuda::Graph(stream_, [&] { submit<false>(); }));
     }
     return cuda::elapsed_s(start_, stop_);

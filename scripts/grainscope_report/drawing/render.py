@@ -28,7 +28,8 @@ def draw(figure: Figure, framed: bool = True) -> Page:
     """The figure as a matplotlib figure; unless `framed`, without title, notes and footer."""
     if not figure.rows:
         raise ValueError(f"figure {figure.id} has no data to draw")
-    figure = without_long_tables(figure)
+    if framed:
+        figure = without_long_tables(figure)
     with matplotlib.rc_context(style.RC):
         found = legend.arrange(legend.entries(figure))
         place = layout.layout(figure, legend.height(found), framed)
@@ -54,7 +55,6 @@ def draw(figure: Figure, framed: bool = True) -> Page:
 
 def height(figure: Figure) -> float:
     """How tall the figure is without its frame, in inches."""
-    figure = without_long_tables(figure)
     with matplotlib.rc_context(style.RC):
         found = legend.arrange(legend.entries(figure))
         return layout.layout(figure, legend.height(found), framed=False).height

@@ -52,7 +52,7 @@ def _picture(figure: Figure) -> str:
     from grainscope_report.drawing import render
 
     parts = []
-    for order, part in enumerate(_sheets(figure, render.height)):
+    for order, part in enumerate(_sheets(render.without_long_tables(figure), render.height)):
         drawn = render.save(render.draw(part, framed=False), "svg", text="none")
         more = f", part {order + 1}" if order else ""
         parts.append(svg.inline(drawn, f"f{figure.id}p{order}", f"Figure {figure.id}: {figure.title}{more}"))

@@ -107,7 +107,9 @@ TEST(LeanCcModel, hubs_lists_save_samples_and_are_worth_it) {
     const Csr graph = hubs_first(expected.spec);
     const LeanCc cc = replay_cc({&graph});
     EXPECT_EQ(cc.labels, graph::serial_cc(graph)) << expected.spec;
-    EXPECT_GT(cc.stages[lean::hubs].vertices, 0U) << expected.spec;
+    const auto& hubs = cc.stages[lean::hubs];
+    EXPECT_GT(hubs.vertices, 0U) << expected.spec;
+    EXPECT_EQ(hubs.link.elements, graph.offsets[hubs.vertices]) << "the first lists, each once";
     EXPECT_LT(cc.stages[lean::samples].vertices, listed(graph) / 2) << expected.spec;
     EXPECT_LT(static_cast<double>(cc.total().count()), expected.share * static_cast<double>(listed(graph)))
         << expected.spec;
