@@ -41,8 +41,7 @@ Technique technique_of(Algorithm algorithm) {
     case Algorithm::cc:
       return {"sampled",
               "connected components that read hubs' lists while these join most, then two neighbours of each "
-              "list "
-              "outside the largest component, then whole lists that are still outside",
+              "list outside the largest component, then whole lists that are still outside",
               "after Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)"};
     case Algorithm::pr:
       return {"pulled", "PageRank that pulls, in place, from a start near the answer",

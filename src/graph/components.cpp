@@ -6,68 +6,17 @@
 #include "components.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <vector>
 
 #include "arguments.hpp"
 #include "edge_chunks.hpp"
+#include "forest.hpp"
 #include "grainscope/graph/answers.hpp"
 
 namespace grainscope::graph {
 namespace {
 
 constexpr std::size_t kFirstNeighbours = 2;
-
-// A forest in which every vertex points at a lower one of its tree, or at itself.
-class Forest {
- public:
-  explicit Forest(Vertex vertices) : parents_(vertices) {
-#pragma omp parallel for if (vertices > kFewVertices)
-    for (Vertex v = 0; v < vertices; ++v) {
-      parents_[v] = v;
-    }
-  }
-
-  [[nodiscard]] Vertex parent(Vertex v) const {
-    return std::atomic_ref(parents_[v]).load(std::memory_order_relaxed);
-  }
-
-  // Makes one tree of the two that hold u and v. Any number of threads at once.
-  void join(Vertex u, Vertex v) {
-    Vertex a = parent(u);
-    Vertex b = parent(v);
-    while (a != b) {
-      Vertex high = std::max(a, b);
-      const Vertex low = std::min(a, b);
-      const Vertex above = parent(high);
-      Vertex expected = high;
-      if (above == low ||
-          (above == high && std::atomic_ref(parents_[high]).compare_exchange_strong(expected, low))) {
-        return;
-      }
-      a = parent(parent(high));
-      b = parent(low);
-    }
-  }
-
-  // Lets every vertex point at the root of its tree.
-  void flatten() {
-    const auto vertices = static_cast<Vertex>(parents_.size());
-#pragma omp parallel for schedule(dynamic, 16384) if (vertices > kFewVertices)
-    for (Vertex v = 0; v < vertices; ++v) {
-      while (parent(v) != parent(parent(v))) {
-        std::atomic_ref(parents_[v]).store(parent(parent(v)), std::memory_order_relaxed);
-      }
-    }
-  }
-
-  [[nodiscard]] std::span<const Vertex> parents() const {
-    return parents_.span();
-  }
-
- private:
-  HostArray<Vertex> parents_;
-};
 
 }  // namespace
 

@@ -95,33 +95,27 @@ __global__ void __launch_bounds__(kLeanThreads)
   add_joined(a.state->joined + phase + 1, join.joined);
 }
 
-// Every vertex hangs from its root, which is copied to `roots` too, unless that is null.
-__device__ void flatten(Vertex* parents, Vertex vertices, Vertex* roots) {
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    Vertex root = parents[v];
-    for (Vertex above = __ldcg(parents + root); above != root; above = __ldcg(parents + root)) {
-      root = above;
-    }
-    parents[v] = root;
-    if (roots != nullptr) {
-      roots[v] = root;
-    }
-  }
-}
-
 // Whether anything was joined before the samples over the link.
 __device__ bool is_joined(const ComponentState& state) {
   return state.joined[0] > 0 || state.joined[1] > 0;
 }
 
-__global__ void __launch_bounds__(kLeanThreads) settle_hubs(ComponentArrays a, Vertex vertices) {
-  if (is_joined(*a.state)) {
-    flatten(a.parents, vertices, a.roots);
+// Every vertex hangs from its root, which is copied to `roots` too, unless that is null.
+__global__ void __launch_bounds__(kLeanThreads)
+    settle(ComponentArrays a, Vertex vertices, Vertex* roots, bool after_samples) {
+  if (!after_samples && !is_joined(*a.state)) {
+    return;
   }
-}
-
-__global__ void __launch_bounds__(kLeanThreads) settle(ComponentArrays a, Vertex vertices, Vertex* roots) {
-  flatten(a.parents, vertices, roots);
+  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
+    Vertex root = a.parents[v];
+    for (Vertex above = __ldcg(a.parents + root); above != root; above = __ldcg(a.parents + root)) {
+      root = above;
+    }
+    a.parents[v] = root;
+    if (roots != nullptr) {
+      roots[v] = root;
+    }
+  }
 }
 
 // One block: the root that most of the sampled vertices have; of several the lowest. `sure`: as
@@ -242,14 +236,14 @@ class CudaLeanCc final : public LeanCc {
       join_hubs<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.hubs, phase, a);
       join_hub_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.hubs, phase, a);
     }
-    settle_hubs<<<grid_, kLeanThreads, 0, stream>>>(a, vertices);
+    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, false);
     find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices, sure, false);
     join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
-    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots);
+    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, true);
     find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices, sure, true);
     join_outside<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
     join_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, a);
-    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, nullptr);
+    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, nullptr, true);
   }
 
   PlacedView lists_;

@@ -8,6 +8,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/answers.hpp"
+#include "grainscope/lean/hub_phases.hpp"
 #include "lean_lists.hpp"
 
 namespace grainscope::model {
@@ -19,15 +20,6 @@ using lean::Step;
 
 constexpr std::uint64_t kWordBits = lean::kWarpLanes;
 constexpr std::uint64_t kManyWords = 1024;  // that a team of threads is worth
-
-std::uint64_t vertices_listed(const Csr& graph) {
-  std::uint64_t listed = 0;
-#pragma omp parallel for reduction(+ : listed) if (graph.vertices() >= kManyWords)
-  for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
-    listed += graph.degree(static_cast<Vertex>(v)) > 0 ? 1 : 0;
-  }
-  return listed;
-}
 
 class Search {
  public:
@@ -50,7 +42,7 @@ class Search {
     level.active = 1;
     level.edges = graph.degree(source);
     auto ahead = lean::LevelAhead::of_source(level.edges, in_.lists->degree(source) > 0,
-                                             vertices_listed(*in_.lists), graph.edges());
+                                             lean::vertices_listed(*in_.lists), graph.edges());
     for (std::uint32_t depth = 1; level.active > 0; ++depth) {
       read_words(level, [&](std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
         if (level.pull) {
@@ -273,7 +265,7 @@ lean::Turning turning_for(const TieredLists& out, const TieredLists& in) {
   constexpr double kHotLook = 0.25;
   constexpr double kMostLooked = 32;
   lean::Turning turning;
-  if (out.lists->edges() == 0 || vertices_listed(*in.lists) == 0) {
+  if (out.lists->edges() == 0 || lean::vertices_listed(*in.lists) == 0) {
     return turning;
   }
   const auto edges = static_cast<double>(out.lists->edges());
@@ -288,7 +280,7 @@ lean::Turning turning_for(const TieredLists& out, const TieredLists& in) {
   for (std::uint64_t v = 0; v < in.lists->vertices(); ++v) {
     begun += in.tier->of(static_cast<Vertex>(v)) > 0 ? 1 : 0;
   }
-  const double share = static_cast<double>(begun) / static_cast<double>(vertices_listed(*in.lists));
+  const double share = static_cast<double>(begun) / static_cast<double>(lean::vertices_listed(*in.lists));
   const double told = static_cast<double>(in.tier->elements()) / static_cast<double>(begun);
   turning.look += share * (kHotLook - turning.look);
   turning.looked += share * (std::min(told, kMostLooked) - turning.looked);

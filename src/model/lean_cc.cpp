@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <map>
 
+#include "../graph/forest.hpp"
 #include "grainscope/core/error.hpp"
 #include "lean_lists.hpp"
 
@@ -19,58 +19,6 @@ using lean::Step;
 constexpr std::uint64_t kPairs = lean::kWarpLanes / lean::kPairLanes;
 constexpr std::uint64_t kManyVertices = 1 << 12;  // that a team of threads is worth
 
-// Trees in which a parent is never higher than its child. Threads may join and ask at the same time.
-class Forest {
- public:
-  explicit Forest(Vertex vertices) : parents_(vertices) {
-    for (Vertex v = 0; v < vertices; ++v) {
-      parents_[v] = v;
-    }
-  }
-  // Whether they were two trees before.
-  bool join(Vertex u, Vertex v) {
-    for (;;) {
-      u = root(u);
-      v = root(v);
-      if (u == v) {
-        return false;
-      }
-      Vertex high = std::max(u, v);
-      if (std::atomic_ref(parents_[high]).compare_exchange_strong(high, std::min(u, v))) {
-        return true;
-      }
-    }
-  }
-  [[nodiscard]] std::vector<Vertex> roots() {
-    std::vector<Vertex> roots(parents_.size());
-#pragma omp parallel for if (parents_.size() >= kManyVertices)
-    for (std::uint64_t v = 0; v < parents_.size(); ++v) {
-      roots[v] = root(static_cast<Vertex>(v));
-    }
-    return roots;
-  }
-
- private:
-  Vertex root(Vertex v) {
-    for (;;) {
-      const Vertex above = parent(v);
-      if (above == v) {
-        return v;
-      }
-      const Vertex next = parent(above);
-      if (next != above) {
-        std::atomic_ref(parents_[v]).store(next, std::memory_order_relaxed);  // no root: nobody else hangs it
-      }
-      v = next;
-    }
-  }
-  [[nodiscard]] Vertex parent(Vertex v) {
-    return std::atomic_ref(parents_[v]).load(std::memory_order_relaxed);
-  }
-
-  std::vector<Vertex> parents_;
-};
-
 class Components {
  public:
   explicit Components(const TieredLists& lists)
@@ -83,15 +31,15 @@ class Components {
 
   LeanCc run() {
     const bool joined = join_hubs(sample_hot());
-    std::vector<Vertex> roots = forest_.roots();
+    std::vector<Vertex> roots = labels();
     const Vertex before = joined ? largest(roots) : lean::kNoComponent;
     sample([&](Vertex v) { return v >= read_to_ && (!joined || roots[v] != before); });
-    roots = forest_.roots();
+    roots = labels();
     const Vertex most = largest(roots);
     const std::uint64_t sure = !joined || roots[before] == most ? sure_ : 0;
     const auto outside = [&](Vertex v) { return roots[v] != most && graph_.degree(v) > sure; };
     static_cast<void>(join_lists(lean::rest, read_to_, vertices_, outside));
-    cc_.labels = forest_.roots();
+    cc_.labels = labels();
     return std::move(cc_);
   }
 
@@ -140,6 +88,12 @@ class Components {
       add_list(list, stage.link);
       joined += join_neighbours(v, 0, graph_.degree(v));
     });
+  }
+
+  [[nodiscard]] std::vector<Vertex> labels() {
+    forest_.flatten();
+    const std::span<const Vertex> parents = forest_.parents();
+    return {parents.begin(), parents.end()};
   }
 
   [[nodiscard]] std::uint64_t hot_samples(const List& list) const {
@@ -221,7 +175,7 @@ class Components {
   Vertex vertices_;
   lean::HubPhases phases_;
   std::uint64_t sure_;
-  Forest forest_;
+  graph::Forest forest_;
   Vertex read_to_ = 0;  // whose lists are read to the end: those below
   LeanCc cc_;
 };

@@ -21,6 +21,9 @@ inline constexpr int kHubPhases = 6;
 inline constexpr std::uint64_t kFewestLines = 1024;  // of a phase: fewer are not worth two launches
 inline constexpr std::uint64_t kJoinsPerLine = 2;    // that make a line worth it: the next ones join fewer
 
+// Vertices with a list. All threads.
+[[nodiscard]] std::uint64_t vertices_listed(const graph::Csr& graph);
+
 struct HubPhases {
   std::uint64_t listed = 0;  // vertices with a list
   // Phase p reads the lists [p > 0 ? ends[p - 1] : 0, ends[p]), and `lines` over the link. Sooner or later a

@@ -17,7 +17,6 @@ COLUMNS = (
 )  # fmt: skip
 RIGHT = (False, *[True] * 9)
 MEASURED, MODELLED = "measured", "modelled"
-MOST_LINES = 46  # that stand on a sheet
 GPU_BOUND = 0.5  # of the time, that the link leaves idle at least
 NONE = TableCell("–")
 NOTES = (
@@ -34,10 +33,10 @@ NOTES = (
 def panels(
     machines: Sequence[Machine], every: Mapping[int, Sequence[Lean]], emogi: Mapping[int, Sequence[Run]]
 ) -> list[TablePanel]:
-    """A table for each algorithm, in parts no longer than a sheet."""
+    """A table for each algorithm."""
     found = []
     for algorithm in runs.algorithms(one.run for there in every.values() for one in there):
-        parts: list[list[TableRow]] = [[]]
+        rows: list[TableRow] = []
         strategy = ""
         for machine in machines:
             owner = f"{machine.letter}: " if len(machines) > 1 else ""
@@ -45,14 +44,9 @@ def panels(
             for work in _works(own):
                 there = [one for one in own if one.run.work == work]
                 strategy = lean.spoken(there[0].strategy)
-                lines = _lines(machine, there, emogi, work, owner)
-                if parts[-1] and len(parts[-1]) + len(lines) > MOST_LINES:
-                    parts.append([])
-                parts[-1] += lines
-        for order, rows in enumerate(parts):
-            more = f" ({order + 1})" if order else ""
-            title = f"{algorithm}, {strategy}: every technique (measured, its model beside){more}"
-            found.append(TablePanel(title, COLUMNS, tuple(rows), RIGHT, width=2.0))
+                rows += _lines(machine, there, emogi, work, owner)
+        title = f"{algorithm}, {strategy}: every technique (measured, its model beside)"
+        found.append(TablePanel(title, COLUMNS, tuple(rows), RIGHT, width=2.0))
     return found
 
 
