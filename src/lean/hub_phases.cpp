@@ -1,25 +1,68 @@
 #include "grainscope/lean/hub_phases.hpp"
 
 #include <algorithm>
+#include <vector>
+
+#include "grainscope/lean/lean_cc.hpp"
 
 namespace grainscope::lean {
+namespace {
 
-std::uint64_t vertices_listed(const graph::Csr& graph) {
-  constexpr std::uint64_t kManyVertices = 1 << 12;  // that a team of threads is worth
+using graph::Csr;
+using graph::Vertex;
+
+constexpr std::uint64_t kManyVertices = 1 << 12;  // that a team of threads is worth
+constexpr std::uint64_t kPairs = kWarpLanes / kPairLanes;
+
+// Where the last 2^i vertices with a list begin, for all i up to as many as there are.
+std::vector<std::uint64_t> begins_of_last(const Csr& graph) {
+  std::vector<std::uint64_t> begins;
+  std::uint64_t listed = 0;
+  for (std::uint64_t v = graph.vertices(); v-- > 0;) {
+    listed += graph.degree(static_cast<Vertex>(v)) > 0 ? 1 : 0;
+    if (listed == std::uint64_t{1} << begins.size()) {
+      begins.push_back(v);
+    }
+  }
+  return begins;
+}
+
+// That sample the vertices [first, last), a warp sixteen at a time: one for each line that lists begin in.
+std::uint64_t sample_requests(const Csr& graph, const HotTier* tier, const CompressedLists* compressed,
+                              std::uint64_t first, std::uint64_t last) {
+  std::uint64_t requests = 0;
+#pragma omp parallel for reduction(+ : requests) if (last - first >= kManyVertices)
+  for (std::uint64_t turn = first / kPairs; turn < (last + kPairs - 1) / kPairs; ++turn) {
+    std::uint64_t line = UINT64_MAX;
+    for (std::uint64_t v = std::max(first, turn * kPairs); v < std::min(last, (turn + 1) * kPairs); ++v) {
+      const Step words = words_of(graph, tier, compressed, static_cast<Vertex>(v));
+      const std::uint64_t hot = tier != nullptr ? tier->of(static_cast<Vertex>(v)) : 0;
+      if (words.from < words.to && hot < kSampledNeighbours) {
+        requests += words.from / kLineElements != line ? 1 : 0;
+        line = words.from / kLineElements;
+      }
+    }
+  }
+  return requests;
+}
+
+}  // namespace
+
+std::uint64_t vertices_listed(const Csr& graph) {
   std::uint64_t listed = 0;
 #pragma omp parallel for reduction(+ : listed) if (graph.vertices() >= kManyVertices)
   for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
-    listed += graph.degree(static_cast<graph::Vertex>(v)) > 0 ? 1 : 0;
+    listed += graph.degree(static_cast<Vertex>(v)) > 0 ? 1 : 0;
   }
   return listed;
 }
 
-HubPhases hub_phases(const graph::Csr& graph, const HotTier* tier, const CompressedLists* compressed) {
-  const graph::Vertex vertices = graph.vertices();
+HubPhases hub_phases(const Csr& graph, const HotTier* tier, const CompressedLists* compressed) {
+  const Vertex vertices = graph.vertices();
   HubPhases phases;
   phases.listed = vertices_listed(graph);
   std::uint64_t lines = std::max(phases.listed >> (kHubPhases - 1), kFewestLines);
-  graph::Vertex v = 0;
+  Vertex v = 0;
   for (std::size_t p = 0; p < kHubPhases; ++p) {
     std::uint64_t words = 0;
     for (; v < vertices && words < lines * kLineElements; ++v) {
@@ -29,6 +72,18 @@ HubPhases hub_phases(const graph::Csr& graph, const HotTier* tier, const Compres
     phases.ends[p] = v;
     phases.lines[p] = words / kLineElements;
     lines *= p == 0 ? 1 : 2;
+  }
+  std::uint64_t requests = 0;
+  std::uint64_t last = vertices;
+  std::size_t power = 0;
+  for (const std::uint64_t begin : begins_of_last(graph)) {
+    requests += sample_requests(graph, tier, compressed, begin, last);
+    phases.samples[power++] = requests;
+    last = begin;
+  }
+  requests += sample_requests(graph, tier, compressed, 0, last);
+  for (; phases.listed > 0 && power < phases.samples.size(); ++power) {
+    phases.samples[power] = (requests << power) / phases.listed;
   }
   return phases;
 }

@@ -22,6 +22,7 @@ SOURCES = {
     ".": "h100-quick.json",
     "h200x2": "h200x2-quick.json",
     "scale24": "h100-scale24.json",
+    "lean24": "h100-lean24.json",
     "no-gpu": "no-gpu-quick.json",
 }
 STEMS = {entry.stem: entry for entry in FIGURES}

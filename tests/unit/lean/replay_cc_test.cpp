@@ -43,7 +43,7 @@ TEST(HubPhases, follow_each_other_and_each_has_as_many_lines_as_all_before) {
   for (const lean::HotTier* hot : {static_cast<const lean::HotTier*>(nullptr), &tier}) {
     const lean::HubPhases phases = lean::hub_phases(graph, hot, nullptr);
     EXPECT_EQ(phases.listed, listed(graph));
-    std::uint64_t target = std::max(phases.listed / 32, lean::kFewestLines);
+    std::uint64_t target = std::max(phases.listed >> (lean::kHubPhases - 1), lean::kFewestLines);
     Vertex first = 0;
     for (std::size_t p = 0; p < lean::kHubPhases; ++p) {
       std::uint64_t words = 0;
@@ -60,25 +60,62 @@ TEST(HubPhases, follow_each_other_and_each_has_as_many_lines_as_all_before) {
   }
 }
 
-TEST(HubPhases, pay_while_their_lines_join_more_parts_than_lines) {
+TEST(HubPhases, tell_what_sampling_the_shortest_lists_asks) {
+  // Lists of two neighbours: sixteen in a line, and as many are sampled at a time.
+  std::vector<graph::Triple> edges;
+  for (std::uint32_t v = 0; v < 4096; ++v) {
+    edges.push_back({v, (v + 1) % 4096, 1});
+  }
+  const Csr ring = graph::weighted_graph(5000, edges, false);
+  const lean::HubPhases phases = lean::hub_phases(ring, nullptr, nullptr);
+  EXPECT_EQ(phases.requests(0), 0U);
+  EXPECT_EQ(phases.requests(1), 1U);
+  constexpr double kCut = 4;  // the last sixteen, at powers of two
+  EXPECT_NEAR(static_cast<double>(phases.requests(64)), 4, kCut);
+  EXPECT_EQ(phases.requests(96), (phases.requests(64) + phases.requests(128)) / 2) << "between two powers";
+  EXPECT_NEAR(static_cast<double>(phases.requests(4096)), 256, kCut);
+  EXPECT_EQ(phases.requests(1U << 20U), phases.requests(4096) << 8U) << "as many more";
+  // One neighbour of each is hot, so each has one to be sampled; two: none has.
+  const lean::HotTier one = plan_tier(ring, lean::TierPolicy::heads, 4096);
+  EXPECT_NEAR(static_cast<double>(lean::hub_phases(ring, &one, nullptr).requests(4096)), 256, kCut);
+  const lean::HotTier all = plan_tier(ring, lean::TierPolicy::heads, 8192);
+  EXPECT_EQ(lean::hub_phases(ring, &all, nullptr).requests(4096), 0U);
+  const Csr none = graph::weighted_graph(3, {}, false);
+  EXPECT_EQ(lean::hub_phases(none, nullptr, nullptr).requests(3), 0U);
+  // Long lists: a request each.
+  const Csr urand = hubs_first("urand:12");
+  const auto each = static_cast<double>(listed(urand));
+  EXPECT_NEAR(static_cast<double>(lean::hub_phases(urand, nullptr, nullptr).requests(listed(urand))), each,
+              0.1 * each);
+}
+
+TEST(HubPhases, pay_while_their_lines_save_more_requests_than_they_are) {
   lean::HubPhases phases;
   phases.listed = 10'000;
-  phases.lines = {1000, 1000, 2000, 0, 0, 0};
+  phases.lines = {1000, 1000, 2000};
+  for (std::size_t i = 0; i < phases.samples.size(); ++i) {
+    phases.samples[i] = std::uint64_t{1} << i;  // a request each
+  }
   std::array<unsigned long long, lean::kHubPhases + 1> joined{};
   EXPECT_TRUE(lean::phase_pays(phases, 0, joined.data()));
   EXPECT_FALSE(lean::phase_pays(phases, 1, joined.data())) << "the one before was not";
-  joined[1] = 1999;
+  joined[1] = 2999;
   EXPECT_FALSE(lean::phase_pays(phases, 1, joined.data())) << "the one before did not pay";
-  joined[1] = 2000;
+  joined[1] = 3000;
   EXPECT_TRUE(lean::phase_pays(phases, 1, joined.data()));
-  joined[2] = 5000;
-  EXPECT_FALSE(lean::phase_pays(phases, 2, joined.data())) << "3000 parts are left";
-  joined[2] = 4000;
+  joined[2] = 3001;
+  EXPECT_FALSE(lean::phase_pays(phases, 2, joined.data())) << "3999 parts are left";
+  joined[2] = 3000;
   EXPECT_TRUE(lean::phase_pays(phases, 2, joined.data()));
   joined[3] = 4000;
   EXPECT_FALSE(lean::phase_pays(phases, 3, joined.data())) << "there is none";
   joined[0] = 8001;
   EXPECT_FALSE(lean::phase_pays(phases, 0, joined.data())) << "what is hot has joined most";
+  joined = {};
+  for (std::uint64_t& requests : phases.samples) {
+    requests /= 8;  // eight lists share a line
+  }
+  EXPECT_FALSE(lean::phase_pays(phases, 0, joined.data())) << "1250 requests sample all";
 }
 
 TEST(LeanCcModel, samples_every_list_where_nothing_else_is_read_first) {
@@ -100,18 +137,18 @@ TEST(LeanCcModel, samples_every_list_where_nothing_else_is_read_first) {
 TEST(LeanCcModel, hubs_lists_save_samples_and_are_worth_it) {
   struct Expected {
     const char* spec;
-    double share;  // of what it takes to sample each list, at most
+    double share;  // of the requests that sample each list, at most
   };
-  // A sample each of urand's lists would be a request each; many of kron's short ones share one.
-  for (const Expected& expected : {Expected{"urand:17", 0.3}, Expected{"kron:17", 1}}) {
+  // Of kron the hubs' lists save long lists' samples, and short ones share lines anyway.
+  for (const Expected& expected : {Expected{"urand:17", 0.3}, Expected{"kron:17", 0.7}}) {
     const Csr graph = hubs_first(expected.spec);
     const LeanCc cc = replay_cc({&graph});
     EXPECT_EQ(cc.labels, graph::serial_cc(graph)) << expected.spec;
     const auto& hubs = cc.stages[lean::hubs];
     EXPECT_GT(hubs.vertices, 0U) << expected.spec;
     EXPECT_EQ(hubs.link.elements, graph.offsets[hubs.vertices]) << "the first lists, each once";
-    EXPECT_LT(cc.stages[lean::samples].vertices, listed(graph) / 2) << expected.spec;
-    EXPECT_LT(static_cast<double>(cc.total().count()), expected.share * static_cast<double>(listed(graph)))
+    const std::uint64_t all = lean::hub_phases(graph, nullptr, nullptr).requests(listed(graph));
+    EXPECT_LT(static_cast<double>(cc.total().count()), expected.share * static_cast<double>(all))
         << expected.spec;
   }
 }
@@ -143,6 +180,21 @@ TEST(LeanCcModel, samples_of_compressed_lists_are_a_sector_each_or_part_of_one) 
   EXPECT_GT(samples.vertices, 1000U);
   EXPECT_LE(samples.link.bytes(), samples.vertices * 32);
   EXPECT_LT(fewer.total().bytes(), plain.total().bytes());
+}
+
+TEST(LeanCcModel, compressed_lists_are_asked_for_less_whatever_is_hot) {
+  for (const char* spec : {"kron:17", "urand:17", "pareto:17"}) {
+    const Csr graph = hubs_first(spec);
+    const lean::HotTier heads = plan_tier(graph, lean::TierPolicy::heads, graph.edges() / 100);
+    const lean::HotTier longest = plan_tier(graph, lean::TierPolicy::lists, graph.edges() / 20);
+    for (const lean::HotTier* hot : {static_cast<const lean::HotTier*>(nullptr), &heads, &longest}) {
+      const lean::CompressedLists packed = lean::compress(graph, hot, false);
+      const Requests plain = replay_cc({&graph, hot}).total();
+      const Requests fewer = replay_cc({&graph, hot, &packed}).total();
+      EXPECT_LT(fewer.count(), plain.count()) << spec;
+      EXPECT_LT(fewer.bytes(), plain.bytes()) << spec;
+    }
+  }
 }
 
 TEST(LeanCcModel, two_words_tell_two_neighbours_unless_ids_are_long) {
