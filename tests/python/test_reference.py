@@ -15,3 +15,15 @@ FILES = sorted(ROOT.glob("**/*.json"))
 def test_a_reference_run_is_valid(path):
     assert problems(reader.load(path)[1]) == []
     assert digest.groups(reader.read(path))
+
+
+def test_counters_are_the_model_s_to_the_last_request():
+    """Sorted rows repeat side by side, where the GPU asks once for what the model counts twice."""
+    rows = [row for row in reader.load(ROOT / "h100-counted.json")[1]["benchmarks"] if row.get("counted")]
+    assert len(rows) == 42
+    for row in rows:
+        counted, traffic = row["counted"], row["traffic"]
+        without_cache = row["counters"].get("requests_without_cache", traffic["requests"])
+        least = 0.98 if row["case"]["axes"].get("mode") in ("address_ordered", "graphbolt") else 1
+        assert least * without_cache <= counted["requests"] <= without_cache, row["name"]
+        assert least * traffic["bytes"] <= counted["bytes"] <= traffic["bytes"], row["name"]
