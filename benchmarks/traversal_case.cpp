@@ -70,6 +70,7 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
     }
   }
   measurement.counters["cached_amplification"] = result.cached_amplification();
+  measurement.counters["requests_with_cache"] = static_cast<double>(result.cached_requests());
   measurement.counters["amplification_data_set"] =
       static_cast<double>(result.total.bytes()) / static_cast<double>(result.data_bytes);
   return heaviest;

@@ -64,6 +64,7 @@ Tally in_parts(std::size_t lists, const Grid& grid, const Work& work) {
     {
       sum.requests += mine.requests;
       sum.fresh_sectors += mine.fresh_sectors;
+      sum.shared += mine.shared;
       std::transform(sum.of_block.begin(), sum.of_block.end(), mine.of_block.begin(), sum.of_block.begin(),
                      std::plus<>());
     }
@@ -93,34 +94,39 @@ Tally replay_warps(const Walk& walk, Access access, std::span<const Vertex> acti
   }
   std::partial_sum(first_item.begin(), first_item.end(), first_item.begin());
   return in_parts(active.size(), walk.grid, [&](std::size_t part, Tally& tally) {
-    walk_by_warps(walk, access, part_of(active, part), first_item[part], tally);
+    const std::size_t first = part * kListsAPart;
+    const auto listed = std::find_if(active.rend() - static_cast<std::ptrdiff_t>(first), active.rend(),
+                                     [&](Vertex v) { return walk.graph.degree(v) > 0; });
+    const graph::Edge before = listed == active.rend() ? 0 : walk.graph.offsets[*listed + std::uint64_t{1}];
+    walk_by_warps(walk, access, part_of(active, part), first_item[part], before, tally);
   });
 }
 
-// Different sectors of the lists of one array, whose elements are of `element_bytes` and begin at byte `at`.
-std::uint64_t sectors_of_lists(const Csr& graph, std::span<const Vertex> active, std::uint64_t element_bytes,
-                               std::uint64_t at) {
-  const auto first = [&](Vertex v) { return (at + graph.offsets[v] * element_bytes) / kSectorBytes; };
+// Different pieces of so many bytes that lists of one array touch, whose elements are of `element_bytes` and
+// begin at byte `at`.
+std::uint64_t pieces_of_lists(const Csr& graph, std::span<const Vertex> active, std::uint64_t piece_bytes,
+                              std::uint64_t element_bytes, std::uint64_t at) {
+  const auto first = [&](Vertex v) { return (at + graph.offsets[v] * element_bytes) / piece_bytes; };
   const auto last = [&](Vertex v) {
-    return (at + graph.offsets[v + std::uint64_t{1}] * element_bytes - 1) / kSectorBytes;
+    return (at + graph.offsets[v + std::uint64_t{1}] * element_bytes - 1) / piece_bytes;
   };
-  std::uint64_t sectors = 0;
-#pragma omp parallel for reduction(+ : sectors) if (active.size() > kListsAPart)
+  std::uint64_t pieces = 0;
+#pragma omp parallel for reduction(+ : pieces) if (active.size() > kListsAPart)
   for (std::size_t i = 0; i < active.size(); ++i) {
     if (graph.degree(active[i]) == 0) {
       continue;
     }
-    sectors += last(active[i]) - first(active[i]) + 1;
-    // Lists ascend: the one before may end in the sector in which this one begins.
+    pieces += last(active[i]) - first(active[i]) + 1;
+    // Lists ascend: the one before may end in the piece in which this one begins.
     std::size_t before = i;
     while (before > 0 && graph.degree(active[before - 1]) == 0) {
       --before;
     }
     if (before > 0 && last(active[before - 1]) == first(active[i])) {
-      --sectors;
+      --pieces;
     }
   }
-  return sectors;
+  return pieces;
 }
 
 // Of edge_gather: from the edges that each block gathered to the hand-outs of 32 that its lanes work on.
@@ -162,12 +168,16 @@ void Replayer::level(std::span<const Vertex> active) {
   replay_.total += tally.requests;
   replay_.levels.push_back(tally.requests);
   replay_.active.push_back(active.size());
-  std::uint64_t sectors =
-      sectors_of_lists(graph_, active, static_cast<std::uint64_t>(layout_.edge_bytes), layout_.edges_at);
-  if (layout_.weights) {
-    sectors += sectors_of_lists(graph_, active, sizeof(graph::Weight), layout_.weights_at);
-  }
-  replay_.level_bytes.push_back(sectors * kSectorBytes);
+  const auto pieces = [&](std::uint64_t bytes) {
+    const std::uint64_t edges = pieces_of_lists(
+        graph_, active, bytes, static_cast<std::uint64_t>(layout_.edge_bytes), layout_.edges_at);
+    return layout_.weights
+               ? edges + pieces_of_lists(graph_, active, bytes, sizeof(graph::Weight), layout_.weights_at)
+               : edges;
+  };
+  replay_.level_bytes.push_back(pieces(kSectorBytes) * kSectorBytes);
+  replay_.level_requests.push_back(access_ == Access::naive ? pieces(graph::kLineBytes)
+                                                            : tally.requests.count() - tally.shared);
   replay_.cached_bytes += tally.fresh_sectors * kSectorBytes;
   std::transform(loads_of_block_.begin(), loads_of_block_.end(), tally.of_block.begin(),
                  loads_of_block_.begin(), std::plus<>());

@@ -56,6 +56,10 @@ std::uint64_t Replay::least_bytes(std::uint64_t cache_bytes) const {
   return std::max(sum, cached_bytes);
 }
 
+std::uint64_t Replay::cached_requests() const {
+  return std::accumulate(level_requests.begin(), level_requests.end(), std::uint64_t{0});
+}
+
 double Replay::cached_amplification() const {
   return over_asked(*this, cached_bytes);
 }

@@ -69,8 +69,33 @@ void add_steps(Requests& requests, std::uint64_t at, unsigned bytes, Edge start,
   }
 }
 
+// Of these steps, requests whose sectors the step before asked for, which of the first is the end of the list
+// before: 0 where there is none. Steps but the first begin at the same place of a line.
+std::uint64_t shared_requests(std::uint64_t at, unsigned bytes, Edge before, Edge start, Edge begin,
+                              Edge end) {
+  const auto sector = [&](Edge element) { return (at + element * bytes) / kSectorBytes; };
+  const auto last_sector = [&](Edge up_to) { return (at + up_to * bytes - 1) / kSectorBytes; };
+  // A request in the sector `first` is for no other one of its line.
+  const auto alone = [&](std::uint64_t first, Edge up_to) {
+    return first % kSectorsPerLine == kSectorsPerLine - 1 || last_sector(up_to) == first;
+  };
+  std::uint64_t shared = 0;
+  if (before > 0 && last_sector(before) == sector(begin)) {
+    shared += alone(sector(begin), std::min(start + kWarpLanes, end)) ? 1 : 0;
+  }
+  const std::uint64_t steps = (end - start + kWarpLanes - 1) / kWarpLanes;
+  const Edge second = start + kWarpLanes;
+  if (steps > 1 && last_sector(second) == sector(second)) {
+    const Edge last = start + (steps - 1) * kWarpLanes;
+    shared += (steps - 2) * (alone(sector(second), second + kWarpLanes) ? 1 : 0);
+    shared += alone(sector(last), end) ? 1 : 0;
+  }
+  return shared;
+}
+
 template <class Policy, bool kGather>
-void walk_lists(const Walk& walk, std::span<const Vertex> lists, std::uint64_t first_item, Tally& tally) {
+void walk_lists(const Walk& walk, std::span<const Vertex> lists, std::uint64_t first_item, Edge before,
+                Tally& tally) {
   const Layout& layout = walk.layout;
   const auto arrays = static_cast<std::uint64_t>(walk.arrays());
   Turns turns(walk.grid, first_item / Policy::kItemsPerTurn);
@@ -84,9 +109,13 @@ void walk_lists(const Walk& walk, std::span<const Vertex> lists, std::uint64_t f
     }
     const Edge start = Policy::start(begin, layout.edge_bytes);
     add_steps(sum, layout.edges_at, static_cast<unsigned>(layout.edge_bytes), start, begin, end);
+    tally.shared +=
+        shared_requests(layout.edges_at, static_cast<unsigned>(layout.edge_bytes), before, start, begin, end);
     if (layout.weights) {
       add_steps(sum, layout.weights_at, 4, start, begin, end);
+      tally.shared += shared_requests(layout.weights_at, 4, before, start, begin, end);
     }
+    before = end;
     sum.loads += arrays * ((end - start + kWarpLanes - 1) / kWarpLanes);
     sum.elements += end - begin;
     tally.fresh_sectors += mark_list(walk, begin, end);
@@ -195,18 +224,18 @@ std::uint64_t items_of(const Walk& walk, Access access, Vertex v) {
 }
 
 void walk_by_warps(const Walk& walk, Access access, std::span<const Vertex> lists, std::uint64_t first_item,
-                   Tally& tally) {
+                   Edge before, Tally& tally) {
   switch (access) {
     case Access::naive:
       break;
     case Access::merged:
-      return walk_lists<graph::Merged, false>(walk, lists, first_item, tally);
+      return walk_lists<graph::Merged, false>(walk, lists, first_item, before, tally);
     case Access::merged_aligned:
-      return walk_lists<graph::MergedAligned, false>(walk, lists, first_item, tally);
+      return walk_lists<graph::MergedAligned, false>(walk, lists, first_item, before, tally);
     case Access::merged_aligned_chunked:
-      return walk_lists<graph::MergedAlignedChunked, false>(walk, lists, first_item, tally);
+      return walk_lists<graph::MergedAlignedChunked, false>(walk, lists, first_item, before, tally);
     case Access::edge_gather:
-      return walk_lists<graph::MergedAligned, true>(walk, lists, first_item, tally);
+      return walk_lists<graph::MergedAligned, true>(walk, lists, first_item, before, tally);
   }
 }
 

@@ -19,6 +19,7 @@ struct Tally {
   Requests requests;
   std::vector<std::uint64_t> of_block;  // loads of each block; of edge_gather its edges
   std::uint64_t fresh_sectors = 0;      // that nothing had read before
+  std::uint64_t shared = 0;             // requests for nothing but what the step before asked for as well
 };
 
 // What the threads share.
@@ -38,9 +39,10 @@ struct Walk {
 // Work items of one list.
 [[nodiscard]] std::uint64_t items_of(const Walk& walk, graph::Access access, graph::Vertex v);
 
-// Walks by warps: `lists` ascend, and their first item is number `first_item` of the level.
+// Walks by warps: `lists` ascend, and their first item is number `first_item` of the level. `before`: the
+// element up to which the level's lists before them reach; 0: there are none.
 void walk_by_warps(const Walk& walk, graph::Access access, std::span<const graph::Vertex> lists,
-                   std::uint64_t first_item, Tally& tally);
+                   std::uint64_t first_item, graph::Edge before, Tally& tally);
 
 // Walk by lanes: `lists`, none of them empty, begin a turn of 32, which is number `first_turn` of the level.
 void walk_by_lanes(const Walk& walk, std::span<const graph::Vertex> lists, std::uint64_t first_turn,

@@ -60,12 +60,16 @@ struct Replay {
   std::vector<Requests> levels;
   std::vector<std::uint64_t> active;       // vertices a level
   std::vector<std::uint64_t> level_bytes;  // of each level its different sectors, once, as bytes
+  // And the requests for them, if lists and steps that lie side by side ask for a sector once: what a GPU's
+  // caches come to. Of naive, whose lanes come back to a line again and again, a request a line: the fewest.
+  std::vector<std::uint64_t> level_requests;
   double block_imbalance = 1;  // most loaded block's loads over the mean of all, over the whole run
   // Bytes that must have crossed the link though a cache of `cache_bytes` kept what it could from one level
   // to the next.
   [[nodiscard]] std::uint64_t least_bytes(std::uint64_t cache_bytes) const;
-  [[nodiscard]] double amplification() const;         // bytes over elements read times their size, no cache
-  [[nodiscard]] double cached_amplification() const;  // the same of the bytes with an infinite cache
+  [[nodiscard]] std::uint64_t cached_requests() const;  // of all levels
+  [[nodiscard]] double amplification() const;           // bytes over elements read times their size, no cache
+  [[nodiscard]] double cached_amplification() const;    // the same of the bytes with an infinite cache
 };
 
 // Turn t is taken by warp t mod (blocks × warps), which is in block ⌊warp / warps_per_block⌋.

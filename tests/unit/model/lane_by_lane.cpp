@@ -100,9 +100,14 @@ void LaneByLane::load(const Elements& elements, int array, Requests& sum) {
     const std::uint64_t byte = base + element * bytes;
     lines[byte / 128].insert(byte / 32);
     sectors_.insert({array, byte / 32});
-    level_sectors_.insert({array, byte / 32});
   }
   for (const auto& [line, sectors] : lines) {
+    bool anew = false;
+    for (const std::uint64_t sector : sectors) {
+      anew |= level_sectors_.insert({array, sector}).second;
+    }
+    level_requests_ += anew ? 1 : 0;
+    level_lines_.insert({array, line});
     ++sum.by_sectors[sectors.size() - 1];
     sum.split += *sectors.rbegin() - *sectors.begin() + 1 > sectors.size() ? 1 : 0;
   }
@@ -124,6 +129,8 @@ void LaneByLane::hand_out(const std::vector<std::uint64_t>& edges_of_block, Requ
 
 Requests LaneByLane::level(std::span<const graph::Vertex> active) {
   level_sectors_.clear();
+  level_lines_.clear();
+  level_requests_ = 0;
   Requests sum;
   std::vector<std::uint64_t> edges_of_block(grid_.blocks);
   const std::vector<WorkItem> all = items(active);

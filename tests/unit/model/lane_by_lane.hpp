@@ -20,6 +20,10 @@ class LaneByLane {
   Requests level(std::span<const graph::Vertex> active);
   // Of the last level.
   [[nodiscard]] std::uint64_t level_bytes() const { return level_sectors_.size() * 32; }
+  // That ask for a sector that nobody in this level asked for before; of naive the lines.
+  [[nodiscard]] std::uint64_t level_requests() const {
+    return access_ == graph::Access::naive ? level_lines_.size() : level_requests_;
+  }
   [[nodiscard]] std::uint64_t cached_bytes() const { return sectors_.size() * 32; }
   [[nodiscard]] double block_imbalance() const;
 
@@ -38,6 +42,8 @@ class LaneByLane {
   Grid grid_;
   std::set<std::pair<int, std::uint64_t>> sectors_;  // array and sector
   std::set<std::pair<int, std::uint64_t>> level_sectors_;
+  std::set<std::pair<int, std::uint64_t>> level_lines_;
+  std::uint64_t level_requests_ = 0;
   std::vector<std::uint64_t> loads_of_block_;
 };
 

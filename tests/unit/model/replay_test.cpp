@@ -40,6 +40,7 @@ void expect_replayed(const graph::Csr& graph, const Layout& layout, const Grid& 
       expect_equal(replayer.result().levels.back(), level);
       EXPECT_EQ(replayer.result().active.back(), frontier.size());
       EXPECT_EQ(replayer.result().level_bytes.back(), reference.level_bytes());
+      EXPECT_EQ(replayer.result().level_requests.back(), reference.level_requests());
     }
     expect_equal(replayer.result().total, total);
     EXPECT_EQ(replayer.result().cached_bytes, reference.cached_bytes());
