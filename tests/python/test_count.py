@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -50,6 +51,9 @@ RESULT = {
         row("lean/pr/none/plain/hybrid/graph:kron10", "lean/pr", segments="hybrid"),
         row("gather/masked/mapped", "gather", store="mapped"),
         {**row("gather/row_dma/pinned", "gather", store="pinned"), "traffic": None},
+        row("reach/gather/host_alloc/sorted", "reach/gather", memory="host_alloc"),
+        row("reach/gather/peer/sorted", "reach/gather", memory="peer"),
+        {**row("reach/gather/hugetlb/sorted", "reach/gather", memory="hugetlb"), "traffic": None},
         row("transfer/zero_copy/read/merged", "transfer/zero_copy", direction="read"),
         row("transfer/zero_copy/write/merged", "transfer/zero_copy", direction="write"),
     ],
@@ -83,6 +87,7 @@ def test_rows_of_kernels_that_read_the_host_are_counted_and_no_others(tmp_path):
         "traversal/bfs/merged/mapped/graph:kron10",
         "lean/bfs/none/plain/graph:kron10",
         "gather/masked/mapped",
+        "reach/gather/host_alloc/sorted",
         "transfer/zero_copy/read/merged",
     ]
     assert rows[3]["counted"] == {
@@ -102,6 +107,17 @@ def test_a_case_is_run_alone_from_its_first_source_on_the_graph_of_the_run(tmp_p
     assert "--max-time" not in call
     assert "search_levels" in call
     assert "GRAINSCOPE_COUNT=1" in call, "what stands behind a gate is done once more without"
+
+
+def test_kernels_of_the_translation_wall_are_counted_and_not_those_that_prepare_it(tmp_path):
+    assert count(tmp_path, stand_in(tmp_path, TABLE), "--filter", "^reach") == 0
+    (call,) = (tmp_path / "calls").read_text().splitlines()
+    assert "--benchmark_filter=^reach/gather/host_alloc/sorted$" in call
+    source = (SCRIPT.parents[1] / "src" / "reach" / "row_gather.cu").read_text()
+    launched = re.findall(r"(\w+)<<<", source)
+    assert launched == ["gather_rows"]
+    assert re.search(COUNT.KERNELS, launched[0])
+    assert not re.search(COUNT.KERNELS, "spin_until_open")
 
 
 def test_zero_copy_rows_are_held_against_requests_without_a_cache():

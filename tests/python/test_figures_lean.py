@@ -110,6 +110,25 @@ def test_the_model_of_emogi_s_walk_over_this_link_stands_beside_it(tmp_path):
     assert [cell.text for cell in panel.rows[0].cells][6:8] == ["60 ms", "−25 %"]
 
 
+def test_the_base_is_called_by_whose_it_is_and_keeps_the_order_of_the_graph(tmp_path):
+    file = planted()
+    traverse(file, steady(0.07, 16), access="edge_gather", edge=4)
+    traverse(file, steady(0.03, 16), edge=4, order="degree")
+    panel = next(one for one in made(tmp_path, "19", file).panels if one.title == TABLE)
+    assert [row.name for row in panel.rows][:2] == ["GraphPEG: edge gather, 4 B", "device: aligned, 8 B"]
+    assert [cell.text for cell in panel.rows[1].cells][4] == "3.50×"
+
+
+def test_a_traversal_that_does_not_wait_for_the_link_says_so_beside_the_error(tmp_path):
+    file = machine_file()
+    for hot, off in ((0, -0.5), (5, -0.99), (25, -1.0)):
+        add_lean(file, "bfs", KRON, 0.1, "heads" if hot else "none", hot, model_off=off)
+    panel = next(one for one in made(tmp_path, "19", file).panels if one.title == TABLE)
+    found = [[cell.text for cell in row.cells][6:8] for row in panel.rows]
+    assert [error for _, error in found] == ["−50 %", "−99 %, GPU-bound", "−100 %, GPU-bound"]
+    assert found[-1][0] == "0"
+
+
 def test_sssp_says_how_far_off_the_bytes_moved_are(tmp_path):
     file = machine_file()
     add_lean(file, "sssp", KRON, 0.1)
@@ -184,8 +203,8 @@ def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
     access, fewer = traversals.said(machine, None)
     assert access.startswith("Of 2 measured traversals of edges in host memory the fastest access is")
     assert fewer.startswith(
-        "What an algorithm that moves fewer bytes buys beside EMOGI's best access, in speed: "
-        "bfs (direction-optimising) 2 times"
+        "What an algorithm that moves fewer bytes buys beside the fastest walk over whole lists (EMOGI's or "
+        "GraphPEG's), in speed: bfs (direction-optimising) 2 times"
     )
     assert "with 25 % of the edges in GPU memory as well 8 times" in fewer
     assert main(["summary", str(path)]) == 0

@@ -52,6 +52,7 @@ def test_summary_json_has_every_answer(files, capsys):
     found = json.loads(said(files, capsys, "summary", "learning", "--json"))["networks"]
     assert set(found) == {
         "gathers",
+        "row_copies",
         "tiers",
         "sampling",
         "reordering",

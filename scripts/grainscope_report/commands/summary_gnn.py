@@ -51,6 +51,18 @@ def _gather(answer: Answer) -> tuple[str, ...]:
     )
 
 
+def _copied(answer: Answer) -> tuple[str, ...]:
+    rows = f"{answer['rows']:g} rows" if answer["rows"] else "rows"
+    largest = answer["sizes"][-1]
+    return (
+        f"  {rows}, {format_bytes(answer['span'])}, {answer['graph'] or answer['indices']}",
+        answer["spoken"],
+        format_bytes(largest["row"]),
+        f"{_value(largest, 'gb_s'):.1f}",
+        f"{_value(largest, 'kernel_gb_s'):.1f}",
+    )
+
+
 def _tier(answer: Answer) -> tuple[str, ...]:
     hits, optimal, degree = answer["hits"], answer["of_optimal"]["10"], answer["degree_hits"]["10"]
     return (
@@ -153,6 +165,12 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
         "From host memory; GB/s of the rows asked for, over the measured copy peak, above 100 % where rows "
         "that several mini-batches of a window share come once; ×: how many times faster than that way over "
         "the same table.",
+    ),
+    "row_copies": (
+        _columns("a copy a row", "pays", "at", "GB/s", "fastest kernel"),
+        _copied,
+        "The size from which on copies are clearly ahead of the fastest kernel for the same rows; at: both "
+        "rates for the largest rows.",
     ),
     "tiers": (
         _columns("tiers", "best score", "1 %", "10 %", "25 %", "of optimal", "by degree", "cost"),

@@ -20,8 +20,9 @@ COLUMNS = (
     Column("model", right=True, optional=3),
 )
 SAID = (
-    "What a better algorithm buys beside EMOGI's best access to the same graph, each with so many percent of "
-    "the edges in GPU memory. Times: means over trials after GAP; model: its time against the measured one."
+    "What a better algorithm buys beside EMOGI's best, the fastest walk over whole lists of the same graph "
+    "by EMOGI's accesses or GraphPEG's exchange; each with so many percent of the edges in GPU memory. "
+    "Times: means over trials after GAP; model: its time against the measured one."
 )
 
 

@@ -1,7 +1,7 @@
 """Figure 19: traversals that move fewer bytes, by technique and by GPU memory given to edges.
 
-Each is held against EMOGI's best access to the same graph in host memory, and against edges in GPU memory:
-what a better algorithm buys beside a faster link.
+Each is held against the fastest walk over whole lists of the same graph in host memory, and against edges in
+GPU memory: what a better algorithm buys beside a faster link.
 """
 
 import zlib
@@ -28,8 +28,9 @@ COLOURS = {
     (("hybrid",), "none"): "lean hybrid",
 }
 NOTES = (
-    "Speedup over EMOGI's best: the fastest access to the same graph with its edges mapped in host memory, "
-    "of any width of edge; the median of the ratios of the same sources. Upright: time.",
+    "Speedup over EMOGI's best: the fastest walk over whole lists of the same graph, its edges mapped in "
+    "host memory, of any width, in their original order: by EMOGI's accesses or by GraphPEG's exchange (edge "
+    "gather, emulated), as the table says; the median of the ratios of the same sources. Upright: time.",
     "Time: a mean trial's edges ÷ the harmonic mean of TEPS over all sources; its whiskers are 95 % of that "
     "mean, of fewer than 8 trials their range.",
     "Hot: so many percent of the edge list, beginnings of lists, are in GPU memory as well; which ones is "

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from grainscope_report import statistics
-from grainscope_report.gnn import gathers, payback, pipelines, sessions, shares, tiers
+from grainscope_report.gnn import gathers, payback, pipelines, row_copies, sessions, shares, tiers
 from grainscope_report.gnn.gathers import Gather
 from grainscope_report.gnn.pipelines import Pipeline
 from grainscope_report.gnn.sessions import Sessions
@@ -23,6 +23,7 @@ def of(machine: Machine) -> dict[str, list[Answer]]:
     """Everything, by question; plain data: seconds, GB/s, shares."""
     return {
         "gathers": gathered(machine),
+        "row_copies": copied(machine),
         "tiers": tiered(machine),
         "sampling": edges(machine, tiers.SAMPLING, ("graph", "fanout", "batch", "by", "placement")),
         "reordering": edges(machine, tiers.REORDER, ("graph", "lists")),
@@ -81,6 +82,30 @@ def gathered(machine: Machine) -> list[Answer]:
 
 def _table(one: Gather) -> tuple:
     return one.number("span"), one.row, one.word("indices"), one.word("graph"), one.number("element")
+
+
+def copied(machine: Machine) -> list[Answer]:
+    """For each table from which size of a row on a copy a row pays, and both rates at each size."""
+    return [
+        {
+            "span": one.copies[0].number("span"),
+            "indices": one.copies[0].word("indices"),
+            "graph": one.copies[0].word("graph") or None,
+            "rows": one.copies[0].number("rows") or None,
+            "pays_from": _estimate(one.pays_from),
+            "spoken": one.spoken,
+            "sizes": [
+                {
+                    "row": copy.row,
+                    "gb_s": _estimate(copy.asked),
+                    "kernel": kernel.way,
+                    "kernel_gb_s": _estimate(kernel.asked),
+                }
+                for copy, kernel in zip(one.copies, one.kernels, strict=True)
+            ],
+        }
+        for one in row_copies.measured(machine)
+    ]
 
 
 def tiered(machine: Machine) -> list[Answer]:

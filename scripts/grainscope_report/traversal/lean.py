@@ -22,6 +22,7 @@ WEIGHT = 4
 _OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "lists", "segments"}
 _NOT_THERE = {"none", "off", "no", "plain", "read", 0}
 HOT = "hot"
+EXCHANGE = "edge_gather"  # GraphPEG's, emulated
 
 
 @dataclass(frozen=True)
@@ -118,12 +119,22 @@ def like(run: Run, work: Work) -> bool:
 
 
 def base(there: Sequence[Run], work: Work, placement: str) -> Run | None:
-    """The fastest of EMOGI's runs of a work with its edges in this placement."""
-    return runs.fastest(run for run in there if like(run, work) and run.placement == placement)
+    """The fastest walk over whole lists of a work, in the original order, with its edges in this placement.
+
+    By EMOGI's accesses or GraphPEG's exchange.
+    """
+    return runs.fastest(
+        run for run in there if like(run, work) and (run.placement, run.order) == (placement, runs.ORDERS[0])
+    )
+
+
+def whose(run: Run) -> str:
+    """Who walks whole lists so."""
+    return "GraphPEG" if run.access == EXCHANGE else "EMOGI"
 
 
 def edge_bytes(run: Run) -> float:
-    """Bytes that the edges of one of EMOGI's runs take where they lie, with the weights of sssp."""
+    """Bytes that the edges of a walk over whole lists take where they lie, with the weights of sssp."""
     each = run.work.edge + (WEIGHT if run.work.algorithm == "sssp" else 0)
     return run.entries * each
 

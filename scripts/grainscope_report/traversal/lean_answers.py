@@ -1,4 +1,4 @@
-"""What algorithms that move fewer bytes buy beside EMOGI's best access to the same graph."""
+"""What algorithms that move fewer bytes buy beside the fastest walk over whole lists of the same graph."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,9 @@ from grainscope_report.traversal.runs import Run, Work
 class Gain:
     """The fastest technique on a work, of those with this budget of GPU memory for edges.
 
-    `over` by placement: how much faster it is than EMOGI's fastest run there. `bytes_over` how many times
-    fewer bytes cross the link than with EMOGI's best access.
+    `over` by placement: how much faster it is than the fastest walk over whole lists there (`emogi`: by
+    EMOGI's accesses or GraphPEG's exchange). `bytes_over` how many times fewer bytes cross the link than
+    with that walk.
     """
 
     best: Lean
@@ -30,7 +31,7 @@ class Gain:
 
     @property
     def bytes_over(self) -> float | None:
-        """EMOGI's bytes over the link for each of its own; None where either is not known."""
+        """That walk's bytes over the link for each of its own; None where either is not known."""
         own, theirs = (_link_bytes(run) for run in (self.best.run, self.emogi))
         return theirs / own if own and theirs else None
 
