@@ -1,7 +1,8 @@
 // lean/bfs, lean/cc, lean/pr, lean/sssp: what does an algorithm that reads fewer bytes save, where edges are
 // far?
 //
-// Timed: one whole run between two events, state set within; nothing waits for the host meanwhile. Not timed:
+// Timed: one whole run between two events, state set within; nothing waits for the host meanwhile but hybrid
+// runs, where it chooses in every step. Not timed:
 // making, ordering, compressing and placing the graph, planning and filling what is hot, verifying, which
 // every trial is. Operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what
 // crossed the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to
@@ -64,7 +65,10 @@ Explanation explain(const LeanPoint& point) {
   }
   return {
       std::string("the time of ") + technique.is + ", its lists in page-locked host memory" + where,
-      point.algorithm == Algorithm::cc
+      point.hybrid
+          ? "kernels, copies and the host's choices between two events, from setting the state to the "
+            "last step"
+      : point.algorithm == Algorithm::cc
           ? "all kernels between two events, from clearing the state to the last label"
           : "one kernel between two events, from setting the state to the last step",
       "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",

@@ -46,6 +46,11 @@ Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& trave
   Trial trial{trial_name(point.algorithm, number, source), {seconds}, traversal.counters(), 0};
   std::vector<LevelResult> levels = traversal.levels();
   reads = traversal.count(source);
+  if (point.algorithm == Algorithm::cc) {  // whose kernels count edges only where they count
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      levels[i].edges = reads[i].elements + reads[i].hot;
+    }
+  }
   const LinkReads read = sum_of(reads);
   trial.link_bytes = read.sectors * model::kSectorBytes + read.copied_bytes;
   trial.counters["link_bytes"] = static_cast<double>(trial.link_bytes);
@@ -54,7 +59,7 @@ Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& trave
   if (point.hybrid) {
     trial.counters["copied_bytes"] = static_cast<double>(read.copied_bytes);
   }
-  if (!levels.empty()) {
+  if (point.algorithm != Algorithm::cc) {
     trial.counters["levels"] = static_cast<double>(levels.size());
   }
   if (starts_somewhere(point.algorithm)) {
@@ -84,6 +89,9 @@ void hold_against_model(const Session& session, const LeanPoint& point, const Le
     if (by_level && point.algorithm != Algorithm::sssp) {
       measurement.levels[i].requests = step.count();
       measurement.levels[i].link_bytes = step.bytes();
+    }
+    if (!modelled.active.empty()) {
+      measurement.levels[i].active = modelled.active[i];
     }
   }
   if (point.hybrid) {

@@ -20,6 +20,9 @@ struct LeanModel {
   double hybrid_s = 0;  // of a hybrid run: that these and its copies take
   std::map<std::string, double> counters;
   std::string agreement;  // a clause: how what was read is its own
+  // Of each step, where the run does not tell how many: vertices whose lists it reads.
+  std::vector<std::uint64_t> active;
+  double copied_bytes = 0;  // of a hybrid run of sssp
 };
 
 class LeanRun {
@@ -29,7 +32,7 @@ class LeanRun {
   LeanRun& operator=(const LeanRun&) = delete;
 
   [[nodiscard]] virtual double run(graph::Vertex source) = 0;  // seconds
-  // Of the last run. `levels` may be none where no level is told apart.
+  // Of the last run.
   [[nodiscard]] virtual Verdict verify(const LoadedGraph& graph, graph::Vertex source) const = 0;
   [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
   [[nodiscard]] virtual std::map<std::string, double> counters() const { return {}; }

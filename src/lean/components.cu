@@ -24,6 +24,7 @@ __global__ void __launch_bounds__(kLeanThreads) clear_components(ComponentArrays
     *a.state = {};
     a.state->largest = kNoComponent;
   }
+  note_began(*a.state, CcStage::hubs);
 }
 
 // Calls `sample(vertex, there)` for all vertices, a pair of lanes each, and joins them with what it returns.
@@ -56,6 +57,7 @@ __global__ void __launch_bounds__(kLeanThreads)
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     join_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
+  note_began(*a.state, CcStage::samples);
   join_pairs(a.parents, vertices, [&](Vertex vertex, bool there) {
     there = there && is_sampled(a, vertex);
     return __any_sync(kAllLanes, there)
@@ -100,11 +102,15 @@ __device__ bool is_joined(const ComponentState& state) {
   return state.joined[0] > 0 || state.joined[1] > 0;
 }
 
-// Every vertex hangs from its root, which is copied to `roots` too, unless that is null.
+// Every vertex hangs from its root, which is copied to `roots` too, unless that is null: after the last
+// stage.
 __global__ void __launch_bounds__(kLeanThreads)
     settle(ComponentArrays a, Vertex vertices, Vertex* roots, bool after_samples) {
   if (!after_samples && !is_joined(*a.state)) {
     return;
+  }
+  if (roots == nullptr) {
+    note_began(*a.state, kCcStages);
   }
   for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
     Vertex root = a.parents[v];
@@ -150,6 +156,7 @@ __global__ void __launch_bounds__(kSampledVertices)
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     join_outside(ListsView lists, Vertex vertices, ComponentArrays a) {
+  note_began(*a.state, CcStage::rest);
   Join join{a.parents};
   const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
   for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
@@ -201,6 +208,14 @@ class CudaLeanCc final : public LeanCc {
       reads[i] = {notes[i].sectors, notes[i].elements, notes[i].hot};
     }
     return reads;
+  }
+  [[nodiscard]] std::array<double, kCcStages> stage_seconds() const override {
+    const ComponentState state = state_.read(1).front();
+    std::array<double, kCcStages> seconds{};
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      seconds[i] = static_cast<double>(state.began_ns[i + 1] - state.began_ns[i]) * 1e-9;
+    }
+    return seconds;
   }
   [[nodiscard]] std::vector<Vertex> labels() const override { return parents_.read(lists_.vertices); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {

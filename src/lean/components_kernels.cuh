@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "../cuda/global_timer.cuh"
 #include "grainscope/lean/lean_cc.hpp"
 #include "lists.cuh"
 
@@ -17,7 +18,16 @@ struct ComponentState {
   graph::Vertex largest;                      // a root, by the sample; or kNoComponent
   graph::Vertex read_to;                      // whose lists are read to the end: those below
   std::uint32_t sure;                         // longer lists are read in the rest
+  // By the GPU's clock: when each stage began, and when the last one was through.
+  unsigned long long began_ns[kCcStages + 1];
 };
+
+// By the first kernel of a stage, or the one after the last.
+__device__ inline void note_began(ComponentState& state, int stage) {
+  if (cuda::thread_of_grid() == 0) {
+    state.began_ns[stage] = cuda::global_timer_ns();
+  }
+}
 
 struct ComponentArrays {
   graph::Vertex* parents;  // [V]: no higher than the vertex; a root is its own

@@ -161,13 +161,17 @@ std::uint64_t CompressedLists::bytes_read() const {
   return sectors * kSectorElements * sizeof(std::uint32_t);
 }
 
+void require_ids(std::uint64_t vertices) {
+  if (vertices > std::uint64_t{1} << kMostIdBits) {
+    throw SkipError("lists of a graph of " + std::to_string(vertices) + " vertices, more than 2^" +
+                    std::to_string(kMostIdBits) + ", cannot be compressed");
+  }
+}
+
 CompressedLists compress(const Csr& graph, const HotTier* tier, bool weights) {
   CompressedLists result;
+  require_ids(graph.vertices());
   result.id_bits = vertex_bits(graph);
-  if (result.id_bits > kMostIdBits) {
-    throw UsageError("lists of a graph of more than 2^" + std::to_string(kMostIdBits) +
-                     " vertices cannot be compressed");
-  }
   if (weights && !graph.weighted() && graph.edges() > 0) {
     throw UsageError("the graph has no weights to compress");
   }
@@ -191,7 +195,7 @@ CompressedLists compress(const Csr& graph, const HotTier* tier, bool weights) {
   for (std::uint64_t v = 0; v < vertices; ++v) {
     at = place_after(at, sizes[v]);
     if (sizes[v] >= ListPlace::kMostWords || at + sizes[v] >= ListPlace::kMostBegin) {
-      throw UsageError("lists of more than 128 MiB, or more than 1 TiB of them, cannot be compressed");
+      throw SkipError("lists of more than 128 MiB, or more than 1 TiB of them, cannot be compressed");
     }
     result.places[v] = {at, sizes[v], static_cast<std::uint32_t>(source(v).ids.size())};
     at += sizes[v];

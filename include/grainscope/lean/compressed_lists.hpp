@@ -72,9 +72,12 @@ struct CompressedLists {
   [[nodiscard]] std::uint64_t bytes_read() const;
 };
 
+// Throws SkipError for a graph of more vertices than ids have bits for.
+void require_ids(std::uint64_t vertices);
+
 // What of each list is not in the tier (null: all of it), with weights where they are wanted. All threads.
-// Throws UsageError for ids of more than 31 bits, for weights that are not there, for one list of more than
-// 128 MiB or all of more than 1 TiB.
+// Throws SkipError for a graph of more than 2^31 vertices, for one list of more than 128 MiB or all of more
+// than 1 TiB; UsageError for weights that are not there.
 [[nodiscard]] CompressedLists compress(const graph::Csr& graph, const HotTier* tier, bool weights);
 
 // Words of what of a list is read over the link: compressed, or (null) of the array of all four-byte

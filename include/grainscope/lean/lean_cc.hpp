@@ -45,6 +45,9 @@ class LeanCc {
 
   // One run, in seconds between two events around everything it does, its state's clearing included.
   [[nodiscard]] virtual double run() = 0;
+  // Of the last run: from each stage's begin to the next one's, by the GPU's clock. What comes after the
+  // last, the settling of all trees, is in none.
+  [[nodiscard]] virtual std::array<double, kCcStages> stage_seconds() const = 0;
   // The same untimed, counting what is read by each stage.
   [[nodiscard]] virtual std::array<LinkReads, kCcStages> count() = 0;
   // Of the last run: each vertex's component by its lowest vertex. [V], copied from the GPU.

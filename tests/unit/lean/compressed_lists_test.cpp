@@ -196,6 +196,8 @@ TEST(CompressedLists, are_read_in_fewer_bytes) {
 TEST(CompressedLists, refuse_weights_that_are_not_there) {
   const Csr graph = graph::make_graph(graph::parse_graph_spec("kron:8"), false);
   EXPECT_THROW(static_cast<void>(compress(graph, nullptr, true)), UsageError);
+  EXPECT_NO_THROW(require_ids(std::uint64_t{1} << 31U));
+  EXPECT_THROW(require_ids((std::uint64_t{1} << 31U) + 1), SkipError) << "a row that says so is skipped";
 }
 
 }  // namespace
