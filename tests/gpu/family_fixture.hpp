@@ -49,9 +49,10 @@ class FamilyTest : public GpuTest {
                     make_scope(preset, gpu_targets(*machine_, {}), false, node_targets(*machine_, {})));
   }
 
-  // The quick preset on another graph than its own.
-  [[nodiscard]] std::vector<Benchmark> listed_on(const std::string& graph, const Family& family) const {
-    Scope scope = make_scope(Preset::quick, gpu_targets(*machine_, {}), false, node_targets(*machine_, {}));
+  // A preset on another graph than its own.
+  [[nodiscard]] std::vector<Benchmark> listed_on(const std::string& graph, const Family& family,
+                                                 Preset preset = Preset::quick) const {
+    Scope scope = make_scope(preset, gpu_targets(*machine_, {}), false, node_targets(*machine_, {}));
     scope.graphs = {graph::parse_graph_spec(graph)};
     return list_all({family}, *machine_, scope);
   }

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/lean/lean_cc.hpp"
@@ -16,7 +18,11 @@ class LeanComponents : public LeanTest {
     const auto components = make_lean_cc(*placed);
     const model::LeanCc expected = model::replay_cc(lists.pushed());
     for (int run = 0; run < 3; ++run) {
-      EXPECT_GT(components->run(), 0);
+      const double seconds = components->run();
+      EXPECT_GT(seconds, 0);
+      const auto stages = components->stage_seconds();
+      EXPECT_LT(std::accumulate(stages.begin(), stages.end(), 0.0), seconds);
+      EXPECT_GT(stages[samples], 0);
       ASSERT_EQ(components->labels(), graph::serial_cc(both.graph));
       const auto reads = components->count();
       for (std::size_t i = 0; i < reads.size(); ++i) {
