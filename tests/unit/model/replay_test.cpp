@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "grainscope/core/error.hpp"
@@ -74,6 +75,33 @@ TEST(Replay, equals_a_replay_lane_by_lane_where_lists_are_short_and_where_they_a
   for (const int edge_bytes : {4, 8}) {
     expect_replayed(graph_of(roads), {edge_bytes, true, 0, 0}, {3, 2});
     expect_replayed(graph_of(hubs), {edge_bytes, true, 0, 0}, {3, 2});
+  }
+}
+
+TEST(Replay, counts_beyond_2_to_the_32nd_edge) {
+  graph::Csr graph;  // whose lists nobody reads
+  graph.offsets = HostArray<graph::Edge>(202);
+  for (std::uint64_t v = 1; v < graph.offsets.size(); ++v) {
+    graph.offsets[v] = (graph::Edge{1} << 32U) - 2000 + v * (v % 50);
+    graph.offsets[v] = std::max(graph.offsets[v], graph.offsets[v - 1]);
+  }
+  std::vector<graph::Vertex> frontier(200);
+  std::iota(frontier.begin(), frontier.end(), 1);  // without the first, which has nearly all edges
+  ASSERT_GT(graph.offsets[201], graph::Edge{1} << 32U);
+  try {
+    graph.targets = HostArray<graph::Vertex>(graph.offsets[201]);  // 16 GiB of addresses, never touched
+  } catch (const std::exception& error) {
+    GTEST_SKIP() << error.what();
+  }
+  for (const Access access : graph::kAllAccess) {
+    SCOPED_TRACE(name(access));
+    Replayer replayer(graph, access, {4, false, 0, 0}, {3, 2});
+    LaneByLane reference(graph, access, {4, false, 0, 0}, {3, 2});
+    replayer.level(frontier);
+    expect_equal(replayer.result().levels.back(), reference.level(frontier));
+    EXPECT_EQ(replayer.result().level_bytes.back(), reference.level_bytes());
+    EXPECT_EQ(replayer.result().level_requests.back(), reference.level_requests());
+    EXPECT_EQ(replayer.result().cached_bytes, reference.cached_bytes());
   }
 }
 
