@@ -27,3 +27,11 @@ def test_counters_are_the_model_s_to_the_last_request():
         least = 0.98 if row["case"]["axes"].get("mode") in ("address_ordered", "graphbolt") else 1
         assert least * without_cache <= counted["requests"] <= without_cache, row["name"]
         assert least * traffic["bytes"] <= counted["bytes"] <= traffic["bytes"], row["name"]
+
+
+def test_a_tenth_of_the_rows_saves_most_of_the_link():
+    rows = {
+        row.case.axes["score"]: row.counters for row in reader.read(ROOT / "no-gpu-kron24-tiers.json").rows
+    }
+    assert rows["presampled"]["hit_rate_10"] >= 0.85
+    assert rows["presampled"]["of_optimal_10"] >= 0.95
