@@ -16,6 +16,8 @@ from grainscope_report.traversal.runs import ORDERS, Run, Work
 
 BASES = ("managed", "device")
 
+COLD = "cold, not oversubscribed unless --allow-managed-oversubscription was given"
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -96,7 +98,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "best": _way(best),
         "over_managed": _estimate(answer.over.get("managed")),
         "over_device": _estimate(answer.over.get("device")),
-        "managed": "under pressure, modelled" if answer.label == "modelled" else "cold, not oversubscribed",
+        "managed": "under pressure, modelled" if answer.label == "modelled" else COLD,
         "busiest_level": busiest and {
             "level": busiest.level,
             "seconds": busiest.seconds,
