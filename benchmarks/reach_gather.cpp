@@ -5,7 +5,8 @@
 // Timed: one kernel between two events, behind a closed gate. Not timed: drawing and sorting the rows, and
 // overwriting the GPU's L2 cache before each sample. Four lists of rows take turns. The words of all rows
 // that every sample reads are added up, and the sum is checked.
-// Bytes: what is asked for; link bytes: each different row once, the least that can cross the link.
+// Bytes: what is asked for; link bytes: each different row once, the least that can cross the link; of host
+// memory also `traffic`, what the first list's loads ask for where no cache keeps anything, by the model.
 // Source: no public suite measures this. GraphBolt sorts each batch of rows for it; the granule near 64 KiB
 // and the misses a second are a hypothesis that these rows test.
 // Limits: sorting is not timed. Who misses, GPU or IOMMU, cannot be told from here. Memory is not new in each
@@ -16,6 +17,7 @@
 // 0.15. quick: 32 cases and 10 GiB, 9 s; full: 133 cases on one GPU and 56 GiB, of which 32 stay for the
 // gathers of the families behind, about 40 s.
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,10 +25,12 @@
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "grainscope/system/numa.hpp"
 #include "harness/peer_wire.hpp"
 #include "peer_case.hpp"
+#include "reach_bytes.hpp"
 #include "reach_points.hpp"
 #include "span_cache.hpp"
 #include "transfer_case.hpp"
@@ -39,7 +43,6 @@ using reach::SpanKind;
 
 const char* const kFamily = "reach/gather";
 
-constexpr std::uint64_t kGranule = 64 * kKiB;  // of the hypothesis
 constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
 
 struct Point {
@@ -59,12 +62,15 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
 
   Measurement measurement;
   measurement.samples = session.sample([&] { return gather->run(); }, point.where.gpu, measurement);
+  if (cuda::is_counted()) {
+    const cuda::ProfileRange counted("counted trial");
+    gather->run_ungated();
+  }
   measurement.verification = gather->verify();
   measurement.timing = gather->timing();
-  measurement.bytes = point.gather.asked_bytes();
-  const std::uint64_t unique_bytes = gather->unique_rows() * point.gather.row_bytes;
-  measurement.link_bytes = unique_bytes;
+  add_bytes(point.gather, gather->unique_rows(), measurement);
   if (point.on_host()) {
+    add_traffic(point.gather, gather->rows_of(0), measurement);
     measurement.limit = host_link_limit(session.machine(), point.where.gpu);
     measurement.link_peak_gb_s =
         session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.home, point.where.gpu));
@@ -72,14 +78,6 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
     measurement.limit = peer_link_limit(session.machine(), point.where.home, point.where.gpu);
     measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(point.where.home, point.where.gpu));
   }
-  const double median_s = measurement.samples.summary.median;
-  const auto rows = static_cast<double>(point.gather.rows);
-  measurement.counters = {{"unique_rows", static_cast<double>(gather->unique_rows())},
-                          {"unique_bytes", static_cast<double>(unique_bytes)},
-                          {"unique_gb_s", gb_per_s(static_cast<double>(unique_bytes), median_s)},
-                          {"rows_per_s", rows / median_s},
-                          {"rows_per_granule", rows * static_cast<double>(kGranule) /
-                                                   static_cast<double>(point.gather.span_bytes)}};
   return measurement;
 }
 
@@ -89,7 +87,8 @@ Explanation explain() {
       "one kernel between two events, submitted beforehand behind a closed gate; not drawing and sorting "
       "the rows, nor overwriting the GPU's L2 cache before it",
       "bandwidth = rows * bytes of a row / median time; link_bytes = different rows * bytes of a row, the "
-      "least that crosses the link; rows_per_granule = rows / (span / 64 KiB)",
+      "least that crosses the link; link_gb_s = link_bytes / median time; traffic = requests and bytes of "
+      "the first list's loads with no cache, by the model; rows_per_granule = rows / (span / 64 KiB)",
       "GraphBolt sorts rows for it; no public suite measures it",
       "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
       "by the cases of a kind, not new in each session"};
@@ -128,7 +127,7 @@ class Lister {
  private:
   // Memory by cudaHostAlloc: by span, row and order.
   void add_wall(const GpuTarget& gpu, int node) {
-    for (const std::uint64_t span : wall_spans(scope_)) {
+    for (const std::uint64_t span : wall_spans(scope_, most_of(node))) {
       for (const GatherShape& shape : wall_shapes(scope_, span)) {
         add(gpu, {SpanKind::host_alloc, gpu.ordinal, node}, span, shape, nullptr);
       }
@@ -186,9 +185,6 @@ class Lister {
       return gpu.unavailable;
     }
     const std::uint64_t span = point.gather.span_bytes;
-    if (span > reach::kMostChunks * kGiB) {
-      return "a span is " + format_bytes(reach::kMostChunks * kGiB) + " at most";
-    }
     if (point.on_host()) {
       // Reserved huge pages are set aside already, and not counted as available.
       std::string why = why_no_mapping(machine_, gpu.ordinal);
@@ -210,14 +206,28 @@ class Lister {
   [[nodiscard]] std::string why_too_much(std::uint64_t span) const {
     const AvailableMemory& available = machine_.environment.memory.available;
     const bool asked = scope_.max_bytes.has_value();
-    const std::uint64_t most = asked ? available.cgroup_bytes.value_or(UINT64_MAX)
-                                     : reach::can_take(available) / 100 * kLargestShare;
+    const std::uint64_t most = asked ? available.cgroup_bytes.value_or(UINT64_MAX) : most_by_default();
     if (span <= most) {
       return {};
     }
     return "needs " + format_bytes(span) + " of host memory; " +
            (asked ? format_bytes(most) + " are available"
                   : format_bytes(most) + " are taken at most unless --max-bytes asks for more");
+  }
+
+  [[nodiscard]] std::uint64_t most_by_default() const {
+    return reach::can_take(machine_.environment.memory.available) / 100 * kLargestShare;
+  }
+
+  // The same of one of several nodes, which has less; 0 where the machine does not tell.
+  [[nodiscard]] std::uint64_t most_of(int node) const {
+    if (!machine_.environment.memory.available.bytes()) {
+      return 0;
+    }
+    const Node* const near =
+        machine_.topology.nodes().size() > 1 ? machine_.topology.find_node(node) : nullptr;
+    const std::uint64_t there = near != nullptr ? near->memory_bytes.value_or(0) : UINT64_MAX;
+    return std::min(most_by_default(), there / 100 * kLargestShare);
   }
 
   const Machine& machine_;

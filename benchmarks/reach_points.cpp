@@ -1,6 +1,7 @@
 #include "reach_points.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "grainscope/core/units.hpp"
 
@@ -8,7 +9,7 @@ namespace grainscope::harness {
 namespace {
 
 constexpr std::uint64_t kMostAsked = 256 * kMiB;      // in a sample, where rows are large
-constexpr std::uint64_t kFarthestSpan = 1024 * kGiB;  // that --max-bytes adds
+constexpr std::uint64_t kFarthestSpan = 1024 * kGiB;  // that --max-bytes and `paper` add
 constexpr std::uint64_t kMi = 1 << 20;
 
 using Numbers = std::vector<std::uint64_t>;
@@ -21,14 +22,13 @@ Numbers octaves(std::uint64_t low, std::uint64_t high) {
   return spans;
 }
 
-Numbers cut(Numbers spans, const Scope& scope) {
-  const std::uint64_t most = scope.max_bytes.value_or(UINT64_MAX);
-  if (scope.max_bytes && scope.preset != Preset::smoke) {
-    while (spans.back() <= std::min(most, kFarthestSpan) / 2) {
-      spans.push_back(2 * spans.back());
-    }
+// The same spans and the largest power of two of `most` bytes.
+Numbers up_to_most(Numbers spans, std::uint64_t most) {
+  const std::uint64_t last = std::bit_floor(std::min(most, kFarthestSpan));
+  const auto place = std::lower_bound(spans.begin(), spans.end(), last);
+  if (last > 0 && (place == spans.end() || *place != last)) {
+    spans.insert(place, last);
   }
-  std::erase_if(spans, [&](std::uint64_t span) { return span < scope.min_bytes.value_or(0) || span > most; });
   return spans;
 }
 
@@ -69,20 +69,31 @@ std::uint64_t rows_asked(std::uint64_t row_bytes) {
   return std::min(kUsualRows, kMostAsked / row_bytes);
 }
 
-std::vector<std::uint64_t> wall_spans(const Scope& scope) {
+std::vector<std::uint64_t> cut_spans(Numbers spans, const Scope& scope) {
+  const std::uint64_t most = scope.max_bytes.value_or(UINT64_MAX);
+  if (scope.max_bytes && scope.preset != Preset::smoke) {
+    while (spans.back() <= std::min(most, kFarthestSpan) / 2) {
+      spans.push_back(2 * spans.back());
+    }
+  }
+  std::erase_if(spans, [&](std::uint64_t span) { return span < scope.min_bytes.value_or(0) || span > most; });
+  return spans;
+}
+
+std::vector<std::uint64_t> wall_spans(const Scope& scope, std::uint64_t most) {
   switch (scope.preset) {
     case Preset::smoke:
-      return cut({64 * kMiB}, scope);
+      return cut_spans({64 * kMiB}, scope);
     case Preset::acceptance:
-      return cut({256 * kMiB, 4 * kGiB}, scope);
+      return cut_spans({256 * kMiB, 4 * kGiB}, scope);
     case Preset::paper:
-      return cut({256 * kMiB, kGiB, 4 * kGiB, 8 * kGiB, 32 * kGiB, 64 * kGiB}, scope);
+      return cut_spans(up_to_most({256 * kMiB, kGiB, 4 * kGiB, 8 * kGiB, 32 * kGiB, 64 * kGiB}, most), scope);
     case Preset::quick:
-      return cut({64 * kMiB, 256 * kMiB, 512 * kMiB, kGiB, 2 * kGiB, 4 * kGiB}, scope);
+      return cut_spans({64 * kMiB, 256 * kMiB, 512 * kMiB, kGiB, 2 * kGiB, 4 * kGiB}, scope);
     case Preset::full:
       break;
   }
-  return cut(octaves(64 * kMiB, 32 * kGiB), scope);
+  return cut_spans(octaves(64 * kMiB, 32 * kGiB), scope);
 }
 
 std::vector<GatherShape> wall_shapes(const Scope& scope, std::uint64_t span) {
@@ -101,21 +112,22 @@ std::vector<GatherShape> wall_shapes(const Scope& scope, std::uint64_t span) {
 
 std::vector<std::uint64_t> comparison_spans(const Scope& scope) {
   if (scope.preset == Preset::smoke) {
-    return cut({64 * kMiB}, scope);
+    return cut_spans({64 * kMiB}, scope);
   }
   switch (scope.preset) {
     case Preset::paper:
-      return cut({256 * kMiB, kGiB, 4 * kGiB, 16 * kGiB}, scope);
+      return cut_spans({256 * kMiB, kGiB, 4 * kGiB, 16 * kGiB}, scope);
     case Preset::full:
-      return cut({256 * kMiB, kGiB, 8 * kGiB}, scope);
+      return cut_spans({256 * kMiB, kGiB, 8 * kGiB}, scope);
     default:
-      return cut({256 * kMiB, 2 * kGiB}, scope);
+      return cut_spans({256 * kMiB, 2 * kGiB}, scope);
   }
 }
 
 std::vector<GatherShape> comparison_shapes(const Scope& scope) {
   std::vector<GatherShape> shapes{{128, rows_asked(128), false}};
   if (scope.preset == Preset::full) {
+    shapes.push_back({128, rows_asked(128), true});
     shapes.push_back({4096, rows_asked(4096), false});
   }
   return shapes;

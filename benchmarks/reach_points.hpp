@@ -23,9 +23,13 @@ struct GatherShape {
   bool sorted = false;
 };
 
+// Spans, rising, within the user's range: with --max-bytes also twice the last and twice that, up to a TiB.
+[[nodiscard]] std::vector<std::uint64_t> cut_spans(std::vector<std::uint64_t> spans, const Scope& scope);
+
 // Spans of the wall itself, on memory by cudaHostAlloc, rising; within the user's range, which may also reach
-// beyond a preset's.
-[[nodiscard]] std::vector<std::uint64_t> wall_spans(const Scope& scope);
+// beyond a preset's. `paper` goes on to the largest power of two of the `most` bytes that may be taken; 0:
+// that is not known.
+[[nodiscard]] std::vector<std::uint64_t> wall_spans(const Scope& scope, std::uint64_t most);
 // What is gathered over one of them.
 [[nodiscard]] std::vector<GatherShape> wall_shapes(const Scope& scope, std::uint64_t span);
 

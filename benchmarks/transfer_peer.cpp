@@ -101,15 +101,23 @@ class Lister {
     }
   }
 
-  // The host is between them: it matters which node.
+  // The host is between them: it matters which node. `quick` has one of the two GPUs issue it.
   void add_staged(const GpuPair& pair) {
     for (const int node : scope_.nodes_for(pair.gpu)) {
-      for (const std::uint64_t bytes : scope_.sizes(64 * kKiB, kLargestHeavy)) {
-        Transfer transfer = make_transfer(kMethods[0], pair, true, bytes);
-        transfer.peer_access = false;
-        transfer.staging_node = node;
-        add(pair, kMethods[0], transfer, true, false, node);
+      for (const bool read : {true, false}) {
+        if (read || scope_.preset != Preset::quick) {
+          add_staged(pair, node, read);
+        }
       }
+    }
+  }
+
+  void add_staged(const GpuPair& pair, int node, bool read) {
+    for (const std::uint64_t bytes : scope_.sizes(64 * kKiB, kLargestHeavy)) {
+      Transfer transfer = make_transfer(kMethods[0], pair, read, bytes);
+      transfer.peer_access = false;
+      transfer.staging_node = node;
+      add(pair, kMethods[0], transfer, read, false, node);
     }
   }
 

@@ -59,6 +59,14 @@ Summary time_copies(transfer::Mover& mover, const LinkPath& path, const std::opt
   return measurement.samples.summary;
 }
 
+// By which NVML knows a GPU: of a MIG slice the whole card's. Empty: it does not.
+std::string nvml_uuid(const GpuReport* report) {
+  if (report == nullptr) {
+    return {};
+  }
+  return report->nvml ? report->nvml->uuid.value_or(report->uuid) : report->uuid;
+}
+
 // The fastest state of the link that is seen while copies run over it.
 std::optional<NvmlLinkState> watch_link(const Nvml* nvml, const std::string& uuid, transfer::Mover& mover) {
   if (nvml == nullptr || uuid.empty()) {
@@ -89,6 +97,19 @@ std::optional<NvmlLinkState> watch_link(const Nvml* nvml, const std::string& uui
 }
 
 }  // namespace
+
+std::optional<double> negotiated_gb_s(const Machine& machine, const LinkPeak& peak) {
+  const auto limit = host_link_limit(machine, peak.path.gpu);
+  const GpuReport* const report = machine.find_gpu(peak.path.gpu);
+  const bool chip_to_chip = report != nullptr && report->nvml && report->nvml->c2c_links.value_or(0) > 0;
+  if (peak.under_load && !chip_to_chip) {
+    const auto rate = pcie_link_gb_s(peak.under_load->generation, peak.under_load->width);
+    if (rate && *rate >= peak.peak_gb_s) {
+      return rate;
+    }
+  }
+  return limit ? std::optional(limit->gb_s) : std::nullopt;
+}
 
 LinkPeaks::LinkPeaks(const Machine& machine,
                      std::function<void(const LinkPeak&, const std::vector<Warning>&)> found)
@@ -123,9 +144,6 @@ LinkPeak LinkPeaks::measure(const LinkPath& path) const {
   LinkPeak peak{path, 0, {}, peak_bytes(path), {}, {}, {}};
   const auto limit =
       path.peer ? peer_link_limit(machine_, path.gpu, *path.peer) : host_link_limit(machine_, path.gpu);
-  if (limit) {
-    peak.theoretical_gb_s = limit->gb_s;
-  }
   std::unique_ptr<transfer::Mover> mover;
   for (int session = 0; session < kSessions; ++session) {
     mover.reset();  // before the next one's buffers are allocated
@@ -140,9 +158,12 @@ LinkPeak LinkPeaks::measure(const LinkPath& path) const {
   }
   if (path.peer) {
     peak.nvlinks = peer_wire(machine_, path.gpu, *path.peer).nvlinks;
+    if (limit) {
+      peak.theoretical_gb_s = limit->gb_s;
+    }
   } else {
-    const GpuReport* report = machine_.find_gpu(path.gpu);
-    peak.under_load = watch_link(machine_.nvml.get(), report != nullptr ? report->uuid : "", *mover);
+    peak.under_load = watch_link(machine_.nvml.get(), nvml_uuid(machine_.find_gpu(path.gpu)), *mover);
+    peak.theoretical_gb_s = negotiated_gb_s(machine_, peak);
   }
   return peak;
 }

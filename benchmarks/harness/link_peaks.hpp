@@ -37,10 +37,15 @@ struct LinkPeak {
   double peak_gb_s = 0;
   Interval ci95_gb_s;
   std::uint64_t bytes = 0;
-  std::optional<double> theoretical_gb_s;
+  std::optional<double> theoretical_gb_s;   // of the link to the host as it was under load
   std::optional<NvmlLinkState> under_load;  // the link to the host, read while a copy ran over it
   std::optional<int> nvlinks;               // between GPUs: how many join them, where the machine tells
 };
+
+// What a link to the host can do at the generation and width that it had under load. Where these are not
+// known, or the copies were faster than that so that they were read wrong, and of a link that is no PCI
+// Express: what it can do at its best.
+[[nodiscard]] std::optional<double> negotiated_gb_s(const Machine& machine, const LinkPeak& peak);
 
 class LinkPeaks {
  public:

@@ -19,8 +19,8 @@ namespace grainscope::harness {
 
 enum class Preset {
   smoke,       // does everything work? a size or two, a wide interval
-  quick,       // two minutes: what a look at a machine needs
-  full,        // meant for a quarter of an hour a GPU: every method, octave and node
+  quick,       // three minutes: what a look at a machine needs
+  full,        // for a quarter of an hour on one GPU, twenty minutes on two: every method, octave and node
   paper,       // the points of the papers' figures
   acceptance,  // a fixed set with repetitions, for accepting a machine
 };

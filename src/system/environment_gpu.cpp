@@ -73,20 +73,28 @@ PciLocality locality_of(const Topology& topology, const GpuReport& gpu) {
   return near;
 }
 
-GpuReport* find_gpu(std::vector<GpuReport>& gpus, const std::string& uuid, const std::string& bus_id) {
-  for (GpuReport& gpu : gpus) {
-    if (!uuid.empty() && gpu.uuid == uuid) {
-      return &gpu;
+// Those that an NVML device tells of. Of a GPU that MIG has cut up CUDA shows the slices, which have the
+// GPU's address and UUIDs of their own: all of them.
+std::vector<GpuReport*> find_gpus(std::vector<GpuReport>& gpus, const std::string& uuid,
+                                  const std::string& bus_id, bool sliced) {
+  const auto that = [&](const auto& matches) {
+    std::vector<GpuReport*> found;
+    for (GpuReport& gpu : gpus) {
+      if (matches(gpu)) {
+        found.push_back(&gpu);
+      }
     }
+    return found;
+  };
+  const auto named = that([&](const GpuReport& gpu) { return !uuid.empty() && gpu.uuid == uuid; });
+  if (!named.empty() && !sliced) {
+    return named;
   }
-  for (GpuReport& gpu : gpus) {
-    // Two instances of one MIG GPU share an address, but not a UUID.
-    const bool other_uuid = !uuid.empty() && !gpu.uuid.empty() && gpu.uuid.rfind("MIG-", 0) != 0;
-    if (!bus_id.empty() && gpu.pci_bus_id == bus_id && !other_uuid) {
-      return &gpu;
-    }
-  }
-  return nullptr;
+  const auto there = that([&](const GpuReport& gpu) {
+    const bool other_uuid = !uuid.empty() && !gpu.uuid.empty() && !sliced;
+    return !bus_id.empty() && gpu.pci_bus_id == bus_id && !other_uuid;
+  });
+  return there.empty() ? named : there;
 }
 
 std::optional<std::string> kernel_driver_version(const Roots& roots) {
@@ -123,14 +131,16 @@ std::vector<GpuReport> read_gpus(const Roots& roots, const Topology& topology,
   for (const NvmlDevice& device : nvml.devices) {
     const std::string uuid = device.uuid.value_or("");
     const std::string bus_id = device.pci_bus_id ? normal_pci_bus_id(*device.pci_bus_id) : "";
-    GpuReport* gpu = find_gpu(gpus, uuid, bus_id);
-    if (gpu == nullptr) {
-      gpu = &gpus.emplace_back();
-      gpu->name = device.name.value_or("unknown");
+    std::vector<GpuReport*> found = find_gpus(gpus, uuid, bus_id, device.mig == true);
+    if (found.empty()) {
+      found = {&gpus.emplace_back()};
+      found.front()->name = device.name.value_or("unknown");
     }
-    gpu->uuid = gpu->uuid.empty() ? uuid : gpu->uuid;
-    gpu->pci_bus_id = gpu->pci_bus_id.empty() ? bus_id : gpu->pci_bus_id;
-    gpu->nvml = device;
+    for (GpuReport* const gpu : found) {
+      gpu->uuid = gpu->uuid.empty() ? uuid : gpu->uuid;
+      gpu->pci_bus_id = gpu->pci_bus_id.empty() ? bus_id : gpu->pci_bus_id;
+      gpu->nvml = device;
+    }
   }
   for (GpuReport& gpu : gpus) {
     read_kernel_view(roots, gpu);

@@ -43,6 +43,12 @@ TEST_F(ReachSessions, every_case_of_the_smoke_preset_is_measured_or_skipped_with
       EXPECT_GT(*measurement.link_bytes, 0U);
       EXPECT_LE(*measurement.link_bytes, measurement.bytes);
       EXPECT_EQ(measurement.counters.at("unique_bytes"), static_cast<double>(*measurement.link_bytes));
+      EXPECT_EQ(measurement.counters.at("link_gb_s"), measurement.counters.at("unique_gb_s"));
+      const bool on_host = to_string(benchmark.id.axis("memory")) != "peer";
+      EXPECT_EQ(measurement.traffic.has_value(), on_host);
+      if (on_host) {
+        EXPECT_GE(measurement.traffic->bytes, *measurement.link_bytes / 2) << "of the first of four lists";
+      }
       // Every row is asked for twice over this span, 1 Mi rows of 64 MiB: about 1 - 1/e² of them at least
       // once.
       if (std::get<std::int64_t>(benchmark.id.axis("row")) == 128) {
@@ -93,8 +99,8 @@ TEST_F(ReachSessions, shared_memory_of_another_kind_takes_the_place_of_the_first
 
 TEST_F(ReachSessions, a_session_that_gets_no_memory_counts_as_one_that_was) {
   SpanCache cache;
-  // More chunks than there can be: skipped before anything is taken.
-  const auto claim = cache.claim(key_, 1, (reach::kMostChunks + 1) * kGiB);
+  // Chunks larger than any memory: skipped before anything is taken.
+  const auto claim = cache.claim(key_, 1, std::uint64_t{1} << 60);
   EXPECT_THROW(SpanLease(cache, *claim, machine_->topology), SkipError);
   EXPECT_EQ(claim->sessions_left, 0);
   EXPECT_FALSE(cache.holds());

@@ -166,6 +166,14 @@ TEST_F(Reach, one_wrong_word_in_a_row_that_is_read_is_caught) {
   EXPECT_NO_THROW(static_cast<void>(again->verify()));
 }
 
+TEST_F(Reach, what_is_done_once_more_for_a_profiler_is_checked_too) {
+  const auto memory = memory_of(SpanKind::host_alloc, kChunk);
+  const auto gather = make_row_gather(*memory, gather_of(128, 1000, kChunk));
+  static_cast<void>(gather->run());
+  gather->run_ungated();
+  EXPECT_NO_THROW(static_cast<void>(gather->verify()));
+}
+
 TEST_F(Reach, a_gather_that_read_nothing_is_caught) {
   const auto memory = memory_of(SpanKind::host_alloc, kChunk);
   const auto gather = make_row_gather(*memory, gather_of(128, 1000, kChunk));

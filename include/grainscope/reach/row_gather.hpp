@@ -23,6 +23,9 @@ class RowGather {
   // One timed sample, in seconds: the next list in turn. Before it, untimed, the GPU's L2 cache is
   // overwritten.
   [[nodiscard]] virtual double run() = 0;
+  // The first list, behind no gate and untimed: for a profiler, which waits for each kernel before the next
+  // is submitted.
+  virtual void run_ungated() = 0;
   // Throws FailedError unless the words that all samples read add up to what is in the rows they asked for;
   // says what was checked.
   [[nodiscard]] virtual std::string verify() = 0;
@@ -31,8 +34,9 @@ class RowGather {
   // Different rows in a sample: exactly, of the list that has fewest.
   [[nodiscard]] virtual std::uint64_t unique_rows() const = 0;
 
-  // For tests: the row numbers of a list, in the order in which they are read, and the sum of their words.
+  // The row numbers of a list, in the order in which they are read.
   [[nodiscard]] virtual std::vector<std::uint64_t> rows_of(int list) const = 0;
+  // For tests: the sum of their words.
   [[nodiscard]] virtual std::uint64_t sum_of(int list) const = 0;
 
  protected:

@@ -14,7 +14,8 @@ from grainscope_report.units import format_percent, format_time, significant
 MEASURED = (
     "Best: the fastest way that leaves the edges in host memory and needs no managed memory. × managed: how "
     "many times faster, where managed memory is cold, not oversubscribed unless "
-    "--allow-managed-oversubscription was given; × device: against edges in the GPU's memory. Times: medians over trials."
+    "--allow-managed-oversubscription was given; × device: against edges in the GPU's memory. Times: "
+    "medians over trials."
 )
 MODELLED = (
     "Modelled: the time that the link cannot beat. × managed: where the card holds half of the edge list, "

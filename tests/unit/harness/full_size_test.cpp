@@ -14,16 +14,16 @@
 namespace grainscope::harness {
 namespace {
 
-Machine machine_of_one_gpu() {
-  Machine machine = test::machine_with_gpus(1);
+Machine machine_of_gpus(int count) {
+  Machine machine = test::machine_with_gpus(count);
   machine.environment.memory.available.meminfo_bytes = 120 * kGiB;
   machine.environment.memory.available.cgroup_bytes.reset();
   return machine;
 }
 
-// Cases by family, for peers and second GPUs left out.
-std::map<std::string, std::size_t> cases_of(Preset preset) {
-  const Machine machine = machine_of_one_gpu();
+// Cases by family, of one GPU those for peers and second GPUs left out.
+std::map<std::string, std::size_t> cases_of(Preset preset, int gpus = 1) {
+  const Machine machine = machine_of_gpus(gpus);
   const int node = machine.topology.usable_nodes().front();
   std::map<std::string, std::size_t> cases;
   for (const Family& family : all_families()) {
@@ -62,7 +62,7 @@ TEST(FullSize, of_each_family_is_what_a_quarter_of_an_hour_has_room_for) {
       {"model/sssp", 126},
       {"model/uvm", 305},
       {"pipeline/graphsage", 60},
-      {"reach/gather", 142},
+      {"reach/gather", 154},
       {"sampling/neighbours", 36},
       {"shape/batch", 156},
       {"shape/copy", 288},
@@ -90,6 +90,19 @@ TEST(FullSize, of_each_family_is_what_a_quarter_of_an_hour_has_room_for) {
   EXPECT_EQ(found, expected);
 }
 
+// A second GPU doubles the cases of each: beyond that come those between the two.
+TEST(FullSize, of_two_gpus_adds_what_goes_between_them) {
+  const std::map<std::string, std::size_t> expected{
+      {"grain/gpu_memory", 60}, {"latency/chase", 28}, {"latency/flag", 2}, {"latency/managed_touch", 2},
+      {"reach/gather", 18},     {"shape/batch", 104},  {"shape/copy", 260}, {"transfer/collective", 208},
+      {"transfer/duplex", 118}, {"transfer/peer", 292}};
+  std::map<std::string, std::size_t> one = cases_of(Preset::full);
+  std::map<std::string, std::size_t> two = cases_of(Preset::full, 2);
+  for (const auto& [family, cases] : expected) {
+    EXPECT_EQ(two[family] - 2 * one[family], cases) << family;
+  }
+}
+
 TEST(FullSize, every_family_of_paper_is_there) {
   const auto full = cases_of(Preset::full);
   for (const auto& [family, cases] : cases_of(Preset::paper)) {
@@ -98,7 +111,7 @@ TEST(FullSize, every_family_of_paper_is_there) {
 }
 
 TEST(FullSize, largest_memory_is_locked_once_by_all_that_read_it) {
-  const Machine machine = machine_of_one_gpu();
+  const Machine machine = machine_of_gpus(1);
   const int node = machine.topology.usable_nodes().front();
   const Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, {node});
   bool begun = false;

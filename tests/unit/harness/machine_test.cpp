@@ -6,6 +6,7 @@
 
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
+#include "harness/link_peaks.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -111,6 +112,46 @@ TEST(HostLinkLimit, is_the_cards_memory_where_the_link_is_unknown) {
 
 TEST(HostLinkLimit, there_is_none_for_a_gpu_that_is_not_there) {
   EXPECT_FALSE(host_link_limit(machine_with_gpus(1), 3).has_value());
+}
+
+// A card for generation 5 and 16 lanes, whose link was seen in this state while copies reached `peak_gb_s`.
+class NegotiatedLink : public testing::Test {
+ protected:
+  NegotiatedLink() {
+    machine_.environment.gpus[0].sysfs_link_generation_max = 5;
+    machine_.environment.gpus[0].sysfs_link_width_max = 16;
+  }
+  [[nodiscard]] std::optional<double> of(std::optional<NvmlLinkState> under_load, double peak_gb_s) const {
+    LinkPeak peak;
+    peak.path = LinkPath::host_to_gpu(0, 0);
+    peak.peak_gb_s = peak_gb_s;
+    peak.under_load = under_load;
+    return negotiated_gb_s(machine_, peak);
+  }
+  Machine machine_ = machine_with_gpus(1);
+};
+
+TEST_F(NegotiatedLink, trained_down_can_do_less_than_the_card_and_the_limit_stays) {
+  EXPECT_NEAR(of(NvmlLinkState{4, 8}, 13).value(), 15.754, 0.001);
+  EXPECT_NEAR(of(NvmlLinkState{5, 16}, 55).value(), 63.015, 0.001);
+  EXPECT_NEAR(host_link_limit(machine_, 0)->gb_s, 63.015, 0.001) << "what makes a row an error";
+}
+
+TEST_F(NegotiatedLink, that_was_not_seen_or_was_read_wrong_is_the_link_at_its_best) {
+  EXPECT_NEAR(of(std::nullopt, 55).value(), 63.015, 0.001);
+  EXPECT_NEAR(of(NvmlLinkState{1, 16}, 55).value(), 63.015, 0.001) << "copies were faster than generation 1";
+  EXPECT_NEAR(of(NvmlLinkState{0, 0}, 55).value(), 63.015, 0.001);
+}
+
+TEST_F(NegotiatedLink, from_chip_to_chip_is_no_pci_express) {
+  machine_.environment.gpus[0].nvml.emplace().c2c_links = 10;
+  EXPECT_EQ(of(NvmlLinkState{5, 16}, 40), 450);
+}
+
+TEST_F(NegotiatedLink, of_a_card_that_tells_nothing_is_what_was_seen) {
+  machine_.environment.gpus[0].sysfs_link_generation_max.reset();
+  EXPECT_NEAR(of(NvmlLinkState{4, 8}, 13).value(), 15.754, 0.001);
+  EXPECT_EQ(of(std::nullopt, 13), std::nullopt);
 }
 
 class LocalCopyLimit : public testing::Test {

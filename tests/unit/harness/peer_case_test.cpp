@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fakes.hpp"
+#include "families.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -118,6 +119,28 @@ TEST(GpuPairs, a_prohibited_peer_makes_the_pair_unavailable) {
   for (const GpuPair& pair : pairs_of(machine, Preset::quick)) {
     EXPECT_NE(pair.unavailable.find("GPU 1"), std::string::npos) << pair.unavailable;
   }
+}
+
+// By whom copies that the host lies between are issued, of GPU 0 and GPU 1.
+std::set<std::string> staged_in(Preset preset) {
+  const Machine machine = machine_with_gpus(2);
+  std::set<std::string> found;
+  for (const Benchmark& benchmark :
+       transfer_peer().list(machine, make_scope(preset, gpu_targets(machine, {}), false, {0}))) {
+    if (to_string(benchmark.id.axis("access")) == "off") {
+      EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
+      found.insert(to_string(benchmark.id.axis("method")) + " " + to_string(benchmark.id.axis("direction")));
+    }
+  }
+  return found;
+}
+
+TEST(TransferPeer, copies_without_access_are_issued_by_either_gpu_and_in_quick_by_one) {
+  using Ways = std::set<std::string>;
+  for (const Preset preset : {Preset::smoke, Preset::full, Preset::paper, Preset::acceptance}) {
+    EXPECT_EQ(staged_in(preset), (Ways{"copy_engine read", "copy_engine write"})) << name(preset);
+  }
+  EXPECT_EQ(staged_in(Preset::quick), Ways{"copy_engine read"});
 }
 
 TEST(PeerWires, nothing_told_is_unknown) {

@@ -175,6 +175,38 @@ TEST(Environment, gpus_without_a_uuid_are_joined_by_address) {
   EXPECT_EQ(environment.gpus[0].uuid, "GPU-a");
 }
 
+// As CUDA tells of them: each by a UUID of its own, both at the address of the GPU that they are cut from.
+TEST(Environment, mig_slices_have_what_nvml_tells_of_their_gpu) {
+  MachineTree tree;
+  cuda::RuntimeReport runtime;
+  runtime.devices = {cuda_gpu(0, "GPU-slice-0", "0000:3b:00.0"), cuda_gpu(1, "GPU-slice-1", "0000:3b:00.0"),
+                     cuda_gpu(2, "GPU-b", "0000:5e:00.0")};
+  NvmlReport nvml;
+  nvml.devices = {nvml_gpu("GPU-a", "00000000:3B:00.0"), nvml_gpu("GPU-b", "00000000:5E:00.0")};
+  nvml.devices[0].mig = true;
+  const Environment environment = read(tree, runtime, nvml);
+  ASSERT_EQ(environment.gpus.size(), 3U);
+  for (const std::size_t slice : {0U, 1U}) {
+    const GpuReport& gpu = environment.gpus[slice];
+    ASSERT_TRUE(gpu.cuda && gpu.nvml) << slice;
+    EXPECT_EQ(gpu.cuda->ordinal, static_cast<int>(slice));
+    EXPECT_EQ(gpu.uuid, "GPU-slice-" + std::to_string(slice));
+    EXPECT_EQ(gpu.nvml->uuid, "GPU-a");
+  }
+  ASSERT_TRUE(environment.gpus[2].nvml);
+  EXPECT_EQ(environment.gpus[2].nvml->uuid, "GPU-b");
+}
+
+TEST(Environment, a_uuid_of_another_gpu_at_the_same_address_is_not_joined_without_mig) {
+  MachineTree tree;
+  cuda::RuntimeReport runtime;
+  runtime.devices = {cuda_gpu(0, "GPU-a", "0000:3b:00.0")};
+  NvmlReport nvml;
+  nvml.devices = {nvml_gpu("GPU-b", "00000000:3b:00.0")};
+  nvml.devices[0].mig = false;
+  EXPECT_EQ(read(tree, runtime, nvml).gpus.size(), 2U);
+}
+
 TEST(Environment, another_gpu_is_never_joined) {
   MachineTree tree;
   cuda::RuntimeReport runtime;

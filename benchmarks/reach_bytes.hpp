@@ -1,0 +1,26 @@
+#ifndef GRAINSCOPE_BENCHMARKS_REACH_BYTES_HPP
+#define GRAINSCOPE_BENCHMARKS_REACH_BYTES_HPP
+
+// Three kinds of bytes of a gather, apart: what was asked for, what must cross the link, and what crosses it
+// where no cache keeps anything.
+
+#include <cstdint>
+#include <vector>
+
+#include "grainscope/core/measurement.hpp"
+#include "grainscope/reach/row_list.hpp"
+
+namespace grainscope::harness {
+
+// Those asked for, and of `unique_rows` different ones those that must cross; with rates by the median.
+void add_bytes(const reach::GatherRequest& gather, std::uint64_t unique_rows, Measurement& measurement);
+
+// What the kernel's loads ask for, `rows` in the order in which it reads them. Nothing for a list of more
+// than a few Mi rows, since the model goes over it lane by lane, nor for rows whose numbers take more than
+// 32 bits.
+void add_traffic(const reach::GatherRequest& gather, const std::vector<std::uint64_t>& rows,
+                 Measurement& measurement);
+
+}  // namespace grainscope::harness
+
+#endif
