@@ -83,7 +83,7 @@ class Lister {
       for (const GatherPoint& point : host_gather_points(scope_)) {
         add(point, {node, {}, {}});
       }
-      for (const SampledPoint& point : sampled_points(scope_)) {
+      for (const SampledPoint& point : sampled_points(scope_, 2)) {
         if (point.gather.mode == Mode::cpu_gather) {
           add_sampled(point, {node, {}, {}});
         }
@@ -92,20 +92,19 @@ class Lister {
         break;
       }
     }
-    for (const GpuTarget& gpu : scope_.gpus) {
+    for (const GpuTarget& gpu : scope_.program_gpus()) {
       std::vector<int> gpus = sharing_gpus(machine_, gpu.ordinal);
       const int most = std::max(2, static_cast<int>(gpus.size()));
       const int node = scope_.nearest_node(gpu);
+      const auto site_of = [&](const GatherPoint& point) {
+        return GatherSite{node, gpu, point.store == Store::multi_gpu ? gpus : std::vector<int>{}};
+      };
       for (const GatherPoint& point : gather_points(scope_, most)) {
-        GatherSite site{node, gpu, {}};
-        if (point.store == Store::multi_gpu) {
-          site.gpus = gpus;
-        }
-        add(point, site);
+        add(point, site_of(point));
       }
-      for (const SampledPoint& point : sampled_points(scope_)) {
+      for (const SampledPoint& point : sampled_points(scope_, most)) {
         if (point.gather.mode != Mode::cpu_gather) {
-          add_sampled(point, {node, gpu, {}});
+          add_sampled(point, site_of(point.gather));
         }
       }
     }

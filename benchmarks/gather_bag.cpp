@@ -126,7 +126,7 @@ class Lister {
       : machine_(machine), scope_(scope), cache_(std::move(spans)) {}
 
   std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
+    for (const GpuTarget& gpu : scope_.program_gpus()) {
       const std::vector<int> gpus = sharing_gpus(machine_, gpu.ordinal);
       for (const Point& point : points_of(scope_, std::max(2, static_cast<int>(gpus.size())))) {
         GatherSite site{scope_.nearest_node(gpu), gpu, {}};

@@ -44,6 +44,8 @@ inline constexpr int kGatherLists = 4;
 
 // GPUs whose memory `gpu` reads, itself first.
 [[nodiscard]] std::vector<int> sharing_gpus(const Machine& machine, int gpu);
+// Why there are no two of them.
+[[nodiscard]] std::string why_no_sharing(const Machine& machine, int gpu);
 
 // Why a point's table cannot be there; empty: nothing is known against it.
 [[nodiscard]] std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,

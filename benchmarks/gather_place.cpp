@@ -44,6 +44,12 @@ bool shares_memory(const GatherPoint& point) {
          point.store == Store::multi_gpu;
 }
 
+std::string why_no_sharing(const Machine& machine, int gpu) {
+  return machine.runtime.devices.size() < 2
+             ? "needs two GPUs; this machine has one"
+             : "GPU " + std::to_string(gpu) + " cannot reach the memory of another";
+}
+
 std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,
                          const GatherSite& site) {
   if (point.span_bytes / point.row_bytes > UINT32_MAX) {
@@ -57,9 +63,7 @@ std::string why_no_store(const Machine& machine, const Scope& scope, const Gathe
     return gpu.unavailable;
   }
   if (point.store == Store::multi_gpu && static_cast<int>(site.gpus.size()) < point.gpus) {
-    return machine.runtime.devices.size() < 2
-               ? "needs two GPUs; this machine has one"
-               : "GPU " + std::to_string(gpu.ordinal) + " cannot reach the memory of another";
+    return why_no_sharing(machine, gpu.ordinal);
   }
   if (point.store == Store::managed) {
     return why_no_migration(machine, gpu.ordinal);

@@ -66,9 +66,9 @@ class GatherPointSet {
     }
   }
 
-  // Behind the translation wall: as asked, and in the order of addresses.
+  // Behind the translation wall: as asked, and in the order of addresses; --max-bytes reaches farther.
   void add_wall(std::uint32_t row, const std::vector<std::uint64_t>& spans, const std::vector<int>& windows) {
-    for (const std::uint64_t span : spans) {
+    for (const std::uint64_t span : cut_spans(spans, scope_)) {
       add_wide(Mode::masked, row, span);
       add(Mode::graphbolt, row, span);
       for (const int window : windows) {

@@ -38,7 +38,7 @@ GatherPoint point_of(Mode mode, Store store, std::uint32_t row_bytes, int window
   return point;
 }
 
-std::vector<GatherPoint> gathers_of(const Scope& scope, std::uint32_t row) {
+std::vector<GatherPoint> gathers_of_rows(const Scope& scope, std::uint32_t row) {
   if (scope.preset == Preset::smoke) {
     return {point_of(Mode::address_ordered, Store::mapped, row)};
   }
@@ -63,17 +63,31 @@ std::vector<GatherPoint> gathers_of(const Scope& scope, std::uint32_t row) {
   return points;
 }
 
-std::vector<GatherPoint> gathers_of(const Scope& scope) {
+// The modes and stores that `gathers_of_rows` leaves out.
+std::vector<GatherPoint> others_of(std::uint32_t row, int most_gpus) {
+  std::vector<GatherPoint> points{
+      point_of(Mode::cpu_gather, Store::pageable, row), point_of(Mode::cpu_gather_dma, Store::pageable, row),
+      point_of(Mode::row_dma, Store::pinned, row),      point_of(Mode::vector, Store::mapped, row),
+      point_of(Mode::masked, Store::managed, row),      point_of(Mode::masked, Store::multi_gpu, row, 1, 10)};
+  points.back().gpus = most_gpus;
+  return points;
+}
+
+std::vector<GatherPoint> gathers_of(const Scope& scope, int most_gpus) {
   if (scope.features == nullptr) {
-    std::vector<GatherPoint> points = gathers_of(scope, scope.preset == Preset::smoke ? 128 : 512);
+    std::vector<GatherPoint> points = gathers_of_rows(scope, scope.preset == Preset::smoke ? 128 : 512);
+    if (scope.preset == Preset::full) {
+      const std::vector<GatherPoint> others = others_of(512, most_gpus);
+      points.insert(points.end(), others.begin(), others.end());
+    }
     if (scope.dense()) {
-      const std::vector<GatherPoint> others = gathers_of(scope, 1260);
+      const std::vector<GatherPoint> others = gathers_of_rows(scope, 1260);
       points.insert(points.end(), others.begin(), others.end());
     }
     return points;
   }
   const gnn::NpyFile& own = *scope.features;
-  std::vector<GatherPoint> points = gathers_of(scope, own.row_bytes());
+  std::vector<GatherPoint> points = gathers_of_rows(scope, own.row_bytes());
   points.push_back(point_of(Mode::cpu_gather, Store::pageable, own.row_bytes()));
   for (GatherPoint& point : points) {
     point.element = own.element();
@@ -129,7 +143,7 @@ gnn::RowLists lists_of_trace(const gnn::Trace& trace, int lists, int window) {
   return result;
 }
 
-std::vector<SampledPoint> sampled_points(const Scope& scope) {
+std::vector<SampledPoint> sampled_points(const Scope& scope, int most_gpus) {
   std::vector<SampledPoint> points;
   if (scope.preset == Preset::acceptance) {
     return points;
@@ -145,7 +159,7 @@ std::vector<SampledPoint> sampled_points(const Scope& scope) {
     if (scope.preset == Preset::smoke) {
       trace.seeds = 100;
     }
-    for (const GatherPoint& gather : gathers_of(scope)) {
+    for (const GatherPoint& gather : gathers_of(scope, most_gpus)) {
       points.push_back({gather, spec, trace});
       if (scope.features == nullptr) {
         points.back().gather.span_bytes = span_of(*vertices, gather.row_bytes);

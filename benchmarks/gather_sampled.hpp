@@ -51,8 +51,9 @@ struct SampledPoint {
   graph::GraphSpec spec;
   TraceKey trace;
 };
-// With features of one's own these have their rows, and there is a gather by the CPU.
-[[nodiscard]] std::vector<SampledPoint> sampled_points(const Scope& scope);
+// With features of one's own these have their rows, and there is a gather by the CPU. `most_gpus`: that can
+// share rows.
+[[nodiscard]] std::vector<SampledPoint> sampled_points(const Scope& scope, int most_gpus);
 
 }  // namespace grainscope::harness
 

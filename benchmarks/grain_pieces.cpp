@@ -95,7 +95,7 @@ void submit_at_once(Benchmark& benchmark, const GrainMethod& method, const Trans
 std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   std::vector<Benchmark> benchmarks;
   const auto latencies = std::make_shared<Latencies>();
-  for (const GpuTarget& gpu : scope.gpus) {
+  for (const GpuTarget& gpu : scope.program_gpus()) {
     for (const int node : scope.nodes_for(gpu)) {
       for (const GrainMethod& method : grain_methods()) {
         for (const std::uint64_t grain : grains(scope, method)) {

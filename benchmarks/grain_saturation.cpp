@@ -72,7 +72,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
                          "`sms` counts the multiprocessors that had a block; found by doubling and halving",
                          "dissertation, section 3; EMOGI, section 3.3",
                          "nothing else runs on the GPU meanwhile"};
-  for (const GpuTarget& gpu : scope.gpus) {
+  for (const GpuTarget& gpu : scope.program_gpus()) {
     for (const int node : scope.nodes_for(gpu)) {
       for (const bool read : {true, false}) {
         for (const int width : {4, 16}) {

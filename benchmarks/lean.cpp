@@ -84,7 +84,7 @@ class Lister {
     if (scope_.preset == Preset::acceptance) {
       return {};  // what is accepted is a link and its host, not an algorithm
     }
-    for (const GpuTarget& gpu : scope_.gpus) {
+    for (const GpuTarget& gpu : scope_.program_gpus()) {
       for (const GraphSpec& spec : traversed_graphs(scope_)) {
         for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
           add_all(gpu, spec, algorithm);

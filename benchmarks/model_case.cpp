@@ -63,8 +63,8 @@ ModelLink named_link(const char* name) {
 
 std::vector<ModelLink> measured_links(const Scope& scope) {
   std::vector<ModelLink> links;
-  links.reserve(scope.gpus.size());
-  for (const GpuTarget& gpu : scope.gpus) {
+  links.reserve(scope.program_gpus().size());
+  for (const GpuTarget& gpu : scope.program_gpus()) {
     links.push_back({"measured", gpu, scope.nearest_node(gpu)});
   }
   return links;

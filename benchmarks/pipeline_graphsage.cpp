@@ -91,7 +91,7 @@ class Lister {
       add(spec, point, {scope_.nodes.empty() ? 0 : scope_.nodes.front(), {}, {}});
       return;
     }
-    for (const GpuTarget& gpu : scope_.gpus) {
+    for (const GpuTarget& gpu : scope_.program_gpus()) {
       std::vector<int> gpus = sharing_gpus(machine_, gpu.ordinal);
       gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(point.gpus)));
       add(spec, point, {scope_.nearest_node(gpu), gpu, std::move(gpus)});

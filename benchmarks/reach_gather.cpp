@@ -104,7 +104,7 @@ class Lister {
     for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
       add_comparison(pair.gpu, {SpanKind::peer, pair.gpu.ordinal, pair.peer}, &pair);
     }
-    for (const GpuTarget& gpu : scope_.gpus) {
+    for (const GpuTarget& gpu : scope_.program_gpus()) {
       for (const int node : scope_.nodes_for(gpu)) {
         // A far node is a comparison; the near one has the whole picture.
         const bool far = gpu.locality(node) == "remote";

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "families.hpp"
+#include "gather_case.hpp"
 #include "gnn_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
@@ -76,7 +77,7 @@ class Lister {
          gnn_graphs(scope_, {"power"}, {"kron:20"}, {"web:20", "urand:22", "kron:22", "pareto:22"},
                     {"kron:24", "urand:24", "pareto:24", "web:22"})) {
       add_all({spec, {}, 0, {}, 0});
-      for (const GpuTarget& gpu : scope_.gpus) {
+      for (const GpuTarget& gpu : scope_.program_gpus()) {
         add_all({spec, {}, 0, {{ListPlacement::device, gpu.ordinal, {}}}, scope_.nearest_node(gpu)}, &gpu);
         add_all({spec, {}, 0, {{ListPlacement::mapped, gpu.ordinal, {}}}, scope_.nearest_node(gpu)}, &gpu);
       }
@@ -86,16 +87,14 @@ class Lister {
   }
 
  private:
-  // The scope's first GPU samples lists that lie on all of its GPUs.
+  // The scope's first GPU samples lists that lie on all GPUs that it reaches.
   void add_interleaved(const GraphSpec& spec) {
-    if (scope_.gpus.size() < 2) {
+    if (scope_.gpus.empty()) {
       return;
     }
     const GpuTarget& gpu = scope_.gpus.front();
-    gnn::ListRequest lists{ListPlacement::interleaved, gpu.ordinal, {}};
-    for (const GpuTarget& each : scope_.gpus) {
-      lists.gpus.push_back(each.ordinal);
-    }
+    const gnn::ListRequest lists{ListPlacement::interleaved, gpu.ordinal,
+                                 sharing_gpus(machine_, gpu.ordinal)};
     add_all({spec, {}, 0, lists, scope_.nearest_node(gpu)}, &gpu);
   }
 
@@ -150,12 +149,17 @@ class Lister {
     id.axes.push_back({"fanout", gnn::fanout_text(point.fanouts)});
     id.axes.push_back({"batch", static_cast<std::int64_t>(point.batch)});
     if (point.lists && point.lists->placement == ListPlacement::interleaved) {
-      id.axes.push_back({"gpus", static_cast<std::int64_t>(point.lists->gpus.size())});
+      id.axes.push_back(
+          {"gpus", static_cast<std::int64_t>(std::max<std::size_t>(point.lists->gpus.size(), 2))});
     }
     return id;
   }
 
   [[nodiscard]] std::string why_not(const SamplingPoint& point, const GpuTarget& gpu) const {
+    if (gpu.unavailable.empty() && point.lists->placement == ListPlacement::interleaved &&
+        point.lists->gpus.size() < 2) {
+      return why_no_sharing(machine_, gpu.ordinal);
+    }
     if (!gpu.unavailable.empty()) {
       return gpu.unavailable;
     }

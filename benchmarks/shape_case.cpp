@@ -53,7 +53,7 @@ transfer::Transfer ShapePath::as_transfer(std::uint64_t bytes) const {
 
 std::vector<ShapePath> shape_paths(const Machine& machine, const Scope& scope) {
   std::vector<ShapePath> paths;
-  for (const GpuTarget& gpu : scope.gpus) {
+  for (const GpuTarget& gpu : scope.program_gpus()) {
     const Endpoint card = Endpoint::gpu(Placement::device, gpu.ordinal);
     for (const int node : nodes_of(scope, gpu)) {
       const Endpoint host = Endpoint::host(Placement::pinned, node);

@@ -173,7 +173,7 @@ std::vector<Benchmark> list_shares(const std::string& family, const Machine& mac
   std::vector<Benchmark> benchmarks;
   ShareCaches caches;
   caches.spans = spans;
-  for (const GpuTarget& gpu : scope.gpus) {
+  for (const GpuTarget& gpu : scope.program_gpus()) {
     const GatherSite site{scope.nearest_node(gpu), gpu, {}};
     for (const SharePoint& point : points) {
       Benchmark benchmark;

@@ -124,7 +124,7 @@ class Points {
     add_in_this_process();
     add_percent(ShareBy::mps_percentage, {2.5, 5, 10, 25, 50, 100}, {4, 16});
     add_percent(ShareBy::mps_percentage, {10}, {8});
-    add_sms(ShareBy::exec_affinity, {4, 16, 64}, {4, 16});
+    add_sms(ShareBy::exec_affinity, {4, 16, 64}, {4, 8, 16});
   }
 
   void add_in_this_process() {
@@ -132,6 +132,7 @@ class Points {
     const std::vector<int> sms{2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
     add_sms(ShareBy::green_context, sms, widths);
     add_sms(ShareBy::grid_cap, sms, {4, 16});
+    add_sms(ShareBy::grid_cap, {8, 16, 32}, {8});
     add_percent(ShareBy::unlimited, {100}, widths);
   }
 
@@ -140,7 +141,7 @@ class Points {
     const std::vector<std::uint32_t> widths{4, 8, 16};
     const std::vector<double> percents{2.5, 5, 7.5, 10, 15, 20, 25, 50, 100};
     add_percent(ShareBy::mps_percentage, percents, widths);
-    add_sms(ShareBy::exec_affinity, {2, 4, 8, 16, 32, 64}, {4, 16});
+    add_sms(ShareBy::exec_affinity, {2, 4, 8, 16, 32, 64}, widths);
   }
 
   void add_sms(ShareBy by, const std::vector<int>& sms, const std::vector<std::uint32_t>& widths) {

@@ -206,9 +206,9 @@ std::vector<SharePoint> points_of(const Scope& scope) {
   const std::uint64_t span = scope.dense() ? kGiB : scope.preset == Preset::smoke ? 64 * kMiB : 256 * kMiB;
   std::vector<SharePoint> points;
   Consumer consumer = Consumer::products;
-  const auto add = [&](ShareBy by, const std::vector<double>& percents) {
+  const auto add = [&](ShareBy by, const std::vector<double>& percents, std::uint32_t width = kWidth) {
     for (const double percent : percents) {
-      points.push_back(share_point(by, kWidth, kRows, span));
+      points.push_back(share_point(by, width, kRows, span));
       points.back().percent = percent;
       points.back().consumer = consumer;
     }
@@ -221,16 +221,17 @@ std::vector<SharePoint> points_of(const Scope& scope) {
     // Two clients of MPS take two seconds to start.
     const std::vector<double> of_clients =
         scope.preset == Preset::full ? std::vector<double>{2.5, 5, 10, 25, 50} : percents;
-    add(ShareBy::grid_cap, percents);
-    add(ShareBy::green_context, percents);
-    add(ShareBy::mps_percentage, of_clients);
-    add(ShareBy::exec_affinity, of_clients);
-    add(ShareBy::unlimited, {100});
-    consumer = Consumer::graphsage;
-    add(ShareBy::grid_cap, percents);
-    add(ShareBy::green_context, percents);
-    add(ShareBy::mps_percentage, of_clients);
-    add(ShareBy::unlimited, {100});
+    for (const Consumer each : {Consumer::products, Consumer::graphsage}) {
+      consumer = each;
+      add(ShareBy::grid_cap, percents);
+      add(ShareBy::green_context, percents);
+      for (const std::uint32_t width : {4U, 8U}) {
+        add(ShareBy::green_context, {10}, width);
+      }
+      add(ShareBy::mps_percentage, of_clients);
+      add(ShareBy::exec_affinity, of_clients);
+      add(ShareBy::unlimited, {100});
+    }
   } else if (scope.preset == Preset::quick) {
     add(ShareBy::unlimited, {100});
     add(ShareBy::grid_cap, {10});

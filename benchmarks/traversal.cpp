@@ -61,7 +61,7 @@ class Lister {
   Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
 
   std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
+    for (const GpuTarget& gpu : scope_.program_gpus()) {
       for (const TraversalPoint& point : traversal_points(scope_, gpu)) {
         add(gpu, point);
       }

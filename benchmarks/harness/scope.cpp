@@ -156,6 +156,7 @@ Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for
   if (!gpus_asked_for && (preset == Preset::quick || preset == Preset::smoke) && scope.gpus.size() > 1) {
     scope.gpus.resize(1);
   }
+  scope.programs_on_first = !gpus_asked_for && preset == Preset::full;
   return scope;
 }
 

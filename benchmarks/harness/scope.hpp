@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ struct Scope {
   std::optional<std::uint64_t> min_bytes;  // what the user set; else a family's own range holds
   std::optional<std::uint64_t> max_bytes;
   std::vector<GpuTarget> gpus;
+  bool programs_on_first = false;  // programs run on the first of them alone, which says what they take
   std::vector<int> nodes;
   std::vector<graph::GraphSpec> graphs;          // what the user asked for; empty: a family's own
   std::shared_ptr<const gnn::NpyFile> features;  // of the one graph asked for; null: synthetic ones
@@ -44,6 +46,11 @@ struct Scope {
 
   // Whether every point of an axis is wanted, or a few that show its shape.
   [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }
+
+  // That families run on whose cases are whole programs, or walk through memory as these do.
+  [[nodiscard]] std::span<const GpuTarget> program_gpus() const {
+    return std::span(gpus).first(programs_on_first && !gpus.empty() ? 1 : gpus.size());
+  }
 
   // Where a ladder of sizes ends: of another preset than full and paper at `usual`.
   [[nodiscard]] std::uint64_t end(std::uint64_t usual, std::uint64_t full, std::uint64_t paper) const {
@@ -80,7 +87,7 @@ struct Scope {
 };
 
 // The preset's own sampling and repetitions, on the GPUs and nodes given: quick and smoke take the first GPU
-// alone unless GPUs were asked for.
+// alone unless GPUs were asked for, and full does so for programs.
 [[nodiscard]] Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for,
                                std::vector<int> nodes);
 

@@ -75,7 +75,7 @@ TEST_F(OwnFeatureFamilies, have_the_files_rows_in_every_preset) {
       families.insert(benchmark.id.family);
     }
     EXPECT_EQ(families, (std::set<std::string>{"gather", "pipeline/graphsage"}));
-    for (const SampledPoint& point : sampled_points(scope)) {
+    for (const SampledPoint& point : sampled_points(scope, 2)) {
       EXPECT_EQ(point.gather.span_bytes, kVertices * 132U);
       EXPECT_TRUE(!gnn::is_kernel(point.gather.mode) ||
                   gnn::may_load(point.gather.mode, 132, 4, point.gather.width))
@@ -87,7 +87,7 @@ TEST_F(OwnFeatureFamilies, have_the_files_rows_in_every_preset) {
 TEST_F(OwnFeatureFamilies, of_float16_are_gathered_and_not_trained_on) {
   const Machine machine = test::machine_with_gpus(1);
   const Scope scope = scope_with(machine, Preset::full, kVertices, 33, 2);
-  for (const SampledPoint& point : sampled_points(scope)) {
+  for (const SampledPoint& point : sampled_points(scope, 2)) {
     EXPECT_EQ(point.gather.row_bytes, 66U);
     EXPECT_TRUE(!gnn::is_kernel(point.gather.mode) ||
                 gnn::may_load(point.gather.mode, 66, 2, point.gather.width))
