@@ -75,7 +75,7 @@ class Lister {
   std::vector<Benchmark> list() {
     for (const GraphSpec& spec :
          gnn_graphs(scope_, {"power"}, {"kron:20"}, {"pareto:22", "kron:22"}, {"kron:22", "pareto:22"})) {
-      for (const PipelinePoint& point : pipeline_points(scope_, spec)) {
+      for (const PipelinePoint& point : pipeline_points(scope_, spec, most_gpus())) {
         add(spec, point);
       }
     }
@@ -83,6 +83,28 @@ class Lister {
   }
 
  private:
+  // GPUs that train together with one: each reads the others' gradients.
+  [[nodiscard]] std::vector<int> team_of(int gpu) const {
+    std::vector<int> team;
+    for (const int candidate : sharing_gpus(machine_, gpu)) {
+      const std::vector<int> reached = sharing_gpus(machine_, candidate);
+      const bool all = std::all_of(team.begin(), team.end(), [&](int member) {
+        return std::find(reached.begin(), reached.end(), member) != reached.end();
+      });
+      if (all) {
+        team.push_back(candidate);
+      }
+    }
+    return team;
+  }
+  [[nodiscard]] int most_gpus() const {
+    std::size_t most = 1;
+    for (const GpuTarget& gpu : scope_.program_gpus()) {
+      most = std::max(most, team_of(gpu.ordinal).size());
+    }
+    return static_cast<int>(most);
+  }
+
   void add(const GraphSpec& spec, const PipelinePoint& point) {
     if (point.percent > 0 && scope_.features != nullptr) {
       return;  // two processes fill tables of their own, by the closed form
@@ -92,7 +114,7 @@ class Lister {
       return;
     }
     for (const GpuTarget& gpu : scope_.program_gpus()) {
-      std::vector<int> gpus = sharing_gpus(machine_, gpu.ordinal);
+      std::vector<int> gpus = team_of(gpu.ordinal);
       gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(point.gpus)));
       add(spec, point, {scope_.nearest_node(gpu), gpu, std::move(gpus)});
     }
@@ -188,9 +210,10 @@ class Lister {
       return site.gpu->unavailable;
     }
     if (static_cast<int>(site.gpus.size()) < point.gpus) {
-      return machine_.runtime.devices.size() < 2
-                 ? "needs two GPUs; this machine has one"
-                 : "GPU " + std::to_string(site.gpu->ordinal) + " cannot reach the memory of another";
+      return site.gpus.size() < 2
+                 ? why_no_sharing(machine_, site.gpu->ordinal)
+                 : "of the GPUs that GPU " + std::to_string(site.gpu->ordinal) + " reaches only " +
+                       std::to_string(site.gpus.size()) + ", itself among them, reach each other";
     }
     if (point.percent > 0 && find_program(kMpsControl).empty()) {
       return std::string(kMpsControl) + " is not in PATH: it comes with the driver's utilities";

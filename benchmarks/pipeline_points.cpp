@@ -10,6 +10,7 @@ namespace {
 using gnn::Mode;
 using gnn::Store;
 
+constexpr int kTwo = 2;  // GPUs
 constexpr int kDenseWindow = 4;
 constexpr std::uint64_t kDenseBatches = 72;
 
@@ -32,12 +33,18 @@ class Points {
     add(Mode::address_ordered, Store::mapped, 0, window);
     add(Mode::masked, Store::tiered, 10);
   }
-  void add_two_gpus() {
-    constexpr int kTwo = 2;
-    add(Mode::masked, Store::device, 0, 1, kTwo);
-    add(Mode::cpu_gather_dma, Store::pinned, 0, 1, kTwo);
-    add(Mode::masked, Store::mapped, 0, 1, kTwo);
-    add(Mode::masked, Store::tiered, 10, 1, kTwo);
+  void add_gpus(int gpus) {
+    add(Mode::masked, Store::device, 0, 1, gpus);
+    add(Mode::cpu_gather_dma, Store::pinned, 0, 1, gpus);
+    add(Mode::masked, Store::mapped, 0, 1, gpus);
+    add(Mode::masked, Store::tiered, 10, 1, gpus);
+  }
+  // Two of them, and where there are more, all.
+  void add_two_and_all_gpus(int most) {
+    add_gpus(kTwo);
+    if (most > kTwo) {
+      add_gpus(most);
+    }
   }
   void add_other_windows() {
     for (const int window : {1, 2, 8}) {
@@ -81,7 +88,7 @@ std::vector<PipelinePoint> usual_points(TrainingPoint training) {
 
 // `percents`: of the dissertation's processes.
 std::vector<PipelinePoint> dense_points(TrainingPoint training, const std::vector<std::uint32_t>& other_rows,
-                                        const std::vector<double>& percents) {
+                                        const std::vector<double>& percents, int most_gpus) {
   constexpr int kWindow = kDenseWindow;
   training.batches = kDenseBatches;
   std::vector<PipelinePoint> all;
@@ -90,7 +97,7 @@ std::vector<PipelinePoint> dense_points(TrainingPoint training, const std::vecto
   base.add_usual(kWindow);
   base.add_other_windows();
   base.add_other_tiers();
-  base.add_two_gpus();
+  base.add_two_and_all_gpus(most_gpus);
   base.add_processes(percents);
   append(all, base.take());
   for (const std::uint32_t row : other_rows) {
@@ -98,7 +105,7 @@ std::vector<PipelinePoint> dense_points(TrainingPoint training, const std::vecto
     other.row_bytes = row;
     Points points(other);
     points.add_usual(kWindow);
-    points.add_two_gpus();
+    points.add_two_and_all_gpus(most_gpus);
     append(all, points.take());
   }
   TrainingPoint larger = training;
@@ -116,7 +123,7 @@ std::vector<PipelinePoint> dense_points(TrainingPoint training, const std::vecto
 
 }  // namespace
 
-std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::GraphSpec& spec) {
+std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::GraphSpec& spec, int most_gpus) {
   const gnn::NpyFile* const own = scope.features.get();
   const auto row_or = [&](std::uint32_t usual) { return own != nullptr ? own->row_bytes() : usual; };
   TrainingPoint training{spec.name(), {10, 25}};
@@ -138,7 +145,7 @@ std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::Grap
       Points points(training);
       points.add(Mode::cpu_gather, Store::pageable);
       points.add_usual(kWindow);
-      points.add_two_gpus();
+      points.add_gpus(kTwo);  // a short run has few steps of more
       points.add_processes({10});
       return points.take();
     }
@@ -152,11 +159,11 @@ std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::Grap
         return usual_points(training);
       }
       // Two processes take seconds to start.
-      return dense_points(training, other_rows, {2.5, 5, 10, 25, 50});
+      return dense_points(training, other_rows, {2.5, 5, 10, 25, 50}, most_gpus);
     case Preset::paper:
       break;
   }
-  return dense_points(training, other_rows, {2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50});
+  return dense_points(training, other_rows, {2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50}, most_gpus);
 }
 
 }  // namespace grainscope::harness

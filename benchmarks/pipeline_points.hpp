@@ -8,8 +8,10 @@
 
 namespace grainscope::harness {
 
-// Which training runs a preset looks at on a graph: those that share a plan stand together.
-[[nodiscard]] std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::GraphSpec& spec);
+// Which training runs a preset looks at on a graph: those that share a plan stand together. `most_gpus`: that
+// can train together.
+[[nodiscard]] std::vector<PipelinePoint> pipeline_points(const Scope& scope, const graph::GraphSpec& spec,
+                                                         int most_gpus);
 
 }  // namespace grainscope::harness
 

@@ -44,6 +44,11 @@ double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double p99_of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return quantile(seconds, 0.99);
+}
+
 void require_falling(const std::vector<double>& losses) {
   constexpr double kFall = 0.97;
   const std::size_t quarter = std::max<std::size_t>(1, losses.size() / 4);
@@ -87,15 +92,14 @@ std::string verify_losses(const std::vector<double>& losses, const std::vector<d
 
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement) {
   auto& counters = measurement.counters;
-  const double sample_s = summarize(stages.sample_s).median;
-  const double gather_s = summarize(stages.gather_s).median;
-  const double train_s = summarize(stages.train_s).median;
-  counters["sample_s"] = sample_s;
-  counters["gather_s"] = gather_s;
-  counters["train_s"] = train_s;
-  std::vector<double> single = run.single_s;
-  std::sort(single.begin(), single.end());
-  counters["p99_batch_s"] = quantile(single, 0.99);
+  const auto add_stage = [&](const std::string& name, const std::vector<double>& seconds) {
+    counters[name] = summarize(seconds).median;
+    counters["p99_" + name] = p99_of(seconds);
+  };
+  add_stage("sample_s", stages.sample_s);
+  add_stage("gather_s", stages.gather_s);
+  add_stage("train_s", stages.train_s);
+  counters["p99_batch_s"] = p99_of(run.single_s);
   counters["loss_first"] = run.losses.front();
   counters["loss_last"] = run.losses.back();
   counters["cpu_s"] = run.cpu_s;

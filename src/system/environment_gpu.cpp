@@ -86,11 +86,11 @@ std::vector<GpuReport*> find_gpus(std::vector<GpuReport>& gpus, const std::strin
     }
     return found;
   };
-  const auto named = that([&](const GpuReport& gpu) { return !uuid.empty() && gpu.uuid == uuid; });
+  auto named = that([&](const GpuReport& gpu) { return !uuid.empty() && gpu.uuid == uuid; });
   if (!named.empty() && !sliced) {
     return named;
   }
-  const auto there = that([&](const GpuReport& gpu) {
+  auto there = that([&](const GpuReport& gpu) {
     const bool other_uuid = !uuid.empty() && !gpu.uuid.empty() && !sliced;
     return !bus_id.empty() && gpu.pci_bus_id == bus_id && !other_uuid;
   });

@@ -73,8 +73,10 @@ def alone(machine: Machine) -> list[Share]:
 
 
 def splits(machine: Machine) -> list[Share]:
-    """Gathers beside a computation."""
-    return [Share(one.machine, one.rows) for one in sessions.of(machine, SPLIT)]
+    """Gathers beside a computation, with the widest loads that were tried."""
+    found = [Share(one.machine, one.rows) for one in sessions.of(machine, SPLIT)]
+    widest = max((one.number("width") for one in found), default=0)
+    return [one for one in found if one.number("width") == widest]
 
 
 def ways(found: Sequence[Share]) -> list[str]:

@@ -75,6 +75,68 @@ TEST_F(GatherFamilies, full_has_every_mode_store_and_law) {
   EXPECT_EQ(elements, (std::set<std::uint32_t>{2, 4}));
 }
 
+TEST_F(GatherFamilies, max_bytes_reaches_farther_behind_the_wall) {
+  for (const Preset preset : {Preset::quick, Preset::full, Preset::paper, Preset::acceptance}) {
+    Scope scope = scope_of(test::machine_without_gpu(), preset);
+    const std::vector<GatherPoint> usual = gather_points(scope, 2);
+    scope.max_bytes = 200 * kGiB;
+    std::vector<GatherPoint> farther = gather_points(scope, 2);
+    EXPECT_EQ(farther.back().span_bytes, 128 * kGiB);
+    std::erase_if(farther, [&](const GatherPoint& each) {
+      return std::find(usual.begin(), usual.end(), each) == usual.end();
+    });
+    EXPECT_EQ(farther, usual);
+  }
+}
+
+TEST_F(GatherFamilies, tables_that_max_bytes_adds_are_tried_up_to_the_groups_limit) {
+  Machine machine = roomy_machine(1);
+  machine.environment.memory.available.cgroup_bytes = 100 * kGiB;
+  Scope scope = scope_of(machine, Preset::quick);
+  scope.max_bytes = 512 * kGiB;
+  std::map<std::string, std::string> skips;
+  for (const Benchmark& benchmark : gather().list(machine, scope)) {
+    if (text_of(benchmark, "row") == "512") {
+      skips[text_of(benchmark, "span")] = benchmark.skip;
+    }
+  }
+  EXPECT_EQ(skips.at(std::to_string(64 * kGiB)), "");
+  EXPECT_EQ(skips.at(std::to_string(128 * kGiB)), "needs 128 GiB of host memory; 100 GiB are available");
+  EXPECT_EQ(skips.at(std::to_string(512 * kGiB)), "a span is 256 GiB at most");
+}
+
+TEST_F(GatherFamilies, full_has_every_mode_and_store_on_one_sampled_trace) {
+  std::set<gnn::Mode> modes;
+  std::set<gnn::Store> stores;
+  for (const SampledPoint& point : sampled_points(scope_of(test::machine_without_gpu(), Preset::full), 2)) {
+    const GatherPoint& gather = point.gather;
+    EXPECT_TRUE(gnn::can_read(gather.mode, gather.store)) << name(gather.mode) << ' ' << name(gather.store);
+    EXPECT_TRUE(!gnn::is_kernel(gather.mode) ||
+                gnn::may_load(gather.mode, gather.row_bytes, gather.element, gather.width));
+    if (gather.row_bytes == 512) {
+      modes.insert(gather.mode);
+      stores.insert(gather.store);
+      EXPECT_EQ(gather.gpus, gather.store == gnn::Store::multi_gpu ? 2 : 1);
+    }
+  }
+  EXPECT_EQ(modes.size(), std::size(gnn::kAllModes));
+  EXPECT_EQ(stores.size(), std::size(gnn::kAllStores));
+}
+
+TEST_F(GatherFamilies, sampled_rows_are_shared_by_all_gpus_that_there_are) {
+  for (const int gpus : {1, 2, 4}) {
+    std::size_t found = 0;
+    for (const Benchmark& benchmark : listed(gather(), roomy_machine(gpus), Preset::full)) {
+      if (text_of(benchmark, "store") == "multi_gpu" && text_of(benchmark, "indices") == "sampled") {
+        ++found;
+        EXPECT_EQ(benchmark.skip, gpus == 1 ? "needs two GPUs; this machine has one" : "");
+        EXPECT_EQ(text_of(benchmark, "gpus"), gpus == 4 ? "4" : "2");
+      }
+    }
+    EXPECT_GT(found, 0U);
+  }
+}
+
 TEST_F(GatherFamilies, presets_keep_to_their_size) {
   const Machine machine = test::machine_without_gpu();
   EXPECT_LE(listed(gather(), machine, Preset::smoke).size(), 4U);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -71,7 +72,7 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
     }
     EXPECT_EQ(names.size(), cases);
     for (const PipelinePoint& point :
-         pipeline_points(make_scope(preset, {}, false, {0}), graph::parse_graph_spec("kron:20"))) {
+         pipeline_points(make_scope(preset, {}, false, {0}), graph::parse_graph_spec("kron:20"), 16)) {
       gnn::PipelineRequest request;
       request.mode = point.mode;
       request.store = point.store;
@@ -85,6 +86,39 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
                 static_cast<std::uint64_t>(3 * point.window) * static_cast<std::uint64_t>(point.gpus));
     }
   }
+}
+
+std::map<std::string, std::size_t> cases_by_gpus(const Machine& machine, Preset preset) {
+  std::map<std::string, std::size_t> cases;
+  for (const Benchmark& benchmark : listed(machine, preset, "kron:12")) {
+    const auto& site = benchmark.id.site;
+    const bool first = std::any_of(site.begin(), site.end(),
+                                   [](const Site& at) { return at.key == "gpu" && at.value == 0; });
+    if (first && benchmark.skip.empty() && !by_processes(benchmark)) {
+      ++cases[text(benchmark, "gpus")];
+    }
+  }
+  return cases;
+}
+
+TEST(PipelineGraphsage, trains_on_two_gpus_and_on_all_that_reach_each_other) {
+  for (const Preset preset : {Preset::full, Preset::paper}) {
+    const auto of_two = cases_by_gpus(test::machine_with_gpus(2), preset);
+    auto of_four = cases_by_gpus(test::machine_with_gpus(4), preset);
+    EXPECT_EQ(of_four["4"], 16U);
+    EXPECT_EQ(of_four.erase("4"), 1U);
+    EXPECT_EQ(of_four, of_two);
+  }
+  Machine four = test::machine_with_gpus(4);
+  EXPECT_EQ(cases_by_gpus(four, Preset::quick), cases_by_gpus(test::machine_with_gpus(2), Preset::quick));
+
+  // GPU 0 reaches all, GPU 3 only that one.
+  std::erase_if(four.runtime.peers, [](const cuda::PeerLink& link) {
+    return (link.from == 3 && link.to != 0) || (link.to == 3 && link.from != 0);
+  });
+  const auto of_torn = cases_by_gpus(four, Preset::full);
+  EXPECT_TRUE(of_torn.contains("3"));
+  EXPECT_FALSE(of_torn.contains("4"));
 }
 
 TEST(PipelineGraphsage, by_two_processes_has_the_shares_of_figure_3_12) {
@@ -133,7 +167,7 @@ TEST(PipelineGraphsage, without_a_gpu_only_the_cpu_trains) {
 
 TEST(PipelineGraphsage, of_one_graph_and_row_all_modes_share_a_plan) {
   const auto points =
-      pipeline_points(make_scope(Preset::quick, {}, false, {0}), graph::parse_graph_spec("kron:20"));
+      pipeline_points(make_scope(Preset::quick, {}, false, {0}), graph::parse_graph_spec("kron:20"), 2);
   for (const PipelinePoint& point : points) {
     EXPECT_EQ(point.training, points.front().training);
   }
@@ -187,6 +221,9 @@ TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
     EXPECT_FALSE(measurement.link_bytes);
     EXPECT_FALSE(counters.contains("overlap"));
     EXPECT_GT(counters.at("sample_s") * counters.at("gather_s") * counters.at("train_s"), 0);
+    for (const char* const stage : {"sample_s", "gather_s", "train_s"}) {
+      EXPECT_GE(counters.at(std::string("p99_") + stage), counters.at(stage));
+    }
     EXPECT_GE(counters.at("p99_batch_s"), measurement.samples.summary.median);
     EXPECT_EQ(measurement.samples.seconds.size(), 11);
     EXPECT_EQ(counters.at("epoch_batches"),

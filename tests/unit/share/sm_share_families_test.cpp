@@ -90,6 +90,26 @@ TEST(SmShares, full_has_every_way_width_and_share_of_figures_3_12_and_3_13) {
   }
 }
 
+TEST(SmShares, narrow_loads_are_gathered_alone_in_every_way_and_beside_a_computation_in_one) {
+  std::map<std::string, std::set<std::string>> widths;
+  for (const Benchmark& benchmark : listed(sm_share_gather(), roomy_machine(), Preset::full)) {
+    widths[text(benchmark, "by")].insert(text(benchmark, "width"));
+  }
+  EXPECT_EQ(widths.size(), 5U);
+  for (const auto& [by, each] : widths) {
+    EXPECT_EQ(each, (std::set<std::string>{"4", "8", "16"})) << by;
+  }
+  std::multiset<std::string> beside;
+  for (const Benchmark& benchmark : listed(sm_share_split(), roomy_machine(), Preset::full)) {
+    if (text(benchmark, "by") == "green_context" && text(benchmark, "percent") == "10") {
+      beside.insert(text(benchmark, "width"));
+    } else {
+      EXPECT_EQ(text(benchmark, "width"), "16") << benchmark.id.name();
+    }
+  }
+  EXPECT_EQ(beside, (std::multiset<std::string>{"4", "4", "8", "8", "16", "16"}));
+}
+
 TEST(SmShares, of_a_training_step_are_those_that_make_sense_for_one) {
   std::map<std::string, std::size_t> cases;
   std::size_t bare = 0;
@@ -104,9 +124,12 @@ TEST(SmShares, of_a_training_step_are_those_that_make_sense_for_one) {
     EXPECT_EQ(to_string(consumer->value), "graphsage");
     ++cases[text(benchmark, "by")];
   }
-  EXPECT_EQ(bare, 31U);
-  EXPECT_EQ(cases, (std::map<std::string, std::size_t>{
-                       {"unlimited", 1}, {"grid_cap", 10}, {"green_context", 10}, {"mps_percentage", 5}}));
+  EXPECT_EQ(bare, 33U);
+  EXPECT_EQ(cases, (std::map<std::string, std::size_t>{{"unlimited", 1},
+                                                       {"grid_cap", 10},
+                                                       {"green_context", 12},
+                                                       {"mps_percentage", 5},
+                                                       {"exec_affinity", 5}}));
 }
 
 TEST(SmShares, presets_keep_to_their_size) {
