@@ -115,19 +115,12 @@ class GatherSessions : public FamilyTest {};
 
 TEST_F(GatherSessions, every_case_of_the_smoke_preset_is_measured) {
   for (const Family& family : {gather(), gather_bag()}) {
-    std::size_t measured = 0;
-    for (const Benchmark& benchmark : listed(family, Preset::smoke)) {
-      SCOPED_TRACE(benchmark.id.name());
-      const auto measurement = run(benchmark);
-      if (!measurement) {
-        continue;
-      }
-      ++measured;
-      EXPECT_EQ(why_impossible(*measurement), "");
-      EXPECT_LE(measurement->link_bytes.value_or(0), measurement->bytes);
-      EXPECT_GT(measurement->counters.at("unique_bytes"), 0);
-      EXPECT_GT(measurement->counters.at("rows_per_s"), 0);
-    }
+    const std::size_t measured =
+        measure_all(listed(family, Preset::smoke), [](const Measurement& measurement) {
+          EXPECT_LE(measurement.link_bytes.value_or(0), measurement.bytes);
+          EXPECT_GT(measurement.counters.at("unique_bytes"), 0);
+          EXPECT_GT(measurement.counters.at("rows_per_s"), 0);
+        });
     EXPECT_GE(measured, 1U) << family.name;
   }
 }

@@ -44,6 +44,21 @@ class FamilyTest : public GpuTest {
     }
   }
 
+  // Runs all that can run, holds each to what is possible and to `check`; how many there were.
+  template <class Check>
+  std::size_t measure_all(const std::vector<Benchmark>& benchmarks, const Check& check) {
+    std::size_t measured = 0;
+    for (const Benchmark& benchmark : benchmarks) {
+      SCOPED_TRACE(benchmark.id.name());
+      if (const auto measurement = run(benchmark)) {
+        ++measured;
+        EXPECT_EQ(why_impossible(*measurement), "");
+        check(*measurement);
+      }
+    }
+    return measured;
+  }
+
   [[nodiscard]] std::vector<Benchmark> listed(const Family& family, Preset preset) const {
     return list_all({family}, *machine_,
                     make_scope(preset, gpu_targets(*machine_, {}), false, node_targets(*machine_, {})));

@@ -21,9 +21,7 @@ namespace grainscope::lean {
 inline constexpr int kHubPhases = 9;
 inline constexpr std::uint64_t kFewestLines = 1024;  // of a phase: fewer are not worth two launches
 // Requests for samples that a line of the phase before has saved, since the next ones join a third of that or
-// less, and that are left for a line of this one, since it saves some of them only. Tried with the model over
-// kron, urand, pareto and dense graphs of 2^14 to 2^21 vertices, plain and compressed, with and without what
-// is hot: 2 % longer in the mean than with the best number of phases, 18 % at worst.
+// less, and that are left for a line of this one, since it saves some of them only.
 inline constexpr std::uint64_t kSavedPerLine = 3;
 inline constexpr std::uint64_t kLeftPerLine = 2;
 
