@@ -33,7 +33,7 @@ Verdict certify_edge_by_edge(const LoadedGraph& graph, Algorithm algorithm, grap
   }
   Verdict verdict;
   verdict.sentence = algorithm == Algorithm::bfs ? graph::certify_bfs(csr, graph.in_edges(), source, answer)
-                                                 : graph::certify_sssp(csr, graph.in_edges(), source, answer);
+                                                 : graph::certify_sssp(csr, source, answer);
   verdict.entries = graph::entries_reached(csr, answer);
   verdict.reached = csr.vertices() -
                     static_cast<std::uint64_t>(std::count(answer.begin(), answer.end(), graph::kUnreached));

@@ -2,7 +2,8 @@
 // 0, no edge can relax, and every other reached vertex has a tight in-edge (one over which its distance is
 // exactly its neighbour's and the weight) from a vertex that is right itself. A tight edge of positive weight
 // comes from a vertex that is nearer, so one is proof enough; only edges of weight 0 could vouch for each
-// other in a circle. Of an undirected graph each edge is read from one end and judged both ways.
+// other in a circle. Every edge is judged once: of an undirected graph from one end, both ways; of a directed
+// one from where it leaves.
 
 #include <atomic>
 
@@ -17,13 +18,8 @@ namespace {
 
 class SsspCertificate {
  public:
-  SsspCertificate(const Csr& graph, const Csr& in_edges, Vertex source,
-                  std::span<const std::uint32_t> distances)
-      : graph_(graph),
-        in_edges_(in_edges),
-        source_(source),
-        distances_(distances),
-        proven_(graph.vertices()) {
+  SsspCertificate(const Csr& graph, Vertex source, std::span<const std::uint32_t> distances)
+      : graph_(graph), source_(source), distances_(distances), proven_(graph.vertices()) {
     proven_.set(source);
   }
 
@@ -31,7 +27,7 @@ class SsspCertificate {
   void certify() {
     const bool directed = graph_.directed;
     if (const auto v = first_wrong(
-            in_edges_, [&](Vertex u) { return directed ? !judge_in_edges(u) : !judge_lower_half(u); })) {
+            graph_, [&](Vertex u) { return directed ? !judge_out_edges(u) : !judge_lower_half(u); })) {
       explain_relaxed(*v);
     }
     const auto unproven = [this](Vertex v) { return reached(v) && !proven_[v]; };
@@ -62,8 +58,8 @@ class SsspCertificate {
     const std::int64_t here = distances_[v];
     const bool outside = !reached(v);
     bool relaxes = false;
-    const Weight* const weights = in_edges_.weights_of(v).data();
-    const auto neighbours = in_edges_.neighbours(v);
+    const Weight* const weights = graph_.weights_of(v).data();
+    const auto neighbours = graph_.neighbours(v);
     for (std::size_t i = 0; i < neighbours.size() && neighbours[i] < v; ++i) {
       const std::int64_t there = distances_[neighbours[i]];
       const std::int64_t length = weights[i];
@@ -79,20 +75,20 @@ class SsspCertificate {
     return !relaxes;
   }
 
-  // Whether no edge to v relaxes.
-  bool judge_in_edges(Vertex v) {
-    const std::int64_t here = distances_[v];
+  // Whether no edge from v relaxes.
+  bool judge_out_edges(Vertex v) {
+    if (!reached(v)) {
+      return true;
+    }
+    const std::uint64_t here = distances_[v];
     bool relaxes = false;
-    const Weight* const weights = in_edges_.weights_of(v).data();
-    const auto neighbours = in_edges_.neighbours(v);
+    const Weight* const weights = graph_.weights_of(v).data();
+    const auto neighbours = graph_.neighbours(v);
     for (std::size_t i = 0; i < neighbours.size(); ++i) {
-      const std::int64_t there = distances_[neighbours[i]];
-      if (there == kUnreached) {
-        continue;
-      }
-      relaxes |= !reached(v) || there + weights[i] < here;
-      if (there + weights[i] == here) {
-        note_tight(v, weights[i]);
+      const std::uint64_t there = distances_[neighbours[i]];
+      relaxes |= !reached(neighbours[i]) || here + weights[i] < there;
+      if (here + weights[i] == there) {
+        note_tight(neighbours[i], weights[i]);
       }
     }
     return !relaxes;
@@ -129,15 +125,15 @@ class SsspCertificate {
     throw FailedError("sssp from " + std::to_string(source_) + " on " + graph_.name + ": " + why);
   }
 
-  // An edge to or from v relaxes: says which.
+  // An edge from v relaxes, of an undirected graph perhaps one to it: says which.
   [[noreturn]] void explain_relaxed(Vertex v) const {
-    const auto neighbours = in_edges_.neighbours(v);
+    const auto neighbours = graph_.neighbours(v);
     for (std::size_t i = 0; i < neighbours.size(); ++i) {
       const Vertex u = neighbours[i];
-      const Weight weight = in_edges_.weights_of(v)[i];
-      explain_edge(u, v, weight);
+      const Weight weight = graph_.weights_of(v)[i];
+      explain_edge(v, u, weight);
       if (!graph_.directed) {
-        explain_edge(v, u, weight);
+        explain_edge(u, v, weight);
       }
     }
     refuse("the distances changed while they were checked");
@@ -150,7 +146,6 @@ class SsspCertificate {
   }
 
   const Csr& graph_;
-  const Csr& in_edges_;
   Vertex source_;
   std::span<const std::uint32_t> distances_;
   VertexMarks proven_;                   // whose distance is the length of a path, given that nearer ones are
@@ -159,17 +154,15 @@ class SsspCertificate {
 
 }  // namespace
 
-std::string certify_sssp(const Csr& graph, const Csr& in_edges, Vertex source,
-                         std::span<const std::uint32_t> distances) {
+std::string certify_sssp(const Csr& graph, Vertex source, std::span<const std::uint32_t> distances) {
   require_source(graph, source);
   require_weights(graph, "sssp");
-  require_in_edges(graph, in_edges);
   require_an_entry_each(graph, distances.size(), "sssp");
   if (distances[source] != 0) {
     throw FailedError("sssp on " + graph.name + ": the source " + std::to_string(source) + " has distance " +
                       std::to_string(distances[source]) + ", not 0");
   }
-  SsspCertificate(graph, in_edges, source, distances).certify();
+  SsspCertificate(graph, source, distances).certify();
   return "every distance: the source has 0, no edge can relax, every other reached vertex has an in-edge as "
          "long as the difference";
 }

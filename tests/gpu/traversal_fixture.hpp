@@ -30,8 +30,9 @@ class TraversalTest : public GpuTest {
   // The last run's answer is the oracle's, and of pr holds against its certificate.
   static void expect_right(const BothWays& both, Algorithm algorithm, Vertex source,
                            const Traversal& traversal);
-  // All that applies to a graph, by every access.
-  void expect_all_right(const BothWays& both, EdgePlacement placement, int edge_bytes);
+  // Of an algorithm that applies to the graph, from two sources.
+  void expect_right_from(const BothWays& both, EdgePlacement placement, int edge_bytes, Algorithm algorithm,
+                         Access access);
 
   cuda::ManagedBudget budget_;
 };

@@ -1,5 +1,8 @@
 #include "grainscope/graph/traversal.hpp"
 
+#include <string>
+#include <tuple>
+
 #include "grainscope/core/error.hpp"
 #include "traversal_fixture.hpp"
 
@@ -8,28 +11,45 @@ namespace {
 
 class Traversals : public TraversalTest {};
 
-TEST_F(Traversals, answer_as_the_oracles_on_small_graphs_of_every_shape) {
-  for (const BothWays& both : all_sample_graphs()) {
-    expect_all_right(both, EdgePlacement::mapped, 8);
-    expect_all_right(both, EdgePlacement::device, 4);
+// Of one algorithm by one access.
+class TraversalAnswers : public TraversalTest,
+                         public testing::WithParamInterface<std::tuple<Algorithm, Access>> {
+ protected:
+  void expect_oracle(const BothWays& both, EdgePlacement placement, int edge_bytes) {
+    const auto& [algorithm, access] = GetParam();
+    expect_right_from(both, placement, edge_bytes, algorithm, access);
   }
-}
 
-TEST_F(Traversals, answer_as_the_oracles_on_generated_and_real_graphs) {
-  for (const BothWays& both : larger_graphs()) {
+  void expect_oracle(const BothWays& both) {
     for (const int edge_bytes : {4, 8}) {
-      expect_all_right(both, EdgePlacement::mapped, edge_bytes);
-      expect_all_right(both, EdgePlacement::device, edge_bytes);
+      expect_oracle(both, EdgePlacement::mapped, edge_bytes);
+      expect_oracle(both, EdgePlacement::device, edge_bytes);
     }
   }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, TraversalAnswers,
+                         testing::Combine(testing::ValuesIn(kAllAlgorithms), testing::ValuesIn(kAllAccess)),
+                         [](const auto& tested) {
+                           return std::string(name(std::get<0>(tested.param))) + "_" +
+                                  name(std::get<1>(tested.param));
+                         });
+
+TEST_P(TraversalAnswers, are_the_oracles_on_small_graphs_of_every_shape) {
+  for (const BothWays& both : all_sample_graphs()) {
+    expect_oracle(both, EdgePlacement::mapped, 8);
+    expect_oracle(both, EdgePlacement::device, 4);
+  }
 }
 
-TEST_F(Traversals, answer_as_the_oracles_where_one_list_is_much_longer_than_all_others) {
-  const BothWays both = star(100'000);
-  for (const int edge_bytes : {4, 8}) {
-    expect_all_right(both, EdgePlacement::mapped, edge_bytes);
-    expect_all_right(both, EdgePlacement::device, edge_bytes);
+TEST_P(TraversalAnswers, are_the_oracles_on_generated_and_real_graphs) {
+  for (const BothWays& both : larger_graphs()) {
+    expect_oracle(both);
   }
+}
+
+TEST_P(TraversalAnswers, are_the_oracles_where_one_list_is_much_longer_than_all_others) {
+  expect_oracle(star(100'000));
 }
 
 TEST_F(Traversals, answer_alike_run_after_run) {
@@ -113,9 +133,9 @@ TEST_F(Traversals, a_certificate_refuses_an_answer_with_one_wrong_number) {
   depths[wrong] += 1;
   EXPECT_THROW((void)certify_bfs(graph, graph, source, depths), FailedError);
   auto distances = answer_of(Algorithm::sssp);
-  EXPECT_NO_THROW((void)certify_sssp(graph, graph, source, distances));
+  EXPECT_NO_THROW((void)certify_sssp(graph, source, distances));
   distances[wrong] += 1;
-  EXPECT_THROW((void)certify_sssp(graph, graph, source, distances), FailedError);
+  EXPECT_THROW((void)certify_sssp(graph, source, distances), FailedError);
   auto labels = answer_of(Algorithm::cc);
   EXPECT_NO_THROW((void)certify_cc(graph, count_components(graph), labels));
   labels[wrong] = wrong + 1;

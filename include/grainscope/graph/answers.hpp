@@ -35,7 +35,7 @@ inline constexpr double kRankTolerance = 1e-4;  // GAP's: L1 norm of what one mo
 [[nodiscard]] std::string certify_bfs(const Csr& graph, const Csr& in_edges, Vertex source,
                                       std::span<const std::uint32_t> depths);
 // sssp: no edge can relax; every reached vertex but the source has a tight in-edge.
-[[nodiscard]] std::string certify_sssp(const Csr& graph, const Csr& in_edges, Vertex source,
+[[nodiscard]] std::string certify_sssp(const Csr& graph, Vertex source,
                                        std::span<const std::uint32_t> distances);
 // cc: labels are equal across every edge, a label is a vertex that labels itself and no higher than those it
 // labels, and there are as many labels as components (`components`: from one parallel union-find, see

@@ -25,7 +25,7 @@ struct Question {
   [[nodiscard]] bool accepts(const Values& values) const {
     return !refuses([&] {
       return kind == Kind::bfs ? certify_bfs(both.graph, both.in_edges(), source, values)
-                               : certify_sssp(both.graph, both.in_edges(), source, values);
+                               : certify_sssp(both.graph, source, values);
     });
   }
 };
@@ -208,7 +208,7 @@ TEST(CertifyPaths, says_which_vertex_proves_it) {
   const auto why = [&](const Values& values, Kind kind) -> std::string {
     try {
       return kind == Kind::bfs ? certify_bfs(both.graph, both.graph, 0, values)
-                               : certify_sssp(both.graph, both.graph, 0, values);
+                               : certify_sssp(both.graph, 0, values);
     } catch (const FailedError& error) {
       return error.what();
     }

@@ -62,5 +62,21 @@ TEST(CertifiedAnswers, a_wrong_answer_is_refused_after_a_right_one) {
   EXPECT_THROW(static_cast<void>(certify(graph, Algorithm::bfs, source, depths)), FailedError);
 }
 
+// As the suite loads graphs: what it keeps beside the lists is enough for every certificate.
+TEST(CertifiedAnswers, of_directed_graphs_are_judged_too) {
+  const LoadedGraph graph(graph::parse_graph_spec("web:10"), graph::Order::degree, "");
+  ASSERT_TRUE(graph.csr().directed);
+  for (const graph::Vertex source : graph.sources(4)) {
+    const std::vector<std::uint32_t> depths = graph::serial_bfs(graph.csr(), source);
+    EXPECT_GT(certify(graph, Algorithm::bfs, source, depths).reached, 1U);
+    std::vector<std::uint32_t> distances = graph::serial_sssp(graph.csr(), source);
+    EXPECT_GT(certify(graph, Algorithm::sssp, source, distances).reached, 1U);
+    distances[graph.csr().neighbours(source)[0]] += 1;
+    EXPECT_THROW(static_cast<void>(certify(graph, Algorithm::sssp, source, distances)), FailedError);
+  }
+  const std::vector<double> ranks = graph::serial_pr(graph.csr());
+  EXPECT_NE(certify_ranks(graph, std::vector<float>(ranks.begin(), ranks.end())).sentence, "");
+}
+
 }  // namespace
 }  // namespace grainscope::harness
