@@ -13,6 +13,8 @@ using graph::Vertex;
 
 constexpr std::uint64_t kManyVertices = 1 << 12;  // that a team of threads is worth
 constexpr std::uint64_t kPairs = kWarpLanes / kPairLanes;
+// A request that samples so many lists is not saved by joining one of them.
+constexpr std::uint64_t kListsPerRequest = 2;
 
 // Where the last 2^i vertices with a list begin, for all i up to as many as there are.
 std::vector<std::uint64_t> begins_of_last(const Csr& graph) {
@@ -44,6 +46,24 @@ std::uint64_t sample_requests(const Csr& graph, const HotTier* tier, const Compr
     }
   }
   return requests;
+}
+
+// Whether most vertices in the first lists have something hot, which joins them without the hubs.
+bool mostly_hot(const Csr& graph, const HotTier* tier, Vertex lists) {
+  if (tier == nullptr) {
+    return false;
+  }
+  std::vector<bool> seen(graph.vertices());
+  std::uint64_t held = 0;
+  std::uint64_t hot = 0;
+  for (Vertex list = 0; list < lists; ++list) {
+    for (const Vertex v : graph.neighbours(list)) {
+      held += seen[v] ? 0 : 1;
+      hot += !seen[v] && tier->of(v) > 0 ? 1 : 0;
+      seen[v] = true;
+    }
+  }
+  return 2 * hot > held;
 }
 
 }  // namespace
@@ -84,6 +104,10 @@ HubPhases hub_phases(const Csr& graph, const HotTier* tier, const CompressedList
   requests += sample_requests(graph, tier, compressed, 0, last);
   for (; phases.listed > 0 && power < phases.samples.size(); ++power) {
     phases.samples[power] = (requests << power) / phases.listed;
+  }
+  if (kListsPerRequest * requests < phases.listed && mostly_hot(graph, tier, phases.ends[0])) {
+    phases.ends = {};
+    phases.lines = {};
   }
   return phases;
 }

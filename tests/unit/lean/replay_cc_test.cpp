@@ -60,6 +60,31 @@ TEST(HubPhases, follow_each_other_and_each_has_as_many_lines_as_all_before) {
   }
 }
 
+TEST(HubPhases, are_none_where_what_is_hot_joins_most_of_those_in_the_first_lists) {
+  // A hub of 40,000 leaves: more lines than the first phase asks for.
+  std::vector<graph::Triple> edges;
+  for (std::uint32_t v = 1; v <= 40'000; ++v) {
+    edges.push_back({0, v, 1});
+  }
+  const Csr star = graph::weighted_graph(50'000, edges, false);
+  lean::HotTier tier = plan_tier(star, lean::TierPolicy::heads, 50'000);
+  const auto make_hot = [&](std::uint32_t leaves) {
+    for (Vertex v = 0; v <= star.vertices(); ++v) {
+      tier.offsets[v] = v == 0 ? 0 : std::min(v - 1, leaves);
+    }
+  };
+  make_hot(20'000);
+  EXPECT_EQ(lean::hub_phases(star, &tier, nullptr).ends[0], 1U);
+  EXPECT_EQ(lean::hub_phases(star, &tier, nullptr).lines[0], 1250U);
+  make_hot(20'001);
+  EXPECT_EQ(lean::hub_phases(star, &tier, nullptr).ends[0], 0U);
+  EXPECT_EQ(lean::hub_phases(star, &tier, nullptr).lines[0], 0U);
+  // Long lists: a request each, whatever is hot of them.
+  const Csr urand = hubs_first("urand:15");
+  const lean::HotTier heads = plan_tier(urand, lean::TierPolicy::heads, urand.vertices());
+  EXPECT_GT(lean::hub_phases(urand, &heads, nullptr).lines[0], 0U);
+}
+
 TEST(HubPhases, tell_what_sampling_the_shortest_lists_asks) {
   // Lists of two neighbours: sixteen in a line, and as many are sampled at a time.
   std::vector<graph::Triple> edges;
