@@ -2,15 +2,19 @@
 //
 // Timed: one kernel whose lanes read or write whole pieces, down to a word, that lie scattered over as many
 // bytes as are moved, between two events behind a closed gate.
-// Bytes: pieces times their size, each once. Source: Comm|Scope's Comm_chunk_* and Comm_stride_*
-// (c3sr/comm_scope, src/chunk, src/stride), whose pieces lie at equal distances; EMOGI, section 3.3, for the
-// host's memory, which is grain/pieces. Limits: pieces lie within a span that the GPU's address translation
-// covers. Of the GPU's own memory its cache may hold a part, and then no physical limit is known.
+// Bytes: pieces times their size, each once. Requests of reads in flight: load_latency.hpp, by a chase over
+// as many bytes. Source: Comm|Scope's Comm_chunk_* and Comm_stride_* (c3sr/comm_scope, src/chunk,
+// src/stride), whose pieces lie at equal distances; EMOGI, section 3.3, for the host's memory, which is
+// grain/pieces. Limits: pieces lie within a span that the GPU's address translation covers. Of the GPU's own
+// memory its cache may hold a part, and then no physical limit is known.
 
 #include <algorithm>
+#include <bit>
+#include <memory>
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
+#include "load_latency.hpp"
 #include "peer_case.hpp"
 #include "transfer_case.hpp"
 
@@ -86,9 +90,19 @@ Transfer make_walk(const Place& place, bool reads, std::uint64_t grain, std::uin
   return walk;
 }
 
-Measurement measure(Session& session, const Transfer& walk, std::uint64_t grain) {
+Measurement measure(Session& session, const Place& place, const Transfer& walk, std::uint64_t grain,
+                    LoadLatencies& latencies) {
   Measurement measurement = measure_transfer(session, walk);
   measurement.operations = walk.bytes / grain;
+  if (!walk.by_source) {
+    latencies.add_in_flight(
+        session.machine().topology,
+        {.to = place.is_own() ? cuda::ChaseSpec::To::own_memory : cuda::ChaseSpec::To::peer_memory,
+         .gpu = place.gpu.ordinal,
+         .peer = place.memory_of,
+         .bytes = std::bit_floor(walk.bytes)},
+        walk.bytes, grain, measurement);
+  }
   if (walk.within_gpu()) {
     measurement.limit.reset();    // that of a copy, which both reads and writes
     measurement.traffic.reset();  // none of it is over a link
@@ -96,7 +110,8 @@ Measurement measure(Session& session, const Transfer& walk, std::uint64_t grain)
   return measurement;
 }
 
-Benchmark make_benchmark(const Place& place, bool reads, std::uint64_t grain, std::uint64_t bytes) {
+Benchmark make_benchmark(const Place& place, bool reads, std::uint64_t grain, std::uint64_t bytes,
+                         const std::shared_ptr<LoadLatencies>& latencies) {
   const Transfer walk = make_walk(place, reads, grain, bytes);
   Benchmark benchmark;
   benchmark.id = {kFamily,
@@ -117,17 +132,20 @@ Benchmark make_benchmark(const Place& place, bool reads, std::uint64_t grain, st
       "bandwidth = pieces x grain / median time",
       "Comm|Scope (c3sr/comm_scope): Comm_chunk_pull, Comm_chunk_push, Comm_stride_pull, Comm_stride_push",
       "of the GPU's own memory its cache may hold a part, and then no physical limit is known"};
-  benchmark.run = [walk, grain](Session& session) { return measure(session, walk, grain); };
+  benchmark.run = [place, walk, grain, latencies](Session& session) {
+    return measure(session, place, walk, grain, *latencies);
+  };
   return benchmark;
 }
 
 std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   std::vector<Benchmark> benchmarks;
+  const auto latencies = std::make_shared<LoadLatencies>();
   for (const Place& place : places(machine, scope)) {
     for (const bool reads : {true, false}) {
       for (const std::uint64_t grain : grains(scope)) {
         for (const std::uint64_t bytes : scope.one_size(kBytes)) {
-          benchmarks.push_back(make_benchmark(place, reads, grain, bytes));
+          benchmarks.push_back(make_benchmark(place, reads, grain, bytes, latencies));
         }
       }
     }

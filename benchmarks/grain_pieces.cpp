@@ -6,20 +6,17 @@
 // two events behind a closed gate; prefetches, one a piece, between two events on an idle stream; a kernel
 // that reads pieces of managed memory, each in 2 MiB of its own that live on the host, behind a closed gate.
 // Bytes: pieces times their size. Of managed memory read on demand whole pages move, at least: how much is
-// counted after each sample, and is what crossed the link. Requests in flight by Little's law: rate × latency
-// / request, the request of a kernel being a piece, at most 128 bytes, and its latency that of a pointer
-// chase in the same run.
+// counted after each sample, and is what crossed the link. Requests in flight: load_latency.hpp.
 // Source: EMOGI, section 3.3; Hockney's n½ for copies.
 // Limits: pieces lie within a span that the GPU's address translation covers; reach/gather goes beyond.
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
 #include "families.hpp"
 #include "grain_method.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/probe.hpp"
+#include "load_latency.hpp"
 #include "shape_case.hpp"
 #include "transfer_case.hpp"
 
@@ -30,44 +27,22 @@ using transfer::BatchCopy;
 using transfer::Engine;
 using transfer::Transfer;
 
-constexpr std::uint64_t kRequestBytes = 128;  // the largest of a kernel
 constexpr std::uint64_t kChaseBytes = 2 * kMiB;
-constexpr int kChases = 9;
 
 const char* const kFamily = "grain/pieces";
 
-// The latency of one load from a node's memory, by GPU and node: measured once a run.
-using Latencies = std::map<std::pair<int, int>, double>;
-
-double load_latency_s(const Machine& machine, int gpu, int node) {
-  const auto chase = cuda::make_chase({.to = cuda::ChaseSpec::To::host_memory,
-                                       .gpu = gpu,
-                                       .node = node,
-                                       .bytes = kChaseBytes,
-                                       .order = Cycle::Order::stride},
-                                      machine.topology);
-  std::vector<double> seconds;
-  seconds.reserve(kChases);
-  for (int i = 0; i < kChases; ++i) {
-    seconds.push_back(chase->sample() / static_cast<double>(chase->operations()));
-  }
-  static_cast<void>(chase->verify());
-  return summarize(seconds).median;
-}
-
-Measurement measure(Session& session, const Transfer& transfer, std::uint64_t grain, Latencies& latencies) {
+Measurement measure(Session& session, const Transfer& transfer, std::uint64_t grain,
+                    LoadLatencies& latencies) {
   Measurement measurement = measure_transfer(session, transfer);
   measurement.operations = transfer.bytes / grain;
   if (transfer.engine == Engine::sm && transfer.to_gpu()) {
-    const std::pair path{transfer.gpu(), transfer.node()};
-    if (!latencies.contains(path)) {
-      latencies[path] = load_latency_s(session.machine(), path.first, path.second);
-    }
-    const double latency_s = latencies.at(path);
-    const double request = static_cast<double>(std::min(grain, kRequestBytes));
-    const double rate = static_cast<double>(transfer.bytes) / measurement.samples.summary.median;
-    measurement.counters["latency_s"] = latency_s;
-    measurement.counters["requests_in_flight"] = rate * latency_s / request;
+    latencies.add_in_flight(session.machine().topology,
+                            {.to = cuda::ChaseSpec::To::host_memory,
+                             .gpu = transfer.gpu(),
+                             .node = transfer.node(),
+                             .bytes = kChaseBytes,
+                             .order = Cycle::Order::stride},
+                            transfer.bytes, grain, measurement);
   }
   return measurement;
 }
@@ -94,7 +69,7 @@ void submit_at_once(Benchmark& benchmark, const GrainMethod& method, const Trans
 
 std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   std::vector<Benchmark> benchmarks;
-  const auto latencies = std::make_shared<Latencies>();
+  const auto latencies = std::make_shared<LoadLatencies>();
   for (const GpuTarget& gpu : scope.program_gpus()) {
     for (const int node : scope.nodes_for(gpu)) {
       for (const GrainMethod& method : grain_methods()) {

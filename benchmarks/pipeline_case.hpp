@@ -62,8 +62,9 @@ struct WholeStages {
 // A plan, and what the losses of its runs are held against.
 struct TrainingWork {
   gnn::TrainingPlan plan;
-  std::map<std::size_t, std::vector<double>> reference;           // by GPUs, in double precision
-  std::map<std::pair<int, std::size_t>, std::vector<double>> on;  // by first GPU and GPUs: the first run's
+  std::map<std::size_t, std::vector<double>> reference;  // by GPUs, in double precision
+  // The first run's on each device: by GPU (-1: the CPU), and how many GPUs train together.
+  std::map<std::pair<int, std::size_t>, std::vector<double>> on;
   std::vector<WholeStages> whole;
 };
 using TrainingCache = ClaimCache<TrainingPoint, TrainingWork>;

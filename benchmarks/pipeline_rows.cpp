@@ -20,6 +20,10 @@ constexpr double kOfReference = 2e-5;
 constexpr double kOfReferenceOwn = 1e-3;
 // On one GPU the same kernels add the same numbers in the same order, whichever way rows came.
 constexpr double kOfOtherModes = 1e-5;
+// Another device adds them in another order, and every step carries that on.
+constexpr double kOfOtherDevices = 1e-3;
+constexpr double kSmallLoss = 0.1;  // whose tolerance smaller ones have
+constexpr int kOnCpu = -1;          // in place of a GPU
 
 [[noreturn]] void refuse(const std::string& what) {
   throw FailedError("wrong result: " + what);
@@ -60,6 +64,27 @@ void require_falling(const std::vector<double>& losses) {
   }
 }
 
+// Holds all mini-batches' losses to those of other runs; says to which.
+std::string agree_with_others(const std::vector<double>& losses, std::size_t together,
+                              const PipelineSite& site, TrainingWork& work) {
+  const int device = site.gpu ? site.gpu->ordinal : kOnCpu;
+  bool elsewhere = false;
+  for (const auto& [where, others] : work.on) {
+    if (where.second != together) {
+      continue;
+    }
+    if (where.first == device && site.gpu) {
+      require_near(losses, others, kOfOtherModes, "in another mode");
+    } else {
+      require_near(losses, others, kOfOtherDevices, "on another device", kSmallLoss);
+      elsewhere |= where.first != device;
+    }
+  }
+  work.on.try_emplace({device, together}, losses);
+  return std::string(site.gpu ? ", and within 1e-5 of the other modes'" : "") +
+         (elsewhere ? ", and within 1e-3 of those on other devices" : "");
+}
+
 }  // namespace
 
 std::string verify_losses(const std::vector<double>& losses, const std::vector<double>& apart,
@@ -80,14 +105,9 @@ std::string verify_losses(const std::vector<double>& losses, const std::vector<d
     if (losses != apart) {
       refuse("a run with overlapping stages has other losses than the same run stage by stage");
     }
-    auto& others = work.on[{site.gpu->ordinal, together}];
-    if (others.empty()) {
-      others = losses;
-    }
-    require_near(losses, others, kOfOtherModes, "in another mode");
-    how += ", of all mini-batches equal with and without overlap, and within 1e-5 of the other modes'";
+    how += ", of all mini-batches equal with and without overlap";
   }
-  return own ? how : how + "; the loss falls";
+  return how + agree_with_others(losses, together, site, work) + (own ? "" : "; the loss falls");
 }
 
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement) {

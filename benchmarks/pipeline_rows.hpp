@@ -11,7 +11,8 @@
 namespace grainscope::harness {
 
 // Throws FailedError where losses differ from those stage by stage (`apart`), from the reference in double
-// precision, or from those of the mode that ran first on that GPU, or do not fall. Says what was checked.
+// precision, or from those of the run that came first on that GPU, or more than rounding makes of it from
+// those of the run that came first on another device, or do not fall. Says what was checked.
 [[nodiscard]] std::string verify_losses(const std::vector<double>& losses, const std::vector<double>& apart,
                                         TrainingWork& work, const PipelineSite& site);
 

@@ -55,9 +55,10 @@ def _unique(row: Raw) -> RowProblems:
 def _in_flight(row: Raw) -> RowProblems:
     axes, counters = row["case"]["axes"], row.get("counters", {})
     names = {"requests_in_flight", "latency_s"}
-    if row["case"]["family"] != "grain/pieces" or not names <= counters.keys() or "bandwidth_gb_s" not in row:
+    if not names <= counters.keys() or not {"grain"} <= axes.keys() or "bandwidth_gb_s" not in row:
         return
-    size = min(axes["grain"], LINE) if axes.get("method") in KERNELS else axes["grain"]
+    by_kernel = axes.get("method", KERNELS[0]) in KERNELS
+    size = min(axes["grain"], LINE) if by_kernel else axes["grain"]
     right = row["bandwidth_gb_s"] * 1e9 * counters["latency_s"] / size
     if differ(counters["requests_in_flight"], right, LITTLE):
         said = f"is {counters['requests_in_flight']}, rate × latency / {size} bytes is {right:.4g}"

@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <iostream>
 #include <limits>
+#include <string>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "lean_fixture.hpp"
 
 namespace grainscope::lean {
@@ -68,6 +72,42 @@ TEST_F(LeanSearches, cut_long_lists_into_pieces) {
   const BothWays both = graph::star(100'000);
   for (const Vertex source : {Vertex{0}, Vertex{5}}) {
     expect_right_over_all_lists(both, TierPolicy::lists, 10, source);
+  }
+}
+
+// Prices that are dearer or cheaper turn a search elsewhere; none of them by much the better.
+TEST_F(LeanSearches, turn_where_it_pays) {
+  constexpr int kSources = 8;
+  for (const char* spec : {"kron:20", "urand:20"}) {
+    const BothWays both = hubs_first(BothWays(graph::make_graph(graph::parse_graph_spec(spec), false)));
+    const std::vector<Vertex> sources = graph::gap_sources(both.graph, kSources);
+    for (const bool compressed : {false, true}) {
+      const Lists lists = compressed ? Lists(both).compressed() : Lists(both);
+      const auto placed = lists.place();
+      const Turning ours = model::turning_for(lists.pushed(), lists.pulled());
+      const auto seconds_with = [&](double factor) {
+        Turning turning = ours;
+        turning.push *= factor;
+        const auto search = make_lean_bfs(*placed, turning);
+        double seconds = 0;
+        for (const Vertex source : sources) {
+          double fastest = search->run(source);
+          for (int again = 0; again < 4; ++again) {
+            fastest = std::min(fastest, search->run(source));
+          }
+          seconds += fastest;
+        }
+        return seconds;
+      };
+      const double taken = seconds_with(1);
+      const std::string what = std::string(spec) + (compressed ? ", compressed" : ", plain");
+      for (const double factor :
+           {0.0, 0.125, 0.25, 0.5, 2.0, 4.0, 8.0, std::numeric_limits<double>::infinity()}) {
+        const double other = seconds_with(factor);
+        std::cout << what << ": push times " << factor << " takes " << other / taken << " of the time\n";
+        EXPECT_GT(other, 0.85 * taken) << what << ", push times " << factor;
+      }
+    }
   }
 }
 

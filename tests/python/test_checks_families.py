@@ -53,6 +53,17 @@ def test_requests_in_flight_are_rate_times_latency_over_size():
     assert "rate × latency / 128 bytes is 460" in found
 
 
+def test_requests_in_flight_of_gpu_memory_are_of_pieces_up_to_a_line():
+    file = linked_file()
+    add_piece(file, SITE, "host_to_gpu", "zero_copy_random", 64, 50.0, 1.2e-6, 937.5)
+    case = file.rows[-1]["case"]
+    case["family"], case["axes"] = "grain/gpu_memory", {"direction": "read", "memory": "own", "grain": 64}
+    counted = [text for text in faults_of(file) if "latency" in text]
+    assert counted == []
+    found = faults_of(file, lambda row: row["counters"].update(requests_in_flight=469.0))
+    assert any("rate × latency / 64 bytes is 937.5" in text for text in found)
+
+
 MOVED_FAULTS = [
     (lambda row: row.update(link_bytes=row["link_bytes"] - 1), "no multiple of a page"),
     (lambda row: row.update(link_bytes=4096), "less than the 2097152 bytes"),
