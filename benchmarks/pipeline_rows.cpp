@@ -20,7 +20,8 @@ constexpr double kOfReference = 2e-5;
 constexpr double kOfReferenceOwn = 1e-3;
 // On one GPU the same kernels add the same numbers in the same order, whichever way rows came.
 constexpr double kOfOtherModes = 1e-5;
-// Another device adds them in another order, and every step carries that on.
+// Another device adds them in another order, and so does a share of a GPU's multiprocessors, for which cuBLAS
+// chooses other kernels; every step carries that on. Seen: 2e-5 by the 34th mini-batch.
 constexpr double kOfOtherDevices = 1e-3;
 constexpr double kSmallLoss = 0.1;  // whose tolerance smaller ones have
 constexpr int kOnCpu = -1;          // in place of a GPU
@@ -66,29 +67,34 @@ void require_falling(const std::vector<double>& losses) {
 
 // Holds all mini-batches' losses to those of other runs; says to which.
 std::string agree_with_others(const std::vector<double>& losses, std::size_t together,
-                              const PipelineSite& site, TrainingWork& work) {
+                              const PipelineSite& site, bool on_a_share, TrainingWork& work) {
   const int device = site.gpu ? site.gpu->ordinal : kOnCpu;
+  const bool exactly = site.gpu && !on_a_share;
   bool elsewhere = false;
   for (const auto& [where, others] : work.on) {
     if (where.second != together) {
       continue;
     }
-    if (where.first == device && site.gpu) {
+    if (where.first == device && exactly) {
       require_near(losses, others, kOfOtherModes, "in another mode");
     } else {
-      require_near(losses, others, kOfOtherDevices, "on another device", kSmallLoss);
-      elsewhere |= where.first != device;
+      require_near(losses, others, kOfOtherDevices, "in another mode or on another device", kSmallLoss);
+      elsewhere |= where.first != device || on_a_share;
     }
   }
-  work.on.try_emplace({device, together}, losses);
-  return std::string(site.gpu ? ", and within 1e-5 of the other modes'" : "") +
-         (elsewhere ? ", and within 1e-3 of those on other devices" : "");
+  if (!on_a_share) {
+    work.on.try_emplace({device, together}, losses);
+  }
+  return std::string(exactly ? ", and within 1e-5 of the other modes'" : "") +
+         (elsewhere ? on_a_share ? ", and within 1e-3 of those on the whole GPU or elsewhere"
+                                 : ", and within 1e-3 of those on other devices"
+                    : "");
 }
 
 }  // namespace
 
 std::string verify_losses(const std::vector<double>& losses, const std::vector<double>& apart,
-                          TrainingWork& work, const PipelineSite& site) {
+                          TrainingWork& work, const PipelineSite& site, bool on_a_share) {
   const std::size_t together = std::max<std::size_t>(1, site.gpus.size());
   auto& reference = work.reference[together];
   if (reference.empty()) {
@@ -107,7 +113,7 @@ std::string verify_losses(const std::vector<double>& losses, const std::vector<d
     }
     how += ", of all mini-batches equal with and without overlap";
   }
-  return how + agree_with_others(losses, together, site, work) + (own ? "" : "; the loss falls");
+  return how + agree_with_others(losses, together, site, on_a_share, work) + (own ? "" : "; the loss falls");
 }
 
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement) {

@@ -12,9 +12,11 @@ namespace grainscope::harness {
 
 // Throws FailedError where losses differ from those stage by stage (`apart`), from the reference in double
 // precision, or from those of the run that came first on that GPU, or more than rounding makes of it from
-// those of the run that came first on another device, or do not fall. Says what was checked.
+// those of the run that came first on another device, or do not fall. Says what was checked. `on_a_share` of
+// the GPU's multiprocessors it rounds as another device does.
 [[nodiscard]] std::string verify_losses(const std::vector<double>& losses, const std::vector<double>& apart,
-                                        TrainingWork& work, const PipelineSite& site);
+                                        TrainingWork& work, const PipelineSite& site,
+                                        bool on_a_share = false);
 
 // Stages alone, single steps, losses, CPU time.
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement);

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/generate.hpp"
@@ -81,8 +82,13 @@ TEST_F(LeanSearches, turn_where_it_pays) {
   for (const char* spec : {"kron:20", "urand:20"}) {
     const BothWays both = hubs_first(BothWays(graph::make_graph(graph::parse_graph_spec(spec), false)));
     const std::vector<Vertex> sources = graph::gap_sources(both.graph, kSources);
-    for (const bool compressed : {false, true}) {
-      const Lists lists = compressed ? Lists(both).compressed() : Lists(both);
+    const std::pair<const char*, Lists> layouts[] = {
+        {"plain", Lists(both)},
+        {"compressed", Lists(both).compressed()},
+        {"5 % hot", Lists(both).hot(TierPolicy::heads, 5)},
+        {"25 % hot", Lists(both).hot(TierPolicy::heads, 25)},
+        {"25 % hot, the rest compressed", Lists(both).hot(TierPolicy::heads, 25).compressed()}};
+    for (const auto& [layout, lists] : layouts) {
       const auto placed = lists.place();
       const Turning ours = model::turning_for(lists.pushed(), lists.pulled());
       const auto seconds_with = [&](double factor) {
@@ -100,9 +106,8 @@ TEST_F(LeanSearches, turn_where_it_pays) {
         return seconds;
       };
       const double taken = seconds_with(1);
-      const std::string what = std::string(spec) + (compressed ? ", compressed" : ", plain");
-      for (const double factor :
-           {0.0, 0.125, 0.25, 0.5, 2.0, 4.0, 8.0, std::numeric_limits<double>::infinity()}) {
+      const std::string what = std::string(spec) + ", " + layout;
+      for (const double factor : {0.0, 0.25, 0.5, 1.0, 2.0, 4.0, std::numeric_limits<double>::infinity()}) {
         const double other = seconds_with(factor);
         std::cout << what << ": push times " << factor << " takes " << other / taken << " of the time\n";
         EXPECT_GT(other, 0.85 * taken) << what << ", push times " << factor;

@@ -59,6 +59,17 @@ TEST_F(PipelineLosses, of_two_devices_agree_to_the_last_mini_batch) {
   EXPECT_THROW(verify(with(7, 2e-2), on_cpu_), FailedError);
 }
 
+TEST_F(PipelineLosses, on_a_share_of_a_gpu_round_as_on_another_device) {
+  const Losses share = with(6, 0.5e-3);
+  const auto on_a_share = [&](const Losses& losses) {
+    return verify_losses(losses, losses, work_, on_gpu_, true);
+  };
+  EXPECT_FALSE(says(on_a_share(share), "1e-3"));
+  verify(first_, on_gpu_);  // what ran on a share is nobody's measure
+  EXPECT_TRUE(says(on_a_share(share), "within 1e-3 of those on the whole GPU"));
+  EXPECT_THROW(on_a_share(with(6, 2e-3)), FailedError);
+}
+
 TEST_F(PipelineLosses, of_other_numbers_of_gpus_are_others) {
   verify(first_, on_gpu_);
   PipelineSite two = on_gpu_;
