@@ -28,7 +28,7 @@ class GatherPointSet {
     point.rows = rows_asked(row);
     point.span_bytes = span;
     const bool wide = gnn::sorts(mode) || mode == Mode::vector;
-    point.width = wide ? gnn::widest_load(row) : point.element;
+    point.width = wide ? gnn::widest_load(mode, row) : point.element;
     return point;
   }
 
@@ -43,7 +43,7 @@ class GatherPointSet {
   // The same with the widest loads.
   void add_wide(Mode mode, std::uint32_t row, std::uint64_t span) {
     GatherPoint point = usual(mode, row, span);
-    point.width = gnn::widest_load(row);
+    point.width = gnn::widest_load(point.mode, row);
     add(point);
   }
 
@@ -94,7 +94,7 @@ class GatherPointSet {
       for (const Mode mode : {Mode::row_dma, Mode::masked}) {
         GatherPoint point = usual(mode, row, span);
         point.store = mode == Mode::row_dma ? Store::pinned : Store::mapped;
-        point.width = gnn::widest_load(row);
+        point.width = gnn::widest_load(point.mode, row);
         point.rows = kFewCopies;
         add(point);
       }
@@ -106,7 +106,7 @@ class GatherPointSet {
     GatherPoint point = usual(mode, row, span);
     point.store = store;
     point.indices = indices;
-    point.width = gnn::widest_load(row);
+    point.width = gnn::widest_load(point.mode, row);
     point.hot = hot;
     point.gpus = gpus;
     point.replicated = replicated;
@@ -120,7 +120,7 @@ class GatherPointSet {
     for (std::uint64_t rows = kKi; rows <= kKi * kKi; rows *= 4) {
       for (const Mode mode : {Mode::masked, Mode::address_ordered, Mode::graphbolt}) {
         GatherPoint point = usual(mode, row, span);
-        point.width = gnn::widest_load(row);
+        point.width = gnn::widest_load(point.mode, row);
         point.rows = std::min(rows, rows_asked(row));
         add(point);
       }
@@ -128,11 +128,20 @@ class GatherPointSet {
   }
 
   void add_half_floats(std::uint32_t row, std::uint64_t span) {
-    for (const Mode mode : {Mode::naive, Mode::circular_shift, Mode::masked}) {
+    const auto add_with = [&](Mode mode, std::uint32_t width) {
       GatherPoint point = usual(mode, row, span);
       point.element = 2;
-      point.width = 2;
+      point.width = width;
       add(point);
+    };
+    for (const Mode mode : {Mode::naive, Mode::circular_shift, Mode::masked}) {
+      add_with(mode, 2);
+    }
+    if (gnn::widest_load(row) > 2) {  // else it is naive
+      add_with(Mode::vector, gnn::widest_load(row));
+    }
+    for (const Mode mode : {Mode::masked, Mode::address_ordered}) {
+      add_with(mode, gnn::widest_load(mode, row));
     }
   }
 

@@ -32,7 +32,7 @@ GatherPoint point_of(Mode mode, Store store, std::uint32_t row_bytes, int window
   point.row_bytes = row_bytes;
   point.indices = gnn::Indices::sampled;
   const bool narrow = mode == Mode::naive || mode == Mode::circular_shift;
-  point.width = narrow ? point.element : gnn::widest_load(row_bytes);
+  point.width = narrow ? point.element : gnn::widest_load(mode, row_bytes);
   point.window = window;
   point.hot = hot;
   return point;

@@ -144,7 +144,7 @@ GatherPoint point_of(Mode mode, std::uint32_t row, std::uint64_t span, std::uint
   point.row_bytes = row;
   point.span_bytes = span;
   point.rows = rows;
-  point.width = wide ? gnn::widest_load(row) : point.element;
+  point.width = wide ? gnn::widest_load(mode, row) : point.element;
   return point;
 }
 

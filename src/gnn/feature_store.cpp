@@ -31,11 +31,6 @@ static_assert(kMostTableChunks == reach::kMostChunks);
 
 constexpr std::size_t kAllPages = 0;
 
-// Device memory is never of no bytes.
-std::uint64_t at_least_one_line(std::uint64_t bytes) {
-  return std::max(bytes, kLineBytes);
-}
-
 // mapped, pinned, device, tiered, multi_gpu: what is not on the host is copied to GPUs at construction.
 class PlacedStore final : public FeatureStore {
  public:
@@ -45,7 +40,7 @@ class PlacedStore final : public FeatureStore {
     place_host(host);
     if (shape().local_rows > 0) {
       local_ = std::make_unique<cuda::DeviceBuffer>(
-          request.gpu, at_least_one_line(std::uint64_t{shape().local_rows} * request.row_bytes));
+          request.gpu, whole_lines(std::uint64_t{shape().local_rows} * request.row_bytes));
       view_.local = static_cast<const std::byte*>(local_->data());
       fill(request.gpu, *local_, shape().local_rows, kLocalSeed, 0, 1);
     }
@@ -86,8 +81,8 @@ class PlacedStore final : public FeatureStore {
       access_.push_back(std::make_unique<cuda::PeerAccess>(request().gpu, gpu));
     }
     const std::uint32_t rows = shape().spread_rows_of(part);
-    parts_.push_back(std::make_unique<cuda::DeviceBuffer>(
-        gpu, at_least_one_line(std::uint64_t{rows} * request().row_bytes)));
+    parts_.push_back(
+        std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(std::uint64_t{rows} * request().row_bytes)));
     view_.spread[part] = static_cast<const std::byte*>(parts_.back()->data());
     fill(gpu, *parts_.back(), rows, kSpreadSeed, part, shape().by_gpus.divisor);
   }

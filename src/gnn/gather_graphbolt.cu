@@ -38,7 +38,7 @@ GatherFunction bind_graphbolt(const View& view, std::uint32_t row_bytes) {
     if (lists.count == 0) {
       return;
     }
-    const GraphBolt policy(RowShape{lists.count, row_bytes / kWidth, kWidth});
+    const GraphBolt policy(RowShape(lists.count, row_bytes, kWidth));
     const dim3 block(policy.across, GraphBolt::kBlockThreads / policy.across);
     const auto blocks = static_cast<unsigned>((lists.count + block.y - 1) / block.y);
     graphbolt_rows<kWidth><<<blocks, block, 0, stream>>>(view, policy.shape.units, policy.aligns, lists);

@@ -5,7 +5,7 @@
 namespace grainscope::gnn {
 
 GatherFunction masked_gather(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
-  return bind_rows<AnyOrder<Masked>>(view, width, grid);
+  return bind_masked<AnyOrder<Masked>>(view, width, grid);
 }
 
 }  // namespace grainscope::gnn

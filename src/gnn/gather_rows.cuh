@@ -36,10 +36,24 @@ struct UnitOf<16> {
 
 inline constexpr int kGatherThreads = 256;
 
+// Of a unit that begins `before` bytes before the row's byte `at`, what is the row's, element by element: an
+// odd number of float16 leaves every second row of the output, too, no wider boundary.
+__device__ inline void store_part(std::byte* row, std::uint32_t row_bytes, std::uint32_t at,
+                                  std::uint32_t before, unsigned int value) {
+#pragma unroll
+  for (std::uint32_t half = 0; half < kStraddlingLoad; half += 2) {
+    const std::uint32_t byte = at + half - before;
+    if (at + half >= before && byte < row_bytes) {
+      __stcs(reinterpret_cast<unsigned short*>(row + byte), static_cast<unsigned short>(value >> (8 * half)));
+    }
+  }
+}
+
 // A lane asks for all units of its tile, `kLoads` of them, before it stores the first. Loads go past the
 // first-level cache, so that each is a request of its own, unless rows that are asked for several times stand
-// behind one another (`kSorted`). What is stored is not kept in the second.
-template <int kWidth, int kLoads, bool kSorted, class Policy, class View>
+// behind one another (`kSorted`). What is stored is not kept in the second. `kStraddles`: the width does not
+// divide the row.
+template <int kWidth, int kLoads, bool kSorted, bool kStraddles, class Policy, class View>
 __global__ void __launch_bounds__(kGatherThreads)
     gather_rows(const __grid_constant__ View view, const __grid_constant__ Policy policy, GatherLists lists) {
   using Unit = typename UnitOf<kWidth>::Type;
@@ -62,22 +76,32 @@ __global__ void __launch_bounds__(kGatherThreads)
                                                    : static_cast<std::uint32_t>(position);
     }
     std::uint32_t elements[kLoads];
+    std::uint32_t before[kLoads];  // bytes of the first unit that are not the row's
     Unit values[kLoads];
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       const Place place = policy.place(base, k, lane);
       const std::byte* row = view.row(rows[k]);
-      const std::uint32_t element = policy.element(place, policy.phase(reinterpret_cast<std::uint64_t>(row)));
-      elements[k] = place.position < lists.count ? element : units;
+      const auto address = reinterpret_cast<std::uint64_t>(row);
+      const std::uint32_t element = policy.element(place, policy.phase(address));
+      before[k] = kStraddles ? static_cast<std::uint32_t>(address % kWidth) : 0;
+      const bool holds = kStraddles ? policy.shape.holds(address, element) : element < units;
+      elements[k] = place.position < lists.count && holds ? element : units;
       if (elements[k] < units) {
-        const Unit* const unit = reinterpret_cast<const Unit*>(row) + element;
+        const Unit* const unit = reinterpret_cast<const Unit*>(row - before[k]) + element;
         values[k] = kSorted ? __ldg(unit) : __ldcg(unit);
       }
     }
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       if (elements[k] < units) {
-        __stcs(reinterpret_cast<Unit*>(lists.out) + std::uint64_t{to[k]} * units + elements[k], values[k]);
+        if constexpr (kStraddles) {
+          const std::uint32_t row_bytes = policy.shape.row_bytes;
+          store_part(lists.out + std::uint64_t{to[k]} * row_bytes, row_bytes, elements[k] * kWidth, before[k],
+                     values[k]);
+        } else {
+          __stcs(reinterpret_cast<Unit*>(lists.out) + std::uint64_t{to[k]} * units + elements[k], values[k]);
+        }
       }
     }
   }
@@ -98,10 +122,10 @@ int most_blocks(Kernel kernel, const GatherGrid& grid) {
 
 // `most` blocks, 0: one for every few tiles; each with `shared` bytes of shared memory, which it does not
 // use.
-template <int kWidth, int kLoads, bool kSorted, class Policy, class View>
+template <int kWidth, int kLoads, bool kSorted, bool kStraddles, class Policy, class View>
 GatherFunction launch_rows(const View& view, std::uint32_t row_bytes, int most, int shared) {
   const auto launch = [=](const GatherLists& lists, cudaStream_t stream) {
-    const Policy policy(RowShape{lists.count, row_bytes / kWidth, kWidth});
+    const Policy policy(RowShape(lists.count, row_bytes, kWidth));
     constexpr std::uint64_t kTilesOfBlock = kGatherThreads / kWarpLanes;
     std::uint64_t blocks = (policy.tiles(kLoads) + kTilesOfBlock - 1) / kTilesOfBlock;
     if (most > 0) {
@@ -110,7 +134,7 @@ GatherFunction launch_rows(const View& view, std::uint32_t row_bytes, int most, 
     if (blocks == 0) {
       return;
     }
-    gather_rows<kWidth, kLoads, kSorted>
+    gather_rows<kWidth, kLoads, kSorted, kStraddles>
         <<<static_cast<unsigned>(blocks), kGatherThreads, static_cast<unsigned>(shared), stream>>>(
             view, policy, lists);
     cuda::check_launch("gather_rows");
@@ -121,11 +145,11 @@ GatherFunction launch_rows(const View& view, std::uint32_t row_bytes, int most, 
 // Several loads under way in each lane, and blocks that stay: the most requests at once.
 template <class Policy>
 struct AnyOrder {
-  template <int kWidth, class View>
+  template <int kWidth, bool kStraddles, class View>
   static GatherFunction bind(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
     constexpr int kLoads = loads_of_tile(kWidth);
-    return launch_rows<kWidth, kLoads, false, Policy>(
-        view, row_bytes, most_blocks(gather_rows<kWidth, kLoads, false, Policy, View>, grid), 0);
+    return launch_rows<kWidth, kLoads, false, kStraddles, Policy>(
+        view, row_bytes, most_blocks(gather_rows<kWidth, kLoads, false, kStraddles, Policy, View>, grid), 0);
   }
 };
 
@@ -147,15 +171,24 @@ GatherFunction with_width(std::uint32_t width, const Bind& bind) {
 }
 
 // The same for a table in one piece, and for any other.
+template <class Binding, int kWidth, bool kStraddles>
+GatherFunction bind_width(const TableView& view, const GatherGrid& grid) {
+  const std::uint32_t row_bytes = view.shape.row_bytes;
+  if (const auto flat = flat_view(view)) {
+    return Binding::template bind<kWidth, kStraddles>(*flat, row_bytes, grid);
+  }
+  return Binding::template bind<kWidth, kStraddles>(view, row_bytes, grid);
+}
 template <class Binding>
 GatherFunction bind_rows(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
-  const std::uint32_t row_bytes = view.shape.row_bytes;
-  return with_width(width, [&](auto bytes) -> GatherFunction {
-    if (const auto flat = flat_view(view)) {
-      return Binding::template bind<bytes()>(*flat, row_bytes, grid);
-    }
-    return Binding::template bind<bytes()>(view, row_bytes, grid);
-  });
+  return with_width(width, [&](auto bytes) { return bind_width<Binding, bytes(), false>(view, grid); });
+}
+// Of masked walks, also where the width does not divide the row.
+template <class Binding>
+GatherFunction bind_masked(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
+  return width == kStraddlingLoad && view.shape.row_bytes % width != 0
+             ? bind_width<Binding, static_cast<int>(kStraddlingLoad), true>(view, grid)
+             : bind_rows<Binding>(view, width, grid);
 }
 
 }  // namespace grainscope::gnn

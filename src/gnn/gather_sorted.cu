@@ -33,24 +33,25 @@ int shared_bytes(const GatherGrid& grid) {
 }
 
 struct InOrder {
-  template <int kWidth, class View>
+  template <int kWidth, bool kStraddles, class View>
   static GatherFunction bind(const View& view, std::uint32_t row_bytes, const GatherGrid& grid) {
-    const auto kernel = gather_rows<kWidth, loads_of(kWidth), true, Masked, View>;
+    const auto kernel = gather_rows<kWidth, loads_of(kWidth), true, kStraddles, Masked, View>;
     const int most = most_blocks(kernel, grid);
     if (grid.blocks > 0) {
-      return launch_rows<kWidth, loads_of(kWidth), true, Masked>(view, row_bytes, most, 0);
+      return launch_rows<kWidth, loads_of(kWidth), true, kStraddles, Masked>(view, row_bytes, most, 0);
     }
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                      attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, grid.gpu)),
                 "let blocks have much shared memory");
-    return launch_rows<kWidth, loads_of(kWidth), true, Masked>(view, row_bytes, 0, shared_bytes(grid));
+    return launch_rows<kWidth, loads_of(kWidth), true, kStraddles, Masked>(view, row_bytes, 0,
+                                                                           shared_bytes(grid));
   }
 };
 
 }  // namespace
 
 GatherFunction sorted_gather(const TableView& view, std::uint32_t width, const GatherGrid& grid) {
-  return bind_rows<InOrder>(view, width, grid);
+  return bind_masked<InOrder>(view, width, grid);
 }
 
 }  // namespace grainscope::gnn

@@ -14,7 +14,7 @@ class PinnedTable final : public FeatureTable {
  public:
   PinnedTable(graph::Vertex vertices, const Features& features)
       : FeatureTable(vertices, features),
-        rows_(std::uint64_t{vertices} * features.row_bytes(), cuda::PinnedBuffer::Kind::cached) {
+        rows_(whole_lines(std::uint64_t{vertices} * features.row_bytes()), cuda::PinnedBuffer::Kind::cached) {
     features.fill(vertices, bytes());
   }
   [[nodiscard]] std::byte* bytes() const override { return static_cast<std::byte*>(rows_.data()); }
@@ -47,7 +47,7 @@ PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_perc
   shape.chunk_bytes = shape.rows * table.row_bytes();
   if (shape.local_rows > 0) {
     const std::uint64_t bytes = shape.local_rows * table.row_bytes();
-    hot_ = std::make_unique<cuda::DeviceBuffer>(gpu, bytes);
+    hot_ = std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(bytes));
     const std::byte* const rows = table.bytes();
     fill_s_ = timed_fill_s(hot_->data(), bytes, {&rows, 1}, bytes);
     view_.local = static_cast<const std::byte*>(hot_->data());

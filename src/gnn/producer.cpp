@@ -40,7 +40,7 @@ class KernelProducer final : public Producer {
  private:
   // naive and circular_shift load an element; the others what is widest.
   static std::uint32_t width_of(Mode mode, std::uint32_t row_bytes) {
-    return mode == Mode::naive || mode == Mode::circular_shift ? sizeof(float) : widest_load(row_bytes);
+    return mode == Mode::naive || mode == Mode::circular_shift ? sizeof(float) : widest_load(mode, row_bytes);
   }
 
   // Beside other stages one for two multiprocessors fills the link; 0: as many as there is room for.

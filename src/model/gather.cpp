@@ -64,8 +64,8 @@ void count_load(const Policy& policy, const TableShape& table, std::span<const s
     }
     const std::uint64_t row = table.contents(rows[place.position]).first_byte;
     const std::uint32_t element = policy.element(place, policy.phase(row));
-    if (element < policy.shape.units) {
-      lines.add(row + std::uint64_t{element} * policy.shape.width);
+    if (policy.shape.holds(row, element)) {
+      lines.add(policy.shape.begin_of(row, element));
       ++lanes;
     }
   }
@@ -114,7 +114,7 @@ Requests gather_requests(Mode mode, std::uint32_t width, const TableShape& table
     throw UsageError(std::string(name(mode)) + " cannot load " + std::to_string(width) +
                      " bytes at once from rows of " + std::to_string(table.row_bytes));
   }
-  const RowShape shape{rows.size(), table.row_bytes / width, width};
+  const RowShape shape(rows.size(), table.row_bytes, width);
   const int loads = gnn::loads_of_tile(width);
   switch (mode) {
     case Mode::circular_shift:

@@ -35,12 +35,12 @@ TEST_F(FeatureGather, odd_numbers_of_rows_and_few_blocks_are_right_too) {
     for (const std::uint64_t count : {1U, 2U, 31U, 33U, 1023U, 20'011U}) {
       const auto rows = draw_rows(Indices::zipf, count, store->shape().rows, 5, 0);
       for (const Mode mode : kKernelModes) {
-        expect_kernel_right(*store, mode,
-                            mode == Mode::naive || mode == Mode::circular_shift ? 4 : widest_load(row_bytes),
-                            rows);
-        expect_kernel_right(*store, mode,
-                            mode == Mode::naive || mode == Mode::circular_shift ? 4 : widest_load(row_bytes),
-                            rows, 1);
+        expect_kernel_right(
+            *store, mode,
+            mode == Mode::naive || mode == Mode::circular_shift ? 4 : widest_load(mode, row_bytes), rows);
+        expect_kernel_right(
+            *store, mode,
+            mode == Mode::naive || mode == Mode::circular_shift ? 4 : widest_load(mode, row_bytes), rows, 1);
       }
     }
   }
@@ -60,7 +60,7 @@ TEST_F(FeatureGather, the_first_and_last_rows_of_every_tier_and_chunk_are_where_
         }
       }
       EXPECT_GE(rows.size(), 8U);
-      expect_kernel_right(*store, Mode::masked, widest_load(row_bytes), rows);
+      expect_kernel_right(*store, Mode::masked, widest_load(Mode::masked, row_bytes), rows);
       expect_kernel_right(*store, Mode::graphbolt, widest_load(row_bytes), rows);
     }
   }

@@ -75,8 +75,9 @@ TEST_F(OwnFeaturesOnGpu, are_gathered_by_every_mode_from_every_store) {
       const bool narrow = way.mode == Mode::naive || way.mode == Mode::circular_shift;
       const auto store = make_table_store(request_of(*table, way.store, way.hot), *table, features);
       EXPECT_EQ(store->fill_s().has_value(), way.store == Store::tiered && way.hot > 0);
-      const auto gather = make_gather(*store, lists(2000),
-                                      {way.mode, narrow ? element : widest_load(features.row_bytes()), 0, 2});
+      const auto gather =
+          make_gather(*store, lists(2000),
+                      {way.mode, narrow ? element : widest_load(way.mode, features.row_bytes()), 0, 2});
       for (int sample = 0; sample < 3; ++sample) {
         EXPECT_GT(gather->run(), 0);
       }

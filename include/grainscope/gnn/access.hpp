@@ -4,7 +4,9 @@
 // How warps gather rows of a feature table: the one description that kernels run and the model counts.
 //
 // A gather asks for rows by number and writes row `position` of its output from row list[position] of the
-// table. A row is cut into units of `width` bytes, which is what a lane loads at once. Warps take tiles in
+// table. A row is cut into units of `width` bytes, which is what a lane loads at once. Where `width` does not
+// divide the row (masked walks of odd numbers of float16), units are those of the memory that the row lies
+// in: the first and the last may stick out, and what sticks out is loaded but not stored. Warps take tiles in
 // ascending order; in load k of a tile lane l loads unit element(place(base(tile), k, l), phase) of a row, or
 // nothing. Source: dissertation section 3.3.2 and listing 3.2; DGL GraphBolt (index_select_impl.cu).
 
@@ -35,14 +37,28 @@ struct Divider {
 
 // A batch of rows and the units that they are cut into.
 struct RowShape {
-  std::uint64_t rows = 0;   // of the gather
-  std::uint32_t units = 0;  // of a row
-  std::uint32_t width = 4;  // bytes of a unit: 2, 4, 8 or 16; divides the row
+  std::uint64_t rows = 0;       // of the gather
+  std::uint32_t row_bytes = 0;  // an even number
+  std::uint32_t width = 4;      // bytes of a unit: 2, 4, 8 or 16
+  std::uint32_t units = 0;      // that a row may lie in
 
-  [[nodiscard]] constexpr std::uint64_t row_bytes() const { return std::uint64_t{units} * width; }
+  constexpr RowShape(std::uint64_t count, std::uint32_t bytes, std::uint32_t unit)
+      : rows(count),
+        row_bytes(bytes),
+        width(unit),
+        units(bytes % unit == 0 ? bytes / unit : (bytes + unit - std::gcd(bytes, unit) + unit - 1) / unit) {}
+
   // Units that the walk of a masked row may begin before it, whatever its number; tables begin at a line.
   [[nodiscard]] constexpr std::uint32_t most_skipped() const {
-    return static_cast<std::uint32_t>((kLineBytes - std::gcd(row_bytes(), kLineBytes)) / width);
+    return static_cast<std::uint32_t>((kLineBytes - std::gcd(std::uint64_t{row_bytes}, kLineBytes)) / width);
+  }
+  // Where a unit of the row at `address` begins.
+  [[nodiscard]] constexpr std::uint64_t begin_of(std::uint64_t address, std::uint32_t unit) const {
+    return address / width * width + std::uint64_t{unit} * width;
+  }
+  // Whether any of the row is in it.
+  [[nodiscard]] constexpr bool holds(std::uint64_t address, std::uint32_t unit) const {
+    return unit < units && begin_of(address, unit) < address + row_bytes;
   }
 };
 
@@ -69,7 +85,7 @@ struct Flat {
   constexpr explicit Flat(const RowShape& rows)
       : shape(rows),
         by_units(rows.units),
-        shifts(kShifted && rows.row_bytes() > kLineBytes && rows.row_bytes() % kLineBytes != 0 &&
+        shifts(kShifted && rows.row_bytes > kLineBytes && rows.row_bytes % kLineBytes != 0 &&
                rows.units > kWarpLanes) {}
 
   // A tile is `loads` warp-wide loads.
@@ -114,7 +130,7 @@ struct Masked {
   std::uint32_t steps = 1;   // that a row takes, wherever it begins
   Divider by_steps;
 
-  constexpr explicit Masked(const RowShape& rows) : shape(rows), aligns(rows.row_bytes() > kLineBytes) {
+  constexpr explicit Masked(const RowShape& rows) : shape(rows), aligns(rows.row_bytes > kLineBytes) {
     const std::uint32_t slots = rows.units + (aligns ? rows.most_skipped() : 0);
     const auto line = static_cast<std::uint32_t>(kLineBytes / rows.width);
     const std::uint32_t fewest = aligns ? (line < kWarpLanes ? line : kWarpLanes) : 1;
@@ -163,7 +179,7 @@ struct GraphBolt {
   std::uint32_t across = kBlockThreads;
   std::uint32_t steps = 1;  // loads of a tile
 
-  constexpr explicit GraphBolt(const RowShape& rows) : shape(rows), aligns(rows.row_bytes() > kLineBytes) {
+  constexpr explicit GraphBolt(const RowShape& rows) : shape(rows), aligns(rows.row_bytes > kLineBytes) {
     while (across >= 2 * rows.units) {
       across /= 2;
     }
@@ -194,10 +210,13 @@ struct GraphBolt {
   return width == 16 ? 4 : 8;
 }
 
-// The widest load, in bytes, that rows of `row_bytes` in a table that begins at a line allow.
+// The widest load, in bytes, that divides rows of `row_bytes`.
 [[nodiscard]] constexpr std::uint32_t widest_load(std::uint64_t row_bytes) {
   return static_cast<std::uint32_t>(std::gcd(row_bytes, std::uint64_t{16}));
 }
+
+// The only one that a masked walk makes where it does not divide the row: wide enough to fill a link.
+inline constexpr std::uint32_t kStraddlingLoad = 4;
 
 }  // namespace grainscope::gnn
 

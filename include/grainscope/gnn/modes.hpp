@@ -55,15 +55,25 @@ inline constexpr Mode kAllModes[] = {Mode::cpu_gather, Mode::cpu_gather_dma,  Mo
 [[nodiscard]] constexpr bool sorts(Mode mode) {
   return mode == Mode::address_ordered || mode == Mode::graphbolt;
 }
+// It walks rows by gnn::Masked.
+[[nodiscard]] constexpr bool walks_masked(Mode mode) {
+  return mode == Mode::masked || mode == Mode::address_ordered;
+}
+// The widest load, in bytes, of a kernel of the mode that is not bound to an element.
+[[nodiscard]] constexpr std::uint32_t widest_load(Mode mode, std::uint64_t row_bytes) {
+  const std::uint32_t widest = widest_load(row_bytes);
+  return walks_masked(mode) && widest < kStraddlingLoad ? kStraddlingLoad : widest;
+}
 // Whether a kernel of the mode may load units of `width` bytes from rows of elements of `element` bytes:
 // naive and circular_shift load an element, sorted modes what is widest.
 [[nodiscard]] constexpr bool may_load(Mode mode, std::uint64_t row_bytes, std::uint32_t element,
                                       std::uint32_t width) {
-  if (!is_kernel(mode) || (width != 2 && width != 4 && width != 8 && width != 16) || row_bytes % width != 0) {
+  if (!is_kernel(mode) || (width != 2 && width != 4 && width != 8 && width != 16) ||
+      (row_bytes % width != 0 && width != widest_load(mode, row_bytes))) {
     return false;
   }
   if (sorts(mode)) {
-    return width == widest_load(row_bytes);
+    return width == widest_load(mode, row_bytes);
   }
   return mode == Mode::naive || mode == Mode::circular_shift ? width == element : width >= element;
 }

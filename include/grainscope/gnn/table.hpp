@@ -102,6 +102,11 @@ struct FlatView {
   }
 };
 
+// Memory for rows: whole lines, since what sticks out of the last row is read as well, and never none.
+[[nodiscard]] constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
+  return (bytes + kLineBytes - (bytes > 0 ? 1 : 0)) / kLineBytes * kLineBytes;
+}
+
 // and in general.
 struct TableView {
   TableShape shape;

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <vector>
+
+#include "grainscope/gnn/modes.hpp"
 
 namespace grainscope::gnn {
 namespace {
@@ -44,7 +47,7 @@ void expect_each_unit_once(const RowShape& shape, int loads, Draws& random) {
   const Policy policy(shape);
   std::vector<std::uint64_t> address(shape.rows);
   for (std::uint64_t& each : address) {
-    each = random() % 100000 * shape.row_bytes();
+    each = random() % 100000 * shape.row_bytes;
   }
   std::vector<int> seen(shape.rows * shape.units);
   for (std::uint64_t tile = 0; tile < policy.tiles(loads); ++tile) {
@@ -72,7 +75,7 @@ TEST(GatherAccess, every_policy_loads_each_unit_of_each_row_once) {
   for (int i = 0; i < 400; ++i) {
     const std::uint32_t width = 2U << random() % 4;
     const std::uint32_t units = 1 + random() % (i % 4 == 0 ? 1100 : 90);
-    const RowShape shape{1 + random() % 70, units, width};
+    const RowShape shape(1 + random() % 70, units * width, width);
     const int loads = loads_of_tile(width);
     expect_each_unit_once<Naive>(shape, loads, random);
     expect_each_unit_once<CircularShift>(shape, loads, random);
@@ -81,13 +84,53 @@ TEST(GatherAccess, every_policy_loads_each_unit_of_each_row_once) {
   }
 }
 
+// Odd numbers of float16: every byte of every row is in one unit that is loaded, and no unit is loaded twice
+// or for nothing.
+TEST(GatherAccess, masked_units_wider_than_the_rows_boundary_hold_each_byte_once) {
+  Draws random(4);
+  for (int i = 0; i < 300; ++i) {
+    const std::uint32_t row_bytes = 4 * (random() % (i % 3 == 0 ? 40 : 600)) + 2;
+    const RowShape shape(1 + random() % 40, row_bytes, kStraddlingLoad);
+    const Masked policy(shape);
+    const int loads = loads_of_tile(kStraddlingLoad);
+    std::vector<std::uint64_t> address(shape.rows);
+    for (std::uint64_t& each : address) {
+      each = random() % 100000 * row_bytes;
+    }
+    std::vector<int> seen(shape.rows * row_bytes);
+    for (std::uint64_t tile = 0; tile < policy.tiles(loads); ++tile) {
+      const TileBase base = policy.base(tile, loads);
+      for (int lane = 0; lane < loads * kWarpLanes; ++lane) {
+        const Place place = policy.place(base, lane / kWarpLanes, lane % kWarpLanes);
+        if (place.position >= shape.rows) {
+          continue;
+        }
+        const std::uint64_t row = address[place.position];
+        const std::uint32_t unit = policy.element(place, policy.phase(row));
+        if (!shape.holds(row, unit)) {
+          continue;
+        }
+        const std::uint64_t begin = shape.begin_of(row, unit);
+        EXPECT_EQ(begin % kStraddlingLoad, 0U);
+        EXPECT_LT(begin, row + row_bytes);
+        EXPECT_GT(begin + kStraddlingLoad, row);
+        for (std::uint64_t byte = std::max(begin, row); byte < std::min(begin + 4, row + row_bytes); ++byte) {
+          ++seen[place.position * row_bytes + byte - row];
+        }
+      }
+    }
+    ASSERT_TRUE(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; })) << row_bytes;
+  }
+}
+
 TEST(GatherAccess, masked_lanes_of_a_load_stay_within_lines_from_their_beginning) {
   Draws random(3);
   for (int i = 0; i < 200; ++i) {
     const std::uint32_t width = 2U << random() % 4;
-    const RowShape shape{4, static_cast<std::uint32_t>(kLineBytes) / width + 1 + random() % 300, width};
+    const auto line = static_cast<std::uint32_t>(kLineBytes);
+    const RowShape shape(4, line + width * (1 + random() % 300), width);
     const Masked policy(shape);
-    const std::uint64_t address = std::uint64_t{random()} % 100000 * shape.row_bytes();
+    const std::uint64_t address = std::uint64_t{random()} % 100000 * shape.row_bytes;
     std::set<std::uint64_t> lines;
     std::uint64_t touched = 0;  // lines, load by load
     for (std::uint32_t step = 0; step < policy.steps; ++step) {
@@ -107,7 +150,7 @@ TEST(GatherAccess, masked_lanes_of_a_load_stay_within_lines_from_their_beginning
 }
 
 TEST(GatherAccess, a_shifted_lane_reads_what_is_congruent_to_it) {
-  const RowShape shape{100, 257, 4};
+  const RowShape shape(100, 1028, 4);
   const CircularShift policy(shape);
   ASSERT_TRUE(policy.shifts);
   int congruent = 0;
@@ -116,7 +159,7 @@ TEST(GatherAccess, a_shifted_lane_reads_what_is_congruent_to_it) {
     for (int load = 0; load < 8; ++load) {
       for (int lane = 0; lane < kWarpLanes; ++lane) {
         const Place place = policy.place(policy.base(tile, 8), load, lane);
-        const std::uint64_t address = (place.position * 7919 % 1000) * shape.row_bytes();
+        const std::uint64_t address = (place.position * 7919 % 1000) * shape.row_bytes;
         const std::uint32_t unit = policy.element(place, policy.phase(address));
         congruent += (address / 4 + unit) % kWarpLanes == static_cast<std::uint64_t>(lane) ? 1 : 0;
         ++all;
@@ -127,29 +170,29 @@ TEST(GatherAccess, a_shifted_lane_reads_what_is_congruent_to_it) {
 }
 
 TEST(GatherAccess, only_rows_above_a_line_that_are_no_whole_lines_are_shifted) {
-  EXPECT_FALSE(CircularShift({1, 32, 4}).shifts);
-  EXPECT_TRUE(CircularShift({1, 33, 4}).shifts);
-  EXPECT_FALSE(CircularShift({1, 64, 4}).shifts);
-  EXPECT_FALSE(CircularShift({1, 20, 4}).shifts);
-  EXPECT_FALSE(Naive({1, 33, 4}).shifts);
+  EXPECT_FALSE(CircularShift({1, 128, 4}).shifts);
+  EXPECT_TRUE(CircularShift({1, 132, 4}).shifts);
+  EXPECT_FALSE(CircularShift({1, 256, 4}).shifts);
+  EXPECT_FALSE(CircularShift({1, 80, 4}).shifts);
+  EXPECT_FALSE(Naive({1, 132, 4}).shifts);
 }
 
 TEST(GatherAccess, small_rows_share_a_warp) {
-  EXPECT_EQ(Masked({1, 1, 4}).lanes, 1U);
-  EXPECT_EQ(Masked({1, 8, 16}).lanes, 8U);    // 128 bytes
-  EXPECT_EQ(Masked({1, 32, 4}).lanes, 32U);   // 128 bytes
-  EXPECT_EQ(Masked({1, 16, 16}).lanes, 16U);  // 256 bytes
-  EXPECT_EQ(Masked({1, 32, 16}).lanes, 32U);  // 512 bytes
-  EXPECT_EQ(Masked({1, 257, 4}).lanes, 32U);  // 1028 bytes: 257 and up to 31 before them
-  EXPECT_EQ(Masked({1, 257, 4}).steps, 9U);
+  EXPECT_EQ(Masked({1, 4, 4}).lanes, 1U);
+  EXPECT_EQ(Masked({1, 128, 16}).lanes, 8U);   // 128 bytes
+  EXPECT_EQ(Masked({1, 128, 4}).lanes, 32U);   // 128 bytes
+  EXPECT_EQ(Masked({1, 256, 16}).lanes, 16U);  // 256 bytes
+  EXPECT_EQ(Masked({1, 512, 16}).lanes, 32U);  // 512 bytes
+  EXPECT_EQ(Masked({1, 1028, 4}).lanes, 32U);  // 1028 bytes: 257 and up to 31 before them
+  EXPECT_EQ(Masked({1, 1028, 4}).steps, 9U);
 }
 
 TEST(GatherAccess, graphbolt_gives_a_row_as_many_threads_as_its_source_does) {
-  EXPECT_EQ(GraphBolt({1, 8, 16}).across, 8U);
-  EXPECT_EQ(GraphBolt({1, 47, 4}).across, 64U);
-  EXPECT_EQ(GraphBolt({1, 257, 4}).across, 512U);
-  EXPECT_EQ(GraphBolt({1, 256, 4}).across, 256U);
-  EXPECT_EQ(GraphBolt({1, 1, 4}).across, 1U);
+  EXPECT_EQ(GraphBolt({1, 128, 16}).across, 8U);
+  EXPECT_EQ(GraphBolt({1, 188, 4}).across, 64U);
+  EXPECT_EQ(GraphBolt({1, 1028, 4}).across, 512U);
+  EXPECT_EQ(GraphBolt({1, 1024, 4}).across, 256U);
+  EXPECT_EQ(GraphBolt({1, 4, 4}).across, 1U);
 }
 
 TEST(GatherAccess, the_widest_load_divides_the_row) {
@@ -157,6 +200,10 @@ TEST(GatherAccess, the_widest_load_divides_the_row) {
   EXPECT_EQ(widest_load(1032), 8U);
   EXPECT_EQ(widest_load(1028), 4U);
   EXPECT_EQ(widest_load(1030), 2U);
+  EXPECT_EQ(widest_load(Mode::masked, 1030), 4U) << "but for a masked walk";
+  EXPECT_EQ(widest_load(Mode::address_ordered, 1030), 4U);
+  EXPECT_EQ(widest_load(Mode::graphbolt, 1030), 2U);
+  EXPECT_EQ(widest_load(Mode::masked, 1032), 8U);
 }
 
 }  // namespace

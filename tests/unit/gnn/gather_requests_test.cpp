@@ -52,6 +52,22 @@ TEST(GatherRequests, of_masked_rows_do_not_depend_on_how_much_a_lane_loads) {
   }
 }
 
+// Rows of an odd number of float16: by four bytes a lane no more than every line that they touch.
+TEST(GatherRequests, of_masked_rows_that_a_load_straddles_are_their_lines) {
+  const TableShape table = table_of(1030, 1 << 20);
+  const auto rows = gnn::draw_rows(gnn::Indices::uniform, 1 << 14, table.rows, 1, 0);
+  std::uint64_t lines = 0;
+  std::uint64_t sectors = 0;
+  for (const std::uint32_t row : rows) {
+    const std::uint64_t first = row * std::uint64_t{1030};
+    lines += (first + 1029) / 128 - first / 128 + 1;
+    sectors += (first + 1029) / 32 - first / 32 + 1;
+  }
+  const Requests requests = gather_requests(Mode::masked, 4, table, rows);
+  EXPECT_EQ(requests.count(), lines);
+  EXPECT_EQ(requests.bytes(), 32 * sectors);
+}
+
 // One load of 16 bytes a lane crosses four lines where one of 4 bytes crosses two.
 TEST(GatherRequests, of_flat_rows_fall_with_wider_loads) {
   EXPECT_LT(requests_a_row(Mode::vector, 1040, 16), 0.75 * requests_a_row(Mode::vector, 1040, 4));

@@ -112,6 +112,12 @@ TEST(Modes, read_only_what_they_can) {
   EXPECT_FALSE(may_load(Mode::naive, 1024, 4, 16));
   EXPECT_TRUE(may_load(Mode::masked, 1024, 4, 16));
   EXPECT_FALSE(may_load(Mode::masked, 1028, 4, 8));
+  EXPECT_TRUE(may_load(Mode::masked, 1030, 2, 2));
+  EXPECT_TRUE(may_load(Mode::masked, 1030, 2, 4));
+  EXPECT_FALSE(may_load(Mode::masked, 1030, 2, 8));
+  EXPECT_TRUE(may_load(Mode::address_ordered, 1030, 2, 4));
+  EXPECT_FALSE(may_load(Mode::graphbolt, 1030, 2, 4));
+  EXPECT_FALSE(may_load(Mode::vector, 1030, 2, 4));
   EXPECT_FALSE(may_load(Mode::address_ordered, 1024, 4, 4));
   EXPECT_FALSE(may_load(Mode::row_dma, 1024, 4, 4));
 }

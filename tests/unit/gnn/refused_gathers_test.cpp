@@ -43,8 +43,10 @@ TEST(RefusedGathers, of_rows_that_are_no_multiple_of_the_element_name_both_sizes
   for (const Store kind : {Store::mapped, Store::managed, Store::device, Store::tiered}) {
     NoMemory store = store_of(kind, 1030);
     for (const Mode mode : {Mode::naive, Mode::circular_shift, Mode::masked, Mode::vector}) {
-      EXPECT_EQ(refusal(store, {{0}}, {mode, 4, 0, 1}),
-                std::string(name(mode)) + " cannot load 4 bytes at once from rows of 1030");
+      const std::uint32_t width = mode == Mode::masked ? 8 : 4;  // a masked walk may straddle by 4
+      EXPECT_EQ(refusal(store, {{0}}, {mode, width, 0, 1}), std::string(name(mode)) + " cannot load " +
+                                                                std::to_string(width) +
+                                                                " bytes at once from rows of 1030");
     }
     for (const Mode mode : {Mode::address_ordered, Mode::graphbolt}) {
       EXPECT_NE(refusal(store, {{0}}, {mode, 16, 0, 1}), "") << name(mode);
