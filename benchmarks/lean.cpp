@@ -10,10 +10,12 @@
 // benchmark suite for sources and conventions; EMOGI (VLDB 2020) is what it is to be held against
 // (traversal/*). Limits: the order of vertices is by degree, made offline, its time in prepare_s.
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "families.hpp"
+#include "grainscope/core/units.hpp"
 #include "grainscope/system/numa.hpp"
 #include "lean_case.hpp"
 #include "traversal_points.hpp"
@@ -61,7 +63,10 @@ Explanation explain(const LeanPoint& point) {
     where += ", segments of which are copied whole where that takes less time than reading them";
   }
   if (point.tier) {
-    where += ", the hottest " + std::to_string(point.hot) + " percent of the edge list in GPU memory instead";
+    where += ", the hottest " +
+             (point.hot.bytes > 0 ? format_bytes(point.hot.bytes)
+                                  : std::to_string(point.hot.percent) + " percent of the edge list") +
+             " in GPU memory instead";
   }
   return {
       std::string("the time of ") + technique.is + ", its lists in page-locked host memory" + where,
@@ -97,19 +102,24 @@ class Lister {
  private:
   // Each technique alone, and together.
   void add_all(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm) {
-    add(gpu, spec, algorithm, {}, 0, false);
+    add(gpu, spec, algorithm, {}, {}, false);
+    for (const std::uint64_t bytes : scope_.hot_bytes) {
+      add(gpu, spec, algorithm, TierPolicy::heads, {.bytes = bytes}, false);
+      add(gpu, spec, algorithm, TierPolicy::heads, {.bytes = bytes}, true);
+    }
     const bool one = scope_.preset == Preset::quick && algorithm != Algorithm::bfs;
     if (one) {
       return;
     }
-    add(gpu, spec, algorithm, {}, 0, true);
+    add(gpu, spec, algorithm, {}, {}, true);
     if (algorithm == Algorithm::pr || algorithm == Algorithm::sssp) {
-      add(gpu, spec, algorithm, {}, 0, false, true);
-      add(gpu, spec, algorithm, {}, 0, true, true);
+      add(gpu, spec, algorithm, {}, {}, false, true);
+      add(gpu, spec, algorithm, {}, {}, true, true);
     }
     const bool paper = scope_.preset == Preset::paper;
-    for (const int hot : hot_percents(algorithm)) {
-      const bool most = hot == kMostHot;
+    for (const int percent : hot_percents(algorithm)) {
+      const bool most = percent == kMostHot;
+      const HotBudget hot{.percent = percent};
       add(gpu, spec, algorithm, TierPolicy::heads, hot, false);
       // What is read of a list to its end is not known before a search: other policies are for bfs.
       if (scope_.dense() && algorithm == Algorithm::bfs && (most || paper)) {
@@ -127,7 +137,7 @@ class Lister {
   }
 
   void add(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm, std::optional<TierPolicy> tier,
-           int hot, bool compressed, bool hybrid = false) {
+           const HotBudget& hot, bool compressed, bool hybrid = false) {
     LeanPoint point;
     point.spec = spec;
     point.graph = {spec.name(), graph::Order::degree};
@@ -147,12 +157,13 @@ class Lister {
                      {"segments", hybrid ? "hybrid" : "read", hybrid ? AxisStyle::bare : AxisStyle::hidden},
                      {"locality", gpu.locality(point.node), AxisStyle::hidden},
                      {"graph", spec.name()},
-                     {"hot", std::int64_t{hot}}},
+                     hot.bytes > 0 ? Axis{"hot_bytes", static_cast<std::int64_t>(hot.bytes)}
+                                   : Axis{"hot", std::int64_t{hot.percent}}},
                     {{"numa", point.node}, {"gpu", gpu.ordinal}}};
     if (algorithm == Algorithm::sssp) {
       benchmark.id.axes.push_back({"weights", weights_of(spec)});
     }
-    benchmark.skip = why_not(gpu, spec, algorithm);
+    benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
     const auto claim = benchmark.skip.empty() ? graphs_->claim(point.graph, scope_.repetitions) : nullptr;
@@ -166,12 +177,19 @@ class Lister {
     benchmarks_.push_back(std::move(benchmark));
   }
 
-  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm) const {
+  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const LeanPoint& point) const {
     if (!gpu.unavailable.empty()) {
       return gpu.unavailable;
     }
-    return algorithm == Algorithm::cc && spec.directed() ? kNoDirectedComponents
-                                                         : why_no_mapping(machine_, gpu.ordinal);
+    if (point.algorithm == Algorithm::cc && point.spec.directed()) {
+      return kNoDirectedComponents;
+    }
+    const GpuReport* report = machine_.find_gpu(gpu.ordinal);
+    if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->total_memory_bytes) {
+      return "--hot-bytes " + format_bytes(point.hot.bytes) + " are more than GPU " +
+             std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->total_memory_bytes);
+    }
+    return why_no_mapping(machine_, gpu.ordinal);
   }
 
   [[nodiscard]] static Needs needs_of(const LeanPoint& point) {
@@ -183,9 +201,9 @@ class Lister {
     // compressed may need an array of their own. What is hot passes through host memory.
     const std::uint64_t placed =
         point.compressed ? 2 * (edges + (weights ? edges / 4 : 0)) : edges * (weights ? 2 : 1);
-    const std::uint64_t beside = placed + edges * static_cast<std::uint64_t>(point.hot) / 100;
+    const std::uint64_t beside = placed + std::min(edges, point.hot.most_bytes(edges));
     Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * 40 + entries / 16, 0};
-    needs.device_bytes += edges * static_cast<std::uint64_t>(point.hot) / 100;
+    needs.device_bytes += point.hot.most_bytes(edges);
     return needs;
   }
 

@@ -1,17 +1,24 @@
 #include "lean_layout.hpp"
 
+#include <algorithm>
 #include <vector>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 constexpr int kSampleSearches = 4;  // that reuse is learnt from, none of them a trial's
 
+// Of one of so many directions.
 lean::HotTier plan(const LeanPoint& point, const LoadedGraph& loaded, const graph::Csr& lists,
-                   lean::TierPolicy policy) {
-  const std::uint64_t elements = lists.edges() * static_cast<std::uint64_t>(point.hot) / 100;
+                   lean::TierPolicy policy, std::uint64_t directions) {
+  const std::uint64_t elements =
+      point.hot.bytes > 0
+          ? hot_elements(lists, point.hot.bytes / directions, point.algorithm == graph::Algorithm::sssp)
+          : lists.edges() * static_cast<std::uint64_t>(point.hot.percent) / 100;
   if (policy != lean::TierPolicy::reuse) {
     return lean::plan_tier(lists, policy, elements);
   }
@@ -32,6 +39,16 @@ const T* address(const std::optional<T>& value) {
 
 }  // namespace
 
+std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes, bool weighted) {
+  const std::uint64_t places = (lists.vertices() + std::uint64_t{1}) * sizeof(std::uint32_t);
+  const std::uint64_t element = sizeof(graph::Vertex) + (weighted ? sizeof(graph::Weight) : 0);
+  if (bytes < places + element) {
+    throw SkipError("--hot-bytes: where the hot part of each list begins takes " + format_bytes(places) +
+                    " of GPU memory; " + format_bytes(bytes) + " leave nothing for edges");
+  }
+  return std::min(lists.edges(), (bytes - places) / element);
+}
+
 model::TieredLists LeanLayout::Direction::of(const graph::Csr& lists) const {
   return {&lists, address(tier), address(compressed)};
 }
@@ -46,13 +63,14 @@ LeanLayout::LeanLayout(const LeanPoint& point, const LoadedGraph& graph)
 
 void LeanLayout::plan_tiers() {
   const double begun_s = steady_now_s();
+  const std::uint64_t directions = directed_ ? 2 : 1;
   if (point_.tier) {
     const bool reuse = *point_.tier == lean::TierPolicy::reuse;
     // What reuse tells is of lists that are pulled from.
-    out_.tier =
-        plan(point_, graph_, graph_.csr(), directed_ && reuse ? lean::TierPolicy::lists : *point_.tier);
+    out_.tier = plan(point_, graph_, graph_.csr(),
+                     directed_ && reuse ? lean::TierPolicy::lists : *point_.tier, directions);
     if (directed_) {
-      in_.tier = plan(point_, graph_, graph_.in_edges(), *point_.tier);
+      in_.tier = plan(point_, graph_, graph_.in_edges(), *point_.tier, directions);
     }
   }
   counters_["tier_s"] = steady_now_s() - begun_s;

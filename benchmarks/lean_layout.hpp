@@ -3,6 +3,7 @@
 
 // What of a graph's lists is hot in a lean case, and how the rest lies behind the link.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +13,10 @@
 #include "lean_case.hpp"
 
 namespace grainscope::harness {
+
+// Edges that fit into so many bytes of GPU memory beside where each list's begin, no more than there are; of
+// weighted ones as if each weight took bytes of its own. Throws SkipError where none fits.
+[[nodiscard]] std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes, bool weighted);
 
 // Of a directed graph each direction has the same share of its lists hot. The graph outlives it, and it what
 // is placed by it.

@@ -49,6 +49,10 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
          "of float32 or float16 with a row for each vertex")
       ->group(group);
   app.add_option("--trials", raw.trials, "Sources that a traversal is run from; 64 in paper")->group(group);
+  app.add_option("--hot-bytes", raw.hot_bytes,
+                 "GPU memory for edges in lean/, beside the preset's shares of the edge list, e.g. 2GiB; "
+                 "several by commas")
+      ->group(group);
   app.add_flag("--allow-managed-oversubscription", options.allow_managed_oversubscription,
                "Lift the cap of a quarter of the card's free memory on managed memory. That can hang a GPU, "
                "also for others who share it: only for someone who owns the machine")

@@ -4,9 +4,11 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -64,6 +66,21 @@ std::vector<int> parse_ids(const std::string& text, const char* flag) {
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
+}
+
+std::vector<std::uint64_t> parse_sizes(const std::string& text, const char* flag) {
+  std::set<std::uint64_t> sizes;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const auto comma = std::min(text.find(',', start), text.size());
+    const std::uint64_t size = parse_bytes(text.substr(start, comma - start));
+    if (size == 0) {
+      throw UsageError(std::string(flag) + " " + text + ": a size must be above 0, e.g. 2GiB");
+    }
+    sizes.insert(size);
+    start = comma + 1;
+  }
+  return {sizes.begin(), sizes.end()};
 }
 
 std::vector<graph::GraphSpec> parse_graphs(const std::string& text) {

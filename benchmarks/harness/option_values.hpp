@@ -3,6 +3,7 @@
 
 // What flags are given, understood. Each throws UsageError, with what to write instead.
 
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -23,6 +24,9 @@ namespace grainscope::harness {
 
 // "kron:24,urand:20:4" to graphs, each once.
 [[nodiscard]] std::vector<graph::GraphSpec> parse_graphs(const std::string& text);
+
+// "512MiB,2GiB" to bytes in order, each once and above 0.
+[[nodiscard]] std::vector<std::uint64_t> parse_sizes(const std::string& text, const char* flag);
 
 void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag);
 

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "grainscope/core/error.hpp"
+#include "graph_printing.hpp"
 #include "traversal_fixture.hpp"
 
 namespace grainscope::graph {

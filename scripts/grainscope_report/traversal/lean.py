@@ -19,7 +19,7 @@ from grainscope_report.traversal.runs import Run, Work
 FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
 WEIGHT = 4
 # Axes that say what is computed and where, and those that are told in words of their own.
-_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "lists", "segments"}
+_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "hot_bytes", "lists", "segments"}
 _NOT_THERE = {"none", "off", "no", "plain", "read", 0}
 HOT = "hot"
 EXCHANGE = "edge_gather"  # GraphPEG's, emulated
@@ -109,7 +109,15 @@ def _lean(run: Run, usual: str) -> Lean:
     for axis, value in axes.items():
         if axis not in _OTHERS and value not in _NOT_THERE:
             more.append(axis if value in ("on", "yes", 1) else f"{axis} {value}")
-    return Lean(run, usual, str(axes.get("tier", "none")), float(axes.get("hot", 0)), tuple(more))
+    return Lean(run, usual, str(axes.get("tier", "none")), _hot(run), tuple(more))
+
+
+def _hot(run: Run) -> float:
+    """Percent of the edge list in GPU memory; of a budget in bytes, to a tenth."""
+    axes = run.rows[0].case.axes
+    if "hot_bytes" not in axes:
+        return float(axes.get("hot", 0))
+    return round(100 * float(axes["hot_bytes"]) / (run.entries * runs.LEAN_EDGE), 1) if run.entries else 0.0
 
 
 def like(run: Run, work: Work) -> bool:

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "child.hpp"
+#include "grainscope/core/units.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/run.hpp"
 
@@ -57,6 +58,7 @@ Machine machine_with_gpus(int count) {
   for (int gpu = 0; gpu < count; ++gpu) {
     cuda::DeviceProperties device;
     device.ordinal = gpu;
+    device.total_memory_bytes = 80 * kGiB;
     device.can_map_host_memory = true;
     device.concurrent_managed_access = true;
     machine.runtime.devices.push_back(device);

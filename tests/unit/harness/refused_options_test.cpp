@@ -64,6 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"--shard=x"}, {"--shard x", "e.g. 2/4"}}, Refused{{"--shard=1"}, {"e.g. 2/4"}},
         Refused{{"--shard=1/"}, {"e.g. 2/4"}}, Refused{{"--shard=-1/2"}, {"e.g. 2/4"}},
         Refused{{"--shard=1/2/3"}, {"e.g. 2/4"}}, Refused{{"--shard=1.0/2"}, {"e.g. 2/4"}},
+        Refused{{"--hot-bytes=much"}, {"'much' is not a size", "64KiB"}},
+        Refused{{"--hot-bytes=1GiB,0"}, {"--hot-bytes 1GiB,0", "above 0"}},
         Refused{{"--min-bytes=big"}, {"'big' is not a size", "64KiB"}},
         Refused{{"--max-bytes=-1"}, {"'-1' is not a size", "64KiB"}},
         Refused{{"--min-bytes=2MiB", "--max-bytes=1MiB"}, {"--min-bytes 2MiB", "--max-bytes 1MiB"}},
