@@ -83,7 +83,7 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
   }
   add_stages(run, stages, measurement);
   if (site.gpu) {
-    add_overlap(measurement);
+    add_overlap(stages, measurement);
     measurement.counters["gather_sms"] = pipeline->gather_sms();
     measurement.counters["gpu_bytes"] = static_cast<double>(pipeline->gpu_bytes());
   }

@@ -103,7 +103,7 @@ Measurement measure_processes(Session& session, const PipelinePoint& point, cons
                         "trains; another samples and gathers later ones beside it"};
   measurement.graph = GraphFacts{work.plan.neighbours.vertices(), work.plan.neighbours.edges(), {}};
   add_stages(steps, stages, measurement);
-  add_overlap(measurement);
+  add_overlap(stages, measurement);
   add_bytes(point, work.plan, measurement);
   add_shares(processes, asked, available, measurement);
   add_slowdowns(run, alone, measurement);

@@ -26,6 +26,14 @@ constexpr double kOfOtherDevices = 1e-3;
 constexpr double kSmallLoss = 0.1;  // whose tolerance smaller ones have
 constexpr int kOnCpu = -1;          // in place of a GPU
 
+// How well an overlap must be known to be told.
+constexpr double kKnownOfOverlap = 0.25;
+
+// Of the median's interval; of too few samples for one all that they cover.
+double half_width(const Summary& of) {
+  return of.ci95 ? (of.ci95->high - of.ci95->low) / 2 : of.p95 - of.p5;
+}
+
 [[noreturn]] void refuse(const std::string& what) {
   throw FailedError("wrong result: " + what);
 }
@@ -131,12 +139,19 @@ void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Meas
   counters["cpu_s"] = run.cpu_s;
 }
 
-void add_overlap(Measurement& measurement) {
-  const auto& counters = measurement.counters;
-  const double stages[] = {counters.at("sample_s"), counters.at("gather_s"), counters.at("train_s")};
-  const double sum = std::accumulate(std::begin(stages), std::end(stages), 0.0);
-  const double slowest = *std::max_element(std::begin(stages), std::end(stages));
-  measurement.counters["overlap"] = (sum - measurement.samples.summary.median) / (sum - slowest);
+void add_overlap(const gnn::StageTimes& stages, Measurement& measurement) {
+  double sum = 0;
+  Summary slowest;
+  for (const std::vector<double>* stage : {&stages.sample_s, &stages.gather_s, &stages.train_s}) {
+    const Summary one = summarize(*stage);
+    sum += one.median;
+    slowest = one.median > slowest.median ? one : slowest;
+  }
+  const Summary& run = measurement.samples.summary;
+  const double beside = sum - slowest.median;
+  if (half_width(run) + half_width(slowest) <= kKnownOfOverlap * beside) {
+    measurement.counters["overlap"] = (sum - run.median) / beside;
+  }
 }
 
 void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measurement& measurement) {

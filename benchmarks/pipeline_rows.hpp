@@ -20,9 +20,10 @@ namespace grainscope::harness {
 
 // Stages alone, single steps, losses, CPU time.
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement);
-// Of a measurement that has its stages: (sum of the stages − pipelined) / (sum − slowest), 1 where only the
-// slowest shows.
-void add_overlap(Measurement& measurement);
+// (sum of the stages − pipelined) / (sum − slowest), 1 where only the slowest shows; nothing where the
+// intervals of the slowest and of the pipeline leave it unknown by more than a quarter: beside one stage that
+// takes nearly all there is little to hide.
+void add_overlap(const gnn::StageTimes& stages, Measurement& measurement);
 // Rows asked for and those that crossed the link.
 void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measurement& measurement);
 

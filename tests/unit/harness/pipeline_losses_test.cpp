@@ -1,8 +1,9 @@
-// What the losses of training runs are held against.
+// What the losses of training runs are held against, and what is said of their stages.
 
 #include <gtest/gtest.h>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/statistics.hpp"
 #include "pipeline_rows.hpp"
 
 namespace grainscope::harness {
@@ -84,6 +85,32 @@ TEST_F(PipelineLosses, fall) {
   Losses level(8, 2.0);
   work_.reference[1] = {2.0};
   EXPECT_THROW(verify(level, on_cpu_), FailedError);
+}
+
+// Stages of 1, 10 and 2, all ten times alike but for the slowest's spread; a pipeline of `run`.
+Measurement overlapped(double spread, double run) {
+  gnn::StageTimes stages;
+  Measurement measurement;
+  std::vector<double> runs;
+  for (int i = 0; i < 10; ++i) {
+    stages.sample_s.push_back(1);
+    stages.gather_s.push_back(10 + spread * (i % 2 == 0 ? 1 : -1));
+    stages.train_s.push_back(2);
+    runs.push_back(run);
+  }
+  measurement.samples.summary = summarize(runs);
+  add_overlap(stages, measurement);
+  return measurement;
+}
+
+TEST(PipelineOverlap, is_what_is_hidden_of_what_could_be) {
+  EXPECT_DOUBLE_EQ(overlapped(0, 10).counters.at("overlap"), 1);
+  EXPECT_DOUBLE_EQ(overlapped(0, 13).counters.at("overlap"), 0);
+  EXPECT_DOUBLE_EQ(overlapped(0.1, 11.5).counters.at("overlap"), 0.5);
+}
+
+TEST(PipelineOverlap, is_not_told_where_the_slowest_stage_hides_it) {
+  EXPECT_FALSE(overlapped(2, 10).counters.contains("overlap")) << "give or take 2 of 3";
 }
 
 }  // namespace
