@@ -64,14 +64,18 @@ CLI::App* add_cache(CLI::App& app, CacheOptions& options) {
   return command;
 }
 
+// By its ending.
+std::optional<graph::Format> format_told(const std::string& word) {
+  try {
+    return graph::format_of(word);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 // A path may hold anything, also a colon.
 bool looks_like_a_file(const std::string& word) {
-  try {
-    static_cast<void>(graph::format_of(word));
-    return true;
-  } catch (const UsageError&) {
-    return std::filesystem::exists(word);
-  }
+  return format_told(word) || std::filesystem::exists(word);
 }
 
 }  // namespace
@@ -119,6 +123,29 @@ graph::Csr graph_named(const std::string& word, bool weights, bool directed) {
     throw UsageError("--directed: edges of " + word + " run both ways by its own word");
   }
   return graph;
+}
+
+std::string numbering_note(const graph::Csr& graph, const std::string& name) {
+  const std::optional<graph::Format> format = format_told(name);
+  const bool from_0 =
+      format == graph::Format::el || format == graph::Format::wel || format == graph::Format::snap;
+  if (!from_0 || graph.vertices() < 2 || graph.degree(0) > 0) {
+    return {};
+  }
+  // Lists are ascending.
+  bool names_1 = graph.degree(1) > 0;
+  for (graph::Vertex v = 0; v < graph.vertices(); ++v) {
+    const auto list = graph.neighbours(v);
+    if (!list.empty() && list.front() == 0) {
+      return {};
+    }
+    names_1 |= !list.empty() && list.front() == 1;
+  }
+  return names_1
+             ? "note: " + name +
+                   " names no vertex 0: if it counts from 1, each vertex is now one too high, and there is "
+                   "one too many; write its numbers one lower\n"
+             : "";
 }
 
 }  // namespace grainscope::harness

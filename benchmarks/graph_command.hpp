@@ -46,6 +46,10 @@ struct CacheOptions {
 // named says itself that they run both ways.
 [[nodiscard]] graph::Csr graph_named(const std::string& word, bool weights, bool directed);
 
+// A line for the user where a graph was read from a text that counts from 0, and looks as if it counted from
+// 1; else nothing. `name`: of the file, as messages are to name it.
+[[nodiscard]] std::string numbering_note(const graph::Csr& graph, const std::string& name);
+
 }  // namespace grainscope::harness
 
 #endif

@@ -102,6 +102,7 @@ std::string convert_graph(const ConvertOptions& options) {
   const bool draw = !options.draw_weights.empty();
   const auto range = draw ? parse_range(options.draw_weights) : std::pair<Weight, Weight>();
   Csr graph = graph_named(options.from, weights && !draw, options.directed);
+  const std::string note = numbering_note(graph, options.from);
   if (options.symmetrise) {
     graph = symmetrised(std::move(graph));
   }
@@ -116,7 +117,7 @@ std::string convert_graph(const ConvertOptions& options) {
     ordered = ", " + options.order + " order in " + format_seconds(steady_now_s() - start_s);
   }
   graph::write_graph(graph, options.to);
-  return options.to + ": " + summary(graph) + ordered + "\n";
+  return options.to + ": " + summary(graph) + ordered + "\n" + note;
 }
 
 std::string cache_graphs(const CacheOptions& options) {

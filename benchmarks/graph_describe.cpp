@@ -131,7 +131,8 @@ std::string as_json(const Csr& csr, const Description& description) {
 std::string describe_graph(const DescribeOptions& options) {
   const Csr csr = graph_named(options.graph, false, options.directed);
   const Description description = graph::describe(csr);
-  return options.json ? as_json(csr, description) : as_text(csr, description);
+  return options.json ? as_json(csr, description)
+                      : as_text(csr, description) + numbering_note(csr, options.graph);
 }
 
 }  // namespace grainscope::harness

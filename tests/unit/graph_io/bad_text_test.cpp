@@ -1,6 +1,8 @@
 // Text files that are not as they should be: what is said, and of which line.
 
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 
 #include "grainscope/core/sampler.hpp"
 #include "graph_files.hpp"
@@ -161,6 +163,19 @@ TEST_F(BadText, enormous_lines_take_no_enormous_time) {
   EXPECT_EQ(complaint("g.graph", "2 1\n2" + blanks + "\n" + digits + "\n").find("g.graph:3: '7777"), 0U);
   EXPECT_EQ(complaint("g.graph", digits).find("g.graph:1: '7777"), 0U);
   EXPECT_LT(steady_now_s() - start_s, 20.0);
+}
+
+// A file of more than a gigabyte without the disk for it: what is left out reads as zero bytes.
+TEST_F(BadText, lines_of_a_gigabyte_are_told_of_or_passed_over) {
+  const auto with_a_hole = [&](const std::string& name, const std::string& before, const std::string& after) {
+    const std::string file = put(name, before);
+    std::filesystem::resize_file(file, before.size() + (std::uintmax_t{1} << 30));
+    std::ofstream(file, std::ios::app | std::ios::binary) << after;
+    return file;
+  };
+  const std::string zeros = "'" + std::string("\\x00\\x00");
+  EXPECT_EQ(complaint_of(with_a_hole("g.el", "0 1\n", "\n")).find("g.el:2: " + zeros), 0U);
+  EXPECT_EQ(read_graph(with_a_hole("c.el", "0 1\n#", "\n1 2\n"), {}).edges(), 4U);
 }
 
 TEST_F(BadText, a_list_of_one_long_line_is_read) {

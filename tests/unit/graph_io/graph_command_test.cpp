@@ -48,6 +48,24 @@ TEST_F(GraphCommand, describes_a_graph_in_words_and_as_json) {
   EXPECT_EQ(found.at("entries_in_lists").back(), (json{{"at_most", 4}, {"entries", 8}}));
 }
 
+TEST_F(GraphCommand, says_where_a_text_from_0_looks_as_if_it_counted_from_1) {
+  const std::string note = "names no vertex 0: if it counts from 1";
+  for (const char* ending : {"el", "txt"}) {
+    const std::string from_1 = put(std::string("one.") + ending, "1 2\n2 3\n3 1\n");
+    EXPECT_TRUE(test::says(done({"describe", from_1}), note));
+    EXPECT_TRUE(test::says(done({"describe", from_1, "--directed"}), note));
+    EXPECT_TRUE(test::says(done({"convert", from_1, path("one.sg")}), note));
+    const std::string from_0 = put(std::string("zero.") + ending, "1 2\n2 3\n3 0\n");
+    EXPECT_EQ(done({"describe", from_0}).find("note:"), std::string::npos);
+    EXPECT_EQ(done({"describe", from_0, "--directed"}).find("note:"), std::string::npos);
+    const std::string high = put(std::string("high.") + ending, "7 8\n");  // counts from anywhere
+    EXPECT_EQ(done({"describe", high}).find("note:"), std::string::npos);
+  }
+  const std::string matrix = put("one.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n2 3\n");
+  EXPECT_EQ(done({"describe", matrix}).find("note:"), std::string::npos);
+  EXPECT_EQ(done({"describe", "power"}).find("note:"), std::string::npos);
+}
+
 TEST_F(GraphCommand, describes_directed_graphs_without_components) {
   const std::string file = put("d.el", "0 1\n0 2\n");
   EXPECT_TRUE(test::says(done({"describe", file, "--directed"}), "not counted: the graph is directed"));
