@@ -1,6 +1,7 @@
 // grain/pieces: how fast do bytes cross the link when they are asked for in pieces of one size?
 //
-// Timed: copies, one a piece, in order, all enqueued behind a closed gate; the same number of copies
+// Timed: copies, one a piece, in order, all enqueued behind a closed gate; of pageable memory on the host's
+// clock, since the driver copies within the calls; the same number of copies
 // submitted at once, as a batch or as a graph, on the host's clock from the call until the last has arrived;
 // a kernel whose lanes read or write whole pieces that lie scattered over as many bytes as are moved, between
 // two events behind a closed gate; prefetches, one a piece, between two events on an idle stream; a kernel

@@ -19,6 +19,7 @@ METHODS = {
     "kernel_copy": "#332288",
     "copy_engine": "#0072B2",
     "no_peer": "#999999",
+    "pageable_copy": "#D55E00",
     "batch": "#56B4E9",
     "graph": "#117733",
     "zero_copy_sequential": "#009E73",

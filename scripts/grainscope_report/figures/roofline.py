@@ -15,6 +15,7 @@ from grainscope_report.units import format_bytes, format_time, significant
 
 METHODS = {
     "copy_engine": "a copy a piece",
+    "pageable_copy": "a copy a piece, pageable",
     "batch": "batch of copies",
     "graph": "graph of copies",
     "zero_copy_sequential": "zero-copy, in order",

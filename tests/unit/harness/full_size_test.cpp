@@ -43,7 +43,7 @@ TEST(FullSize, of_each_family_is_what_a_quarter_of_an_hour_has_room_for) {
       {"gather", 213},
       {"gather/bag", 14},
       {"grain/gpu_memory", 30},
-      {"grain/pieces", 164},
+      {"grain/pieces", 208},
       {"grain/saturation", 4},
       {"host/flush", 22},
       {"host/latency", 20},

@@ -47,6 +47,8 @@ TEST(Grains, every_preset_has_every_method_and_each_on_the_paths_that_it_has) {
     }
     const std::set<std::string> wanted{"copy_engine host_to_gpu",
                                        "copy_engine gpu_to_host",
+                                       "pageable_copy host_to_gpu",
+                                       "pageable_copy gpu_to_host",
                                        "batch host_to_gpu",
                                        "batch gpu_to_host",
                                        "graph host_to_gpu",
@@ -78,7 +80,7 @@ TEST(Grains, a_quick_run_asks_a_few_of_the_methods_that_take_longest_to_prepare)
   for (const auto& [method, grains] : grains_by_method(Preset::quick)) {
     if (method.starts_with("batch") || method.starts_with("graph")) {
       EXPECT_EQ(grains.size(), 4U) << method;
-    } else if (method.starts_with("managed")) {
+    } else if (method.starts_with("managed") || method.starts_with("pageable")) {
       EXPECT_EQ(grains.size(), 5U) << method;
     }
   }
@@ -114,7 +116,8 @@ TEST(Grains, each_method_says_how_it_is_timed) {
   for (const GrainMethod& method : grain_methods()) {
     timed.insert(explain(method).timed);
   }
-  EXPECT_EQ(timed.size(), 6U);  // a copy, a batch, a graph, a kernel, a prefetch and a fault
+  EXPECT_EQ(timed.size(),
+            7U);  // a copy, one of pageable memory, a batch, a graph, a kernel, a prefetch, a fault
 }
 
 // Every case is listed, and those of a method that is not there say why.
