@@ -64,10 +64,11 @@ class StagedProducer final : public Producer {
 
   void enqueue(const std::uint32_t* rows, std::uint64_t count, std::byte* out,
                const cuda::Stream& stream) override {
+    // Not behind the copies of rows that the stream still has: the list is there.
     cuda::check(cudaMemcpyAsync(list_.data(), rows, count * sizeof(std::uint32_t), cudaMemcpyDeviceToHost,
-                                stream.get()),
+                                lists_.get()),
                 "copy a list of rows to the host");
-    stream.synchronize();
+    lists_.synchronize();
     const std::span<const std::uint32_t> asked(static_cast<const std::uint32_t*>(list_.data()), count);
     const std::uint64_t row_bytes = view_.shape.row_bytes;
     for (std::uint64_t first = 0; first < count; first += rows_of_piece_) {
@@ -99,6 +100,7 @@ class StagedProducer final : public Producer {
   TableView view_;
   std::uint64_t rows_of_piece_;
   cuda::PinnedBuffer list_;
+  cuda::Stream lists_;
   ThreadTeam team_;
   std::array<Staging, 2> staging_{Staging(rows_of_piece_ * view_.shape.row_bytes),
                                   Staging(rows_of_piece_* view_.shape.row_bytes)};
