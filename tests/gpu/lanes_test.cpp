@@ -17,7 +17,9 @@ class IdleLane final : public Lane {
       : Lane(real->gpu(), real->node(), real->bytes()), real_(std::move(real)) {}
   void prepare() override { real_->prepare(); }
   void issue(const cuda::Stream& /*stream*/) override {}
+  void check_sample() override { real_->check_sample(); }
   std::string verify() override { return real_->verify(); }
+  [[nodiscard]] Conduct conduct() const override { return real_->conduct(); }
   [[nodiscard]] std::string action() const override { return "nothing"; }
 
  private:
@@ -37,6 +39,27 @@ class Lanes : public TransferTest {
     }
     return std::make_unique<Mover>(std::move(lanes), surroundings());
   }
+
+  // Whichever of the two does nothing.
+  void expect_idle_is_caught(const Transfer& there, const Transfer& back) {
+    for (const int broken : {0, 1}) {
+      std::vector<MoverLane> lanes;
+      for (const int i : {0, 1}) {
+        auto lane = make_lane(i == 0 ? there : back, surroundings());
+        if (i == broken) {
+          lane = std::make_unique<IdleLane>(std::move(lane));
+        }
+        lanes.push_back({std::move(lane)});
+      }
+      Mover mover(std::move(lanes), surroundings());
+      mover.prepare();
+      const auto run_and_verify = [&] {
+        static_cast<void>(mover.run());
+        static_cast<void>(mover.verify());
+      };
+      EXPECT_THROW(run_and_verify(), FailedError) << "lane " << broken;
+    }
+  }
 };
 
 TEST_F(Lanes, go_both_ways_by_every_method) {
@@ -55,39 +78,54 @@ TEST_F(Lanes, go_both_ways_by_every_method) {
 
 // Comm|Scope's duplex zero-copy read loads nothing, its duplex peer copy moves gpu1 to gpu1.
 TEST_F(Lanes, a_direction_that_moved_nothing_is_caught) {
-  for (const int broken : {0, 1}) {
-    for (const auto& [engine, host, gpu] :
-         {std::tuple{Engine::copy_engine, Placement::pinned, Placement::device},
-          std::tuple{Engine::sm, Placement::mapped, Placement::registers}}) {
-      std::vector<MoverLane> lanes;
-      for (const int i : {0, 1}) {
-        auto lane = make_lane(one_way(engine, host, gpu, i == 0), surroundings());
-        if (i == broken) {
-          lane = std::make_unique<IdleLane>(std::move(lane));
-        }
-        lanes.push_back({std::move(lane)});
-      }
-      Mover mover(std::move(lanes), surroundings());
-      static_cast<void>(mover.run());
-      EXPECT_THROW(static_cast<void>(mover.verify()), FailedError);
-    }
+  for (const auto& [engine, host, gpu] :
+       {std::tuple{Engine::copy_engine, Placement::pinned, Placement::device},
+        std::tuple{Engine::copy_engine, Placement::pageable, Placement::device},
+        std::tuple{Engine::sm, Placement::mapped, Placement::registers},
+        std::tuple{Engine::fault, Placement::managed, Placement::managed},
+        std::tuple{Engine::prefetch, Placement::managed, Placement::managed}}) {
+    SCOPED_TRACE(name(host));
+    expect_idle_is_caught(one_way(engine, host, gpu, true), one_way(engine, host, gpu, false));
+  }
+}
+
+TEST_F(Lanes, a_direction_between_two_gpus_that_moved_nothing_is_caught) {
+  if (!has_peers()) {
+    GTEST_SKIP() << "two GPUs that reach each other are not here";
+  }
+  for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
+    Transfer there = one_way(engine, Placement::pinned, Placement::device, true);
+    there.source = Endpoint::gpu(Placement::device, 0);
+    there.destination = Endpoint::gpu(Placement::device, 1);
+    there.staging_node = node();
+    Transfer back = there;
+    std::swap(back.source, back.destination);
+    expect_idle_is_caught(there, back);
   }
 }
 
 // Comm|Scope's duplex prefetch takes the stop event before the second prefetch.
 TEST_F(Lanes, both_directions_end_before_the_clock_stops) {
-  const auto mover =
-      together({one_way(Engine::copy_engine, Placement::pinned, Placement::device, true, 64 * kMiB),
-                one_way(Engine::copy_engine, Placement::pinned, Placement::device, false, kMiB)});
-  static_cast<void>(mover->run());
-  double alone_s = mover->run_alone(0);
-  for (int i = 0; i < 5; ++i) {
-    alone_s = std::min(alone_s, mover->run_alone(0));
-    const double both_s = mover->run();
-    // The small copy ends long before the large one: a clock that stopped with it would show a tenth.
-    EXPECT_GT(both_s, alone_s / 2);
-    for (const Span& span : mover->spans()) {
-      EXPECT_GE(both_s, span.length_s() * 0.999);
+  for (const auto& [engine, host, gpu] :
+       {std::tuple{Engine::copy_engine, Placement::pinned, Placement::device},
+        std::tuple{Engine::prefetch, Placement::managed, Placement::managed}}) {
+    SCOPED_TRACE(name(host));
+    const auto mover =
+        together({one_way(engine, host, gpu, true, 64 * kMiB), one_way(engine, host, gpu, false, kMiB)});
+    const auto timed = [&](const auto& run) {
+      mover->prepare();
+      return run();
+    };
+    static_cast<void>(timed([&] { return mover->run(); }));
+    double alone_s = timed([&] { return mover->run_alone(0); });
+    for (int i = 0; i < 5; ++i) {
+      alone_s = std::min(alone_s, timed([&] { return mover->run_alone(0); }));
+      const double both_s = timed([&] { return mover->run(); });
+      // The small one ends long before the large one: a clock that stopped with it would show a tenth.
+      EXPECT_GT(both_s, alone_s / 2);
+      for (const Span& span : mover->spans()) {
+        EXPECT_GE(both_s, span.length_s() * 0.999);
+      }
     }
   }
 }
