@@ -139,7 +139,7 @@ def test_a_traversal_that_does_not_wait_for_the_link_says_so_beside_the_error(tm
         add_lean(file, "bfs", KRON, 0.1, "heads" if hot else "none", hot, model_off=off)
     panel = next(one for one in made(tmp_path, "19", file).panels if one.title == TABLE)
     found = [[cell.text for cell in row.cells][6:8] for row in panel.rows]
-    assert [error for _, error in found] == ["−50 %", "−99 %, GPU-bound", "−100 %, GPU-bound"]
+    assert [error for _, error in found] == ["−50 %", "−99 % (GPU)", "−100 % (GPU)"]
     assert found[-1][0] == "0"
 
 

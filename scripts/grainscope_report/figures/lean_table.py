@@ -27,7 +27,7 @@ NOTES = (
     "edges in GPU memory.",
     "The model is of the link alone: its time is what the first source's requests must take over this "
     "machine's. What the GPU computes meanwhile is not in it; it may also be too long by some percent, "
-    "because it knows no cache. Off: its time against that source's; GPU-bound: less than half of it, so "
+    "because it knows no cache. Off: its time against that source's; (GPU): less than half of it, so "
     "that the traversal does not wait for the link. Its bytes: a row whose reads are not the model's fails, "
     "but of sssp, whose reads depend on who comes first.",
 )
@@ -147,7 +147,7 @@ def _speedup(slow: Run | None, fast: Run) -> TableCell:
 def _time_error(share: float | None) -> TableCell:
     error = _error(share)
     bound = share is not None and share < -GPU_BOUND
-    return replace(error, text=f"{error.text}, GPU-bound") if bound else error
+    return replace(error, text=f"{error.text} (GPU)") if bound else error
 
 
 def _error(share: float | None) -> TableCell:
