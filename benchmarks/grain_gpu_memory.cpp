@@ -129,7 +129,7 @@ Benchmark make_benchmark(const Place& place, bool reads, std::uint64_t grain, st
   benchmark.explanation = {
       "how fast a kernel reads or writes pieces of one size in a GPU's memory",
       "one kernel over scattered pieces, between two events behind a closed gate",
-      "bandwidth = pieces x grain / median time",
+      "bandwidth = pieces x grain / median time; of reads requests in flight = rate x latency / request",
       "Comm|Scope (c3sr/comm_scope): Comm_chunk_pull, Comm_chunk_push, Comm_stride_pull, Comm_stride_push",
       "of the GPU's own memory its cache may hold a part, and then no physical limit is known"};
   benchmark.run = [place, walk, grain, latencies](Session& session) {

@@ -1,11 +1,11 @@
 // grain/pieces: how fast do bytes cross the link when they are asked for in pieces of one size?
 //
 // Timed: copies, one a piece, in order, all enqueued behind a closed gate; of pageable memory on the host's
-// clock, since the driver copies within the calls; the same number of copies
-// submitted at once, as a batch or as a graph, on the host's clock from the call until the last has arrived;
-// a kernel whose lanes read or write whole pieces that lie scattered over as many bytes as are moved, between
-// two events behind a closed gate; prefetches, one a piece, between two events on an idle stream; a kernel
-// that reads pieces of managed memory, each in 2 MiB of its own that live on the host, behind a closed gate.
+// clock, since the driver copies within the calls; the same number of copies submitted at once, as a batch or
+// as a graph, on the host's clock from the call until the last has arrived; a kernel whose lanes read or
+// write whole pieces that lie scattered over as many bytes as are moved, between two events behind a closed
+// gate; prefetches, one a piece, between two events on an idle stream; a kernel that reads pieces of managed
+// memory, each in 2 MiB of its own that live on the host, behind a closed gate.
 // Bytes: pieces times their size. Of managed memory read on demand whole pages move, at least: how much is
 // counted after each sample, and is what crossed the link. Requests in flight: load_latency.hpp.
 // Source: EMOGI, section 3.3; Hockney's n½ for copies.

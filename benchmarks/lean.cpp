@@ -103,7 +103,7 @@ class Lister {
   // Each technique alone, and together.
   void add_all(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm) {
     add(gpu, spec, algorithm, {}, {}, false);
-    for (const std::uint64_t bytes : scope_.hot_bytes) {
+    for (const std::uint64_t bytes : scope_.hot_budgets) {
       add(gpu, spec, algorithm, TierPolicy::heads, {.bytes = bytes}, false);
       add(gpu, spec, algorithm, TierPolicy::heads, {.bytes = bytes}, true);
     }
@@ -157,7 +157,7 @@ class Lister {
                      {"segments", hybrid ? "hybrid" : "read", hybrid ? AxisStyle::bare : AxisStyle::hidden},
                      {"locality", gpu.locality(point.node), AxisStyle::hidden},
                      {"graph", spec.name()},
-                     hot.bytes > 0 ? Axis{"hot_bytes", static_cast<std::int64_t>(hot.bytes)}
+                     hot.bytes > 0 ? Axis{"hot_budget", static_cast<std::int64_t>(hot.bytes)}
                                    : Axis{"hot", std::int64_t{hot.percent}}},
                     {{"numa", point.node}, {"gpu", gpu.ordinal}}};
     if (algorithm == Algorithm::sssp) {
@@ -186,7 +186,7 @@ class Lister {
     }
     const GpuReport* report = machine_.find_gpu(gpu.ordinal);
     if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->total_memory_bytes) {
-      return "--hot-bytes " + format_bytes(point.hot.bytes) + " are more than GPU " +
+      return "--hot-budget " + format_bytes(point.hot.bytes) + " are more than GPU " +
              std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->total_memory_bytes);
     }
     return why_no_mapping(machine_, gpu.ordinal);
@@ -203,7 +203,9 @@ class Lister {
         point.compressed ? 2 * (edges + (weights ? edges / 4 : 0)) : edges * (weights ? 2 : 1);
     const std::uint64_t beside = placed + std::min(edges, point.hot.most_bytes(edges));
     Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * 40 + entries / 16, 0};
-    needs.device_bytes += point.hot.most_bytes(edges);
+    // No more than there are, each with the offset of its list.
+    needs.device_bytes += std::min(edges * (weights ? 2 : 1) + 4 * vertices * (point.spec.directed() ? 2 : 1),
+                                   point.hot.most_bytes(edges));
     return needs;
   }
 

@@ -6,18 +6,20 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/lean/lean_sssp.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 constexpr int kSampleSearches = 4;  // that reuse is learnt from, none of them a trial's
 
-// Of one of so many directions.
+// Of the lists of one direction, which has an equal part of a budget in bytes.
 lean::HotTier plan(const LeanPoint& point, const LoadedGraph& loaded, const graph::Csr& lists,
                    lean::TierPolicy policy, std::uint64_t directions) {
   const std::uint64_t elements =
       point.hot.bytes > 0
-          ? hot_elements(lists, point.hot.bytes / directions, point.algorithm == graph::Algorithm::sssp)
+          ? hot_elements(lists, point.hot.bytes, directions,
+                         point.algorithm == graph::Algorithm::sssp && !lean::packs_weights(lists))
           : lists.edges() * static_cast<std::uint64_t>(point.hot.percent) / 100;
   if (policy != lean::TierPolicy::reuse) {
     return lean::plan_tier(lists, policy, elements);
@@ -39,14 +41,16 @@ const T* address(const std::optional<T>& value) {
 
 }  // namespace
 
-std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes, bool weighted) {
+std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes, std::uint64_t directions,
+                           bool weighted) {
   const std::uint64_t places = (lists.vertices() + std::uint64_t{1}) * sizeof(std::uint32_t);
   const std::uint64_t element = sizeof(graph::Vertex) + (weighted ? sizeof(graph::Weight) : 0);
-  if (bytes < places + element) {
-    throw SkipError("--hot-bytes: where the hot part of each list begins takes " + format_bytes(places) +
-                    " of GPU memory; " + format_bytes(bytes) + " leave nothing for edges");
+  if (bytes / directions < places + element) {
+    throw SkipError("--hot-budget: where the hot part of each list begins takes " +
+                    format_bytes(directions * places) + " of GPU memory; " + format_bytes(bytes) +
+                    " leave nothing for edges");
   }
-  return std::min(lists.edges(), (bytes - places) / element);
+  return std::min(lists.edges(), (bytes / directions - places) / element);
 }
 
 model::TieredLists LeanLayout::Direction::of(const graph::Csr& lists) const {
@@ -73,6 +77,12 @@ void LeanLayout::plan_tiers() {
       in_.tier = plan(point_, graph_, graph_.in_edges(), *point_.tier, directions);
     }
   }
+  const auto elements = [](const Direction& direction) {
+    return direction.tier ? static_cast<double>(direction.tier->elements()) : 0;
+  };
+  counters_["hot_percent"] =
+      100 * (elements(out_) + elements(in_)) /
+      static_cast<double>(std::max<std::uint64_t>(1, graph_.csr().edges() * directions));
   counters_["tier_s"] = steady_now_s() - begun_s;
 }
 

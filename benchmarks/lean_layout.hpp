@@ -14,9 +14,11 @@
 
 namespace grainscope::harness {
 
-// Edges that fit into so many bytes of GPU memory beside where each list's begin, no more than there are; of
-// weighted ones as if each weight took bytes of its own. Throws SkipError where none fits.
-[[nodiscard]] std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes, bool weighted);
+// How many edges of one direction fit into its part of so many bytes of GPU memory, beside the offsets of
+// where each list's hot part begins; no more than there are. `weighted`: each has four bytes of weight beside
+// its own. Throws SkipError where none fits.
+[[nodiscard]] std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes,
+                                         std::uint64_t directions, bool weighted);
 
 // Of a directed graph each direction has the same share of its lists hot. The graph outlives it, and it what
 // is placed by it.

@@ -17,13 +17,15 @@ namespace grainscope::harness {
 // Each measured once a run, when it is first asked for.
 class LoadLatencies {
  public:
-  // To a kernel's row: counters `latency_s` and `requests_in_flight`. `chase`: loads from where it read.
+  // To a kernel's row: counters `latency_s` and `requests_in_flight`. `chase`: loads from where it read,
+  // always in the same order. Throws as the chase does.
   void add_in_flight(const Topology& topology, const cuda::ChaseSpec& chase, std::uint64_t bytes,
                      std::uint64_t grain, Measurement& measurement);
 
  private:
   double seconds(const Topology& topology, const cuda::ChaseSpec& chase);
-  std::map<std::tuple<cuda::ChaseSpec::To, int, int, int>, double> known_;  // by memory, GPU, node and peer
+  // By memory, GPU, node, peer and bytes.
+  std::map<std::tuple<cuda::ChaseSpec::To, int, int, int, std::uint64_t>, double> known_;
 };
 
 }  // namespace grainscope::harness

@@ -97,7 +97,7 @@ Measurement measure_processes(Session& session, const PipelinePoint& point, cons
     return steps.step_s[static_cast<std::size_t>(step)];
   });
   measurement.samples.wall_s = wall_s;
-  measurement.verification = verify_losses(steps.losses, stages.losses, work, site, true);
+  measurement.verification = verify_losses(steps.losses, stages.losses, work, site, Multiprocessors::some);
   measurement.timing = {Clock::event, false,
                         "from the end of one training step to the end of the next, in the process that "
                         "trains; another samples and gathers later ones beside it"};

@@ -29,9 +29,9 @@ constexpr int kOnCpu = -1;          // in place of a GPU
 // How well an overlap must be known to be told.
 constexpr double kKnownOfOverlap = 0.25;
 
-// Of the median's interval; of too few samples for one all that they cover.
-double half_width(const Summary& of) {
-  return of.ci95 ? (of.ci95->high - of.ci95->low) / 2 : of.p95 - of.p5;
+// How far the median may be off: half its interval, or half of what too few samples for one cover.
+double uncertainty(const Summary& of) {
+  return (of.ci95 ? of.ci95->high - of.ci95->low : of.max - of.min) / 2;
 }
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -75,7 +75,9 @@ void require_falling(const std::vector<double>& losses) {
 
 // Holds all mini-batches' losses to those of other runs; says to which.
 std::string agree_with_others(const std::vector<double>& losses, std::size_t together,
-                              const PipelineSite& site, bool on_a_share, TrainingWork& work) {
+                              const PipelineSite& site, Multiprocessors sms, TrainingWork& work) {
+  const bool own = work.plan.features.file() != nullptr;
+  const bool on_a_share = sms == Multiprocessors::some;
   const int device = site.gpu ? site.gpu->ordinal : kOnCpu;
   const bool exactly = site.gpu && !on_a_share;
   bool elsewhere = false;
@@ -86,7 +88,7 @@ std::string agree_with_others(const std::vector<double>& losses, std::size_t tog
     if (where.first == device && exactly) {
       require_near(losses, others, kOfOtherModes, "in another mode");
     } else {
-      require_near(losses, others, kOfOtherDevices, "in another mode or on another device", kSmallLoss);
+      require_near(losses, others, kOfOtherDevices, "in another run", own ? 1 : kSmallLoss);
       elsewhere |= where.first != device || on_a_share;
     }
   }
@@ -102,7 +104,7 @@ std::string agree_with_others(const std::vector<double>& losses, std::size_t tog
 }  // namespace
 
 std::string verify_losses(const std::vector<double>& losses, const std::vector<double>& apart,
-                          TrainingWork& work, const PipelineSite& site, bool on_a_share) {
+                          TrainingWork& work, const PipelineSite& site, Multiprocessors sms) {
   const std::size_t together = std::max<std::size_t>(1, site.gpus.size());
   auto& reference = work.reference[together];
   if (reference.empty()) {
@@ -121,7 +123,7 @@ std::string verify_losses(const std::vector<double>& losses, const std::vector<d
     }
     how += ", of all mini-batches equal with and without overlap";
   }
-  return how + agree_with_others(losses, together, site, on_a_share, work) + (own ? "" : "; the loss falls");
+  return how + agree_with_others(losses, together, site, sms, work) + (own ? "" : "; the loss falls");
 }
 
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement) {
@@ -149,7 +151,7 @@ void add_overlap(const gnn::StageTimes& stages, Measurement& measurement) {
   }
   const Summary& run = measurement.samples.summary;
   const double beside = sum - slowest.median;
-  if (half_width(run) + half_width(slowest) <= kKnownOfOverlap * beside) {
+  if (uncertainty(run) + uncertainty(slowest) <= kKnownOfOverlap * beside) {
     measurement.counters["overlap"] = (sum - run.median) / beside;
   }
 }

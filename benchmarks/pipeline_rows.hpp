@@ -3,6 +3,7 @@
 
 // What the rows of training runs say, however they are fed, and what their losses are held against.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,16 @@
 
 namespace grainscope::harness {
 
+// That a GPU trains with.
+enum class Multiprocessors : std::uint8_t { some, all };
+
 // Throws FailedError where losses differ from those stage by stage (`apart`), from the reference in double
 // precision, or from those of the run that came first on that GPU, or more than rounding makes of it from
-// those of the run that came first on another device, or do not fall. Says what was checked. `on_a_share` of
-// the GPU's multiprocessors it rounds as another device does.
+// those of the run that came first on another device, or do not fall. Says what was checked. With
+// `some` of the multiprocessors a GPU rounds as another device does.
 [[nodiscard]] std::string verify_losses(const std::vector<double>& losses, const std::vector<double>& apart,
                                         TrainingWork& work, const PipelineSite& site,
-                                        bool on_a_share = false);
+                                        Multiprocessors sms = Multiprocessors::all);
 
 // Stages alone, single steps, losses, CPU time.
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement);

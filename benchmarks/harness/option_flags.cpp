@@ -49,7 +49,7 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
          "of float32 or float16 with a row for each vertex")
       ->group(group);
   app.add_option("--trials", raw.trials, "Sources that a traversal is run from; 64 in paper")->group(group);
-  app.add_option("--hot-bytes", raw.hot_bytes,
+  app.add_option("--hot-budget", raw.hot_budgets,
                  "GPU memory for edges in lean/, beside the preset's shares of the edge list, e.g. 2GiB; "
                  "several by commas")
       ->group(group);

@@ -21,7 +21,7 @@ struct RawOptions {
   std::string max_bytes;
   std::string graphs;
   std::string features;
-  std::string hot_bytes;
+  std::string hot_budgets;
   std::string max_time;
   std::string resume_dir;
   std::string environment;

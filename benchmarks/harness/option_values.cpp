@@ -74,8 +74,9 @@ std::vector<std::uint64_t> parse_sizes(const std::string& text, const char* flag
   while (start <= text.size()) {
     const auto comma = std::min(text.find(',', start), text.size());
     const std::uint64_t size = parse_bytes(text.substr(start, comma - start));
-    if (size == 0) {
-      throw UsageError(std::string(flag) + " " + text + ": a size must be above 0, e.g. 2GiB");
+    if (size == 0 || size > static_cast<std::uint64_t>(INT64_MAX)) {
+      throw UsageError(std::string(flag) + " " + text +
+                       ": a size must be above 0 and below 8 EiB, e.g. 2GiB");
     }
     sizes.insert(size);
     start = comma + 1;

@@ -55,8 +55,8 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (options.min_bytes && options.max_bytes && *options.min_bytes > *options.max_bytes) {
     throw UsageError("--min-bytes " + raw.min_bytes + " is above --max-bytes " + raw.max_bytes);
   }
-  if (!raw.hot_bytes.empty()) {
-    options.hot_bytes = parse_sizes(raw.hot_bytes, "--hot-bytes");
+  if (!raw.hot_budgets.empty()) {
+    options.hot_budgets = parse_sizes(raw.hot_budgets, "--hot-budget");
   }
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);

@@ -34,7 +34,7 @@ struct Options {
   std::vector<graph::GraphSpec> graphs;  // empty: those of each family
   std::string features;                  // path of a .npy file; empty: synthetic ones
   std::optional<int> trials;
-  std::vector<std::uint64_t> hot_bytes;
+  std::vector<std::uint64_t> hot_budgets;
   bool allow_managed_oversubscription = false;
 
   // How it is run and shown.

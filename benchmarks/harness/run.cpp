@@ -43,7 +43,7 @@ Scope scope_of(const Options& options, const Machine& machine) {
   }
   scope.graph_cache = options.graph_cache;
   scope.trials = options.trials.value_or(scope.trials);
-  scope.hot_bytes = options.hot_bytes;
+  scope.hot_budgets = options.hot_budgets;
   if (options.ci_target) {
     scope.sampling.ci_target = *options.ci_target;
   }

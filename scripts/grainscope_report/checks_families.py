@@ -55,7 +55,7 @@ def _unique(row: Raw) -> RowProblems:
 def _in_flight(row: Raw) -> RowProblems:
     axes, counters = row["case"]["axes"], row.get("counters", {})
     names = {"requests_in_flight", "latency_s"}
-    if not names <= counters.keys() or not {"grain"} <= axes.keys() or "bandwidth_gb_s" not in row:
+    if not names <= counters.keys() or "grain" not in axes or "bandwidth_gb_s" not in row:
         return
     by_kernel = axes.get("method", KERNELS[0]) in KERNELS
     size = min(axes["grain"], LINE) if by_kernel else axes["grain"]

@@ -85,7 +85,9 @@ __global__ void __launch_bounds__(kGatherThreads)
       const auto address = reinterpret_cast<std::uint64_t>(row);
       const std::uint32_t element = policy.element(place, policy.phase(address));
       before[k] = kStraddles ? static_cast<std::uint32_t>(address % kWidth) : 0;
-      const bool holds = kStraddles ? policy.shape.holds(address, element) : element < units;
+      // As RowShape::holds.
+      const bool holds =
+          element < units && (!kStraddles || element * kWidth < policy.shape.row_bytes + before[k]);
       elements[k] = place.position < lists.count && holds ? element : units;
       if (elements[k] < units) {
         const Unit* const unit = reinterpret_cast<const Unit*>(row - before[k]) + element;

@@ -64,7 +64,7 @@ class StagedProducer final : public Producer {
 
   void enqueue(const std::uint32_t* rows, std::uint64_t count, std::byte* out,
                const cuda::Stream& stream) override {
-    // Not behind the copies of rows that the stream still has: the list is there.
+    // Not behind the copies of rows that the stream still has.
     cuda::check(cudaMemcpyAsync(list_.data(), rows, count * sizeof(std::uint32_t), cudaMemcpyDeviceToHost,
                                 lists_.get()),
                 "copy a list of rows to the host");

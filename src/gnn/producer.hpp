@@ -19,7 +19,7 @@ class Producer {
   Producer& operator=(const Producer&) = delete;
   // Puts on the stream what brings `count` rows, named in u32[count] `rows` (device), to `out` (device). What
   // threads of the host do for it they do before it returns; for them `rows` is there already when it is
-  // called.
+  // called: whoever calls has waited for how many there are, and windows of several are for kernels alone.
   virtual void enqueue(const std::uint32_t* rows, std::uint64_t count, std::byte* out,
                        const cuda::Stream& stream) = 0;
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;

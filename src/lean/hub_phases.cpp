@@ -15,6 +15,7 @@ constexpr std::uint64_t kManyVertices = 1 << 12;  // that a team of threads is w
 constexpr std::uint64_t kPairs = kWarpLanes / kPairLanes;
 // A request that samples so many lists is not saved by joining one of them.
 constexpr std::uint64_t kListsPerRequest = 2;
+constexpr std::uint64_t kEntriesLooked = 1 << 22;  // at most, of the first lists
 
 // Where the last 2^i vertices with a list begin, for all i up to as many as there are.
 std::vector<std::uint64_t> begins_of_last(const Csr& graph) {
@@ -29,23 +30,30 @@ std::vector<std::uint64_t> begins_of_last(const Csr& graph) {
   return begins;
 }
 
-// That sample the vertices [first, last), a warp sixteen at a time: one for each line that lists begin in.
-std::uint64_t sample_requests(const Csr& graph, const HotTier* tier, const CompressedLists* compressed,
-                              std::uint64_t first, std::uint64_t last) {
+struct Sampling {
+  std::uint64_t lists = 0;  // that samples over the link are of
   std::uint64_t requests = 0;
-#pragma omp parallel for reduction(+ : requests) if (last - first >= kManyVertices)
+};
+
+// Of the vertices [first, last), a warp sixteen at a time: a request for each line that lists begin in.
+Sampling sampling_of(const Csr& graph, const HotTier* tier, const CompressedLists* compressed,
+                     std::uint64_t first, std::uint64_t last) {
+  std::uint64_t lists = 0;
+  std::uint64_t requests = 0;
+#pragma omp parallel for reduction(+ : lists, requests) if (last - first >= kManyVertices)
   for (std::uint64_t turn = first / kPairs; turn < (last + kPairs - 1) / kPairs; ++turn) {
     std::uint64_t line = UINT64_MAX;
     for (std::uint64_t v = std::max(first, turn * kPairs); v < std::min(last, (turn + 1) * kPairs); ++v) {
       const Step words = words_of(graph, tier, compressed, static_cast<Vertex>(v));
       const std::uint64_t hot = tier != nullptr ? tier->of(static_cast<Vertex>(v)) : 0;
       if (words.from < words.to && hot < kSampledNeighbours) {
+        ++lists;
         requests += words.from / kLineElements != line ? 1 : 0;
         line = words.from / kLineElements;
       }
     }
   }
-  return requests;
+  return {lists, requests};
 }
 
 // Whether most vertices in the first lists have something hot, which joins them without the hubs.
@@ -56,7 +64,7 @@ bool mostly_hot(const Csr& graph, const HotTier* tier, Vertex lists) {
   std::vector<bool> seen(graph.vertices());
   std::uint64_t held = 0;
   std::uint64_t hot = 0;
-  for (Vertex list = 0; list < lists; ++list) {
+  for (Vertex list = 0; list < lists && graph.offsets[list] < kEntriesLooked; ++list) {
     for (const Vertex v : graph.neighbours(list)) {
       held += seen[v] ? 0 : 1;
       hot += !seen[v] && tier->of(v) > 0 ? 1 : 0;
@@ -93,19 +101,25 @@ HubPhases hub_phases(const Csr& graph, const HotTier* tier, const CompressedList
     phases.lines[p] = words / kLineElements;
     lines *= p == 0 ? 1 : 2;
   }
-  std::uint64_t requests = 0;
+  Sampling sampling;
+  const auto add = [&](std::uint64_t first, std::uint64_t last) {
+    const Sampling more = sampling_of(graph, tier, compressed, first, last);
+    sampling.lists += more.lists;
+    sampling.requests += more.requests;
+  };
   std::uint64_t last = vertices;
   std::size_t power = 0;
   for (const std::uint64_t begin : begins_of_last(graph)) {
-    requests += sample_requests(graph, tier, compressed, begin, last);
-    phases.samples[power++] = requests;
+    add(begin, last);
+    phases.samples[power++] = sampling.requests;
     last = begin;
   }
-  requests += sample_requests(graph, tier, compressed, 0, last);
+  add(0, last);
   for (; phases.listed > 0 && power < phases.samples.size(); ++power) {
-    phases.samples[power] = (requests << power) / phases.listed;
+    phases.samples[power] = (sampling.requests << power) / phases.listed;
   }
-  if (kListsPerRequest * requests < phases.listed && mostly_hot(graph, tier, phases.ends[0])) {
+  if (phases.lines[0] > 0 && kListsPerRequest * sampling.requests < sampling.lists &&
+      mostly_hot(graph, tier, phases.ends[0])) {
     phases.ends = {};
     phases.lines = {};
   }

@@ -30,17 +30,16 @@ TEST_F(FeatureGather, without_a_gate_kernels_give_the_same) {
 }
 
 TEST_F(FeatureGather, odd_numbers_of_rows_and_few_blocks_are_right_too) {
-  for (const std::uint32_t row_bytes : {4U, 132U, 1028U, 4096U}) {
+  for (const std::uint32_t row_bytes : {4U, 6U, 132U, 1028U, 1030U, 4096U}) {
     const auto store = store_of(Store::mapped, row_bytes);
     for (const std::uint64_t count : {1U, 2U, 31U, 33U, 1023U, 20'011U}) {
       const auto rows = draw_rows(Indices::zipf, count, store->shape().rows, 5, 0);
       for (const Mode mode : kKernelModes) {
-        expect_kernel_right(
-            *store, mode,
-            mode == Mode::naive || mode == Mode::circular_shift ? 4 : widest_load(mode, row_bytes), rows);
-        expect_kernel_right(
-            *store, mode,
-            mode == Mode::naive || mode == Mode::circular_shift ? 4 : widest_load(mode, row_bytes), rows, 1);
+        const bool narrow = mode == Mode::naive || mode == Mode::circular_shift;
+        const std::uint32_t element = row_bytes % 4 == 0 ? 4 : 2;
+        const std::uint32_t width = narrow ? element : widest_load(mode, row_bytes);
+        expect_kernel_right(*store, mode, width, rows);
+        expect_kernel_right(*store, mode, width, rows, 1);
       }
     }
   }
@@ -48,7 +47,7 @@ TEST_F(FeatureGather, odd_numbers_of_rows_and_few_blocks_are_right_too) {
 
 TEST_F(FeatureGather, the_first_and_last_rows_of_every_tier_and_chunk_are_where_they_should_be) {
   for (const Store store_kind : {Store::mapped, Store::tiered, Store::multi_gpu}) {
-    for (const std::uint32_t row_bytes : {4U, 188U, 1028U}) {
+    for (const std::uint32_t row_bytes : {4U, 6U, 188U, 1028U, 1030U}) {
       const auto store = store_of(store_kind, row_bytes);
       const TableShape& table = store->shape();
       std::vector<std::uint32_t> rows{0, table.rows - 1};

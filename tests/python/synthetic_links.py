@@ -158,6 +158,7 @@ def add_grain(file: File, site: dict, peak: float) -> None:
     for path in ("host_to_gpu", "gpu_to_host"):
         for method, best, each_s, ahead, smallest in (
             ("copy_engine", 1.0, 1.9e-6, 1.0, 32),
+            ("pageable_copy", 0.2, 4.0e-6, 1.0, 32),
             ("batch", 1.0, 0.35e-6, 1.0, 32),
             ("graph", 1.0, 1.5e-6, 1.0, 32),
             ("zero_copy_sequential", 0.92, 1.2e-6, 470.0, 32),
@@ -185,7 +186,7 @@ def add_piece(
     request = min(grain, 128) if method.startswith(("zero_copy", "kernel")) else grain
     rate = min(best, request * ahead / each_s / 1e9)
     axes = {"method": method, "path": path, "grain": grain, "bytes": total, "locality": "local"}
-    if method in ("batch", "graph", "managed_demand"):
+    if method in ("pageable_copy", "batch", "graph", "managed_demand"):
         add_at_once(file, axes, site, rate)
         return
     row = file.add("grain/pieces", axes, site, total / rate / 1e9, limit_gb_s=63.0)

@@ -78,16 +78,17 @@ def test_time_by_budget_has_every_budget_and_policy(tmp_path):
 
 def test_a_budget_in_bytes_stands_among_the_shares_of_the_edge_list(tmp_path):
     file = planted()
-    row = add(file, 0.018, "heads", 10)
-    axes = row["case"]["axes"]
-    entries = row["graph"]["entries"]
-    del axes["hot"]
-    axes["hot_bytes"] = round(entries * 4 * 0.123)
+    for seconds, budget, percent in ((0.018, 700 << 20, 12.34567), (0.017, 701 << 20, 12.36789)):
+        row = add(file, seconds, "heads", 10)
+        del row["case"]["axes"]["hot"]
+        row["case"]["axes"]["hot_budget"] = budget
+        row["counters"]["hot_percent"] = percent
     figure = made(tmp_path, "19", file)
     panel = next(one for one in figure.panels if one.title == BUDGETS)
-    assert [name.split("\n")[0] for name in panel.categories] == ["0 %", "5 %", "12.3 %", "25 %"]
+    assert [name.split("\n")[0] for name in panel.categories] == ["0 %", "5 %", "12.3 %", "12.4 %", "25 %"]
     heads = next(series for series in panel.series if series.name == "hot heads")
-    assert [bar.value.value if bar.value else None for bar in heads.bars][2] == pytest.approx(18)
+    found = [bar.value.value if bar.value else None for bar in heads.bars]
+    assert found == [None, pytest.approx(20), pytest.approx(18), pytest.approx(17), pytest.approx(16)]
 
 
 def test_the_table_has_time_bytes_memory_speedups_and_the_model_with_its_error(tmp_path):

@@ -68,7 +68,7 @@ inline constexpr Mode kAllModes[] = {Mode::cpu_gather, Mode::cpu_gather_dma,  Mo
 // naive and circular_shift load an element, sorted modes what is widest.
 [[nodiscard]] constexpr bool may_load(Mode mode, std::uint64_t row_bytes, std::uint32_t element,
                                       std::uint32_t width) {
-  if (!is_kernel(mode) || (width != 2 && width != 4 && width != 8 && width != 16) ||
+  if (!is_kernel(mode) || row_bytes % 2 != 0 || (width != 2 && width != 4 && width != 8 && width != 16) ||
       (row_bytes % width != 0 && width != widest_load(mode, row_bytes))) {
     return false;
   }

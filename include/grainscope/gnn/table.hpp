@@ -93,6 +93,11 @@ struct TableShape {
 // The host's chunks that a view can name: as many as reach::SpanMemory can have.
 inline constexpr std::uint64_t kMostTableChunks = 256;
 
+// Memory for rows: whole lines, since what sticks out of the last row is read as well, and never none.
+[[nodiscard]] constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
+  return (bytes + kLineBytes - (bytes > 0 ? 1 : 0)) / kLineBytes * kLineBytes;
+}
+
 // Where rows lie, as code that reads them addresses it. All of a table in one piece:
 struct FlatView {
   const std::byte* first = nullptr;
@@ -101,11 +106,6 @@ struct FlatView {
     return first + std::uint64_t{row} * row_bytes;
   }
 };
-
-// Memory for rows: whole lines, since what sticks out of the last row is read as well, and never none.
-[[nodiscard]] constexpr std::uint64_t whole_lines(std::uint64_t bytes) {
-  return (bytes + kLineBytes - (bytes > 0 ? 1 : 0)) / kLineBytes * kLineBytes;
-}
 
 // and in general.
 struct TableView {

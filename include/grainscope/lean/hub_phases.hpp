@@ -32,7 +32,7 @@ struct HubPhases {
   std::uint64_t listed = 0;  // vertices with a list
   // Phase p reads the lists [p > 0 ? ends[p - 1] : 0, ends[p]), and `lines` over the link. Sooner or later a
   // phase is empty; all are where most vertices in the first lists have a hot neighbour, which joins them,
-  // and a request samples two lists or more, all of which hubs would have to join.
+  // and a request samples more than two in the mean, all of which hubs would have to join.
   std::array<graph::Vertex, kHubPhases> ends{};
   std::array<std::uint64_t, kHubPhases> lines{};
   // Requests that sample the last 2^i vertices with a list, which have the shortest; past the first as for

@@ -34,7 +34,7 @@ def _fewer_bytes(gains: Sequence[Gain]) -> list[str]:
         most = max(gain.best.hot for gain in own)
         parts = [_faster([gain for gain in own if not gain.best.hot])]
         if most and (hot := _faster([gain for gain in own if gain.best.hot == most])):
-            parts.append(f"with {most:g} % of the edges in GPU memory as well {hot}")
+            parts.append(f"with {most:.3g} % of the edges in GPU memory as well {hot}")
         if any(parts):
             name = f"{algorithm} ({lean.spoken(own[0].best.strategy)})"
             said.append(f"{name} {', '.join(part for part in parts if part)}")

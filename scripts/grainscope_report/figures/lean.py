@@ -124,7 +124,7 @@ def fastest(there: Sequence[Lean]) -> Lean | None:
 def said(way: Sequence[str], own: Sequence[Lean]) -> str:
     """`compressed lists, 25 % hot`; what has none of the techniques is the algorithm alone."""
     most = max((one.hot for one in own if one.techniques == tuple(way)), default=0.0)
-    words = [f"{most:g} % hot" if one == HOT else one for one in way]
+    words = [f"{most:.3g} % hot" if one == HOT else one for one in way]
     return ", ".join(words) or ALONE
 
 
@@ -190,7 +190,7 @@ def _place(tier: str) -> int:
 
 def _budget_name(hot: float, own: Sequence[Lean]) -> str:
     size = max((one.hot_bytes for one in own if one.hot == hot), default=0.0)
-    return f"{hot:g} %" + (f"\n{format_bytes(size)}" if size else "")
+    return f"{hot:.3g} %" + (f"\n{format_bytes(size)}" if size else "")
 
 
 def _time(one: Lean | None, machine: Machine) -> Bar:

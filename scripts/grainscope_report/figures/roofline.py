@@ -24,6 +24,8 @@ METHODS = {
     "managed_prefetch": "managed, prefetch",
     "managed_demand": "managed, demand",
 }
+# Timed with their calls.
+CALLED = {"pageable_copy", "batch", "graph"}
 DEMAND = "managed_demand"
 MOVED = "pages that moved on demand"
 PATHS = (HOST_TO_GPU, GPU_TO_HOST)
@@ -42,10 +44,10 @@ def build(machines: Sequence[Machine]) -> Figure:
         return Figure(machines, ())
     several = len(machines) > 1
     notes = parts.slow_sites([panel for panel in top if panel], several)
-    if any(curve.method in ("batch", "graph") for there in drawn.values() for curve in there):
+    if any(curve.method in CALLED for there in drawn.values() for curve in there):
         notes.append(
-            "Batches and graphs of copies: from the call until the last piece has arrived, by the host's "
-            "clock; a copy a piece: without the calls, which were made before."
+            "Batches and graphs of copies, and copies of pageable memory: from the call until the last piece "
+            "has arrived, by the host's clock; other copies: without the calls, which were made before."
         )
     for machine in machines:
         owner = f"{machine.letter}: " if several else ""

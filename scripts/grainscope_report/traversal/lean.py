@@ -19,7 +19,7 @@ from grainscope_report.traversal.runs import Run, Work
 FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
 WEIGHT = 4
 # Axes that say what is computed and where, and those that are told in words of their own.
-_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "hot_bytes", "lists", "segments"}
+_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "hot_budget", "lists", "segments"}
 _NOT_THERE = {"none", "off", "no", "plain", "read", 0}
 HOT = "hot"
 EXCHANGE = "edge_gather"  # GraphPEG's, emulated
@@ -46,7 +46,7 @@ class Lean:
     @property
     def technique(self) -> str:
         """`compressed lists, 25 % hot (heads)`, or `alone`."""
-        hot = [f"{self.hot:g} % hot ({self.tier})"] if self.hot else []
+        hot = [f"{self.hot:.3g} % hot ({self.tier})"] if self.hot else []
         return ", ".join([*self.more, *hot]) or "alone"
 
     @property
@@ -113,11 +113,9 @@ def _lean(run: Run, usual: str) -> Lean:
 
 
 def _hot(run: Run) -> float:
-    """Percent of the edge list in GPU memory; of a budget in bytes, to a tenth."""
+    """Percent of the edge list in GPU memory; of a budget in bytes, what it came to."""
     axes = run.rows[0].case.axes
-    if "hot_bytes" not in axes:
-        return float(axes.get("hot", 0))
-    return round(100 * float(axes["hot_bytes"]) / (run.entries * runs.LEAN_EDGE), 1) if run.entries else 0.0
+    return (run.counter("hot_percent") or 0.0) if "hot_budget" in axes else float(axes.get("hot", 0))
 
 
 def like(run: Run, work: Work) -> bool:

@@ -115,6 +115,7 @@ TEST(Modes, read_only_what_they_can) {
   EXPECT_TRUE(may_load(Mode::masked, 1030, 2, 2));
   EXPECT_TRUE(may_load(Mode::masked, 1030, 2, 4));
   EXPECT_FALSE(may_load(Mode::masked, 1030, 2, 8));
+  EXPECT_FALSE(may_load(Mode::masked, 1029, 2, 4));
   EXPECT_TRUE(may_load(Mode::address_ordered, 1030, 2, 4));
   EXPECT_FALSE(may_load(Mode::graphbolt, 1030, 2, 4));
   EXPECT_FALSE(may_load(Mode::vector, 1030, 2, 4));

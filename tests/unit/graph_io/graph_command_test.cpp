@@ -49,7 +49,7 @@ TEST_F(GraphCommand, describes_a_graph_in_words_and_as_json) {
 }
 
 TEST_F(GraphCommand, says_where_a_text_from_0_looks_as_if_it_counted_from_1) {
-  const std::string note = "names no vertex 0: if it counts from 1";
+  const std::string note = "has no edge at vertex 0: if it counts from 1";
   for (const char* ending : {"el", "txt"}) {
     const std::string from_1 = put(std::string("one.") + ending, "1 2\n2 3\n3 1\n");
     EXPECT_TRUE(test::says(done({"describe", from_1}), note));

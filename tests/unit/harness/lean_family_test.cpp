@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -15,38 +16,38 @@
 namespace grainscope::harness {
 namespace {
 
-std::vector<Benchmark> listed(const std::vector<std::uint64_t>& hot_bytes, Preset preset = Preset::quick) {
+std::vector<Benchmark> listed(const std::vector<std::uint64_t>& budgets, Preset preset = Preset::quick) {
   static const Machine machine = test::machine_with_gpus(1);
   Scope scope = make_scope(preset, gpu_targets(machine, {}), false, node_targets(machine, {}));
   scope.graphs = {graph::parse_graph_spec("kron:20")};
-  scope.hot_bytes = hot_bytes;
+  scope.hot_budgets = budgets;
   return list_all({lean_traversal()}, machine, scope);
 }
 
 TEST(LeanFamily, has_the_budgets_in_bytes_that_are_asked_for_beside_its_own) {
   const std::size_t own = listed({}).size();
-  std::set<std::string> budgets;
+  std::set<std::string> found;
   std::size_t more = 0;
   for (const Benchmark& benchmark : listed({64 * kMiB, kGiB})) {
     const auto& axes = benchmark.id.axes;
     const bool in_bytes = std::any_of(axes.begin(), axes.end(),
-                                      [](const Axis& axis) { return std::string(axis.key) == "hot_bytes"; });
+                                      [](const Axis& axis) { return std::string(axis.key) == "hot_budget"; });
     if (in_bytes) {
       ++more;
-      budgets.insert(to_string(benchmark.id.axis("hot_bytes")));
+      found.insert(to_string(benchmark.id.axis("hot_budget")));
       EXPECT_EQ(to_string(benchmark.id.axis("tier")), "heads");
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
     }
   }
   EXPECT_EQ(more, 2U * 2U * 4U) << "plain and compressed, of each algorithm";
-  EXPECT_EQ(budgets, (std::set<std::string>{"67108864", "1073741824"}));
+  EXPECT_EQ(found, (std::set<std::string>{"67108864", "1073741824"}));
   EXPECT_EQ(listed({64 * kMiB, kGiB}).size(), own + more);
 }
 
 TEST(LeanFamily, skips_a_budget_that_the_gpu_has_not) {
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : listed({512 * kGiB})) {
-    if (benchmark.id.name().find("hot_bytes") != std::string::npos) {
+    if (benchmark.id.name().find("hot_budget") != std::string::npos) {
       EXPECT_NE(benchmark.skip.find("GPU"), std::string::npos) << benchmark.skip;
       EXPECT_NE(benchmark.skip.find("512"), std::string::npos) << benchmark.skip;
       ++skipped;
@@ -58,12 +59,12 @@ TEST(LeanFamily, skips_a_budget_that_the_gpu_has_not) {
 TEST(HotElements, are_what_fits_beside_where_they_begin) {
   const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("urand:10"), false);
   const std::uint64_t places = 4 * (std::uint64_t{1024} + 1);
-  EXPECT_EQ(hot_elements(graph, places + 400, false), 100U);
-  EXPECT_EQ(hot_elements(graph, places + 403, false), 100U);
-  EXPECT_EQ(hot_elements(graph, places + 400, true), 50U);
-  EXPECT_EQ(hot_elements(graph, kGiB, false), graph.edges()) << "no more than there are";
-  EXPECT_THROW(static_cast<void>(hot_elements(graph, places, false)), SkipError);
-  EXPECT_THROW(static_cast<void>(hot_elements(graph, places + 4, true)), SkipError);
+  EXPECT_EQ(hot_elements(graph, places + 400, 1, false), 100U);
+  EXPECT_EQ(hot_elements(graph, places + 403, 1, false), 100U);
+  EXPECT_EQ(hot_elements(graph, places + 400, 1, true), 50U);
+  EXPECT_EQ(hot_elements(graph, kGiB, 1, false), graph.edges()) << "no more than there are";
+  EXPECT_THROW(static_cast<void>(hot_elements(graph, places, 1, false)), SkipError);
+  EXPECT_THROW(static_cast<void>(hot_elements(graph, places + 4, 1, true)), SkipError);
 }
 
 TEST(HotElements, of_a_budget_in_bytes_are_placed_in_both_directions_of_a_directed_graph) {
@@ -77,6 +78,9 @@ TEST(HotElements, of_a_budget_in_bytes_are_placed_in_both_directions_of_a_direct
   const LeanLayout layout(point, graph);
   EXPECT_EQ(layout.pushed().tier->elements(), 1000U);
   EXPECT_EQ(layout.pulled().tier->elements(), 1000U);
+  EXPECT_NEAR(layout.counters().at("hot_percent"), 100.0 * 1000 / static_cast<double>(graph.csr().edges()),
+              1e-9);
+  EXPECT_EQ(hot_elements(graph.csr(), point.hot.bytes, 2, false), 1000U);
 }
 
 }  // namespace

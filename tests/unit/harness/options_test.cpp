@@ -37,7 +37,7 @@ TEST(Options, a_filter_is_taken_letter_by_letter) {
 TEST(Options, everything_that_says_what_is_run_is_understood) {
   const Options options = parse_options({"--preset", "full", "--gpu", "1,0,1", "--numa=2", "--shard", "2/4",
                                          "--min-bytes", "4KiB", "--max-bytes=1GiB", "--ci-target", "0.01",
-                                         "--benchmark_repetitions=3", "--hot-bytes=2GiB,512MiB,2GiB"});
+                                         "--benchmark_repetitions=3", "--hot-budget=2GiB,512MiB,2GiB"});
   EXPECT_EQ(options.preset, Preset::full);
   EXPECT_EQ(options.gpus, (std::vector{0, 1}));
   EXPECT_EQ(options.nodes, std::vector{2});
@@ -47,7 +47,7 @@ TEST(Options, everything_that_says_what_is_run_is_understood) {
   EXPECT_EQ(options.max_bytes, kGiB);
   EXPECT_EQ(options.ci_target, 0.01);
   EXPECT_EQ(options.repetitions, 3);
-  EXPECT_EQ(options.hot_bytes, (std::vector<std::uint64_t>{512 * kMiB, 2 * kGiB}));
+  EXPECT_EQ(options.hot_budgets, (std::vector<std::uint64_t>{512 * kMiB, 2 * kGiB}));
 }
 
 TEST(Options, all_gpus_and_nodes_are_no_restriction) {
