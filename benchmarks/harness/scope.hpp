@@ -43,7 +43,7 @@ struct Scope {
   std::shared_ptr<const gnn::NpyFile> features;  // of the one graph asked for; null: synthetic ones
   std::string graph_cache;                       // where generated graphs are kept; empty: nowhere
   int trials = 8;                                // sources of a traversal
-  std::vector<std::uint64_t> hot_budgets;          // GPU memory for edges in lean/, beside the preset's shares
+  std::vector<std::uint64_t> hot_budgets;        // GPU memory for edges in lean/, beside the preset's shares
 
   // Whether every point of an axis is wanted, or a few that show its shape.
   [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }
