@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="grainscope-report",
         description="Reads, checks, summarises and draws the result files of GrainScope.",
-        epilog="A FILE is a result.json or the directory of a run that holds one.",
+        epilog="A FILE is a result.json, also one packed by gzip, or the directory of a run that holds one.",
     )
     top.add_argument("--version", action="version", version=f"grainscope-report {resources.version()}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)

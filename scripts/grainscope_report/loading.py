@@ -3,8 +3,10 @@
 Whatever is wrong with a file becomes one `ReportError`: the file, what was found, what to do.
 """
 
+import gzip
 import json
 import math
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from grainscope_report.errors import ReportError
 SCHEMA_VERSION = 1
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
+GZIP = b"\x1f\x8b"  # how a file begins that was packed; what is in it counts, not its name
 LONG = 30  # digits that a message need not repeat
 # A double ends at 1.8e308: only what has such a number may, of all digits made zeros.
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
@@ -92,6 +95,8 @@ def _text(path: Path) -> str:
         raise ReportError(f"{path} does not exist: give a {RESULT} or the directory of a run") from None
     except OSError as error:
         raise ReportError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
+    if data.startswith(GZIP):
+        data = _unpacked(path, data)
     if not data.strip():
         raise ReportError(f"{path} is empty: the run wrote nothing there; run it again or resume it")
     try:
@@ -100,6 +105,15 @@ def _text(path: Path) -> str:
         if len(data) - error.start < 4 and data.lstrip().startswith(b"{"):
             raise ReportError(_cut(path, len(data))) from None
         raise ReportError(f"{path} is not text (byte {error.start} is no UTF-8): give a {RESULT}") from None
+
+
+def _unpacked(path: Path, data: bytes) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except EOFError:
+        raise ReportError(f"{path} is cut off after {len(data)} bytes: copy it again") from None
+    except (OSError, zlib.error) as error:
+        raise ReportError(f"{path} was packed by gzip and is damaged ({error}): copy it again") from None
 
 
 def _cut(path: Path, size: int) -> str:

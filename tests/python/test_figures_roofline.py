@@ -75,7 +75,8 @@ def test_figure_14_names_methods_in_the_order_in_which_they_lie(show):
     [left, right] = figure(ENTRIES["14"], show("linked")).rows[0]
     assert [curve.name for curve in left.curves] == [
         "zero-copy, in order", "zero-copy, at random", "batch of copies", "pages that moved on demand",
-        "graph of copies", "a copy a piece", "managed, demand", "managed, prefetch",
+        "graph of copies", "a copy a piece", "a copy a piece, pageable", "managed, demand",
+        "managed, prefetch",
     ]  # fmt: skip
     assert [curve.name for curve in right.curves][:2] == ["kernel writes, at random", "batch of copies"]
 

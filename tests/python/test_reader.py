@@ -1,5 +1,6 @@
 """What the reader makes of good files, and the one sentence that it says about each bad one."""
 
+import gzip
 import json
 
 import pytest
@@ -62,6 +63,27 @@ def test_reads_what_the_file_says(tmp_path):
 def test_a_run_directory_means_its_result(tmp_path):
     small().write(tmp_path / "run" / "result.json")
     assert reader.read(tmp_path / "run").path == tmp_path / "run" / "result.json"
+
+
+def test_a_packed_file_is_read_as_it_was_whatever_its_name(tmp_path):
+    path = small().write(tmp_path / "result.json")
+    for name in ("result.json.gz", "packed"):
+        packed = tmp_path / name
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        assert reader.read(packed).rows == reader.read(path).rows
+
+
+def test_a_packed_file_that_is_cut_or_damaged_is_refused(tmp_path):
+    packed = gzip.compress(small().write(tmp_path / "result.json").read_bytes())
+    path = tmp_path / "result.json.gz"
+    for end in (2, 9, 30, len(packed) // 2, len(packed) - 1):
+        path.write_bytes(packed[:end])
+        assert f"is cut off after {end} bytes: copy it again" in said(path)
+    for at in (3, 40, len(packed) // 2, len(packed) - 6):
+        path.write_bytes(packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :])
+        assert "copy it again" in said(path)
+    path.write_bytes(gzip.compress(b""))
+    assert "is empty" in said(path)
 
 
 def test_data_is_frozen(tmp_path):
