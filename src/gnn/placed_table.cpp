@@ -54,7 +54,8 @@ PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_perc
   }
   if (shape.host_rows() > 0) {
     // The host keeps all rows, the GPU a copy of the first: what a row's place counts from is behind them.
-    view_.chunks[0] = as_the_gpu_reads(table, store) + shape.local_rows * table.row_bytes();
+    shape.host_begin = shape.local_rows * table.row_bytes();
+    view_.chunks[0] = as_the_gpu_reads(table, store) + shape.host_begin;
   }
 }
 

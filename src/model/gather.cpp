@@ -62,7 +62,7 @@ void count_load(const Policy& policy, const TableShape& table, std::span<const s
     if (place.position >= rows.size() || !table.on_host(rows[place.position])) {
       continue;
     }
-    const std::uint64_t row = table.contents(rows[place.position]).first_byte;
+    const std::uint64_t row = table.host_byte(rows[place.position]);
     const std::uint32_t element = policy.element(place, policy.phase(row));
     const bool straddles = table.row_bytes % policy.shape.width != 0;
     if (straddles ? policy.shape.holds(row, element) : element < policy.shape.units) {
@@ -136,20 +136,19 @@ Requests gather_requests(Mode mode, std::uint32_t width, const TableShape& table
 
 std::uint64_t gather_misses(Mode mode, const Link& link, const TableShape& table,
                             std::span<const std::uint32_t> rows) {
-  const std::uint64_t host_bytes =
-      table.host_rows() == 0 ? 0 : table.contents(table.rows - 1).first_byte + table.row_bytes;
-  if (link.granule_bytes == 0 || host_bytes <= link.reach_bytes) {
+  const std::uint64_t end = table.host_rows() == 0 ? 0 : table.host_byte(table.rows - 1) + table.row_bytes;
+  if (link.granule_bytes == 0 || end <= table.host_begin + link.reach_bytes) {
     return 0;
   }
   const std::vector<std::uint32_t> ordered =
       gnn::sorts(mode) ? sorted(rows) : std::vector<std::uint32_t>(rows.begin(), rows.end());
-  Lru lru((host_bytes + link.granule_bytes - 1) / link.granule_bytes,
+  Lru lru((end + link.granule_bytes - 1) / link.granule_bytes,
           std::max<std::uint64_t>(1, link.reach_bytes / link.granule_bytes));
   for (const std::uint32_t row : ordered) {
     if (!table.on_host(row)) {
       continue;
     }
-    const std::uint64_t first = table.contents(row).first_byte;
+    const std::uint64_t first = table.host_byte(row);
     const std::uint64_t last = (first + table.row_bytes - 1) / link.granule_bytes;
     for (std::uint64_t granule = first / link.granule_bytes; granule <= last; ++granule) {
       lru.touch(static_cast<std::uint32_t>(granule));

@@ -36,6 +36,7 @@ struct TableShape {
   Divider by_gpus;        // GPUs that the interleaved part lies on
   Divider by_chunk_rows;  // rows of a chunk of host memory: none crosses from one into the next
   std::uint64_t chunk_bytes = 0;
+  std::uint64_t host_begin = 0;  // bytes before the host's first row, from the beginning of its memory on
 
   struct Location {
     Tier tier = Tier::host;
@@ -77,6 +78,10 @@ struct TableShape {
     }
     const Location place = locate(row);
     return {kHostSeed, place.part * chunk_bytes + std::uint64_t{place.row} * row_bytes};
+  }
+  // Where a row of the host's begins, from the beginning of its memory on.
+  [[nodiscard]] constexpr std::uint64_t host_byte(std::uint32_t row) const {
+    return host_begin + contents(row).first_byte;
   }
 };
 

@@ -68,6 +68,21 @@ TEST(GatherRequests, of_masked_rows_that_a_load_straddles_are_their_lines) {
   EXPECT_EQ(requests.bytes(), 32 * sectors);
 }
 
+// A table of one's own stays on the host whole, so that the rows behind the GPU's begin anywhere in a line.
+TEST(GatherRequests, of_rows_behind_others_are_the_lines_at_which_they_lie) {
+  constexpr std::uint32_t kRowBytes = 1260;
+  TableShape table = table_of(kRowBytes, 1 << 16);
+  table.local_rows = 1001;
+  table.host_begin = std::uint64_t{1001} * kRowBytes;
+  const auto rows = gnn::draw_rows(gnn::Indices::uniform, 1 << 12, table.rows, 1, 0);
+  std::uint64_t lines = 0;
+  for (const std::uint32_t row : rows) {
+    const std::uint64_t first = std::uint64_t{row} * kRowBytes;
+    lines += row < table.local_rows ? 0 : (first + kRowBytes - 1) / 128 - first / 128 + 1;
+  }
+  EXPECT_EQ(gather_requests(Mode::masked, 4, table, rows).count(), lines);
+}
+
 // One load of 16 bytes a lane crosses four lines where one of 4 bytes crosses two.
 TEST(GatherRequests, of_flat_rows_fall_with_wider_loads) {
   EXPECT_LT(requests_a_row(Mode::vector, 1040, 16), 0.75 * requests_a_row(Mode::vector, 1040, 4));
