@@ -36,6 +36,28 @@ struct UnitOf<16> {
 
 inline constexpr int kGatherThreads = 256;
 
+// The row at a position of the lists: where it lies, and which row of the output it becomes. Beyond their end
+// the table's first.
+struct ListedRow {
+  std::uint64_t address;
+  std::uint32_t to;
+};
+template <class View>
+__device__ ListedRow listed_row(const View& view, const GatherLists& lists, std::uint64_t position) {
+  const bool listed = position < lists.count;
+  return {reinterpret_cast<std::uint64_t>(view.row(listed ? __ldg(lists.rows + position) : 0)),
+          listed && lists.positions != nullptr ? __ldg(lists.positions + position)
+                                               : static_cast<std::uint32_t>(position)};
+}
+
+// Where a table lies in several memories, to find a row takes longer than to ask for a unit of it. Then each
+// lane of a warp finds one of the tile's rows for all of them, unless there are more rows than lanes.
+template <class View>
+inline constexpr bool kFindsOnce = true;
+template <>
+inline constexpr bool kFindsOnce<FlatView> = false;
+inline constexpr unsigned kWholeWarp = 0xffffffff;
+
 // Of a unit that begins `before` bytes before the row's byte `at`, what is the row's, element by element: an
 // odd number of float16 leaves every second row of the output, too, no wider boundary.
 __device__ inline void store_part(std::byte* row, std::uint32_t row_bytes, std::uint32_t at,
@@ -63,17 +85,26 @@ __global__ void __launch_bounds__(kGatherThreads)
   const int lane = static_cast<int>(threadIdx.x % kWarpLanes);
   const std::uint32_t units = policy.shape.units;
   const std::uint64_t tiles = policy.tiles(kLoads);
+  const bool found_once = kFindsOnce<View> && policy.most_rows(kLoads) <= kWarpLanes;
   for (std::uint64_t tile = first; tile < tiles; tile += warps) {
     const TileBase base = policy.base(tile, kLoads);
-    std::uint32_t rows[kLoads];
+    std::uint64_t rows[kLoads];  // addresses
     std::uint32_t to[kLoads];
+    if (found_once) {
+      const ListedRow own = listed_row(view, lists, base.position + static_cast<std::uint32_t>(lane));
 #pragma unroll
-    for (int k = 0; k < kLoads; ++k) {
-      const std::uint64_t position = policy.place(base, k, lane).position;
-      const bool listed = position < lists.count;
-      rows[k] = listed ? __ldg(lists.rows + position) : 0;
-      to[k] = listed && lists.positions != nullptr ? __ldg(lists.positions + position)
-                                                   : static_cast<std::uint32_t>(position);
+      for (int k = 0; k < kLoads; ++k) {
+        const auto from = static_cast<int>(policy.place(base, k, lane).position - base.position);
+        rows[k] = __shfl_sync(kWholeWarp, own.address, from);
+        to[k] = __shfl_sync(kWholeWarp, own.to, from);
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kLoads; ++k) {
+        const ListedRow row = listed_row(view, lists, policy.place(base, k, lane).position);
+        rows[k] = row.address;
+        to[k] = row.to;
+      }
     }
     std::uint32_t elements[kLoads];
     std::uint32_t before[kLoads];  // bytes of the first unit that are not the row's
@@ -81,16 +112,14 @@ __global__ void __launch_bounds__(kGatherThreads)
 #pragma unroll
     for (int k = 0; k < kLoads; ++k) {
       const Place place = policy.place(base, k, lane);
-      const std::byte* row = view.row(rows[k]);
-      const auto address = reinterpret_cast<std::uint64_t>(row);
-      const std::uint32_t element = policy.element(place, policy.phase(address));
-      before[k] = kStraddles ? static_cast<std::uint32_t>(address % kWidth) : 0;
+      const std::uint32_t element = policy.element(place, policy.phase(rows[k]));
+      before[k] = kStraddles ? static_cast<std::uint32_t>(rows[k] % kWidth) : 0;
       // As RowShape::holds.
       const bool holds =
           element < units && (!kStraddles || element * kWidth < policy.shape.row_bytes + before[k]);
       elements[k] = place.position < lists.count && holds ? element : units;
       if (elements[k] < units) {
-        const Unit* const unit = reinterpret_cast<const Unit*>(row - before[k]) + element;
+        const Unit* const unit = reinterpret_cast<const Unit*>(rows[k] - before[k]) + element;
         values[k] = kSorted ? __ldg(unit) : __ldcg(unit);
       }
     }

@@ -37,15 +37,20 @@ struct Divider {
 
 // A batch of rows and the units that they are cut into.
 struct RowShape {
-  std::uint64_t rows = 0;       // of the gather
-  std::uint32_t row_bytes = 0;  // an even number
-  std::uint32_t width = 4;      // bytes of a unit: 2, 4, 8 or 16
-  std::uint32_t units = 0;      // that a row may lie in
+  std::uint64_t rows = 0;        // of the gather
+  std::uint32_t row_bytes = 0;   // an even number
+  std::uint32_t width = 4;       // bytes of a unit: 2, 4, 8 or 16
+  std::uint32_t width_bits = 2;  // width is 2 to this: GPUs are slow to divide
+  std::uint32_t units = 0;       // that a row may lie in
 
   constexpr RowShape(std::uint64_t count, std::uint32_t bytes, std::uint32_t unit)
       : rows(count),
         row_bytes(bytes),
         width(unit),
+        width_bits(unit == 2   ? 1
+                   : unit == 4 ? 2
+                   : unit == 8 ? 3
+                               : 4),
         units(bytes % unit == 0 ? bytes / unit : (bytes + unit - std::gcd(bytes, unit) + unit - 1) / unit) {}
 
   // Units that the walk of a masked row may begin before it, whatever its number; tables begin at a line.
@@ -102,9 +107,14 @@ struct Flat {
     const std::uint32_t rows = by_units.quotient(unit);
     return {base.position + rows, unit - rows * shape.units};
   }
+  // Positions of the list that a tile may touch, from its base on.
+  [[nodiscard]] constexpr std::uint32_t most_rows(int loads) const {
+    const auto tile = static_cast<std::uint32_t>(kWarpLanes * loads);
+    return (shape.units + tile - 2) / shape.units + 1;
+  }
   // Of a row's address: what `element` must know of it.
   [[nodiscard]] constexpr std::uint32_t phase(std::uint64_t address) const {
-    return kShifted ? static_cast<std::uint32_t>(address / shape.width % kWarpLanes) : 0;
+    return kShifted ? static_cast<std::uint32_t>(address >> shape.width_bits) % kWarpLanes : 0;
   }
   // The unit to load; from `shape.units` on: none.
   [[nodiscard]] constexpr std::uint32_t element(const Place& place, std::uint32_t phase) const {
@@ -160,8 +170,11 @@ struct Masked {
     const std::uint32_t rows = by_steps.quotient(step);
     return {base.position + rows, (step - rows * steps) * lanes + static_cast<std::uint32_t>(lane) % lanes};
   }
+  [[nodiscard]] constexpr std::uint32_t most_rows(int loads) const {
+    return (steps + groups() * static_cast<std::uint32_t>(loads) - 2) / steps + 1;
+  }
   [[nodiscard]] constexpr std::uint32_t phase(std::uint64_t address) const {
-    return aligns ? static_cast<std::uint32_t>(address % kLineBytes) / shape.width : 0;
+    return aligns ? static_cast<std::uint32_t>(address % kLineBytes) >> shape.width_bits : 0;
   }
   // Slots before the row wrap to numbers that are beyond its end.
   [[nodiscard]] constexpr std::uint32_t element(const Place& place, std::uint32_t phase) const {
@@ -198,7 +211,7 @@ struct GraphBolt {
     return {base.position + thread / across, thread % across + static_cast<std::uint32_t>(load) * across};
   }
   [[nodiscard]] constexpr std::uint32_t phase(std::uint64_t address) const {
-    return aligns ? static_cast<std::uint32_t>(address % kLineBytes) / shape.width : 0;
+    return aligns ? static_cast<std::uint32_t>(address % kLineBytes) >> shape.width_bits : 0;
   }
   [[nodiscard]] constexpr std::uint32_t element(const Place& place, std::uint32_t phase) const {
     return place.slot - phase;

@@ -41,7 +41,8 @@ TEST(DividerOf, every_kind_of_number_divides_as_the_language_does) {
 }
 
 // Walks a gather as a kernel would and sees that each unit of each row is loaded once. Rows lie at the places
-// that `row_of` gives them, in a table that begins at a line.
+// that `row_of` gives them, in a table that begins at a line. Sees, too, that no tile touches more rows than
+// its policy says, where it says so.
 template <class Policy>
 void expect_each_unit_once(const RowShape& shape, int loads, Draws& random) {
   const Policy policy(shape);
@@ -50,11 +51,13 @@ void expect_each_unit_once(const RowShape& shape, int loads, Draws& random) {
     each = random() % 100000 * shape.row_bytes;
   }
   std::vector<int> seen(shape.rows * shape.units);
+  std::uint64_t most_rows = 0;
   for (std::uint64_t tile = 0; tile < policy.tiles(loads); ++tile) {
     const TileBase base = policy.base(tile, loads);
     for (int load = 0; load < loads; ++load) {
       for (int lane = 0; lane < kWarpLanes; ++lane) {
         const Place place = policy.place(base, load, lane);
+        most_rows = std::max(most_rows, place.position - base.position + 1);
         if (place.position >= shape.rows) {
           continue;
         }
@@ -67,6 +70,9 @@ void expect_each_unit_once(const RowShape& shape, int loads, Draws& random) {
   }
   for (const int times : seen) {
     ASSERT_EQ(times, 1) << shape.rows << " rows of " << shape.units << " units of " << shape.width;
+  }
+  if constexpr (requires { policy.most_rows(loads); }) {
+    ASSERT_LE(most_rows, policy.most_rows(loads)) << shape.units << " units of " << shape.width;
   }
 }
 
@@ -175,6 +181,15 @@ TEST(GatherAccess, only_rows_above_a_line_that_are_no_whole_lines_are_shifted) {
   EXPECT_FALSE(CircularShift({1, 256, 4}).shifts);
   EXPECT_FALSE(CircularShift({1, 80, 4}).shifts);
   EXPECT_FALSE(Naive({1, 132, 4}).shifts);
+}
+
+TEST(GatherAccess, a_tile_touches_few_rows_unless_they_are_small) {
+  EXPECT_EQ(Naive({100, 1028, 4}).most_rows(8), 2U);
+  EXPECT_EQ(CircularShift({100, 400, 4}).most_rows(8), 4U);
+  EXPECT_EQ(Naive({100, 4, 4}).most_rows(8), 256U);
+  EXPECT_EQ(Masked({100, 1260, 4}).most_rows(8), 2U);
+  EXPECT_EQ(Masked({100, 128, 16}).most_rows(4), 16U);
+  EXPECT_EQ(Masked({100, 512, 16}).most_rows(4), 4U);
 }
 
 TEST(GatherAccess, small_rows_share_a_warp) {
