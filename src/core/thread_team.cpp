@@ -20,19 +20,6 @@ void bind_to_cpu(int cpu) {
   static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof(set), &set));
 }
 
-// Spins a while, then lets others run: a team may be larger than the CPUs there are.
-class Backoff {
- public:
-  void pause() {
-    if (++spins_ > 4096) {
-      std::this_thread::yield();
-    }
-  }
-
- private:
-  int spins_ = 0;
-};
-
 }  // namespace
 
 ThreadTeam::ThreadTeam(int size, const std::vector<int>& cpus) : size_(size) {
@@ -78,9 +65,9 @@ void ThreadTeam::serve(int index) {
       return;
     }
     ready_.fetch_add(1);
-    Backoff backoff;
+    SpinWait wait;
     while (started_.load(std::memory_order_acquire) != seen) {
-      backoff.pause();
+      wait.pause();
     }
     (*work_)(index);
     running_.fetch_sub(1, std::memory_order_release);
@@ -93,17 +80,32 @@ double ThreadTeam::run(const std::function<void(int)>& work) {
   running_ = size_ - 1;
   const unsigned number = armed_.fetch_add(1) + 1;
   armed_.notify_all();
-  Backoff backoff;
+  SpinWait wait;
   while (ready_.load() != size_ - 1) {
-    backoff.pause();
+    wait.pause();
   }
   const double start_s = steady_now_s();
   started_.store(number, std::memory_order_release);
   work(0);
-  while (running_.load(std::memory_order_acquire) != 0) {
-    backoff.pause();
-  }
+  wait_for_all();
   return steady_now_s() - start_s;
+}
+
+void ThreadTeam::spread(const std::function<void(int)>& work) {
+  work_ = &work;
+  running_ = size_ - 1;
+  started_.store(armed_.load() + 1, std::memory_order_release);
+  armed_.fetch_add(1);
+  armed_.notify_all();
+  work(0);
+  wait_for_all();
+}
+
+void ThreadTeam::wait_for_all() {
+  SpinWait wait;
+  while (running_.load(std::memory_order_acquire) != 0) {
+    wait.pause();
+  }
 }
 
 }  // namespace grainscope

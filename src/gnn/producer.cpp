@@ -3,15 +3,11 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <array>
 
-#include "gathers.hpp"
-#include "grainscope/core/thread_team.hpp"
-#include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gather_kernel.hpp"
-#include "grainscope/system/numa.hpp"
+#include "staged_copy.hpp"
 
 namespace grainscope::gnn {
 namespace {
@@ -53,14 +49,11 @@ class KernelProducer final : public Producer {
   std::uint64_t gpu_bytes_ = 0;
 };
 
-// Threads fill two page-locked buffers in turn, which the copy engine empties.
+// Threads gather into page-locked buffers, which the copy engine empties.
 class StagedProducer final : public Producer {
  public:
   StagedProducer(const TableView& view, int threads, std::uint64_t most)
-      : view_(view),
-        rows_of_piece_(std::max<std::uint64_t>(1, kPieceBytes / view.shape.row_bytes)),
-        list_(most * sizeof(std::uint32_t), cuda::PinnedBuffer::Kind::cached),
-        team_(threads, current_affinity()) {}
+      : copy_(view, threads), list_(most * sizeof(std::uint32_t), cuda::PinnedBuffer::Kind::cached) {}
 
   void enqueue(const std::uint32_t* rows, std::uint64_t count, std::byte* out,
                const cuda::Stream& stream) override {
@@ -69,42 +62,14 @@ class StagedProducer final : public Producer {
                                 lists_.get()),
                 "copy a list of rows to the host");
     lists_.synchronize();
-    const std::span<const std::uint32_t> asked(static_cast<const std::uint32_t*>(list_.data()), count);
-    const std::uint64_t row_bytes = view_.shape.row_bytes;
-    for (std::uint64_t first = 0; first < count; first += rows_of_piece_) {
-      Staging& staging = staging_[piece_++ % staging_.size()];
-      staging.free.synchronize();
-      const auto piece = asked.subspan(first, std::min<std::uint64_t>(rows_of_piece_, count - first));
-      auto* const filled = static_cast<std::byte*>(staging.memory.data());
-      team_.run([&](int worker) {
-        const Share share = share_of(piece.size(), worker, team_.size());
-        copy_rows(view_, piece.subspan(share.first, share.last - share.first),
-                  filled + share.first * row_bytes);
-      });
-      cuda::check(cudaMemcpyAsync(out + first * row_bytes, filled, piece.size() * row_bytes,
-                                  cudaMemcpyHostToDevice, stream.get()),
-                  "copy gathered rows to the GPU");
-      staging.free.record(stream);
-    }
+    copy_.enqueue({static_cast<const std::uint32_t*>(list_.data()), count}, out, stream);
   }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return 0; }
 
  private:
-  static constexpr std::uint64_t kPieceBytes = 4 * kMiB;  // a copy of it runs at the link's rate
-  struct Staging {
-    explicit Staging(std::uint64_t bytes) : memory(bytes, cuda::PinnedBuffer::Kind::cached) {}
-    cuda::PinnedBuffer memory;
-    cuda::Event free;  // when its copy has ended
-  };
-
-  TableView view_;
-  std::uint64_t rows_of_piece_;
+  StagedCopy copy_;
   cuda::PinnedBuffer list_;
   cuda::Stream lists_;
-  ThreadTeam team_;
-  std::array<Staging, 2> staging_{Staging(rows_of_piece_ * view_.shape.row_bytes),
-                                  Staging(rows_of_piece_* view_.shape.row_bytes)};
-  std::uint64_t piece_ = 0;
 };
 
 }  // namespace

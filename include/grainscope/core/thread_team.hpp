@@ -11,6 +11,20 @@
 
 namespace grainscope {
 
+// Waits for what another thread is about to do: spins a while, then lets others run, since there may be more
+// threads than CPUs.
+class SpinWait {
+ public:
+  void pause() {
+    if (++spins_ > 4096) {
+      std::this_thread::yield();
+    }
+  }
+
+ private:
+  int spins_ = 0;
+};
+
 // `size` workers, the caller being worker 0. The others sleep between two runs and spin from the moment
 // a run is armed until it starts.
 class ThreadTeam {
@@ -27,8 +41,11 @@ class ThreadTeam {
   // Runs work(0) … work(size − 1) at once; seconds from the common start to the last one's end.
   // `work` must not throw.
   double run(const std::function<void(int)>& work);
+  // The same without a common start: who is awake begins, the caller first of all.
+  void spread(const std::function<void(int)>& work);
 
  private:
+  void wait_for_all();
   void serve(int index);
   void stop();
 

@@ -55,6 +55,17 @@ TEST(ThreadTeam, many_runs_in_a_row_lose_none) {
   EXPECT_EQ(runs, 9000);
 }
 
+TEST(ThreadTeam, work_that_is_spread_is_done_by_all_once_between_runs_too) {
+  ThreadTeam team(3, {});
+  std::atomic<int> runs{0};
+  for (int i = 0; i < 2000; ++i) {
+    team.spread([&](int) { ++runs; });
+    ASSERT_EQ(runs, 6 * i + 3);
+    static_cast<void>(team.run([&](int) { ++runs; }));
+  }
+  EXPECT_EQ(runs, 12000);
+}
+
 TEST(ThreadTeam, workers_are_threads_of_their_own_and_the_first_is_the_caller) {
   ThreadTeam team(3, {});
   std::vector<std::thread::id> ids(3);
