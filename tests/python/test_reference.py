@@ -1,5 +1,6 @@
 """Every committed reference run is valid and can be summarised."""
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,16 @@ from grainscope_report import digest, reader
 from grainscope_report.commands.validate import problems
 
 ROOT = Path(__file__).resolve().parents[2] / "results" / "reference"
-FILES = sorted(ROOT.glob("**/*.json"))
+FILES = sorted([*ROOT.glob("**/*.json"), *ROOT.glob("**/*.json.gz")])
+MOST_BYTES = 4 << 20
 
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
 def test_a_reference_run_is_valid(path):
     assert problems(reader.load(path)[1]) == []
     assert digest.groups(reader.read(path))
+    assert path.stat().st_size < MOST_BYTES
+    assert f"`{path.name}`" in (ROOT / "README.md").read_text()
 
 
 def test_counters_are_the_model_s_to_the_last_request():
@@ -35,3 +39,40 @@ def test_a_tenth_of_the_rows_saves_most_of_the_link():
     }
     assert rows["presampled"]["hit_rate_10"] >= 0.85
     assert rows["presampled"]["of_optimal_10"] >= 0.95
+
+
+# EMOGI's public code in its best variant, milliseconds, by edge size: kron 24 and urand 24.
+EMOGI_MS = {
+    "bfs": {8: (115, 98), 4: (73, 58)},
+    "sssp": {8: (274, 437), 4: (209, 356)},
+    "cc": {8: (210, 186), 4: (129, 104)},
+    "pr": {8: (4607, 3159), 4: (2818, 1792)},
+}
+
+
+def test_no_traversal_is_slower_than_emogis_own_code():
+    rows = [
+        row
+        for name in ("h100-scale24.json", "h100-emogi24.json")
+        for row in reader.read(ROOT / name).rows
+        if row.case.family.startswith("traversal/") and row.case.axes["placement"] == "mapped"
+    ]
+    for algorithm, by_edge in EMOGI_MS.items():
+        for edge, times in by_edge.items():
+            for graph, emogi_ms in zip(("kron24", "urand24"), times, strict=True):
+                best = min(
+                    row.median_s
+                    for row in rows
+                    if row.case.family == f"traversal/{algorithm}"
+                    and (row.case.axes["graph"], row.case.axes["edge"]) == (graph, edge)
+                    and (row.case.axes.get("sources") == "emogi") == (algorithm in ("bfs", "sssp"))
+                )
+                assert best * 1e3 < emogi_ms, f"{algorithm} {graph} {edge}"
+
+
+def test_full_ends_within_a_quarter_of_an_hour_on_one_gpu():
+    """From its beginning to its end, with a pause between two pieces."""
+    run = reader.load(ROOT / "h100-full.json.gz")[1]["context"]["run"]
+    assert run["complete"]
+    took = datetime.fromisoformat(run["ended"]) - datetime.fromisoformat(run["started"])
+    assert took < timedelta(minutes=15)
