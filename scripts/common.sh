@@ -33,9 +33,13 @@ has_gpu() {
   nvidia-smi -L >/dev/null 2>&1 || compgen -G '/dev/nvidia[0-9]*' >/dev/null
 }
 
+# With Ninja where there is one and nothing else was configured: it keeps all CPUs busy.
 build() {  # build <folder> <cmake arguments...>
   local folder=$1
   shift
+  if [ ! -f "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then
+    export CMAKE_GENERATOR=Ninja
+  fi
   if [ ! -f "$folder/CMakeCache.txt" ] || [ "$(cat "$folder/.configured-with" 2>/dev/null)" != "$*" ]; then
     cmake -S . -B "$folder" "$@" >&2
     printf '%s' "$*" >"$folder/.configured-with"
