@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import naming, statistics
+from grainscope_report import reasons as why
 from grainscope_report.gnn import answers
 from grainscope_report.model import MODEL, WALKS, Result, Row
 from grainscope_report.statistics import Estimate
@@ -155,29 +156,35 @@ def _axes(cases: list[list[Row]]) -> set[str]:
 
 @dataclass(frozen=True)
 class Reason:
-    """Rows of one status and reason: how many, of which families, the first names."""
+    """Rows of one status and reason, as it is told."""
 
     status: str
     text: str
-    count: int
-    families: tuple[str, ...]
-    names: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def count(self) -> int:
+        """How many rows."""
+        return len(self.rows)
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families that they are of."""
+        return tuple(dict.fromkeys(row.case.family for row in self.rows))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What they are called."""
+        return tuple(row.name for row in self.rows)
 
 
 def reasons(result: Result) -> list[Reason]:
     """Why rows are not ok: the failed first, then by how many rows."""
     found: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in result.rows:
-        if not row.ok:
-            found[row.status, row.reason].append(row)
-    listed = [
-        Reason(
-            status,
-            text,
-            len(rows),
-            tuple(dict.fromkeys(row.case.family for row in rows)),
-            tuple(row.name for row in rows),
-        )
-        for (status, text), rows in found.items()
-    ]
+    for status in ("failed", "skipped"):
+        there = [row for row in result.rows if row.status == status]
+        told = why.told(row.reason for row in there)
+        for row in there:
+            found[status, told[row.reason]].append(row)
+    listed = [Reason(status, text, tuple(rows)) for (status, text), rows in found.items()]
     return sorted(listed, key=lambda reason: (reason.status != "failed", -reason.count, reason.text))

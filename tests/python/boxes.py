@@ -1,6 +1,7 @@
 """Where the texts of a drawn figure stand, by the renderer's own boxes, and whether panels are all there."""
 
 import itertools
+from collections import defaultdict
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
@@ -8,9 +9,9 @@ from matplotlib.figure import Figure as Page
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from grainscope_report.drawing import maps
+from grainscope_report.drawing import maps, style
 from grainscope_report.figures import text_table
-from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, MapPanel
+from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, MapPanel, Panel
 from grainscope_report.figures.text_table import TablePanel
 
 
@@ -43,6 +44,23 @@ def check_no_overlap(page: Page) -> None:
     """Fails where a text of the page lies upon another."""
     for (one, box), (two, other) in itertools.combinations(texts(page), 2):
         assert not overlap(box, other), f"{one.get_text()!r} overlaps {two.get_text()!r}"
+
+
+def check_told_apart(panel: Panel) -> None:
+    """Fails where curves, dots or bars of one machine that have different names look alike."""
+    names = defaultdict(set)
+    for curve in getattr(panel, "curves", ()):
+        dash = "dotted" if curve.label == "modelled" else curve.dash
+        names[curve.machine.index, style.colour(curve.method), dash, curve.marked].add(curve.name)
+    for dot in (dot for row in getattr(panel, "rows", ()) for dot in getattr(row, "dots", ())):
+        names[dot.machine.index, style.colour(dot.method), dot.aside].add(dot.name)
+    for series in getattr(panel, "series", ()):
+        # Papers' bars have their names in them.
+        if series.label != "paper":
+            fill = style.colour(series.method, series.machine.index if series.machine else 0)
+            names[fill, series.hatched].add(series.name)
+    for look, alike in names.items():
+        assert len(alike) == 1, f"{panel.title}: {alike} all are {look}"
 
 
 def check_map(axes: Axes, panel: MapPanel) -> None:

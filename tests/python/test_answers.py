@@ -11,6 +11,8 @@ from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 from planted import FAR, SITE, pinned_copy
 from synthetic import GIB, KIB, MIB, File
+from synthetic_gnn import add_gather, add_scores, gather_axes
+from synthetic_training import add_pipeline
 
 GPU = {"gpus": ("NVIDIA H100 80GB HBM3",)}
 
@@ -146,6 +148,30 @@ def test_networks_are_answered(show):
     assert "is fed fastest by" in said["Which way to feed a training"]
     assert "A gather alone needs" in said["Which share of the GPU"]
     assert "Beside a computation both end soonest with" in said["Which share of the GPU"]
+
+
+def test_answers_name_what_trainings_and_gathers_differ_in(tmp_path):
+    file = File(**GPU)
+    file.link("host_to_gpu", 54.7)
+    for labelled in (1, 10):
+        add_scores(file, "pareto18", "10x25", 0.3 / labelled, labelled)
+    for batch in (1000, 8000):
+        for method in ("masked", "cpu_gather_dma"):
+            add_pipeline(file, method, axes={"batch": batch})
+    for mode in ("masked", "address_ordered"):
+        for hot, gb_s in ((0, 10.0), (25, 40.0), (1, 20.0)):
+            store = {"store": "tiered", "hot": hot} if hot else {"store": "mapped"}
+            add_gather(file, gather_axes(mode, 1028, indices="zipf", **store), gb_s)
+    said = answered(tmp_path, file)
+    rows = said["Which rows in the GPU's memory"]
+    assert "Of pareto18 (10×25, batch 1000, 1 % labelled) the first" in rows
+    assert "Of pareto18 (10×25, batch 1000, 10 % labelled) the first" in rows
+    assert rows.count("With 1 and 25 % of the rows in the GPU's memory a gather of zipf rows of 1028 B") == 2
+    for way in ("masked", "address-ordered"):
+        assert f"of 1028 B ({way}) is 2 and 4 times as fast as with none" in rows
+    training = said["Which way to feed a training"]
+    for batch in (1000, 8000):
+        assert f"pareto22 (10×25, batch {batch}, hidden 256), rows of 512 B, is fed fastest" in training
 
 
 def gather(file: File, mode: str, store: str, row: int, rate: float) -> None:

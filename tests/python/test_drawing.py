@@ -5,11 +5,31 @@ from functools import cache
 import pytest
 from matplotlib.figure import Figure as Page
 
-from boxes import check_bars, check_curves, check_dots, check_map, check_no_overlap, check_table, texts
+from boxes import (
+    check_bars,
+    check_curves,
+    check_dots,
+    check_map,
+    check_no_overlap,
+    check_table,
+    check_told_apart,
+    texts,
+)
 from grainscope_report.drawing import legend, render
-from grainscope_report.figures.model import CurvePanel, DotPanel, Figure, MapPanel
+from grainscope_report.figures.model import (
+    Curve,
+    CurvePanel,
+    DotPanel,
+    Figure,
+    Level,
+    MapPanel,
+    Point,
+    Region,
+)
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.figures.text_table import TablePanel
+from grainscope_report.statistics import Estimate
+from synthetic import GIB, MIB
 
 ENTRIES = {entry.id: entry for entry in FIGURES}
 SHOWN = {
@@ -93,6 +113,13 @@ def test_no_text_overlaps_another_and_all_of_it_is_on_the_page(drawn, shown, num
     for one, box in found:
         inside = box.x0 >= 0 and box.y0 >= 0 and box.x1 <= page.bbox.x1 and box.y1 <= page.bbox.y1
         assert inside, f"{one.get_text()!r} leaves the page"
+
+
+@pytest.mark.parametrize(("shown", "number"), CASES)
+def test_what_has_another_name_in_a_panel_looks_different(drawn, shown, number):
+    made, _ = drawn(shown, number)
+    for panel in made.panels:
+        check_told_apart(panel)
 
 
 @pytest.mark.parametrize(("shown", "number"), CASES)
@@ -243,6 +270,34 @@ def test_crossovers_and_dips_are_drawn_where_they_are(drawn):
         patch.get_extents().transformed(page.axes[1].transData.inverted()) for patch in page.axes[1].patches
     ]
     assert any(span.x0 < dip.low <= dip.high < span.x1 for span in spans)
+
+
+def test_labels_of_lines_that_lie_close_are_on_neither(show):
+    [machine] = show("h100")
+    spans = [64 * MIB * 2 ** (step / 7) for step in range(64)]
+
+    def falling(top: float) -> Curve:
+        rates = [50 + (top - 50) * (spans[0] / span) ** 1.3 for span in spans]
+        points = tuple(Point(x, Estimate(y, y, y)) for x, y in zip(spans, rates, strict=True))
+        return Curve("rows", "pinned", machine, points, marked=False)
+
+    levels = (("peak", "copy peak", 55.2), ("theoretical", "theoretical, PCIe 5 ×16", 63.0))
+    panel = CurvePanel(
+        "spans",
+        (falling(207), falling(117), falling(46)),
+        levels=tuple(Level(*one, machine) for one in levels),
+        regions=(Region("knee", 10 * GIB, 10 * GIB, "", 10 * GIB, "a", method="pinned"),),
+    )
+    page = render.draw(Figure((machine,), ((panel, panel),), title="Lines"))
+    page.canvas.draw()
+    axes = page.axes[0]
+    labels = [one for one in axes.texts if one.get_gid() == "level"]
+    assert len(labels) == 2
+    for label in labels:
+        box = label.get_window_extent(page.canvas.get_renderer())
+        for level in panel.levels:
+            _, height = axes.transData.transform((GIB, level.value))
+            assert not box.y0 < height < box.y1, f"{label.get_text()!r} lies on {level.name}"
 
 
 def test_a_level_far_above_the_data_does_not_squash_it(drawn):

@@ -4,6 +4,8 @@ import copy
 
 import pytest
 
+from boxes import check_told_apart
+from grainscope_report.figures import shapes
 from grainscope_report.figures.model import DotPanel
 from grainscope_report.figures.table import why_absent
 from grainscope_report.machine import machines
@@ -29,6 +31,22 @@ def test_figure_s_a_curve_for_each_method_by_the_width_of_a_row(tmp_path):
     assert only(rows, panel="within the GPU", kind="peak") == []
     dashes = {curve.name: curve.dash for curve in made(tmp_path, "s", file).panels[0].curves}
     assert dashes == {"kernel, chunked": "dashed", "cudaMemcpy2D": "solid"}
+
+
+def test_figure_s_tells_every_method_apart_in_curves_and_in_dots(tmp_path):
+    file = linked_file()
+    for order, method in enumerate(shapes.METHODS):
+        for width in (32, 512):
+            add_box(file, "local", method, (width, 4 * MIB // width, 1), 2 * width, 100.0 + order)
+        add_box(file, "local", method, (480, 2, 508), 512, 10.0 + order)
+    curves, dots = made(tmp_path, "s", file).panels
+    assert {curve.name for curve in curves.curves} == set(shapes.METHODS.values())
+    assert {dot.name for row in dots.rows for dot in row.dots} == set(shapes.METHODS.values())
+    check_told_apart(curves)
+    check_told_apart(dots)
+    # Where both agree the one shows between the other's dashes.
+    dashes = {curve.method: curve.dash for curve in curves.curves}
+    assert dashes["copy_2d"] != dashes["copy_3d"]
 
 
 def test_figure_s_compares_boxes_of_one_size(tmp_path):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from boxes import check_told_apart
 from planted import gpu_file, made, only, table, values
 from synthetic import GIB, File
 from synthetic_gnn import add_gather, add_model_gathers, add_scores, add_share, add_split, gather_axes
@@ -102,6 +103,22 @@ def test_figure_11_takes_the_batch_of_most_rows(tmp_path):
     assert values(rows, panel=BARS, kind="bar", x="1028 B")["masked"] == pytest.approx(46)
 
 
+def test_figure_11_leaves_out_short_batches_of_their_own_way_alone(tmp_path):
+    file = gathered()
+    for row, rows in ((512, 1 << 18), (1024, 1 << 18), (4096, 1 << 16)):
+        add_gather(file, gather_axes("masked_wide", row, rows=rows), 50.0)
+    for row, rows in ((4096, 512), (65536, 512), (1 << 20, 512)):
+        add_gather(file, gather_axes("row_dma", row, store="pinned", rows=rows), 5.0)
+    panel = "by size of rows, over 1 GiB"
+    found = only(table(tmp_path, "11", file), panel=panel, series="masked, wide loads")
+    assert [row["x"] for row in found] == ["512", "1024", "4096"]
+    notes = made(tmp_path, "11", file).notes
+    assert (
+        "Not drawn by size of rows, since its start decides: 4 KiB by a copy a row (a mini-batch of 2 MiB); "
+        "64 KiB by a copy a row (a mini-batch of 32 MiB)." in notes
+    )
+
+
 def test_figure_11_without_a_gpu_has_requests_and_bounds_hatched(tmp_path):
     file = File()
     add_model_gathers(file, measured=False)
@@ -179,6 +196,22 @@ def test_figure_13_has_ways_to_gather_by_span_and_window(tmp_path):
         ("address-ordered, window 4", str(4 * GIB), pytest.approx(30)),
         ("address-ordered, window 4", str(32 * GIB), pytest.approx(20)),
     ]
+
+
+def test_figure_13_tells_every_window_apart(tmp_path):
+    file = gpu_file()
+    for row, windows in ((128, (1, 2, 4, 8, 16)), (512, (1, 4))):
+        add_gather(file, gather_axes("masked_wide", row, span=4 * GIB), 6.0)
+        add_gather(file, gather_axes("masked_wide", row, span=32 * GIB), 4.0)
+        for window in windows:
+            for span in (4, 32):
+                axes = gather_axes("address_ordered", row, span=span * GIB, window=window)
+                add_gather(file, axes, 12.0 + window)
+    panels = [panel for panel in made(tmp_path, "13", file).panels if "by way to gather" in panel.title]
+    for panel in panels:
+        check_told_apart(panel)
+    looks = [{curve.name: curve.method for curve in panel.curves} for panel in panels]
+    assert looks[0]["address-ordered, window 4"] == looks[1]["address-ordered, window 4"]
 
 
 def test_the_model_of_gathers_is_no_traversal(tmp_path):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from boxes import check_told_apart
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import figure
 from grainscope_report.machine import Machine
@@ -188,6 +189,16 @@ def test_figure_13_draws_another_batch_of_sorted_rows(tmp_path):
     assert point(rows, kind="point", **batch) == around(16 * GIB, 50)
     assert len(only(rows, series="128 B rows", panel="sorted by address, cudaHostAlloc", kind="point")) == 4
     assert all("8 Mi at a time" not in row["note"] for row in only(rows, kind="knee"))
+
+
+def test_figure_13_tells_every_other_batch_apart(tmp_path):
+    file = wall_file()
+    for order, rows in enumerate((1 << 18, 1 << 21, 1 << 22, 1 << 23)):
+        axes = {"memory": "host_alloc", "order": "sorted", "row": 128, "rows": rows, "span": 16 * GIB}
+        add_gather(file, axes | {"locality": "local"}, SITE, 128 * rows / (10.0 + order) / 1e9, rows)
+    panel = made(tmp_path, "13", file).panels[1]
+    assert sum("at a time" in curve.name for curve in panel.curves) == 4
+    check_told_apart(panel)
 
 
 def test_figure_13_says_what_stands_between(tmp_path):

@@ -2,10 +2,12 @@
 
 import pytest
 
+from boxes import check_told_apart
 from grainscope_report.cli import main
 from grainscope_report.figures.columns import graph_methods
 from planted import made, only, table
 from planted_traversals import (
+    ENTRIES,
     KRON,
     URAND,
     add_ways,
@@ -158,6 +160,21 @@ def test_figure_10_tells_two_graphs_of_a_kind_apart():
         "graph 5",
     ]
     assert len(set(graph_methods([f"kron{scale}" for scale in range(8)]))) == 8
+
+
+def test_figure_10_changes_the_dash_of_a_colour_that_is_used_again(tmp_path, monkeypatch):
+    names = ("urand21", "kron21", "web20", "urand18", "kron18", "dense14", "web18", "pgp", "power")
+    names += ("kron16", "kron15", "kron14")
+    for order, name in enumerate(names):
+        monkeypatch.setitem(ENTRIES, name, 10_000_000 >> order)
+    file = machine_file()
+    for name in names:
+        traverse(file, steady(0.1), graph=name)
+    panel = made(tmp_path, "10", file).panels[0]
+    assert [curve.name for curve in panel.curves] == list(names)
+    check_told_apart(panel)
+    dashed = {curve.name for curve in panel.curves if curve.dash != "solid"}
+    assert dashed == {"web18", "kron16", "kron15", "kron14"}
 
 
 def test_figure_16_scaling_stands_beside_the_papers(tmp_path):

@@ -34,7 +34,7 @@ def tab():
 
 @pytest.fixture(scope="module")
 def pages(files, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Reports: of a machine with everything, of two files, of a few rows."""
+    """Reports: of a machine with everything, of two files, of a few rows, of skipped ones alone."""
     root = tmp_path_factory.mktemp("pages")
     few = File(gpus=("NVIDIA H100 80GB HBM3",))
     few.link("host_to_gpu", 54.7)
@@ -42,8 +42,13 @@ def pages(files, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         few.add("transfer/memcpy", pinned_copy(MIB << order), SITE, time_s)
     few.lose("skipped", "needs (two) GPUs", "transfer/peer", {"method": "copy_engine", "bytes": MIB}, SITE)
     few.lose("failed", "came back wrong", "transfer/duplex", {"method": "pinned", "bytes": MIB}, SITE)
+    lacking = File()
+    for order in range(4):
+        reason = "no driver" if order == 3 else f"{1 << order} pages are needed: echo {1 << order}"
+        lacking.lose("skipped", reason, "call", {"what": "host_register", "bytes": MIB << order}, {"numa": 0})
     told = {"h100": [files["h100"]], "two": [files["h100"], files["modelling"]]}
     told["few"] = [few.write(root / "few" / "result.json")]
+    told["lacking"] = [lacking.write(root / "lacking" / "result.json")]
     for name, paths in told.items():
         assert main(["report", *map(str, paths), "-o", str(root / f"{name}.html")]) == 0
     return {name: root / f"{name}.html" for name in told}
@@ -126,6 +131,13 @@ def test_links_lead_to_the_rows_that_they_are_about(few):
     few.until(f"{COUNT} === 'figure 2: 3 of 5 rows'")
     few.click("#skips tr.skipped a")
     few.until(f"{COUNT} === 'skipped, needs (two) GPUs: 1 of 5 rows'")
+
+
+def test_a_link_of_a_reason_leads_to_all_rows_that_it_is_told_of(tab, pages):
+    tab.open(pages["lacking"])
+    tab.click("#skips tr.skipped a")
+    says = "skipped, 4 pages are needed: echo 4 (the largest of 3 such)"
+    tab.until(f"{COUNT} === '{says}: 3 of 4 rows'")
 
 
 def test_a_long_table_begins_short_and_grows_on_demand(tab, pages, files):

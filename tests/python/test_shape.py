@@ -140,6 +140,17 @@ def test_the_same_at_several_sites_is_one_finding(tmp_path):
     assert one.sites == ("GPU 0, node 0", "GPU 1, node 0")
 
 
+def test_a_site_of_several_sizes_is_named_once(tmp_path):
+    file = gpu_file()
+    for size in (MIB, 64 * MIB, 256 * MIB):
+        for threads, gb_s in ((1, 8.0), (4, 30.0), (16, 9.0)):
+            axes = {"threads": threads, "flush": "on", "bytes": size}
+            site = {"from_node": 0, "to_node": 0}
+            file.add("host/memcpy", axes, site, size / gb_s / 1e9)
+    [one] = [one for one in found(tmp_path, file) if one.axis == "threads"]
+    assert one.sites == ("from node 0, to node 0",)
+
+
 def test_paragraphs_put_one_cause_together_and_what_is_known_last(tmp_path):
     file = gpu_file()
     copies(file, "pinned_to_gpu", lower={MIB: 0.5})

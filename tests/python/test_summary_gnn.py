@@ -25,7 +25,7 @@ LINES = [
     ("kron22 pasted", "164 793 ms"),
     ("green context 16 B", "8 6.1 % 50.9 93.0 %"),
     ("green context 8 6.1", "% 2.81 ms 1.02 1.06 0.94"),
-    ("pareto22, 10×25, rows of 512 B tiered", ", 10 % hot 1.99 ms 0.90 572 MiB 5.05 1.83 0.99"),
+    ("pareto22, 10×25, batch 1000, rows of 512 B tiered", ", 10 % hot 1.99 ms 0.90 572 MiB 5.05 1.83 0.99"),
 ]
 
 

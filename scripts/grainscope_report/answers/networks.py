@@ -1,5 +1,6 @@
 """What graph neural networks' rows come to in sentences: tiers, ways to feed a training, shares of a GPU."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from grainscope_report.fits.everything import Fits
@@ -8,10 +9,12 @@ from grainscope_report.gnn.answers import Answer
 from grainscope_report.gnn.gathers import Gather
 from grainscope_report.gnn.shares import Share
 from grainscope_report.machine import Machine
-from grainscope_report.units import format_bytes, format_percent, format_time
+from grainscope_report.units import format_percent, format_time
 
 TOP = "10"  # % of the rows
-SAME = ("row", "rows", "span", "indices", "graph", "fanout", "batch", "element", "width", "mode")
+SAME = (
+    "row", "rows", "span", "indices", "graph", "fanout", "batch", "element", "width", "mode", "window",
+)  # fmt: skip
 
 
 def tiering(machine: Machine, _fits: Fits) -> list[str]:
@@ -24,24 +27,37 @@ def tiering(machine: Machine, _fits: Fits) -> list[str]:
         best = f", {format_percent(optimal)} of what the best order could" if optimal is not None else ""
         score = tiers.SCORES.get(one["score"], one["score"])
         said.append(
-            f"Of {one['graph']} ({_fanout(one)}) the first {TOP} % of the rows by {score} take "
-            f"{format_percent(hits)} of the accesses{best}"
+            f"Of {one['graph']} ({_sampled(one)}, {one['labelled']:g} % labelled) the first {TOP} % of the "
+            f"rows by {score} take {format_percent(hits)} of the accesses{best}"
         )
-    there = [one for one in gathers.measured(machine) if "gpu" in one.rows[0].case.site and one.asked]
-    return said + [text for one in there if one.store == "tiered" and (text := _tiered(one, there))]
+    return said + _tiered(gathers.measured(machine))
 
 
-def _tiered(one: Gather, there: Sequence[Gather]) -> str:
-    """How a gather with hot rows on the GPU stands to the same one without."""
-    axes = one.rows[0].case.axes
-    for cold in (other for other in there if other.store == "mapped"):
-        if all(axes.get(name) == cold.rows[0].case.axes.get(name) for name in SAME):
-            times = cold.time.value / one.time.value
-            return (
-                f"With {one.number('hot'):g} % of the rows in the GPU's memory a gather of {_indices(one)} "
-                f"rows of {format_bytes(one.row)} is {times:.3g} times as fast as with none"
-            )
-    return ""
+def _tiered(found: Sequence[Gather]) -> list[str]:
+    """How each gather with hot rows on the GPU stands to the same one without, by the share of them."""
+    there = [one for one in found if "gpu" in one.rows[0].case.site and one.asked]
+    cold = {_same(one): one for one in there if one.store == "mapped"}
+    hot: dict[tuple, list[Gather]] = defaultdict(list)
+    for one in there:
+        if one.store == "tiered" and _same(one) in cold:
+            hot[_same(one)].append(one)
+    said = []
+    for same, own in hot.items():
+        one = own[0]
+        own.sort(key=lambda each: each.number("hot"))
+        percents = _listed([f"{each.number('hot'):g}" for each in own])
+        times = _listed([f"{cold[same].time.value / each.time.value:.3g}" for each in own])
+        window = f", window {one.number('window'):g}" if one.number("window") > 1 else ""
+        said.append(
+            f"With {percents} % of the rows in the GPU's memory a gather of {_indices(one)} rows of "
+            f"{one.row:g} B ({gathers.spoken(one.way)}{window}) is {times} times as fast as with none"
+        )
+    return said
+
+
+def _same(one: Gather) -> tuple:
+    """What is gathered and how, wherever the rows lie."""
+    return tuple(one.rows[0].case.axes.get(axis) for axis in SAME)
 
 
 def _indices(one: Gather) -> str:
@@ -62,8 +78,9 @@ def training(machine: Machine, _fits: Fits) -> list[str]:
         ]  # fmt: skip
         step = format_time(one["time_s"]["value"])
         said.append(
-            f"GraphSAGE on {one['graph']} ({_fanout(one)}), rows of {format_bytes(one['row'])}{gpus}, is fed "
-            f"fastest by {pipelines.spoken(one['method'])}{hot}: {step} a step, {_listed(over)}"
+            f"GraphSAGE on {one['graph']} ({_sampled(one)}, hidden {one['hidden']:g}), rows of "
+            f"{one['row']:g} B{gpus}, is fed fastest by {pipelines.spoken(one['method'])}{hot}: {step} a "
+            f"step, {_listed(over)}"
         )
     return said
 
@@ -108,8 +125,8 @@ def _by(one: Answer) -> str:
     return shares.BY.get(one["by"], one["by"])
 
 
-def _fanout(one: Answer) -> str:
-    return str(one["fanout"] or "").replace("x", "×")
+def _sampled(one: Answer) -> str:
+    return f"{str(one['fanout'] or '').replace('x', '×')}, batch {one['batch']:g}"
 
 
 def _listed(parts: Sequence[str]) -> str:

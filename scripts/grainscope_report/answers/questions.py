@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from grainscope_report import reasons
 from grainscope_report.answers import (
     gathers,
     hot_rows,
@@ -55,10 +56,8 @@ def _why_not(result: Result, question: Question) -> str:
     rows = [row for row in result.rows if row.case.family.startswith(question.families)]
     if any(row.ok for row in rows):
         return "The run has too few rows to tell"
-    reasons = list(dict.fromkeys(row.reason for row in rows if not row.ok))
-    if reasons:
-        more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
-        return f"Not measured: {reasons[0]}{more}"
+    if reason := reasons.most(row.reason for row in rows if not row.ok):
+        return f"Not measured: {reason}"
     asked = f", filter {result.run.filter}" if result.run.filter else ""
     return f"Not part of this run (preset {result.run.preset}{asked})"
 

@@ -31,7 +31,7 @@ OF_LINK = (
     "different row once."
 )
 STATUSES = ("ok", "failed", "skipped")
-NAMES_SHOWN = 3
+NAMES_SHOWN = 6
 GROUP_COLUMNS = (
     Column("what"),
     Column("peak GB/s", right=True),

@@ -1,5 +1,6 @@
 """What `summary` says of graph neural networks: a short table for each question that the run answers."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from grainscope_report.commands.summary_traversals import known
@@ -10,6 +11,17 @@ from grainscope_report.units import format_bytes, format_percent, format_time, s
 
 Cells = Callable[[Answer], tuple[str, ...]]
 MOST_LINES = 12
+# What is computed beside a gather; products of matrices go without saying.
+BESIDE = {shares.PRODUCTS: "", shares.STEPS: ", training steps"}
+# What tells cases of one name apart.
+APART = {
+    "gathers": ("element", ", elements of {:g} B"),
+    "row_copies": ("element", ", elements of {:g} B"),
+    "tiers": ("batch", ", batch {:g}"),
+    "reordering": ("score", " by {}"),
+    "training": ("hidden", ", hidden {:g}"),
+    "payback": ("hidden", ", hidden {:g}"),
+}
 
 
 def lines(answers: dict[str, list[Answer]], out: Terminal) -> Iterator[str]:
@@ -22,13 +34,26 @@ def lines(answers: dict[str, list[Answer]], out: Terminal) -> Iterator[str]:
         if not first:
             yield ""
         first = False
-        head, *rest = out.table(*known(columns, [cells(answer) for answer in there[:MOST_LINES]]))
+        head, *rest = out.table(*known(columns, _rows(question, cells, there)))
         yield out.paint(head, "bold")
         yield from rest
         if len(there) > MOST_LINES:
             yield f"  … and {len(there) - MOST_LINES} more (--json has all)"
         if said:
             yield out.paint(out.wrap(said, "  "), "dim")
+
+
+def _rows(question: str, cells: Cells, there: Sequence[Answer]) -> list[tuple[str, ...]]:
+    """The cells of the lines that are shown, their names with what tells cases of one name apart."""
+    axis, said = APART.get(question, ("", ""))
+    found = [(answer.get(axis), *cells(answer)) for answer in there]
+    values: dict[str, set] = defaultdict(set)
+    for value, name, *_ in found:
+        values[name].add(value)
+    return [
+        (name + said.format(value) * (len(values[name]) > 1), *rest)
+        for value, name, *rest in found[:MOST_LINES]
+    ]
 
 
 def _value(answer: Answer, name: str) -> float | None:
@@ -110,7 +135,7 @@ def _share(answer: Answer) -> tuple[str, ...]:
 
 
 def _split(answer: Answer) -> tuple[str, ...]:
-    beside = ", training steps" if answer["consumer"] == shares.STEPS else ""
+    beside = BESIDE.get(answer["consumer"], f", {answer['consumer']}")
     return (
         f"  {shares.BY.get(answer['by'], answer['by'])}{beside}",
         f"{answer['given_sms']:g}" if answer["given_sms"] else "-",
@@ -124,11 +149,18 @@ def _two(value: float | None) -> str:
     return f"{value:.2f}" if value is not None else "-"
 
 
-def _training(answer: Answer) -> tuple[str, ...]:
+def _trained(answer: Answer) -> str:
     gpus = f", {answer['gpus']:g} GPUs" if answer["gpus"] > 1 else ""
+    return (
+        f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, batch {answer['batch']:g}, rows of "
+        f"{answer['row']:g} B{gpus}"
+    )
+
+
+def _training(answer: Answer) -> tuple[str, ...]:
     hot = f", {answer['hot']:g} % hot" if answer["hot"] else ""
     return (
-        f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, rows of {answer['row']:g} B{gpus}",
+        _trained(answer),
         f"{pipelines.spoken(answer['method'])}{hot}",
         format_time(_value(answer, "time_s")),
         _two(answer["overlap"]),
@@ -138,11 +170,9 @@ def _training(answer: Answer) -> tuple[str, ...]:
 
 
 def _payback(answer: Answer) -> tuple[str, ...]:
-    gpus = f", {answer['gpus']:g} GPUs" if answer["gpus"] > 1 else ""
     window = f", window {answer['window']:g}" if (answer["window"] or 1) > 1 else ""
     return (
-        f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, batch {answer['batch']:g}, rows of "
-        f"{answer['row']:g} B{gpus}",
+        _trained(answer),
         f"{gathers.spoken(answer['mode'])}{window}, {answer['hot']:g} % hot",
         answer["spoken"],
         format_time(answer["cost_s"]),

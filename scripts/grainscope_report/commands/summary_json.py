@@ -33,7 +33,17 @@ def document(result: Result) -> dict[str, Any]:
         "networks": networks.of(machine),
         "fits": everything.as_json(everything.of(machine)),
         "shape": findings.as_json(findings.findings(result)),
-        "reasons": [asdict(reason) for reason in digest.reasons(result)],
+        "reasons": [_reason(reason) for reason in digest.reasons(result)],
+    }
+
+
+def _reason(reason: digest.Reason) -> dict[str, Any]:
+    return {
+        "status": reason.status,
+        "text": reason.text,
+        "count": reason.count,
+        "families": reason.families,
+        "names": reason.names,
     }
 
 

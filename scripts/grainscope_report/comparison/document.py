@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grainscope_report import reasons
 from grainscope_report.comparison import rows_text
 from grainscope_report.comparison.joined import FAILED, MISSING, NEW_ONLY, Against, Comparison, Row
 from grainscope_report.comparison.outliers import FEWEST_NODES
@@ -190,7 +191,14 @@ def _families(against: Against) -> Iterator[Section]:
 
 def _unmatched(against: Against, where: str) -> Iterator[Section]:
     """Questions that one side alone answers, by family and reason, what failed first."""
-    found = Counter((one.kind, one.question.family, one.reason) for one in against.unmatched)
+    alike: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in against.unmatched:
+        alike[one.kind, one.question.family].append(one.reason)
+    found = {
+        (*key, reason): count
+        for key, there in alike.items()
+        for reason, count in reasons.counted(there).items()
+    }
     if not found:
         return
     kinds = (FAILED, MISSING, NEW_ONLY)
@@ -207,16 +215,16 @@ def _unmatched(against: Against, where: str) -> Iterator[Section]:
 
 
 def _unclear(comparison: Comparison) -> Iterator[Section]:
-    reasons = Counter(
+    unclear = Counter(
         rows_text.reason(row)
         for against in comparison.against
         for row in against.rows
         if row.verdict.verdict == UNCLEAR
     )
-    if reasons:
+    if unclear:
         few = any(row.verdict.low is None for one in comparison.against for row in one.rows)
         hint = ("`grainscope --benchmark_repetitions=5` runs five sessions of every case.",) if few else ()
-        rows = tuple((str(count), reason) for reason, count in reasons.most_common(MOST_REASONS))
+        rows = tuple((str(count), reason) for reason, count in unclear.most_common(MOST_REASONS))
         yield Section("Unclear", hint, (Column("rows", right=True), Column("why")), rows)
 
 

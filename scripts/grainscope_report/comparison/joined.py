@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import statistics
+from grainscope_report import reasons, statistics
 from grainscope_report.comparison import outliers, verdicts
 from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.facts import Difference, differences
@@ -191,8 +191,8 @@ def _computed(one: Answer, two: Answer, threshold: float) -> Verdict:
 
 
 def _why_not(base: Side, new: Side, unmatched: Sequence[Unmatched]) -> str:
-    reasons = Counter(one.reason for one in unmatched if one.kind != NEW_ONLY)
-    most = f"; of the base's {sum(reasons.values())} most: {reasons.most_common(1)[0][0]}" if reasons else ""
+    found = reasons.counted(one.reason for one in unmatched if one.kind != NEW_ONLY)
+    most = f"; of the base's {found.total()} most: {found.most_common(1)[0][0]}" if found else ""
     differ = [
         f"{one.fact} {one.new or '-'}, not {one.base or '-'}"
         for one in differences(base.facts, new.facts)

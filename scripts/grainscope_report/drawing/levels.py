@@ -87,7 +87,7 @@ def draw(
         spot = Rectangle(MARGIN, height - (order + 1) * LABEL, text.width(said, style.FINE))
         _write(axes, said, spot, style.GREY)
         placed.append(spot)
-    for group in _groups(axes, [level for level in levels if level.name]):
+    for group in reversed(_groups(axes, [level for level in levels if level.name])):
         said = text.shorten(_said(group, several), style.FINE, width - 2 * MARGIN)
         spot = _best(_spots(axes, group, text.width(said, style.FINE), lines), clear, lines, placed, height)
         _write(axes, said, spot, style.LEVELS[group[0].kind][0])

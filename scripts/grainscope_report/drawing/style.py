@@ -28,7 +28,7 @@ METHODS = {
     "managed_prefetch": "#CC79A7",
     "managed_demand": "#E69F00",
     "copy_2d": "#0072B2",
-    "copy_3d": "#0072B2",
+    "copy_3d": "#009E73",
     "kernel_strided": "#332288",
     "kernel_chunked": "#AA4499",
     "pack": "#E69F00",

@@ -34,9 +34,12 @@ def _degrees(machines: Sequence[Machine]) -> tuple[CurvePanel | None, list[str]]
     if not found:
         return None, []
     drawn = sorted(found, key=lambda name: (-found[name][1].entries, name))[:MOST_GRAPHS]
+    methods = graph_methods(drawn)
+    # Another dash for each graph that has a colour again.
+    dashes = [DASHES[methods[:order].count(method)] for order, method in enumerate(methods)]
     curves = tuple(
-        _curve(name, *found[name], order, method)
-        for order, (name, method) in enumerate(zip(drawn, graph_methods(drawn), strict=True))
+        _curve(name, *found[name], method, dash)
+        for name, method, dash in zip(drawn, methods, dashes, strict=True)
     )
     source = paper(EMOGI)
     low, high = source["gu_degree_least"], source["gu_degree_most"]
@@ -74,9 +77,8 @@ def _graphs(machines: Sequence[Machine]) -> dict[str, tuple[Machine, Graph]]:
     return found
 
 
-def _curve(name: str, machine: Machine, graph: Graph, order: int, method: str) -> Curve:
+def _curve(name: str, machine: Machine, graph: Graph, method: str, dash: str) -> Curve:
     points = tuple(Point(max(degree, 1.0), exact(100 * share)) for degree, share in graph.degree_cdf)
-    dash = DASHES[order // 8 % len(DASHES)]
     return Curve(name, method, machine, points, dash=dash, label="counted", marked=False)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from grainscope_report import reasons
 from grainscope_report.figures.model import Figure
 from grainscope_report.machine import Machine
 
@@ -25,6 +26,11 @@ class Entry:
 
 def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
     """One line: which rows a figure without data lacks, and why."""
+    return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {why_not(entry, machines)}"
+
+
+def why_not(entry: Entry, machines: Sequence[Machine]) -> str:
+    """Why a figure has no data: its rows are of other use, failed, were skipped or were not asked for."""
     rows = [row for machine in machines for row in machine.result.of(*entry.families)]
     why = []
     if there := sum(row.ok for row in rows):
@@ -34,16 +40,15 @@ def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
             else f"the {there} ok rows there answer other questions"
         )
     for status in ("failed", "skipped"):
-        reasons = list(dict.fromkeys(row.reason for row in rows if row.status == status))
-        more = f" (and {len(reasons) - 1} more reasons)" if len(reasons) > 1 else ""
-        why += [f"{status}, {reasons[0]}{more}"] if reasons else []
+        reason = reasons.most(row.reason for row in rows if row.status == status)
+        why += [f"{status}, {reason}"] if reason else []
     if not rows:
         every = [machine.result.run for machine in machines]
         asked = dict.fromkeys(
             f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in every
         )
         why.append(f"not part of this run ({'; '.join(asked)})")
-    return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {'; '.join(why)}"
+    return "; ".join(why)
 
 
 def _listed(names: Sequence[str]) -> str:

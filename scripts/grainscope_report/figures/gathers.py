@@ -144,19 +144,24 @@ def _config(one: Gather) -> str:
 
 def _curves(found: Found, machine: Machine, title: str) -> tuple[CurvePanel | None, str]:
     """Rates by size of rows, and which are not drawn: of mini-batches so short that their start decides."""
-    drawn, short = [], {}
+    drawn: list[Curve] = []
+    short: dict[tuple[float, int], list[str]] = defaultdict(list)
     for way in gathers.ways({way for way, _ in found}):
         own = {row: one for (other, row), one in sorted(found.items()) if other == way}
         there = [one for row, one in own.items() if _power(row) and one.asked]
         longest = max((one.rows[0].bytes or 0 for one in there), default=0)
-        short |= {one.row: one.rows[0].bytes for one in there if one.rows[0].bytes * SHORT < longest}
-        there = [one for one in there if one.row not in short]
+        for one in (one for one in there if one.rows[0].bytes * SHORT < longest):
+            short[one.row, one.rows[0].bytes].append(gathers.spoken(way))
+        there = [one for one in there if one.rows[0].bytes * SHORT >= longest]
         if len(there) >= FEWEST_SIZES:
             points = tuple(Point(one.row, one.asked, one.flags) for one in there)
             site = tuple(sorted(there[0].rows[0].case.site.items()))
             drawn.append(Curve(gathers.spoken(way), way, machine, points, site=site, config=there[0].store))
-    said = [f"{format_bytes(row)} (a mini-batch of {format_bytes(size)})" for row, size in short.items()]
-    note = f"Not drawn by size of rows, since its start decides: {', '.join(said)}." if said else ""
+    said = [
+        f"{format_bytes(row)} by {' and '.join(ways)} (a mini-batch of {format_bytes(size)})"
+        for (row, size), ways in sorted(short.items())
+    ]
+    note = f"Not drawn by size of rows, since its start decides: {'; '.join(said)}." if said else ""
     if not drawn:
         return None, note
     levels = parts.levels(drawn, HOST_TO_GPU)

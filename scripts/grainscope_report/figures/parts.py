@@ -1,11 +1,11 @@
 """What several figures share: peak lines, cache marks, crossovers as regions, notes on what is not drawn."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from string import ascii_lowercase
 
-from grainscope_report import statistics
+from grainscope_report import reasons, statistics
 from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region, Site
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, Link, Row, ends
@@ -180,21 +180,18 @@ def first_sites(machines: Iterable[Machine], family: str, what: str, marks: str 
     return []
 
 
-def left_out(rows: Iterable[Row]) -> list[str]:
+def left_out(rows: Sequence[Row]) -> list[str]:
     """Notes on rows that are not drawn, failed and skipped apart, with their reasons counted."""
-    reasons: dict[str, Counter] = {"failed": Counter(), "skipped": Counter()}
-    for row in rows:
-        if not row.ok:
-            reasons[row.status][row.reason] += 1
     notes = []
-    for status, counted in reasons.items():
-        if not counted:
-            continue
+    for status in ("failed", "skipped"):
+        counted = reasons.counted(row.reason for row in rows if row.status == status)
         total = counted.total()
+        if not total:
+            continue
         shown = [
             f"{reason} ({count})" if count < total else reason
             for reason, count in counted.most_common(MOST_NOTES)
         ]
-        more = f"; and {len(counted) - MOST_NOTES} more reasons" if len(counted) > MOST_NOTES else ""
+        more = f"; and {reasons.more(len(counted) - MOST_NOTES)}" if len(counted) > MOST_NOTES else ""
         notes.append(f"Not drawn: {total} {status} row{'s' if total > 1 else ''}: {'; '.join(shown)}{more}.")
     return notes

@@ -21,6 +21,8 @@ METHODS = {
     "pack": "pack, copy, unpack",
     "row_copies": "a copy a row",
 }
+# Two kernels and two calls often agree: dashes let the one show under the other.
+DASHED = ("kernel_chunked", "copy_3d")
 # Of a submission there is no rate.
 COPIED = {"timed": (None,)}
 # What of a box follows from the width of its rows, where its bytes are given.
@@ -82,8 +84,7 @@ def _panel(machines: Sequence[Machine], path: str, size: float) -> CurvePanel | 
         where = {"path": path, "method": method, "planes": 1, "bytes": size}
         if path in (HOST_TO_GPU, GPU_TO_HOST):
             where["locality"] = NEAREST
-        # The two kernels often agree: dashes let the one show under the other.
-        dash = "dashed" if method == "kernel_chunked" else None
+        dash = "dashed" if method in DASHED else None
         drawn += curves(
             machines,
             FAMILY,

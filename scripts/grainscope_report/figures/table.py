@@ -30,7 +30,7 @@ from grainscope_report.figures import (
     wall,
     zero_copy,
 )
-from grainscope_report.figures.entry import Entry, why_absent
+from grainscope_report.figures.entry import Entry, why_absent, why_not
 from grainscope_report.figures.model import Figure
 from grainscope_report.gnn import gathers as gnn_gathers
 from grainscope_report.gnn import pipelines, shares, tiers
@@ -38,7 +38,7 @@ from grainscope_report.machine import Machine
 from grainscope_report.traversal import lean as lean_runs
 from grainscope_report.traversal import runs
 
-__all__ = ["FIGURES", "Entry", "figure", "why_absent"]
+__all__ = ["FIGURES", "Entry", "figure", "why_absent", "why_not"]
 
 FIGURES: tuple[Entry, ...] = (
     Entry(

@@ -64,7 +64,8 @@ def _by_row(machines: Sequence[Machine], memory: str, order: str, walls: dict) -
         name, method = f"{format_bytes(size)} rows", f"row {at} of {len(sizes)}"
         drawn += _asked_and_unique(machines, {**where, "row": size}, name, method)
         if order == SORTED:
-            drawn += _other_batches(machines, {**where, "row": size}, drawn, name, method)
+            main = {dict(curve.axes)["rows"] for curve in drawn if curve.method == method}
+            drawn += _other_batches(machines, {**where, "row": size}, main, name)
     if not drawn:
         return None
     found = [_fitted(walls, memory, curve) for curve in drawn]
@@ -93,13 +94,12 @@ def _asked_and_unique(machines: Sequence[Machine], where: dict, name: str, metho
     return [*asked, *kept]
 
 
-def _other_batches(
-    machines: Sequence[Machine], where: dict, drawn: Sequence[Curve], name: str, method: str
-) -> list[Curve]:
-    """The same rows with another number of them at a time: sorted, it is the batch that decides."""
-    main = {dict(curve.axes)["rows"] for curve in drawn if curve.method == method}
+def _other_batches(machines: Sequence[Machine], where: dict, main: set[float], name: str) -> list[Curve]:
+    """The same rows with another number of them at a time, the more the darker: sorted, it decides."""
+    others = [rows for rows in _values(machines, "rows", where) if rows not in main]
     found: list[Curve] = []
-    for rows in (one for one in _values(machines, "rows", where) if one not in main):
+    for order, rows in enumerate(others):
+        method = f"step {order} of {len(others)}"
         said = f"{name}, {format_count(rows)} at a time"
         more = curves(machines, FAMILY, {**where, "rows": rows}, name=said, method=method, x="span").curves
         found += [replace(curve, dash="dashed", config=said) for curve in more]

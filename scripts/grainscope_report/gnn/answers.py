@@ -26,7 +26,7 @@ def of(machine: Machine) -> dict[str, list[Answer]]:
         "row_copies": copied(machine),
         "tiers": tiered(machine),
         "sampling": edges(machine, tiers.SAMPLING, ("graph", "fanout", "batch", "by", "placement")),
-        "reordering": edges(machine, tiers.REORDER, ("graph", "lists")),
+        "reordering": edges(machine, tiers.REORDER, ("graph", "lists", "score")),
         "shares": shared(machine),
         "splits": split(machine),
         "training": trained(machine),
@@ -62,6 +62,7 @@ def gathered(machine: Machine) -> list[Answer]:
             {
                 "row": best.row,
                 "span": own[0].number("span"),
+                "element": best.number("element"),
                 "indices": best.word("indices"),
                 "graph": best.word("graph") or None,
                 "way": best.way,
@@ -89,6 +90,7 @@ def copied(machine: Machine) -> list[Answer]:
     return [
         {
             "span": one.copies[0].number("span"),
+            "element": one.copies[0].number("element"),
             "indices": one.copies[0].word("indices"),
             "graph": one.copies[0].word("graph") or None,
             "rows": one.copies[0].number("rows") or None,

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from grainscope_report.figures.model import Figure
-from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
+from grainscope_report.figures.table import FIGURES, Entry, figure, why_not
 from grainscope_report.page import figure_tables, markup
 from grainscope_report.page.machine_part import Subject
 from grainscope_report.page.pictures import Pictures
@@ -64,9 +64,7 @@ def _absent(subjects: Sequence[Subject], made: Sequence[tuple[Entry, Figure]]) -
     reasons: dict[str, list[str]] = defaultdict(list)
     for entry, one in made:
         if not one.rows:
-            why = why_absent(entry, [subject.machine for subject in subjects])
-            reasons[why.removeprefix(f"figure {entry.id}: ").rpartition(": ")[2]].append(
-                f"{entry.id} {entry.title}"
-            )
+            why = why_not(entry, [subject.machine for subject in subjects])
+            reasons[why].append(f"{entry.id} {entry.title}")
     said = [f"{'; '.join(names)}: {why}" for why, names in reasons.items()]
     return f"<h3>Figures that the rows do not make</h3>{markup.listed(said)}" if said else ""

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import link_cells
+from grainscope_report import link_cells, reasons
 from grainscope_report.machine import Machine, between, cpu, gpus
 from grainscope_report.model import Finding, Link, Result
 from grainscope_report.page import markup
@@ -70,7 +70,7 @@ def _findings(subject: Subject) -> Iterator[Finding]:
             "some numbers of this report are wrong",
             f"see all with `grainscope-report validate {result.path}`",
         )  # fmt: skip
-    failed = Counter(row.reason for row in result.rows if row.status == "failed")
+    failed = reasons.counted(row.reason for row in result.rows if row.status == "failed")
     if failed:
         [(reason, most)] = failed.most_common(1)
         rows = f"{failed.total()} row{'s' * (failed.total() > 1)} failed"

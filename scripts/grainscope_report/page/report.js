@@ -16,6 +16,7 @@
     remarks: row.lastChild.textContent,
     family: row.dataset.f,
     status: row.className || "ok",
+    why: row.dataset.why,
     label: row.dataset.label || "measured",
     flags: [...row.querySelectorAll("i")].map((one) => one.textContent),
     file: shift ? row.cells[0].textContent : "",
@@ -104,11 +105,9 @@
 
   function follow(link) {
     form.reset();
-    const { families, status, reason } = link.dataset;
+    const { families, why, says } = link.dataset;
     const asked = families && families.split(" ");
-    only = asked
-      ? { says: link.dataset.says, has: (one) => asked.includes(one.family) }
-      : { says: link.dataset.says, has: (one) => one.status === status && one.remarks.endsWith(reason) };
+    only = { says, has: (one) => (asked ? asked.includes(one.family) : one.why === why) };
     changed();
   }
 

@@ -28,13 +28,14 @@ def part(subjects: Sequence[Subject]) -> str:
     """The section with the controls, which only a script makes work, and the table."""
     several = len(subjects) > 1
     rows = [(subject.machine, row) for subject in subjects for row in subject.result.rows]
+    whys = {id(row): why for subject in subjects for why, one in _reasons(subject) for row in one.rows}
     rows.sort(key=lambda one: STATUSES.index(one[1].status))
     columns = [("file", False)] * several + list(COLUMNS)
     head = "".join(
         f'<th{" class=n" * number} data-by="{"number" if number else "text"}"><button>{name}</button>'
         for name, number in columns
     )
-    body = "".join(_row(machine, row, several) for machine, row in rows)
+    body = "".join(_row(machine, row, several, whys.get(id(row), "")) for machine, row in rows)
     return (
         f'<section id="rows"><h2>Every row</h2>{_controls(rows, several)}<p class="count" role="status"></p>'
         f'<div class="wide"><table class="rows"><thead><tr>{head}<tbody>{body}</table></div>'
@@ -69,11 +70,11 @@ def _choice(name: str, everything: str, values: Sequence[str]) -> str:
     return f'<select name="{name}" aria-label="{name}"><option value="">{everything}{options}</select>'
 
 
-def _row(machine: Machine, row: Row, several: bool) -> str:
+def _row(machine: Machine, row: Row, several: bool, why: str) -> str:
     letter = f"<td>{machine.letter}" * several
     session = f" (session {row.repetition + 1})" if row.repetition else ""
     name = markup.escaped(row.name + session).replace("/", "/<wbr>")
-    state = "" if row.status == "ok" else f' class="{row.status}"'
+    state = "" if row.status == "ok" else f' class="{row.status}" data-why="{why}"'
     modelled = "" if row.label == "measured" else f' data-label="{markup.escaped(row.label)}"'
     remarks = _remarks(row)
     cells = f"{''.join(_cells(row))}<td>{remarks}" if row.ok else f"<td colspan=7>{remarks}"
@@ -108,31 +109,34 @@ def _remarks(row: Row) -> str:
     return " ".join([*said, *(f"<i>{markup.escaped(flag)}</i>" for flag in sorted(row.flags))])
 
 
+def _reasons(subject: Subject) -> list[tuple[str, digest.Reason]]:
+    """Why rows are not ok, each with a name for its rows to refer to."""
+    found = digest.reasons(subject.result)
+    return [(f"{subject.machine.letter}{order}", one) for order, one in enumerate(found)]
+
+
 def skips(subjects: Sequence[Subject]) -> str:
     """Why rows failed or were skipped, the failed first."""
-    said = "".join(_reasons(subject, len(subjects) > 1) for subject in subjects)
+    said = "".join(_not_measured(subject, len(subjects) > 1) for subject in subjects)
     return f'<section id="skips"><h2>Not measured</h2>{said}</section>'
 
 
-def _reasons(subject: Subject, several: bool) -> str:
+def _not_measured(subject: Subject, several: bool) -> str:
     heading = (
         f"<h3>{markup.escaped(subject.machine.letter)}: {markup.escaped(subject.machine.label)}</h3>"
         * several
     )
-    found = digest.reasons(subject.result)
+    found = _reasons(subject)
     if not found:
         return heading + markup.paragraph("Every row that was asked for was measured.", "fine")
-    rows = "".join(map(_reason, found))
+    rows = "".join(_reason(why, one) for why, one in found)
     head = "<th>status<th class=n>rows<th>why<th>families"
     return f'{heading}<div class="wide"><table class="reasons"><thead><tr>{head}<tbody>{rows}</table></div>'
 
 
-def _reason(one: digest.Reason) -> str:
+def _reason(why: str, one: digest.Reason) -> str:
     said = f"{one.status}, {one.text}"
-    link = (
-        f'<a href="#rows" data-status="{one.status}" data-reason="{markup.escaped(one.text)}" '
-        f'data-says="{markup.escaped(said)}">{one.count}</a>'
-    )
+    link = f'<a href="#rows" data-why="{why}" data-says="{markup.escaped(said)}">{one.count}</a>'
     return (
         f'<tr class="{one.status}"><td><b>{one.status}</b><td class=n>{link}<td>{markup.escaped(one.text)}'
         f"<td>{markup.escaped(', '.join(one.families))}"

@@ -207,7 +207,7 @@ def _merged(found: Sequence[Finding]) -> list[Finding]:
     for one in found:
         key = (one.kind, one.name, one.axis, one.low, one.high)
         same = merged.get(key)
-        merged[key] = replace(same, sites=same.sites + one.sites) if same else one
+        merged[key] = replace(same, sites=tuple(dict.fromkeys(same.sites + one.sites))) if same else one
     return list(merged.values())
 
 
