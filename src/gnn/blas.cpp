@@ -3,10 +3,9 @@
 
 #include "blas.hpp"
 
-#include <cublas_v2.h>
-
 #include <string>
 
+#include "cublas_api.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 
@@ -19,31 +18,31 @@ constexpr float kZero = 0;
 
 void check(cublasStatus_t status, const char* tried) {
   if (status != CUBLAS_STATUS_SUCCESS) {
-    throw FailedError(std::string("could not ") + tried + " by cuBLAS: " + cublasGetStatusName(status) +
-                      " (" + cublasGetStatusString(status) + ")");
+    throw FailedError(std::string("could not ") + tried + " by cuBLAS: " + cublas_api().status_name(status) +
+                      " (" + cublas_api().status_string(status) + ")");
   }
 }
 
 cublasHandle_t make_handle() {
   cublasHandle_t handle = nullptr;
-  check(cublasCreate(&handle), "start");
+  check(cublas_api().create(&handle), "start");
   return handle;
 }
 
 }  // namespace
 
 Blas::Blas(int gpu) : workspace_(gpu, kWorkspaceBytes), handle_(make_handle()) {
-  check(cublasSetMathMode(handle_.get(), CUBLAS_PEDANTIC_MATH), "ask for float32 arithmetic");
+  check(cublas_api().set_math_mode(handle_.get(), CUBLAS_PEDANTIC_MATH), "ask for float32 arithmetic");
 }
 
 void Blas::Destroy::operator()(cublasContext* handle) const noexcept {
-  static_cast<void>(cublasDestroy(handle));
+  static_cast<void>(cublas_api().destroy(handle));
 }
 
 void Blas::use(cudaStream_t stream) {
-  check(cublasSetStream(handle_.get(), stream), "take a stream");
+  check(cublas_api().set_stream(handle_.get(), stream), "take a stream");
   // A new stream takes cuBLAS's own memory again.
-  check(cublasSetWorkspace(handle_.get(), workspace_.data(), workspace_.bytes()), "take memory");
+  check(cublas_api().set_workspace(handle_.get(), workspace_.data(), workspace_.bytes()), "take memory");
 }
 
 void Blas::multiply(const float* a, const float* b, std::uint64_t rows, std::uint64_t inner,
@@ -51,7 +50,7 @@ void Blas::multiply(const float* a, const float* b, std::uint64_t rows, std::uin
   const auto m = static_cast<int>(rows);
   const auto k = static_cast<int>(inner);
   const auto n = static_cast<int>(columns);
-  check(cublasSgemm(handle_.get(), CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &kOne, b, n, a, k, &kZero, c, n),
+  check(cublas_api().sgemm(handle_.get(), CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &kOne, b, n, a, k, &kZero, c, n),
         "multiply");
 }
 
@@ -60,7 +59,7 @@ void Blas::multiply_turned_left(const float* a, const float* d, std::uint64_t ro
   const auto m = static_cast<int>(rows);
   const auto k = static_cast<int>(inner);
   const auto n = static_cast<int>(columns);
-  check(cublasSgemm(handle_.get(), CUBLAS_OP_N, CUBLAS_OP_T, n, k, m, &kOne, d, n, a, k, &kZero, c, n),
+  check(cublas_api().sgemm(handle_.get(), CUBLAS_OP_N, CUBLAS_OP_T, n, k, m, &kOne, d, n, a, k, &kZero, c, n),
         "multiply by a transpose");
 }
 
@@ -69,7 +68,7 @@ void Blas::multiply_turned_right(const float* d, const float* b, std::uint64_t r
   const auto m = static_cast<int>(rows);
   const auto k = static_cast<int>(inner);
   const auto n = static_cast<int>(columns);
-  check(cublasSgemm(handle_.get(), CUBLAS_OP_T, CUBLAS_OP_N, k, m, n, &kOne, b, n, d, n, &kZero, c, k),
+  check(cublas_api().sgemm(handle_.get(), CUBLAS_OP_T, CUBLAS_OP_N, k, m, n, &kOne, b, n, d, n, &kZero, c, k),
         "multiply with a transpose");
 }
 
@@ -77,7 +76,8 @@ void Blas::sum_columns(const float* d, const float* ones, std::uint64_t rows, st
                        float* sums) {
   const auto m = static_cast<int>(rows);
   const auto n = static_cast<int>(columns);
-  check(cublasSgemv(handle_.get(), CUBLAS_OP_N, n, m, &kOne, d, n, ones, 1, &kZero, sums, 1), "add up rows");
+  check(cublas_api().sgemv(handle_.get(), CUBLAS_OP_N, n, m, &kOne, d, n, ones, 1, &kZero, sums, 1),
+        "add up rows");
 }
 
 }  // namespace grainscope::gnn

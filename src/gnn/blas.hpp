@@ -17,7 +17,8 @@ namespace grainscope::gnn {
 
 class Blas {
  public:
-  // On `gpu`, which is current. Throws FailedError where cuBLAS does not start, SkipError in a build without.
+  // On `gpu`, which is current. Throws FailedError where cuBLAS does not start, SkipError where there is none
+  // or in a build without.
   explicit Blas(int gpu);
 
   void use(cudaStream_t stream);

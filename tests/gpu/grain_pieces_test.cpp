@@ -138,6 +138,7 @@ TEST_F(GrainFamily, every_method_measures_and_none_is_impossible) {
   }
   EXPECT_TRUE(measured.contains("graph"));
   EXPECT_TRUE(measured.contains("copy_engine"));
+  EXPECT_TRUE(measured.contains("pageable_copy"));
 }
 
 }  // namespace

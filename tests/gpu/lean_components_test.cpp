@@ -31,9 +31,9 @@ class LeanComponents : public LeanTest {
       }
     }
   }
-  static void expect_labels_over_all_lists(const BothWays& both) {
+  static void expect_labels_over_all_lists(const BothWays& both, int percent = 20) {
     for (const TierPolicy policy : {TierPolicy::heads, TierPolicy::lists}) {
-      over_all_lists(both, policy, 20, false, [&](const Lists& lists) { expect_labels(both, lists); });
+      over_all_lists(both, policy, percent, false, [&](const Lists& lists) { expect_labels(both, lists); });
     }
   }
 };
@@ -58,6 +58,11 @@ TEST_F(LeanComponents, are_joined_by_their_hubs) {
     EXPECT_GT(model::replay_cc(Lists(both).pushed()).stages[hubs].vertices, 0U) << spec;
     expect_labels_over_all_lists(both);
   }
+}
+
+TEST_F(LeanComponents, are_found_where_every_list_is_hot) {
+  expect_labels_over_all_lists(
+      hubs_first(BothWays(graph::make_graph(graph::parse_graph_spec("kron:15"), false))), 100);
 }
 
 TEST_F(LeanComponents, whose_largest_is_not_the_first_found) {

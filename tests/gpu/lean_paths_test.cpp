@@ -35,8 +35,8 @@ class LeanPaths : public LeanTest {
     }
     EXPECT_GE(read, listed) << "every list that is reached is read";
   }
-  static void expect_distances_over_all_lists(const BothWays& both, std::uint32_t delta) {
-    over_all_lists(both, TierPolicy::lists, 20, true,
+  static void expect_distances_over_all_lists(const BothWays& both, std::uint32_t delta, int percent = 20) {
+    over_all_lists(both, TierPolicy::lists, percent, true,
                    [&](const Lists& lists) { expect_distances(both, lists, busiest(both.graph), delta); });
   }
 };
@@ -55,6 +55,11 @@ TEST_F(LeanPaths, find_the_distances_of_dijkstra) {
       expect_distances_over_all_lists(both, delta);
     }
   }
+}
+
+TEST_F(LeanPaths, find_the_distances_where_every_list_is_hot) {
+  const BothWays both = graph::larger_graphs().front();
+  expect_distances_over_all_lists(both, usual_delta(both.graph), 100);
 }
 
 TEST_F(LeanPaths, read_weights_beside_neighbours_where_they_do_not_fit_into_them) {

@@ -41,5 +41,10 @@ TEST_F(LeanRanks, are_what_one_more_step_would_not_change_and_read_as_the_model)
   }
 }
 
+TEST_F(LeanRanks, are_those_where_every_list_is_hot) {
+  const BothWays both = hubs_first(graph::larger_graphs().front());
+  over_all_lists(both, TierPolicy::heads, 100, false, [&](const Lists& lists) { expect_ranks(both, lists); });
+}
+
 }  // namespace
 }  // namespace grainscope::lean

@@ -72,6 +72,12 @@ TEST_F(LeanSearches, find_depths_and_read_as_the_model_on_generated_and_real_gra
   }
 }
 
+TEST_F(LeanSearches, find_depths_where_every_list_is_hot) {
+  for (const BothWays& both : graph::larger_graphs()) {
+    expect_right_over_all_lists(both, TierPolicy::heads, 100, busiest(both.graph));
+  }
+}
+
 TEST_F(LeanSearches, cut_long_lists_into_pieces) {
   const BothWays both = graph::star(100'000);
   for (const Vertex source : {Vertex{0}, Vertex{5}}) {
