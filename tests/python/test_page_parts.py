@@ -5,9 +5,10 @@ from collections import Counter
 
 import pytest
 
+from grainscope_report.answers.questions import Answer
 from grainscope_report.drawing import render
 from grainscope_report.figures.table import FIGURES, figure
-from grainscope_report.page import figure_tables, markup, pictures, svg
+from grainscope_report.page import answers_part, figure_tables, markup, pictures, svg
 from planted import ENTRIES
 
 MARKS = (
@@ -125,6 +126,15 @@ def test_every_number_of_every_figure_is_in_its_table(show, entry):
             text = figure_tables.tables(made)
             assert text.count("<tr>") > len(made.panels)
             assert "nan" not in text
+
+
+def test_an_answer_has_a_sentence_a_line_and_folds_what_is_beyond_the_third():
+    said = tuple(f"Sentence {number}." for number in range(5))
+    assert answers_part.sentences(Answer("Which", said[:3])) == "".join(f"<p>{one}</p>" for one in said[:3])
+    whole = answers_part.sentences(Answer("Which", said))
+    shown, folded = whole.split("<details><summary>2 more</summary>")
+    assert shown == "".join(f"<p>{one}</p>" for one in said[:3])
+    assert folded == "<p>Sentence 3.</p><p>Sentence 4.</p></details>"
 
 
 def test_what_comes_from_a_file_means_itself():

@@ -28,8 +28,13 @@ class Answer:
     """A question in a word or two and its answer in sentences; `known` is false where they say why not."""
 
     question: str
-    text: str
+    sentences: tuple[str, ...]
     known: bool = True
+
+    @property
+    def text(self) -> str:
+        """All that is said."""
+        return " ".join(self.sentences)
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,9 @@ def answers(machine: Machine, fits: Fits) -> list[Answer]:
     found = []
     for question in QUESTIONS:
         if said := question.answer(machine, fits):
-            found.append(Answer(question.name, " ".join(f"{one}." for one in said)))
+            found.append(Answer(question.name, tuple(f"{one}." for one in said)))
         else:
-            found.append(Answer(question.name, f"{_why_not(machine.result, question)}.", known=False))
+            found.append(Answer(question.name, (f"{_why_not(machine.result, question)}.",), known=False))
     return found
 
 

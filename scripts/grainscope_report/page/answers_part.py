@@ -1,4 +1,4 @@
-"""The answers in a paragraph a question, and under them what the rows come to in full."""
+"""The answers, a sentence a line, and under them what the rows come to in full."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -13,6 +13,7 @@ from grainscope_report.page.machine_part import Subject
 from grainscope_report.shape import findings, words
 from grainscope_report.units import format_bytes, format_error, format_interval, format_percent, time_unit
 
+SHOWN = 3  # sentences of an answer
 PEAKS = ("family", "what", "peak GB/s", "95 % interval", "at", "of link", "rows")
 LINES = ("family", "path", "latency", "95 % interval", "GB/s", "95 % interval", "off by: median, worst")
 
@@ -28,9 +29,16 @@ def _of(subject: Subject, several: bool) -> str:
     heading = f"<h3>{markup.escaped(f'{machine.letter}: {machine.label}')}</h3>" if several else ""
     fits = everything.of(machine, every=False)
     found = questions.answers(machine, fits)
-    known = markup.definitions(((one.question, one.text) for one in found if one.known), "answers")
+    known = markup.described(((one.question, sentences(one)) for one in found if one.known), "answers")
     unknown = "".join(markup.paragraph(text, "unknown") for text in _unknown(found))
     return heading + known + unknown + _peaks(subject) + _fits(fits) + _shape(subject)
+
+
+def sentences(answer: Answer) -> str:
+    """The first few, and the others where they are asked for."""
+    first, rest = answer.sentences[:SHOWN], answer.sentences[SHOWN:]
+    more = markup.folded(f"{len(rest)} more", "".join(map(markup.paragraph, rest))) if rest else ""
+    return "".join(map(markup.paragraph, first)) + more
 
 
 def _unknown(found: Sequence[Answer]) -> Iterator[str]:

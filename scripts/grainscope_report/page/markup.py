@@ -30,7 +30,12 @@ def listed(texts: Iterable[str], kind: str = "") -> str:
 
 def definitions(pairs: Iterable[tuple[str, str]], kind: str = "") -> str:
     """Words and what is said of each; nothing for none."""
-    items = "".join(f"<dt>{escaped(word)}<dd>{spoken(said)}" for word, said in pairs)
+    return described(((word, spoken(said)) for word, said in pairs), kind)
+
+
+def described(pairs: Iterable[tuple[str, str]], kind: str = "") -> str:
+    """Words and what belongs to each, which is HTML; nothing for none."""
+    items = "".join(f"<dt>{escaped(word)}<dd>{content}" for word, content in pairs)
     return f"<dl{_class(kind)}>{items}</dl>" if items else ""
 
 
