@@ -142,9 +142,8 @@ std::string numbering_note(const graph::Csr& graph, const std::string& name) {
     names_1 |= !list.empty() && list.front() == 1;
   }
   return names_1 ? "note: " + name +
-                       " has no edge at vertex 0: if it counts from 1, each vertex is now one too high, and "
-                       "there is "
-                       "one too many; write its numbers one lower\n"
+                       " has no edge at vertex 0: if it counts from 1, each vertex is now one too high, "
+                       "and there is one too many; write its numbers one lower\n"
                  : "";
 }
 

@@ -23,6 +23,18 @@ std::optional<Number> parse_whole(std::string_view text) {
   return number;
 }
 
+// At least one word, which may be empty.
+std::vector<std::string> by_commas(const std::string& text) {
+  std::vector<std::string> words;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const auto comma = std::min(text.find(',', start), text.size());
+    words.push_back(text.substr(start, comma - start));
+    start = comma + 1;
+  }
+  return words;
+}
+
 }  // namespace
 
 std::pair<int, int> parse_shard(const std::string& text) {
@@ -53,15 +65,12 @@ double parse_duration_s(const std::string& text) {
 
 std::vector<int> parse_ids(const std::string& text, const char* flag) {
   std::vector<int> ids;
-  std::size_t start = 0;
-  while (text != "all" && start <= text.size()) {
-    const auto comma = std::min(text.find(',', start), text.size());
-    const auto id = parse_whole<int>(std::string_view(text).substr(start, comma - start));
+  for (const std::string& word : text == "all" ? std::vector<std::string>() : by_commas(text)) {
+    const auto id = parse_whole<int>(word);
     if (!id || *id < 0) {
       throw UsageError(std::string(flag) + " " + text + " names no such thing: write e.g. 0, 0,1 or all");
     }
     ids.push_back(*id);
-    start = comma + 1;
   }
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
@@ -70,26 +79,21 @@ std::vector<int> parse_ids(const std::string& text, const char* flag) {
 
 std::vector<std::uint64_t> parse_sizes(const std::string& text, const char* flag) {
   std::set<std::uint64_t> sizes;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const auto comma = std::min(text.find(',', start), text.size());
-    const std::uint64_t size = parse_bytes(text.substr(start, comma - start));
+  for (const std::string& word : by_commas(text)) {
+    const std::uint64_t size = parse_bytes(word);
     if (size == 0 || size > static_cast<std::uint64_t>(INT64_MAX)) {
       throw UsageError(std::string(flag) + " " + text +
                        ": a size must be above 0 and below 8 EiB, e.g. 2GiB");
     }
     sizes.insert(size);
-    start = comma + 1;
   }
   return {sizes.begin(), sizes.end()};
 }
 
 std::vector<graph::GraphSpec> parse_graphs(const std::string& text) {
   std::vector<graph::GraphSpec> graphs;
-  std::size_t start = 0;
-  while (start <= text.size()) {
-    const auto comma = std::min(text.find(',', start), text.size());
-    graph::GraphSpec spec = graph::parse_graph_spec(text.substr(start, comma - start));
+  for (const std::string& word : by_commas(text)) {
+    graph::GraphSpec spec = graph::parse_graph_spec(word);
     const bool again = std::any_of(graphs.begin(), graphs.end(), [&](const graph::GraphSpec& other) {
       return other.name() == spec.name();
     });
@@ -98,7 +102,6 @@ std::vector<graph::GraphSpec> parse_graphs(const std::string& text) {
                        " twice: results could not be told apart");
     }
     graphs.push_back(std::move(spec));
-    start = comma + 1;
   }
   return graphs;
 }

@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_SRC_GNN_CUBLAS_API_HPP
 #define GRAINSCOPE_SRC_GNN_CUBLAS_API_HPP
 
-// cuBLAS, loaded when the first product is asked for: it takes a tenth of a second, most runs ask for none,
-// and a machine without it can do all the rest.
+// cuBLAS, loaded when the first product is asked for: it is large, most runs ask for none, and a machine
+// without it can do all the rest.
 
 #include <cublas_v2.h>
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "gather_functions.hpp"
 #include "grainscope/core/error.hpp"
@@ -50,12 +51,11 @@ __device__ ListedRow listed_row(const View& view, const GatherLists& lists, std:
                                                : static_cast<std::uint32_t>(position)};
 }
 
-// Where a table lies in several memories, to find a row takes longer than to ask for a unit of it. Then each
-// lane of a warp finds one of the tile's rows for all of them, unless there are more rows than lanes.
+// Where a table lies in several memories, to find a row takes more instructions than to ask for a unit of it.
+// Then each lane of a warp finds one of the tile's rows for all of them, unless there are more rows than
+// lanes.
 template <class View>
-inline constexpr bool kFindsOnce = true;
-template <>
-inline constexpr bool kFindsOnce<FlatView> = false;
+inline constexpr bool kFindsOnce = std::is_same_v<View, TableView>;
 inline constexpr unsigned kWholeWarp = 0xffffffff;
 
 // Of a unit that begins `before` bytes before the row's byte `at`, what is the row's, element by element: an

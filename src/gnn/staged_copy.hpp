@@ -28,7 +28,7 @@ class StagedCopy {
   void enqueue(std::span<const std::uint32_t> rows, std::byte* out, const cuda::Stream& stream);
 
  private:
-  // A copy of a piece runs at the link's rate, nearly, and all buffers stay in the CPU's cache.
+  // Pieces long enough for the copy engine, in buffers few enough for a CPU's cache.
   static constexpr std::uint64_t kPieceBytes = 2 * kMiB;
   static constexpr std::size_t kBuffers = 4;
   struct Buffer {

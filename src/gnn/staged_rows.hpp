@@ -2,8 +2,8 @@
 #define GRAINSCOPE_SRC_GNN_STAGED_ROWS_HPP
 
 // Rows of a table that threads put side by side into a few buffers, piece after piece, each of which is sent
-// on as soon as it is whole. Threads are woken once for a list, and who is ready first takes the next rows:
-// waking all of them takes about as long as filling a piece.
+// on as soon as it is whole. Threads are woken once for a list, not for each piece, and who is
+// ready first takes the next rows.
 
 #include <cstddef>
 #include <cstdint>

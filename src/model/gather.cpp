@@ -64,10 +64,8 @@ void count_load(const Policy& policy, const TableShape& table, std::span<const s
     }
     const std::uint64_t row = table.host_byte(rows[place.position]);
     const std::uint32_t element = policy.element(place, policy.phase(row));
-    const bool straddles = table.row_bytes % policy.shape.width != 0;
-    if (straddles ? policy.shape.holds(row, element) : element < policy.shape.units) {
-      lines.add(straddles ? policy.shape.begin_of(row, element)
-                          : row + std::uint64_t{element} * policy.shape.width);
+    if (policy.shape.holds(row, element)) {
+      lines.add(policy.shape.begin_of(row, element));
       ++lanes;
     }
   }

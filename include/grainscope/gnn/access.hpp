@@ -10,6 +10,7 @@
 // ascending order; in load k of a tile lane l loads unit element(place(base(tile), k, l), phase) of a row, or
 // nothing. Source: dissertation section 3.3.2 and listing 3.2; DGL GraphBolt (index_select_impl.cu).
 
+#include <bit>
 #include <cstdint>
 #include <numeric>
 
@@ -47,10 +48,7 @@ struct RowShape {
       : rows(count),
         row_bytes(bytes),
         width(unit),
-        width_bits(unit == 2   ? 1
-                   : unit == 4 ? 2
-                   : unit == 8 ? 3
-                               : 4),
+        width_bits(static_cast<std::uint32_t>(std::countr_zero(unit))),
         units(bytes % unit == 0 ? bytes / unit : (bytes + unit - std::gcd(bytes, unit) + unit - 1) / unit) {}
 
   // Units that the walk of a masked row may begin before it, whatever its number; tables begin at a line.
@@ -59,7 +57,7 @@ struct RowShape {
   }
   // Where a unit of the row at `address` begins.
   [[nodiscard]] constexpr std::uint64_t begin_of(std::uint64_t address, std::uint32_t unit) const {
-    return address / width * width + std::uint64_t{unit} * width;
+    return ((address >> width_bits) + unit) << width_bits;
   }
   // Whether any of the row is in it.
   [[nodiscard]] constexpr bool holds(std::uint64_t address, std::uint32_t unit) const {
