@@ -91,6 +91,14 @@ void ManagedTouch::prefetch(Location to) const {
 }
 
 void ManagedTouch::prepare() {
+  // What is still elsewhere after that is found, and refused, when a sample begins.
+  static_cast<void>(bring_pages([this] {
+    bring_to_source();
+    return peer_ ? elsewhere(peer_->there) : misplaced(to_gpu_);
+  }));
+}
+
+void ManagedTouch::bring_to_source() {
   if (peer_) {
     prefetch(Location::gpu(peer_->gpu));
     return;
@@ -99,16 +107,12 @@ void ManagedTouch::prepare() {
     prefetch(Location::gpu(gpu_));
     return;
   }
-  // What is still elsewhere after that is found, and refused, when a sample begins.
-  static_cast<void>(bring_pages([this] {
-    prefetch(Location::host_node(node_));
-    for (std::uint64_t place = 0; place < pages(); ++place) {
-      // The host owns and maps a page only once it has written to it.
-      volatile Page* page = page_at(memory_, place);
-      page->value = pattern_word(place, kSeed);
-    }
-    return misplaced(true);
-  }));
+  prefetch(Location::host_node(node_));
+  for (std::uint64_t place = 0; place < pages(); ++place) {
+    // The host owns and maps a page only once it has written to it.
+    volatile Page* page = page_at(memory_, place);
+    page->value = pattern_word(place, kSeed);
+  }
 }
 
 double ManagedTouch::run() {
@@ -151,14 +155,18 @@ void ManagedTouch::expect_after() {
 }
 
 void ManagedTouch::expect_on_gpu(const ResidencyProbe& probe, const char* when) const {
-  std::uint64_t elsewhere = 0;
-  for (std::uint64_t place = 0; place < pages(); ++place) {
-    elsewhere += probe.pages_elsewhere(page_at(memory_, place), base_page_bytes());
-  }
-  if (elsewhere > 0) {
-    throw FailedError("managed pages did not move: " + std::to_string(elsewhere) + " of " +
+  if (const std::uint64_t pages_elsewhere = elsewhere(probe); pages_elsewhere > 0) {
+    throw FailedError("managed pages did not move: " + std::to_string(pages_elsewhere) + " of " +
                       std::to_string(pages()) + " live elsewhere " + when);
   }
+}
+
+std::uint64_t ManagedTouch::elsewhere(const ResidencyProbe& probe) const {
+  std::uint64_t pages_elsewhere = 0;
+  for (std::uint64_t place = 0; place < pages(); ++place) {
+    pages_elsewhere += probe.pages_elsewhere(page_at(memory_, place), base_page_bytes());
+  }
+  return pages_elsewhere;
 }
 
 std::uint64_t ManagedTouch::misplaced(bool on_host) {

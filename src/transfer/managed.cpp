@@ -116,9 +116,12 @@ class PeerManagedLane final : public ManagedLane {
   }
 
   void prepare() override {
-    prefetch_to(transfer().source, own_stream());
-    own_stream().synchronize();
-    expect_pages(at_source_, transfer().source.id, "before a sample");
+    require_none(bring_pages([&] {
+                   prefetch_to(transfer().source, own_stream());
+                   own_stream().synchronize();
+                   return at_source_.pages_elsewhere(words(), bytes());
+                 }),
+                 transfer().source.id, "before a sample");
     note_at_source();
   }
 
@@ -130,7 +133,10 @@ class PeerManagedLane final : public ManagedLane {
     }
   }
 
-  void check_sample() override { expect_pages(at_destination_, transfer().destination.id, "after a sample"); }
+  void check_sample() override {
+    require_none(at_destination_.pages_elsewhere(words(), bytes()), transfer().destination.id,
+                 "after a sample");
+  }
 
   std::string verify() override {
     expect_payload(cuda::find_mismatch(words(), word_count(), kPayload, own_stream()), "on the GPU");
@@ -139,8 +145,8 @@ class PeerManagedLane final : public ManagedLane {
   }
 
  private:
-  void expect_pages(const cuda::ResidencyProbe& probe, int gpu, const char* when) const {
-    if (const std::uint64_t elsewhere = probe.pages_elsewhere(words(), bytes()); elsewhere > 0) {
+  static void require_none(std::uint64_t elsewhere, int gpu, const char* when) {
+    if (elsewhere > 0) {
       throw FailedError("managed pages did not move: " + std::to_string(elsewhere) +
                         " of those looked at do not live on GPU " + std::to_string(gpu) + " " + when);
     }

@@ -49,6 +49,7 @@ class ManagedTouch {
     ResidencyProbe here;
   };
 
+  void bring_to_source();
   void prefetch(Location to) const;
   void expect_before();
   void expect_after();
@@ -56,6 +57,7 @@ class ManagedTouch {
   [[nodiscard]] std::uint64_t misplaced(bool on_host);
   void expect_pages(bool on_host, const char* when);
   void expect_on_gpu(const ResidencyProbe& probe, const char* when) const;
+  [[nodiscard]] std::uint64_t elsewhere(const ResidencyProbe& probe) const;
 
   Cycle cycle_;
   int gpu_;
