@@ -158,6 +158,17 @@ def test_rows_relative_to_the_link_to_theory_and_to_a_reference(check, tmp_path)
     assert "the reference has no such row" in said
 
 
+def test_the_share_of_the_link_is_of_what_was_asked_where_rows_came_from_a_cache(check):
+    file = machine([])
+    row = add(file, 55.2)
+    row["link_fraction"], row["counters"] = 0.8, {"link_gb_s": 0.8 * 55.2}
+    rule = COPY.replace(
+        'unit = "GB/s"\nlower = 50.0\ntarget = 55.0\nupper = 63.0', 'unit = "%"\nlower = 99.9'
+    )
+    assert check(rule + 'relative_to = "link"\n', file)[0] == 0
+    assert check(rule + 'metric = "link_fraction"\n', file)[0] == 1
+
+
 def test_needs_gpus_leaves_a_rule_out_and_says_so(check):
     status, said, document = check(COPY + "needs_gpus = 2\n", machine(), arguments=["--all"])
     assert status == 0

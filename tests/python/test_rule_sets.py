@@ -12,12 +12,10 @@ from grainscope_report.cli import main
 from grainscope_report.model import Result
 
 ROOT = Path(__file__).resolve().parents[2]
-# `…: 96.3 to 98.3 % on PCIe 5, …; less three times that range`, or `less 3 points of the lowest`.
+# `…: 96.3 to 98.3 % on PCIe 5, …; less 3 points of the lowest`, or `10 % above the slowest`.
 MEASURED = re.compile(r"(results/reference/[^:;]*): ([\d.]+) (?:to|and) ([\d.]+) (%|GB/s|µs)")
-TAKEN = re.compile(r"(?:less|more by) three times that range|less (\d) (points|%)|(\d+) % above the slowest")
+TAKEN = re.compile(r"less (\d) (points|%)|(\d+) % above the slowest")
 SCALE = {"%": 100, "GB/s": 1, "µs": 1e6}
-# What a run's row must not be: see the rule's source and docs/procurement.md.
-LEFT_OUT = {("both-ways", "h100-quick.json")}
 RULES = [
     pytest.param(name, rule, id=f"{name}-{rule.id}")
     for name in rules.shipped()
@@ -36,11 +34,11 @@ def measured(name: str, rule: rules.Rule, unit: str) -> list[float]:
     alike = [one for one in rules.load(name).rules if MEASURED.search(one.source) and same(one, rule)]
     found = []
     for one in alike:
-        for file in re.findall(r"[\w-]+\.json", MEASURED.search(one.source)[1]):
+        for file in re.findall(r"[\w-]+\.json(?:\.gz)?", MEASURED.search(one.source)[1]):
             alone = rules.RuleSet("one", Path("one"), rules.RunRules(), (one,))
             judged = judge.judge(result(file), [alone], None, any_run=True)
             there = [part.value for case in judged for part in case.measurements]
-            found += [value * SCALE[unit] for value in there if value and (one.id, file) not in LEFT_OUT]
+            found += [value * SCALE[unit] for value in there if value]
     return found
 
 
@@ -60,30 +58,19 @@ def test_a_measured_limit_follows_from_the_reference_files_that_it_names(name, r
         return  # the limit is the specification's; what was measured stands beside it
     low, high, scale = float(low), float(high), SCALE[unit]
     if rule.limits.upper is not None:
-        off = float(taken[3]) / 100 * high if taken[3] else 3 * (high - low)
+        off = float(taken[3]) / 100 * high
         assert high + off - near <= rule.limits.upper * scale <= high + off + 0.03
         return
-    off = float(taken[1]) * (low / 100 if taken[2] == "%" else 1) if taken[1] else 3 * (high - low)
+    off = float(taken[1]) * (low / 100 if taken[2] == "%" else 1)
     # Rounded down to whole percent, or to half a GB/s.
     rounding = 0.5 if unit == "GB/s" else 1.0
     assert low - off - rounding - near <= rule.limits.lower * scale <= low - off + near
 
 
-def test_only_what_the_links_do_not_explain_is_left_out():
-    [broken] = [
-        one
-        for one in judge.judge(result("h100-quick.json"), [rules.load("pcie5")], None, any_run=True)
-        if one.status in judge.BROKEN
-    ]
-    assert (broken.rule, broken.status) == ("both-ways", "failed")
-    assert "76.3 %" in broken.source
-
-
 def test_the_reference_machines_keep_the_shipped_sets():
     reference = ROOT / "results" / "reference"
     h100, h200 = (str(reference / name) for name in ("h100-quick.json", "h200x2-quick.json"))
-    # Both ways at once at 256 MiB: 76.3 %.
-    assert main(["check", h100, "--rules", "pcie5", "--any-run"]) == 1
+    assert main(["check", h100, "--rules", "pcie5", "--any-run"]) == 0
     assert main(["check", h200, "--rules", "nvlink", "--any-run"]) == 0
     # One GPU is not two, and `quick` is not `acceptance`.
     assert main(["check", h100, "--rules", "nvlink", "--any-run"]) == 1

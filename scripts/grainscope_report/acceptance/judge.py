@@ -187,7 +187,7 @@ def _measurement(result: Result, rule: Rule, row: Row, expected: _Reference | No
 def _value(result: Result, rule: Rule, row: Row, expected: _Reference | None) -> tuple[float | None, str]:
     """The value that the limits are for, or why there is none."""
     if rule.relative_to == LINK:
-        return row.link_fraction, "the run does not tell the share of the link"
+        return _of_link(row), "the run does not tell the share of the link"
     value = metrics.value(row, rule.metric)
     if value is None:
         return None, f"the row has no {rule.metric}"
@@ -199,6 +199,15 @@ def _value(result: Result, rule: Rule, row: Row, expected: _Reference | None) ->
         base = expected.of(row)
         return (value / base if base else None), "the reference has no such row"
     return value, ""
+
+
+def _of_link(row: Row) -> float | None:
+    """The rate over the copy peak, also where `link_fraction` is of what must cross: rows asked for again
+    may come from a cache."""
+    crossing = row.counters.get("link_gb_s")
+    if row.link_fraction is None or not crossing:
+        return row.link_fraction
+    return row.link_fraction * row.bandwidth_gb_s / crossing
 
 
 def _decided(rule: Rule, what: str, measured: list[Measurement]) -> Judged:
