@@ -14,7 +14,8 @@ from grainscope_report.toml_file import Value
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
 HOW = {
     "access", "allocation", "blocks", "by", "edge", "element", "host_threads", "lists", "method", "mode",
-    "offset", "pages", "placement", "store", "strategy", "streams", "threads", "tier", "width", "window",
+    "offset", "pages", "percent", "placement", "processes", "sms", "store", "strategy", "streams", "threads",
+    "tier", "width", "window",
 }  # fmt: skip
 # What goes without saying where it is left open: cold memory, near the GPU, and the copy itself.
 DEFAULTS = {
