@@ -1,0 +1,84 @@
+"""The table of docs/lean.md, "The story of the bytes", says what the reference results have."""
+
+import re
+import statistics
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from grainscope_report import reader
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = ("h100-lean24.json", "h100-scale24.json")
+WHOLE = "traversal/"
+LEAN = "lean/"
+# What a row of the table is made of: of several the fastest.
+LINES = {
+    "whole lists, 8-byte edges": (WHOLE, {"placement": "mapped", "edge": 8}),
+    "whole lists, 4-byte edges": (WHOLE, {"placement": "mapped", "edge": 4}),
+    "the algorithm": (LEAN, {"tier": "none", "lists": "plain", "segments": "read"}),
+    "and compressed": (LEAN, {"tier": "none", "lists": "compressed", "segments": "read"}),
+    "the algorithm, 1 % hot": (LEAN, {"tier": "heads", "lists": "plain", "hot": 1}),
+    "25 % hot": (LEAN, {"tier": "heads", "lists": "plain", "hot": 25}),
+    "25 % hot, compressed": (LEAN, {"tier": "heads", "lists": "compressed", "hot": 25}),
+    "whole lists, all edges in the card": (WHOLE, {"placement": "device"}),
+}
+CELL = re.compile(r"(?:([\d.]+) (GB|MB)|0), ([\d.]+) ms")
+
+
+@cache
+def rows() -> list:
+    return [
+        row
+        for name in FILES
+        for row in reader.read(ROOT / "results" / "reference" / name).rows
+        if row.ok and row.case.axes.get("sources") != "emogi"
+    ]
+
+
+def fastest(family: str, graph: str, axes: dict):
+    found = [
+        row
+        for row in rows()
+        if row.case.family == family
+        and row.case.axes["graph"] == graph
+        and all(row.case.axes.get(axis) == value for axis, value in axes.items())
+    ]
+    return min(found, key=lambda row: statistics.mean(row.samples_s), default=None)
+
+
+def table() -> list:
+    """Cells: the line, the algorithm, the graph, and the text."""
+    text = (ROOT / "docs" / "lean.md").read_text()
+    lines = text[text.index("## The story of the bytes") :].split("\n")
+    split = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    columns = [re.fullmatch(r"(\w+) `(\w+):(\d+)`", cell).groups() for cell in split[0][1:]]
+    return [
+        pytest.param(line, algorithm, f"{kind}{scale}", cell, id=f"{line}-{algorithm}-{kind}")
+        for line, *cells in split[2 : 2 + len(LINES)]
+        for (algorithm, kind, scale), cell in zip(columns, cells, strict=True)
+    ]
+
+
+def rounding(said: str) -> float:
+    return 0.51 * 10.0 ** -len(said.partition(".")[2])
+
+
+@pytest.mark.parametrize(("line", "algorithm", "graph", "cell"), table())
+def test_a_cell_is_the_mean_of_the_fastest_row(line, algorithm, graph, cell):
+    kind, axes = LINES[line]
+    row = fastest(kind + algorithm, graph, axes)
+    if row is None:
+        assert cell == ""
+        return
+    amount, unit, time = CELL.fullmatch(cell).groups()
+    assert float(time) == pytest.approx(1e3 * statistics.mean(row.samples_s), abs=rounding(time))
+    counted = [trial.counters["link_bytes"] for trial in row.trials if "link_bytes" in trial.counters]
+    moved = statistics.mean(counted) if counted else row.link_bytes or 0
+    scale = 1e9 if unit == "GB" else 1e6
+    assert float(amount or 0) == pytest.approx(moved / scale, abs=rounding(amount or "0"))
+
+
+def test_every_line_of_the_table_is_held():
+    assert {param.values[0] for param in table()} == set(LINES)
