@@ -7,6 +7,7 @@
 #include "gpu_gather.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/system/numa.hpp"
 #include "staged_copy.hpp"
 
 namespace grainscope::gnn {
@@ -17,7 +18,7 @@ constexpr std::uint64_t kMostBehindAGate = 512;  // copies: a stream holds about
 class StagedGather final : public GpuGather {
  public:
   StagedGather(FeatureStore& store, RowLists lists, const GatherRequest& request)
-      : GpuGather(store, std::move(lists)), copy_(store.view(), request.threads) {}
+      : GpuGather(store, std::move(lists)), copy_(store.view(), request.threads, current_affinity()) {}
 
   [[nodiscard]] Timing timing() const override {
     return {Clock::steady, false, "threads that gather into buffers, and the buffers' copies beside them"};

@@ -1,8 +1,11 @@
 // Training on one or several GPUs. One thread of the host drives all streams; once a window it waits, for the
-// number of rows that sampling came to.
+// number of rows that sampling came to. Where threads of the host gather, each GPU has a driver for that.
 
 #include <algorithm>
+#include <exception>
+#include <optional>
 
+#include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/peer_access.hpp"
 #include "pipelines.hpp"
@@ -20,6 +23,9 @@ class GpuPipeline final : public Pipeline {
     replicas_.reserve(request.gpus.size());
     for (std::size_t rank = 0; rank < request.gpus.size(); ++rank) {
       replicas_.push_back(std::make_unique<Replica>(plan, table, request, rank));
+    }
+    if (gathers_on_host(request.mode) && request.gpus.size() > 1) {
+      drivers_.emplace(static_cast<int>(request.gpus.size()), std::vector<int>());
     }
     const cuda::DeviceGuard guard(request.gpus.front());
     ends_ = std::vector<cuda::Event>(windows_ * window_);
@@ -68,8 +74,7 @@ class GpuPipeline final : public Pipeline {
       times.sample_s.push_back(time_s(first.sampling(), [&](Replica& each) { each.sample(window); }) /
                                of_one);
       for_all([&](Replica& each) { each.wait_sizes(window); });
-      times.gather_s.push_back(time_s(first.gathering(), [&](Replica& each) { each.gather(window); }) /
-                               of_one);
+      times.gather_s.push_back(gather_time_s(window) / of_one);
       for_all([&](Replica& each) { each.check_rows(window); });
       for_all([](const Replica& each) { each.synchronize(); });
       for (std::uint64_t step = window * window_; step < (window + 1) * window_; ++step) {
@@ -135,7 +140,29 @@ class GpuPipeline final : public Pipeline {
         each.sample(window + 1);
       }
     });
-    for_all([&](Replica& each) { each.gather(window); });
+    gather(window);
+  }
+
+  // What each GPU's rows take of the host's time, it takes while the others' do.
+  void gather(std::uint64_t window) {
+    if (!drivers_) {
+      for_all([&](Replica& each) { each.gather(window); });
+      return;
+    }
+    std::vector<std::exception_ptr> failures(replicas_.size());
+    drivers_->spread([&](int driver) {
+      const auto rank = static_cast<std::size_t>(driver);
+      try {
+        replicas_[rank]->gather(window);
+      } catch (...) {
+        failures[rank] = std::current_exception();
+      }
+    });
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) {
+        std::rethrow_exception(failure);
+      }
+    }
   }
 
   void train(std::uint64_t step) {
@@ -156,6 +183,19 @@ class GpuPipeline final : public Pipeline {
         first = false;
       }
     });
+    for_all([](const Replica& each) { each.synchronize(); });
+    return cuda::elapsed_s(*start_, *stop_);
+  }
+
+  // Where threads gather, until the last GPU's have.
+  double gather_time_s(std::uint64_t window) {
+    const cuda::Stream& stream = replicas_.front()->gathering();
+    if (!drivers_) {
+      return time_s(stream, [&](Replica& each) { each.gather(window); });
+    }
+    start_->record(stream);
+    gather(window);
+    stop_->record(stream);
     for_all([](const Replica& each) { each.synchronize(); });
     return cuda::elapsed_s(*start_, *stop_);
   }
@@ -187,7 +227,8 @@ class GpuPipeline final : public Pipeline {
   std::uint64_t windows_;
   std::vector<std::unique_ptr<cuda::PeerAccess>> access_;
   std::vector<std::unique_ptr<Replica>> replicas_;
-  std::vector<cuda::Event> ends_;  // of each step, on the first GPU
+  std::optional<ThreadTeam> drivers_;  // one a GPU, where threads of the host gather for several
+  std::vector<cuda::Event> ends_;      // of each step, on the first GPU
   std::unique_ptr<cuda::Event> start_;
   std::unique_ptr<cuda::Event> stop_;
 };

@@ -3,10 +3,13 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <vector>
 
+#include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gather_kernel.hpp"
+#include "grainscope/system/numa.hpp"
 #include "staged_copy.hpp"
 
 namespace grainscope::gnn {
@@ -52,8 +55,8 @@ class KernelProducer final : public Producer {
 // Threads gather into page-locked buffers, which the copy engine empties.
 class StagedProducer final : public Producer {
  public:
-  StagedProducer(const TableView& view, int threads, std::uint64_t most)
-      : copy_(view, threads), list_(most * sizeof(std::uint32_t), cuda::PinnedBuffer::Kind::cached) {}
+  StagedProducer(const TableView& view, int threads, const std::vector<int>& cpus, std::uint64_t most)
+      : copy_(view, threads, cpus), list_(most * sizeof(std::uint32_t), cuda::PinnedBuffer::Kind::cached) {}
 
   void enqueue(const std::uint32_t* rows, std::uint64_t count, std::byte* out,
                const cuda::Stream& stream) override {
@@ -76,8 +79,19 @@ class StagedProducer final : public Producer {
 
 std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineRequest& request, int gpu,
                                         int sms, std::uint64_t most) {
-  if (request.mode == Mode::cpu_gather_dma) {
-    return std::make_unique<StagedProducer>(view, request.threads, most);
+  if (gathers_on_host(request.mode)) {
+    const int gpus = static_cast<int>(request.gpus.size());
+    const auto at = std::find(request.gpus.begin(), request.gpus.end(), gpu) - request.gpus.begin();
+    const auto part = [&](std::size_t count) { return share_of(count, static_cast<int>(at), gpus); };
+    const Share threads = part(static_cast<std::size_t>(request.threads));
+    std::vector<int> cpus = current_affinity();
+    if (cpus.size() >= request.gpus.size()) {
+      const Share own = part(cpus.size());
+      cpus = {cpus.begin() + static_cast<std::ptrdiff_t>(own.first),
+              cpus.begin() + static_cast<std::ptrdiff_t>(own.last)};
+    }
+    return std::make_unique<StagedProducer>(view, std::max(1, static_cast<int>(threads.last - threads.first)),
+                                            cpus, most);
   }
   return std::make_unique<KernelProducer>(view, request, gpu, sms, most);
 }

@@ -28,8 +28,14 @@ class Producer {
   Producer() = default;
 };
 
-// On `gpu`, which is current, with `sms` multiprocessors to itself (0: none); for up to `most` rows at once.
-// The view is copied.
+// Whether a producer of this mode has threads of the host gather, and so returns when they have.
+[[nodiscard]] inline bool gathers_on_host(Mode mode) {
+  return mode == Mode::cpu_gather_dma;
+}
+
+// On `gpu`, which is current and one of the request's, with `sms` multiprocessors to itself (0: none); for up
+// to `most` rows at once. Of several GPUs each has its part of the request's threads, on its part of the
+// CPUs. The view is copied.
 [[nodiscard]] std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineRequest& request,
                                                       int gpu, int sms, std::uint64_t most);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/system/numa.hpp"
 #include "staged_rows.hpp"
 
 namespace grainscope::gnn {
@@ -33,10 +32,10 @@ class StagedCopy::Engine final : public Outbox {
   const cuda::Stream& stream_;
 };
 
-StagedCopy::StagedCopy(const TableView& view, int threads)
+StagedCopy::StagedCopy(const TableView& view, int threads, const std::vector<int>& cpus)
     : view_(view),
       rows_of_piece_(std::max<std::uint64_t>(1, kPieceBytes / view.shape.row_bytes)),
-      team_(threads, current_affinity()) {
+      team_(threads, cpus) {
   for (std::size_t i = 0; i < kBuffers; ++i) {
     buffers_.emplace_back(rows_of_piece_ * view.shape.row_bytes);
   }
