@@ -63,14 +63,16 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
   measurement.traffic = traffic_of(result.total, result.total.elements * result.element_bytes);
   measurement.link_bytes = result.least_bytes(cache_bytes);
   // Frontiers of cc and sssp differ from run to run: what belongs to this one is told by its own numbers.
+  // What must have crossed, as of the row: a rate of more would be one that the link does not have.
   for (std::size_t i = 0; i < std::min(measurement.levels.size(), result.levels.size()); ++i) {
     if (measurement.levels[i].edges == result.levels[i].elements) {
-      measurement.levels[i].requests = result.levels[i].count();
-      measurement.levels[i].link_bytes = result.levels[i].bytes();
+      measurement.levels[i].requests = result.level_requests[i];
+      measurement.levels[i].link_bytes = result.level_bytes[i];
     }
   }
   measurement.counters["cached_amplification"] = result.cached_amplification();
   measurement.counters["requests_with_cache"] = static_cast<double>(result.cached_requests());
+  measurement.counters["bytes_with_cache"] = static_cast<double>(result.least_bytes(0));
   measurement.counters["amplification_data_set"] =
       static_cast<double>(result.total.bytes()) / static_cast<double>(result.data_bytes);
   return heaviest;

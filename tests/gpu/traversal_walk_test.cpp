@@ -41,6 +41,14 @@ Frontiers expected_frontiers(const Csr& graph, Vertex source) {
   return frontiers;
 }
 
+// Lanes that had an edge, over all loads.
+std::uint64_t lanes_of(const Loads& loads) {
+  return std::accumulate(loads.begin(), loads.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const WarpLoad& load) {
+                           return sum + static_cast<unsigned>(__builtin_popcount(load.lanes));
+                         });
+}
+
 class Walks : public TraversalTest {
  protected:
   [[nodiscard]] static std::vector<BothWays> graphs() {
@@ -103,14 +111,18 @@ TEST_F(Walks, of_every_algorithm_load_lists_as_the_model_says) {
                                           << both.graph.name << ", " << edge_bytes);
           const auto traversal = make_traversal(*placed, algorithm, access);
           std::vector<Loads> traced = traversal->trace(busiest(both.graph));
-          for (Loads& level : traced) {
-            std::sort(level.begin(), level.end());
+          const std::vector<LevelResult> levels = traversal->levels();
+          ASSERT_EQ(traced.size(), levels.size());
+          EXPECT_TRUE(!traced.empty() || both.graph.edges() == 0);
+          for (std::size_t i = 0; i < traced.size(); ++i) {
+            std::sort(traced[i].begin(), traced[i].end());
             std::set<Vertex> active;
-            for (const WarpLoad& load : level) {
+            for (const WarpLoad& load : traced[i]) {
               active.insert(load.vertex);
             }
+            EXPECT_EQ(lanes_of(traced[i]), levels[i].edges) << i;
             if (access != Access::naive) {  // whose loads name the first of many lists
-              EXPECT_EQ(level,
+              EXPECT_EQ(traced[i],
                         expected_loads(both.graph, access, edge_bytes, {active.begin(), active.end()}));
             }
           }
@@ -131,10 +143,7 @@ TEST_F(Walks, count_the_loads_that_they_trace) {
       std::uint64_t lanes = 0;
       for (const Loads& level : traversal->trace(source)) {
         loads += level.size();
-        lanes =
-            std::accumulate(level.begin(), level.end(), lanes, [](std::uint64_t sum, const WarpLoad& load) {
-              return sum + static_cast<unsigned>(__builtin_popcount(load.lanes));
-            });
+        lanes += lanes_of(level);
       }
       const WalkStatistics statistics = traversal->statistics(source);
       EXPECT_EQ(traversal->answer(), serial_bfs(both.graph, source));

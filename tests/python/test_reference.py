@@ -34,8 +34,9 @@ def test_counters_are_the_model_s_to_the_last_request():
         assert least * traffic["bytes"] <= counted["bytes"] <= traffic["bytes"], row["name"]
 
 
-def test_counters_of_unaligned_reads_are_the_model_s_within_a_hundredth():
-    """But of reads 4 bytes after a line: two warps share a sector, and which asks first is chance."""
+def test_counters_of_unaligned_reads_are_the_model_s():
+    """Within a hundredth, but of reads 4 bytes after a line: two warps share a sector, and which asks first
+    is chance."""
     rows = {
         row["case"]["axes"]["offset"]: row
         for row in reader.load(ROOT / "h100-quick.json")[1]["benchmarks"]
@@ -46,7 +47,7 @@ def test_counters_of_unaligned_reads_are_the_model_s_within_a_hundredth():
         counted, traffic, counters = row["counted"], row["traffic"], row["counters"]
         most = traffic["bytes"] * counters["amplification_without_cache"] / traffic["amplification"]
         assert traffic["bytes"] <= counted["bytes"] <= most
-        least = 0.5 if offset == 4 else 0.99
+        least = 0.93 if offset == 4 else 0.99
         assert least <= counted["requests"] / counters["requests_without_cache"] <= 1
 
 
@@ -67,6 +68,24 @@ def emogi_table():
         for (graph, edge), cell in zip(columns, cells.split(" | "), strict=True):
             ours, theirs = re.findall(r"[\d.]+", cell)
             yield algorithm, graph, edge, float(ours), float(theirs)
+
+
+def test_the_table_of_placements_is_the_reference_s():
+    rows = {
+        (row.case.family.removeprefix("traversal/"), row.case.axes["placement"]): 1e3 * row.median_s
+        for row in reader.read(ROOT / "h100-full.json.gz").rows
+        if row.ok
+        and row.case.family.startswith("traversal/")
+        and (row.case.axes["graph"], row.case.axes["edge"], row.case.axes["order"])
+        == ("kron21", 8, "original")
+        and row.case.axes["access"] in ("merged_aligned", "compact")
+    }
+    text = (ROOT.parents[1] / "docs" / "traversal.md").read_text()
+    lines = re.findall(r"^\| (\w+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", text, re.MULTILINE)
+    assert [line[0] for line in lines] == ["bfs", "sssp", "cc", "pr"]
+    for algorithm, *cells in lines:
+        for placement, cell in zip(("mapped", "managed", "subway", "device"), cells, strict=True):
+            assert float(cell) == float(f"{rows[algorithm, placement]:.3g}"), (algorithm, placement)
 
 
 def test_no_traversal_is_slower_than_emogis_own_code():
