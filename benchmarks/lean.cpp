@@ -16,6 +16,7 @@
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/lean/hybrid.hpp"
 #include "grainscope/system/numa.hpp"
 #include "lean_case.hpp"
 #include "traversal_points.hpp"
@@ -206,6 +207,10 @@ class Lister {
     // No more than there are, each with the offset of its list.
     needs.device_bytes += std::min(edges * (weights ? 2 : 1) + 4 * vertices * (point.spec.directed() ? 2 : 1),
                                    point.hot.most_bytes(edges));
+    if (point.hybrid) {  // two groups of segments take turns
+      needs.device_bytes +=
+          std::uint64_t{2} * lean::kSegmentsAtOnce * lean::kSegmentWords * sizeof(graph::Vertex);
+    }
     return needs;
   }
 
