@@ -1,6 +1,7 @@
 #include "transfer_case.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "grainscope/cuda/profile_range.hpp"
 #include "harness/peer_wire.hpp"
@@ -177,6 +178,42 @@ std::vector<LaneResult> describe_lanes(const std::vector<PlannedLane>& lanes) {
   return results;
 }
 
+// Kernels of one GPU that would each fill it run one after the other, whatever their events say: each of them
+// leaves room for the others.
+std::vector<PlannedLane> beside_each_other(std::vector<PlannedLane> lanes) {
+  const auto kernel_on = [](const PlannedLane& lane) {
+    if (!lane.transfer) {
+      return lane.computing->gpu;
+    }
+    return lane.transfer->engine == transfer::Engine::sm ? lane.transfer->gpu() : -1;
+  };
+  for (PlannedLane& lane : lanes) {
+    const int gpu = kernel_on(lane);
+    const auto same = [&](const PlannedLane& other) { return kernel_on(other) == gpu; };
+    if (lane.transfer && gpu >= 0 && std::count_if(lanes.begin(), lanes.end(), same) > 1) {
+      lane.transfer->walk.leaves_room = true;
+    }
+  }
+  return lanes;
+}
+
+// What background lanes kept of their own rate while the measured ones ran, the least of them: they ran
+// longer than alone by what they lost. Only from medians, so it may be a little beyond 0 or 1.
+std::optional<double> kept_by_partners(const Measurement& measurement) {
+  double copies_s = 0;
+  for (const LaneResult& lane : measurement.lanes) {
+    copies_s = lane.background ? copies_s : std::max(copies_s, summarize(lane.seconds).median);
+  }
+  std::optional<double> kept;
+  for (const LaneResult& lane : measurement.lanes) {
+    if (lane.background && lane.alone_s && copies_s > 0) {
+      const double own = 1 - (summarize(lane.seconds).median - *lane.alone_s) / copies_s;
+      kept = std::min(kept.value_or(own), own);
+    }
+  }
+  return kept;
+}
+
 Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes, bool also_alone) {
   std::vector<transfer::MoverLane> mover_lanes;
   mover_lanes.reserve(lanes.size());
@@ -207,6 +244,9 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
   for (std::size_t i = 0; also_alone && i < lanes.size(); ++i) {
     measurement.lanes[i].alone_s = median_s(mover, i);
   }
+  if (const std::optional<double> kept = kept_by_partners(measurement)) {
+    measurement.counters["partner_kept"] = *kept;
+  }
   measurement.verification = mover.verify();
   measurement.timing = mover.timing();
   for (const LaneResult& lane : measurement.lanes) {
@@ -225,7 +265,9 @@ void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& la
     benchmark.needs.device_bytes += needs.device_bytes;
     benchmark.needs.managed_bytes += needs.managed_bytes;
   }
-  benchmark.run = [=](Session& session) { return measure_together(session, lanes, also_alone); };
+  benchmark.run = [planned = beside_each_other(lanes), also_alone](Session& session) {
+    return measure_together(session, planned, also_alone);
+  };
 }
 
 }  // namespace grainscope::harness

@@ -30,6 +30,7 @@ using transfer::Transfer;
 
 constexpr std::uint64_t kSmallest = 64 * kKiB;
 constexpr std::uint64_t kLargest = 256 * kMiB;
+constexpr std::uint64_t kLargestPeers = kGiB;       // over a link that takes so much to fill
 constexpr std::uint64_t kLargestHeavy = 64 * kMiB;  // of what takes the driver or the CPU long
 
 const char* const kFamily = "transfer/duplex";
@@ -131,11 +132,14 @@ class Lister {
   }
 
  private:
-  [[nodiscard]] std::vector<std::uint64_t> sizes(Method method, bool access = true) const {
-    const bool heavy = method == Method::pageable || migrates(method) || !access;
+  // `access`: between GPUs, with peer access or without.
+  [[nodiscard]] std::vector<std::uint64_t> sizes(Method method, std::optional<bool> access = {}) const {
+    const bool heavy = method == Method::pageable || migrates(method) || !access.value_or(true);
     const std::uint64_t most = heavy ? kLargestHeavy : kLargest;
-    return scope_.preset == Preset::quick ? scope_.few_or_all(kSmallest, most, {kMiB, 16 * kMiB, most})
-                                          : scope_.sizes(kSmallest, most);
+    if (scope_.preset == Preset::quick) {
+      return scope_.few_or_all(kSmallest, most, {kMiB, 16 * kMiB, most});
+    }
+    return scope_.sizes(kSmallest, access && !heavy ? kLargestPeers : most);
   }
 
   void add(Benchmark benchmark, const Transfer& in, const Transfer& out, const char* in_name,

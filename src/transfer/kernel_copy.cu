@@ -15,6 +15,7 @@ namespace {
 constexpr int kThreads = 512;
 constexpr int kInFlight = 4;  // independent 16-byte loads of a thread before its first store
 constexpr int kBlocksOnMultiprocessor = 4;
+constexpr int kBlocksBesideAnother = 1;
 
 // Copies `elements` of 16 bytes, then `words` of 4 behind them.
 __global__ void __launch_bounds__(kThreads)
@@ -64,12 +65,12 @@ class KernelCopyLane final : public EndsLane {
  private:
   [[nodiscard]] std::uint64_t elements() const { return bytes() / sizeof(uint4); }
 
-  // Enough to fill the GPU, or as many blocks as asked for; none without work.
+  // Enough to fill the GPU, or to leave room on it, or as many blocks as asked for; none without work.
   [[nodiscard]] unsigned blocks() const {
-    const std::uint64_t full =
-        transfer().walk.blocks > 0
-            ? static_cast<std::uint64_t>(transfer().walk.blocks)
-            : static_cast<std::uint64_t>(kBlocksOnMultiprocessor * cuda::sm_count(gpu()));
+    const Walk& walk = transfer().walk;
+    const int on_each = walk.leaves_room ? kBlocksBesideAnother : kBlocksOnMultiprocessor;
+    const auto full =
+        static_cast<std::uint64_t>(walk.blocks > 0 ? walk.blocks : on_each * cuda::sm_count(gpu()));
     return static_cast<unsigned>(std::clamp<std::uint64_t>((elements() + kThreads - 1) / kThreads, 1, full));
   }
 };

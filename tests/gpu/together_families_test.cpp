@@ -66,6 +66,25 @@ TEST_F(TogetherFamilies, every_duplex_case_measures_both_ways) {
   EXPECT_GT(measured_, 0U);
 }
 
+// Kernels that each filled the GPU would run one after the other: the partner would keep nothing.
+TEST_F(TogetherFamilies, partners_of_a_copy_run_beside_it) {
+  for (const Benchmark& benchmark : listed(contention(), Preset::quick)) {
+    SCOPED_TRACE(benchmark.id.name());
+    if (benchmark.id.name().find("/beside_") == std::string::npos) {
+      continue;
+    }
+    const auto measurement = run(benchmark);
+    if (!measurement) {
+      continue;
+    }
+    ++measured_;
+    ASSERT_TRUE(measurement->counters.contains("partner_kept"));
+    EXPECT_GT(measurement->counters.at("partner_kept"), 0.25);
+    EXPECT_LT(measurement->counters.at("partner_kept"), 1.2);
+  }
+  EXPECT_GT(measured_, 0U);
+}
+
 TEST_F(TogetherFamilies, every_collective_case_measures_every_lane) {
   expect_all_to_measure(transfer_collective());
   if (measured_ == 0) {

@@ -115,7 +115,9 @@ def add_beside(
     alone_s = size / 50e9
     lanes = [lane("copy", ends, size, alone_s / kept, alone_s)]
     counted = 0 if what == "beside_compute" else 3 * size
-    back = lane("partner", ends[::-1], counted, 3 * alone_s / partner, 3 * alone_s, background=True)
+    # It took longer by what it lost while the copy ran.
+    longer_s = 3 * alone_s + (1 - partner) * alone_s / kept
+    back = lane("partner", ends[::-1], counted, longer_s, 3 * alone_s, background=True)
     axes = {"what": what, "path": path, "method": method, "bytes": size, "locality": "local"}
     return file.together("contention", axes, {"numa": 0, "gpu": 0}, [*lanes, back], overlap=1.0)
 

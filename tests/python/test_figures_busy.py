@@ -169,6 +169,17 @@ def test_figure_n_what_a_copy_and_its_partner_keep(tmp_path):
     assert not any("computing" in note for note in notes)
 
 
+def test_figure_n_names_partners_that_waited(tmp_path):
+    file = linked_file()
+    add_beside(file, "beside_compute", "host_to_gpu", "kernel_copy", 1.0, 0.1)
+    add_beside(file, "beside_compute", "host_to_gpu", "copy_engine", 1.0, 0.9)
+    waited = [note for note in made(tmp_path, "n", file).notes if "mostly waited" in note]
+    assert waited == [
+        "The partner mostly waited until the copy had ended: "
+        "host → GPU, kernel copy beside a computing kernel."
+    ]
+
+
 def test_figure_n_streams_are_held_together_against_the_fastest_alone(tmp_path):
     file = linked_file()
     for count, kept in ((1, 1.0), (4, 0.9)):

@@ -158,7 +158,7 @@ def test_figure_13_a_curve_for_each_row_knees_and_the_model(tmp_path):
     assert 256 * MIB < float(knee["x"]) < GIB
     assert float(knee["y_low"]) <= float(knee["x"]) <= float(knee["y_high"])
     assert knee["note"].startswith("128 B rows as asked: the link is full for spans up to")
-    assert knee["note"].endswith("(measured at 256 MiB and 1 GiB)")
+    assert knee["note"].endswith("[256 MiB, 1 GiB]")
 
 
 def test_figure_13_dashes_distinct_rows_only_where_rows_repeat(tmp_path):

@@ -21,6 +21,7 @@ FIGURE_FOLDER = ROOT / "docs" / "figures"
 SOURCES = {
     ".": "h100-quick.json",
     "h200x2": "h200x2-quick.json",
+    "full": "h100-full.json.gz",
     "scale24": "h100-scale24.json",
     "lean24": "h100-lean24.json",
     "no-gpu": "no-gpu-quick.json",

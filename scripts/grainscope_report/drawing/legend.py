@@ -21,7 +21,7 @@ LEVEL_NAMES = {
 }
 REGION_NAMES = {
     "crossover": "crossover and its 95 % interval",
-    "knee": "knee of a curve and its 95 % interval",
+    "knee": "knee of a curve, and the spans that it lies between",
     "dip": "dip",
     "slow": "prefetch at least 20 % slower",
     "paper": "range that the paper gives",

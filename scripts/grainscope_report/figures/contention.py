@@ -34,7 +34,8 @@ def build(machines: Sequence[Machine]) -> Figure:
     notes = [
         f"Copies of {', '.join(map(format_bytes, sizes))}. Kept: the rate beside the partner over the rate "
         "alone in the same session; of several at once, all together over the fastest alone.",
-        "A partner goes on after the copy has ended: its share is over all of its own time.",
+        "A partner's share is of the time in which the copies ran, after which it goes on alone.",
+        *_hardly_beside(panels),
         *_copies_slowed(panels, len(machines) > 1),
         *parts.first_sites(machines, FAMILY, "Neighbours", "dots"),
     ]
@@ -81,7 +82,8 @@ def _dots(machine: Machine, one: Measured) -> list[Dot]:
     for lane in lanes:
         alone_s, time_s = one.alone_s(lane.name), one.lane(lane.name)
         if lane.background and alone_s and time_s:
-            share, flags = _share(alone_s, time_s), _wide(time_s, machine.result.run.ci_target)
+            share = _kept_beside(alone_s, time_s, one.time_s.value)
+            flags = _wide(time_s, machine.result.run.ci_target)
             found.append(Dot(share, "partner", machine, "what runs beside", flags, lane.name, aside=True))
     return found
 
@@ -96,6 +98,24 @@ def _share(alone_s: float, time_s: Estimate) -> Estimate:
     """In percent of the rate alone: the slow end of the time is the low end of the share."""
     scaled = (100 * alone_s / each for each in (time_s.value, time_s.high, time_s.low))
     return Estimate(*scaled, time_s.sessions)
+
+
+def _kept_beside(alone_s: float, time_s: Estimate, copies_s: float) -> Estimate:
+    """In percent of the partner's rate alone, while the copies ran; medians may come out beyond 0 and 100."""
+    kept = (100 * (1 - (each - alone_s) / copies_s) for each in (time_s.value, time_s.high, time_s.low))
+    value, low, high = (min(max(each, 0.0), 100.0) for each in kept)
+    return Estimate(value, low, high, time_s.sessions)
+
+
+def _hardly_beside(panels: Sequence[DotPanel], below: float = 25.0) -> list[str]:
+    """Partners that waited: what the copy kept then is not what it keeps beside one."""
+    found = [
+        f"{panel.title}, {row.part} {row.name}"
+        for panel in panels
+        for row in panel.rows
+        if any(dot.method == "partner" and dot.value.value < below for dot in row.dots)
+    ]
+    return [f"The partner mostly waited until the copy had ended: {'; '.join(found)}."] if found else []
 
 
 def _copies_slowed(panels: Sequence[DotPanel], several: bool, below: float = 75.0) -> list[str]:

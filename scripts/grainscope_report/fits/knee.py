@@ -1,7 +1,7 @@
 """The knee of a wall: the largest span at which rows still come at 90 % of the rate of small spans."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from grainscope_report.statistics import Estimate
@@ -13,10 +13,9 @@ SHARE = 0.9
 class Knee:
     """Where a curve falls below `SHARE` of its small-span rate, interpolated in log-log.
 
-    Where it never does the span is the largest measured, and nothing is `reached`. The interval comes
-    from the ends of the points' intervals: the span at which the lower ends fall below the share, and
-    that at which the upper ends do; where between `holds_at` and `falls_at`, both measured, the knee
-    really is only more spans would tell.
+    Where it never does the span is the largest measured, and nothing is `reached`. How a curve gets from
+    one measured span to the next is not known: the interval is from the last span at which the lower ends
+    of the points' intervals are above the share to the first at which the upper ends are below it.
     """
 
     span: Estimate
@@ -39,11 +38,13 @@ def knee(spans: Sequence[float], rates: Sequence[Estimate], most: float = math.i
         return None
     small = _small(rates)
     small = small.scaled(min(1.0, most / small.value))
-    middle = _last(spans, [rate.value for rate in rates], SHARE * small.value)
-    low = _last(spans, [rate.low for rate in rates], SHARE * small.value)
-    high = _last(spans, [rate.high for rate in rates], SHARE * small.value)
+    least = SHARE * small.value
+    middle = _last(spans, [rate.value for rate in rates], least)
     above = [span for span in spans if span > middle]
     holds = max((span for span in spans if span <= middle), default=spans[0])
+    surely = _at(rates, least, lambda rate: rate.low)
+    maybe = _at(rates, least, lambda rate: rate.high)
+    low, high = spans[max(surely, 0)], spans[min(maybe + 1, len(spans) - 1)]
     return Knee(Estimate(middle, min(low, middle), max(high, middle)), small, holds, min(above, default=None))
 
 
@@ -51,6 +52,11 @@ def _small(rates: Sequence[Estimate]) -> Estimate:
     """The rate of the smallest span, or the best one where a larger span is clearly faster."""
     best = max(rates, key=lambda rate: rate.value)
     return best if best.low > rates[0].high else rates[0]
+
+
+def _at(rates: Sequence[Estimate], least: float, end: Callable[[Estimate], float]) -> int:
+    """The last point whose end is at `least`, −1 where none is."""
+    return max((at for at, rate in enumerate(rates) if end(rate) >= least), default=-1)
 
 
 def _last(spans: Sequence[float], rates: Sequence[float], least: float) -> float:

@@ -5,8 +5,8 @@ A GPU that reads far memory translates addresses a granule at a time. It keeps t
 asked, miss with probability 1 − reach / span each; rows sorted by address miss once for each of the
 G (1 − e^(−rows / G)) granules that they touch, G = span / granule, where the span is beyond the reach.
 The time is that of the link or that of the misses, whichever is longer. The link moves every row that
-is asked for where they come as asked, and distinct rows where they are sorted: then repeats hit in
-cache.
+is asked for where they come as asked, and distinct rows where they are sorted or smaller than a line:
+then repeats, and neighbours in a line, hit in cache.
 """
 
 import math
@@ -19,6 +19,7 @@ from grainscope_report.statistics import Estimate
 FAILS = 0.25
 HOLDS = 0.15
 SORTED = "sorted"
+LINE = 128
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Gather:
     @property
     def crossing_rows(self) -> float:
         """The rows that have to cross the link."""
-        return self.unique_rows if self.order == SORTED else self.rows
+        return self.unique_rows if self.order == SORTED or self.row < LINE else self.rows
 
     @property
     def rate(self) -> Estimate:

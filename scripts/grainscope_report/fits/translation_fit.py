@@ -45,10 +45,11 @@ def best_rates(gathers: Sequence[Gather], most: float) -> dict[tuple[str, float]
 def fit(every: Sequence[Gather], peak: float | None = None) -> Translation | None:
     """The model that fits these rows best; None where too few of them are slowed by misses.
 
-    Rows that beat what the link can give hit in caches, of which the model knows nothing: left out.
+    Rows that beat what the link can give hit in caches, and sorted ones most of which repeat take the
+    caches' time: of both the model knows nothing, they are left out.
     """
     most = ceiling(every, peak)
-    gathers = [one for one in every if one.rate.value <= CACHED * most]
+    gathers = [one for one in every if one.rate.value <= CACHED * most and not _mostly_repeats(one)]
     rates = best_rates(gathers, most)
     link = [one.crossing_rows * one.row / rates[one.order, one.row] / 1e9 for one in gathers]
     if sum(_slow(one, time) for one, time in zip(gathers, link, strict=True)) < FEWEST_IN_THE_WALL:
@@ -64,7 +65,7 @@ def fit(every: Sequence[Gather], peak: float | None = None) -> Translation | Non
         for one, time in zip(gathers, link, strict=True)
     ]
     checked = tuple(
-        Checked(one, total, total > time or _slow(one, time))
+        Checked(one, total, total > time or (one.span > reach and _slow(one, time)))
         for one, time, total in zip(gathers, link, modelled, strict=True)
     )
     return Translation(
@@ -79,6 +80,10 @@ def fit(every: Sequence[Gather], peak: float | None = None) -> Translation | Non
         checked=checked,
         best=rates,
     )
+
+
+def _mostly_repeats(gather: Gather) -> bool:
+    return gather.order == SORTED and gather.rows > 2 * gather.unique_rows
 
 
 def _slow(gather: Gather, link_s: float) -> bool:

@@ -54,13 +54,12 @@ class Edge:
 
     @property
     def text(self) -> str:
-        """`128 B rows as asked: the link is full for spans up to 512 MiB [430 MiB, 600 MiB]`."""
+        """`128 B rows as asked: the link is full for spans up to 542 MiB [512 MiB, 1 GiB]`."""
         span, small = self.knee.span, self.knee.small.value
         holds = "the link is full" if self.full else f"the {small:.1f} GB/s of small spans hold"
         if not self.knee.reached:
             return f"{self.what}: {holds} at every span, up to {format_bytes(span.value)}"
-        between = f"{format_bytes(self.knee.holds_at)} and {format_bytes(self.knee.falls_at)}"
-        return f"{self.what}: {holds} for spans up to {_sizes(span)} (measured at {between})"
+        return f"{self.what}: {holds} for spans up to {_sizes(span)}"
 
 
 @dataclass(frozen=True)
@@ -86,10 +85,7 @@ class Wall:
     @property
     def short(self) -> str:
         """All of its knees in one line."""
-        knees = [
-            f"{edge.what} {'to ' if edge.knee.reached else 'beyond '}{format_bytes(edge.knee.span.value)}"
-            for edge in self.edges
-        ]
+        knees = [f"{edge.what} {_how_far(edge.knee)}" for edge in self.edges]
         if self.model:
             rate = self.model.misses_per_s.value / 1e6
             knees.append(f"{rate:.1f} million misses a second at {format_bytes(self.model.granule.value)}")
@@ -181,6 +177,10 @@ def model_text(model: Translation) -> list[str]:
     more = [f"it fails by more than a quarter for {'; '.join(fails)}"] if fails else []
     need = f"each miss must bring {format_bytes(model.bytes_a_miss)} for the link to stay full"
     return [said, how, *more, need]
+
+
+def _how_far(one: Knee) -> str:
+    return f"to {_sizes(one.span)}" if one.reached else f"beyond {format_bytes(one.span.value)}"
 
 
 def _sizes(value: statistics.Estimate) -> str:

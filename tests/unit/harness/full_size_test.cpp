@@ -105,7 +105,7 @@ TEST(FullSize, of_two_gpus_adds_what_five_minutes_have_room_for) {
                                                     {"shape/batch", 104},
                                                     {"shape/copy", 260},
                                                     {"transfer/collective", 208},
-                                                    {"transfer/duplex", 181},
+                                                    {"transfer/duplex", 189},
                                                     {"transfer/kernel_copy", 32},
                                                     {"transfer/local", 26},
                                                     {"transfer/memcpy", 266},
