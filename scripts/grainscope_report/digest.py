@@ -9,22 +9,38 @@ from grainscope_report import reasons as why
 from grainscope_report.gnn import answers
 from grainscope_report.model import MODEL, WALKS, Result, Row
 from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_percent
 
 # How far a site must stay behind the best one to be named.
 SLOW_SHARE = 0.05
 HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
+# Bytes that are so many times others are more.
+CLEARLY = 1.01
 # Where one of these varies the total says nothing.
 INSTEAD = {"row", "grain", "piece"}
 
 
 @dataclass(frozen=True)
 class Peak:
-    """The fastest case of a group: its rate in GB/s, size, further axes, and share of the copy peak."""
+    """The fastest case of a group: its rate in GB/s, size, further axes, and share of the copy peak.
+
+    Of rows that may come from a cache the share is the least; `most_of_link` is that with no cache.
+    """
 
     rate: Estimate
     bytes: float | None
     axes: tuple[tuple[str, float], ...]
     link_fraction: float | None
+    most_of_link: float | None = None
+
+    @property
+    def of_link(self) -> str:
+        """`92.9 %`, or `72.4–91.8 %`."""
+        if not self.link_fraction:
+            return ""
+        if self.most_of_link is None:
+            return format_percent(self.link_fraction)
+        return f"{format_percent(self.link_fraction).removesuffix(' %')}–{format_percent(self.most_of_link)}"
 
 
 @dataclass(frozen=True)
@@ -147,7 +163,16 @@ def _peak(cases: list[list[Row]]) -> Peak | None:
     )
     fractions = [row.link_fraction for row in case if row.link_fraction]
     size = None if varying & INSTEAD else _bytes(case)
-    return Peak(rate, size, axes, statistics.median(fractions) if fractions else None)
+    share = statistics.median(fractions) if fractions else None
+    return Peak(rate, size, axes, share, _most_of_link(case[0], share))
+
+
+def _most_of_link(row: Row, share: float | None) -> float | None:
+    """What the link carried if no cache kept a row; None where that is the same, and at most all of it."""
+    asked = row.traffic.bytes if row.traffic else None
+    if not share or not asked or not row.link_bytes or asked <= CLEARLY * row.link_bytes:
+        return None
+    return max(share, min(1.0, share * asked / row.link_bytes))
 
 
 def _axes(cases: list[list[Row]]) -> set[str]:

@@ -22,13 +22,13 @@ from grainscope_report.model import Result
 from grainscope_report.shape import findings, words
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.traversal import answers, lean_answers
-from grainscope_report.units import format_bytes, format_interval, format_percent, format_time
+from grainscope_report.units import format_bytes, format_interval, format_time
 
 SEVERITIES = ("severe", "warning", "info")
 SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
 OF_LINK = (
     "Peaks of gathers are of the rows asked for; of link is what must have crossed it at least, each "
-    "different row once."
+    "different row once, and what did if no cache kept any."
 )
 STATUSES = ("ok", "failed", "skipped")
 NAMES_SHOWN = 6
@@ -137,7 +137,7 @@ def _groups(result: Result, out: Terminal) -> Iterator[str]:
     yield out.paint(first, "bold")
     for line, row in zip(rest, cells, strict=True):
         yield out.paint(line, "red" if "failed" in row[-1] else "" if row[-1] else "bold")
-    if any(group.family.startswith("gather") and group.peak for group in found):
+    if any(group.peak and group.peak.most_of_link for group in found):
         yield out.paint(out.wrap(OF_LINK, "  "), "dim")
     yield from _slow_sites(found, out)
 
@@ -174,7 +174,7 @@ def _cells(group: Group) -> tuple[str, ...]:
         rate,
         interval,
         _at(group),
-        format_percent(peak.link_fraction) if peak and peak.link_fraction else "-",
+        (peak.of_link if peak else "") or "-",
         _timings(group),
         ", ".join(f"{group.counts[status]} {status}" for status in STATUSES if group.counts[status]),
     )

@@ -11,7 +11,7 @@ from grainscope_report.fits import everything, paths
 from grainscope_report.page import markup
 from grainscope_report.page.machine_part import Subject
 from grainscope_report.shape import findings, words
-from grainscope_report.units import format_bytes, format_error, format_interval, format_percent, time_unit
+from grainscope_report.units import format_bytes, format_error, format_interval, time_unit
 
 SHOWN = 3  # sentences of an answer
 PEAKS = ("family", "what", "peak GB/s", "95 % interval", "at", "of link", "rows")
@@ -67,7 +67,7 @@ def _peak(group: Group) -> tuple[str, ...]:
         rate,
         interval,
         ", ".join(size + [naming.number(axis, value) for axis, value in peak.axes]),
-        format_percent(peak.link_fraction) if peak.link_fraction else "",
+        peak.of_link,
         str(group.counts["ok"]),
     )
 
