@@ -81,6 +81,7 @@ TEST_F(Lanes, a_direction_that_moved_nothing_is_caught) {
   for (const auto& [engine, host, gpu] :
        {std::tuple{Engine::copy_engine, Placement::pinned, Placement::device},
         std::tuple{Engine::copy_engine, Placement::pageable, Placement::device},
+        std::tuple{Engine::sm, Placement::pinned, Placement::device},
         std::tuple{Engine::sm, Placement::mapped, Placement::registers},
         std::tuple{Engine::fault, Placement::managed, Placement::managed},
         std::tuple{Engine::prefetch, Placement::managed, Placement::managed}}) {
@@ -93,11 +94,16 @@ TEST_F(Lanes, a_direction_between_two_gpus_that_moved_nothing_is_caught) {
   if (!has_peers()) {
     GTEST_SKIP() << "two GPUs that reach each other are not here";
   }
-  for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
+  for (const auto& [engine, placement, access] : {std::tuple{Engine::copy_engine, Placement::device, true},
+                                                  std::tuple{Engine::copy_engine, Placement::device, false},
+                                                  std::tuple{Engine::sm, Placement::device, true},
+                                                  std::tuple{Engine::prefetch, Placement::managed, true}}) {
+    SCOPED_TRACE(testing::Message() << name(placement) << (access ? "" : ", no peer access"));
     Transfer there = one_way(engine, Placement::pinned, Placement::device, true);
-    there.source = Endpoint::gpu(Placement::device, 0);
-    there.destination = Endpoint::gpu(Placement::device, 1);
+    there.source = Endpoint::gpu(placement, 0);
+    there.destination = Endpoint::gpu(placement, 1);
     there.staging_node = node();
+    there.peer_access = access;
     Transfer back = there;
     std::swap(back.source, back.destination);
     expect_idle_is_caught(there, back);
