@@ -148,7 +148,7 @@ class Lister {
         "(time of what runs beside - its time alone) / time of the measured lanes",
         "nvbandwidth's bidirectional copies",
         "one GPU against one node; several GPUs are transfer/collective"};
-    carry_out_together(benchmark, lanes, true);
+    carry_out_together(benchmark, lanes);
     benchmarks_.push_back(std::move(benchmark));
   }
 

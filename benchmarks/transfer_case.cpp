@@ -214,7 +214,7 @@ std::optional<double> kept_by_partners(const Measurement& measurement) {
   return kept;
 }
 
-Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes, bool also_alone) {
+Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes) {
   std::vector<transfer::MoverLane> mover_lanes;
   mover_lanes.reserve(lanes.size());
   for (const PlannedLane& planned : lanes) {
@@ -241,12 +241,14 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
     overlaps.push_back(transfer::time_all_ran(runs[run]) / seconds[run]);
   }
   measurement.overlap = std::min(1.0, summarize(overlaps).median);
-  for (std::size_t i = 0; also_alone && i < lanes.size(); ++i) {
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
     measurement.lanes[i].alone_s = median_s(mover, i);
   }
   if (const std::optional<double> kept = kept_by_partners(measurement)) {
     measurement.counters["partner_kept"] = *kept;
   }
+  mover.prepare();  // once more together: what is checked is the end of every lane
+  static_cast<void>(mover.run());
   measurement.verification = mover.verify();
   measurement.timing = mover.timing();
   for (const LaneResult& lane : measurement.lanes) {
@@ -258,15 +260,15 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
 
 }  // namespace
 
-void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes, bool also_alone) {
+void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes) {
   for (const PlannedLane& lane : lanes) {
     const Needs needs = lane.transfer ? needs_of(*lane.transfer) : Needs{};
     benchmark.needs.host_bytes += needs.host_bytes;
     benchmark.needs.device_bytes += needs.device_bytes;
     benchmark.needs.managed_bytes += needs.managed_bytes;
   }
-  benchmark.run = [planned = beside_each_other(lanes), also_alone](Session& session) {
-    return measure_together(session, planned, also_alone);
+  benchmark.run = [planned = beside_each_other(lanes)](Session& session) {
+    return measure_together(session, planned);
   };
 }
 

@@ -46,9 +46,8 @@ struct PlannedLane {
 void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer);
 
 // The same where it carries out lanes together: starts them at once, times each and all of them, checks every
-// destination; `also_alone` times each by itself as well. Bytes are those of the lanes that are not
-// background.
-void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes, bool also_alone);
+// destination, and times each by itself as well. Bytes are those of the lanes that are not background.
+void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes);
 
 }  // namespace grainscope::harness
 

@@ -160,7 +160,7 @@ class Lister {
         "bandwidth = bytes of all lanes / median time during which any lane ran",
         "nvbandwidth, all_to_host, host_to_all, all_to_one, one_to_all, *_bidirectional",
         "gates on different GPUs open within a microsecond of each other, not together"};
-    carry_out_together(benchmark, lanes, true);
+    carry_out_together(benchmark, lanes);
     benchmarks_.push_back(std::move(benchmark));
   }
 
