@@ -189,9 +189,9 @@ std::vector<PlannedLane> beside_each_other(std::vector<PlannedLane> lanes) {
   };
   for (PlannedLane& lane : lanes) {
     const int gpu = kernel_on(lane);
-    const auto same = [&](const PlannedLane& other) { return kernel_on(other) == gpu; };
-    if (lane.transfer && gpu >= 0 && std::count_if(lanes.begin(), lanes.end(), same) > 1) {
-      lane.transfer->walk.leaves_room = true;
+    if (lane.transfer && gpu >= 0) {
+      lane.transfer->walk.kernels = static_cast<int>(std::count_if(
+          lanes.begin(), lanes.end(), [&](const PlannedLane& other) { return kernel_on(other) == gpu; }));
     }
   }
   return lanes;

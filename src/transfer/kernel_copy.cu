@@ -15,7 +15,7 @@ namespace {
 constexpr int kThreads = 512;
 constexpr int kInFlight = 4;  // independent 16-byte loads of a thread before its first store
 constexpr int kBlocksOnMultiprocessor = 4;
-constexpr int kBlocksBesideAnother = 1;
+constexpr int kBlocksBesideOthers = 2;  // of all kernels that run at once
 
 // Copies `elements` of 16 bytes, then `words` of 4 behind them.
 __global__ void __launch_bounds__(kThreads)
@@ -68,9 +68,9 @@ class KernelCopyLane final : public EndsLane {
   // Enough to fill the GPU, or to leave room on it, or as many blocks as asked for; none without work.
   [[nodiscard]] unsigned blocks() const {
     const Walk& walk = transfer().walk;
-    const int on_each = walk.leaves_room ? kBlocksBesideAnother : kBlocksOnMultiprocessor;
-    const auto full =
-        static_cast<std::uint64_t>(walk.blocks > 0 ? walk.blocks : on_each * cuda::sm_count(gpu()));
+    const int on_each = walk.kernels > 1 ? kBlocksBesideOthers : kBlocksOnMultiprocessor;
+    const int most = walk.blocks > 0 ? walk.blocks : on_each * cuda::sm_count(gpu()) / walk.kernels;
+    const auto full = static_cast<std::uint64_t>(std::max(1, most));
     return static_cast<unsigned>(std::clamp<std::uint64_t>((elements() + kThreads - 1) / kThreads, 1, full));
   }
 };

@@ -143,7 +143,7 @@ class WalkLane final : public Lane {
     return outcome;
   }
 
-  // As many blocks as asked for, or two a multiprocessor, one where another kernel is to run beside; but none
+  // As many blocks as asked for, or two a multiprocessor, which kernels that run at once share; but none
   // without work.
   [[nodiscard]] unsigned blocks() const {
     const Walk& walk = transfer_.walk;
@@ -154,7 +154,7 @@ class WalkLane final : public Lane {
         walk.pattern == Walk::Pattern::strided ? kChunkBytes : static_cast<std::uint64_t>(walk.width_bytes);
     const auto threads = static_cast<std::uint64_t>(walk.threads);
     const std::uint64_t useful = (bytes() / per_thread + threads - 1) / threads;
-    const auto full = static_cast<std::uint64_t>((walk.leaves_room ? 1 : 2) * cuda::sm_count(gpu()));
+    const auto full = static_cast<std::uint64_t>(std::max(1, 2 * cuda::sm_count(gpu()) / walk.kernels));
     return static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, full));
   }
 

@@ -55,7 +55,7 @@ struct Walk {
   int blocks = 0;                 // 0: enough to fill the GPU
   int threads = 1024;             // a block
   std::uint64_t piece_bytes = 0;  // of `scattered`: a power of two, at least a width; so is their number
-  bool leaves_room = false;       // fills half of it at most, so that another kernel runs beside
+  int kernels = 1;  // that run on the GPU at once, this one among them: none fills more than its part
 };
 
 struct Transfer {
