@@ -205,7 +205,7 @@ def _of_link(row: Row) -> float | None:
     """The rate over the copy peak, also where `link_fraction` is of what must cross: rows asked for again
     may come from a cache."""
     crossing = row.counters.get("link_gb_s")
-    if row.link_fraction is None or not crossing:
+    if row.link_fraction is None or not crossing or row.bandwidth_gb_s is None:
         return row.link_fraction
     return row.link_fraction * row.bandwidth_gb_s / crossing
 
