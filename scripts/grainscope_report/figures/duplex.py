@@ -24,6 +24,10 @@ METHODS = {
 BOTH_PLACES = ("pageable", "pinned")
 # Between GPUs each sends, over the link: read, read_write and staged copies are for a table.
 EACH_SENDS = {"direction": ("write", None), "access": ("on", None)}
+EACH_SENDS_NOTE = (
+    "Between GPUs each sends, with peer access; each reading, one doing both, and copies staged by the host "
+    "are rows that are not drawn."
+)
 BETWEEN = {"host_gpu": "host ↔ GPU", "gpu_gpu": "GPU ↔ GPU"}
 LANES = {
     "host_gpu": (("to_gpu", HOST_TO_GPU), ("to_host", GPU_TO_HOST)),
@@ -92,8 +96,10 @@ def _notes(machines: Sequence[Machine], columns: Sequence[tuple[CurvePanel, ...]
     source = paper(COMM_SCOPE)
     pinned, pageable = source["duplex_over_one_way_pinned"], source["duplex_over_one_way_pageable"]
     sites = parts.slow_sites([column[0] for column in columns], len(machines) > 1)
+    between = any(column[0].title.startswith(BETWEEN["gpu_gpu"]) for column in columns)
     return [
         "Both together: the bytes of both lanes over the time in which either ran.",
+        *([EACH_SENDS_NOTE] if between else []),
         *sites,
         f"{source.name} ({pinned.source}): both ways at once pinned copies are about {pinned.value:g} times "
         f"as fast as one way, pageable ones {pageable.bound} faster: their staging copies are serialised.",
