@@ -2,10 +2,11 @@
 //
 // Timed: every lane between two events of its own, all behind gates that open together. A background lane is
 // issued often enough to outlast the measured one. Each lane is also timed alone in the same session.
-// Bytes: those of the lanes that are not background. `partner_kept`: what a background lane kept of its own
-// rate while the others ran. Kernels of one GPU leave room for each other, or they would run one after the
-// other. Source: nvbandwidth's bidirectional copies (`opposite_copy`: one direction under a copy the other
-// way). Limits: one GPU against one node; several GPUs against one node are transfer/collective.
+// Bytes: those of the lanes that are not background.
+// partner_kept: what a background lane kept of its own rate while the others ran. Kernels of one GPU leave
+// room for each other, or they would run one after the other.
+// Source: nvbandwidth's bidirectional copies (`opposite_copy`: one direction under a copy the other way).
+// Limits: one GPU against one node; several GPUs against one node are transfer/collective.
 
 #include <algorithm>
 
@@ -143,9 +144,8 @@ class Lister {
     benchmark.explanation = {
         "what is left of a copy when something else runs",
         "each lane between two events, all behind gates that open together; each also alone",
-        "bandwidth = bytes of the measured lanes / median time during which any of them ran; partner_kept = "
-        "1 - "
-        "(time of what runs beside - its time alone) / time of the measured lanes",
+        "bandwidth = bytes of the measured lanes / median time during which any of them ran; "
+        "partner_kept = 1 - (time of what runs beside - its time alone) / time of the measured lanes",
         "nvbandwidth's bidirectional copies",
         "one GPU against one node; several GPUs are transfer/collective"};
     carry_out_together(benchmark, lanes);

@@ -207,9 +207,8 @@ class Lister {
     // No more than there are, each with the offset of its list.
     needs.device_bytes += std::min(edges * (weights ? 2 : 1) + 4 * vertices * (point.spec.directed() ? 2 : 1),
                                    point.hot.most_bytes(edges));
-    if (point.hybrid) {  // two groups of segments take turns
-      needs.device_bytes +=
-          std::uint64_t{2} * lean::kSegmentsAtOnce * lean::kSegmentWords * sizeof(graph::Vertex);
+    if (point.hybrid) {
+      needs.device_bytes += lean::staged_words(edges / sizeof(graph::Vertex)) * sizeof(graph::Vertex);
     }
     return needs;
   }

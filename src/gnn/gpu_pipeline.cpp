@@ -171,20 +171,26 @@ class GpuPipeline final : public Pipeline {
     for_all([&](Replica& each) { each.follow(replicas_); });
   }
 
-  // Of the first GPU's stream, all GPUs at work; then everything is waited for.
-  template <class Do>
-  double time_s(const cuda::Stream& stream, const Do& what) {
+  // From before `body` until it records `stop_`, on this stream; then everything is waited for.
+  template <class Body>
+  double between_events_s(const cuda::Stream& stream, const Body& body) {
     start_->record(stream);
-    bool first = true;
-    for_all([&](Replica& each) {
-      what(each);
-      if (first) {
-        stop_->record(stream);
-        first = false;
-      }
-    });
+    body();
     for_all([](const Replica& each) { each.synchronize(); });
     return cuda::elapsed_s(*start_, *stop_);
+  }
+
+  // Of the first GPU's stream, all GPUs at work.
+  template <class Do>
+  double time_s(const cuda::Stream& stream, const Do& what) {
+    return between_events_s(stream, [&] {
+      for_all([&](Replica& each) {
+        what(each);
+        if (&each == replicas_.front().get()) {
+          stop_->record(stream);
+        }
+      });
+    });
   }
 
   // Where threads gather, until the last GPU's have.
@@ -193,11 +199,10 @@ class GpuPipeline final : public Pipeline {
     if (!drivers_) {
       return time_s(stream, [&](Replica& each) { each.gather(window); });
     }
-    start_->record(stream);
-    gather(window);
-    stop_->record(stream);
-    for_all([](const Replica& each) { each.synchronize(); });
-    return cuda::elapsed_s(*start_, *stop_);
+    return between_events_s(stream, [&] {
+      gather(window);
+      stop_->record(stream);
+    });
   }
 
   // Mini-batch `step · GPUs + rank` is a replica's.

@@ -75,23 +75,29 @@ class StagedProducer final : public Producer {
   cuda::Stream lists_;
 };
 
+// With this GPU's part of the request's threads, on its part of the CPUs.
+std::unique_ptr<Producer> make_staged(const TableView& view, const PipelineRequest& request, int gpu,
+                                      std::uint64_t most) {
+  const int gpus = static_cast<int>(request.gpus.size());
+  const auto at = std::find(request.gpus.begin(), request.gpus.end(), gpu) - request.gpus.begin();
+  const auto part = [&](std::size_t count) { return share_of(count, static_cast<int>(at), gpus); };
+  const Share threads = part(static_cast<std::size_t>(request.threads));
+  std::vector<int> cpus = current_affinity();
+  if (cpus.size() >= request.gpus.size()) {
+    const Share own = part(cpus.size());
+    cpus = {cpus.begin() + static_cast<std::ptrdiff_t>(own.first),
+            cpus.begin() + static_cast<std::ptrdiff_t>(own.last)};
+  }
+  return std::make_unique<StagedProducer>(view, std::max(1, static_cast<int>(threads.last - threads.first)),
+                                          cpus, most);
+}
+
 }  // namespace
 
 std::unique_ptr<Producer> make_producer(const TableView& view, const PipelineRequest& request, int gpu,
                                         int sms, std::uint64_t most) {
   if (gathers_on_host(request.mode)) {
-    const int gpus = static_cast<int>(request.gpus.size());
-    const auto at = std::find(request.gpus.begin(), request.gpus.end(), gpu) - request.gpus.begin();
-    const auto part = [&](std::size_t count) { return share_of(count, static_cast<int>(at), gpus); };
-    const Share threads = part(static_cast<std::size_t>(request.threads));
-    std::vector<int> cpus = current_affinity();
-    if (cpus.size() >= request.gpus.size()) {
-      const Share own = part(cpus.size());
-      cpus = {cpus.begin() + static_cast<std::ptrdiff_t>(own.first),
-              cpus.begin() + static_cast<std::ptrdiff_t>(own.last)};
-    }
-    return std::make_unique<StagedProducer>(view, std::max(1, static_cast<int>(threads.last - threads.first)),
-                                            cpus, most);
+    return make_staged(view, request, gpu, most);
   }
   return std::make_unique<KernelProducer>(view, request, gpu, sms, most);
 }

@@ -77,8 +77,8 @@ class StagedSegments {
         count_(static_cast<std::uint32_t>(segments_of(placed.words))),
         table_(gpu, count_),
         demands_(gpu, count_),
-        group_words_(std::min(count_, kSegmentsAtOnce) * kSegmentWords),
-        memory_(gpu, 2 * group_words_) {
+        group_words_(staged_words(placed.words) / 2),
+        memory_(gpu, staged_words(placed.words)) {
     point(0, count_, placed_.device, compute_);
     compute_.synchronize();
   }

@@ -5,6 +5,7 @@
 // it lies, or copying the segment whole into GPU memory and reading it there. After HyTGraph (Wang, Ai,
 // Zhang, Chen and Yu, ICDE 2023).
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,6 +19,10 @@ inline constexpr std::uint32_t kSegmentsAtOnce = 8;  // copied together; two suc
 
 [[nodiscard]] constexpr std::uint64_t segments_of(std::uint64_t words) {
   return (words + kSegmentWords - 1) / kSegmentWords;
+}
+// Of GPU memory that segments of lists of `words` words are copied into: two groups.
+[[nodiscard]] constexpr std::uint64_t staged_words(std::uint64_t words) {
+  return 2 * std::min<std::uint64_t>(segments_of(words), kSegmentsAtOnce) * kSegmentWords;
 }
 
 // What a step asks of a segment: requests of up to a line, and the sectors in them, for the lists that begin
