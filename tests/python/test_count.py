@@ -48,6 +48,7 @@ RESULT = {
         row("traversal/bfs/merged/device/graph:kron10", "traversal/bfs", placement="device"),
         row("traversal/cc/merged/mapped/graph:kron10", "traversal/cc", status="failed", placement="mapped"),
         row("lean/bfs/none/plain/graph:kron10", "lean/bfs", segments="read"),
+        row("lean/sssp/none/plain/graph:web1.5/weights:8-72", "lean/sssp", segments="read"),
         row("lean/pr/none/plain/hybrid/graph:kron10", "lean/pr", segments="hybrid"),
         row("gather/masked/mapped", "gather", store="mapped"),
         {**row("gather/row_dma/pinned", "gather", store="pinned"), "traffic": None},
@@ -86,6 +87,7 @@ def test_rows_of_kernels_that_read_the_host_are_counted_and_no_others(tmp_path):
     assert [one["name"] for one in rows if "counted" in one] == [
         "traversal/bfs/merged/mapped/graph:kron10",
         "lean/bfs/none/plain/graph:kron10",
+        "lean/sssp/none/plain/graph:web1.5/weights:8-72",
         "gather/masked/mapped",
         "reach/gather/host_alloc/sorted",
         "transfer/zero_copy/read/merged",
@@ -100,13 +102,19 @@ def test_rows_of_kernels_that_read_the_host_are_counted_and_no_others(tmp_path):
 
 
 def test_a_case_is_run_alone_from_its_first_source_on_the_graph_of_the_run(tmp_path):
-    assert count(tmp_path, stand_in(tmp_path, TABLE), "--filter", "^lean") == 0
+    assert count(tmp_path, stand_in(tmp_path, TABLE), "--filter", "^lean/bfs") == 0
     (call,) = (tmp_path / "calls").read_text().splitlines()
     assert "--benchmark_filter=^lean/bfs/none/plain/graph:kron10$ --trials 1" in call
     assert "--preset=full --graph=kron:10" in call
     assert "--max-time" not in call
     assert "search_levels" in call
     assert "GRAINSCOPE_COUNT=1" in call, "what stands behind a gate is done once more without"
+
+
+def test_a_case_is_found_whatever_its_name_holds(tmp_path):
+    assert count(tmp_path, stand_in(tmp_path, TABLE), "--filter", "^lean/sssp") == 0
+    (call,) = (tmp_path / "calls").read_text().splitlines()
+    assert r"--benchmark_filter=^lean/sssp/none/plain/graph:web1\.5/weights:8-72$ " in call
 
 
 def test_kernels_of_the_translation_wall_are_counted_and_not_those_that_prepare_it(tmp_path):
