@@ -3,8 +3,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cub/device/device_scan.cuh>
-#include <cuda/std/functional>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
@@ -49,20 +47,6 @@ __global__ void __launch_bounds__(kFrontierThreads)
   }
 }
 
-// With no output it tells `bytes`, what it needs.
-void submit_scan(void* memory, std::size_t& bytes, const std::uint32_t* from, std::uint64_t* to,
-                 std::uint64_t count, cudaStream_t stream) {
-  cuda::check(cub::DeviceScan::ExclusiveScan(memory, bytes, from, to, ::cuda::std::plus<std::uint64_t>{},
-                                             std::uint64_t{0}, static_cast<int>(count), stream),
-              "scan the counts of a frontier");
-}
-
-std::size_t scan_bytes(std::uint64_t count) {
-  std::size_t bytes = 0;
-  submit_scan(nullptr, bytes, nullptr, nullptr, count, nullptr);
-  return std::max<std::size_t>(bytes, 1);
-}
-
 Vertex checked(Vertex vertices) {
   if (vertices > INT32_MAX - 1U) {
     throw SkipError("lists of " + std::to_string(vertices) + " vertices are scanned 2^31 - 2 at a time");
@@ -84,7 +68,7 @@ ActiveLists::ActiveLists(const GraphView& graph, int gpu, std::uint64_t most_ite
       begins_(gpu, (graph.vertices + std::uint64_t{1}) * sizeof(Edge)),
       positions_(gpu, (graph.vertices + std::uint64_t{1}) * sizeof(Edge)),
       items_(gpu, std::max<std::uint64_t>(most_items, 1) * sizeof(WorkItem)),
-      scan_(gpu, scan_bytes(graph.vertices + std::uint64_t{1})),
+      scan_(gpu, graph.vertices + std::uint64_t{1}),
       seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached),
       host_begins_(begins_.bytes(), cuda::PinnedBuffer::Kind::cached),
       host_positions_(positions_.bytes(), cuda::PinnedBuffer::Kind::cached),
@@ -99,7 +83,7 @@ ActiveLists::ActiveLists(const GraphView& graph, int gpu, std::uint64_t most_ite
   cudaFuncAttributes attributes{};
   cuda::check(cudaFuncGetAttributes(&attributes, write_lists), "load write_lists");
   cuda::check(cudaFuncGetAttributes(&attributes, write_partition_items), "load write_partition_items");
-  scan(lists().degrees, lists().positions, graph.vertices + std::uint64_t{1}, to_host_);
+  scan_.submit(lists().degrees, lists().positions, graph.vertices + std::uint64_t{1}, to_host_.get());
   to_host_.synchronize();
 }
 
@@ -118,12 +102,6 @@ ListArrays ActiveLists::lists() const {
           static_cast<Edge*>(begins_.data()), static_cast<Edge*>(positions_.data())};
 }
 
-void ActiveLists::scan(const std::uint32_t* from, std::uint64_t* to, std::uint64_t count,
-                       const cuda::Stream& stream) const {
-  std::size_t bytes = scan_.bytes();
-  submit_scan(scan_.data(), bytes, from, to, count, stream.get());
-}
-
 LevelSummary ActiveLists::list(const cuda::Stream& stream) {
   const FrontierArrays arrays{static_cast<std::uint32_t*>(active_.data()),
                               nullptr,
@@ -131,7 +109,7 @@ LevelSummary ActiveLists::list(const cuda::Stream& stream) {
                               nullptr,
                               nullptr,
                               static_cast<std::uint32_t>(words_)};
-  scan(static_cast<const std::uint32_t*>(counts_.data()), arrays.positions, words_ + 1, stream);
+  scan_.submit(static_cast<const std::uint32_t*>(counts_.data()), arrays.positions, words_ + 1, stream.get());
   write_lists<<<grid_, kFrontierThreads, 0, stream.get()>>>(graph_, arrays, lists());
   cuda::check_launch("write_lists");
   cuda::check(
@@ -144,7 +122,7 @@ LevelSummary ActiveLists::list(const cuda::Stream& stream) {
 std::uint64_t ActiveLists::send_to_host(const LevelSummary& summary, const cuda::Stream& stream) {
   count_ = summary.active;
   come_ = 0;
-  scan(lists().degrees, lists().positions, count_ + 1, stream);
+  scan_.submit(lists().degrees, lists().positions, count_ + 1, stream.get());
   laid_out_.record(stream);
   cuda::check(cudaStreamWaitEvent(to_host_.get(), laid_out_.get(), 0), "wait for a level's lists");
   std::uint64_t bytes = 0;

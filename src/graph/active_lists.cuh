@@ -6,6 +6,7 @@
 #include <deque>
 #include <vector>
 
+#include "counts_scan.hpp"
 #include "frontier.cuh"
 #include "gather_lists.hpp"
 #include "grainscope/cuda/device.hpp"
@@ -49,8 +50,6 @@ class ActiveLists {
 
  private:
   [[nodiscard]] ListArrays lists() const;
-  void scan(const std::uint32_t* from, std::uint64_t* to, std::uint64_t count,
-            const cuda::Stream& stream) const;
   void copy_chunk(std::uint64_t first, std::uint64_t count);
 
   GraphView graph_;
@@ -64,7 +63,7 @@ class ActiveLists {
   cuda::DeviceBuffer begins_;
   cuda::DeviceBuffer positions_;
   cuda::DeviceBuffer items_;
-  cuda::DeviceBuffer scan_;
+  CountsScan scan_;
   cuda::PinnedBuffer seen_;
   cuda::PinnedBuffer host_begins_;
   cuda::PinnedBuffer host_positions_;

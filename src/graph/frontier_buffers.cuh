@@ -5,10 +5,9 @@
 
 #include <cuda_runtime.h>
 
-#include <cub/device/device_scan.cuh>
-#include <cuda/std/functional>
 #include <vector>
 
+#include "counts_scan.hpp"
 #include "frontier.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/memory.hpp"
@@ -29,7 +28,7 @@ class FrontierBuffers {
         positions_(gpu, (words_ + 1) * sizeof(std::uint64_t)),
         items_(gpu, most_items(graph) * sizeof(WorkItem)),
         summary_(gpu, sizeof(LevelSummary) + sizeof(std::uint64_t)),
-        scan_(gpu, scan_bytes()) {
+        scan_(gpu, words_ + std::uint64_t{1}) {
     // The scan reads one count more than there are words.
     cuda::check(cudaMemset(counts_.data(), 0, counts_.bytes()), "clear the counts of a frontier");
   }
@@ -47,11 +46,7 @@ class FrontierBuffers {
   // From counts to positions.
   void scan(cudaStream_t stream) const {
     const FrontierArrays to = arrays();
-    std::size_t bytes = scan_.bytes();
-    cuda::check(cub::DeviceScan::ExclusiveScan(scan_.data(), bytes, to.counts, to.positions,
-                                               ::cuda::std::plus<std::uint64_t>{}, std::uint64_t{0},
-                                               scan_length(), stream),
-                "scan the counts of a frontier");
+    scan_.submit(to.counts, to.positions, words_ + std::uint64_t{1}, stream);
   }
 
   // The active vertices, ascending; none where the level has no items. Waits for the GPU.
@@ -78,24 +73,13 @@ class FrontierBuffers {
   }
 
  private:
-  [[nodiscard]] int scan_length() const { return static_cast<int>(words_ + 1); }
-  [[nodiscard]] std::size_t scan_bytes() const {
-    std::size_t bytes = 0;
-    cuda::check(
-        cub::DeviceScan::ExclusiveScan(nullptr, bytes, static_cast<const std::uint32_t*>(nullptr),
-                                       static_cast<std::uint64_t*>(nullptr),
-                                       ::cuda::std::plus<std::uint64_t>{}, std::uint64_t{0}, scan_length()),
-        "ask what a scan needs");
-    return bytes;
-  }
-
   std::uint32_t words_;
   cuda::DeviceBuffer active_;
   cuda::DeviceBuffer counts_;
   cuda::DeviceBuffer positions_;
   cuda::DeviceBuffer items_;
   cuda::DeviceBuffer summary_;
-  cuda::DeviceBuffer scan_;
+  CountsScan scan_;
 };
 
 }  // namespace grainscope::graph

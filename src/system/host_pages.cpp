@@ -10,6 +10,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/limits.hpp"
 #include "grainscope/system/sysfs.hpp"
+#include "grainscope/system/topology.hpp"
 
 namespace grainscope {
 
@@ -106,6 +107,10 @@ void require_pages(const HostMemoryRequest& request, std::size_t page) {
 
 std::size_t base_page_bytes() {
   return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::size_t page_bytes(PageKind kind) {
+  return page_bytes(kind, Roots{});
 }
 
 std::size_t page_bytes(PageKind kind, const Roots& roots) {

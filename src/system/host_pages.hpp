@@ -10,6 +10,8 @@
 
 namespace grainscope {
 
+struct Node;  // system/topology.hpp
+
 [[nodiscard]] constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }

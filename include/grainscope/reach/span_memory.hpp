@@ -11,7 +11,10 @@
 
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
-#include "grainscope/system/topology.hpp"
+
+namespace grainscope {
+class Topology;
+}
 
 namespace grainscope::reach {
 

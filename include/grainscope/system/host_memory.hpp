@@ -9,9 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "grainscope/system/topology.hpp"
-
 namespace grainscope {
+
+class Topology;
+struct Roots;
 
 enum class PageKind {
   base,              // the kernel's base pages, kept small (MADV_NOHUGEPAGE)
@@ -21,8 +22,10 @@ enum class PageKind {
 
 // The kernel's base page: 4096 on x86-64, often 65536 on AArch64 and POWER.
 [[nodiscard]] std::size_t base_page_bytes();
-// Bytes of one page of a kind. EnvironmentError where the kernel has none of the kind.
-[[nodiscard]] std::size_t page_bytes(PageKind kind, const Roots& roots = {});
+// Bytes of one page of a kind, of this machine or of that at `roots`. EnvironmentError where the kernel has
+// none of the kind.
+[[nodiscard]] std::size_t page_bytes(PageKind kind);
+[[nodiscard]] std::size_t page_bytes(PageKind kind, const Roots& roots);
 // The name as it stands in case names: the base page's real size (`4KiB`, `64KiB`), `transparent_huge`,
 // `hugetlb`.
 [[nodiscard]] std::string page_kind_name(PageKind kind);

@@ -10,8 +10,11 @@
 
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/system/host_memory.hpp"
-#include "grainscope/system/topology.hpp"
 #include "grainscope/transfer/transfer.hpp"
+
+namespace grainscope {
+class Topology;
+}
 
 namespace grainscope::transfer {
 

@@ -10,8 +10,11 @@
 #include <string>
 
 #include "grainscope/core/measurement.hpp"
-#include "grainscope/system/topology.hpp"
 #include "grainscope/transfer/transfer.hpp"
+
+namespace grainscope {
+class Topology;
+}
 
 namespace grainscope::cuda {
 class ManagedBudget;  // cuda/managed_budget.hpp
