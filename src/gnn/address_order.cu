@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cub/device/device_radix_sort.cuh>
 
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gather_kernel.hpp"
+#include "pair_sort.hpp"
 
 namespace grainscope::gnn {
 namespace {
@@ -23,15 +23,6 @@ __global__ void count_up(std::uint32_t* positions, std::uint64_t count) {
   }
 }
 
-std::uint64_t sort_bytes(std::uint64_t count, int bits) {
-  std::size_t bytes = 0;
-  const std::uint32_t* const from = nullptr;
-  std::uint32_t* const to = nullptr;
-  cuda::check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, from, to, from, to, count, 0, bits),
-              "size the scratch memory of a sort");
-  return std::max<std::uint64_t>(bytes, 1);
-}
-
 }  // namespace
 
 struct AddressOrder::Scratch {
@@ -41,7 +32,7 @@ struct AddressOrder::Scratch {
         positions(gpu, list_bytes),
         sorted_rows(gpu, list_bytes),
         sorted_positions(gpu, list_bytes),
-        sort_memory(gpu, sort_bytes(std::max<std::uint64_t>(most, 1), bits)) {}
+        sort_memory(gpu, pair_sort_bytes(std::max<std::uint64_t>(most, 1), bits)) {}
 
   int bits;
   std::uint64_t list_bytes;
@@ -70,11 +61,9 @@ GatherLists AddressOrder::sort(const std::uint32_t* rows, std::uint64_t count, s
                                const cuda::Stream& stream) {
   auto* sorted_rows = static_cast<std::uint32_t*>(scratch_->sorted_rows.data());
   auto* sorted_positions = static_cast<std::uint32_t*>(scratch_->sorted_positions.data());
-  std::size_t bytes = scratch_->sort_memory.bytes();
-  cuda::check(cub::DeviceRadixSort::SortPairs(scratch_->sort_memory.data(), bytes, rows, sorted_rows,
-                                              static_cast<const std::uint32_t*>(scratch_->positions.data()),
-                                              sorted_positions, count, 0, scratch_->bits, stream.get()),
-              "sort rows by address");
+  sort_pairs(scratch_->sort_memory.data(), scratch_->sort_memory.bytes(),
+             {rows, static_cast<const std::uint32_t*>(scratch_->positions.data())},
+             {sorted_rows, sorted_positions}, count, scratch_->bits, stream.get(), "sort rows by address");
   return {sorted_rows, sorted_positions, count, out};
 }
 

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cub/device/device_radix_sort.cuh>
 
 #include "../cuda/grid.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/gnn/access.hpp"
+#include "pair_sort.hpp"
 #include "sage_kernels.hpp"
 
 namespace grainscope::gnn {
@@ -67,12 +67,7 @@ __global__ void __launch_bounds__(kSageThreads)
 }  // namespace
 
 std::uint64_t edge_sort_bytes(std::uint64_t edges) {
-  std::size_t bytes = 0;
-  const std::uint32_t* const from = nullptr;
-  std::uint32_t* const to = nullptr;
-  cuda::check(cub::DeviceRadixSort::SortPairs(nullptr, bytes, from, to, from, to, edges, 0, kIndexBits),
-              "size the scratch memory of a sort");
-  return std::max<std::uint64_t>(bytes, 1);
+  return pair_sort_bytes(edges, kIndexBits);
 }
 
 void turn_hop(const HopView& hop, const TurnedHop& turned, cudaStream_t stream) {
@@ -82,12 +77,9 @@ void turn_hop(const HopView& hop, const TurnedHop& turned, cudaStream_t stream) 
   if (hop.edges == 0) {
     return;
   }
-  std::size_t bytes = turned.scratch_bytes;
   const int bits = std::max(1, static_cast<int>(std::bit_width(hop.nodes - 1)));
-  cuda::check(cub::DeviceRadixSort::SortPairs(turned.scratch, bytes, hop.sources, turned.sources,
-                                              static_cast<const std::uint32_t*>(turned.unsorted),
-                                              turned.destinations, hop.edges, 0, bits, stream),
-              "sort edges by source");
+  sort_pairs(turned.scratch, turned.scratch_bytes, {hop.sources, turned.unsorted},
+             {turned.sources, turned.destinations}, hop.edges, bits, stream, "sort edges by source");
 }
 
 void back_to_rows(const HopView& hop, const TurnedHop& turned, const float* d_x, const float* rows,
