@@ -14,7 +14,7 @@
 //
 // Time on an H100 with 128 GiB of host memory (a run of full before its spans were cut to 32 GiB, and one of
 // quick): a case takes 0.1 to 0.3 s; locking memory for the first time 0.3 to 0.7 s a GiB, giving it back
-// 0.15. quick: 26 cases and 10 GiB, 9 s; full: 154 cases on one GPU and 56 GiB, of which 32 stay for the
+// 0.15. quick: 26 cases and 10 GiB, 9 s; full: 178 cases on one GPU and 56 GiB, of which 32 stay for the
 // gathers of the families behind, about 40 s.
 
 #include <algorithm>

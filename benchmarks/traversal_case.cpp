@@ -83,10 +83,6 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
 void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
                       const graph::PlacedGraph& placed, graph::Traversal& traversal, Vertex source,
                       const std::vector<Vertex>& active, Measurement& measurement) {
-  const auto heaviest_of = [](const std::vector<LevelResult>& levels) {
-    return std::max_element(levels.begin(), levels.end(),
-                            [](const LevelResult& a, const LevelResult& b) { return a.edges < b.edges; });
-  };
   std::uint64_t sum = 0;
   std::uint64_t edges = 0;
   for (const Vertex v : active) {
@@ -101,7 +97,9 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
   for (int run = 0; run < kRuns; ++run) {
     traversal.run(source);
     const std::vector<LevelResult> levels = traversal.levels();
-    const auto heaviest = heaviest_of(levels);
+    const auto heaviest =
+        std::max_element(levels.begin(), levels.end(),
+                         [](const LevelResult& a, const LevelResult& b) { return a.edges < b.edges; });
     if (heaviest == levels.end() || heaviest->edges != edges) {
       return;
     }

@@ -79,10 +79,7 @@ TEST_F(TogetherFamilies, partners_of_a_copy_run_beside_it) {
     }
     ++measured_;
     ASSERT_TRUE(measurement->counters.contains("partner_kept"));
-    // What streams device memory waits, on each multiprocessor, behind loads over the link: an H100 kept 8
-    // and 10 % of its rate beside a kernel's copy.
-    const bool waits = benchmark.id.name().find("/beside_device_stream/") != std::string::npos;
-    EXPECT_GT(measurement->counters.at("partner_kept"), waits ? 0.03 : 0.25);
+    EXPECT_GT(measurement->counters.at("partner_kept"), 0.25);
     EXPECT_LT(measurement->counters.at("partner_kept"), 1.2);
   }
   EXPECT_GT(measured_, 0U);

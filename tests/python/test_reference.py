@@ -15,6 +15,11 @@ FILES = sorted([*ROOT.glob("**/*.json"), *ROOT.glob("**/*.json.gz")])
 MOST_BYTES = 4 << 20
 
 
+def said(page: str) -> str:
+    """The text of a page of the docs."""
+    return (ROOT.parents[1] / "docs" / page).read_text()
+
+
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
 def test_a_reference_run_is_valid(path):
     assert problems(reader.load(path)[1]) == []
@@ -63,7 +68,7 @@ def test_a_tenth_of_the_rows_saves_most_of_the_link():
 def emogi_table():
     """Ours and EMOGI's milliseconds, as `docs/traversal.md` has them."""
     columns = [("kron24", 8), ("kron24", 4), ("urand24", 8), ("urand24", 4)]
-    text = (ROOT.parents[1] / "docs" / "traversal.md").read_text()
+    text = said("traversal.md")
     lines = re.findall(r"^\| (bfs|sssp|cc|pr) \| (\d.*\)) \|$", text, re.MULTILINE)
     for algorithm, cells in lines:
         for (graph, edge), cell in zip(columns, cells.split(" | "), strict=True):
@@ -81,7 +86,7 @@ def test_the_table_of_placements_is_the_reference_s():
         == ("kron21", 8, "original")
         and row.case.axes["access"] in ("merged_aligned", "compact")
     }
-    text = (ROOT.parents[1] / "docs" / "traversal.md").read_text()
+    text = said("traversal.md")
     lines = re.findall(r"^\| (\w+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", text, re.MULTILINE)
     assert [line[0] for line in lines] == ["bfs", "sssp", "cc", "pr"]
     for algorithm, *cells in lines:
@@ -101,14 +106,13 @@ def bfs24(graph: str, edge: int, access: str = "merged_aligned") -> dict:
 def test_the_table_of_levels_is_the_reference_s():
     row = bfs24("kron24", 8)
     levels = {level["level"]: level for level in row["levels"]}
-    text = (ROOT.parents[1] / "docs" / "traversal.md").read_text()
+    text = said("traversal.md")
     lines = re.findall(
         r"^\| ([\d, ]+) \| ([\d.]+)[^|]* \| [^|]* \| ([\d.]+) ms \| (?:([\d.]+) GB/s)? ?\|",
         text,
         re.MULTILINE,
     )
-    said = {number for numbers, *_ in lines for number in map(int, numbers.split(", "))}
-    assert said == set(levels)
+    assert {number for numbers, *_ in lines for number in map(int, numbers.split(", "))} == set(levels)
     for numbers, _lists, took, rate in lines:
         of_line = [levels[int(number)] for number in numbers.split(", ")]
         seconds = sum(level["seconds"] for level in of_line)
@@ -116,16 +120,14 @@ def test_the_table_of_levels_is_the_reference_s():
         if rate:
             assert float(rate) == pytest.approx(of_line[0]["link_bytes"] / seconds / 1e9, abs=0.06)
     assert f"the toy takes {1e3 * row['counters']['heaviest_level_toy_s']:.1f} ms" in text
-    ratios = [
-        bfs24(graph, edge)["counters"]["heaviest_level_over_toy"]
+    ratios = {
+        (graph, edge): bfs24(graph, edge)["counters"]["heaviest_level_over_toy"]
         for graph in ("kron24", "urand24")
         for edge in (8, 4)
-    ]
-    assert min(ratios) > 0.949
-    assert (
-        "it is {:.2f} and {:.2f} on kron 24 with 8- and 4-byte edges, {:.2f} and {:.2f}".format(*ratios)
-        in text
-    )
+    }
+    assert [which for which, ratio in ratios.items() if ratio < 0.95] == [("kron24", 4)]
+    told = "{:.2f} and {:.3f} on kron 24 with 8- and 4-byte edges, {:.2f} and {:.2f} on urand 24"
+    assert told.format(*ratios.values()) in text
 
 
 def test_aligning_makes_requests_of_whole_lines_as_emogis_fpga_counted():
@@ -167,11 +169,13 @@ def test_gathers_of_long_rows_go_as_fast_as_plain_reads_of_the_sectors_that_they
             kind = "sorted" if row.case.axes["mode"] == "address_ordered" else "asked"
             rates[kind] = max(rates.get(kind, 0), row.bandwidth_gb_s)
     assert set(found) == {512, 768, 1024, 1028, 1030, 1040, 2312}
+    below = {}
     for size, rates in found.items():
-        if size % 32 == 0:
-            assert max(rates.values()) >= 0.98 * plain
-        assert rates["asked"] >= (0.97 if size % 32 == 0 else 0.9) * plain * size / bytes_of_sectors(size)
-    text = (ROOT.parents[1] / "docs" / "gather.md").read_text()
+        share = rates["asked"] / plain * bytes_of_sectors(size) / size
+        if share < (0.98 if size % 32 == 0 else 0.9):
+            below[size] = share
+    assert below == {512: pytest.approx(0.973, abs=0.001)}, "in the order asked; docs/gather.md says so"
+    text = said("gather.md")
     lines = re.findall(
         r"^\| (\d+) B \| float\d+ \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|(?: ([\d.]+))? \|$",
         text,

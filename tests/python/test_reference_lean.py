@@ -82,3 +82,26 @@ def test_a_cell_is_the_mean_of_the_fastest_row(line, algorithm, graph, cell):
 
 def test_every_line_of_the_table_is_held():
     assert {param.values[0] for param in table()} == set(LINES)
+
+
+def test_compressed_lists_are_slower_only_where_the_docs_say_so():
+    plain, compressed = (
+        {
+            (
+                row.case.family,
+                *(row.case.axes.get(name) for name in ("graph", "tier", "hot", "segments")),
+            ): row
+            for row in rows()
+            if row.case.axes.get("lists") == lists
+        }
+        for lists in ("plain", "compressed")
+    )
+    both = plain.keys() & compressed.keys()
+    assert len(both) > 30
+    slower = {key for key in both if compressed[key].ci95_s[0] > plain[key].ci95_s[1]}
+    assert slower == {("lean/cc", "urand24", "heads", hot, "read") for hot in (5, 10)}
+    text = (ROOT / "docs" / "lean.md").read_text()
+    for lists, told in ((compressed, "1.31 and 1.33 ms"), (plain, "1.19 and 1.21")):
+        assert told in text
+        medians = [1e3 * lists["lean/cc", "urand24", "heads", hot, "read"].median_s for hot in (5, 10)]
+        assert [float(one) for one in re.findall(r"[\d.]+", told)] == pytest.approx(medians, abs=0.006)
