@@ -1,9 +1,9 @@
 #ifndef GRAINSCOPE_SRC_LEAN_LISTS_CUH
 #define GRAINSCOPE_SRC_LEAN_LISTS_CUH
 
-// Walks over lists, by warps: what is hot from GPU memory, the rest over the link in pieces of eight lines,
-// all loads of which are sent out before the first neighbour is looked at. Long lists are handed out: their
-// pieces are noted, and taken by whichever warp comes to them.
+// Walks over lists, by warps: what is hot from GPU memory, the rest over the link in pieces of up to eight
+// lines, all loads of which are sent out before the first neighbour is looked at. Long lists are handed out:
+// their pieces are noted, and taken by whichever warp comes to them.
 //
 // A visitor says what is done: start(vertex) before a list or a piece of one, then visit(neighbour) by each
 // lane that has one, then finish(whole), which tells whether that was the whole list; start and finish by all
@@ -138,9 +138,8 @@ __device__ PieceWords load_piece(const std::uint32_t* array, const std::uint32_t
 }
 
 template <Coding kCoding, bool kCount, class Visitor>
-__device__ void visit_piece(const ListsView& lists, const ListParts& parts, std::uint32_t number,
-                            ReadNote* note, Visitor& visitor) {
-  const Step piece = piece_of(parts.begin, parts.end, number);
+__device__ void visit_piece(const ListsView& lists, const ListParts& parts, const Step& piece, ReadNote* note,
+                            Visitor& visitor) {
   // A compressed list begins with a line, or lies within one and is shorter.
   const std::uint64_t first =
       kCoding == Coding::compressed ? piece.from : piece.from / kLineElements * kLineElements;
@@ -185,6 +184,7 @@ struct HandOut {
   PieceItem* items;
   unsigned long long* count;
   std::uint64_t longer = kLongList;
+  __device__ std::uint64_t elements() const { return piece_elements(longer); }  // of a piece
 };
 
 __device__ inline void hand_out(std::uint32_t vertex, std::uint32_t pieces, const HandOut& to) {
@@ -203,10 +203,11 @@ template <Coding kCoding, bool kCount, class Visitor>
 __device__ void visit_list(const ListsView& lists, std::uint32_t vertex, const HandOut& out, ReadNote* note,
                            Visitor& visitor) {
   const ListParts parts = parts_of<kCoding>(lists, vertex);
-  const auto pieces = static_cast<std::uint32_t>(pieces_of(parts.begin, parts.end));
   const auto hot_pieces = static_cast<std::uint32_t>(hot_pieces_of(parts.hot.count, out.longer));
   const bool is_long = parts.end - parts.begin > out.longer;
-  const std::uint32_t handed_out = hot_pieces + (is_long ? pieces : 0);
+  const auto cold_pieces =
+      static_cast<std::uint32_t>(is_long ? pieces_of(parts.begin, parts.end, out.elements()) : 0);
+  const std::uint32_t handed_out = hot_pieces + cold_pieces;
   visitor.start(vertex);
   if (hot_pieces == 0) {
     visit_hot<kCount>(lists, parts.hot, note, visitor);
@@ -215,8 +216,9 @@ __device__ void visit_list(const ListsView& lists, std::uint32_t vertex, const H
     hand_out(vertex, handed_out, out);
   }
   if (!is_long) {
-    for (std::uint32_t piece = 0; piece < pieces; ++piece) {
-      visit_piece<kCoding, kCount>(lists, parts, piece, note, visitor);
+    const std::uint64_t pieces = pieces_of(parts.begin, parts.end);
+    for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+      visit_piece<kCoding, kCount>(lists, parts, piece_of(parts.begin, parts.end, piece), note, visitor);
     }
   }
   visitor.finish(handed_out == 0);
@@ -274,11 +276,13 @@ __device__ void visit_pieces(const ListsView& lists, const HandOut& out, std::ui
     const auto hot_pieces = static_cast<std::uint32_t>(hot_pieces_of(parts.hot.count, out.longer));
     visitor.start(item.vertex);
     if (item.piece < hot_pieces) {
-      const auto first = static_cast<std::uint32_t>(item.piece * kPieceElements);
-      const auto count = min(static_cast<std::uint32_t>(kPieceElements), parts.hot.count - first);
+      const auto elements = static_cast<std::uint32_t>(out.elements());
+      const std::uint32_t first = item.piece * elements;
+      const std::uint32_t count = min(elements, parts.hot.count - first);
       visit_hot<kCount>(lists, {parts.hot.begin + first, count}, note, visitor);
     } else {
-      visit_piece<kCoding, kCount>(lists, parts, item.piece - hot_pieces, note, visitor);
+      const Step piece = piece_of(parts.begin, parts.end, item.piece - hot_pieces, out.elements());
+      visit_piece<kCoding, kCount>(lists, parts, piece, note, visitor);
     }
     visitor.finish(false);
   }

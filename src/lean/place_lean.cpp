@@ -3,7 +3,10 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
@@ -147,18 +150,34 @@ class PlacedDirection {
   ListsView view_;
 };
 
-// The most pieces that are handed out at a time: of all long lists, or of few shorter ones, each of which has
-// at most a piece more than fill it, twice.
+// The most pieces that are handed out at a time: of all lists, or of the few that are cut into most.
 std::uint64_t most_pieces_of(const ListSource& source) {
-  constexpr std::uint64_t kOfShorter = 2 * (kLongList / kPieceElements + 1);
-  std::uint64_t pieces = kOfShorter * std::min<std::uint64_t>(source.graph.vertices(), kFewLists);
-#pragma omp parallel for reduction(+ : pieces)
-  for (std::uint64_t v = 0; v < source.graph.vertices(); ++v) {
-    const Step words = words_of(source.graph, source.tier, source.compressed, static_cast<Vertex>(v));
-    pieces += words.to - words.from > kLongList ? pieces_of(words.from, words.to) : 0;
-    pieces += hot_pieces_of(source.tier != nullptr ? source.tier->of(static_cast<Vertex>(v)) : 0, kLongList);
+  const auto pieces_where = [&source](Vertex v, std::uint64_t longer) {
+    const Step words = words_of(source.graph, source.tier, source.compressed, v);
+    const std::uint64_t cold =
+        words.to - words.from > longer ? pieces_of(words.from, words.to, piece_elements(longer)) : 0;
+    return cold + hot_pieces_of(source.tier != nullptr ? source.tier->of(v) : 0, longer);
+  };
+  std::uint64_t of_all = 0;
+  std::vector<std::uint64_t> of_few;
+#pragma omp parallel reduction(+ : of_all)
+  {
+    std::vector<std::uint64_t> mine;
+#pragma omp for
+    for (std::uint64_t v = 0; v < source.graph.vertices(); ++v) {
+      of_all += pieces_where(static_cast<Vertex>(v), kLongList);
+      if (const std::uint64_t pieces = pieces_where(static_cast<Vertex>(v), kLongOfFew); pieces > 0) {
+        mine.push_back(pieces);
+      }
+    }
+#pragma omp critical
+    of_few.insert(of_few.end(), mine.begin(), mine.end());
   }
-  return pieces;
+  if (of_few.size() > kFewLists) {
+    std::nth_element(of_few.begin(), of_few.begin() + kFewLists, of_few.end(), std::greater<>());
+    of_few.resize(kFewLists);
+  }
+  return std::max(of_all, std::accumulate(of_few.begin(), of_few.end(), std::uint64_t{0}));
 }
 
 // Which lists begin in which segment.

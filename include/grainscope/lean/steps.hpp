@@ -6,8 +6,9 @@
 //
 // Push reads whole lists, pull reads a list from its beginning and stops at the first neighbour that answers.
 // The beginning of a list may lie in GPU memory (hot_tier.hpp); what follows is read over the link: push in
-// pieces of 256 elements between boundaries of 128 bytes; pull first up to the next boundary of 32 bytes,
-// eight lanes a list, then up to the next boundary of 128, and from there line by line, a warp a list.
+// pieces of 256 elements, or 64 where few lists are read, between boundaries of 128 bytes; pull first up to
+// the next boundary of 32 bytes, eight lanes a list, then up to the next boundary of 128, and from there line
+// by line, a warp a list.
 // Elements are numbered in the edge array, which begins at a boundary of 128 bytes.
 
 #include <cstdint>
@@ -20,7 +21,8 @@ inline constexpr std::uint64_t kSectorElements = 8;
 inline constexpr std::uint64_t kLineElements = 32;
 inline constexpr std::uint64_t kPieceElements = 256;  // eight lines: what a warp keeps in flight
 // Longer lists are cut into pieces that all warps share; where few lists are read, no more than there are
-// warps or so, already those of more than two lines: nobody is to wait for one warp.
+// warps or so, already those of more than two lines, into pieces of two: nobody is to wait for one warp,
+// which decodes eight compressed lines of a hub's list one after the other.
 inline constexpr std::uint64_t kLongList = 512;
 inline constexpr std::uint64_t kLongOfFew = 64;
 inline constexpr std::uint64_t kFewLists = 16384;
@@ -50,19 +52,25 @@ struct Step {
   return {from, boundary < end ? boundary : end};
 }
 
+// Elements of a piece of the lists that are `longer`.
+[[nodiscard]] constexpr std::uint64_t piece_elements(std::uint64_t longer) {
+  return longer < kPieceElements ? longer : kPieceElements;
+}
 // Pieces that the hot part of a list is handed out in: none unless it is `longer`.
 [[nodiscard]] constexpr std::uint64_t hot_pieces_of(std::uint64_t hot, std::uint64_t longer) {
-  return hot > longer ? (hot + kPieceElements - 1) / kPieceElements : 0;
+  return hot > longer ? (hot + piece_elements(longer) - 1) / piece_elements(longer) : 0;
 }
 
-// Of a push: pieces that [begin, end) is cut into, and piece number `piece`.
-[[nodiscard]] constexpr std::uint64_t pieces_of(std::uint64_t begin, std::uint64_t end) {
+// Of a push: pieces of `elements` that [begin, end) is cut into, and piece number `piece`.
+[[nodiscard]] constexpr std::uint64_t pieces_of(std::uint64_t begin, std::uint64_t end,
+                                                std::uint64_t elements = kPieceElements) {
   const std::uint64_t first = begin / kLineElements * kLineElements;
-  return begin < end ? (end - first + kPieceElements - 1) / kPieceElements : 0;
+  return begin < end ? (end - first + elements - 1) / elements : 0;
 }
-[[nodiscard]] constexpr Step piece_of(std::uint64_t begin, std::uint64_t end, std::uint64_t piece) {
-  const std::uint64_t first = begin / kLineElements * kLineElements + piece * kPieceElements;
-  const std::uint64_t last = first + kPieceElements;
+[[nodiscard]] constexpr Step piece_of(std::uint64_t begin, std::uint64_t end, std::uint64_t piece,
+                                      std::uint64_t elements = kPieceElements) {
+  const std::uint64_t first = begin / kLineElements * kLineElements + piece * elements;
+  const std::uint64_t last = first + elements;
   return {first < begin ? begin : first, last < end ? last : end};
 }
 

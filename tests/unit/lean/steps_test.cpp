@@ -27,21 +27,32 @@ TEST(Steps, a_pull_reads_every_element_once_and_stops_at_boundaries) {
   }
 }
 
-TEST(Steps, pieces_cover_a_list_and_are_eight_lines_at_most) {
-  for (const std::uint64_t begin : {0U, 1U, 31U, 32U, 100U}) {
-    for (const std::uint64_t length : {0U, 1U, 31U, 32U, 255U, 256U, 257U, 1000U}) {
-      const std::uint64_t end = begin + length;
-      std::uint64_t at = begin;
-      for (std::uint64_t piece = 0; piece < pieces_of(begin, end); ++piece) {
-        const Step step = piece_of(begin, end, piece);
-        EXPECT_EQ(step.from, at);
-        EXPECT_GT(step.to, step.from);
-        EXPECT_LE(step.to - step.from / kLineElements * kLineElements, kPieceElements);
-        at = step.to;
+TEST(Steps, pieces_cover_a_list_and_are_eight_lines_at_most_or_two_where_few_lists_are_read) {
+  for (const std::uint64_t longer : {kLongList, kLongOfFew}) {
+    const std::uint64_t most = piece_elements(longer);
+    EXPECT_EQ(most, longer == kLongList ? 8 * kLineElements : 2 * kLineElements);
+    for (const std::uint64_t begin : {0U, 1U, 31U, 32U, 100U}) {
+      for (const std::uint64_t length : {0U, 1U, 31U, 32U, 64U, 65U, 255U, 256U, 257U, 1000U}) {
+        const std::uint64_t end = begin + length;
+        std::uint64_t at = begin;
+        for (std::uint64_t piece = 0; piece < pieces_of(begin, end, most); ++piece) {
+          const Step step = piece_of(begin, end, piece, most);
+          EXPECT_EQ(step.from, at);
+          EXPECT_GT(step.to, step.from);
+          EXPECT_LE(step.to - step.from / kLineElements * kLineElements, most);
+          at = step.to;
+        }
+        EXPECT_EQ(at, end);
       }
-      EXPECT_EQ(at, end);
     }
   }
+}
+
+TEST(Steps, hot_parts_are_handed_out_where_they_are_long) {
+  EXPECT_EQ(hot_pieces_of(kLongList, kLongList), 0);
+  EXPECT_EQ(hot_pieces_of(kLongList + 1, kLongList), 3);
+  EXPECT_EQ(hot_pieces_of(kLongOfFew, kLongOfFew), 0);
+  EXPECT_EQ(hot_pieces_of(kLongOfFew + 1, kLongOfFew), 2);
 }
 
 // A million vertices with 32 neighbours each, a tenth of them reached.
