@@ -9,6 +9,7 @@
 // Limits: one GPU against one node; several GPUs against one node are transfer/collective.
 
 #include <algorithm>
+#include <cmath>
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
@@ -27,6 +28,19 @@ constexpr std::uint64_t kStreamedBytes = kGiB;  // of device memory, out of any 
 constexpr double kSlowestLink_gb_s = 20;        // background work is sized to outlast a copy over this
 constexpr double kDeviceMemory_gb_s = 4000;     // and at this rate
 constexpr int kOppositeCopies = 3;
+
+// A kernel's copy beside one that streams device memory keeps no more under way than fills the link: what is
+// more stands in line, and the other's loads behind it. On an H100, with 8 blocks the other keeps 83 % of its
+// rate (47 % beside a copy to the host), with 132 it keeps 9 %, and the copy is no faster.
+constexpr double kUnderWay_s = 4e-6;       // what is under way, in time on the link
+constexpr double kFastestLink_gb_s = 450;  // NVLink-C2C; where the machine does not tell
+
+int blocks_over_link(const Machine& machine, int gpu) {
+  const auto limit = host_link_limit(machine, gpu);
+  const double link_gb_s = std::min(limit ? limit->gb_s : kFastestLink_gb_s, kFastestLink_gb_s);
+  const double bytes = link_gb_s * 1e9 * kUnderWay_s;
+  return static_cast<int>(std::ceil(bytes / static_cast<double>(transfer::kUnderWayOfCopyBlock)));
+}
 
 const char* const kFamily = "contention";
 
@@ -104,9 +118,10 @@ class Lister {
     const double pass_s = static_cast<double>(stream.bytes) / (kDeviceMemory_gb_s * 1e9);
     const int passes = std::clamp(static_cast<int>(longest_s / pass_s), 1, 200);
     for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
-      const PlannedLane copy{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1};
+      PlannedLane copy{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1};
       add(gpu, node, to_gpu, bytes, "beside_compute", {{"method", method_name(engine), AxisStyle::bare}},
           {copy, {"compute", {}, PlannedLane::Computing{gpu.ordinal, node, longest_s}, true, 1}});
+      copy.transfer->walk.blocks = blocks_over_link(machine_, gpu.ordinal);
       add(gpu, node, to_gpu, bytes, "beside_device_stream",
           {{"method", method_name(engine), AxisStyle::bare}},
           {copy, {"device_stream", stream, {}, true, passes}});
@@ -147,7 +162,9 @@ class Lister {
         "bandwidth = bytes of the measured lanes / median time during which any of them ran; "
         "partner_kept = 1 - (time of what runs beside - its time alone) / time of the measured lanes",
         "nvbandwidth's bidirectional copies",
-        "one GPU against one node; several GPUs are transfer/collective"};
+        "one GPU against one node; several GPUs are transfer/collective; beside device_stream a kernel's "
+        "copy "
+        "has as few blocks as fill the link"};
     carry_out_together(benchmark, lanes);
     benchmarks_.push_back(std::move(benchmark));
   }

@@ -13,6 +13,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/gnn/gather_kernel.hpp"
 
 namespace grainscope::gnn {
 
@@ -34,8 +35,6 @@ template <>
 struct UnitOf<16> {
   using Type = uint4;
 };
-
-inline constexpr int kGatherThreads = 256;
 
 // The row at a position of the lists: where it lies, and which row of the output it becomes. Beyond their end
 // the table's first.

@@ -1,7 +1,9 @@
-// Training on one or several GPUs. One thread of the host drives all streams; once a window it waits, for the
-// number of rows that sampling came to. Where threads of the host gather, each GPU has a driver for that.
+// Training on one or several GPUs. Two threads of the host enqueue: one what feeds the training, the other
+// the training. Of small mini-batches enqueuing is what takes longest, and once a window the first waits for
+// the number of rows that sampling came to. Where threads of the host gather, each GPU has a driver for that.
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <optional>
 
@@ -9,6 +11,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/peer_access.hpp"
 #include "pipelines.hpp"
+#include "progress.hpp"
 #include "replica.hpp"
 
 namespace grainscope::gnn {
@@ -46,17 +49,7 @@ class GpuPipeline final : public Pipeline {
   PipelineRun run() override {
     reset();
     const double cpu_s = process_cpu_s();
-    for_all([](Replica& each) { each.sample(0); });
-    feed(0);
-    for (std::uint64_t window = 0; window < windows_; ++window) {
-      for (std::uint64_t step = window * window_; step < (window + 1) * window_; ++step) {
-        train(step);
-        ends_[step].record(replicas_.front()->training());
-      }
-      if (window + 1 < windows_) {
-        feed(window + 1);
-      }
-    }
+    enqueue_all();
     for_all([](const Replica& each) { each.synchronize(); });
     PipelineRun result;
     result.cpu_s = (process_cpu_s() - cpu_s) / static_cast<double>(windows_ * window_);
@@ -132,6 +125,54 @@ class GpuPipeline final : public Pipeline {
     });
   }
 
+  void enqueue_all() {
+    Progress fed;
+    Progress trained;
+    std::array<std::exception_ptr, 2> failures;
+    threads_.spread([&](int thread) {
+      const bool trains = thread == 0;
+      try {
+        trains ? train_all(fed, trained) : feed_all(fed, trained);
+      } catch (...) {
+        failures[static_cast<std::size_t>(thread)] = std::current_exception();
+      }
+      (trains ? trained : fed).end();
+    });
+    rethrow_first(failures);
+  }
+
+  // A window's lists and rows go where those of an earlier one are: that its training is enqueued, the
+  // streams wait for.
+  void feed_all(Progress& fed, Progress& trained) {
+    for_all([](Replica& each) { each.sample(0); });
+    for (std::uint64_t window = 0; window < windows_; ++window) {
+      if (window >= Replica::kRowBuffers && !trained.wait_for(window - Replica::kRowBuffers + 1)) {
+        return;
+      }
+      feed(window);
+      fed.reach(window + 1);
+    }
+  }
+
+  void train_all(Progress& fed, Progress& trained) {
+    for (std::uint64_t window = 0; window < windows_ && fed.wait_for(window + 1); ++window) {
+      for (std::uint64_t step = window * window_; step < (window + 1) * window_; ++step) {
+        train(step);
+        ends_[step].record(replicas_.front()->training());
+      }
+      trained.reach(window + 1);
+    }
+  }
+
+  template <class Failures>
+  static void rethrow_first(const Failures& failures) {
+    for (const std::exception_ptr& failure : failures) {
+      if (failure) {
+        std::rethrow_exception(failure);
+      }
+    }
+  }
+
   // Behind what is enqueued already: the rows of a window, and before them the sampling of the next.
   void feed(std::uint64_t window) {
     for_all([&](Replica& each) {
@@ -158,11 +199,7 @@ class GpuPipeline final : public Pipeline {
         failures[rank] = std::current_exception();
       }
     });
-    for (const std::exception_ptr& failure : failures) {
-      if (failure) {
-        std::rethrow_exception(failure);
-      }
-    }
+    rethrow_first(failures);
   }
 
   void train(std::uint64_t step) {
@@ -232,6 +269,7 @@ class GpuPipeline final : public Pipeline {
   std::uint64_t windows_;
   std::vector<std::unique_ptr<cuda::PeerAccess>> access_;
   std::vector<std::unique_ptr<Replica>> replicas_;
+  ThreadTeam threads_{2, {}};          // that enqueue
   std::optional<ThreadTeam> drivers_;  // one a GPU, where threads of the host gather for several
   std::vector<cuda::Event> ends_;      // of each step, on the first GPU
   std::unique_ptr<cuda::Event> start_;

@@ -56,8 +56,7 @@ Replica::Replica(const TrainingPlan& plan, const FeatureTable& table, const Pipe
       each.sampled.push_back(sampler_->make_batch());
     }
   }
-  constexpr int kBuffers = 2;
-  for (int i = 0; i < kBuffers; ++i) {
+  for (std::uint64_t i = 0; i < kRowBuffers; ++i) {
     rows_.push_back(std::make_unique<Rows>(gpu_, window_ * most_.nodes.back() * table.row_bytes()));
   }
   cuda::check(cudaMemcpy(labels_.data(), plan.labels.data(), labels_.bytes(), cudaMemcpyHostToDevice),

@@ -22,13 +22,17 @@ namespace grainscope::gnn {
 
 class Replica {
  public:
+  static constexpr std::uint64_t kRowBuffers = 2;
+
   // Replica number `rank` of those that the request's GPUs make; trains on every mini-batch whose number is
   // `rank` modulo their count.
   Replica(const TrainingPlan& plan, const FeatureTable& table, const PipelineRequest& request,
           std::size_t rank);
 
   // All of these enqueue, on the stream of their stage, behind what they need; but for `wait_sizes` and what
-  // a producer's threads do they do not wait.
+  // a producer's threads do they do not wait. One thread may call the first three while another calls those
+  // of training, once the gather of a window is enqueued before its gradient, and the gradients of a window
+  // before the gather of the next but one and the sampling of the next but two.
   void sample(std::uint64_t window);
   void wait_sizes(std::uint64_t window);  // until the host knows how many rows a sampled window has
   void gather(std::uint64_t window);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kThreads = 512;
 constexpr int kInFlight = 4;  // independent 16-byte loads of a thread before its first store
+static_assert(kThreads * kInFlight * sizeof(uint4) == kUnderWayOfCopyBlock);
 constexpr int kBlocksOnMultiprocessor = 4;
 constexpr int kBlocksBesideOthers = 2;  // of all kernels that run at once
 

@@ -25,10 +25,12 @@ struct GatherLists {
   std::byte* out = nullptr;  // row_bytes × outputs, device, at a boundary of 128 bytes
 };
 
+inline constexpr int kGatherThreads = 256;  // a block
+
 class GatherKernel {
  public:
   // Loads the kernel on `gpu`, which is current: it may then stand behind a gate. `width`: bytes of a load.
-  // `blocks` of 256 threads at most; 0: as many as `sms` multiprocessors hold, of which 0 are all of the
+  // `blocks` of kGatherThreads at most; 0: as many as `sms` multiprocessors hold, of which 0 are all of the
   // GPU's. Neither binds graphbolt, whose grid follows from the rows; nor has address_ordered a most where
   // no `blocks` are given: as few of its blocks are there at once as fill a link. Throws UsageError for a
   // mode that is no kernel or cannot load so much.

@@ -58,6 +58,9 @@ struct Walk {
   int kernels = 1;  // that run on the GPU at once, this one among them: none fills more than its part
 };
 
+// Of a copy by a kernel: what a block has asked for at once.
+inline constexpr std::uint64_t kUnderWayOfCopyBlock = 32 * 1024;  // bytes
+
 struct Transfer {
   Endpoint source;
   Endpoint destination;
