@@ -19,6 +19,7 @@ struct LevelKernels {
   void (*walk_traced)(WalkInput, Program);
   void (*walk_counted)(WalkInput, Program);
   bool together;  // blocks of a walk wait for each other: all must be on the GPU at once
+  bool by_warps;  // a warp reads an item, and warps side by side read lists side by side
 
   template <class Policy, class Target>
   static LevelKernels make() {
@@ -28,14 +29,16 @@ struct LevelKernels {
               gather_edges<Target, Program, Note::nothing>,
               gather_edges<Target, Program, Note::loads>,
               gather_edges<Target, Program, Note::counts>,
-              true};
+              true,
+              false};
     } else {
       return {count_items<Policy, Program>,
               emit_items<Policy, Program>,
               walk_lists<Target, Policy, Program, Note::nothing>,
               walk_lists<Target, Policy, Program, Note::loads>,
               walk_lists<Target, Policy, Program, Note::counts>,
-              false};
+              false,
+              !Policy::kLaneOwnsItem};
     }
   }
   template <class Policy>

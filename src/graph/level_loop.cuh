@@ -6,6 +6,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <string>
@@ -31,7 +32,7 @@ class LevelLoop {
         frontier_(graph_, gpu_),
         seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached),
         small_grid_(static_cast<unsigned>(cuda::sm_count(gpu_)) * 8),
-        walk_grid_(full_grid(kernels_.walk)),
+        walk_grid_(walk_grid(placed.request().placement)),
         trace_grid_(full_grid(kernels_.walk_traced)),
         counted_grid_(kernels_.together ? std::min(walk_grid_, full_grid(kernels_.walk_counted))
                                         : walk_grid_) {
@@ -180,6 +181,16 @@ class LevelLoop {
     }
   }
 
+  // Over a link not all that the GPU holds. Lists side by side share sectors, which the second of two warps
+  // finds in their multiprocessor's cache if it comes soon after the first; the fewer they are, the less they
+  // drift apart. Two blocks are enough to fill a link of PCIe 5.
+  [[nodiscard]] unsigned walk_grid(EdgePlacement placement) const {
+    constexpr unsigned kBlocksOverLink = 2;  // a multiprocessor
+    const unsigned full = full_grid(kernels_.walk);
+    return placement == EdgePlacement::mapped && kernels_.by_warps
+               ? std::min(full, kBlocksOverLink * static_cast<unsigned>(cuda::sm_count(gpu_)))
+               : full;
+  }
   [[nodiscard]] unsigned full_grid(void (*kernel)(WalkInput, Program)) const {
     return cuda::full_grid(reinterpret_cast<const void*>(kernel), kWalkThreads, gpu_);
   }

@@ -126,6 +126,12 @@ __device__ void walk_turn(std::uint64_t turn, std::uint64_t count, const WalkInp
   }
 }
 
+// A neighbour's state. Not by way of the multiprocessor's cache, which lists side by side need for the
+// sectors that they share, and where others' changes do not show.
+__device__ inline std::uint32_t look_up(const std::uint32_t* state) {
+  return __ldcg(state);
+}
+
 inline constexpr int kWalkThreads = 256;
 
 // Warp w of the grid takes turns w, w + warps, …
