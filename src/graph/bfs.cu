@@ -38,7 +38,7 @@ struct BfsProgram : ProgramDefaults {
     const std::uint32_t bit = 1U << neighbour % kWarpLanes;
     std::uint32_t* word = reached + neighbour / kWarpLanes;
     // A stale answer costs an atomic operation, never a vertex.
-    if ((look_up(word) & bit) == 0) {
+    if ((look_up(word, over_link) & bit) == 0) {
       atomicOr(word, bit);
     }
   }

@@ -25,7 +25,7 @@ struct CcProgram : Lowering {
     return {own, own};
   }
   __device__ void visit(Labels& labels, Vertex neighbour, Weight /*weight*/) const {
-    const std::uint32_t other = look_up(values + neighbour);
+    const std::uint32_t other = look_up(values + neighbour, over_link);
     if (labels.own < other) {
       atomicMin(values + neighbour, labels.own);
     } else {

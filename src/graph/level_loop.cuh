@@ -32,7 +32,8 @@ class LevelLoop {
         frontier_(graph_, gpu_),
         seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached),
         small_grid_(static_cast<unsigned>(cuda::sm_count(gpu_)) * 8),
-        walk_grid_(walk_grid(placed.request().placement)),
+        over_link_(placed.request().placement == EdgePlacement::mapped),
+        walk_grid_(walk_grid()),
         trace_grid_(full_grid(kernels_.walk_traced)),
         counted_grid_(kernels_.together ? std::min(walk_grid_, full_grid(kernels_.walk_counted))
                                         : walk_grid_) {
@@ -52,6 +53,7 @@ class LevelLoop {
   // Returns seconds between two events around everything.
   template <class Start>
   double run(Program program, const Start& start, std::uint64_t most_levels, const Observer& observer = {}) {
+    program.over_link = over_link_;
     levels_.clear();
     begun_.record(stream_);
     start(stream_);
@@ -184,10 +186,10 @@ class LevelLoop {
   // Over a link not all that the GPU holds. Lists side by side share sectors, which the second of two warps
   // finds in their multiprocessor's cache if it comes soon after the first; the fewer they are, the less they
   // drift apart. Two blocks are enough to fill a link of PCIe 5.
-  [[nodiscard]] unsigned walk_grid(EdgePlacement placement) const {
+  [[nodiscard]] unsigned walk_grid() const {
     constexpr unsigned kBlocksOverLink = 2;  // a multiprocessor
     const unsigned full = full_grid(kernels_.walk);
-    return placement == EdgePlacement::mapped && kernels_.by_warps
+    return over_link_ && kernels_.by_warps
                ? std::min(full, kBlocksOverLink * static_cast<unsigned>(cuda::sm_count(gpu_)))
                : full;
   }
@@ -209,6 +211,7 @@ class LevelLoop {
   FrontierBuffers frontier_;
   cuda::PinnedBuffer seen_;
   unsigned small_grid_;
+  bool over_link_;
   unsigned walk_grid_;
   unsigned trace_grid_;
   unsigned counted_grid_;

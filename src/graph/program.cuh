@@ -14,6 +14,7 @@ using cuda::DeviceArray;
 struct ProgramDefaults {
   static constexpr bool kWeighted = false;      // reads weights
   static constexpr bool kMeasuresRest = false;  // has a rest_of(vertex), taken before activate()
+  bool over_link = false;                       // lists are read from host memory; whoever walks them says so
   struct Nothing {};
   // What is taken from a list's vertex before its edges are visited, by all lanes of the team.
   __device__ Nothing open(const WorkItem& /*item*/, Team /*team*/) const { return {}; }

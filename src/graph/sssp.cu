@@ -17,7 +17,7 @@ struct SsspProgram : Lowering {
 
   __device__ void visit(std::uint32_t distance, Vertex neighbour, Weight weight) const {
     const std::uint32_t through = distance + weight;
-    if (through >= distance && through < look_up(values + neighbour)) {
+    if (through >= distance && through < look_up(values + neighbour, over_link)) {
       atomicMin(values + neighbour, through);
     }
   }

@@ -126,10 +126,11 @@ __device__ void walk_turn(std::uint64_t turn, std::uint64_t count, const WalkInp
   }
 }
 
-// A neighbour's state. Not by way of the multiprocessor's cache, which lists side by side need for the
-// sectors that they share, and where others' changes do not show.
-__device__ inline std::uint32_t look_up(const std::uint32_t* state) {
-  return __ldcg(state);
+// A neighbour's state. Where lists come over a link, not by way of the multiprocessor's cache: lists side by
+// side need that for the sectors that they share, and others' changes do not show there. Lists in the GPU's
+// own memory are held up by the look-ups themselves, and of hubs the cache knows most.
+__device__ inline std::uint32_t look_up(const std::uint32_t* state, bool over_link) {
+  return over_link ? __ldcg(state) : *state;
 }
 
 inline constexpr int kWalkThreads = 256;
