@@ -31,7 +31,7 @@ constexpr int kOppositeCopies = 3;
 
 // A kernel's copy beside one that streams device memory keeps no more under way than fills the link: what is
 // more stands in line, and the other's loads behind it. On an H100, with 8 blocks the other keeps 83 % of its
-// rate (47 % beside a copy to the host), with 132 it keeps 9 %, and the copy is no faster.
+// rate (47 % beside a copy to the host), with 132 it keeps 9 %, and no copy is faster by an eighth.
 constexpr double kUnderWay_s = 4e-6;       // what is under way, in time on the link
 constexpr double kFastestLink_gb_s = 450;  // NVLink-C2C; where the machine does not tell
 
