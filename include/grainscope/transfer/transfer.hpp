@@ -9,6 +9,7 @@
 #include <string>
 
 #include "grainscope/core/measurement.hpp"
+#include "grainscope/core/units.hpp"
 
 namespace grainscope::transfer {
 
@@ -59,7 +60,7 @@ struct Walk {
 };
 
 // Of a copy by a kernel: what a block has asked for at once.
-inline constexpr std::uint64_t kUnderWayOfCopyBlock = 32 * 1024;  // bytes
+inline constexpr std::uint64_t kUnderWayOfCopyBlock = 32 * kKiB;  // bytes
 
 struct Transfer {
   Endpoint source;
