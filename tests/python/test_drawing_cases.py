@@ -1,12 +1,15 @@
 """Figures at their edges: one point, many machines, given ranges, no data; and the same bytes each time."""
 
+import io
 from dataclasses import replace
 
+import matplotlib
 import pytest
+from PIL import Image, ImageChops
 
 from boxes import check_no_overlap, texts
 from grainscope_report import reader
-from grainscope_report.drawing import render
+from grainscope_report.drawing import render, style
 from grainscope_report.figures.table import figure
 from grainscope_report.machine import machines
 from planted import ENTRIES
@@ -62,6 +65,20 @@ def test_svg_of_the_same_data_is_the_same(show):
     first, second = (render.save(render.draw(made), "svg") for _ in range(2))
     assert first == second
     assert b"<svg" in first
+
+
+@pytest.mark.parametrize(("number", "shown"), [("8", "h100"), ("10", "traversing"), ("p", "busy")])
+def test_a_png_of_few_colours_looks_like_one_of_all(show, number, shown):
+    page = render.draw(figure(ENTRIES[number], show(shown)))
+    full = io.BytesIO()
+    with matplotlib.rc_context(style.RC):
+        page.savefig(full, format="png", dpi=style.DPI)
+    saved = render.save(page, "png")
+    few = Image.open(io.BytesIO(saved))
+    assert few.mode == "P"
+    unlike = ImageChops.difference(few.convert("RGB"), Image.open(full).convert("RGB"))
+    assert max(most for _least, most in unlike.getextrema()) <= 20  # of 255
+    assert len(saved) < len(full.getvalue()) / 2
 
 
 def test_a_figure_without_data_is_never_drawn(show):
