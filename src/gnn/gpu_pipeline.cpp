@@ -144,6 +144,7 @@ class GpuPipeline final : public Pipeline {
   // A window's lists and rows go where those of an earlier one are: that its training is enqueued, the
   // streams wait for.
   void feed_all(Progress& fed, Progress& trained) {
+    const cuda::DeviceGuard guard(replicas_.front()->gpu());
     for_all([](Replica& each) { each.sample(0); });
     for (std::uint64_t window = 0; window < windows_; ++window) {
       if (window >= Replica::kRowBuffers && !trained.wait_for(window - Replica::kRowBuffers + 1)) {

@@ -43,7 +43,7 @@ struct PlacedView {
   graph::Vertex vertices = 0;
   graph::Edge edges = 0;  // of the lists that are pushed
   bool weighted = false;
-  std::uint64_t most_pieces = 0;  // that are handed out of all long lists of a direction
+  std::uint64_t most_pieces = 0;  // that are handed out at a time, of a direction
   HubPhases hubs;                 // of the lists that are pushed
 };
 // Of what place_lean made.

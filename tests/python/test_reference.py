@@ -129,7 +129,8 @@ def test_the_table_of_levels_is_the_reference_s():
     told = "{:.3f} and {:.3f} on kron 24 with 8- and 4-byte edges, {:.3f} and {:.3f} on urand 24"
     assert told.format(*ratios.values()) in text
     medians = [1e3 * bfs24(graph, edge)["median_s"] for graph, edge in ratios]
-    assert "64 sources to {:.1f}, {:.1f}, {:.1f} and {:.1f} ms".format(*medians) in text
+    assert "takes {:.1f}, {:.1f}, {:.1f} and {:.1f} ms for the first line".format(*medians) in text
+    assert "{:.0f} ms with 8-byte and {:.0f} ms with 4-byte edges over the link".format(*medians) in text
 
 
 def test_aligning_makes_requests_of_whole_lines_as_emogis_fpga_counted():

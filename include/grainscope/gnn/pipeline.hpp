@@ -24,8 +24,8 @@ struct PipelineRequest {
   std::vector<int> gpus = {0};  // each trains on a mini-batch in a step; gradients are averaged
   int threads = 1;              // that gather, of cpu_gather_dma
   // That gather kernels have to themselves, the other stages on the rest, where the driver can part a GPU;
-  // 0: all stages share all. Where it cannot, or with 0, gather kernels that cross the link have few blocks,
-  // so that the other stages find room beside them.
+  // 0: all stages share all. Gather kernels that cross the link have few blocks in any case, so that the
+  // other stages find room beside them, and their launches on the link.
   int gather_sms = 0;
 };
 // Rows of a table that are in a GPU's memory, the first ones.
