@@ -30,8 +30,7 @@ constexpr double kDeviceMemory_gb_s = 4000;     // and at this rate
 constexpr int kOppositeCopies = 3;
 
 // A kernel's copy beside one that streams device memory keeps no more under way than fills the link: what is
-// more stands in line, and the other's loads behind it. On an H100, with 8 blocks the other keeps 83 % of its
-// rate (47 % beside a copy to the host), with 132 it keeps 9 %, and no copy is faster by an eighth.
+// more stands in line, and the other's loads behind it (docs/method.md).
 constexpr double kUnderWay_s = 4e-6;       // what is under way, in time on the link
 constexpr double kFastestLink_gb_s = 450;  // NVLink-C2C; where the machine does not tell
 
@@ -162,9 +161,8 @@ class Lister {
         "bandwidth = bytes of the measured lanes / median time during which any of them ran; "
         "partner_kept = 1 - (time of what runs beside - its time alone) / time of the measured lanes",
         "nvbandwidth's bidirectional copies",
-        "one GPU against one node; several GPUs are transfer/collective; beside device_stream a kernel's "
-        "copy "
-        "has as few blocks as fill the link"};
+        "one GPU against one node; several GPUs are transfer/collective; "
+        "beside device_stream a kernel's copy has as few blocks as fill the link"};
     carry_out_together(benchmark, lanes);
     benchmarks_.push_back(std::move(benchmark));
   }

@@ -152,10 +152,10 @@ void add_overlap(const gnn::StageTimes& stages, Measurement& measurement) {
   const Summary& run = measurement.samples.summary;
   const double beside = sum - slowest.median;
   const double unknown = uncertainty(run) + uncertainty(slowest);
-  // No pipeline is faster than its slowest stage: where it was, that stage hung on the host when it stood
-  // alone.
+  // No pipeline is faster than its slowest stage: where it was, by more than is known, that stage hung on the
+  // host when it stood alone.
   if (unknown <= kKnownOfOverlap * beside && run.median >= slowest.median - unknown) {
-    measurement.counters["overlap"] = std::min(1.0, (sum - run.median) / beside);
+    measurement.counters["overlap"] = (sum - run.median) / beside;
   }
 }
 

@@ -27,7 +27,7 @@ void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Meas
 // (sum of the stages − pipelined) / (sum − slowest), 1 where only the slowest shows; nothing where the
 // intervals of the slowest and of the pipeline leave it unknown by more than a quarter: beside one stage that
 // takes nearly all there is little to hide. Nor where the pipeline is faster than the slowest stage alone by
-// more than is known: by less it is 1.
+// more than is known.
 void add_overlap(const gnn::StageTimes& stages, Measurement& measurement);
 // Rows asked for and those that crossed the link.
 void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measurement& measurement);

@@ -154,12 +154,7 @@ def _stages(row: Raw) -> RowProblems:
     if len(stages) < len(STAGES) or "overlap" not in counters:
         return
     spare = sum(stages) - max(stages)
-    if spare <= 0:
-        return
-    right = (sum(stages) - row["median_s"]) / spare
-    # As fast as the slowest stage, as far as that is known, is 1.
-    said_all = counters["overlap"] == 1 and right > 1
-    if not said_all and abs(counters["overlap"] - right) > OVERLAP:
+    if spare > 0 and abs(counters["overlap"] - (right := (sum(stages) - row["median_s"]) / spare)) > OVERLAP:
         yield (
             "counters.overlap",
             f"is {counters['overlap']}, stages of {sum(stages):.4g} s, the longest {max(stages):.4g} s, make "

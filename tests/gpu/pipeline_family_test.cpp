@@ -33,7 +33,7 @@ TEST_F(PipelineFamily, cases_run_and_tell_stages_losses_and_link_bytes) {
     }
     EXPECT_GT(counters.at("gpu_bytes"), 0);
     if (counters.contains("overlap")) {  // twelve steps need not be enough to know it
-      EXPECT_LE(counters.at("overlap"), 1);
+      EXPECT_LE(counters.at("overlap"), 1.25);
     }
     EXPECT_EQ(*measurement->link_bytes, store == "device" ? 0 : measurement->bytes);
     EXPECT_EQ(counters.at("hit_rate"), store == "device" ? 1 : 0);

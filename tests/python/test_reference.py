@@ -133,6 +133,61 @@ def test_the_table_of_levels_is_the_reference_s():
     assert "{:.0f} ms with 8-byte and {:.0f} ms with 4-byte edges over the link".format(*medians) in text
 
 
+def quick_rows() -> dict[str, dict]:
+    _, run = reader.load(ROOT / "h100-quick-uncounted.json.gz")
+    return {row["name"]: row for row in run["benchmarks"] if row["status"] == "ok"}
+
+
+def test_the_table_of_pipelines_is_the_reference_s():
+    """Steps of kron 20 on the H100, and what of them is hidden."""
+    found = {
+        name.removeprefix("pipeline/graphsage/").split("/numa")[0]: row
+        for name, row in quick_rows().items()
+        if name.startswith("pipeline/") and "/processes" not in name
+    }
+    text = said("pipeline.md")
+    names = {
+        "`cpu_only`": "cpu_only/pageable",
+        "`cpu_gather_dma`": "cpu_gather_dma/pinned",
+        "`naive`": "naive/mapped",
+        "`masked`": "masked/mapped",
+        "`address_ordered`, window 2": "address_ordered/mapped",
+        "`tiered`, 10 % hot": "masked/tiered",
+        "all in the GPU": "masked/device",
+    }
+    for line, name in names.items():
+        (cells,) = re.findall(rf"^\| {line} \| ([\d.]+) ([mµ])s \| ([\d.]*) ?\|", text, re.MULTILINE)
+        row = found.pop(name)
+        unit = 1e3 if cells[1] == "m" else 1e6
+        assert cells[0] == f"{row['median_s'] * unit:.3g}", name
+        overlap = row["counters"].get("overlap")
+        assert cells[2] == ("" if overlap is None else f"{overlap:.2f}"), name
+    assert found == {}
+
+
+def test_what_streams_device_memory_keeps_most_of_its_rate():
+    kept = [
+        quick_rows()[f"contention/beside_device_stream/{path}/kernel_copy/numa:0/gpu:0/bytes:134217728"][
+            "counters"
+        ]["partner_kept"]
+        for path in ("host_to_gpu", "gpu_to_host")
+    ]
+    told = "the stream then keeps {:.0f} % of its rate beside a copy to the GPU, and {:.0f} % beside one"
+    assert told.format(*(100 * one for one in kept)) in said("method.md")
+
+
+def test_decoding_is_hidden_where_next_to_nothing_is_read():
+    plain, compressed = (
+        1e6
+        * quick_rows()[f"lean/bfs/direction_optimising/heads/{how}/numa:0/gpu:0/graph:kron20/hot:25"][
+            "median_s"
+        ]
+        for how in ("plain", "compressed")
+    )
+    assert f"it takes {compressed:.0f} µs, where the plain one takes {plain:.0f}" in said("lean.md")
+    assert compressed <= plain
+
+
 def test_aligning_makes_requests_of_whole_lines_as_emogis_fpga_counted():
     """Shares of requests that are 128 bytes; 5 percent of 1.86 and 1.25, GAP's kron and urand of scale 27."""
 
