@@ -10,7 +10,6 @@
 
 #include "child.hpp"
 #include "fakes.hpp"
-#include "fastest.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "schema_check.hpp"
 
@@ -91,9 +90,9 @@ TEST(Program, a_run_of_another_machine_is_not_resumed) {
 }
 
 TEST(Program, lists_what_it_would_run_within_a_second) {
-  Ended ended;
-  const auto list = [&] { ended = run_program({"--benchmark_list_tests", "--preset=smoke"}); };
-  EXPECT_LT(test::fastest_s(steady_now_s, 1.0, list), 1.0);
+  const double start_s = steady_now_s();
+  const Ended ended = run_program({"--benchmark_list_tests", "--preset=smoke"});
+  EXPECT_LT(steady_now_s() - start_s, 1.0);
   EXPECT_EQ(ended.status, 0);
   std::istringstream lines(ended.out);
   std::string line;
@@ -116,9 +115,9 @@ TEST(Program, plans_explains_and_names_its_version_and_flags) {
 }
 
 TEST(Program, reports_the_machine_within_a_second) {
-  Ended ended;
-  const auto report_it = [&] { ended = run_program({"--env=json"}); };
-  EXPECT_LT(test::fastest_s(steady_now_s, 1.0, report_it), 1.0);
+  const double start_s = steady_now_s();
+  const Ended ended = run_program({"--env=json"});
+  EXPECT_LT(steady_now_s() - start_s, 1.0);
   EXPECT_EQ(ended.status, 0);
   const json report = json::parse(ended.out);
   EXPECT_TRUE(report.contains("cpu"));

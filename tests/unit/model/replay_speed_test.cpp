@@ -5,8 +5,9 @@
 #include <omp.h>
 
 #include <ctime>
+#include <vector>
 
-#include "fastest.hpp"
+#include "grainscope/core/statistics.hpp"
 #include "grainscope/model/paging.hpp"
 #include "random_graph.hpp"
 
@@ -23,18 +24,21 @@ double processor_s() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-constexpr double kLeast = 40;  // million edges a second
-
-// Million edges a second of whole sweeps by one thread.
+// Million edges a second of whole sweeps by one thread, as many as take long enough for the clock: the median
+// of them, because a guest is charged for what its host takes away, which makes a sweep slow and not each.
 template <class Walk>
 double million_edges_per_s(const graph::Csr& graph, Walk&& walk) {
   const auto all = all_vertices(graph);
   const int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  const double million_edges = static_cast<double>(graph.edges()) / 1e6;
-  const double seconds = test::fastest_s(processor_s, million_edges / kLeast, [&] { walk.level(all); });
+  std::vector<double> sweeps_s;
+  for (double spent_s = 0; spent_s < 0.05 || sweeps_s.size() < 11; spent_s += sweeps_s.back()) {
+    const double begun = processor_s();
+    walk.level(all);
+    sweeps_s.push_back(processor_s() - begun);
+  }
   omp_set_num_threads(threads);
-  return million_edges / seconds;
+  return static_cast<double>(graph.edges()) / 1e6 / summarize(sweeps_s).median;
 }
 
 TEST(ReplaySpeed, is_at_least_40_million_edges_a_second_a_core) {
@@ -45,10 +49,10 @@ TEST(ReplaySpeed, is_at_least_40_million_edges_a_second_a_core) {
   for (const bool weights : {false, true}) {
     const Layout layout{8, weights, 0, 0};
     for (const graph::Access access : graph::kAllAccess) {
-      EXPECT_GT(million_edges_per_s(graph, Replayer(graph, access, layout)), kLeast) << name(access);
+      EXPECT_GT(million_edges_per_s(graph, Replayer(graph, access, layout)), 40) << name(access);
     }
     for (const std::uint64_t page : {4096U, 65536U}) {
-      EXPECT_GT(million_edges_per_s(graph, Pager(graph, layout, {graph.edges() * 4, page, 12.3})), kLeast);
+      EXPECT_GT(million_edges_per_s(graph, Pager(graph, layout, {graph.edges() * 4, page, 12.3})), 40);
     }
   }
 }

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fastest.hpp"
-#include "grainscope/core/sampler.hpp"
+#include <chrono>
+
 #include "machine_tree.hpp"
 
 namespace grainscope {
@@ -267,9 +267,10 @@ TEST(Environment, the_driver_is_known_without_nvml) {
 }
 
 TEST(Environment, this_machine_is_read_in_well_under_a_second) {
-  Environment environment;
-  const auto read_it = [&] { environment = read_environment({}, Topology::read(), {}, read_nvml()); };
-  EXPECT_LT(test::fastest_s(steady_now_s, 1.0, read_it), 1.0);
+  const auto begin = std::chrono::steady_clock::now();
+  const Environment environment = read_environment({}, Topology::read(), {}, read_nvml());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(took.count(), 1.0);
   EXPECT_TRUE(environment.kernel.release.has_value());
   EXPECT_TRUE(environment.memory.total_bytes.has_value());
 }
