@@ -168,7 +168,10 @@ class Lister {
       });
       return measure_gather(
           session, sampled.gather, site,
-          [&](std::uint32_t) { return lists_of_trace(sample->trace, kGatherLists, sampled.gather.window); },
+          [&](std::uint32_t) {
+            return lists_of_trace(sample->trace, gather_lists(sampled.gather.asked_rows()),
+                                  sampled.gather.window);
+          },
           *cache, claim.get());
     };
     benchmarks_.push_back(std::move(benchmark));

@@ -43,7 +43,7 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
   const auto store = gnn::make_feature_store(
       store_request(point.table, site), lease ? &lease->memory() : nullptr, session.surroundings().managed);
   gnn::RowLists lists;
-  for (int list = 0; list < kGatherLists; ++list) {
+  for (int list = 0; list < gather_lists(point.table.asked_rows()); ++list) {
     lists.push_back(gnn::draw_bags(point.bags, point.table.indices, store->shape().rows, 1, list));
   }
   const auto lookup = gnn::make_bag_lookup(*store, lists, point.bags);

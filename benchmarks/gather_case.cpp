@@ -39,9 +39,16 @@ int gathering_threads() {
   return static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
 }
 
+int gather_lists(std::uint64_t rows) {
+  constexpr std::uint64_t kRowsInTurn = 64 << 10;
+  constexpr std::uint64_t kFewest = 4;
+  constexpr std::uint64_t kMost = 64;
+  return static_cast<int>(std::clamp(kRowsInTurn / std::max<std::uint64_t>(rows, 1), kFewest, kMost));
+}
+
 gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
   gnn::RowLists lists;
-  for (int list = 0; list < kGatherLists; ++list) {
+  for (int list = 0; list < gather_lists(point.asked_rows()); ++list) {
     lists.push_back(gnn::draw_rows(point.indices, point.asked_rows(), table_rows, 1, list));
   }
   return lists;
@@ -141,7 +148,8 @@ Needs gather_needs(const GatherPoint& point, const GatherSite& site) {
     needs.host_bytes = point.span_bytes + point.asked_bytes();
     return needs;
   }
-  needs.device_bytes += gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, kGatherLists);
+  needs.device_bytes +=
+      gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, gather_lists(point.asked_rows()));
   if (shares_memory(point)) {
     needs.shared_host_bytes = bytes.host;
   } else if (point.store == Store::pageable) {

@@ -23,8 +23,10 @@ struct GatherSite {
   std::vector<int> gpus;         // that share the hot rows of a multi_gpu store, the reading one first
 };
 
-// Lists of rows that samples take turns with.
-inline constexpr int kGatherLists = 4;
+// Lists that samples take turns with, of `rows` rows each: at least four, and of short ones so many that the
+// others together ask for more places than translations of addresses are kept of (some 10 000 pieces of
+// 64 KiB on an H200), for a new mini-batch does not find its own there.
+[[nodiscard]] int gather_lists(std::uint64_t rows);
 
 [[nodiscard]] Case gather_id(const GatherPoint& point, const GatherSite& site);
 // The axes of what is asked for, without mode, store and site: of measured and of modelled gathers.

@@ -32,8 +32,9 @@ Needs own_gather_needs(const SampledPoint& sampled, const GatherSite& site) {
     return needs;
   }
   needs.host_bytes += point.span_bytes;
-  needs.device_bytes = gnn::store_bytes(store_request(point, site), point.span_bytes).own +
-                       gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, kGatherLists);
+  needs.device_bytes =
+      gnn::store_bytes(store_request(point, site), point.span_bytes).own +
+      gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, gather_lists(point.asked_rows()));
   return needs;
 }
 
@@ -42,7 +43,7 @@ Measurement measure_own_gather(Session& session, const SampledPoint& sampled, co
                                OwnTableCache& tables, OwnTableCache::Claim* claim) {
   const NodeBinding binding(session.machine().topology, site.node);
   const GatherPoint& point = sampled.gather;
-  gnn::RowLists lists = lists_of_trace(trace.trace, kGatherLists, point.window);
+  gnn::RowLists lists = lists_of_trace(trace.trace, gather_lists(point.asked_rows()), point.window);
   std::optional<OwnTableCache::Lease> lease;
   std::unique_ptr<gnn::FeatureStore> store;
   if (claim == nullptr) {

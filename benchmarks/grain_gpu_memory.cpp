@@ -27,7 +27,9 @@ using transfer::Placement;
 using transfer::Transfer;
 using transfer::Walk;
 
-constexpr std::uint64_t kBytes = 64 * kMiB;
+constexpr std::uint64_t kPeerBytes = 64 * kMiB;
+// Many times what a cache of the GPU holds, and so long that a kernel's few microseconds do not count.
+constexpr std::uint64_t kOwnBytes = 512 * kMiB;
 constexpr std::uint64_t kWidestAccess = 16;
 constexpr std::uint64_t kLargestGrain = 64 * kKiB;
 
@@ -144,7 +146,7 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
   for (const Place& place : places(machine, scope)) {
     for (const bool reads : {true, false}) {
       for (const std::uint64_t grain : grains(scope)) {
-        for (const std::uint64_t bytes : scope.one_size(kBytes)) {
+        for (const std::uint64_t bytes : scope.one_size(place.is_own() ? kOwnBytes : kPeerBytes)) {
           benchmarks.push_back(make_benchmark(place, reads, grain, bytes, latencies));
         }
       }

@@ -44,8 +44,8 @@ Technique technique_of(Algorithm algorithm) {
               "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions"};
     case Algorithm::cc:
       return {"sampled",
-              "connected components that read hubs' lists while these join most, then two neighbours of each "
-              "list outside the largest component, then whole lists that are still outside",
+              "connected components that join first neighbours, then some whole lists while these join most, "
+              "then two neighbours of each list outside the largest component, then what is still outside",
               "after Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)"};
     case Algorithm::pr:
       return {"pulled", "PageRank that pulls, in place, from a start near the answer",
@@ -202,8 +202,11 @@ class Lister {
     // compressed may need an array of their own. What is hot passes through host memory.
     const std::uint64_t placed =
         point.compressed ? 2 * (edges + (weights ? edges / 4 : 0)) : edges * (weights ? 2 : 1);
-    const std::uint64_t beside = placed + std::min(edges, point.hot.most_bytes(edges));
-    Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * 40 + entries / 16, 0};
+    // First neighbours are made, then placed; where their blocks are is on the GPU too.
+    const bool firsts = point.algorithm == Algorithm::bfs || point.algorithm == Algorithm::cc;
+    const std::uint64_t beside =
+        placed + std::min(edges, point.hot.most_bytes(edges)) + (firsts ? vertices * 9 : 0);
+    Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * 41 + entries / 16, 0};
     // No more than there are, each with the offset of its list.
     needs.device_bytes += std::min(edges * (weights ? 2 : 1) + 4 * vertices * (point.spec.directed() ? 2 : 1),
                                    point.hot.most_bytes(edges));

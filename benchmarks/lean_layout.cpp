@@ -7,6 +7,7 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/lean/lean_sssp.hpp"
+#include "grainscope/lean/list_phases.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -54,7 +55,7 @@ std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes, std::ui
 }
 
 model::TieredLists LeanLayout::Direction::of(const graph::Csr& lists) const {
-  return {&lists, address(tier), address(compressed)};
+  return {&lists, address(tier), address(compressed), address(firsts)};
 }
 
 LeanLayout::LeanLayout(const LeanPoint& point, const LoadedGraph& graph)
@@ -62,7 +63,12 @@ LeanLayout::LeanLayout(const LeanPoint& point, const LoadedGraph& graph)
       graph_(graph),
       directed_(graph.csr().directed && point.algorithm != graph::Algorithm::sssp) {
   plan_tiers();
+  const double begun_s = steady_now_s();
   compress();
+  place_firsts();
+  if (point.compressed) {
+    counters_["compress_s"] = steady_now_s() - begun_s;
+  }
 }
 
 void LeanLayout::plan_tiers() {
@@ -90,7 +96,6 @@ void LeanLayout::compress() {
   if (!point_.compressed) {
     return;
   }
-  const double begun_s = steady_now_s();
   const bool weights = point_.algorithm == graph::Algorithm::sssp;
   out_.compressed = lean::compress(graph_.csr(), address(out_.tier), weights);
   double bytes = static_cast<double>(out_.compressed->words.bytes());
@@ -100,9 +105,17 @@ void LeanLayout::compress() {
     bytes += static_cast<double>(in_.compressed->words.bytes());
     elements += static_cast<double>(in_.compressed->elements);
   }
-  counters_["compress_s"] = steady_now_s() - begun_s;
   constexpr double kBits = 8;
   counters_["bits_per_edge"] = elements > 0 ? bytes * kBits / elements : 0;
+}
+
+void LeanLayout::place_firsts() {
+  const bool asked = point_.algorithm == graph::Algorithm::bfs || point_.algorithm == graph::Algorithm::cc;
+  const graph::Csr& lists = directed_ ? graph_.in_edges() : graph_.csr();
+  Direction& pulled = directed_ ? in_ : out_;
+  if (asked && lean::cold_lists(lists, address(pulled.tier)) > 0) {
+    pulled.firsts = lean::first_neighbours(lists, address(pulled.tier), point_.compressed);
+  }
 }
 
 lean::LeanPlacement LeanLayout::placement() const {
@@ -113,6 +126,7 @@ lean::LeanPlacement LeanLayout::placement() const {
   placement.in_tier = address(in_.tier);
   placement.compressed = address(out_.compressed);
   placement.in_compressed = address(in_.compressed);
+  placement.firsts = address((directed_ ? in_ : out_).firsts);
   placement.gpu = point_.gpu;
   placement.weights = point_.algorithm == graph::Algorithm::sssp;
   return placement;

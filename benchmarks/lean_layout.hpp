@@ -29,17 +29,20 @@ class LeanLayout {
   [[nodiscard]] lean::LeanPlacement placement() const;
   [[nodiscard]] model::TieredLists pushed() const;
   [[nodiscard]] model::TieredLists pulled() const;
-  // What it took: tier_s, and of compressed lists compress_s and bits_per_edge.
+  // What it took: tier_s, and of compressed lists compress_s, first neighbours' too, and bits_per_edge.
   [[nodiscard]] const std::map<std::string, double>& counters() const { return counters_; }
 
  private:
   struct Direction {
     std::optional<lean::HotTier> tier;
     std::optional<lean::CompressedLists> compressed;
+    std::optional<lean::Firsts> firsts;  // of lists that are pulled from
     [[nodiscard]] model::TieredLists of(const graph::Csr& lists) const;
   };
   void plan_tiers();
   void compress();
+  // Of lists that have nothing hot, side by side: for searches and components.
+  void place_firsts();
 
   const LeanPoint& point_;
   const LoadedGraph& graph_;

@@ -189,7 +189,7 @@ class CcRun final : public LeanRun {
   LeanModel model(const LeanLayout& layout, Vertex /*source*/,
                   const std::vector<LinkReads>& reads) const override {
     const model::LeanCc cc = model::replay_cc(layout.pushed());
-    static constexpr std::array<const char*, lean::kCcStages> kStages{"hub_lists", "sampled", "outside"};
+    static constexpr std::array<const char*, lean::kCcStages> kStages{"early_lists", "sampled", "outside"};
     LeanModel result{{}, 0, {}, kEqual, {}};
     for (std::size_t i = 0; i < cc.stages.size(); ++i) {
       const auto& stage = cc.stages[i];

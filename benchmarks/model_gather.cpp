@@ -132,7 +132,7 @@ Explanation explain(const Point& point) {
                                            : model::link_named(point.link.name).source;
   return {
       std::string("what gathering rows by ") + name(point.gather.mode) +
-          " asks of the link, and the time that the link cannot beat",
+          " asks of the link, and an estimate of the time that the link needs",
       "nothing: the walk is replayed on the CPU. The time is the longest of its bytes, its requests and its "
       "translation misses",
       "a request for each 128-byte line of a warp's load, of 32 bytes times the sectors that it touches; "

@@ -35,7 +35,7 @@ Explanation explain(const ModelPoint& point) {
                                            : model::link_named(point.link.name).source;
   return {
       std::string("what ") + name(point.algorithm) +
-          " asks of the link, by an access, and the time that the link cannot beat",
+          " asks of the link, by an access, and an estimate of the time that the link needs",
       "nothing: the walk is replayed on the CPU. A level takes the longest of its bytes, its requests (a "
       "round "
       "trip at least) and its translation misses; the time of a trial is the sum over levels",

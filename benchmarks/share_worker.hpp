@@ -74,6 +74,7 @@ struct SidesTimes {
   gnn::ShareTimes first;
   gnn::ShareTimes second;
 };
+// Where one began more than 50 us late both run once more. Throws FailedError where that goes on.
 [[nodiscard]] SidesTimes run_together(ShareWorker& first, ShareWorker& second);
 
 // The worker's body: `words` are what follows the sub-command. Returns its exit status.

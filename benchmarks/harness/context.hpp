@@ -43,7 +43,7 @@ struct Outcome {
   std::size_t failed = 0;
 };
 
-// `context` of the result file: Google Benchmark's own, with ours.
+// `context` of the result file: Google Benchmark's own, with ours. `wall_s` is that of all parts.
 [[nodiscard]] nlohmann::json result_context(const nlohmann::json& library_context,
                                             const RunIdentity& identity, const Options& options,
                                             double ci_target, const Machine& machine,

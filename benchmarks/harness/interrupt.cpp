@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <ctime>
 #include <initializer_list>
 
 namespace grainscope::harness {
@@ -9,19 +10,36 @@ namespace {
 
 // A signal handler has no other way to tell the program.
 std::atomic<int> g_signal{0};
+// Of the monotonic clock; written before g_signal, by the first signal alone.
+std::atomic<double> g_signal_s{0};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
+
+double now_s() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 void remember(int signal) {
-  g_signal = signal;
+  if (g_signal == 0) {
+    g_signal_s = now_s();
+    g_signal = signal;
+  } else if (now_s() - g_signal_s > kOneRequestS) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
 }
 
 }  // namespace
 
 void catch_signals() {
+  struct sigaction action {};
+  action.sa_handler = remember;
+  action.sa_flags = SA_RESTART;
+  // Neither interrupts the other's handler.
+  sigaddset(&action.sa_mask, SIGINT);
+  sigaddset(&action.sa_mask, SIGTERM);
   for (const int signal : {SIGINT, SIGTERM}) {
-    struct sigaction action {};
-    action.sa_handler = remember;
-    // The second one takes its default course.
-    action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     sigaction(signal, &action, nullptr);
   }
 }

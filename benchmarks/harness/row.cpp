@@ -101,6 +101,9 @@ void add_graph(json& row, const GraphFacts& graph) {
 void add_statistics(json& row, const Samples& samples) {
   const Summary& summary = samples.summary;
   row["samples_s"] = samples.seconds;
+  if (samples.dropped > 0) {
+    row["dropped_samples"] = samples.dropped;
+  }
   row["median_s"] = summary.median;
   if (summary.ci95) {
     row["ci95_s"] = {summary.ci95->low, summary.ci95->high};

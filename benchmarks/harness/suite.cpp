@@ -84,6 +84,7 @@ class Suite {
     }
     for (const json& row : request_.resumed->rows) {
       keep(row);
+      earlier_s_ += row.value("session_s", 0.0);
     }
     for (const json& link : request_.resumed->links) {
       peaks_.add(link_from_json(link));
@@ -194,7 +195,7 @@ class Suite {
     }
     const json context =
         result_context(library_context, identity_, options_, request_.scope.sampling.ci_target,
-                       request_.machine, peaks_.all(), outcome_, steady_now_s() - start_s_);
+                       request_.machine, peaks_.all(), outcome_, earlier_s_ + steady_now_s() - start_s_);
     request_.store->finish({{"context", context}, {"benchmarks", rows_}});
     const std::string directory = request_.store->directory().string();
     std::cerr << "; " << directory << "/result.json\n";
@@ -213,6 +214,7 @@ class Suite {
   RunRequest& request_;
   const Options& options_;
   const double start_s_ = steady_now_s();
+  double earlier_s_ = 0;  // of sessions in earlier parts of this run
   LinkPeaks peaks_;
   Progress progress_;
   CaseRunner runner_;

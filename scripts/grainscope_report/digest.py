@@ -1,5 +1,6 @@
 """A result file in few lines: for each family and path the peak, the latency, and how many rows are what."""
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
 CLEARLY = 1.01
 # Where one of these varies the total says nothing.
 INSTEAD = {"row", "grain", "piece"}
+# What a call's time goes by where it has no bytes.
+CALL, COUNTED = "call", ("nodes", "threads", "arguments")
 
 
 @dataclass(frozen=True)
@@ -45,11 +48,12 @@ class Peak:
 
 @dataclass(frozen=True)
 class Timing:
-    """The time of one sample, or of one operation where `each`, at a size."""
+    """The time of one sample, or of one operation where `each`, at a size; of `of` where not of bytes."""
 
     time_s: float
     bytes: float | None
     each: bool
+    of: tuple[str, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,12 +79,31 @@ class Group:
 
 
 def groups(result: Result) -> list[Group]:
-    """The groups, family by family, in the order in which the file first names them."""
+    """The groups, family by family, as the suite runs them."""
     families: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in result.rows:
         # Some families' answers are in tables of their own: one line counts their rows.
         families[row.case.family]["" if _apart(row.case.family) else naming.name(row)].append(row)
-    return [_group(family, name, rows) for family, named in families.items() for name, rows in named.items()]
+    return [
+        _group(family, name, rows)
+        for family in _in_order(result.rows)
+        for name, rows in families[family].items()
+    ]
+
+
+def _in_order(rows: Sequence[Row]) -> list[str]:
+    """Families as the suite runs them: rows that are skipped beforehand come first in a file.
+
+    Those are in that order among themselves, so a family without other rows comes before the next that has.
+    """
+    skipped = list(itertools.takewhile(lambda row: row.status == "skipped", rows))
+    ordered = list(dict.fromkeys(row.case.family for row in rows[len(skipped) :]))
+    following: str | None = None
+    for family in reversed(dict.fromkeys(row.case.family for row in skipped)):
+        if family not in ordered:
+            ordered.insert(ordered.index(following) if following else len(ordered), family)
+        following = family
+    return ordered
 
 
 def _apart(family: str) -> bool:
@@ -92,7 +115,7 @@ def _group(family: str, name: str, rows: list[Row]) -> Group:
     if _apart(family):
         return Group(family, name, None, None, None, counts)
     cases = _cases(_cold([row for row in rows if row.ok and row.median_s and row.ci95_s]))
-    sizes = [size for case in cases if (size := _bytes(case)) is not None]
+    sizes = [size for case in cases if (size := _size(case)) is not None]
     smallest = _fastest(cases, min(sizes, default=None))
     each = smallest is not None and smallest.each
     largest = _fastest(cases, max(sizes, default=None)) if each else None
@@ -101,7 +124,7 @@ def _group(family: str, name: str, rows: list[Row]) -> Group:
 
 def _fastest(cases: list[list[Row]], size: float | None) -> Timing | None:
     """The shortest time among the cases of this size."""
-    there = [_timing(case) for case in cases if _bytes(case) == size]
+    there = [_timing(case) for case in cases if _size(case) == size]
     return min(there, key=lambda timing: timing.time_s, default=None)
 
 
@@ -137,13 +160,25 @@ def _bytes(case: Sequence[Row]) -> float | None:
     return size if isinstance(size, (int, float)) else None
 
 
+def _of(case: Sequence[Row]) -> tuple[str, float] | None:
+    """What a call has in place of bytes, and how many."""
+    axes = case[0].case.axes
+    counts = ((axis, axes.get(axis)) for axis in COUNTED if case[0].case.family == CALL)
+    return next(((axis, count) for axis, count in counts if isinstance(count, (int, float))), None)
+
+
+def _size(case: Sequence[Row]) -> float | None:
+    counted = _of(case)
+    return counted[1] if counted else _bytes(case)
+
+
 def _time(case: Sequence[Row]) -> Estimate:
     return statistics.combine_sessions([row.median_s for row in case], [row.ci95_s for row in case])
 
 
 def _timing(case: Sequence[Row]) -> Timing:
     each = bool(case[0].operations)
-    return Timing(_time(case).value / (case[0].operations or 1), _bytes(case), each)
+    return Timing(_time(case).value / (case[0].operations or 1), _bytes(case), each, _of(case))
 
 
 def _peak(cases: list[list[Row]]) -> Peak | None:

@@ -1,5 +1,6 @@
 """A result file as a reader of a picture or table knows it: a letter, a label, a line of provenance."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,7 +9,10 @@ from string import ascii_uppercase
 from typing import Any
 
 from grainscope_report.model import Result
+from grainscope_report.units import format_duration
 
+# Sessions that took so many times a run's time were not all of its last part.
+SEVERAL_PARTS = 1.01
 _NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
 
 
@@ -56,6 +60,17 @@ def provenance(result: Result) -> list[str]:
         _date(result),
     ]
     return [part for part in parts if part]
+
+
+def took(result: Result) -> str:
+    """How long the run took; at least how long where the file has the time of its last part only."""
+    wall = result.run.wall_s
+    if not wall:
+        return ""
+    sessions = math.fsum(row.session_s or 0.0 for row in result.rows)
+    if sessions > SEVERAL_PARTS * wall:
+        return f"{format_duration(sessions)} at least, in several parts"
+    return format_duration(wall)
 
 
 def gpus(result: Result) -> str | None:

@@ -125,6 +125,7 @@ class Row:
     levels: tuple[Level, ...] = ()
     graph: Graph | None = None
     hit_curve: tuple[tuple[float, float], ...] = ()
+    session_s: float | None = None
 
     @property
     def ok(self) -> bool:

@@ -14,7 +14,7 @@ ORDER = (
 _PLACE_OF = {axis: order for order, axis in enumerate(ORDER)}
 # What goes without saying.
 PLAIN = {("timed", "copy"), ("blocks", "full"), ("access", "on")}
-SIZES = {"bytes", "row", "span", "grain", "piece", "width", "pitch", "offset", "hot_budget"}
+SIZES = {"bytes", "row", "span", "grain", "piece", "width", "pitch", "offset", "hot_budget", "arguments"}
 PLACES = {
     "remote": "remote",
     "unknown": "locality unknown",

@@ -120,6 +120,7 @@ def _row(raw: Mapping[str, Any]) -> Row:
         levels=tuple(map(_level, raw.get("levels", ()))),
         graph=_graph(raw["graph"]) if "graph" in raw else None,
         hit_curve=tuple(map(tuple, raw.get("hit_curve", ()))),
+        session_s=raw.get("session_s"),
     )
 
 

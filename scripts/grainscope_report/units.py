@@ -20,6 +20,15 @@ def format_time(seconds: float) -> str:
     return f"{significant(seconds / unit)} {name}"
 
 
+def format_duration(seconds: float) -> str:
+    """How long something went on: `14 min 8 s`, `1 h 3 min`, below two minutes as `format_time`."""
+    if seconds < 120:
+        return format_time(seconds)
+    minutes, left = divmod(round(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {left} s"
+
+
 def time_unit(seconds: float) -> tuple[float, str]:
     """The fitting unit, in seconds, and its name: 1.6e-6 goes in `(1e-6, "µs")`."""
     return next((one for one in _TIMES if seconds >= one[0] * 0.9995), (1e-12, "ps"))

@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "grainscope/core/error.hpp"
@@ -34,6 +35,17 @@ bool is_out_of_reach(const SamplingPlan& plan, std::size_t n, double wall_s, dou
   return half_width * std::sqrt(taken / at_end) > kForecastMargin * plan.ci_target;
 }
 
+// Whether samples have changed their level midway.
+bool is_unsettled(std::span<const double> seconds, double least) {
+  if (seconds.size() < 2 * kFirstLook) {
+    return false;
+  }
+  const Summary earlier = summarize(seconds.first(seconds.size() / 2));
+  const Summary later = summarize(seconds.subspan(seconds.size() / 2));
+  const bool apart = earlier.ci95->high < later.ci95->low || later.ci95->high < earlier.ci95->low;
+  return apart && std::abs(earlier.median - later.median) > least * later.median;
+}
+
 }  // namespace
 
 double steady_now_s() {
@@ -58,6 +70,12 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
     checked_sample();
   }
   Samples samples;
+  const auto look = [&] {
+    samples.summary = summarize(samples.seconds);
+    const double half_width = relative_half_width(*samples.summary.ci95, samples.summary.median);
+    samples.reached_target = half_width <= plan.ci_target;
+    return half_width;
+  };
   const double start_s = wall_clock_s();
   while (true) {
     samples.seconds.push_back(checked_sample());
@@ -66,14 +84,27 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
     if (n < kFirstLook) {
       continue;
     }
-    const bool last = n >= plan.max_samples || samples.wall_s >= plan.budget_s;
+    const bool out_of_time = samples.wall_s >= plan.budget_s;
+    const bool last = n >= plan.max_samples || out_of_time;
     if (!is_look(n) && !last) {
       continue;
     }
-    samples.summary = summarize(samples.seconds);
-    const double half_width = relative_half_width(*samples.summary.ci95, samples.summary.median);
-    samples.reached_target = half_width <= plan.ci_target;
-    if (samples.reached_target || last || is_out_of_reach(plan, n, samples.wall_s, half_width)) {
+    const double half_width = look();
+    if (samples.reached_target) {
+      return samples;
+    }
+    if (is_unsettled(samples.seconds, plan.ci_target)) {
+      const std::size_t half = n / 2;
+      samples.seconds.erase(samples.seconds.begin(),
+                            samples.seconds.begin() + static_cast<std::ptrdiff_t>(half));
+      samples.dropped += half;
+      if (!out_of_time) {
+        continue;
+      }
+      look();
+      return samples;
+    }
+    if (last || is_out_of_reach(plan, n, samples.wall_s, half_width)) {
       return samples;
     }
   }

@@ -10,6 +10,16 @@ namespace grainscope::gnn {
 
 struct ShareClock::Parts {
   explicit Parts(int gpu) : guard(gpu) {}
+  // Whatever goes wrong while the gate is closed, the GPU must not be left to spin, nor on memory that is
+  // gone.
+  ~Parts() {
+    gate.open();
+    if (held_back != nullptr) {
+      static_cast<void>(cudaStreamSynchronize(held_back->get()));
+    }
+  }
+  Parts(const Parts&) = delete;
+  Parts& operator=(const Parts&) = delete;
 
   // Two events around a side's work.
   struct Span {
@@ -21,8 +31,9 @@ struct ShareClock::Parts {
   cuda::Gate gate;
   Span one;
   Span other;
+  const cuda::Stream* held_back = nullptr;  // between get_ready and run_at
 
-  // Whatever goes wrong while the gate is closed, the GPU must not be left to spin.
+  // The same for one scope.
   class Opening {
    public:
     explicit Opening(cuda::Gate& gate) : gate_(gate) {}
@@ -41,12 +52,23 @@ struct ShareClock::Parts {
   }
 };
 
+namespace {
+
+void prepare(ShareWork& work) {
+  work.prepare();
+  work.stream().synchronize();
+}
+
+}  // namespace
+
 ShareClock::ShareClock(int gpu) : parts_(std::make_unique<Parts>(gpu)) {}
 ShareClock::~ShareClock() = default;
 
 void ShareClock::get_ready(ShareWork& work) {
-  work.prepare();
-  work.stream().synchronize();
+  prepare(work);
+  parts_->held_back = &work.stream();
+  parts_->gate.close(work.stream());
+  Parts::enqueue(parts_->one, work);
 }
 
 double ShareClock::alone(ShareWork& work) {
@@ -56,16 +78,13 @@ double ShareClock::alone(ShareWork& work) {
 
 ShareTimes ShareClock::run_at(ShareWork& work, double start_s) {
   ShareTimes times;
-  {
-    const Parts::Opening opening(parts_->gate);
-    parts_->gate.close(work.stream());
-    Parts::enqueue(parts_->one, work);
-    while (steady_now_s() < start_s) {
-    }
-    times.begun_s = steady_now_s();
+  while (steady_now_s() < start_s) {
   }
+  times.begun_s = steady_now_s();
+  parts_->gate.open();
   parts_->one.stop.synchronize();
   times.ended_s = steady_now_s();
+  parts_->held_back = nullptr;
   parts_->gate.check_opened_in_time();
   times.seconds = cuda::elapsed_s(parts_->one.start, parts_->one.stop);
   work.check();
@@ -73,8 +92,8 @@ ShareTimes ShareClock::run_at(ShareWork& work, double start_s) {
 }
 
 ShareClock::Together ShareClock::together(ShareWork& first, ShareWork& second) {
-  get_ready(first);
-  get_ready(second);
+  prepare(first);
+  prepare(second);
   {
     const Parts::Opening opening(parts_->gate);
     parts_->gate.close(first.stream());

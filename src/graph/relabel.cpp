@@ -1,62 +1,19 @@
 // The same graph under other numbers, and the other way round.
 
 #include <algorithm>
-#include <atomic>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "edge_chunks.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/build.hpp"
+#include "inverse_order.hpp"
 #include "list_sort.hpp"
 #include "require_memory.hpp"
 #include "threads.hpp"
 
 namespace grainscope::graph {
 namespace {
-
-[[noreturn]] void throw_no_permutation(std::span<const Vertex> order) {
-  std::vector<bool> seen(order.size());
-  for (std::size_t v = 0; v < order.size(); ++v) {
-    const bool outside = order[v] >= order.size();
-    if (outside || seen[order[v]]) {
-      throw UsageError("relabelling by an order that is no permutation: entry " + std::to_string(v) + ", " +
-                       std::to_string(order[v]) + (outside ? ", is no vertex" : ", is repeated"));
-    }
-    seen[order[v]] = true;
-  }
-  throw FailedError("relabelling: the order changed while it was read");
-}
-
-// Where each old vertex goes.
-HostArray<Vertex> inverse_of(const Csr& graph, std::span<const Vertex> order) {
-  if (order.size() != graph.vertices()) {
-    throw UsageError("relabelling " + std::to_string(graph.vertices()) + " vertices by an order of " +
-                     std::to_string(order.size()));
-  }
-  HostArray<Vertex> inverse(order.size());
-  bool good = true;
-#pragma omp parallel for reduction(&& : good) if (order.size() > kWorthThreads)
-  for (std::size_t v = 0; v < order.size(); ++v) {
-    if (order[v] < order.size()) {
-      std::atomic_ref(inverse[order[v]]).store(static_cast<Vertex>(v), std::memory_order_relaxed);
-    }
-    good = good && order[v] < order.size();
-  }
-  if (!good) {
-    throw_no_permutation(order);
-  }
-  // Of a number that is repeated only one entry is found again.
-#pragma omp parallel for reduction(&& : good) if (order.size() > kWorthThreads)
-  for (std::size_t v = 0; v < order.size(); ++v) {
-    good = good && inverse[order[v]] == v;
-  }
-  if (!good) {
-    throw_no_permutation(order);
-  }
-  return inverse;
-}
 
 // Fills the lists of `result`, whose offsets stand, from those of `graph`.
 template <class Element>
@@ -125,7 +82,11 @@ Csr transpose(const Csr& graph) {
 }
 
 Csr relabel(const Csr& graph, std::span<const Vertex> order) {
-  const HostArray<Vertex> inverse = inverse_of(graph, order);
+  if (order.size() != graph.vertices()) {
+    throw UsageError("relabelling " + std::to_string(graph.vertices()) + " vertices by an order of " +
+                     std::to_string(order.size()));
+  }
+  const HostArray<Vertex> inverse = inverse_order(order);
   Csr result = unfilled_like(graph);
   for (std::size_t v = 0; v < order.size(); ++v) {
     result.offsets[v + 1] = result.offsets[v] + graph.degree(order[v]);

@@ -1,25 +1,33 @@
 #include "grainscope/graph/reorder.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "edge_chunks.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/frontiers.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "inverse_order.hpp"
 #include "parallel_sort.hpp"
 
 namespace grainscope::graph {
 namespace {
 
+constexpr int kTieRounds = 2;  // a third changes hardly anything
+
 struct Scored {
   double score = 0;
+  Vertex tie = 0;
   Vertex vertex = 0;
 };
 
-// Vertices by score, the highest first, ties by number.
+// Vertices by score, the highest first; of one score by what decides ties, the lowest first, then by number.
 std::vector<Vertex> highest_first(HostArray<Scored>& scored) {
   parallel_sort(scored.span(), [](const Scored& a, const Scored& b) {
-    return a.score != b.score ? a.score > b.score : a.vertex < b.vertex;
+    if (a.score != b.score) {
+      return a.score > b.score;
+    }
+    return a.tie != b.tie ? a.tie < b.tie : a.vertex < b.vertex;
   });
   std::vector<Vertex> order(scored.size());
 #pragma omp parallel for if (order.size() > kFewVertices)
@@ -34,18 +42,32 @@ HostArray<Scored> unscored(Vertex vertices) {
   HostArray<Scored> scored(vertices);
 #pragma omp parallel for if (vertices > kFewVertices)
   for (Vertex v = 0; v < vertices; ++v) {
-    scored[v] = {0, v};
+    scored[v] = {0, 0, v};
   }
   return scored;
 }
 
 std::vector<Vertex> degree_order(const Csr& graph) {
-  HostArray<Scored> scored = unscored(graph.vertices());
-#pragma omp parallel for if (graph.vertices() > kFewVertices)
-  for (Vertex v = 0; v < graph.vertices(); ++v) {
-    scored[v].score = static_cast<double>(graph.degree(v));
+  HostArray<Scored> scored(graph.vertices());
+  const auto by_degree = [&](const auto& tie) {
+#pragma omp parallel for schedule(dynamic, 4096) if (graph.vertices() > kFewVertices)
+    for (Vertex v = 0; v < graph.vertices(); ++v) {
+      scored[v] = {static_cast<double>(graph.degree(v)), tie(v), v};
+    }
+    return highest_first(scored);
+  };
+  std::vector<Vertex> order = by_degree([](Vertex) { return Vertex{0}; });
+  for (int round = 0; round < kTieRounds; ++round) {
+    const HostArray<Vertex> places = inverse_order(order);
+    order = by_degree([&](Vertex v) {
+      Vertex first = graph.vertices();
+      for (const Vertex neighbour : graph.neighbours(v)) {
+        first = std::min(first, places[neighbour]);
+      }
+      return first;
+    });
   }
-  return highest_first(scored);
+  return order;
 }
 
 // A vertex's terms are added source by source, so the sums do not depend on the number of threads.

@@ -1,4 +1,5 @@
-// Connected components by sampling: hubs' lists, first neighbours, then what is not yet in the largest one.
+// Connected components by sampling: first neighbours, some whole lists, samples, then what is not yet in
+// the largest one.
 
 #include <cuda_runtime.h>
 
@@ -16,15 +17,17 @@ namespace {
 
 using graph::Vertex;
 
-__global__ void __launch_bounds__(kLeanThreads) clear_components(ComponentArrays a, Vertex vertices) {
+__global__ void __launch_bounds__(kLeanThreads)
+    clear_components(ComponentArrays a, Vertex vertices, Vertex read_from) {
   for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
     a.parents[v] = static_cast<Vertex>(v);
   }
   if (cuda::thread_of_grid() == 0) {
     *a.state = {};
     a.state->largest = kNoComponent;
+    a.state->read_from = read_from;
   }
-  note_began(*a.state, CcStage::hubs);
+  note_began(*a.state, CcStage::early);
 }
 
 // Calls `sample(vertex, there)` for all vertices, a pair of lanes each, and joins them with what it returns.
@@ -54,6 +57,24 @@ __global__ void __launch_bounds__(kLeanThreads)
   add_joined(a.state->joined, joined);
 }
 
+// First neighbours that lie side by side, those of 32 vertices by a warp.
+template <bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_firsts(ListsView lists, Vertex vertices, ComponentArrays a) {
+  std::uint32_t joined = 0;
+  const std::uint64_t blocks = (std::uint64_t{vertices} + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint64_t block = warp_of_grid(); block < blocks; block += warps_of_grid()) {
+    const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+    const auto vertex = static_cast<Vertex>(v);
+    const bool mine = v < vertices && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
+    const Vertex first = first_of<kCount>(lists, block, mine, a.reads + CcStage::early);
+    if (mine) {
+      joined += join(a.parents, vertex, first) ? 1 : 0;
+    }
+  }
+  add_joined(a.state->joined, joined);
+}
+
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     join_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
@@ -69,17 +90,17 @@ __global__ void __launch_bounds__(kLeanThreads)
 // The lists of a phase, a warp each, so that addresses rise; then what was handed out of them.
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_hubs(ListsView lists, HubPhases phases, int phase, ComponentArrays a) {
+    join_phase(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
   if (!phase_pays(phases, phase, a.state->joined)) {
     return;
   }
-  const Vertex first = phase > 0 ? phases.ends[phase - 1] : 0;
-  const Vertex last = phases.ends[phase];
+  const Vertex first = phases.begins[phase];
+  const Vertex last = phases.begins[phase + 1];
   Join join{a.parents};
   for (std::uint64_t v = first + std::uint64_t{warp_of_grid()}; v < last; v += warps_of_grid()) {
     visit_list<kCoding, kCount>(lists, static_cast<Vertex>(v),
                                 {a.pieces, a.state->pieces + phase, long_list(last - first)},
-                                a.reads + CcStage::hubs, join);
+                                a.reads + CcStage::early, join);
   }
   add_joined(a.state->joined + phase + 1, join.joined);
   if (cuda::thread_of_grid() == 0) {
@@ -89,11 +110,11 @@ __global__ void __launch_bounds__(kLeanThreads)
 
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_hub_pieces(ListsView lists, HubPhases phases, int phase, ComponentArrays a) {
-  const Vertex first = phase > 0 ? phases.ends[phase - 1] : 0;
-  const HandOut out{a.pieces, nullptr, long_list(phases.ends[phase] - first)};
+    join_phase_pieces(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
+  const Vertex first = phases.begins[phase];
+  const HandOut out{a.pieces, nullptr, long_list(phases.begins[phase + 1] - first)};
   Join join{a.parents};
-  visit_pieces<kCoding, kCount>(lists, out, a.state->pieces[phase], a.reads + CcStage::hubs, join);
+  visit_pieces<kCoding, kCount>(lists, out, a.state->pieces[phase], a.reads + CcStage::early, join);
   add_joined(a.state->joined + phase + 1, join.joined);
 }
 
@@ -161,14 +182,14 @@ __global__ void __launch_bounds__(kLeanThreads)
   const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
   for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
     visit_word<kCoding, kCount>(lists, word, outside_of(lists, word, vertices, a),
-                                {a.pieces, a.state->pieces + kHubPhases}, a.reads + CcStage::rest, join);
+                                {a.pieces, a.state->pieces + kListPhases}, a.reads + CcStage::rest, join);
   }
 }
 
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads) join_pieces(ListsView lists, ComponentArrays a) {
   Join join{a.parents};
-  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr}, a.state->pieces[kHubPhases],
+  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr}, a.state->pieces[kListPhases],
                                 a.reads + CcStage::rest, join);
 }
 
@@ -243,13 +264,16 @@ class CudaLeanCc final : public LeanCc {
     const Vertex vertices = lists_.vertices;
     const auto sure = static_cast<std::uint32_t>(surely_sampled(lists.id_bits));
     cudaStream_t stream = stream_.get();
-    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, vertices);
+    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, lists_.phases.begins[0]);
     if (lists.hot_offsets != nullptr) {
       join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
     }
-    for (int phase = 0; phase < kHubPhases && lists_.hubs.lines[phase] > 0; ++phase) {
-      join_hubs<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.hubs, phase, a);
-      join_hub_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.hubs, phase, a);
+    if (lists.firsts != nullptr) {
+      join_firsts<kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
+    }
+    for (int phase = 0; phase < kListPhases && lists_.phases.lines[phase] > 0; ++phase) {
+      join_phase<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.phases, phase, a);
+      join_phase_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.phases, phase, a);
     }
     settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, false);
     find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices, sure, false);

@@ -13,11 +13,12 @@ namespace grainscope::lean {
 
 // What stages tell each other.
 struct ComponentState {
-  unsigned long long joined[kHubPhases + 1];  // parts fewer than before, as phase_pays asks
-  unsigned long long pieces[kHubPhases + 1];  // that are handed out by each phase, and by the rest
-  graph::Vertex largest;                      // a root, by the sample; or kNoComponent
-  graph::Vertex read_to;                      // whose lists are read to the end: those below
-  std::uint32_t sure;                         // longer lists are read in the rest
+  unsigned long long joined[kListPhases + 1];  // parts fewer than before, as phase_pays asks
+  unsigned long long pieces[kListPhases + 1];  // that are handed out by each phase, and by the rest
+  graph::Vertex largest;                       // a root, by the sample; or kNoComponent
+  graph::Vertex read_from;                     // whose lists are read to the end: those from here,
+  graph::Vertex read_to;                       // and below this
+  std::uint32_t sure;                          // longer lists are read in the rest
   // By the GPU's clock: when each stage began, and when the last one was through.
   unsigned long long began_ns[kCcStages + 1];
 };
@@ -134,10 +135,15 @@ __device__ graph::Vertex sample_of(const ListsView& lists, graph::Vertex vertex,
   return found ? neighbour : vertex;
 }
 
+// Whether a phase has read a vertex's list.
+__device__ inline bool is_read(const ComponentState& state, graph::Vertex vertex) {
+  return vertex >= state.read_from && vertex < state.read_to;
+}
+
 // Whether a vertex is asked for samples.
 __device__ inline bool is_sampled(const ComponentArrays& a, graph::Vertex vertex) {
   const graph::Vertex largest = a.state->largest;
-  return vertex >= a.state->read_to && (largest == kNoComponent || a.roots[vertex] != largest);
+  return !is_read(*a.state, vertex) && (largest == kNoComponent || a.roots[vertex] != largest);
 }
 
 // Whose lists are read to the end: of vertices outside the largest component as the sampling left it (joins
@@ -145,7 +151,7 @@ __device__ inline bool is_sampled(const ComponentArrays& a, graph::Vertex vertex
 __device__ inline std::uint32_t outside_of(const ListsView& lists, std::uint32_t word, graph::Vertex vertices,
                                            const ComponentArrays& a) {
   const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-  const bool outside = vertex < vertices && vertex >= a.state->read_to &&
+  const bool outside = vertex < vertices && !is_read(*a.state, vertex) &&
                        a.roots[vertex] != a.state->largest && degree_of(lists, vertex) > a.state->sure;
   return __ballot_sync(kAllLanes, outside);
 }

@@ -113,6 +113,16 @@ HotTier plan_tier(const Csr& graph, TierPolicy policy, std::uint64_t elements) {
   throw UsageError("a hot tier by reuse needs to know what is read");
 }
 
+std::uint64_t cold_lists(const Csr& graph, const HotTier* tier) {
+  std::uint64_t cold = 0;
+#pragma omp parallel for reduction(+ : cold) if (graph.vertices() >= kManyVertices)
+  for (std::uint64_t i = 0; i < graph.vertices(); ++i) {
+    const auto v = static_cast<Vertex>(i);
+    cold += graph.degree(v) > 0 && (tier == nullptr || tier->of(v) == 0) ? 1 : 0;
+  }
+  return cold;
+}
+
 ReadCounts no_reads(const Csr& graph) {
   ReadCounts reads;
   reads.before = HostArray<std::uint64_t>(graph.vertices() + std::uint64_t{1});

@@ -8,8 +8,9 @@
 
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/lean/compressed_lists.hpp"
-#include "grainscope/lean/hub_phases.hpp"
+#include "grainscope/lean/firsts.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/lean/list_phases.hpp"
 
 namespace grainscope::lean {
 
@@ -28,6 +29,8 @@ struct ListsView {
   // Where each segment of these (hybrid.hpp) lies in this step, device; null: all where they are.
   const std::uint32_t* const* segments = nullptr;
   const ListPlace* places = nullptr;           // [V], device; of compressed lists
+  const std::uint32_t* firsts = nullptr;       // mapped host memory, as firsts.hpp says; or null
+  const FirstsBlock* first_blocks = nullptr;   // [blocks], device; null: these are plain
   const std::uint32_t* weights = nullptr;      // [E], mapped host memory, beside; or null
   const std::uint32_t* hot_offsets = nullptr;  // [V + 1], device; null: nothing is hot
   const std::uint32_t* hot = nullptr;          // device; neighbours, plain or with their weights joined
@@ -44,7 +47,7 @@ struct PlacedView {
   graph::Edge edges = 0;  // of the lists that are pushed
   bool weighted = false;
   std::uint64_t most_pieces = 0;  // that are handed out at a time, of a direction
-  HubPhases hubs;                 // of the lists that are pushed
+  ListPhases phases;              // of the lists that are pushed
 };
 // Of what place_lean made.
 [[nodiscard]] const PlacedView& view_of(const LeanLists& lists);

@@ -69,6 +69,22 @@ __device__ inline std::uint64_t degree_of(const ListsView& lists, std::uint32_t 
   return lists.offsets[vertex + std::uint64_t{1}] - lists.offsets[vertex];
 }
 
+// The first neighbour of this lane's vertex of block `index`, for each lane that asks for it; by all lanes.
+template <bool kCount>
+__device__ std::uint32_t first_of(const ListsView& lists, std::uint64_t index, bool mine, ReadNote* note) {
+  const FirstsBlock block =
+      lists.first_blocks != nullptr ? lists.first_blocks[index] : FirstsBlock::plain(index);
+  const auto lane = static_cast<std::uint32_t>(cuda::lane_of_warp());
+  const std::uint64_t word = block.word_of(lane);
+  const bool reads = mine && block.bytes() > 0;
+  __syncwarp();  // one load
+  if constexpr (kCount) {
+    count_sectors(note, reads, word);
+    add_lanes(&note->elements, mine);
+  }
+  return block.of(lane, reads ? lists.firsts[word] : 0);
+}
+
 __device__ inline LineFormat format_of(const ListsView& lists, const ListParts& parts) {
   return {lists.id_bits, lists.weight_bits, parts.count};
 }

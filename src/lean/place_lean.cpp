@@ -3,8 +3,6 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -15,6 +13,7 @@
 #include "grainscope/lean/hybrid.hpp"
 #include "grainscope/lean/lean_sssp.hpp"
 #include "lean_view.hpp"
+#include "most_pieces.hpp"
 
 namespace grainscope::lean {
 namespace {
@@ -31,6 +30,7 @@ struct ListSource {
   const Csr& graph;
   const HotTier* tier;                // null: nothing is hot
   const CompressedLists* compressed;  // of what is not hot; null: they are placed as they are
+  const Firsts* firsts;               // of these lists, beside them; null: not placed
 };
 
 // A neighbour as it is placed: with its weight in the bits above it, where there are such.
@@ -97,6 +97,9 @@ class PlacedDirection {
     if (source.tier != nullptr && source.tier->elements() > 0) {
       place_tier(source, gpu, beside);
     }
+    if (source.firsts != nullptr) {
+      place_firsts(*source.firsts, gpu);
+    }
   }
 
   [[nodiscard]] const ListsView& view() const { return view_; }
@@ -108,7 +111,8 @@ class PlacedDirection {
     return hot_ ? hot_->bytes() + hot_offsets_->bytes() + (hot_weights_ ? hot_weights_->bytes() : 0) : 0;
   }
   [[nodiscard]] std::uint64_t gpu_bytes() const {
-    return offsets_.bytes() + (places_ ? places_->bytes() : 0) + hot_bytes();
+    return offsets_.bytes() + (places_ ? places_->bytes() : 0) +
+           (first_blocks_ ? first_blocks_->bytes() : 0) + hot_bytes();
   }
 
  private:
@@ -123,6 +127,16 @@ class PlacedDirection {
     view_.places = static_cast<const ListPlace*>(places_->data());
     view_.id_bits = lists.id_bits;
     view_.weight_bits = lists.weight_bits;
+  }
+
+  void place_firsts(const Firsts& firsts, int gpu) {
+    if (firsts.packed()) {
+      first_blocks_.emplace(gpu, firsts.blocks.bytes());
+      copy_to_gpu(*first_blocks_, firsts.blocks.data());
+      view_.first_blocks = static_cast<const FirstsBlock*>(first_blocks_->data());
+    }
+    firsts_.emplace(locked(firsts.words.size(), [&](std::uint64_t i) { return firsts.words[i]; }));
+    view_.firsts = static_cast<const std::uint32_t*>(firsts_->device_data());
   }
 
   void place_tier(const ListSource& source, int gpu, bool beside) {
@@ -143,42 +157,14 @@ class PlacedDirection {
   std::uint64_t words_count_ = 0;
   std::optional<cuda::PinnedBuffer> words_;
   std::optional<cuda::PinnedBuffer> weights_;
+  std::optional<cuda::PinnedBuffer> firsts_;
   std::optional<cuda::DeviceBuffer> places_;
+  std::optional<cuda::DeviceBuffer> first_blocks_;
   std::optional<cuda::DeviceBuffer> hot_offsets_;
   std::optional<cuda::DeviceBuffer> hot_;
   std::optional<cuda::DeviceBuffer> hot_weights_;
   ListsView view_;
 };
-
-// The most pieces that are handed out at a time: of all lists, or of the few that are cut into most.
-std::uint64_t most_pieces_of(const ListSource& source) {
-  const auto pieces_where = [&source](Vertex v, std::uint64_t longer) {
-    const Step words = words_of(source.graph, source.tier, source.compressed, v);
-    const std::uint64_t cold =
-        words.to - words.from > longer ? pieces_of(words.from, words.to, piece_elements(longer)) : 0;
-    return cold + hot_pieces_of(source.tier != nullptr ? source.tier->of(v) : 0, longer);
-  };
-  std::uint64_t of_all = 0;
-  std::vector<std::uint64_t> of_few;
-#pragma omp parallel reduction(+ : of_all)
-  {
-    std::vector<std::uint64_t> mine;
-#pragma omp for
-    for (std::uint64_t v = 0; v < source.graph.vertices(); ++v) {
-      of_all += pieces_where(static_cast<Vertex>(v), kLongList);
-      if (const std::uint64_t pieces = pieces_where(static_cast<Vertex>(v), kLongOfFew); pieces > 0) {
-        mine.push_back(pieces);
-      }
-    }
-#pragma omp critical
-    of_few.insert(of_few.end(), mine.begin(), mine.end());
-  }
-  if (of_few.size() > kFewLists) {
-    std::nth_element(of_few.begin(), of_few.begin() + kFewLists, of_few.end(), std::greater<>());
-    of_few.resize(kFewLists);
-  }
-  return std::max(of_all, std::accumulate(of_few.begin(), of_few.end(), std::uint64_t{0}));
-}
 
 // Which lists begin in which segment.
 PlacedSegments segments_of_lists(const ListSource& source, const PlacedDirection& placed) {
@@ -196,8 +182,13 @@ PlacedSegments segments_of_lists(const ListSource& source, const PlacedDirection
   return segments;
 }
 
+std::uint64_t most_pieces_of(const ListSource& source) {
+  return most_pieces(source.graph, source.tier, source.compressed);
+}
+
 ListSource pushed(const LeanPlacement& placement) {
-  return {*placement.graph, placement.tier, placement.compressed};
+  return {*placement.graph, placement.tier, placement.compressed,
+          placement.graph->directed ? nullptr : placement.firsts};
 }
 
 class CudaLeanLists final : public LeanLists {
@@ -209,7 +200,8 @@ class CudaLeanLists final : public LeanLists {
     const Csr& graph = *placement.graph;
     std::uint64_t most_pieces = most_pieces_of(pushed(placement));
     if (graph.directed && !placement.weights) {
-      const ListSource pulled{*placement.in_edges, placement.in_tier, placement.in_compressed};
+      const ListSource pulled{*placement.in_edges, placement.in_tier, placement.in_compressed,
+                              placement.firsts};
       in_.emplace(pulled, placement.gpu, false);
       most_pieces = std::max(most_pieces, most_pieces_of(pulled));
       pulled_segments_ = segments_of_lists(pulled, *in_);
@@ -221,7 +213,9 @@ class CudaLeanLists final : public LeanLists {
              graph.edges(),
              placement.weights,
              most_pieces,
-             hub_phases(graph, placement.tier, placement.compressed)};
+             graph.directed || placement.weights
+                 ? ListPhases()  // components are of undirected graphs, without weights
+                 : list_phases(graph, placement.tier, placement.compressed)};
     cuda::check(cudaDeviceSynchronize(), "place lists");
   }
 
@@ -273,6 +267,16 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement) {
   const bool pulls = graph.directed && !placement.weights;
   if (pulls && (placement.compressed == nullptr) != (placement.in_compressed == nullptr)) {
     throw UsageError("both directions of a directed graph are compressed, or neither");
+  }
+  if (placement.firsts != nullptr && placement.weights) {
+    throw UsageError("first neighbours are placed for searches and components, which have no weights");
+  }
+  if (placement.firsts != nullptr) {
+    const Csr& pulled = graph.directed ? *placement.in_edges : graph;
+    const HotTier* const tier = graph.directed ? placement.in_tier : placement.tier;
+    if (placement.firsts->lists != cold_lists(pulled, tier)) {
+      throw UsageError("first neighbours are of other lists than those of which nothing is hot");
+    }
   }
   if (placement.compressed != nullptr && (placement.compressed->weight_bits > 0) != placement.weights) {
     throw UsageError("lists are compressed with weights where these are placed, and only there");

@@ -126,6 +126,24 @@ __device__ Beginning pull_beginning(const ListsView& lists, const SearchArrays& 
   return {found, !found && more};
 }
 
+// Which of a word's vertices, a bit each, have the first of their neighbours in the frontier, and of which
+// there are others to ask: of those with a hot part all, which is asked first.
+struct Looked {
+  std::uint32_t found;
+  std::uint32_t more;
+};
+template <bool kCount>
+__device__ Looked look_at_firsts(const ListsView& lists, const SearchArrays& a, std::uint32_t word,
+                                 std::uint32_t asked, ReadNote* note) {
+  const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+  const bool mine = (asked >> cuda::lane_of_warp() & 1) != 0;
+  const bool cold = mine && hot_of(lists, vertex).count == 0;
+  const std::uint32_t first = first_of<kCount>(lists, word, cold, note);
+  const bool hit = cold && has(a.front, first);
+  const bool more = mine && !hit && (!cold || degree_of(lists, vertex) > 1);
+  return {__ballot_sync(kAllLanes, hit), __ballot_sync(kAllLanes, more)};
+}
+
 // Notes the vertices of a word, a bit each, whose lists' beginnings did not answer.
 __device__ inline void leave(const SearchArrays& a, std::uint32_t word, std::uint32_t bits,
                              LevelCounters& level) {
@@ -140,7 +158,8 @@ __device__ inline void leave(const SearchArrays& a, std::uint32_t word, std::uin
   }
 }
 
-// Beginnings of the lists of all vertices that are not yet reached.
+// Beginnings of the lists of all vertices that are not yet reached; before them first neighbours, where these
+// lie side by side.
 template <Coding kCoding, bool kCount>
 __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, LevelCounters& level,
                                 ReadNote* note) {
@@ -151,6 +170,11 @@ __device__ void pull_beginnings(const ListsView& lists, const SearchArrays& a, L
   for_words({0, a.words}, unreached, [&](std::uint32_t word, std::uint32_t rest) {
     std::uint32_t found = 0;
     std::uint32_t left = 0;
+    if (lists.firsts != nullptr) {
+      const Looked firsts = look_at_firsts<kCount>(lists, a, word, rest, note);
+      found = firsts.found;
+      rest = firsts.more;
+    }
     while (rest != 0) {
       std::uint32_t bit = 0;  // of this team's vertex
 #pragma unroll

@@ -8,7 +8,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/answers.hpp"
-#include "grainscope/lean/hub_phases.hpp"
+#include "grainscope/lean/list_phases.hpp"
 #include "lean_lists.hpp"
 
 namespace grainscope::model {
@@ -60,6 +60,11 @@ class Search {
   }
 
  private:
+  // The first of a word's vertices that have their bit.
+  static Vertex vertex_of(std::uint64_t word, std::uint32_t bits) {
+    return static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
+  }
+
   static bool has(const std::vector<std::uint32_t>& bits, Vertex v) {
     return (bits[v / kWordBits] >> v % kWordBits & 1) != 0;
   }
@@ -85,7 +90,7 @@ class Search {
 
   void push_word(std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
     for (std::uint32_t bits = front_[word]; bits != 0; bits &= bits - 1) {
-      const auto v = static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
+      const Vertex v = vertex_of(word, bits);
       const List list = list_of(out_, v);
       hot_reads += list.hot;
       add_list(list, link);
@@ -135,18 +140,56 @@ class Search {
   // Which of a word's vertices have a neighbour in the frontier.
   std::uint32_t pull_word(std::uint64_t word, Requests& link, std::uint64_t& hot_reads) {
     std::uint32_t found = 0;
+    std::uint32_t rest = unreached(word);
+    if (in_.firsts != nullptr) {
+      const Looked firsts = look_at_firsts(word, rest, link);
+      found = firsts.found;
+      rest = firsts.more;
+    }
     Turns turns(link);
-    for (std::uint32_t bits = ~seen_[word]; bits != 0; bits &= bits - 1) {
-      const std::uint64_t v = word * kWordBits + static_cast<unsigned>(std::countr_zero(bits));
-      if (v >= in_.lists->vertices()) {
-        break;
-      }
-      if (in_.lists->degree(static_cast<Vertex>(v)) > 0 &&
-          pull_list(static_cast<Vertex>(v), turns, link, hot_reads)) {
+    for (std::uint32_t bits = rest; bits != 0; bits &= bits - 1) {
+      if (pull_list(vertex_of(word, bits), turns, link, hot_reads)) {
         found |= bits & -bits;
       }
     }
     return found;
+  }
+
+  // Vertices of a word, a bit each, that are not reached and have a list.
+  [[nodiscard]] std::uint32_t unreached(std::uint64_t word) const {
+    std::uint32_t listed = 0;
+    for (std::uint32_t bits = ~seen_[word]; bits != 0; bits &= bits - 1) {
+      const std::uint64_t v = word * kWordBits + static_cast<unsigned>(std::countr_zero(bits));
+      if (v < in_.lists->vertices() && in_.lists->degree(static_cast<Vertex>(v)) > 0) {
+        listed |= bits & -bits;
+      }
+    }
+    return listed;
+  }
+
+  // Which have their first neighbour in the frontier, and of which there are others to ask: of those with a
+  // hot part all, which is asked first.
+  struct Looked {
+    std::uint32_t found = 0;
+    std::uint32_t more = 0;
+  };
+  Looked look_at_firsts(std::uint64_t word, std::uint32_t asked, Requests& link) const {
+    Looked firsts;
+    std::uint32_t cold = 0;
+    for (std::uint32_t bits = asked; bits != 0; bits &= bits - 1) {
+      const Vertex v = vertex_of(word, bits);
+      if (in_.tier != nullptr && in_.tier->of(v) > 0) {
+        firsts.more |= bits & -bits;
+        continue;
+      }
+      cold |= bits & -bits;
+      const auto list = in_.lists->neighbours(v);
+      const bool hit = has(front_, list.front());
+      firsts.found |= hit ? bits & -bits : 0;
+      firsts.more |= !hit && list.size() > 1 ? bits & -bits : 0;
+    }
+    add_firsts(in_.firsts->block(word), cold, link);
+    return firsts;
   }
 
   // Whether one of a list's neighbours is in the frontier: its hot part, or else its first portion, by a team
@@ -227,7 +270,7 @@ class Search {
     for (std::uint64_t word = 0; word < words_; ++word) {
       const std::uint32_t fresh = next_[word];
       for (std::uint32_t bits = fresh; bits != 0; bits &= bits - 1) {
-        const auto v = static_cast<Vertex>(word * kWordBits + static_cast<unsigned>(std::countr_zero(bits)));
+        const Vertex v = vertex_of(word, bits);
         depths[v] = depth;
         edges += graph.degree(v);
         ++active;
@@ -259,34 +302,6 @@ Requests LeanBfs::total() const {
     all += level.link;
   }
   return all;
-}
-
-lean::Turning turning_for(const TieredLists& out, const TieredLists& in) {
-  constexpr double kHotLook = 0.25;
-  constexpr double kVisited = 0.4;  // an edge that comes faster than a plain one over the link
-  constexpr double kMostLooked = 32;
-  lean::Turning turning;
-  if (out.lists->edges() == 0 || lean::vertices_listed(*in.lists) == 0) {
-    return turning;
-  }
-  const auto edges = static_cast<double>(out.lists->edges());
-  const double hot = out.tier != nullptr ? static_cast<double>(out.tier->elements()) / edges : 0;
-  turning.push = out.compressed != nullptr
-                     ? static_cast<double>(out.compressed->bytes_read()) / sizeof(Vertex) / edges + kVisited
-                     : 1 - hot + hot * kVisited;
-  if (in.tier == nullptr || in.tier->elements() == 0) {
-    return turning;
-  }
-  std::uint64_t begun = 0;  // lists that have a hot part
-#pragma omp parallel for reduction(+ : begun) if (in.lists->vertices() >= kManyWords)
-  for (std::uint64_t v = 0; v < in.lists->vertices(); ++v) {
-    begun += in.tier->of(static_cast<Vertex>(v)) > 0 ? 1 : 0;
-  }
-  const double share = static_cast<double>(begun) / static_cast<double>(lean::vertices_listed(*in.lists));
-  const double told = static_cast<double>(in.tier->elements()) / static_cast<double>(begun);
-  turning.look += share * (kHotLook - turning.look);
-  turning.looked += share * (std::min(told, kMostLooked) - turning.looked);
-  return turning;
 }
 
 LeanBfs replay_bfs(const TieredLists& out, const TieredLists& in, Vertex source, const lean::Turning& turning,

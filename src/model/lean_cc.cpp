@@ -25,20 +25,20 @@ class Components {
       : lists_(lists),
         graph_(*lists.lists),
         vertices_(graph_.vertices()),
-        phases_(lean::hub_phases(graph_, lists.tier, lists.compressed)),
+        phases_(lean::list_phases(graph_, lists.tier, lists.compressed)),
         sure_(lean::surely_sampled(lists.compressed != nullptr ? lists.compressed->id_bits : 0)),
         forest_(graph_.vertices()) {}
 
   LeanCc run() {
-    const bool joined = join_hubs(sample_hot());
+    const bool joined = join_phases(sample_hot() + join_firsts());
     std::vector<Vertex> roots = labels();
     const Vertex before = joined ? largest(roots) : lean::kNoComponent;
-    sample([&](Vertex v) { return v >= read_to_ && (!joined || roots[v] != before); });
+    sample([&](Vertex v) { return !is_read(v) && (!joined || roots[v] != before); });
     roots = labels();
     const Vertex most = largest(roots);
     const std::uint64_t sure = !joined || roots[before] == most ? sure_ : 0;
-    const auto outside = [&](Vertex v) { return roots[v] != most && graph_.degree(v) > sure; };
-    static_cast<void>(join_lists(lean::rest, read_to_, vertices_, outside));
+    const auto outside = [&](Vertex v) { return !is_read(v) && roots[v] != most && graph_.degree(v) > sure; };
+    static_cast<void>(join_lists(lean::rest, 0, vertices_, outside));
     cc_.labels = labels();
     return std::move(cc_);
   }
@@ -110,17 +110,45 @@ class Components {
                  });
   }
 
+  // First neighbours that lie side by side, those of 32 vertices by a warp.
+  std::uint64_t join_firsts() {
+    if (lists_.firsts == nullptr) {
+      return 0;
+    }
+    const std::uint64_t blocks = (std::uint64_t{vertices_} + lean::kWarpLanes - 1) / lean::kWarpLanes;
+    return count(lean::early, 0, blocks,
+                 [&](std::uint64_t block, LeanCc::Stage& stage, std::uint64_t& joined) {
+                   std::uint32_t cold = 0;
+                   const std::uint64_t begin = block * lean::kWarpLanes;
+                   for (std::uint64_t i = begin;
+                        i < std::min<std::uint64_t>(begin + lean::kWarpLanes, vertices_); ++i) {
+                     const auto v = static_cast<Vertex>(i);
+                     const List list = list_of(lists_, v);
+                     if (list.hot == 0 && list.cold.from < list.cold.to) {
+                       cold |= 1U << (i - begin);
+                       joined += join_neighbours(v, 0, 1);
+                     }
+                   }
+                   add_firsts(lists_.firsts->block(block), cold, stage.link);
+                 });
+  }
+
   // Whether anything was joined, here or before.
-  bool join_hubs(std::uint64_t joined_before) {
-    std::array<unsigned long long, lean::kHubPhases + 1> joined{joined_before};
-    for (std::size_t p = 0; p < lean::kHubPhases; ++p) {
+  bool join_phases(std::uint64_t joined_before) {
+    std::array<unsigned long long, lean::kListPhases + 1> joined{joined_before};
+    for (std::size_t p = 0; p < lean::kListPhases; ++p) {
       if (!lean::phase_pays(phases_, static_cast<int>(p), joined.data())) {
         break;
       }
-      joined[p + 1] = join_lists(lean::hubs, read_to_, phases_.ends[p], [](Vertex) { return true; });
-      read_to_ = phases_.ends[p];
+      joined[p + 1] =
+          join_lists(lean::early, phases_.begins[p], phases_.begins[p + 1], [](Vertex) { return true; });
+      read_to_ = phases_.begins[p + 1];
     }
     return joined[0] + joined[1] > 0;
+  }
+
+  [[nodiscard]] bool is_read(Vertex v) const {
+    return v >= phases_.begins[0] && v < read_to_;
   }
 
   // The first neighbours over the link of those that are `wanted`, sixteen vertices by a warp.
@@ -173,10 +201,10 @@ class Components {
   const TieredLists& lists_;
   const Csr& graph_;
   Vertex vertices_;
-  lean::HubPhases phases_;
+  lean::ListPhases phases_;
   std::uint64_t sure_;
   graph::Forest forest_;
-  Vertex read_to_ = 0;  // whose lists are read to the end: those below
+  Vertex read_to_ = 0;  // whose lists are read to the end: those below, from where the first phase begins
   LeanCc cc_;
 };
 

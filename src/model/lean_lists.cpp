@@ -1,6 +1,7 @@
 #include "lean_lists.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace grainscope::model {
@@ -39,6 +40,20 @@ void add_load(std::span<const Step> words, Requests& to) {
     }
   }
   finish();
+}
+
+void add_firsts(const lean::FirstsBlock& block, std::uint32_t asked, Requests& to) {
+  to.elements += static_cast<unsigned>(std::popcount(asked));
+  if (asked == 0 || block.bytes() == 0) {
+    return;
+  }
+  std::array<Step, lean::kWarpLanes> words;
+  std::size_t count = 0;
+  for (std::uint32_t bits = asked; bits != 0; bits &= bits - 1) {
+    const std::uint64_t word = block.word_of(static_cast<std::uint32_t>(std::countr_zero(bits)));
+    words[count++] = {word, word + 1};
+  }
+  add_load({words.data(), count}, to);
 }
 
 void add_list(const List& list, Requests& to) {

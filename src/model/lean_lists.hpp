@@ -19,6 +19,9 @@ struct List {
 // Requests of one load of a word each by the lanes of a warp that read these steps, which rise. Elements are
 // not counted.
 void add_load(std::span<const lean::Step> words, Requests& to);
+// Of a warp that reads the first neighbours of those of a block's 32 vertices that are `asked` for, a bit
+// each.
+void add_firsts(const lean::FirstsBlock& block, std::uint32_t asked, Requests& to);
 // Of a warp that reads all of a list over the link, in pieces: its elements too.
 void add_list(const List& list, Requests& to);
 

@@ -13,6 +13,11 @@ namespace grainscope::lean {
 
 // A graph's lists as they are placed, and as the model has them. The graph outlives it.
 class Lists {
+  template <class T>
+  static const T* address(const std::optional<T>& value) {
+    return value ? &*value : nullptr;
+  }
+
  public:
   explicit Lists(const graph::BothWays& both) : both_(both) {}
   // A percentage of each direction's elements hot.
@@ -31,6 +36,13 @@ class Lists {
     }
     return *this;
   }
+  // First neighbours of those that are pulled from and have nothing hot, side by side; said after what is
+  // hot.
+  Lists& firsts(bool packed) {
+    Direction& pulled = both_.graph.directed ? in_ : out_;
+    pulled.firsts = first_neighbours(both_.in_edges(), address(pulled.tier), packed);
+    return *this;
+  }
   Lists& weighted() {
     weights_ = true;
     return *this;
@@ -42,6 +54,7 @@ class Lists {
     placement.tier = address(out_.tier);
     placement.compressed = address(out_.compressed);
     placement.weights = weights_;
+    placement.firsts = address((both_.graph.directed ? in_ : out_).firsts);
     if (both_.graph.directed && !weights_) {
       placement.in_edges = &both_.transposed;
       placement.in_tier = address(in_.tier);
@@ -49,24 +62,20 @@ class Lists {
     }
     return place_lean(placement);
   }
-  [[nodiscard]] model::TieredLists pushed() const {
-    return {&both_.graph, address(out_.tier), address(out_.compressed)};
-  }
+  [[nodiscard]] model::TieredLists pushed() const { return out_.of(both_.graph); }
   [[nodiscard]] model::TieredLists pulled() const {
-    return both_.graph.directed
-               ? model::TieredLists{&both_.transposed, address(in_.tier), address(in_.compressed)}
-               : pushed();
+    return both_.graph.directed ? in_.of(both_.transposed) : pushed();
   }
 
  private:
   struct Direction {
     std::optional<HotTier> tier;
     std::optional<CompressedLists> compressed;
+    std::optional<Firsts> firsts;
+    [[nodiscard]] model::TieredLists of(const graph::Csr& lists) const {
+      return {&lists, address(tier), address(compressed), address(firsts)};
+    }
   };
-  template <class T>
-  static const T* address(const std::optional<T>& value) {
-    return value ? &*value : nullptr;
-  }
   const graph::BothWays& both_;
   Direction out_;
   Direction in_;
@@ -93,6 +102,13 @@ class LeanTest : public graph::TraversalTest {
     each("hot", Lists(both).hot(policy, percent));
     each("compressed", Lists(both).compressed(weights));
     each("hot, the rest compressed", Lists(both).hot(policy, percent).compressed(weights));
+    if (!weights) {
+      each("first neighbours side by side", Lists(both).firsts(false));
+      each("these packed", Lists(both).firsts(true));
+      each("these packed, and lists compressed", Lists(both).firsts(true).compressed());
+      each("hot, and first neighbours", Lists(both).hot(policy, percent).firsts(false));
+      each("all of these", Lists(both).hot(policy, percent).firsts(true).compressed());
+    }
   }
 
   static void expect_equal(const LinkReads& reads, const model::Requests& link, std::uint64_t hot) {

@@ -23,7 +23,7 @@ class LeanSearches : public LeanTest {
  protected:
   // Depths of the serial search; reads as the model has them, level by level.
   static void expect_right(const BothWays& both, const Lists& lists, Vertex source, const Turning& turning) {
-    SCOPED_TRACE(testing::Message() << "push " << turning.push << ", look " << turning.look);
+    SCOPED_TRACE(testing::Message() << "push " << turning.push << ", hot " << turning.hot);
     const auto placed = lists.place();
     const auto search = make_lean_bfs(*placed, turning);
     EXPECT_GT(search->run(source), 0);
@@ -96,7 +96,12 @@ TEST_F(LeanSearches, turn_where_it_pays) {
     const std::pair<const char*, Lists> layouts[] = {
         {"plain", Lists(both)},
         {"compressed", Lists(both).compressed()},
+        {"first neighbours side by side", Lists(both).firsts(false)},
+        {"these packed, and lists compressed", Lists(both).firsts(true).compressed()},
+        {"1 % hot, first neighbours packed, lists compressed",
+         Lists(both).hot(TierPolicy::heads, 1).firsts(true).compressed()},
         {"5 % hot", Lists(both).hot(TierPolicy::heads, 5)},
+        {"5 % hot, the rest compressed", Lists(both).hot(TierPolicy::heads, 5).compressed()},
         {"25 % hot", Lists(both).hot(TierPolicy::heads, 25)},
         {"25 % hot, the rest compressed", Lists(both).hot(TierPolicy::heads, 25).compressed()}};
     for (const auto& [layout, lists] : layouts) {
@@ -153,6 +158,18 @@ TEST_F(LeanSearches, refuse_what_cannot_be) {
   placement.in_edges = &directed.transposed;
   placement.compressed = &lists;
   EXPECT_THROW(static_cast<void>(place_lean(placement)), UsageError) << "one direction compressed";
+  LeanPlacement weighted;
+  weighted.graph = &both.graph;
+  weighted.weights = true;
+  const Firsts firsts = first_neighbours(both.graph, nullptr, false);
+  weighted.firsts = &firsts;
+  EXPECT_THROW(static_cast<void>(place_lean(weighted)), UsageError) << "first neighbours of weighted lists";
+  const HotTier tier = plan_tier(both.graph, TierPolicy::heads, 3);
+  LeanPlacement other;
+  other.graph = &both.graph;
+  other.tier = &tier;
+  other.firsts = &firsts;
+  EXPECT_THROW(static_cast<void>(place_lean(other)), UsageError) << "of lists that have something hot too";
 }
 
 }  // namespace

@@ -235,5 +235,33 @@ TEST_F(SmPartitions, work_begins_at_a_moment_of_the_steady_clock) {
   EXPECT_FALSE(products->verify().empty());
 }
 
+TEST_F(SmPartitions, work_that_takes_long_to_enqueue_begins_at_its_moment) {
+  const auto whole = cuda::make_partition(kGpu, ShareBy::unlimited, all());
+  // A launch each, which take longer than what is left until the moment.
+  const auto products = gnn::make_product_work(kGpu, 500, *whole);
+  gnn::ShareClock clock(kGpu);
+  double late_s = 1;
+  for (int sample = 0; sample < 8; ++sample) {
+    clock.get_ready(*products);
+    const double start_s = steady_now_s() + 5e-4;
+    late_s = std::min(late_s, clock.run_at(*products, start_s).begun_s - start_s);
+  }
+  EXPECT_GE(late_s, 0);
+  EXPECT_LT(late_s, 5e-5);
+}
+
+TEST_F(SmPartitions, a_clock_that_goes_away_opens_its_gate) {
+  const auto whole = cuda::make_partition(kGpu, ShareBy::unlimited, all());
+  const auto products = gnn::make_product_work(kGpu, 2, *whole);
+  const double before_s = steady_now_s();
+  {
+    gnn::ShareClock clock(kGpu);
+    clock.get_ready(*products);
+  }
+  products->stream().synchronize();
+  // The gate would give up after 5 s.
+  EXPECT_LT(steady_now_s() - before_s, 2);
+}
+
 }  // namespace
 }  // namespace grainscope

@@ -186,7 +186,8 @@ def test_the_smallest_rows_tell_of_the_wall(show):
     found = {one.question: one for one in questions.answers(machine, everything.of(machine, every=False))}
     host, peer = found["Translation wall"].text.split(". Random rows in another")
     assert host.startswith(
-        "Random rows in host memory keep the rate of small spans: 128 B rows as asked up to 5"
+        "Random rows in host memory keep the rate of small spans: 128 B rows as asked up to a span between "
+        "512 MiB and 1 GiB; "
     )
     assert "512 B" not in host
     assert "4 KiB rows as asked at every span, up to 32 GiB" in host

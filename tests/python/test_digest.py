@@ -1,5 +1,7 @@
 """What a line of the summary says of the link: a share, or both ends where caches may have helped."""
 
+from pathlib import Path
+
 import pytest
 
 from grainscope_report import digest
@@ -7,6 +9,7 @@ from grainscope_report.reader import read
 from planted import SITE
 from synthetic import MIB, File
 
+REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 ROWS = {"memory": "host_alloc", "order": "as_asked", "row": 128, "rows": 1 << 20, "locality": "local"}
 
 
@@ -20,6 +23,41 @@ def gathered(tmp_path, share: float, asked_bytes: int | None) -> digest.Peak:
         row["traffic"] = {"label": "modelled", "requests": 1, "requests_by_size": {}, "bytes": asked_bytes}
     [group] = digest.groups(read(file.write(tmp_path / "file.json")))
     return group.peak
+
+
+def families(tmp_path, rows: list[tuple[str, str]]) -> list[str]:
+    file = File()
+    for at, (family, status) in enumerate(rows):
+        axes = {"bytes": MIB << at}
+        if status == "ok":
+            file.add(family, axes, SITE, 1e-3)
+        else:
+            file.lose(status, "no such thing", family, axes, SITE)
+    result = read(file.write(tmp_path / "file.json"))
+    return list(dict.fromkeys(group.family for group in digest.groups(result)))
+
+
+def test_families_stand_as_the_suite_runs_them_though_skipped_rows_come_first(tmp_path):
+    skipped = ["transfer/duplex", "transfer/peer", "transfer/collective", "latency/chase", "model/uvm"]
+    ran = ["host/memcpy", "transfer/duplex", "transfer/local", "latency/chase", "call"]
+    rows = [*((one, "skipped") for one in skipped), *((one, "ok") for one in ran)]
+    assert families(tmp_path, rows) == [
+        "host/memcpy", "transfer/duplex", "transfer/local", "transfer/peer", "transfer/collective",
+        "latency/chase", "call", "model/uvm",
+    ]  # fmt: skip
+    assert families(tmp_path, [(one, "skipped") for one in skipped]) == skipped
+    assert families(tmp_path, [("model/cc", "skipped"), ("call", "failed"), ("model/cc", "ok")]) == [
+        "call", "model/cc",
+    ]  # fmt: skip
+
+
+def test_families_of_two_reference_runs_stand_in_one_order():
+    orders = []
+    for name in ("h200x2-full.json.gz", "h100-full.json.gz", "h100-quick.json", "no-gpu-quick.json"):
+        found = digest.groups(read(REFERENCE / name))
+        orders.append(list(dict.fromkeys(group.family for group in found)))
+    for order in orders[1:]:
+        assert order == orders[0]
 
 
 @pytest.mark.parametrize(

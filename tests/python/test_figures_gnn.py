@@ -6,6 +6,7 @@ from boxes import check_told_apart
 from planted import gpu_file, made, only, table, values
 from synthetic import GIB, File
 from synthetic_gnn import add_gather, add_model_gathers, add_scores, add_share, add_split, gather_axes
+from synthetic_models import modelled
 
 
 def test_figure_10_has_accesses_by_score_and_what_they_lack_of_optimal(tmp_path):
@@ -82,6 +83,15 @@ def test_figure_11_has_every_way_by_row_with_the_copy_peak(tmp_path):
     assert {row["label"] for row in only(rows, panel=BARS, kind="bar")} == {"measured"}
 
 
+def test_figure_11_says_which_copies_are_of_another_table(tmp_path):
+    said = "Measured over 4 GiB only: CPU gather, then copies."
+    file = gathered()
+    assert said in made(tmp_path, "11", file).notes
+    axes = gather_axes("cpu_gather_dma", 1028, store="pinned", span=GIB, rows=65280)
+    add_gather(file, axes, 10.0)
+    assert said not in made(tmp_path, "11", file).notes
+
+
 def test_figure_11_says_shares_of_the_copy_peak(tmp_path):
     panel = next(one for one in made(tmp_path, "11", gathered()).panels if one.title == BARS)
     masked = next(series for series in panel.series if series.name == "masked")
@@ -117,6 +127,23 @@ def test_figure_11_leaves_out_short_batches_of_their_own_way_alone(tmp_path):
         "Not drawn by size of rows, since its start decides: 4 KiB by a copy a row (a mini-batch of 2 MiB); "
         "64 KiB by a copy a row (a mini-batch of 32 MiB)." in notes
     )
+
+
+def test_figure_11_says_how_near_the_model_was_to_what_was_measured(tmp_path):
+    file = gathered()
+    add_model_gathers(file, measured=True)
+    notes = made(tmp_path, "11", file).notes
+    assert not any("cannot beat" in note for note in notes)
+    assert any("an estimate of the rate that the link allows" in note for note in notes)
+    assert not any("own link" in note for note in notes)
+    for mode, share in (("masked", 1.29), ("naive", 0.9)):
+        axes = gather_axes(mode, 128)
+        seconds = add_gather(file, axes, 20.0)["median_s"]
+        where = {name: value for name, value in axes.items() if name not in ("store", "locality")}
+        modelled(file, "model/gather", where | {"link": "measured"}, share * seconds, bytes=128 << 20)
+        modelled(file, "model/gather", where | {"link": "pcie5x16"}, 9 * seconds, bytes=128 << 20)
+    said = "Modelled over this machine's own link, gathers take 0.90 to 1.29 of their measured times."
+    assert said in made(tmp_path, "11", file).notes
 
 
 def test_figure_11_without_a_gpu_has_requests_and_bounds_hatched(tmp_path):

@@ -30,6 +30,16 @@ def test_figure_12_is_over_the_way_with_cpu_gathers(tmp_path):
     ]  # fmt: skip
 
 
+def test_figure_12_tells_two_sizes_of_mini_batches_apart(tmp_path):
+    file = trained()
+    for method in ("cpu_gather_dma", "masked"):
+        add_pipeline(file, method, axes={"batch": 8000})
+    panel = next(one for one in made(tmp_path, "12", file).panels if one.title.startswith("training, rows"))
+    assert panel.categories == ("pareto22, 10×25\nbatch 1000", "pareto22, 10×25\nbatch 8000")
+    alone = next(one for one in made(tmp_path, "12", trained()).panels if one.title.startswith("training"))
+    assert alone.categories == ("pareto22, 10×25",)
+
+
 def test_figure_12_has_stages_beside_the_pipeline(tmp_path):
     rows = table(tmp_path, "12", trained())
     staged = [row for row in rows if "stages alone" in row["panel"] and row["x"] == "masked"]

@@ -87,20 +87,34 @@ def test_the_size_from_which_one_way_beats_another(tmp_path):
     assert found.text.startswith("pinned copy is faster than zero-copy read above 1.0")
 
 
-def test_both_ways_over_one_way_alone(tmp_path):
-    file = linked_file()
+def both_ways(file: File, alone_gb_s: float, repetition: int = 0) -> None:
     lanes = [
-        {"name": name, "bytes": GIB, "from": source, "to": target, "seconds": 0.025, "alone_gb_s": 54.0}
+        {"name": name, "bytes": GIB, "from": source, "to": target, "seconds": 0.025, "alone_gb_s": alone_gb_s}
         for name, source, target in (("to_gpu", "host:0", "gpu:0"), ("to_host", "gpu:0", "host:0"))
     ]
     axes = {"between": "host_gpu", "method": "pinned", "bytes": GIB, "locality": "local"}
-    file.together("transfer/duplex", axes, SITE, lanes, overlap=0.9)
+    file.together("transfer/duplex", axes, SITE, lanes, overlap=0.9, repetition=repetition)
+
+
+def test_both_ways_over_one_way_alone(tmp_path):
+    file = linked_file()
+    both_ways(file, 54.0)
     [found] = together.duplexes(read(tmp_path, file).result)
     assert found.over_one_way == pytest.approx(2 * GIB / 0.025 / 1e9 / 54)
     assert found.text == (
         "host ↔ GPU pinned: 85.9 GB/s both ways at once (1 GiB each way), 0.77 of both copy peaks together, "
         "1.59 times one way alone; both lanes ran 90 % of the time"
     )
+
+
+def test_both_ways_are_never_more_than_twice_one_way(tmp_path):
+    file = linked_file()
+    both_ways(file, 38.0)  # 2.26 times
+    [found] = together.duplexes(read(tmp_path, file).result)
+    assert "more than 2 times one way alone, whose rate varied; both lanes" in found.text
+    both_ways(file, 41.0, repetition=1)
+    [found] = together.duplexes(read(tmp_path, file).result)
+    assert "2.18 [2.10, 2.26] times one way alone, whose rate varied; both lanes" in found.text
 
 
 def test_peer_access_of_a_pair_and_of_many(tmp_path):
@@ -168,7 +182,7 @@ def test_the_summary_speaks_of_what_the_rows_come_to(files, capsys):
     assert main(["summary", str(files["linked"])]) == 0
     out = capsys.readouterr().out
     lines = [line.strip() for line in out.splitlines()]
-    assert "- 512 B rows as asked: the link is full for spans up to 1.08 GiB" in out
+    assert "- 512 B rows as asked: the link is full up to a span between 1 GiB and 2 GiB" in out
     assert "- 4 KiB rows as asked: the link is full at every span, up to 32 GiB" in lines
     assert "million translation misses a second at a granule of 64 KiB, beyond a reach of" in out
     assert "- the model holds: median error 2 % over the" in out

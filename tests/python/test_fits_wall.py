@@ -177,6 +177,20 @@ def test_the_interval_of_a_knee_reaches_as_far_as_the_points_intervals_leave_ope
     assert (found.span.low, found.span.high) == (512 * MIB, 4 * GIB)
 
 
+def edge_over(spans, found: list[Estimate]) -> wall.Edge:
+    return wall.Edge("registered", "as_asked", 128, 1 << 20, knee.knee(spans, found), True, True)
+
+
+def test_a_knee_known_to_an_octave_or_worse_is_told_by_its_interval_alone():
+    near = edge_over([256 * MIB, 512 * MIB, 640 * MIB, 768 * MIB], rates(50, 50, 45.5, 30))
+    assert near.text.endswith(": the link is full for spans up to 643 MiB [640 MiB, 768 MiB]")
+    far = edge_over([128 * MIB, 256 * MIB, 512 * MIB, GIB], rates(50, 50, 15, 7))
+    assert far.text.endswith(": the link is full up to a span between 256 MiB and 512 MiB")
+    short = [wall.Wall("registered", (), (one,), None, ()).short for one in (near, far)]
+    assert short[0].endswith("128 B rows as asked to 643 MiB [640 MiB, 768 MiB]")
+    assert short[1].endswith("128 B rows as asked to a span between 256 MiB and 512 MiB")
+
+
 def test_a_curve_that_never_falls_has_no_knee():
     found = knee.knee(SPANS, rates(*[50.0] * len(SPANS)))
     assert not found.reached

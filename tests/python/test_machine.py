@@ -2,9 +2,10 @@
 
 import pytest
 
-from grainscope_report import reader
-from grainscope_report.machine import machines, spoken_site
-from synthetic import File
+from grainscope_report import cli, reader
+from grainscope_report.machine import machines, spoken_site, took
+from grainscope_report.page import machine_part
+from synthetic import KIB, MIB, File
 
 
 @pytest.fixture
@@ -44,6 +45,25 @@ def test_an_unknown_commit_is_said(tmp_path, commit):
     file.context["grainscope"]["commit"] = commit
     [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
     assert "(commit unknown)" in machine.provenance
+
+
+@pytest.mark.parametrize(
+    ("session_s", "said"),
+    [(None, "2 min 28 s"), (74.5, "2 min 28 s"), (424.2, "14 min 8 s at least, in several parts")],
+)
+def test_a_run_whose_sessions_took_longer_was_resumed(tmp_path, capsys, session_s, said):
+    file = File()
+    for size in (KIB, MIB):
+        row = file.add("host/memcpy", {"bytes": size}, {"from_node": 0}, 1e-3)
+        if session_s:
+            row["session_s"] = session_s
+    path = file.write(tmp_path / "result.json")
+    result = reader.read(path)
+    assert took(result) == said
+    assert cli.main(["summary", str(path)]) == 0
+    assert f", {said}" in capsys.readouterr().out
+    page = machine_part.part([machine_part.Subject(machines([result])[0], ())])
+    assert f"took {said}" in page
 
 
 def test_sites_are_spoken():

@@ -24,6 +24,16 @@ LINES = {
     "25 % hot, compressed": (LEAN, {"tier": "heads", "lists": "compressed", "hot": 25}),
     "whole lists, all edges in the card": (WHOLE, {"placement": "device"}),
 }
+# The second table: the file and what it takes of it.
+CHANGE = {
+    "before": ("h200-lean24-before.json.gz", "none", "plain", 0),
+    "before, compressed": ("h200-lean24-before.json.gz", "none", "compressed", 0),
+    "first neighbours": ("h200-lean24.json.gz", "none", "plain", 0),
+    "first neighbours, compressed": ("h200-lean24.json.gz", "none", "compressed", 0),
+    "before, 1 % hot": ("h200-lean24-before.json.gz", "heads", "plain", 1),
+    "first neighbours, 1 % hot": ("h200-lean24.json.gz", "heads", "plain", 1),
+    "first neighbours, 1 % hot, compressed": ("h200-lean24.json.gz", "heads", "compressed", 1),
+}
 CELL = re.compile(r"(?:([\d.]+) (GB|MB)|0), ([\d.]+) ms")
 
 
@@ -48,40 +58,87 @@ def fastest(family: str, graph: str, axes: dict):
     return min(found, key=lambda row: statistics.mean(row.samples_s), default=None)
 
 
-def table() -> list:
+def table(nth: int, lines: int) -> list:
     """Cells: the line, the algorithm, the graph, and the text."""
     text = (ROOT / "docs" / "lean.md").read_text()
-    lines = text[text.index("## The story of the bytes") :].split("\n")
-    split = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    story = text[text.index("## The story of the bytes") :]
+    head = [found.start() for found in re.finditer(r"^\| \|", story, re.MULTILINE)][nth]
+    split = [[cell.strip() for cell in line.strip("|").split("|")] for line in story[head:].split("\n")]
     columns = [re.fullmatch(r"(\w+) `(\w+):(\d+)`", cell).groups() for cell in split[0][1:]]
     return [
         pytest.param(line, algorithm, f"{kind}{scale}", cell, id=f"{line}-{algorithm}-{kind}")
-        for line, *cells in split[2 : 2 + len(LINES)]
+        for line, *cells in split[2 : 2 + lines]
         for (algorithm, kind, scale), cell in zip(columns, cells, strict=True)
     ]
+
+
+STORY = table(0, len(LINES))
+CHANGES = table(1, len(CHANGE))
 
 
 def rounding(said: str) -> float:
     return 0.51 * 10.0 ** -len(said.partition(".")[2])
 
 
-@pytest.mark.parametrize(("line", "algorithm", "graph", "cell"), table())
+def moved(row) -> float:
+    """Bytes over the link, of all trials the mean."""
+    counted = [trial.counters["link_bytes"] for trial in row.trials if "link_bytes" in trial.counters]
+    return statistics.mean(counted) if counted else row.link_bytes or 0
+
+
+def check(cell: str, row) -> None:
+    amount, unit, time = CELL.fullmatch(cell).groups()
+    assert float(time) == pytest.approx(1e3 * statistics.mean(row.samples_s), abs=rounding(time))
+    scale = 1e9 if unit == "GB" else 1e6
+    assert float(amount or 0) == pytest.approx(moved(row) / scale, abs=rounding(amount or "0"))
+
+
+@pytest.mark.parametrize(("line", "algorithm", "graph", "cell"), STORY)
 def test_a_cell_is_the_mean_of_the_fastest_row(line, algorithm, graph, cell):
     kind, axes = LINES[line]
     row = fastest(kind + algorithm, graph, axes)
     if row is None:
         assert cell == ""
         return
-    amount, unit, time = CELL.fullmatch(cell).groups()
-    assert float(time) == pytest.approx(1e3 * statistics.mean(row.samples_s), abs=rounding(time))
-    counted = [trial.counters["link_bytes"] for trial in row.trials if "link_bytes" in trial.counters]
-    moved = statistics.mean(counted) if counted else row.link_bytes or 0
-    scale = 1e9 if unit == "GB" else 1e6
-    assert float(amount or 0) == pytest.approx(moved / scale, abs=rounding(amount or "0"))
+    check(cell, row)
 
 
-def test_every_line_of_the_table_is_held():
-    assert {param.values[0] for param in table()} == set(LINES)
+@pytest.mark.parametrize(("line", "algorithm", "graph", "cell"), CHANGES)
+def test_a_cell_of_what_first_neighbours_change_is_the_mean_of_its_row(line, algorithm, graph, cell):
+    name, *axes = CHANGE[line]
+    (row,) = (
+        row
+        for row in reader.read(ROOT / "results" / "reference" / name).rows
+        if (row.case.family, row.case.axes["graph"]) == (LEAN + algorithm, graph)
+        and [row.case.axes[axis] for axis in ("tier", "lists", "hot")] == axes
+    )
+    check(cell, row)
+
+
+def test_compression_of_first_neighbours_takes_as_many_times_fewer_bytes_as_the_docs_say():
+    of = {
+        (row.case.family, row.case.axes["graph"], row.case.axes["lists"]): moved(row)
+        for row in reader.read(ROOT / "results" / "reference" / "h200-lean24.json.gz").rows
+        if row.case.axes["tier"] == "none"
+    }
+    gains = {
+        (family[5:], graph): of[family, graph, "plain"] / of[family, graph, "compressed"]
+        for family, graph, _ in of
+    }
+    said = re.search(
+        r"take ([\d.]+) and ([\d.]+) times fewer bytes of bfs and ([\d.]+) and ([\d.]+) of cc",
+        (ROOT / "docs" / "lean.md").read_text(),
+    )
+    assert [float(one) for one in said.groups()] == pytest.approx(
+        [gains[name, graph] for name in ("bfs", "cc") for graph in ("kron24", "urand24")], abs=0.051
+    )
+    # What compression is asked for.
+    assert all(gain >= {"kron24": 1.5, "urand24": 1.25}[graph] for (_, graph), gain in gains.items())
+
+
+def test_every_line_of_the_tables_is_held():
+    assert {param.values[0] for param in STORY} == set(LINES)
+    assert {param.values[0] for param in CHANGES} == set(CHANGE)
 
 
 def test_compressed_lists_are_slower_only_where_the_docs_say_so():

@@ -3,7 +3,7 @@
 import pytest
 
 from grainscope_report import reader
-from grainscope_report.shape import findings, words
+from grainscope_report.shape import curves, findings, words
 from planted import FAR, SITE, add_copy, gpu_file, zero_copy
 from synthetic import GIB, KIB, MIB, File
 
@@ -66,6 +66,26 @@ def test_a_fall_beyond_a_cache_is_known_of_what_is_not_flushed(tmp_path):
     assert (one.kind, one.low, one.cause.known) == ("dip", 64 * MIB, True)
     assert "beyond the CPU's level-3 cache of 105 MiB" in one.text
     assert one.name.endswith("not flushed")
+
+
+@pytest.mark.parametrize(("threads", "rates", "said"), [
+    (1, {4 * KIB: 90, 16 * KIB: 90, 64 * KIB: 50, 256 * KIB: 50},
+     "beyond the CPU's level-1 cache of 48 KiB its level-2 cache decides"),
+    (32, {MIB: 900, 4 * MIB: 900, 16 * MIB: 500},
+     "beyond the CPU's level-1 cache of 48 KiB a core its level-2 cache decides"),
+    (32, {MIB: 900, 16 * MIB: 500, 256 * MIB: 90},
+     "beyond the CPU's level-1 cache of 48 KiB a core its level-2 cache decides, then its level-3 cache, "
+     "then the memory"),
+    (1, {MIB: 90, 16 * MIB: 50}, "beyond the CPU's level-2 cache of 2 MiB its level-3 cache decides"),
+    (1, {16 * MIB: 90, 256 * MIB: 9}, "beyond the CPU's level-3 cache of 105 MiB the memory decides"),
+])  # fmt: skip
+def test_beyond_a_cache_the_next_level_decides_and_memory_beyond_the_last(tmp_path, threads, rates, said):
+    file = gpu_file()  # 48 KiB, 2 MiB and 105 MiB
+    for size, gb_s in rates.items():
+        axes = {"threads": threads, "flush": "off", "bytes": size}
+        file.add("host/memcpy", axes, {"from_node": 0, "to_node": 0}, size / gb_s / 1e9)
+    [one] = [one for one in found(tmp_path, file) if one.kind == "dip"]
+    assert one.text.endswith(f"; known: {said}")
 
 
 @pytest.mark.parametrize(("path", "peak", "known", "words"), [
@@ -200,6 +220,38 @@ def test_a_dip_over_blocks_is_looked_into(tmp_path):
     there = {one.kind: one for one in found(tmp_path, file)}
     assert (there["dip"].axis, there["dip"].low, there["dip"].cause.known) == ("blocks", 64, False)
     assert "at blocks 64" in there["dip"].text
+
+
+def batch(file: File, span: int, rows: int, gb_s: float, row: int = 128) -> None:
+    axes = {"mode": "masked", "store": "mapped", "indices": "uniform", "row": row, "rows": rows,
+            "span": span, "element": 4, "width": 16, "locality": "local"}  # fmt: skip
+    file.add("gather", axes, SITE, row * rows / gb_s / 1e9, bytes=row * rows)
+
+
+def test_a_span_at_which_batches_of_many_sizes_were_tried_is_no_dip(tmp_path):
+    file = gpu_file()
+    for span in (256 * MIB, GIB, 4 * GIB, 8 * GIB):
+        batch(file, span, 1 << 20, 50.0)
+    for rows, gb_s in ((1 << 10, 8.0), (1 << 12, 20.0), (1 << 14, 35.0)):
+        batch(file, 4 * GIB, rows, gb_s)
+    result = reader.read(file.write(tmp_path / "result.json"))
+    [over_spans] = [curve for curve in curves.curves(result) if curve.axis == "span"]
+    assert {row.bytes for rows in over_spans.points.values() for row in rows} == {128 << 20}
+    assert [rate.value for rate in over_spans.rates] == pytest.approx([50.0] * 4)
+    assert findings.findings(result) == []
+
+
+def test_of_batches_of_many_sizes_a_curve_over_rows_takes_the_largest_of_each(tmp_path):
+    file = gpu_file()
+    for row in (128, 256, 512, 1024):
+        batch(file, GIB, (128 << 20) // row, 50.0, row)
+    for rows, gb_s in ((1 << 10, 8.0), (1 << 18, 30.0), (1 << 21, 51.0)):
+        batch(file, GIB, rows, gb_s, 256)
+    result = reader.read(file.write(tmp_path / "result.json"))
+    [over_rows] = [curve for curve in curves.curves(result) if curve.axis == "row"]
+    bytes_at = {at: {row.bytes for row in rows} for at, rows in over_rows.points.items()}
+    assert bytes_at == {128: {128 << 20}, 256: {512 << 20}, 512: {128 << 20}, 1024: {128 << 20}}
+    assert findings.findings(result) == []
 
 
 def test_rows_that_fill_no_whole_requests_and_short_batches_are_other_questions(tmp_path):

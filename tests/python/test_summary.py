@@ -44,6 +44,29 @@ def test_summary_gives_peak_interval_place_share_and_latency(files, capsys):
     assert " ".join(latency.split()) == "all - - 1.3 to 112 ns each 19 ok"
 
 
+def test_summary_has_calls_from_the_smallest_to_the_largest_whatever_they_go_by(tmp_path, capsys):
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    for what, axis, times in (
+        ("instantiate", "nodes", {1: 3.18e-6, 16: 14.9e-6, 256: 187e-6}),
+        ("by_threads", "threads", {2: 4.14e-6, 32: 36.1e-6}),
+        ("with_arguments", "arguments", {64: 3.09e-6, 4096: 3.11e-6}),
+        ("malloc", "bytes", {MIB: 2e-6, 64 * MIB: 9e-6}),
+        ("launch", None, {0: 3e-6}),
+    ):
+        for count, seconds in times.items():
+            axes = {"what": what, "locality": "local"} | ({axis: count} if axis else {})
+            file.add("call", axes, SITE, seconds, operations=1, bytes=None)
+    lines = lines_of(file.write(tmp_path / "result.json"), capsys)
+    for line in (
+        "instantiate (nodes 1 to 256) - - 3.18 to 187 µs each 3 ok",
+        "by_threads (2 to 32) - - 4.14 to 36.1 µs each 2 ok",
+        "with_arguments (64 B to 4 KiB) - - 3.09 to 3.11 µs each 2 ok",
+        "malloc - - 2 to 9 µs each 2 ok",
+        "launch - - 3 µs each 1 ok",
+    ):
+        assert row(lines, line.split()[0]) == line
+
+
 def test_summary_shows_links_against_their_theory(files, capsys):
     lines = lines_of(files["h100"], capsys)
     assert row(lines, "GPU 0, node 0, host → GPU") == (

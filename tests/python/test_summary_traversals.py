@@ -34,4 +34,5 @@ def test_summary_of_a_model_alone_says_so(tmp_path, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert "traversals, modelled over PCIe 3 ×16" in out
     assert "bfs kron24, 8 B aligned 800 ms 1 2.00" in out
+    assert "an estimate of the time that the link needs, which measured traversals may miss" in out
     assert "not validated on hardware" in out

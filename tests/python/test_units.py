@@ -35,6 +35,14 @@ def test_times_take_the_fitting_unit(seconds, said):
     assert units.format_time(seconds) == said
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(90, "90 s"), (119.9, "120 s"), (848.35, "14 min 8 s"), (3599.9, "1 h 0 min"), (7380, "2 h 3 min")],
+)
+def test_what_goes_on_for_minutes_is_told_in_minutes(seconds, said):
+    assert units.format_duration(seconds) == said
+
+
 def test_an_interval_decides_the_decimals():
     assert units.format_interval(54.7312, 54.70, 54.76) == ("54.73", "[54.70, 54.76]")
     assert units.format_interval(7.7, 6.1, 9.9) == ("7.7", "[6.1, 9.9]")

@@ -20,6 +20,7 @@ struct SamplingPlan {
 
 struct Samples {
   std::vector<double> seconds;  // in the order taken
+  std::size_t dropped = 0;      // taken before those, while the operation had not settled
   Summary summary;
   bool reached_target = false;
   double wall_s = 0;  // of the sampling, warm-up excluded
@@ -32,7 +33,10 @@ struct Interrupted {};
 // Looks at the interval only when n is 8, 16, 32, …: stopping at the first good look at any n would
 // favour intervals that are too short. Stops at the budget or the maximum too, whatever the interval, and
 // from n = 16 on at a look that foretells, by the root of n, an interval of more than twice the target at the
-// end of both: such a case would use up its time and be as wide. Throws FailedError for a sample that is not
+// end of both: such a case would use up its time and be as wide. A wide interval may also be of an operation
+// that has not settled yet (caches, page tables, clocks): where the interval of the later half's median lies
+// apart from the earlier half's, by more than the target, the earlier half is dropped as if it had been
+// warm-up, and sampling goes on while there is budget. Throws FailedError for a sample that is not
 // a positive finite number, Interrupted as above.
 [[nodiscard]] Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& one_sample,
                                    const std::function<double()>& wall_clock_s,

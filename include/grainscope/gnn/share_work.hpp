@@ -99,8 +99,9 @@ class ShareClock {
   };
   [[nodiscard]] Together together(ShareWork& first, ShareWork& second);
 
-  // In two steps, for sides that are processes of their own: gets ready and waits for that, then opens the
-  // gate at a moment of the steady clock, or at once where that is past.
+  // In two steps, for sides that are processes of their own: gets ready, waits for that and enqueues behind
+  // a closed gate; then opens it at a moment of the steady clock, or at once where that is past: see
+  // `begun_s`. A clock that goes away before opens its gate; the work outlives it.
   void get_ready(ShareWork& work);
   [[nodiscard]] ShareTimes run_at(ShareWork& work, double start_s);
 

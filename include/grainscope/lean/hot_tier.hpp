@@ -48,6 +48,9 @@ struct HotTier {
 // Throws UsageError for `reuse`, which plan_by_reuse is for.
 [[nodiscard]] HotTier plan_tier(const graph::Csr& graph, TierPolicy policy, std::uint64_t elements);
 
+// Lists that have neighbours, none of them hot; `tier`: null: none of any. All threads.
+[[nodiscard]] std::uint64_t cold_lists(const graph::Csr& graph, const HotTier* tier);
+
 // How often each sector's worth of a list was read in sample runs: a list is read from its beginning, so
 // counts never rise along it. List v has its counts from sectors_before(v) on, ceil(degree / 8) of them.
 struct ReadCounts {

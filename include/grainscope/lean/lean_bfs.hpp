@@ -14,6 +14,7 @@
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/lean/compressed_lists.hpp"
+#include "grainscope/lean/firsts.hpp"
 #include "grainscope/lean/hot_tier.hpp"
 #include "grainscope/lean/steps.hpp"
 #include "grainscope/lean/turning.hpp"
@@ -46,8 +47,8 @@ class LeanLists {
 
 // On the NUMA node that the calling thread is bound to. `in_edges`: of a directed graph its transpose, with a
 // tier of its own; else null. Throws SkipError, with the numbers, where the GPU has no room; UsageError for a
-// directed graph without its transpose, or weights that are not there; FailedError where host memory cannot
-// be locked; in a build without CUDA always SkipError.
+// directed graph without its transpose, weights that are not there, or first neighbours beside them;
+// FailedError where host memory cannot be locked; in a build without CUDA always SkipError.
 struct LeanPlacement {
   const graph::Csr* graph = nullptr;
   const HotTier* tier = nullptr;  // null: nothing is hot
@@ -58,6 +59,9 @@ struct LeanPlacement {
   const CompressedLists* in_compressed = nullptr;
   int gpu = 0;
   bool weights = false;  // placed too, for lean_sssp.hpp alone; of `graph`
+  // First neighbours of the lists that are pulled from, placed beside these, for searches and components;
+  // null: none.
+  const Firsts* firsts = nullptr;
 };
 [[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement);
 

@@ -1,18 +1,18 @@
 #ifndef GRAINSCOPE_LEAN_LEAN_CC_HPP
 #define GRAINSCOPE_LEAN_LEAN_CC_HPP
 
-// Connected components by sampling (after Afforest; Sutton, Ben-Nun and Barak, IPDPS 2018): lists of hubs are
-// joined first, while that is worth their lines (hub_phases.hpp), then two neighbours of every vertex outside
-// the largest component. That makes one component of most of the graph, and only lists of vertices that are
-// still not in it are read.
+// Connected components by sampling (after Afforest; Sutton, Ben-Nun and Barak, IPDPS 2018): first neighbours
+// that are hot or lie side by side are joined first, then some whole lists, while that is worth their lines
+// (list_phases.hpp), then two neighbours of every vertex outside the largest component. That makes one
+// component of most of the graph, and only lists of vertices that are still not in it are read.
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "grainscope/lean/hub_phases.hpp"
 #include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/lean/list_phases.hpp"
 
 namespace grainscope::lean {
 
@@ -32,8 +32,12 @@ inline constexpr int kPairLanes = 2;                     // that read a vertex's
 }
 
 // What is read one after the other. What is largest after the samples may be another component than what was
-// largest after the hubs; who was not sampled for being in that one is then outside, and its list is read.
-enum CcStage : std::uint8_t { hubs, samples, rest };
+// largest before them; who was not sampled for being in that one is then outside, and its list is read.
+enum CcStage : std::uint8_t {
+  early,    // first neighbours side by side, and whole lists
+  samples,  // and hot neighbours
+  rest,
+};
 inline constexpr int kCcStages = 3;
 inline constexpr graph::Vertex kNoComponent = 0xffffffff;  // is the largest: nothing was joined
 

@@ -9,7 +9,9 @@
 // pieces of 256 elements, or 64 where few lists are read, between boundaries of 128 bytes; pull first up to
 // the next boundary of 32 bytes, eight lanes a list, then up to the next boundary of 128, and from there line
 // by line, a warp a list.
-// Elements are numbered in the edge array, which begins at a boundary of 128 bytes.
+// First neighbours of lists of which nothing is hot may lie side by side as well, in an array of their own:
+// there pull looks before it looks at lists, a warp at those of 32 vertices together, and components join
+// them. Elements are numbered in the edge array, which begins at a boundary of 128 bytes.
 
 #include <cstdint>
 

@@ -38,10 +38,17 @@ struct LevelAhead {
 
 // Costs in words of four bytes that cross the link in whole lines.
 struct Turning {
-  double push = 1;    // of an edge that is pushed; 0: never pull, infinity: pull whenever there is a choice
-  double look = 15;   // of a list's beginning: a sector of eight words, at little more than half the rate
-  double looked = 8;  // neighbours that it tells
+  double push = 1;  // of an edge that is pushed; 0: never pull, infinity: pull whenever there is a choice
+  double hot = 0;   // share of lists whose beginning is hot
+  double told = 0;  // neighbours that such a beginning tells
+  bool firsts =
+      false;         // first neighbours of the other lists lie side by side, and are looked at before these
+  double first = 1;  // of one of them
 
+  // Of a list's beginning over the link: a sector of eight words, at little more than half the rate.
+  static constexpr double kLook = 15;
+  static constexpr double kLooked = 8;  // neighbours that it tells
+  static constexpr double kHotLook = 0.25;
   // What follows a beginning is never less than a sector.
   static constexpr double kRest = 8;
   // Lists have their hubs first: where the frontier's lists are longer than most, what is looked at first is
@@ -62,15 +69,31 @@ struct Turning {
     const double longer =
         edges / static_cast<double>(ahead.active) / (all / static_cast<double>(ahead.listed));
     const double bias = longer < 1 ? 1 : longer > kMostBias ? kMostBias : longer;
-    const double unanswered = power(1 - share, static_cast<std::uint32_t>(looked * bias));
-    const double left = static_cast<double>(ahead.unexplored) / unreached - looked;  // of a list
-    const double until = 1 / share > kRest ? 1 / share : kRest;
-    const double rest = left < 0 ? 0 : left < until ? left : until;
-    return push * edges > unreached * (look + unanswered * rest);
+    // Of a list that `looked` neighbours are told of: what is read after these.
+    const auto rest = [&](double looked) {
+      const double left = static_cast<double>(ahead.unexplored) / unreached - looked;
+      const double until = 1 / share > kRest ? 1 / share : kRest;
+      return power(1 - share, static_cast<std::uint32_t>(looked * bias)) * (left < 0       ? 0
+                                                                            : left < until ? left
+                                                                                           : until);
+    };
+    double cold = kLook + rest(kLooked);
+    if (firsts) {
+      const double of_first = bias < 2 ? 1 : bias / 2;  // found by LeanBfsModel.turns_where_it_pays
+      cold = first_look(ahead) + power(1 - share, static_cast<std::uint32_t>(of_first)) * cold;
+    }
+    const double pull = hot * (kHotLook + rest(told)) + (1 - hot) * cold;
+    return push * edges > unreached * pull;
   }
 
  private:
-  // By multiplications alone, which a GPU and a CPU round alike.
+  // Of a vertex that asks: the fewer do, the fewer share a sector.
+  [[nodiscard]] constexpr double first_look(const LevelAhead& ahead) const {
+    const double alone = first * static_cast<double>(ahead.listed) / static_cast<double>(ahead.unreached);
+    return alone < kRest ? alone : kRest;
+  }
+  // By multiplications alone. No product here is joined with a sum (src/lean/CMakeLists.txt), so that a GPU
+  // and a CPU round alike.
   static constexpr double power(double base, std::uint32_t exponent) {
     double result = 1;
     for (; exponent != 0; exponent >>= 1) {

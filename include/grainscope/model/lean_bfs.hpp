@@ -10,6 +10,7 @@
 
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/lean/compressed_lists.hpp"
+#include "grainscope/lean/firsts.hpp"
 #include "grainscope/lean/hot_tier.hpp"
 #include "grainscope/lean/steps.hpp"
 #include "grainscope/lean/turning.hpp"
@@ -22,6 +23,9 @@ struct TieredLists {
   const graph::Csr* lists = nullptr;
   const lean::HotTier* tier = nullptr;                // null: nothing is hot
   const lean::CompressedLists* compressed = nullptr;  // of what is not hot; null: four bytes a neighbour
+  // Of `lists`, side by side: pulls look there before they look at lists, components join them before all
+  // else; null: neither does.
+  const lean::Firsts* firsts = nullptr;
 };
 
 struct LeanLevel {

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_MODEL_LINK_HPP
 #define GRAINSCOPE_MODEL_LINK_HPP
 
-// A link as the model sees it, and the time that it cannot beat.
+// A link as the model sees it, and an estimate of the time that it needs.
 
 #include <cstdint>
 #include <span>

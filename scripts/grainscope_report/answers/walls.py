@@ -44,4 +44,4 @@ def _reach(edge: Edge) -> str:
     span = edge.knee.span
     if not edge.knee.reached:
         return f"at every span, up to {format_bytes(span.value)}"
-    return f"up to {format_bytes(span.value)} [{format_bytes(span.low)}, {format_bytes(span.high)}]"
+    return f"up to {wall.sizes(span) if edge.knee.known else wall.somewhere(span)}"

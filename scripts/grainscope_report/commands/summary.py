@@ -114,7 +114,7 @@ def _warnings(result: Result, out: Terminal) -> Iterator[str]:
 def _machine(result: Result, out: Terminal) -> Iterator[str]:
     yield out.paint(str(result.path), "bold")
     yield out.wrap(" · ".join(machine.provenance(result)), "  ")
-    wall = f", {format_time(result.run.wall_s)}" if result.run.wall_s else ""
+    wall = f", {took}" if (took := machine.took(result)) else ""
     asked = f", filter {result.run.filter}" if result.run.filter else ""
     yield out.wrap(f"preset {result.run.preset}{asked}, started {result.run.started}{wall}", "  ")
 
@@ -170,7 +170,7 @@ def _cells(group: Group) -> tuple[str, ...]:
     peak = group.peak
     rate, interval = format_interval(peak.rate.value, peak.rate.low, peak.rate.high) if peak else ("-", "")
     return (
-        f"  {group.name or 'all'}",
+        f"  {group.name or 'all'}{_over(group)}",
         rate,
         interval,
         _at(group),
@@ -195,10 +195,20 @@ def _timings(group: Group) -> str:
     if not small.each:
         size = f" ({format_bytes(small.bytes)})" if small.bytes else ""
         return f"{format_time(small.time_s)}{size}"
-    if large and large.bytes != small.bytes:
+    if large and (large.bytes, large.of) != (small.bytes, small.of):
         low, high = format_time(small.time_s), format_time(large.time_s)
         return f"{low.removesuffix(high[-3:])} to {high} each"
     return f"{format_time(small.time_s)} each"
+
+
+def _over(group: Group) -> str:
+    """` (nodes 1 to 256)`: what the times are over where it is not bytes; an axis in the name is not said."""
+    small, large = group.smallest, group.largest
+    if not small or not small.of or not large or not large.of or small.of == large.of:
+        return ""
+    axis, least = small.of
+    said = naming.size(axis, least) if axis in group.name else naming.number(axis, least)
+    return f" ({said} to {naming.size(axis, large.of[1])})"
 
 
 def _traversals(result: Result, out: Terminal) -> Iterator[str]:

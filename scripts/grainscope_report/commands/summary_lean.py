@@ -22,7 +22,8 @@ COLUMNS = (
 SAID = (
     "What a better algorithm buys beside EMOGI's best, the fastest walk over whole lists of the same graph "
     "by EMOGI's accesses or GraphPEG's exchange; each with so many percent of the edges in GPU memory. "
-    "Times: means over trials after GAP; model: its time against the measured one."
+    "Times: means over trials after GAP; model: its time for the link, an estimate that knows no cache, "
+    "against the measured one."
 )
 
 

@@ -18,8 +18,8 @@ MEASURED = (
     "medians over trials."
 )
 MODELLED = (
-    "Modelled: the time that the link cannot beat. × managed: where the card holds half of the edge list, "
-    "modelled and not validated on hardware."
+    "Modelled: an estimate of the time that the link needs, which measured traversals may miss either way. "
+    "× managed: where the card holds half of the edge list, modelled and not validated on hardware."
 )
 ALSO = "What the model says of the same is in --json and in figures 8, 9, 16 and 17."
 

@@ -73,7 +73,12 @@ def _uprights(axes: Axes, panel: CurvePanel, steps: int = 60) -> list[tuple[floa
     """Points along the vertical lines of crossovers."""
     low, high = axes.get_ylim()
     spread = [low * (high / low) ** (at / steps) if panel.y_log else high * at / steps for at in range(steps)]
-    return [(region.at, y) for region in panel.regions if region.kind in LINED for y in spread]
+    return [(region.at, y) for region in panel.regions if _lined(region) for y in spread]
+
+
+def _lined(region: Region) -> bool:
+    """Whether a line shows where it most likely is; of some only the stretch is known."""
+    return region.kind in LINED and region.at is not None
 
 
 def _limits(panel: CurvePanel, x: list[float]) -> tuple[float, float]:
@@ -174,7 +179,7 @@ def _region(axes: Axes, region: Region) -> None:
         linewidth=0,
         zorder=0.5,
     )
-    if region.kind in LINED:
+    if _lined(region):
         knee = region.kind == "knee"
         line, dash = (0.7, (0, (4, 1.6))) if knee else (0.9, "-")
         axes.axvline(region.at, color=colour, linewidth=line, linestyle=dash, zorder=1.2)

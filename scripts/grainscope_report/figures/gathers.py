@@ -69,6 +69,7 @@ def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPan
     if bars or curves:
         notes += ["Upright: share of the measured copy peak."] if bars else []
         notes += _about(found, owner)
+        notes += _elsewhere(found, span, owner)
         notes += [f"{owner}{short}"] if short and curves else []
         notes += _sites(machine, owner)
     return bars, curves
@@ -83,6 +84,19 @@ def _about(found: Found, owner: str) -> list[str]:
         percents = _range([100 * one for one in shares], lambda one: f"{one:.0f}")
         said += f", of which {percents} % are different ones"
     return [f"{said}; repeated ones may be found in a cache."]
+
+
+def _elsewhere(found: Found, span: float, owner: str) -> list[str]:
+    """Which copies are of another table than the panels' titles say."""
+    tables: dict[str, set[float]] = defaultdict(set)
+    for (way, _), one in found.items():
+        if one.number("span") != span:
+            tables[way].add(one.number("span"))
+    return [
+        f"{owner}Measured over {' and '.join(map(format_bytes, sorted(tables[way])))} only: "
+        f"{gathers.spoken(way)}."
+        for way in gathers.ways(tables)
+    ]
 
 
 def _sites(machine: Machine, owner: str) -> list[str]:
@@ -186,13 +200,25 @@ def _modelled(machines: Sequence[Machine], notes: list[str]) -> tuple[Panel, ...
         return ()
     notes.append(
         "Modelled: requests of up to 128 bytes for rows of float32 at random places, without a cache, and "
-        "the rate that the link cannot beat; masked asks for as few as there can be."
+        "an estimate of the rate that the link allows; masked asks for as few as there can be."
     )
+    notes += filter(None, (_how_near(machine, len(machines) > 1) for machine in machines))
     asked = _model_bars(
         found, rows, "requests of a row (modelled)", "requests of a row", "requests", _requests
     )
     rate_title = f"what {compare.link_name(link)} allows (modelled)"
     return asked, _model_bars(found, rows, rate_title, GB_S, "GB/s", lambda one: one.asked)
+
+
+def _how_near(machine: Machine, several: bool) -> str:
+    """What the model's times were of the measured ones, where the file has both."""
+    found = gathers.model_over_measured(machine)
+    if not found:
+        return ""
+    low, high = (f"{ratio:.2f}" for ratio in found)
+    said = low if low == high else f"{low} to {high}"
+    owner = f"{machine.letter}: " if several else ""
+    return f"{owner}Modelled over this machine's own link, gathers take {said} of their measured times."
 
 
 def _requests(one: Gather) -> Estimate | None:

@@ -25,11 +25,11 @@ NOTES = (
     "and GraphPEG's accesses each different sector of a level once); GPU bytes are the memory for edges; "
     "× EMOGI and × device: how many times faster than EMOGI's best, the first line of each graph, and than "
     "edges in GPU memory.",
-    "The model is of the link alone: its time is what the first source's requests must take over this "
-    "machine's. What the GPU computes meanwhile is not in it; it may also be too long by some percent, "
-    "because it knows no cache. Off: its time against that source's; (GPU): less than half of it, so "
-    "that the traversal does not wait for the link. Its bytes: a row whose reads are not the model's fails, "
-    "but of sssp, whose reads depend on who comes first.",
+    "The model is of the link alone: its time is an estimate of what the first source's requests take over "
+    "this machine's. What the GPU computes meanwhile is not in it; it may also be too long, because it knows "
+    "no cache, most where the lists fit the GPU's. Off: its time against that source's; (GPU): less than "
+    "half of it, so that the traversal does not wait for the link. Its bytes: a row whose reads are not the "
+    "model's fails, but of sssp, whose reads depend on who comes first.",
 )
 
 

@@ -42,9 +42,9 @@ def build(machines: Sequence[Machine]) -> Figure:
     if scaling:
         rows.append((scaling,))
     notes = [
-        "Traversed edges: those of the reached part, each undirected edge once; a model's by the bound of "
-        "its link. Edges read: those of every sweep, of which graphs need more or fewer. Upright: seconds, "
-        "of a machine the median over trials, and what cut bars reach.",
+        "Traversed edges: those of the reached part, each undirected edge once; a model's by the time "
+        "of its link. Edges read: those of every sweep, of which graphs need more or fewer. Upright: "
+        "seconds, of a machine the median over trials, and what cut bars reach.",
         f"{_what(every)}, original order of vertices.",
         *left_out_graphs(every, graphs),
         *parts.first_sites(machines, "traversal/bfs", "Measured"),

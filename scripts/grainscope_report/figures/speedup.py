@@ -42,7 +42,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     rows = [*columns.arranged(top), *columns.arranged(below)]
     rows.append((_means(here, model, pressed, graphs),))
     notes = [
-        "A bar is the median of the ratios of the same trials, of a model's the ratios of its bounds; "
+        "A bar is the median of the ratios of the same trials, of a model's the ratios of its times; "
         "whiskers of fewer than 8 trials span all of them. Upright: seconds, the median over trials, and "
         "what cut bars reach.",
         f"Original order of vertices; {_kinds([*here, *model])}.",

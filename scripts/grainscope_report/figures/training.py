@@ -88,7 +88,7 @@ def _methods(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPane
     row = format_bytes(_usual_row(found))
     return by_way.bars(
         f"{owner}training, rows of {row}; upright: time of a step",
-        [_name(work, len({one.gpus for one in by_work}) > 1) for work in by_work],
+        [_name(work, list(by_work)) for work in by_work],
         [(method, pipelines.spoken(method)) for method in methods],
         lambda method, order: _bar(fastest[order].get(method), fastest[order][pipelines.BASE], machine),
         (gather_papers.OVER, "ratio"),
@@ -96,9 +96,15 @@ def _methods(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPane
     )
 
 
-def _name(work: Work, several: bool) -> str:
-    gpus = f"\n{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}" if several else ""
-    return f"{work.graph}, {work.fanout.replace('x', '×')}{gpus}"
+def _name(work: Work, shown: Sequence[Work]) -> str:
+    """The graph and the fan-out, and what else tells the trainings shown from each other."""
+    said = {
+        "batch": f"batch {work.batch:g}",
+        "hidden": f"hidden {work.hidden:g}",
+        "gpus": f"{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}",
+    }
+    differs = [said[what] for what in said if len({getattr(one, what) for one in shown}) > 1]
+    return "\n".join([f"{work.graph}, {work.fanout.replace('x', '×')}", *differs])
 
 
 def _bar(one: Pipeline | None, base: Pipeline, machine: Machine) -> Bar:

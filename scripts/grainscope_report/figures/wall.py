@@ -141,10 +141,8 @@ def _fitted(walls: dict, memory: str, curve: Curve) -> tuple[Curve | None, Regio
 
 
 def _knee(edge: wall.Edge, curve: Curve) -> Region:
-    span = edge.knee.span
-    return Region(
-        "knee", span.low, span.high, edge.text, span.value, machine=curve.machine, method=curve.method
-    )
+    span, at = edge.knee.span, edge.knee.span.value if edge.knee.known else None
+    return Region("knee", span.low, span.high, edge.text, at, machine=curve.machine, method=curve.method)
 
 
 def _line(model: Translation, key: tuple[str, float, float], curve: Curve) -> Curve:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from grainscope_report.statistics import Estimate
 
 SHARE = 0.9
+OCTAVE = 2
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Knee:
     def reached(self) -> bool:
         """Whether the curve falls within the measured spans."""
         return self.falls_at is not None
+
+    @property
+    def known(self) -> bool:
+        """Whether it is known to less than an octave; else only the interval says anything."""
+        return self.span.high < OCTAVE * self.span.low
 
 
 def knee(spans: Sequence[float], rates: Sequence[Estimate], most: float = math.inf) -> Knee | None:

@@ -12,11 +12,15 @@ from grainscope_report.units import format_bytes
 DUPLEX = "transfer/duplex"
 PEER = "transfer/peer"
 MOST_PAIRS = 4
+WAYS = 2
 
 
 @dataclass(frozen=True)
 class Duplex:
-    """The best of one method both ways at once: GB/s together, share of both copy peaks, overlap."""
+    """The best of one method both ways at once: GB/s together, share of both copy peaks, overlap.
+
+    `over_one_way` is the median over sessions, `over_one_way_between` their least and most, of several.
+    """
 
     name: str
     site: tuple[tuple[str, int], ...]
@@ -25,18 +29,31 @@ class Duplex:
     of_both_peaks: float | None
     overlap: float | None
     over_one_way: float | None
+    over_one_way_between: tuple[float, float] | None = None
 
     @property
     def text(self) -> str:
         """In words."""
-        gain = f", {self.over_one_way:.2f} times one way alone" if self.over_one_way else ""
         name = self.name.replace("host_gpu", "host ↔ GPU").replace("gpu_gpu", "GPU ↔ GPU")
         share = f", {self.of_both_peaks:.2f} of both copy peaks together" if self.of_both_peaks else ""
         both = f"; both lanes ran {100 * self.overlap:.0f} % of the time" if self.overlap is not None else ""
         return (
             f"{name}: {self.rate.value:.1f} GB/s both ways at once "
-            f"({format_bytes(self.bytes)} each way){share}{gain}{both}"
+            f"({format_bytes(self.bytes)} each way){share}{self._gain}{both}"
         )
+
+    @property
+    def _gain(self) -> str:
+        """Two ways are no more than twice the faster one: where they seem so, that one varied."""
+        if not self.over_one_way:
+            return ""
+        said = f"{self.over_one_way:.2f}"
+        if float(said) <= WAYS:
+            return f", {said} times one way alone"
+        if self.over_one_way_between is None:
+            return f", more than {WAYS} times one way alone, whose rate varied"
+        low, high = self.over_one_way_between
+        return f", {said} [{low:.2f}, {high:.2f}] times one way alone, whose rate varied"
 
 
 @dataclass(frozen=True)
@@ -93,18 +110,22 @@ def duplexes(result: Result) -> list[Duplex]:
                 rate,
                 statistics.median(shares) if shares else None,
                 statistics.median(overlaps) if overlaps else None,
-                _over_one_way(best, rate),
+                *_over_one_way(best),
             )
         )
     return found
 
 
-def _over_one_way(sessions: Sequence[Row], rate: Estimate) -> float | None:
-    """Both together over the faster lane alone, where the run measured the lanes alone."""
-    alone = [
-        max(rates) for row in sessions if (rates := [one.alone_gb_s for one in row.lanes]) and all(rates)
+def _over_one_way(sessions: Sequence[Row]) -> tuple[float | None, tuple[float, float] | None]:
+    """Both together over the faster lane alone, where the run has these; of several sessions between."""
+    found = [
+        row.bytes / row.median_s / 1e9 / max(rates)
+        for row in sessions
+        if (rates := [one.alone_gb_s for one in row.lanes]) and all(rates)
     ]
-    return rate.value / statistics.median(alone) if alone else None
+    if not found:
+        return None, None
+    return statistics.median(found), (min(found), max(found)) if len(found) > 1 else None
 
 
 def accesses_text(found: Sequence[Access]) -> list[str]:

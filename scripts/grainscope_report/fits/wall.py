@@ -54,12 +54,14 @@ class Edge:
 
     @property
     def text(self) -> str:
-        """`128 B rows as asked: the link is full for spans up to 542 MiB [512 MiB, 1 GiB]`."""
+        """`128 B rows as asked: the link is full for spans up to 645 MiB [640 MiB, 768 MiB]`."""
         span, small = self.knee.span, self.knee.small.value
         holds = "the link is full" if self.full else f"the {small:.1f} GB/s of small spans hold"
         if not self.knee.reached:
             return f"{self.what}: {holds} at every span, up to {format_bytes(span.value)}"
-        return f"{self.what}: {holds} for spans up to {_sizes(span)}"
+        if not self.knee.known:
+            return f"{self.what}: {holds} up to {somewhere(span)}"
+        return f"{self.what}: {holds} for spans up to {sizes(span)}"
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def model_text(model: Translation) -> list[str]:
     rate, granule, reach = model.misses_per_s, model.granule, model.reach
     said = (
         f"{rate.value / 1e6:.1f} [{rate.low / 1e6:.1f}, {rate.high / 1e6:.1f}] million translation misses "
-        f"a second at {_granule(granule)}, beyond a reach of {_sizes(reach)}"
+        f"a second at {_granule(granule)}, beyond a reach of {sizes(reach)}"
     )
     worst = model.worst
     how = (
@@ -180,10 +182,18 @@ def model_text(model: Translation) -> list[str]:
 
 
 def _how_far(one: Knee) -> str:
-    return f"to {_sizes(one.span)}" if one.reached else f"beyond {format_bytes(one.span.value)}"
+    if not one.reached:
+        return f"beyond {format_bytes(one.span.value)}"
+    return f"to {sizes(one.span) if one.known else somewhere(one.span)}"
 
 
-def _sizes(value: statistics.Estimate) -> str:
+def somewhere(value: statistics.Estimate) -> str:
+    """`a span between 256 MiB and 1 GiB`: of a knee that is known to an octave or worse."""
+    return f"a span between {format_bytes(value.low)} and {format_bytes(value.high)}"
+
+
+def sizes(value: statistics.Estimate) -> str:
+    """`645 MiB [640 MiB, 768 MiB]`, without an interval where there is none."""
     if value.low == value.high:
         return format_bytes(value.value)
     return f"{format_bytes(value.value)} [{format_bytes(value.low)}, {format_bytes(value.high)}]"
@@ -192,7 +202,7 @@ def _sizes(value: statistics.Estimate) -> str:
 def _granule(granule: statistics.Estimate) -> str:
     if granule.high > UNKNOWN * granule.low:
         return "a granule that these rows do not tell (sorted ones over wide spans would)"
-    return f"a granule of {_sizes(granule)}"
+    return f"a granule of {sizes(granule)}"
 
 
 def gather_text(one: Gather) -> str:

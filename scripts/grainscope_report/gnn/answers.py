@@ -42,26 +42,19 @@ def gathered(machine: Machine) -> list[Answer]:
         if one.asked and one.store in gathers.PLAIN_STORES and "gpu" in one.rows[0].case.site
     ]
     answers = []
-    copies: dict[tuple, list[Gather]] = {}
-    for one in found:
-        if one.way in gathers.COPIES:
-            # What copies do hangs little on the size of the table.
-            copies.setdefault((one.row, one.word("indices")), []).append(one)
-    kernels = sorted((one for one in found if one.way not in gathers.COPIES), key=_table)
-    for own in _grouped(kernels, _table):
-        there = [*own, *copies.get((own[0].row, own[0].word("indices")), [])]
+    for there in _grouped(sorted(found, key=_table), _table):
         best = max(there, key=lambda one: one.asked.value)
         ways: dict[str, Gather] = {}
         for one in there:
             known = ways.get(one.way)
             if known is None or one.asked.value > known.asked.value:
                 ways[one.way] = one
-        if len(ways) < 2:
+        if len(ways) < 2 or not set(ways) - set(gathers.COPIES):
             continue
         answers.append(
             {
                 "row": best.row,
-                "span": own[0].number("span"),
+                "span": best.number("span"),
                 "element": best.number("element"),
                 "indices": best.word("indices"),
                 "graph": best.word("graph") or None,

@@ -10,6 +10,7 @@ from grainscope_report.statistics import Estimate
 from grainscope_report.traversal.runs import in_order
 
 FAMILY, MODEL = "gather", "model/gather"
+HERE = "measured"  # as a model's link: this machine's own
 # Ways to gather in the order in which they are shown; `masked` with loads wider than an element is its own.
 WAYS = {
     "cpu_gather": "CPU gather, host to host",
@@ -82,6 +83,22 @@ def modelled(machine: Machine) -> list[Gather]:
     return _gathers(machine, MODEL, "modelled")
 
 
+def model_over_measured(machine: Machine) -> tuple[float, float] | None:
+    """The least and the most that the model's time of a gather is of the measured one, over this link."""
+    times = {_asked_alike(one): one.time.value for one in modelled(machine) if one.link == HERE}
+    ratios = [
+        times[_asked_alike(one)] / one.time.value
+        for one in measured(machine)
+        if one.store == "mapped" and _asked_alike(one) in times
+    ]
+    return (min(ratios), max(ratios)) if ratios else None
+
+
+def _asked_alike(one: Gather) -> tuple:
+    """Equal for the same rows, measured and modelled."""
+    return one.rows[0].case.without("store", "link", "locality")
+
+
 def _gathers(machine: Machine, family: str, label: str) -> list[Gather]:
     return [Gather(one.machine, one.rows) for one in sessions.of(machine, family) if one.label == label]
 
@@ -109,7 +126,7 @@ def span_of(found: Sequence[Gather]) -> float:
 
 
 def by_way(found: Iterable[Gather], span: float) -> dict[tuple[str, float], Gather]:
-    """For each way and row the gather of most rows over the span; what copies do hangs little on the span."""
+    """For each way and row the gather of most rows over the span; of copies another's where it has none."""
     best: dict[tuple[str, float], Gather] = {}
 
     def rank(one: Gather) -> tuple:

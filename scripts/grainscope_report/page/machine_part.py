@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import link_cells, reasons
-from grainscope_report.machine import Machine, between, cpu, gpus
+from grainscope_report.machine import Machine, between, cpu, gpus, took
 from grainscope_report.model import Finding, Link, Result
 from grainscope_report.page import markup
 from grainscope_report.schema import Problem
-from grainscope_report.units import format_time
 
 SEVERITIES = ("severe", "warning", "info")
 
@@ -124,8 +123,8 @@ def _run(result: Result) -> Iterator[str]:
     if result.run.filter:
         yield f"filter {result.run.filter}"
     yield f"started {result.run.started}"
-    if result.run.wall_s:
-        yield f"took {format_time(result.run.wall_s)}"
+    if length := took(result):
+        yield f"took {length}"
     yield ", ".join(f"{counts[status]} {status}" for status in ("ok", "failed", "skipped") if counts[status])
 
 

@@ -1,13 +1,15 @@
 """Why a curve has the shape that it has, as far as its case tells, and what to run next."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grainscope_report.model import Result
+from grainscope_report.model import Cache, Result
 from grainscope_report.papers import COMM_SCOPE, paper
 from grainscope_report.shape.curves import BYTES, Curve
 from grainscope_report.units import format_bytes
 
 DIP, PLATEAU, TWO_SPEEDS, INVERSION, SLOW_MIDDLE = "dip", "plateau", "two speeds", "inversion", "slow middle"
+OWN = 2  # the last level of which each core has a cache of its own; the next is shared
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ def of_dip(curve: Curve, low: int, high: int, recovers: bool, result: Result) ->
         return _of_dip_along(curve, command)
     if axes.get("method") == "prefetch" and recovers:
         return of_slow_middle(curve, low, high)
-    if not recovers and (cache := _cache(curve, low, result)):
+    if not recovers and (cache := _cache(curve, low, high, result)):
         # A buffer that was not flushed is in the cache by design; else the cache only takes what is written.
         return Cause(cache, axes.get("flush") == "off", command)
     if axes.get("method") in ("demand", "prefetch"):
@@ -60,23 +62,32 @@ def _pageable(curve: Curve) -> bool:
     return "pageable" in str(curve.case.axes.get("path", "")) or curve.case.axes.get("method") == "pageable"
 
 
-def _cache(curve: Curve, low: int, result: Result) -> str:
-    """The cache that source and destination together have outgrown; first levels are each core's own."""
+def _cache(curve: Curve, low: int, high: int, result: Result) -> str:
+    """The cache that source and destination together outgrow, and what decides from there on."""
     if curve.case.family == "transfer/local":
         return "beyond the GPU's second-level cache its memory decides"
     if curve.case.axes.get("flush") != "off" and curve.case.family != "host/memcpy":
         return ""
     threads = curve.case.axes.get("threads", 1)
     share = threads if isinstance(threads, (int, float)) else 1
-    outgrown = [
-        cache
-        for cache in result.environment.caches
-        if 2 * low >= cache.bytes * (share if cache.level <= 2 else 1)
-    ]
-    if not outgrown:
+    caches = sorted(result.environment.caches, key=lambda cache: cache.level)
+    first, last = (_outgrown(caches, share, 2 * size) for size in (low, high))
+    if not first:
         return ""
-    cache = max(outgrown, key=lambda one: one.bytes)
-    return f"beyond the CPU's level-{cache.level} cache of {format_bytes(cache.bytes)} the memory decides"
+    outgrown = caches[first - 1]
+    each = " a core" if share > 1 and outgrown.level <= OWN else ""
+    levels = dict.fromkeys(f"its level-{cache.level} cache" for cache in caches[first : last + 1])
+    decides = [*levels, *(["the memory"] if last == len(caches) else [])]
+    return (
+        f"beyond the CPU's level-{outgrown.level} cache of {format_bytes(outgrown.bytes)}{each} "
+        f"{decides[0]} decides{''.join(f', then {after}' for after in decides[1:])}"
+    )
+
+
+def _outgrown(caches: Sequence[Cache], threads: float, size: float) -> int:
+    """How many of the caches cannot hold so much; of the first levels each thread's core has its own."""
+    holds = (cache.bytes * (threads if cache.level <= OWN else 1) > size for cache in caches)
+    return next((at for at, held in enumerate(holds) if held), len(caches))
 
 
 def of_plateau(curve: Curve) -> Cause:

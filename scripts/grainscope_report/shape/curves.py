@@ -1,6 +1,6 @@
 """Rates over sizes, spans, rows, blocks and shares: one curve for each question and site."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -116,11 +116,23 @@ def _along(result: Result, family: str, axis: str, follow: tuple[str, ...]) -> I
         whole = isinstance(at, (int, float)) and (axis != "row" or at % REQUEST == 0)
         if whole and row.ok and row.label == "measured" and row.bytes and row.median_s and row.ci95_s:
             found[row.case.without(axis, *follow), tuple(sorted(row.case.site.items()))][at].append(row)
-    for there in found.values():
+    for mixed in found.values():
+        there = _alike(mixed, axis)
         most = max(rows[0].bytes for rows in there.values())
         points = {int(at): tuple(there[at]) for at in sorted(there) if there[at][0].bytes * SHORT >= most}
         if len(points) >= FEWEST:
             yield Curve(next(iter(points.values()))[0].case, points, axis, follow)
+
+
+def _alike(there: dict[float, list[Row]], axis: str) -> dict[float, list[Row]]:
+    """Rows of equal bytes at each place: over spans those that most places have, else the most there."""
+    if axis == "span":
+        places = Counter(size for rows in there.values() for size in {row.bytes for row in rows})
+        wanted = max(places, key=lambda size: (places[size], size))
+        kept = {at: [row for row in rows if row.bytes == wanted] for at, rows in there.items()}
+        return {at: rows for at, rows in kept.items() if rows}
+    largest = {at: max(row.bytes or 0 for row in rows) for at, rows in there.items()}
+    return {at: [row for row in rows if row.bytes == largest[at]] for at, rows in there.items()}
 
 
 def _usable(row: Row) -> bool:

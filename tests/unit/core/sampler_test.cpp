@@ -122,6 +122,72 @@ TEST(DrawSamples, takes_eight_samples_even_past_the_budget) {
   EXPECT_TRUE(samples.summary.ci95.has_value());
 }
 
+// A beginning that falls from twice to 1.1 times the second that everything behind it takes.
+std::vector<double> falling(std::size_t n) {
+  std::vector<double> samples(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    samples[i] = 2 - 0.9 * static_cast<double>(i) / static_cast<double>(n);
+  }
+  return samples;
+}
+
+TEST(DrawSamples, drops_what_was_taken_before_the_operation_settled) {
+  for (const std::size_t slow : {8U, 12U, 24U, 40U}) {
+    FakeWork work(falling(slow));
+    const Samples samples = work.sample(plan_without_warmup());
+    EXPECT_EQ(samples.summary.median, 1.0) << slow;
+    EXPECT_TRUE(samples.reached_target);
+    EXPECT_EQ(samples.dropped + samples.seconds.size(), work.taken());
+    EXPECT_GE(samples.dropped, 8U);
+    EXPECT_EQ(samples.summary.n, samples.seconds.size());
+  }
+}
+
+TEST(DrawSamples, drops_an_unsettled_half_when_the_budget_is_used_up_too) {
+  FakeWork work(falling(9), 0.01);
+  SamplingPlan plan = plan_without_warmup();
+  plan.budget_s = 0.175;
+  const Samples samples = work.sample(plan);
+  EXPECT_EQ(work.taken(), 18U);
+  EXPECT_EQ(samples.dropped, 8U);  // at n = 16; the ten that are left are too few to be told apart
+  EXPECT_EQ(samples.seconds.size(), 10U);
+  EXPECT_EQ(samples.summary.median, 1.0);
+  plan.budget_s = 0.155;
+  FakeWork shorter(falling(9), 0.01);
+  EXPECT_EQ(shorter.sample(plan).seconds.size(), 8U);
+}
+
+TEST(DrawSamples, keeps_a_change_that_is_below_the_target) {
+  // 1 % apart, with outliers that keep the interval wide.
+  std::vector<double> first(16, 1.01);
+  for (const std::size_t i : {0U, 1U, 2U, 8U, 9U, 10U}) {
+    first[i] = i < 8 ? 1.3 : 0.7;
+  }
+  FakeWork work(first);
+  SamplingPlan plan = plan_without_warmup();
+  plan.max_samples = 16;
+  EXPECT_EQ(work.sample(plan).dropped, 0U);
+}
+
+TEST(DrawSamples, drops_next_to_nothing_of_what_only_varies) {
+  std::mt19937_64 random(11);
+  std::lognormal_distribution<double> spread(0, 0.3);
+  int dropped = 0;
+  constexpr int kSessions = 2000;
+  for (int session = 0; session < kSessions; ++session) {
+    SamplingPlan plan = plan_without_warmup();
+    plan.max_samples = 512;
+    std::vector<double> samples(512);
+    for (double& sample : samples) {
+      // Every other session has two levels that take turns by chance.
+      sample = spread(random) * (session % 2 == 1 && random() % 2 == 0 ? 3 : 1);
+    }
+    FakeWork work(samples, 1e-3);
+    dropped += work.sample(plan).dropped > 0 ? 1 : 0;
+  }
+  EXPECT_LT(dropped, kSessions / 50);
+}
+
 TEST(DrawSamples, stops_at_the_most_samples_allowed) {
   FakeWork work(wild_samples(1000));
   SamplingPlan plan = plan_without_warmup();

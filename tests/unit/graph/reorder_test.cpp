@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 #include "grainscope/graph/generate.hpp"
 #include "sample_graphs.hpp"
@@ -39,14 +41,39 @@ TEST(Reorder, original_keeps_every_number) {
             (std::vector<Vertex>{0, 1, 2, 3}));
 }
 
-TEST(Reorder, degree_falls_and_ties_keep_their_order) {
-  for (const BothWays& both : all_sample_graphs()) {
-    std::vector<double> degrees;
-    for (Vertex v = 0; v < both.graph.vertices(); ++v) {
-      degrees.push_back(static_cast<double>(both.graph.degree(v)));
+// The slow way: sorted by degree, then twice by degree and whose neighbour comes first in the order before.
+std::vector<Vertex> hubs_first(const Csr& graph) {
+  std::vector<Vertex> order = order_of(graph, Order::original);
+  std::vector<Vertex> first(graph.vertices());
+  for (int round = 0; round < 3; ++round) {
+    std::sort(order.begin(), order.end(), [&](Vertex a, Vertex b) {
+      return std::tuple(graph.degree(b), first[a], a) < std::tuple(graph.degree(a), first[b], b);
+    });
+    std::map<Vertex, Vertex> places;
+    for (Vertex place = 0; place < graph.vertices(); ++place) {
+      places[order[place]] = place;
     }
-    EXPECT_EQ(order_of(both.graph, Order::degree), highest_first(degrees)) << both.graph.name;
+    for (Vertex v = 0; v < graph.vertices(); ++v) {
+      first[v] = graph.vertices();
+      for (const Vertex neighbour : graph.neighbours(v)) {
+        first[v] = std::min(first[v], places[neighbour]);
+      }
+    }
   }
+  return order;
+}
+
+TEST(Reorder, degree_falls_and_vertices_of_one_go_by_their_first_neighbours) {
+  for (const BothWays& both : all_sample_graphs()) {
+    EXPECT_EQ(order_of(both.graph, Order::degree), hubs_first(both.graph)) << both.graph.name;
+  }
+  // Leaves of three hubs, in turn: 3, 6, 9 of vertex 0, 4, 7, 10 of vertex 1, 5, 8, 11 of vertex 2.
+  std::vector<Triple> edges;
+  for (Vertex leaf = 3; leaf < 12; ++leaf) {
+    edges.push_back({leaf % 3, leaf, 1});
+  }
+  EXPECT_EQ(order_of(weighted_graph(12, edges, false), Order::degree),
+            (std::vector<Vertex>{0, 1, 2, 3, 6, 9, 4, 7, 10, 5, 8, 11}));
 }
 
 TEST(Reorder, halo_like_falls_by_how_near_sampled_sources_are) {

@@ -75,6 +75,21 @@ TEST_F(GatherFamilies, full_has_every_mode_store_and_law) {
   EXPECT_EQ(elements, (std::set<std::uint32_t>{2, 4}));
 }
 
+TEST_F(GatherFamilies, lists_that_take_turns_ask_for_more_places_than_translations_are_kept_of) {
+  constexpr std::uint64_t kKept = 664 * kMiB / (64 * kKiB);  // of an H200, by results/reference
+  for (const std::uint64_t rows : {1024, 4096, 16384, 65536, 1 << 20}) {
+    GatherPoint point;
+    point.rows = rows;
+    const gnn::RowLists lists = drawn_lists(point, 1 << 25);
+    EXPECT_EQ(lists.size(), static_cast<std::size_t>(gather_lists(rows)));
+    EXPECT_GT((lists.size() - 1) * rows, 4 * kKept) << rows;
+    EXPECT_GE(lists.size(), 4U);
+    EXPECT_LE(lists.size(), 64U);
+    EXPECT_NE(lists.front(), lists.back());
+  }
+  EXPECT_EQ(gather_lists(0), 64);
+}
+
 TEST_F(GatherFamilies, max_bytes_reaches_farther_behind_the_wall) {
   for (const Preset preset : {Preset::quick, Preset::full, Preset::paper, Preset::acceptance}) {
     Scope scope = scope_of(test::machine_without_gpu(), preset);

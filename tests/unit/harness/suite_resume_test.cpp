@@ -9,6 +9,7 @@
 #include <string>
 
 #include "fake_run.hpp"
+#include "harness/interrupt.hpp"
 #include "harness/result_store.hpp"
 
 namespace grainscope::harness {
@@ -71,6 +72,30 @@ TEST_F(EarlyEnd, by_a_signal_leaves_a_whole_result_that_says_so_and_goes_on) {
   }
 }
 
+TEST_F(EarlyEnd, by_a_signal_sent_twice_at_once_is_that_of_one) {
+  // timeout(1): to the program, and to the group that the program is of.
+  for (const int other : {SIGTERM, SIGINT}) {
+    std::filesystem::remove_all(folder());
+    const Ended ended = begin([other] {
+      raise(SIGTERM);
+      raise(other);
+    });
+    EXPECT_EQ(ended.status, 128 + SIGTERM) << ended.err;
+    EXPECT_EQ(result()["context"]["run"]["why_incomplete"], "interrupted by signal 15");
+  }
+}
+
+TEST_F(EarlyEnd, by_a_second_signal_later_is_at_once) {
+  const Ended ended = begin([] {
+    raise(SIGINT);
+    usleep(static_cast<useconds_t>((kOneRequestS + 0.1) * 1e6));
+    raise(SIGTERM);
+  });
+  EXPECT_EQ(ended.signal, SIGTERM);
+  EXPECT_FALSE(std::filesystem::exists(folder() / "result.json"));
+  EXPECT_EQ(sorted_names(finish()), all_);
+}
+
 TEST_F(EarlyEnd, by_a_kill_loses_no_more_than_the_case_in_hand) {
   const Ended ended = begin([] { raise(SIGKILL); });
   EXPECT_EQ(ended.signal, SIGKILL);
@@ -97,7 +122,10 @@ TEST_F(EarlyEnd, at_the_time_limit_starts_no_further_case_and_goes_on) {
   EXPECT_NE(part["context"]["run"]["why_incomplete"].get<std::string>().find("--max-time"),
             std::string::npos);
   EXPECT_EQ(part["context"]["run"]["counts"]["ok"], 3);
-  EXPECT_EQ(sorted_names(finish()), all_);
+  const json whole = finish();
+  EXPECT_EQ(sorted_names(whole), all_);
+  // What comes after the limit takes next to nothing.
+  EXPECT_GE(whole["context"]["run"]["wall_s"], 0.3);
 }
 
 TEST_F(EarlyEnd, at_the_time_limit_ends_the_repetitions_of_the_case_in_hand) {

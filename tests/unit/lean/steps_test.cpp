@@ -72,11 +72,11 @@ TEST(Steps, a_search_pulls_where_many_edges_lead_out_of_the_frontier) {
 
 TEST(Steps, a_search_pulls_earlier_where_hubs_lead_out_or_looking_is_cheap) {
   const Turning cold;
-  const Turning hot{0.75, 0.25, 8};
+  const Turning hot{0.75, 1, 8};
   EXPECT_FALSE(cold.pulls(ahead_of(62'500, 4'000'000)));
   EXPECT_FALSE(hot.pulls(ahead_of(62'500, 2'000'000)));
   EXPECT_TRUE(hot.pulls(ahead_of(1000, 2'000'000))) << "lists begin with those hubs";
-  const Turning compressed{0.4, 16, 8};
+  const Turning compressed{0.4};
   EXPECT_TRUE(cold.pulls(ahead_of(500'000, 16'000'000)));
   EXPECT_FALSE(compressed.pulls(ahead_of(500'000, 16'000'000))) << "pushing is cheaper";
 }

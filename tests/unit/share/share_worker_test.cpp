@@ -110,6 +110,31 @@ TEST_F(Workers, begin_at_one_moment_and_end_with_the_later) {
   EXPECT_EQ(times.seconds, -times.first.begun_s);
 }
 
+// Says a beginning long after the moment it was asked for, `times` times over.
+std::string late_script(int times) {
+  return "echo 'started 8 8'; n=0; while read -r word start; do "
+         "if [ $word = ready ]; then echo ready; "
+         "elif [ $n -lt " +
+         std::to_string(times) +
+         " ]; then n=$((n + 1)); echo 'times 0.5 99999999999 0'; "
+         "else echo \"times 0.5 $start 0\"; fi; done";
+}
+
+TEST_F(Workers, that_begin_late_run_once_more) {
+  ShareWorker first(gathering(), {}, script(late_script(0)));
+  ShareWorker second(gathering(), {}, script(late_script(3)));
+  const SidesTimes times = run_together(first, second);
+  EXPECT_EQ(times.first.begun_s, times.second.begun_s);
+  EXPECT_LT(times.second.begun_s, 99999999999.0);
+}
+
+TEST_F(Workers, that_always_begin_late_are_no_measurement) {
+  ShareWorker first(gathering(), {}, script(late_script(99)));
+  ShareWorker second(gathering(), {}, script(late_script(0)));
+  const std::string words = words_of([&] { static_cast<void>(run_together(first, second)); });
+  EXPECT_NE(words.find("did not begin at one moment: in 16 tries"), std::string::npos) << words;
+}
+
 TEST_F(Workers, that_skip_or_fail_say_why) {
   EXPECT_THROW(ShareWorker(gathering(), {}, script("echo 'skip no such thing here'")), SkipError);
   EXPECT_EQ(words_of([&] { ShareWorker(gathering(), {}, script("echo 'skip no such thing here'")); }),
