@@ -109,7 +109,8 @@ def test_a_program_that_is_not_there_is_said(tmp_path):
 def test_the_program_itself(tmp_path, capsys):
     flags = ["--preset", "smoke", "--benchmark_filter=host/flush", "--benchmark_repetitions=5"]
     running = [start(tmp_path, str(PROGRAM), f"node-{at}", *flags) for at in range(3)]
-    assert [ended(process)[0] for process in running] == [0] * 3
+    ends = [ended(process) for process in running]
+    assert [status for status, _ in ends] == [0] * 3, [err for _, err in ends]
     outputs = sorted(map(str, (tmp_path / "fleet").iterdir()))
     assert main(["compare", outputs[0], *outputs, "--fail-on", "missing,failed", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
