@@ -1,6 +1,10 @@
 // grainscope: reads flags, reads the machine, picks cases, and runs, lists or explains them; or works on
 // graphs.
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,6 +20,7 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
+#include "malloc_worker.hpp"
 #include "pipeline_worker.hpp"
 #include "share_worker.hpp"
 
@@ -60,6 +65,16 @@ int act(const Options& options) {
   return 0;
 }
 
+// Somebody who closed standard output wants nothing from it.
+void require_output_whole() {
+  std::cout.flush();
+  if (!std::cout && fcntl(STDOUT_FILENO, F_GETFD) != -1) {
+    throw EnvironmentError(
+        "could not write all of the output: is the disk full? A run with --out has its "
+        "results in its folder");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -67,10 +82,14 @@ int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (!words.empty() && words.front() == "graph") {
       std::cout << graph_command({words.begin() + 1, words.end()});
+      require_output_whole();
       return 0;
     }
     if (!words.empty() && words.front() == kMpsGuardCommand) {
       return guard_mps({words.begin() + 1, words.end()});
+    }
+    if (!words.empty() && words.front() == kMallocWorkerCommand) {
+      return malloc_worker({words.begin() + 1, words.end()});
     }
     if (!words.empty() && words.front() == kShareWorkerCommand) {
       return share_worker({words.begin() + 1, words.end()});
@@ -78,15 +97,20 @@ int main(int argc, char** argv) {
     if (!words.empty() && words.front() == kPipelineWorkerCommand) {
       return pipeline_worker({words.begin() + 1, words.end()});
     }
-    return act(parse_options(words));
+    const int status = act(parse_options(words));
+    require_output_whole();
+    return status;
   } catch (const HelpRequested& help) {
-    std::cout << help.text;
-    return 0;
+    std::cout << help.text << std::flush;
+    return std::cout ? 0 : static_cast<int>(ExitStatus::environment);
   } catch (const Interrupted&) {
     return 128 + signal_received();
   } catch (const Error& error) {
     std::cerr << "grainscope: " << error.what() << '\n';
     return static_cast<int>(error.status());
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "grainscope: " << error.what() << ": may this user read and write there?\n";
+    return static_cast<int>(ExitStatus::environment);
   } catch (const std::exception& error) {
     std::cerr << "grainscope: " << error.what() << '\n';
     return static_cast<int>(ExitStatus::failed);

@@ -84,7 +84,7 @@ class Recorder {
     const std::string gpu = "gpu:" + std::to_string(site.gpu->ordinal);
     const std::size_t drawn = measurement.samples.seconds.size();
     for (auto* each : {&seconds_, &gather_s_, &compute_s_}) {
-      each->erase(each->begin(), each->end() - static_cast<std::ptrdiff_t>(drawn));  // warm-ups
+      measurement.samples.keep_sampled(*each);
     }
     std::vector<double> overlaps;
     overlaps.reserve(drawn);

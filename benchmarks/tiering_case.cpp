@@ -220,6 +220,8 @@ Measurement measure_score(Session& session, const GnnGraph& graph, const Trainin
     rank_s.push_back(scored.rank_s);
     return scored.score_s + scored.rank_s;
   });
+  measurement.samples.keep_sampled(score_s);
+  measurement.samples.keep_sampled(rank_s);
   measurement.timing = {Clock::steady, false, "computing the score and ranking all vertices by it"};
   measurement.graph = graph.facts();
   add_hit_rates(measurement, judged, ranking);

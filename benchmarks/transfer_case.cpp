@@ -231,7 +231,7 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
     return seconds;
   });
   const std::vector<double>& seconds = measurement.samples.seconds;
-  runs.erase(runs.begin(), runs.end() - static_cast<std::ptrdiff_t>(seconds.size()));  // warm-ups
+  measurement.samples.keep_sampled(runs);
   measurement.lanes = describe_lanes(lanes);
   std::vector<double> overlaps;
   for (std::size_t run = 0; run < runs.size(); ++run) {

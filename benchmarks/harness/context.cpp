@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <random>
+#include <system_error>
 
 #include "build_info.hpp"
 #include "grainscope/core/error.hpp"
@@ -35,6 +37,33 @@ json suite_json() {
           {"compiler", build::kCompiler},
           {"cuda", build::kCuda.empty() ? json(nullptr) : json(build::kCuda)},
           {"benchmark_library", build::kBenchmarkLibrary}};
+}
+
+// Tells a file from what it was: null where it is not there.
+json stamp(const std::string& path) {
+  std::error_code no_size;
+  std::error_code no_time;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, no_size);
+  const auto written = std::filesystem::last_write_time(path, no_time).time_since_epoch().count();
+  return no_size || no_time ? json(nullptr) : json{{"bytes", bytes}, {"written", written}};
+}
+
+// Of the graphs and features that the run reads, by their whole paths.
+json file_stamps(const Options& options) {
+  json stamps = json::object();
+  const auto add = [&](const std::string& path) {
+    const std::string whole = std::filesystem::absolute(path).string();
+    stamps[whole] = stamp(whole);
+  };
+  for (const graph::GraphSpec& spec : options.graphs) {
+    if (spec.kind == graph::GraphSpec::Kind::file) {
+      add(spec.path);
+    }
+  }
+  if (!options.features.empty()) {
+    add(options.features);
+  }
+  return stamps;
 }
 
 }  // namespace
@@ -71,7 +100,8 @@ json journal_header(const RunIdentity& identity, const Options& options, const M
   return {{"id", identity.id},
           {"started", identity.started},
           {"flags", options.selection_flags},
-          {"fingerprint", fingerprint(machine)}};
+          {"fingerprint", fingerprint(machine)},
+          {"files", file_stamps(options)}};
 }
 
 void require_same_machine(const json& header, const Machine& machine) {
@@ -81,6 +111,19 @@ void require_same_machine(const json& header, const Machine& machine) {
       throw EnvironmentError("this run was begun with " + key + " " + value.dump() + ", which is now " +
                              now.value(key, json()).dump() +
                              ": results of two would be mixed. Start a new run with --out");
+    }
+  }
+  for (const auto& [key, value] : now.items()) {
+    static_cast<void>(header.at("fingerprint").at(key));
+  }
+}
+
+void require_same_files(const json& header) {
+  for (const auto& [path, then] : header.at("files").items()) {
+    if (stamp(path) != then) {
+      throw EnvironmentError(path +
+                             " is not the file that this run was begun with: results of two would be "
+                             "mixed. Bring it back, or start a new run with --out");
     }
   }
 }

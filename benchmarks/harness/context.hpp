@@ -28,8 +28,11 @@ struct RunIdentity {
 // The journal's first line.
 [[nodiscard]] nlohmann::json journal_header(const RunIdentity& identity, const Options& options,
                                             const Machine& machine);
-// Throws EnvironmentError where a journal was begun on another machine or by another version.
+// Throws EnvironmentError where a journal was begun on another machine or by another version; this and the
+// next two throw json::exception where the header is damaged.
 void require_same_machine(const nlohmann::json& header, const Machine& machine);
+// Throws EnvironmentError where a file of the run's graphs or features is another, or gone.
+void require_same_files(const nlohmann::json& header);
 [[nodiscard]] RunIdentity identity_of(const nlohmann::json& header);
 
 [[nodiscard]] nlohmann::json link_json(const LinkPeak& peak);

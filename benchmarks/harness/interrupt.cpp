@@ -42,6 +42,8 @@ void catch_signals() {
   for (const int signal : {SIGINT, SIGTERM}) {
     sigaction(signal, &action, nullptr);
   }
+  // A file that may not grow is an error of writing, which is told.
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 int signal_received() noexcept {

@@ -1,6 +1,9 @@
 #include "option_flags.hpp"
 
 #include <array>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
@@ -10,6 +13,9 @@ namespace {
 
 // The group of the flags that a journal keeps.
 constexpr const char* kWhatIsRun = "What is run";
+
+// An empty one picks everything.
+constexpr const char* kFilter = "--benchmark_filter";
 
 // Google Benchmark's flags that would change what a sampling session decides for itself.
 constexpr std::array<std::pair<const char*, const char*>, 5> kRefused{{
@@ -23,7 +29,7 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kRefused{{
 
 void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
   const auto group = kWhatIsRun;
-  app.add_option("--benchmark_filter", options.filter,
+  app.add_option(kFilter, options.filter,
                  "Regular expression that a case's name must contain; a leading - turns it round")
       ->group(group);
   app.add_option("--preset", raw.preset, "smoke, quick (the default), full, paper or acceptance")
@@ -113,7 +119,16 @@ void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
 }  // namespace
 
 void refuse_what_cannot_be_honoured(const std::vector<std::string>& arguments) {
-  for (const std::string& argument : arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    // The parser would take the next word for the value, or go on without it.
+    if (argument.empty() && (i == 0 || arguments[i - 1] != kFilter)) {
+      throw UsageError((i == 0 ? "the first word" : "the word after " + arguments[i - 1]) +
+                       " is empty: is it of a variable that is not set?");
+    }
+    if (argument.starts_with("--") && argument.ends_with('=') && argument != std::string(kFilter) + "=") {
+      throw UsageError(argument + " has no value: is it of a variable that is not set?");
+    }
     for (const auto& [flag, instead] : kRefused) {
       const std::string_view name(flag);
       if (argument == name || argument.starts_with(std::string(name) + "=")) {
@@ -132,13 +147,38 @@ void describe_flags(CLI::App& app, Options& options, RawOptions& raw) {
   describe_output(app, options, raw);
 }
 
+namespace {
+
+// Of files by their whole paths: a run may go on from another folder.
+std::string wherever_it_runs(const std::string& flag, const std::string& value) {
+  if (flag == "--features") {
+    return std::filesystem::absolute(value).string();
+  }
+  if (flag != "--graph") {
+    return value;
+  }
+  constexpr std::string_view kFile = "file:";
+  std::string graphs;
+  std::istringstream names(value);
+  for (std::string name; std::getline(names, name, ',');) {
+    graphs += graphs.empty() ? "" : ",";
+    graphs += name.starts_with(kFile)
+                  ? kFile.data() + std::filesystem::absolute(name.substr(kFile.size())).string()
+                  : name;
+  }
+  return graphs;
+}
+
+}  // namespace
+
 std::vector<std::string> selection_flags(const CLI::App& app) {
   std::vector<std::string> flags;
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group() != kWhatIsRun || option->count() == 0) {
       continue;
     }
-    flags.push_back(option->get_name() + "=" + option->results().back());
+    flags.push_back(option->get_name() + "=" +
+                    wherever_it_runs(option->get_name(), option->results().back()));
   }
   return flags;
 }

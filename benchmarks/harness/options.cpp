@@ -156,6 +156,11 @@ Options parse_options(const std::vector<std::string>& arguments) {
           "--resume runs what the unfinished run was asked for: give it no --out and no flag that "
           "says what is run");
     }
+    if (options.action != Action::run) {
+      throw UsageError(
+          "--resume runs what is left: to look at a run's cases, give --plan, --benchmark_list_tests or "
+          "--explain the run's own flags");
+    }
     options.resume = true;
     options.out_dir = raw.resume_dir;
   }

@@ -1,10 +1,13 @@
 #include "result_store.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iostream>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
@@ -31,10 +34,27 @@ fs::path result_path(const fs::path& directory) {
 }
 
 void write_and_sync(std::FILE* file, const std::string& text, const fs::path& path) {
+  // A pipe or a device cannot be synced, and need not.
   if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0 ||
-      fsync(fileno(file)) != 0) {
+      (fsync(fileno(file)) != 0 && errno != EINVAL && errno != EROFS)) {
     cannot_write(path, errno);
   }
+}
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+File open_to_write(const fs::path& path) {
+  File file(std::fopen(path.c_str(), "wb"), std::fclose);
+  if (!file) {
+    cannot_write(path, errno);
+  }
+  return file;
+}
+
+bool is_no_file(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status found = fs::status(path, error);
+  return fs::exists(found) && !fs::is_regular_file(found) && !fs::is_directory(found);
 }
 
 // The line as an object; empty where it is not one.
@@ -43,8 +63,13 @@ json parse_line(const std::string& line) {
   return parsed.is_object() ? parsed : json();
 }
 
+bool has_text(const json& object, const char* key) {
+  return object.contains(key) && object[key].is_string();
+}
+
 bool is_row(const json& row) {
-  return row.is_object() && row.contains("name") && row["name"].is_string() && row.contains("status");
+  return row.is_object() && has_text(row, "name") && has_text(row, "status") &&
+         (!row.contains("session_s") || row["session_s"].is_number());
 }
 
 bool is_header(const json& line) {
@@ -92,7 +117,8 @@ std::set<std::string> Journal::finished() const {
 Journal read_journal(const fs::path& directory) {
   std::ifstream file(journal_path(directory), std::ios::binary);
   if (!file) {
-    throw UsageError("there is no unfinished run in " + directory.string() + ": it has no journal.jsonl");
+    throw UsageError("there is no unfinished run in " + directory.string() + ": it has no journal.jsonl" +
+                     " that can be read");
   }
   Journal journal;
   std::string text;
@@ -115,6 +141,9 @@ Journal read_journal(const fs::path& directory) {
     }
     journal.valid_bytes += text.size() + 1;
   }
+  for (; file && !file.eof(); std::getline(file, text)) {
+    ++journal.lost_lines;
+  }
   if (!has_a_line(journal_path(directory))) {
     throw UsageError("the run in " + directory.string() +
                      " was ended before it had finished anything: start it again with --out " +
@@ -125,6 +154,21 @@ Journal read_journal(const fs::path& directory) {
                      " does not begin with the header of a run of this version: start a new run with --out");
   }
   return journal;
+}
+
+RunLock::RunLock(const fs::path& directory)
+    : folder_(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (folder_ >= 0 && flock(folder_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    close(folder_);
+    throw EnvironmentError("another run works in " + directory.string() +
+                           ": wait for its end, or choose another folder with --out");
+  }
+}
+
+RunLock::~RunLock() {
+  if (folder_ >= 0) {
+    close(folder_);
+  }
 }
 
 void ResultStore::Close::operator()(std::FILE* file) const noexcept {
@@ -139,11 +183,7 @@ ResultStore::ResultStore(fs::path directory, const char* mode)
 }
 
 ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (error) {
-    cannot_write(directory, error.value());
-  }
+  make_folder(directory);
   if (fs::exists(result_path(directory))) {
     throw UsageError(directory.string() + " already holds a finished run: choose another folder with --out");
   }
@@ -159,10 +199,20 @@ ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
 }
 
 ResultStore ResultStore::resume(const fs::path& directory, const Journal& journal) {
+  const fs::path path = journal_path(directory);
+  if (journal.lost_lines > 0) {
+    const std::string damaged = path.string() + ".damaged";
+    std::ifstream file(path, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(journal.valid_bytes));
+    write_whole(damaged, {std::istreambuf_iterator<char>(file), {}});
+    std::cerr << "grainscope: " << path.string() << " is damaged: " << journal.lost_lines
+              << " lines cannot be trusted, and what they hold is run again; they are kept in " << damaged
+              << std::endl;
+  }
   std::error_code error;
-  fs::resize_file(journal_path(directory), journal.valid_bytes, error);
+  fs::resize_file(path, journal.valid_bytes, error);
   if (error) {
-    cannot_write(journal_path(directory), error.value());
+    cannot_write(path, error.value());
   }
   return {directory, "ab"};
 }
@@ -196,26 +246,37 @@ void ResultStore::finish(const json& result) const {
   write_whole(result_path(directory_), text + "\n");
 }
 
+void make_folder(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (error) {
+    cannot_write(directory, error.value());
+  }
+}
+
+void require_writable_folder(const fs::path& path) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!is_no_file(path) && access(folder.c_str(), W_OK | X_OK) != 0) {
+    cannot_write(path, errno);
+  }
+}
+
 void write_whole(const fs::path& path, const std::string& content) {
+  if (is_no_file(path)) {
+    write_and_sync(open_to_write(path).get(), content, path);
+    return;
+  }
   const fs::path temporary = path.string() + ".tmp";
-  {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(temporary.c_str(), "wb"),
-                                                               std::fclose);
-    if (!file) {
-      cannot_write(temporary, errno);
-    }
-    try {
-      write_and_sync(file.get(), content, temporary);
-    } catch (...) {
-      std::error_code ignored;
-      fs::remove(temporary, ignored);
-      throw;
-    }
+  std::error_code ignored;
+  try {
+    write_and_sync(open_to_write(temporary).get(), content, temporary);
+  } catch (...) {
+    fs::remove(temporary, ignored);
+    throw;
   }
   std::error_code error;
   fs::rename(temporary, path, error);
   if (error) {
-    std::error_code ignored;
     fs::remove(temporary, ignored);
     cannot_write(path, error.value());
   }

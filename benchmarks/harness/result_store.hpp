@@ -20,13 +20,28 @@ struct Journal {
   std::vector<nlohmann::json> rows;   // of finished cases, in order
   std::vector<nlohmann::json> links;  // measured copy peaks
   std::uint64_t valid_bytes = 0;      // a last line that was cut is not among them
+  std::uint64_t lost_lines = 0;       // whole ones behind the first that cannot be read
 
   [[nodiscard]] std::set<std::string> finished() const;
 };
 
-// Reads a journal as far as it is whole. Throws UsageError where there is none, where it was cut within its
-// first line, and where that line is not a header that this version knows.
+// Reads a journal as far as it can be read. Throws UsageError where there is none, where it was cut within
+// its first line, and where that line is not a header that this version knows.
 [[nodiscard]] Journal read_journal(const std::filesystem::path& directory);
+
+// Keeps other processes from running in the same folder, as long as it lives. Where the folder is not there
+// or its file system has no locks, nothing is kept.
+class RunLock {
+ public:
+  // Throws EnvironmentError where another run holds it.
+  explicit RunLock(const std::filesystem::path& directory);
+  ~RunLock();
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+ private:
+  int folder_ = -1;
+};
 
 class ResultStore {
  public:
@@ -34,7 +49,8 @@ class ResultStore {
   // UsageError where one lies there already, EnvironmentError where it cannot be written.
   [[nodiscard]] static ResultStore begin(const std::filesystem::path& directory,
                                          const nlohmann::json& header);
-  // Goes on with a run: cuts off an incomplete last line and appends from there.
+  // Goes on with a run: cuts off an incomplete last line and appends from there. Lines behind one that cannot
+  // be read are kept beside it, in `journal.jsonl.damaged`, and that is said on standard error.
   [[nodiscard]] static ResultStore resume(const std::filesystem::path& directory, const Journal& journal);
 
   // Each is on disk when the call returns; throws EnvironmentError otherwise (a full disk).
@@ -57,7 +73,14 @@ class ResultStore {
   std::unique_ptr<std::FILE, Close> journal_;
 };
 
-// Writes a file whole: to a temporary name beside it, synced, then renamed. Throws EnvironmentError.
+// Makes a folder and those above it. Throws EnvironmentError.
+void make_folder(const std::filesystem::path& directory);
+// Throws EnvironmentError where no file can be written at `path` because of its folder: before a run, not
+// after.
+void require_writable_folder(const std::filesystem::path& path);
+
+// Writes a file whole: to a temporary name beside it, synced, then renamed; into a device or a pipe as it is.
+// Throws EnvironmentError.
 void write_whole(const std::filesystem::path& path, const std::string& content);
 
 }  // namespace grainscope::harness

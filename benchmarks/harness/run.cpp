@@ -1,11 +1,13 @@
 #include "run.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "context.hpp"
+#include "grainscope/core/error.hpp"
 #include "result_store.hpp"
 #include "suite.hpp"
 
@@ -13,8 +15,17 @@ namespace grainscope::harness {
 namespace {
 
 // A resumed run is asked for again as it was, with the flags of this command that say how to run it.
-Options resumed_options(const Options& given, const Journal& journal) {
-  Options options = parse_options(journal.header.at("flags").get<std::vector<std::string>>());
+Options resumed_options(const Options& given, const Journal& journal, const Machine& machine) {
+  Options options;
+  try {
+    require_same_machine(journal.header, machine);
+    require_same_files(journal.header);
+    static_cast<void>(identity_of(journal.header));
+    options = parse_options(journal.header.at("flags").get<std::vector<std::string>>());
+  } catch (const nlohmann::json::exception& error) {
+    throw UsageError("the first line of " + given.out_dir + "/journal.jsonl is damaged (" + error.what() +
+                     "): start a new run with --out");
+  }
   options.resume = true;
   options.out_dir = given.out_dir;
   options.max_time_s = given.max_time_s;
@@ -28,6 +39,17 @@ Options resumed_options(const Options& given, const Journal& journal) {
   options.color = given.color;
   options.library_flags = given.library_flags;
   return options;
+}
+
+// What is written late should not fail after everything was measured.
+void require_writable(const Options& options) {
+  if (!options.file_out.empty()) {
+    require_writable_folder(options.file_out);
+  }
+  if (!options.graph_cache.empty()) {
+    make_folder(options.graph_cache);
+    require_writable_folder(std::filesystem::path(options.graph_cache) / "graph.sg");
+  }
 }
 
 }  // namespace
@@ -60,18 +82,22 @@ Selection selection_of(const std::vector<Family>& families, const Options& optio
 
 int run_families(const std::vector<Family>& families, const Options& given, Machine& machine) {
   Options options = given;
+  std::optional<RunLock> lock;
   std::optional<Journal> journal;
   if (options.resume) {
+    lock.emplace(options.out_dir);
     journal = read_journal(options.out_dir);
-    require_same_machine(journal->header, machine);
-    options = resumed_options(given, *journal);
+    options = resumed_options(given, *journal, machine);
   }
   const Scope scope = scope_of(options, machine);
   Selection selection = selection_of(families, options, machine, scope);
+  require_writable(options);
   std::optional<ResultStore> store;
   if (journal) {
     store = ResultStore::resume(options.out_dir, *journal);
   } else if (!options.out_dir.empty()) {
+    make_folder(options.out_dir);
+    lock.emplace(options.out_dir);
     store = ResultStore::begin(options.out_dir, journal_header(new_identity(), options, machine));
     journal = read_journal(options.out_dir);
   }

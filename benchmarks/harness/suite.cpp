@@ -184,8 +184,15 @@ class Suite {
     if (!store_error_.empty()) {
       throw EnvironmentError(store_error_);
     }
+    const double wall_s = steady_now_s() - start_s_;
+    if (request_.store != nullptr) {
+      const json context =
+          result_context(library_context, identity_, options_, request_.scope.sampling.ci_target,
+                         request_.machine, peaks_.all(), outcome_, earlier_s_ + wall_s);
+      request_.store->finish({{"context", context}, {"benchmarks", rows_}});
+    }
     std::cerr << "grainscope: " << outcome_.ok << " ok, " << outcome_.skipped << " skipped, "
-              << outcome_.failed << " failed in " << format_seconds(steady_now_s() - start_s_);
+              << outcome_.failed << " failed in " << format_seconds(wall_s);
     if (request_.store == nullptr) {
       std::cerr << "; nothing was kept (--out DIR keeps it)\n";
       if (!outcome_.complete) {
@@ -193,10 +200,6 @@ class Suite {
       }
       return;
     }
-    const json context =
-        result_context(library_context, identity_, options_, request_.scope.sampling.ci_target,
-                       request_.machine, peaks_.all(), outcome_, earlier_s_ + steady_now_s() - start_s_);
-    request_.store->finish({{"context", context}, {"benchmarks", rows_}});
     const std::string directory = request_.store->directory().string();
     std::cerr << "; " << directory << "/result.json\n";
     if (!outcome_.complete) {

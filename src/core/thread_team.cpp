@@ -20,9 +20,34 @@ void bind_to_cpu(int cpu) {
   static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof(set), &set));
 }
 
+// Keeps the calling thread on one CPU: beside workers that are bound, one that may run anywhere may stand on
+// the CPU of one of them, and both take turns. One that is bound already stays where it is.
+class OnCpu {
+ public:
+  explicit OnCpu(int cpu) {
+    if (cpu >= 0 && pthread_getaffinity_np(pthread_self(), sizeof(before_), &before_) == 0 &&
+        CPU_COUNT(&before_) > 1) {
+      bind_to_cpu(cpu);
+      bound_ = true;
+    }
+  }
+  ~OnCpu() {
+    if (bound_) {
+      static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof(before_), &before_));
+    }
+  }
+  OnCpu(const OnCpu&) = delete;
+  OnCpu& operator=(const OnCpu&) = delete;
+
+ private:
+  cpu_set_t before_{};
+  bool bound_ = false;
+};
+
 }  // namespace
 
-ThreadTeam::ThreadTeam(int size, const std::vector<int>& cpus) : size_(size) {
+ThreadTeam::ThreadTeam(int size, const std::vector<int>& cpus)
+    : size_(size), callers_cpu_(size < 2 || cpus.empty() ? -1 : cpus.front()) {
   if (size < 1) {
     throw UsageError("a team of " + std::to_string(size) + " threads makes no sense; ask for at least one");
   }
@@ -75,6 +100,7 @@ void ThreadTeam::serve(int index) {
 }
 
 double ThreadTeam::run(const std::function<void(int)>& work) {
+  const OnCpu placed(callers_cpu_);
   work_ = &work;
   ready_ = 0;
   running_ = size_ - 1;
@@ -92,6 +118,7 @@ double ThreadTeam::run(const std::function<void(int)>& work) {
 }
 
 void ThreadTeam::spread(const std::function<void(int)>& work) {
+  const OnCpu placed(callers_cpu_);
   work_ = &work;
   running_ = size_ - 1;
   started_.store(armed_.load() + 1, std::memory_order_release);

@@ -24,6 +24,12 @@ struct Samples {
   Summary summary;
   bool reached_target = false;
   double wall_s = 0;  // of the sampling, warm-up excluded
+
+  // Of what was noted once a call, warm-ups and dropped samples included, leaves what belongs to `seconds`.
+  template <class Noted>
+  void keep_sampled(std::vector<Noted>& noted) const {
+    noted.erase(noted.begin(), noted.end() - static_cast<std::ptrdiff_t>(seconds.size()));
+  }
 };
 
 // Thrown between two samples when `interrupted` says so; what was sampled is dropped.

@@ -29,8 +29,9 @@ class SpinWait {
 // a run is armed until it starts.
 class ThreadTeam {
  public:
-  // Worker i is bound to cpus[i % cpus.size()]; no binding where `cpus` is empty. The caller keeps its own.
-  // Throws UsageError for a size below 1, EnvironmentError where a thread cannot be started.
+  // Worker i is bound to cpus[i % cpus.size()]; no binding where `cpus` is empty. The caller is bound while
+  // it works, unless it has a single CPU already or is all of the team. Throws UsageError for a size below 1,
+  // EnvironmentError where a thread cannot be started.
   ThreadTeam(int size, const std::vector<int>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -50,6 +51,7 @@ class ThreadTeam {
   void stop();
 
   int size_;
+  int callers_cpu_;  // −1: any
   const std::function<void(int)>* work_ = nullptr;
   std::atomic<unsigned> armed_{0};    // workers sleep on this: the number of the run to come
   std::atomic<unsigned> started_{0};  // workers spin on this: the number of the run that goes

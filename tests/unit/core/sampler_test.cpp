@@ -275,6 +275,15 @@ TEST(DrawSamples, warmups_are_run_and_not_kept) {
   EXPECT_NEAR(samples.wall_s, 0.08, 1e-9);
 }
 
+TEST(Samples, keep_of_what_was_noted_at_every_call_what_belongs_to_them) {
+  Samples samples;
+  samples.seconds = {3, 4};
+  samples.dropped = 1;
+  std::vector<int> noted{0, 1, 2, 3, 4};  // two warm-ups and a dropped one first
+  samples.keep_sampled(noted);
+  EXPECT_EQ(noted, (std::vector<int>{3, 4}));
+}
+
 TEST(DrawSamples, samples_stay_in_the_order_taken) {
   FakeWork work({1.003, 1.001, 1.002, 1.004});
   const Samples samples = work.sample(plan_without_warmup());

@@ -1,6 +1,7 @@
 #include "grainscope/core/thread_team.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include <atomic>
@@ -103,16 +104,45 @@ TEST(ThreadTeam, what_workers_wrote_is_seen_after_the_run) {
   }
 }
 
-TEST(ThreadTeam, workers_are_bound_in_turn_and_the_caller_stays_free) {
+TEST(ThreadTeam, workers_are_bound_in_turn_and_so_is_the_caller_while_it_works) {
   const std::vector<int> cpus = allowed_cpus();
-  ASSERT_FALSE(cpus.empty());
-  ThreadTeam team(3, {cpus.back()});
-  std::vector<std::vector<int>> bound(3);
-  static_cast<void>(
-      team.run([&](int worker) { bound.at(static_cast<std::size_t>(worker)) = allowed_cpus(); }));
-  EXPECT_EQ(bound[0], cpus);
-  EXPECT_EQ(bound[1], std::vector<int>{cpus.back()});
-  EXPECT_EQ(bound[2], std::vector<int>{cpus.back()});
+  if (cpus.size() < 2) {
+    GTEST_SKIP() << "a caller that has one CPU stays there";
+  }
+  ThreadTeam team(4, {cpus[1], cpus[0]});
+  for (const bool spread : {false, true}) {
+    std::vector<std::vector<int>> bound(4);
+    const auto note = [&](int worker) { bound.at(static_cast<std::size_t>(worker)) = allowed_cpus(); };
+    if (spread) {
+      team.spread(note);
+    } else {
+      static_cast<void>(team.run(note));
+    }
+    for (std::size_t worker = 0; worker < bound.size(); ++worker) {
+      EXPECT_EQ(bound[worker], std::vector<int>{cpus[1 - worker % 2]}) << worker;
+    }
+    EXPECT_EQ(allowed_cpus(), cpus);
+  }
+}
+
+TEST(ThreadTeam, a_caller_stays_where_it_is_bound_and_where_it_is_all_of_the_team) {
+  const std::vector<int> cpus = allowed_cpus();
+  std::vector<int> seen;
+  const auto note = [&](int worker) {
+    if (worker == 0) {
+      seen = allowed_cpus();
+    }
+  };
+  static_cast<void>(ThreadTeam(1, {cpus.back()}).run(note));
+  EXPECT_EQ(seen, cpus);
+  std::thread([&] {
+    cpu_set_t last;
+    CPU_ZERO(&last);
+    CPU_SET(static_cast<std::size_t>(cpus.back()), &last);
+    ASSERT_EQ(pthread_setaffinity_np(pthread_self(), sizeof(last), &last), 0);
+    static_cast<void>(ThreadTeam(2, {cpus.front()}).run(note));
+  }).join();
+  EXPECT_EQ(seen, std::vector<int>{cpus.back()});
 }
 
 TEST(ThreadTeam, ends_without_a_run) {

@@ -89,8 +89,12 @@ Child Child::of(const std::function<int()>& body) {
   return Child(body);
 }
 
-Child Child::program(const std::vector<std::string>& arguments, const Variables& variables) {
+Child Child::program(const std::vector<std::string>& arguments, const Variables& variables,
+                     const std::string& output) {
   return Child([&] {
+    if (!output.empty()) {
+      send_to_file(STDOUT_FILENO, output);
+    }
     for (const auto& [name, value] : variables) {
       setenv(name.c_str(), value.c_str(), 1);
     }
@@ -129,8 +133,9 @@ Ended Child::wait() {
   return ended;
 }
 
-Ended run_program(const std::vector<std::string>& arguments, const Variables& variables) {
-  Child child = Child::program(arguments, variables);
+Ended run_program(const std::vector<std::string>& arguments, const Variables& variables,
+                  const std::string& output) {
+  Child child = Child::program(arguments, variables, output);
   return child.wait();
 }
 

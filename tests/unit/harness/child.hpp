@@ -42,8 +42,10 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 // A process that runs; killed and reaped if nobody waited for it.
 class Child {
  public:
-  // `grainscope` with these arguments; variables are added to the environment.
-  static Child program(const std::vector<std::string>& arguments, const Variables& variables = {});
+  // `grainscope` with these arguments; variables are added to the environment. Its standard output goes to
+  // the file `output` where that is not empty.
+  static Child program(const std::vector<std::string>& arguments, const Variables& variables = {},
+                       const std::string& output = {});
   // A copy of this process that runs `body`, whose result is its exit status. An Error ends it as it would
   // end the program.
   static Child of(const std::function<int()>& body);
@@ -61,7 +63,8 @@ class Child {
   pid_t pid_ = -1;
 };
 
-[[nodiscard]] Ended run_program(const std::vector<std::string>& arguments, const Variables& variables = {});
+[[nodiscard]] Ended run_program(const std::vector<std::string>& arguments, const Variables& variables = {},
+                                const std::string& output = {});
 
 }  // namespace grainscope::test
 

@@ -53,6 +53,7 @@ TEST_F(LeftJournal, of_a_whole_run_reads_back) {
   ASSERT_EQ(left.links.size(), 1U);
   EXPECT_EQ(left.links[0]["gpu"], 0);
   EXPECT_EQ(left.valid_bytes, whole_text().size());
+  EXPECT_EQ(left.lost_lines, 0U);
   EXPECT_EQ(left.finished(), (std::set<std::string>{"a", "b\n\"}"}));
 }
 
@@ -64,6 +65,7 @@ TEST_F(LeftJournal, cut_behind_its_header_holds_its_whole_lines_and_goes_on_to_t
     const Journal left = journal();
     const auto whole_lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
     ASSERT_EQ(left.valid_bytes, text.rfind('\n') + 1) << cut;
+    ASSERT_EQ(left.lost_lines, 0U) << cut;
     ResultStore store = ResultStore::resume(folder(), left);
     for (std::size_t line = whole_lines; line <= lines().size(); ++line) {
       append(store, lines()[line - 1]);
@@ -98,9 +100,13 @@ TEST_F(LeftJournal, ends_before_a_line_of_garbage) {
     const Journal left = journal();
     EXPECT_EQ(left.rows.size(), 1U) << garbage;
     EXPECT_EQ(left.valid_bytes, head.size()) << garbage;
+    EXPECT_EQ(left.lost_lines, 2U) << garbage;
     ResultStore store = ResultStore::resume(folder(), left);
     append(store, lines()[2]);
     EXPECT_EQ(journal_text(), head + lines()[2].dump() + "\n") << garbage;
+    // Nothing goes without a word.
+    EXPECT_EQ(test::read_text(folder() / "journal.jsonl.damaged"),
+              garbage + std::string("\n") + lines()[2].dump() + "\n");
   }
 }
 

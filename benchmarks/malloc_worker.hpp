@@ -1,0 +1,49 @@
+#ifndef GRAINSCOPE_BENCHMARKS_MALLOC_WORKER_HPP
+#define GRAINSCOPE_BENCHMARKS_MALLOC_WORKER_HPP
+
+// Calls of malloc in a process of their own: this program once more, as `grainscope malloc-worker`. What
+// malloc does with a block depends on what was allocated and freed before it (glibc raises the sizes from
+// which on it asks the kernel), so in one process the cases that ran earlier would decide what a later one
+// costs.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "grainscope/system/child_process.hpp"
+#include "worker_process.hpp"
+
+namespace grainscope::harness {
+
+inline constexpr const char* kMallocWorkerCommand = "malloc-worker";
+
+// A batch of blocks, allocated one after another.
+struct MallocJob {
+  bool fills = false;  // with a memset of each
+  int node = 0;        // whose CPUs call
+  std::uint64_t bytes = 0;
+
+  [[nodiscard]] std::uint64_t blocks() const;
+  friend bool operator==(const MallocJob&, const MallocJob&) = default;
+};
+// As words of a command line, and back; throws UsageError for others.
+[[nodiscard]] std::vector<std::string> to_words(const MallocJob& job);
+[[nodiscard]] MallocJob parse_malloc_job(const std::vector<std::string>& words);
+
+class MallocWorker {
+ public:
+  explicit MallocWorker(const MallocJob& job, const std::string& program = kOwnProgram);
+  // Seconds of one batch, after the blocks of the last were freed. Throws FailedError where malloc gave no
+  // memory or the same twice, or a block did not keep what was written to it.
+  [[nodiscard]] double sample();
+
+ private:
+  WorkerProcess process_;
+};
+
+// The worker's body: `words` are what follows the sub-command. Returns its exit status.
+[[nodiscard]] int malloc_worker(const std::vector<std::string>& words);
+
+}  // namespace grainscope::harness
+
+#endif
