@@ -1,5 +1,7 @@
 #include "case_runner.hpp"
 
+#include <sys/resource.h>
+
 #include <new>
 #include <utility>
 
@@ -15,6 +17,12 @@ using nlohmann::json;
 
 bool interrupted() {
   return signal_received() != 0;
+}
+
+// How often the kernel has taken a CPU from a thread of this process that could have gone on.
+long preemptions() {
+  rusage usage{};
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
 std::string why_interrupted() {
@@ -88,10 +96,12 @@ void CaseRunner::stop(const std::string& why, benchmark::State& state) {
 // The row of one session; null where it was interrupted.
 json CaseRunner::session_row(const Benchmark& benchmark, Measurement& measurement) {
   const double begun_s = steady_now_s();
+  const long begun_preemptions = preemptions();
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark.id, status, reason);
     add_measurement(outcome, measurement);
     outcome["session_s"] = steady_now_s() - begun_s;
+    outcome["preemptions"] = preemptions() - begun_preemptions;
     return outcome;
   };
   if (!gpu_lost_.empty()) {
