@@ -89,7 +89,8 @@ Measurement card_row(const TraversalModel& model, const CardRequest& card, const
   const std::uint64_t pages = data_pages(card, model.algorithm, model.graph.entries);
   if (pages < kFewestPages) {
     throw SkipError("all that is read lies on " + std::to_string(pages) + " pages of " +
-                    format_bytes(card.page_bytes) + ": no card holds a part of them");
+                    format_bytes(card.page_bytes) + ", fewer than " + std::to_string(kFewestPages) +
+                    ": too few to tell what a card that holds a part of them would do");
   }
   const model::PagingOptions options{0, card.page_bytes, link.gb_s, model::fault_cost(link).seconds, 1};
   std::vector<double> seconds;

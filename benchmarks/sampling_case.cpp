@@ -85,7 +85,8 @@ void describe(Measurement& measurement, const Expected& expected, const GnnGraph
   measurement.counters["edges_per_s"] = edges / measurement.samples.summary.median;
   measurement.graph = graph.facts();
   measurement.verification =
-      "every mini-batch of every sample equals, bit for bit, the CPU's: " + expected.verification;
+      "every mini-batch of every sample equals, bit for bit, the CPU's of the same seeds, drawn before: " +
+      expected.verification;
 }
 
 }  // namespace
