@@ -17,6 +17,8 @@ from grainscope_report.schema import Problem
 
 # The model counts whole periods of a walk: what is left of a small buffer is not in its requests.
 MODEL_ROUNDING = 0.05
+# The largest number that grainscope writes: of 64 bits.
+MOST = 2**64 - 1
 TIMES = ("samples_s", "median_s", "ci95_s", "mad_s", "p5_s", "p95_s", "bandwidth_gb_s", "operation_s")
 
 
@@ -28,9 +30,17 @@ def problems(document: Raw) -> list[Problem]:
     for index, row in enumerate(rows):
         path = f"$.benchmarks[{index}]"
         for check in ROW_CHECKS:
-            found += [Problem(f"{path}.{field}", message) for field, message in check(row)]
+            found += [Problem(f"{path}.{field}", message) for field, message in _answers(check, row)]
         found += [Problem(f"{path}.{field}", message) for field, message in checks_links.of_row(row, links)]
     return found
+
+
+def _answers(check: Callable[[Raw], RowProblems], row: Raw) -> RowProblems:
+    """What a check says; one that fails says that the row's numbers are none to reckon with."""
+    try:
+        yield from check(row)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        yield "case", f"has numbers with which nothing can be reckoned ({error})"
 
 
 def of_times(document: Raw) -> list[Problem]:
@@ -142,6 +152,15 @@ def _limit(row: Raw) -> RowProblems:
         yield "status", f"is ok, but {rate:.4g} GB/s beats limit_gb_s {row['limit_gb_s']}: it must be failed"
 
 
+def _axes(row: Raw) -> RowProblems:
+    for name, value in row["case"]["axes"].items():
+        if not isinstance(value, str) and not 0 <= value <= MOST:
+            yield f"case.axes.{name}", f"is {value:g}, which no run was asked for"
+    for name in ("bytes", "link_bytes", "operations"):
+        if row.get(name, 0) > MOST:
+            yield name, f"is {row[name]:g}, more than any machine counts"
+
+
 def _repetition(row: Raw) -> RowProblems:
     if row.get("repetition_index", 0) >= row.get("repetitions", math.inf) > 0:
         yield (
@@ -168,7 +187,7 @@ def _asked_over_link(row: Raw) -> float | None:
 
 def _requests(traffic: Raw, asked: float | None) -> RowProblems:
     by_size = traffic.get("requests_by_size", {})
-    if bad := [size for size in by_size if not size.isdigit()]:
+    if bad := [size for size in by_size if not (size.isdecimal() and len(size) < 20)]:
         yield "requests_by_size", f"has the key {bad[0]!r}, which is no size in bytes"
         return
     if by_size and "requests" in traffic and differ(traffic["requests"], total := sum(by_size.values())):
@@ -194,6 +213,7 @@ ROW_CHECKS: tuple[Callable[[Raw], RowProblems], ...] = (
     _bandwidth,
     _operation,
     _limit,
+    _axes,
     _repetition,
     _traffic,
     *checks_lanes.CHECKS,

@@ -125,7 +125,7 @@ def _given(row: Raw) -> RowProblems:
     if more >= (1 if by == CAP else GROUP) and not row.get("reason", "").strip():
         yield "counters.given_sms", f"is {given}, only {asked} were asked for, and no reason says why"
     for name in ("given_sms", "seen_sms", "asked_sms", "rest_sms") if there is not None else ():
-        if counters.get(name, 0) > there:
+        if name in counters and counters[name] > there:
             yield f"counters.{name}", f"is {counters[name]}, the GPU has {there}"
     yield from _agree(counters, {"given_share": given / there if there else None})
 

@@ -1,15 +1,17 @@
 """Checks of rows with trials, levels and a graph, and of rows that only a model answers."""
 
 import itertools
-from statistics import harmonic_mean
+from statistics import fmean, harmonic_mean
 
 from grainscope_report import statistics
-from grainscope_report.checks_parts import Raw, RowProblems, differ
+from grainscope_report.checks_parts import ROUNDING, Raw, RowProblems, differ
 from grainscope_report.model import MODEL
 
 # Times of levels are taken one by one: their sum may be a little above that of the whole.
 LEVELS_SLACK = 0.05
 LITTLE = 1e-3
+# What bounds a modelled time, each by itself, as means over the trials.
+CAUSES = ("bytes_s", "requests_s", "translations_s")
 
 
 def _label(row: Raw) -> RowProblems:
@@ -42,6 +44,18 @@ def _teps(row: Raw) -> RowProblems:
         yield "counters.teps", f"is {said}, the harmonic mean of the trials' is {right}"
 
 
+def _causes(row: Raw) -> RowProblems:
+    """No cause alone takes longer than the time that has the longest cause of each level."""
+    if not row["case"]["family"].startswith(MODEL) or row["status"] != "ok" or "median_s" not in row:
+        return
+    times = [statistics.median(trial["samples_s"]) for trial in row.get("trials", ())]
+    mean_s = fmean(times or row.get("samples_s") or [row["median_s"]])
+    for name in CAUSES:
+        said = row.get("counters", {}).get(name, 0.0)
+        if said > mean_s * (1 + ROUNDING):
+            yield f"counters.{name}", f"is {said}, more than the mean time of a trial of {mean_s}"
+
+
 def _levels(row: Raw) -> RowProblems:
     levels = row.get("levels", ())
     if [level["level"] for level in levels] != list(range(len(levels))):
@@ -68,4 +82,4 @@ def _sectors(row: Raw) -> RowProblems:
         yield "counted.bytes", f"is {counted['bytes']}, its sectors of 32 bytes are {right}"
 
 
-CHECKS = (_label, _trials, _teps, _levels, _graph, _sectors)
+CHECKS = (_label, _trials, _teps, _causes, _levels, _graph, _sectors)

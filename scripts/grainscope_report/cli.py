@@ -5,7 +5,9 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout, suppress
+from io import TextIOWrapper
+from typing import Any, TextIO
 
 from grainscope_report import resources
 from grainscope_report.commands import (
@@ -21,11 +23,13 @@ from grainscope_report.commands import (
     summary,
     validate,
 )
-from grainscope_report.errors import EXIT_OK, ReportError
+from grainscope_report.errors import EXIT_OK, EXIT_USAGE, ReportError
 
 # Files become millions of objects and no cycles: to look for these as often as usual takes a third of
 # the time.
 SELDOM = (200_000, 50, 100)
+
+INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
 COMMANDS = (summary, list_rows, plot, report, validate, merge, compare, check, evaluate, export, env)
 
@@ -46,23 +50,78 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command: 0 fine, 1 it found something, 2 usage or an unreadable file, 3 not comparable,
-    4 inconclusive.
+    4 inconclusive, 130 interrupted.
     """
+    if sys.stdout is None:
+        return _failed("standard output is closed: send it somewhere, if only to /dev/null")
+    try:
+        with redirect_stdout(_Output(sys.stdout)), _collecting_seldom():
+            status = _run(argv)
+            sys.stdout.flush()
+            return status
+    except ReportError as error:
+        return _failed(str(error), error.status)
+    except KeyboardInterrupt:
+        return _failed("interrupted", INTERRUPTED)
+    except MemoryError:
+        return _failed("there is not enough memory for this: give fewer or smaller files")
+    except (ArithmeticError, TypeError, ValueError) as error:
+        # Numbers and words that no run has, but that the format does not rule out.
+        return _failed(
+            f"a file holds values that nothing can be made of ({error}): see what `validate` says of it, or "
+            "run the benchmark again"
+        )
+    except OSError as error:
+        return _failed(f"the system refuses ({error})")
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         arguments = parser().parse_args(argv)
-        with _collecting_seldom():
-            status = arguments.run(arguments)
-        sys.stdout.flush()
-        return status
+        return arguments.run(arguments)
     except SystemExit as end:
         return int(end.code or EXIT_OK)
-    except ReportError as error:
-        print(f"grainscope-report: {error}", file=sys.stderr)
-        return error.status
-    except BrokenPipeError:
-        # The reader of a pipe has gone, as `| head` does: nothing is wrong.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_OK
+
+
+def _failed(said: str, status: int = EXIT_USAGE) -> int:
+    with suppress(OSError):
+        print(f"grainscope-report: {said}", file=sys.stderr)
+    return status
+
+
+class _Output:
+    """Standard output that shows what it has no letters for as `?`, and that may end before the command.
+
+    Where the reader of a pipe has gone, as `| head` does, nothing is wrong: the command goes on to its
+    verdict, unheard.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with self._may_end():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._may_end():
+            self._stream.flush()
+
+    @contextmanager
+    def _may_end(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            # What waits to be written would else be tried again when Python ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+            if not isinstance(error, BrokenPipeError):
+                raise ReportError(f"standard output cannot be written ({error.strerror})") from None
 
 
 @contextmanager

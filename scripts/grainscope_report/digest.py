@@ -67,7 +67,10 @@ class Slow:
 
 @dataclass(frozen=True)
 class Group:
-    """One line of the summary: rows of a family that share their named axes and locality."""
+    """One line of the summary: rows of a family that share their named axes and locality.
+
+    Where `flushed` there are rows of warm buffers, too, and peak and times leave them out.
+    """
 
     family: str
     name: str
@@ -76,6 +79,7 @@ class Group:
     largest: Timing | None
     counts: Counter
     slow: tuple[Slow, ...] = ()
+    flushed: bool = False
 
 
 def groups(result: Result) -> list[Group]:
@@ -114,12 +118,15 @@ def _group(family: str, name: str, rows: list[Row]) -> Group:
     counts = Counter(row.status for row in rows)
     if _apart(family):
         return Group(family, name, None, None, None, counts)
-    cases = _cases(_cold([row for row in rows if row.ok and row.median_s and row.ci95_s]))
+    usable = [row for row in rows if row.ok and row.median_s and row.ci95_s]
+    cold = _cold(usable)
+    cases = _cases(cold)
     sizes = [size for case in cases if (size := _size(case)) is not None]
     smallest = _fastest(cases, min(sizes, default=None))
     each = smallest is not None and smallest.each
     largest = _fastest(cases, max(sizes, default=None)) if each else None
-    return Group(family, name, _peak(cases), smallest, largest, counts, _slow(cases))
+    flushed = len(cold) < len(usable)
+    return Group(family, name, _peak(cases), smallest, largest, counts, _slow(cases), flushed)
 
 
 def _fastest(cases: list[list[Row]], size: float | None) -> Timing | None:
@@ -143,7 +150,7 @@ def _slow(cases: list[list[Row]]) -> tuple[Slow, ...]:
 
 
 def _cold(rows: list[Row]) -> list[Row]:
-    """Copies of flushed buffers where there are any: a cache's speed is not the link's."""
+    """Rows of flushed buffers where there are any: a cache's speed is not the link's or the memory's."""
     return [row for row in rows if row.case.axes.get("flush") == "on"] or rows
 
 

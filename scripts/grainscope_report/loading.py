@@ -64,6 +64,13 @@ def is_foreign(document: Mapping[str, Any]) -> bool:
 
 def locate(path: Path) -> Path:
     """The result file meant by `path`, which may be a run directory."""
+    try:
+        return _located(path)
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read ({error.strerror}): check the path") from None
+
+
+def _located(path: Path) -> Path:
     if path.is_dir():
         if (path / RESULT).is_file():
             return path / RESULT
@@ -95,6 +102,8 @@ def _text(path: Path) -> str:
         raise ReportError(f"{path} does not exist: give a {RESULT} or the directory of a run") from None
     except OSError as error:
         raise ReportError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
+    except ValueError as error:
+        raise ReportError(f"{str(path)!r} is no path ({error}): give a {RESULT}") from None
     if data.startswith(GZIP):
         data = _unpacked(path, data)
     if not data.strip():
@@ -135,17 +144,35 @@ def _parse(path: Path, text: str) -> Any:
         value = float(digits)
         return value if math.isfinite(value) else constant(digits)
 
+    def whole(digits: str) -> int:
+        number(digits)
+        return int(digits)
+
     try:
         # To look at each number takes as long as all the rest.
         zeros = text.encode().translate(_ZEROS)
-        careful = number if any(said in zeros for said in _MAYBE_INFINITE) else None
-        return json.loads(text, parse_constant=constant, parse_float=careful)
+        careful = any(said in zeros for said in _MAYBE_INFINITE)
+        found = json.loads(
+            text,
+            parse_constant=constant,
+            parse_float=number if careful else None,
+            parse_int=whole if careful else None,
+        )
+        if "\\ud" in text or "\\uD" in text:
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
     except json.JSONDecodeError as error:
         left = text.rstrip()[error.pos :]
         if "\n" not in left and (len(left) <= 8 or error.msg.startswith("Unterminated")):
             raise ReportError(_cut(path, len(text.encode()))) from None
         raise ReportError(
             f"{path} is not JSON (line {error.lineno}, column {error.colno}: {error.msg}): give a {RESULT}"
+        ) from None
+    except UnicodeEncodeError as error:
+        half = error.object[error.start : error.start + 1].encode("ascii", "backslashreplace").decode()
+        raise ReportError(
+            f"{path} holds {half}, half a character: it was not written by grainscope or was edited; "
+            "run the benchmark again"
         ) from None
     except (RecursionError, ValueError) as error:
         raise ReportError(f"{path} is no result file ({error}): give a {RESULT}") from None

@@ -16,6 +16,11 @@ UNITS = {
 }  # fmt: skip
 OWN = {RATE: "GB/s", TIME: "s", SHARE: "1", NUMBER: "count"}
 HIGHER, LOWER = "higher", "lower"
+OF_ROW = ("bandwidth_gb_s", "link_fraction", "median_s", "operation_s")
+RATES = ("gb_s", "_per_s")
+# Rates over a time of their own: of a larger grid, of copies and walks that were tried, of one stage.
+OWN_TIME = {"full_gb_s", "segments_copied_gb_s", "segments_read_gb_s", "gather_gb_s"}
+SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -56,11 +61,28 @@ def better(metric: str) -> str | None:
 
 def value(row: Row, metric: str) -> float | None:
     """The quantity of one session, in the file's own unit; None where the row has none of it."""
-    if metric in ("bandwidth_gb_s", "link_fraction", "median_s", "operation_s"):
+    if metric in OF_ROW:
         return getattr(row, metric)
     if metric in ("p5_s", "p95_s"):
         return statistics.percentile(row.samples_s, float(metric[1:-2])) if row.samples_s else None
     return cv(row.samples_s) if metric == "cv" else row.counters.get(metric)
+
+
+def follows_median(row: Row, metric: str) -> bool:
+    """Whether the quantity is the row's median time, or work over it, and so varies with the samples.
+
+    By its name every rate is, but for those over a time of their own. `link_gb_s` of some traversals is over
+    the first trial's time, which the row's other numbers tell.
+    """
+    if metric in OF_ROW:
+        return True
+    if not metric.endswith(RATES) or metric in OWN_TIME:
+        return False
+    if metric == "link_gb_s" and row.trials:
+        return math.isclose(
+            row.counters.get(metric, 0.0), (row.link_bytes or 0) / row.median_s / 1e9, rel_tol=SAME
+        )
+    return True
 
 
 def cv(samples: tuple[float, ...] | list[float]) -> float | None:

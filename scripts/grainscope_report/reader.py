@@ -6,7 +6,7 @@ from typing import Any
 
 from grainscope_report import schema
 from grainscope_report.errors import ReportError
-from grainscope_report.loading import SCHEMA_VERSION, load
+from grainscope_report.loading import LONG, SCHEMA_VERSION, load
 from grainscope_report.model import Cache, Case, Environment, Finding, Link, Result, Row, Run
 from grainscope_report.row_parts import Graph, Lane, Level, Traffic, Trial
 
@@ -74,7 +74,7 @@ def _text_or_none(value: Any) -> str | None:
 def _caches(raw: Any) -> tuple[Cache, ...]:
     """Data and unified caches, once for each level and size, smallest first."""
     found = set()
-    for cache in raw if isinstance(raw, list) else ():
+    for cache in (one for one in raw if isinstance(one, dict)) if isinstance(raw, list) else ():
         level, size = cache.get("level"), cache.get("bytes")
         if (
             str(cache.get("type", "")).lower() != "instruction"
@@ -143,8 +143,12 @@ def _lane(raw: Mapping[str, Any]) -> Lane:
     )
 
 
+def _is_size(said: str) -> bool:
+    return said.isdecimal() and len(said) < LONG
+
+
 def _traffic(raw: Mapping[str, Any]) -> Traffic:
-    sizes = {int(size): count for size, count in raw.get("requests_by_size", {}).items() if size.isdigit()}
+    sizes = {int(size): count for size, count in raw.get("requests_by_size", {}).items() if _is_size(size)}
     told = (raw.get(name) for name in ("bytes", "amplification", "pcie_read_bytes"))
     return Traffic(raw["label"], raw.get("requests"), sizes, *told)
 

@@ -225,4 +225,20 @@ def test_without_a_gpu_the_host_answers(show):
     known = {one.question: one.text for one in found if one.known}
     assert set(known) == {"Peak", "Latency"}
     assert known["Peak"].startswith("No link to a GPU was measured; the CPUs copy")
+    assert " of flushed buffers by 16 threads at " in known["Peak"]
     assert known["Latency"].startswith("A load by a CPU takes")
+
+
+def test_a_load_from_memory_is_of_the_fastest_pages(tmp_path):
+    def told(*kinds: tuple[str, float]) -> str:
+        file = File()
+        for pages, nanoseconds in kinds:
+            for size, time_ns in ((MIB, 1.5), (256 * MIB, nanoseconds)):
+                axes = {"pages": pages, "bytes": size, "locality": "local"}
+                site = {"cpu_node": 0, "memory_node": 0}
+                file.add("host/latency", axes, site, 4096e-9 * time_ns, operations=4096, bytes=None)
+        return answered(tmp_path, file)["Latency"]
+
+    several = told(("4KiB", 221.0), ("transparent_huge", 101.0))
+    assert several.endswith("1.5 ns from its nearest cache and 101 ns from memory (pages: transparent huge).")
+    assert told(("4KiB", 221.0)).endswith("221 ns from memory.")

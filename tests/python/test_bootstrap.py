@@ -108,3 +108,57 @@ def test_intervals_cover_the_truth_in_about_95_percent(tmp_path):
 
 
 KERNEL = {"path": "pinned_to_gpu", "bytes": SIZE, "locality": "local"}
+
+
+def counted(tmp_path, family: str, counters: dict, trials: int = 0, **more):
+    """A machine with one row of these counters, timed over samples of 1, 2 and 4 ms."""
+    file = File(gpus=("NVIDIA H100 80GB HBM3",))
+    row = file.add(family, {"bytes": SIZE, "locality": "local"}, SITE, 2e-3)
+    row |= {"samples_s": [1e-3, 2e-3, 4e-3], "median_s": 2e-3, "counters": counters, **more}
+    if trials:
+        row["trials"] = [{"label": f"trial:{at}", "samples_s": [row["samples_s"][at]], "counters": {}}
+                         for at in range(trials)]  # fmt: skip
+    result = reader.read(file.write(tmp_path / "counted.json"))
+    return machines.Machine("X", ((result,),)), ((tuple(result.rows),),)
+
+
+@pytest.mark.parametrize(
+    ("family", "metric", "work"),
+    [
+        ("sampling/neighbours", "edges_per_s", 1e6),
+        ("gather", "rows_per_s", 1e6),
+        ("gather", "unique_gb_s", 1e-3),
+        ("gather", "link_gb_s", 1e-3),
+        ("gather/bag", "bags_per_s", 4e3),
+        ("pipeline/graphsage", "seeds_per_s", 1e3),
+    ],
+)
+def test_rates_among_the_counters_vary_with_the_samples(tmp_path, family, metric, work):
+    one, found = counted(tmp_path, family, {metric: work / 2e-3})
+    rates = bootstrap.estimates(found, metric, bootstrap.resampling(one, DRAWS, (1, 0)), {}, (0,))
+    assert sorted(set(np.round(work / rates.draws, 9))) == [1e-3, 2e-3, 4e-3]
+    assert bootstrap.spread_known(found, metric)
+
+
+@pytest.mark.parametrize(
+    ("family", "metric"),
+    [
+        ("tiering/score", "hit_rate_10"),
+        ("grain/saturation", "full_gb_s"),
+        ("pipeline/graphsage", "gather_gb_s"),
+        ("pipeline/graphsage", "gather_s"),
+    ],
+)
+def test_what_a_session_says_once_has_no_known_spread(tmp_path, family, metric):
+    one, found = counted(tmp_path, family, {metric: 0.25})
+    draws = bootstrap.estimates(found, metric, bootstrap.resampling(one, 100, (1, 0)), {}, (0,)).draws
+    assert set(draws) == {0.25}
+    assert not bootstrap.spread_known(found, metric)
+    [[rows]] = found
+    assert bootstrap.spread_known(((rows * 2,),), metric)
+
+
+def test_the_rate_of_a_first_trial_is_not_that_of_the_median(tmp_path):
+    for rate, known in ((SIZE / 1e-3 / 1e9, False), (SIZE / 2e-3 / 1e9, True)):
+        _, found = counted(tmp_path, "traversal/bfs", {"link_gb_s": rate}, 3, link_bytes=SIZE)
+        assert bootstrap.spread_known(found, "link_gb_s") == known

@@ -5,6 +5,7 @@ import pytest
 from grainscope_report import schema
 from planted import faults_of
 from planted_traversals import crossing, machine_file, model, steady, traverse
+from synthetic_models import modelled
 
 
 def traversal_file(**more):
@@ -76,6 +77,28 @@ def test_a_family_that_only_models_says_so():
     assert faults_of(file) == []
     found = faults_of(file, lambda row: row.update(label="measured", ci95_s=[0.5, 0.5]))
     assert any("label: is measured, but model/bfs only models" in one for one in found)
+
+
+@pytest.mark.parametrize("name", ["bytes_s", "requests_s", "translations_s"])
+def test_no_cause_of_a_modelled_time_takes_longer_than_the_mean_over_the_trials(name):
+    file = machine_file()
+    times, mean = [0.1, 0.1, 0.4], 0.2
+    row = model(file, 0.1, counters={name: mean})
+    row["samples_s"] = times
+    row["trials"] = [
+        {"label": f"source:{at}", "samples_s": [time_s], "counters": {}} for at, time_s in enumerate(times)
+    ]
+    assert faults_of(file) == []
+    [found] = faults_of(file, lambda row: row["counters"].update({name: mean * 1.00001}))
+    assert f"counters.{name}: is 0.200002, more than the mean time of a trial of 0.2" in found
+
+
+def test_no_cause_of_a_modelled_gather_takes_longer_than_it():
+    file = machine_file()
+    axes = {"mode": "naive", "row": 128, "link": "pcie4x16"}
+    modelled(file, "model/gather", axes, 0.1, counters={"bytes_s": 0.1})
+    assert faults_of(file) == []
+    assert len(faults_of(file, lambda row: row["counters"].update(bytes_s=0.11))) == 1
 
 
 def test_what_a_row_must_have_depends_on_its_label():

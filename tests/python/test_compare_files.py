@@ -19,7 +19,6 @@ from grainscope_report.comparison import sides
         (["-o", "x.html"], "does not end in"),
         (["--filter", "("], "is no regular expression"),
         (["--filter", "nothing like it"], "has no question that matches"),
-        (["-o", "no/such/folder/x.md"], "cannot be written"),
         (["-o", "run0/result.json/x.md"], "cannot be written"),
         (["--format", "xml"], "invalid choice"),
     ],

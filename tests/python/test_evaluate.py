@@ -136,6 +136,26 @@ def test_an_unsure_first_is_said_to_be_unsure(xy):
     assert "not enough to be sure" in document["sentences"]["verdict"]
 
 
+def test_a_metric_without_a_known_spread_is_warned_of(tmp_path):
+    def with_counter(name: str, file):
+        for row in file.rows:
+            row["counters"] = {name: 1 / row["median_s"]}
+        return file
+
+    for metric, warned in (("rows_per_s", False), ("hit_rate", True)):
+        files = {name: with_counter(metric, machine(**more, spread=0.6))
+                 for name, more in {"r": {}, "X": X, "Y": Y}.items()}  # fmt: skip
+        text = workload(candidates="Y X").replace("share = 0.5\n", f'share = 0.5\nmetric = "{metric}"\n')
+        _, document = evaluate(tmp_path, text, **files)
+        time = candidate(document, "X")["time"]
+        assert (time["low"] < time["value"] < time["high"]) != warned
+        said = [one for one in document["warnings"] if "no spread is known for this metric" in one]
+        assert bool(said) == warned
+        if warned:
+            assert {one.split(":")[0] for one in said} == {"the reference", "X", "Y"}
+            assert f"({metric} of 'copies')" in said[0]
+
+
 def test_orders_that_differ_are_warned_of(xy):
     # X: T = 0.05 + 0.714, mean √7; Y: T = 0.714, mean 1.4.
     files = {"X": machine(10.0, 0.7, "node-x"), "Y": machine(1.4, 1.4, "node-y")}

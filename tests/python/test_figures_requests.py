@@ -17,6 +17,7 @@ from planted_traversals import (
     traverse,
 )
 from synthetic import File
+from synthetic_gnn import add_scores
 
 # Requests of each size for 1000 edges read; 128-byte shares of 0 %, 40 % and 70 %.
 MIXES = {
@@ -155,6 +156,29 @@ def test_amplification_is_that_of_the_data_set_with_managed_memory_under_pressur
     assert any("the card holds 50 % of the edge list" in note for note in figure.notes)
 
 
+def test_the_managed_bars_are_of_the_page_that_the_note_and_figure_9_say(tmp_path):
+    file = machine_file()
+    for graph in (KRON, URAND):
+        add_requests(file, graph)
+        model(file, 0.5, graph=graph)
+        model(file, 0.5, "sssp", graph)
+        # Of bfs most works have pages of 4 KiB, of all algorithms those of 64 KiB.
+        pages(file, 2.0, graph=graph, page=4096, counters={"amplification_data_set": 4.0})
+        pages(file, 2.0, "sssp", graph, counters={"amplification_data_set": 64.0})
+    pages(file, 2.0, counters={"amplification_data_set": 64.0})
+    figure = made(tmp_path, "8", file)
+    panel = next(one for one in figure.panels if one.title == "amplification over the data set (modelled)")
+    [managed] = [one for one in panel.series if one.name == "managed"]
+    drawn = {
+        graph: bar.value and bar.value.value
+        for graph, bar in zip(panel.categories, managed.bars, strict=True)
+    }
+    assert drawn == {KRON: 64.0, URAND: None}
+    [note] = [note for note in figure.notes if note.startswith("Managed: modelled")]
+    assert note.endswith(f"a fault brings 64 KiB; not modelled so: {URAND}.")
+    assert any("64 KiB come at a fault" in said for said in made(tmp_path, "9", file).notes)
+
+
 def test_requests_of_the_model_alone_will_do(tmp_path):
     file = File(preset="quick")
     for access, mix in MIXES.items():
@@ -203,3 +227,17 @@ def test_figure_10_tells_two_graphs_of_one_name_apart(tmp_path):
     traverse(other, steady(0.1), graph=KRON)["graph"] = facts(KRON) | {"entries": ENTRIES[KRON] + 2}
     rows = table(tmp_path, "10", file, other)
     assert {row["series"] for row in only(rows, kind="point")} == {KRON, f"{KRON}, B"}
+
+
+def test_the_title_of_figure_10_is_of_what_it_draws(tmp_path):
+    edges, accesses = "Edges by the length of the list that they are in", "Accesses by the rank of rows"
+    tiered, both = machine_file(), machine_file()
+    for file in (tiered, both):
+        add_scores(file, "kron22", "10x25", 0.18)
+    traverse(both, steady(0.1))
+    alone = machine_file()
+    traverse(alone, steady(0.1))
+    assert made(tmp_path, "10", tiered).title == accesses
+    assert made(tmp_path, "10", alone).title == edges
+    assert made(tmp_path, "10", both).title == f"{edges}; a{accesses[1:]}"
+    assert FIGURES["10"].title == f"{edges}; a{accesses[1:]}"

@@ -92,6 +92,24 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path, stub):
     assert calls[1] == f"--resume {tmp_path}/fleet/node-0"
 
 
+@pytest.mark.parametrize("journal", ["", '{"journal":1,"fla'])
+def test_a_run_that_was_ended_in_its_first_write_begins_anew(tmp_path, stub, journal):
+    (tmp_path / "fleet" / "node-0").mkdir(parents=True)
+    (tmp_path / "fleet" / "node-0" / "journal.jsonl").write_text(journal)
+    assert ended(start(tmp_path, stub, "node-0", "--preset", "quick")) == (0, "")
+    call = (tmp_path / "calls" / "node-0").read_text()
+    assert call == f"--out {tmp_path}/fleet/node-0 --preset quick\n"
+
+
+def test_a_lock_that_is_another_s_is_said(tmp_path, stub):
+    (tmp_path / "locks" / "grainscope-fleet-node-0.lock").mkdir()
+    status, err = ended(start(tmp_path, stub, "node-0"))
+    assert status == 2
+    assert err.startswith("fleet-run: ")
+    assert "grainscope-fleet-node-0.lock cannot be written" in err
+    assert err.count("\n") == 1
+
+
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["only-a-folder"]])
 def test_usage(arguments):
     run = subprocess.run([LAUNCHER, *arguments], capture_output=True, text=True, check=False)
@@ -115,10 +133,15 @@ def test_the_program_itself(tmp_path, capsys):
     assert main(["compare", outputs[0], *outputs, "--fail-on", "missing,failed", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert all(new["counts"].get("missing", 0) == 0 for new in document["new"])
-    # Runs that the launcher finds ended are left as they are.
+    # Runs that the launcher finds ended keep their rows.
     before = [Path(path, "result.json").read_bytes() for path in outputs]
     assert ended(start(tmp_path, str(PROGRAM), "node-0", *flags))[0] == 0
     assert (
         json.loads(before[0])["benchmarks"]
         == json.loads(Path(outputs[0], "result.json").read_text())["benchmarks"]
     )
+    # One that was ended in its first write is begun by the program, too.
+    Path(outputs[1], "result.json").unlink()
+    Path(outputs[1], "journal.jsonl").write_text('{"journal":1,"fla')
+    assert ended(start(tmp_path, str(PROGRAM), "node-1", *flags))[0] == 0
+    assert Path(outputs[1], "result.json").is_file()

@@ -113,7 +113,7 @@ def test_a_missing_shard_is_named(tmp_path, capsys):
 
 def test_what_cannot_be_written_is_said(tmp_path, capsys):
     shards = [str(shard(tmp_path, index)) for index in (1, 2)]
-    assert main(["merge", *shards, "-o", str(tmp_path / "no" / "merged.json")]) == 2
+    assert main(["merge", *shards, "-o", str(Path(shards[0]) / "merged.json")]) == 2
     assert "cannot be written" in capsys.readouterr().err
 
 

@@ -88,6 +88,19 @@ def test_beyond_a_cache_the_next_level_decides_and_memory_beyond_the_last(tmp_pa
     assert one.text.endswith(f"; known: {said}")
 
 
+def test_of_flushed_buffers_only_what_is_written_is_in_a_cache(tmp_path):
+    file = gpu_file()  # 48 KiB, 2 MiB and 105 MiB
+    # Of buffers that were not flushed source and destination together are 2 MiB at 1 MiB, at 64 MiB 128.
+    for size, gb_s in {MIB: 90, 16 * MIB: 50, 64 * MIB: 50}.items():
+        axes = {"threads": 1, "flush": "on", "bytes": size}
+        file.add("host/memcpy", axes, {"from_node": 0, "to_node": 0}, size / gb_s / 1e9)
+    [one] = [one for one in found(tmp_path, file) if one.kind == "dip"]
+    assert one.text.endswith(
+        "; likely: beyond the CPU's level-2 cache of 2 MiB its level-3 cache decides: of what is written, "
+        "since what is read was flushed and comes from memory"
+    )
+
+
 @pytest.mark.parametrize(("path", "peak", "known", "words"), [
     ("pinned_to_gpu", 26.0, False, "of what the negotiated link can do; likely: a link that trained down"),
     ("pageable_to_gpu", 11.0, True, "of the copy peak; known: the CPU copies pageable memory"),

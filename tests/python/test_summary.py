@@ -39,9 +39,9 @@ def test_summary_gives_peak_interval_place_share_and_latency(files, capsys):
     assert row(lines, "prefetch host_to_gpu").endswith("1 GiB 92.9 % 12.1 µs (4 KiB) 19 ok, 1 failed")
     assert "1 GiB, host_threads 16" in row(lines, "demand gpu_to_host")
     assert row(lines, "submission pinned_to_gpu") == "submission pinned_to_gpu - - 2.1 µs (4 KiB) 10 ok"
-    assert row(lines, "evicted") == "evicted - - 3.4 to 3.4 ns each 7 ok"
+    assert row(lines, "evicted") == "evicted - - 3.4 → 3.4 ns each 7 ok"
     latency = lines[lines.index("host/latency") + 1]
-    assert " ".join(latency.split()) == "all - - 1.3 to 112 ns each 19 ok"
+    assert " ".join(latency.split()) == "all - - 1.3 → 112 ns each 19 ok"
 
 
 def test_summary_has_calls_from_the_smallest_to_the_largest_whatever_they_go_by(tmp_path, capsys):
@@ -58,10 +58,10 @@ def test_summary_has_calls_from_the_smallest_to_the_largest_whatever_they_go_by(
             file.add("call", axes, SITE, seconds, operations=1, bytes=None)
     lines = lines_of(file.write(tmp_path / "result.json"), capsys)
     for line in (
-        "instantiate (nodes 1 to 256) - - 3.18 to 187 µs each 3 ok",
-        "by_threads (2 to 32) - - 4.14 to 36.1 µs each 2 ok",
-        "with_arguments (64 B to 4 KiB) - - 3.09 to 3.11 µs each 2 ok",
-        "malloc - - 2 to 9 µs each 2 ok",
+        "instantiate (nodes 1 to 256) - - 3.18 → 187 µs each 3 ok",
+        "by_threads (2 to 32) - - 4.14 → 36.1 µs each 2 ok",
+        "with_arguments (64 B to 4 KiB) - - 3.09 → 3.11 µs each 2 ok",
+        "malloc - - 2 → 9 µs each 2 ok",
         "launch - - 3 µs each 1 ok",
     ):
         assert row(lines, line.split()[0]) == line
@@ -100,6 +100,20 @@ def test_summary_takes_flushed_copies_where_there_are_any(tmp_path, capsys):
     lines = lines_of(file.write(tmp_path / "result.json"), capsys)
     assert row(lines, "pinned_to_gpu").startswith("pinned_to_gpu 52.43")
     assert row(lines, "pinned_to_gpu").endswith("2 ok")
+    said = "Peaks and times of transfer/memcpy are of flushed buffers alone"
+    assert said in " ".join(" ".join(lines).split())
+    file.rows.pop()
+    assert said not in " ".join(lines_of(file.write(tmp_path / "result.json"), capsys))
+
+
+def test_times_of_one_operation_go_from_the_smallest_size_to_the_largest(tmp_path, capsys):
+    file = File()
+    for size, each_s in ((4096, 2.76e-9), (16 * MIB, 1.45e-9)):
+        axes = {"state": "cached", "bytes": size, "locality": "local"}
+        file.add("host/flush", axes, {"node": 0}, size / 64 * each_s, operations=size // 64, bytes=None)
+    lines = lines_of(file.write(tmp_path / "result.json"), capsys)
+    assert "smallest → largest" in next(one for one in lines if one.startswith("what "))
+    assert row(lines, "cached") == "cached - - 2.76 → 1.45 ns each 2 ok"
 
 
 def test_summary_of_sessions_takes_the_median_of_medians(tmp_path, capsys):

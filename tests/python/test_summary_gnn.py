@@ -4,7 +4,13 @@ import json
 
 import pytest
 
+from grainscope_report import reader
+from grainscope_report.answers import networks
 from grainscope_report.cli import main
+from grainscope_report.machine import machines
+from planted_traversals import KRON, pages
+from synthetic import File
+from synthetic_models import modelled
 
 
 def said(files, capsys, command: str, name: str, *more: str) -> str:
@@ -62,6 +68,7 @@ def test_summary_json_has_every_answer(files, capsys):
     found = json.loads(said(files, capsys, "summary", "learning", "--json"))["networks"]
     assert set(found) == {
         "gathers",
+        "modelled_gathers",
         "row_copies",
         "tiers",
         "sampling",
@@ -102,3 +109,32 @@ def test_list_says_what_rows_count(files, capsys):
 def test_list_has_no_such_column_where_nothing_is_counted(small, capsys):
     assert main(["list", str(small)]) == 0
     assert "counted" not in capsys.readouterr().out
+
+
+def test_without_a_gpu_each_family_has_a_line_with_a_number(tmp_path, capsys):
+    file = File()
+    axes = {"mode": "cpu_only", "store": "pageable", "graph": "kron20", "fanout": "10x25", "batch": 1000}
+    axes |= {"row": 512, "hidden": 128, "locality": "local"}
+    file.add("pipeline/graphsage", axes, {"numa": 0}, 34.5e-3, spread=0.0, counters={"cpu_s": 0.07})
+    for mode, time_s, requests in (("naive", 4e-3, 16.0), ("masked", 2e-3, 9.0), ("vector", 2e-3, 9.0)):
+        axes = {"mode": mode, "row": 1028, "rows": 65536, "span": 1 << 29, "indices": "uniform", "element": 4}
+        more = {"bytes": 1028 * 65536, "counters": {"requests_per_row": requests}}
+        modelled(file, "model/gather", axes | {"width": 4, "link": "pcie4x16"}, time_s, **more)
+    for card, times in ((25, 3.5), (50, 3.25), (100, 1.0)):
+        pages(file, 1.0, card=card, counters={"amplification_data_set": times})
+    path = file.write(tmp_path / "result.json")
+    assert main(["summary", str(path)]) == 0
+    out = capsys.readouterr().out
+    train = "kron20, 10×25, batch 1000, rows of 512 B training on the CPU 34.5 ms"
+    assert line(out, "kron20, 10×25") == train
+    gathered = "rows of 1028 B, 512 MiB, uniform masked (tied with 1) 2 ms PCIe 4 ×16 9 2.00"
+    assert line(out, "rows of 1028 B") == gathered
+    assert line(out, "managed memory, modelled").endswith("card 25 % card 50 % card 100 %")
+    assert line(out, f"bfs {KRON}") == f"bfs {KRON}, 8 B 3.5 × 3.25 × 1 ×"
+    assert "a fault brings 64 KiB" in out
+    assert main(["summary", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["managed_under_pressure"][0]["data_set_times"] == {"25": 3.5, "50": 3.25, "100": 1.0}
+    [machine] = machines([reader.read(path)])
+    [said] = networks.training(machine, None)
+    assert said.endswith("rows of 512 B, was fed only by training on the CPU: 34.5 ms a step")

@@ -70,8 +70,10 @@ def _host(result: Result) -> list[str]:
     groups = [group for group in digest.groups(result) if group.family == HOST and group.peak]
     if not groups:
         return []
-    peak = max((group.peak for group in groups), key=lambda one: one.rate.value)
+    best = max(groups, key=lambda group: group.peak.rate.value)
+    peak, flushed = best.peak, " of flushed buffers" if best.flushed else ""
     axes = dict(peak.axes)
     threads = f" by {axes['threads']:g} threads" if axes.get("threads", 1) > 1 else ""
     size = f" {format_bytes(peak.bytes)}" if peak.bytes else ""
-    return [f"No link to a GPU was measured; the CPUs copy{size}{threads} at {peak.rate.value:.1f} GB/s"]
+    rate = f"{peak.rate.value:.1f} GB/s"
+    return [f"No link to a GPU was measured; the CPUs copy{size}{flushed}{threads} at {rate}"]

@@ -77,10 +77,13 @@ def training(machine: Machine, _fits: Fits) -> list[str]:
             if base in one["over"] and base != one["method"]
         ]  # fmt: skip
         step = format_time(one["time_s"]["value"])
+        alone = len(one["ways"]) == 1
+        fed = "was fed only by" if alone else "is fed fastest by"
+        against = "" if alone else f", {_listed(over)}"
         said.append(
             f"GraphSAGE on {one['graph']} ({_sampled(one)}, hidden {one['hidden']:g}), rows of "
-            f"{one['row']:g} B{gpus}, is fed fastest by {pipelines.spoken(one['method'])}{hot}: {step} a "
-            f"step, {_listed(over)}"
+            f"{one['row']:g} B{gpus}, {fed} {pipelines.spoken(one['method'])}{hot}: {step} a "
+            f"step{against}"
         )
     return said
 

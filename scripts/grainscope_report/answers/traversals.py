@@ -68,7 +68,12 @@ def _range(values: Sequence[float]) -> str:
 
 
 def _way(answer: Answer) -> str:
-    return "Subway" if answer.best.placement == "subway" else runs.spoken(answer.best.access)
+    """`aligned`, or where several take the same time `merged = aligned (a tie)`."""
+    names = [
+        "Subway" if run.placement == "subway" else runs.spoken(run.access)
+        for run in (answer.best, *answer.tied)
+    ]
+    return f"{' = '.join(names)} (a tie)" if answer.tied else names[0]
 
 
 def _against(there: Sequence[Answer]) -> str:

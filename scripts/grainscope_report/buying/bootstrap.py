@@ -70,6 +70,21 @@ def estimates(
     return Estimates(value, np.median(out, axis=1))
 
 
+def spread_known(found: Sessions, metric: str) -> bool:
+    """Whether nodes, sessions, trials or samples tell how far the quantity varies."""
+    there = [rows for sites in found for rows in sites]
+    several = len(found) > 1 or any(len(rows) > 1 for rows in there)
+    return several or all(_varies(row, metric) for rows in there for row in rows)
+
+
+def _varies(row: Row, metric: str) -> bool:
+    """Whether one session alone says how far the quantity varies."""
+    follows = metrics.follows_median(row, metric)
+    if row.trials:
+        return len(row.trials) > 1 and (follows or all(metric in trial.counters for trial in row.trials))
+    return follows and len(row.samples_s) > 1
+
+
 def _sessions(
     rows: Sequence[Row], metric: str, uniform: Array, mask: Array, random: np.random.Generator, trials: dict
 ) -> Array:
@@ -87,7 +102,7 @@ def _sessions(
 def _samples(rows: Sequence[Row], metric: str, chosen: Array, random: np.random.Generator) -> Array:
     """The quantity of each chosen session, from the median of a resample of its samples."""
     fixed = np.array([_value(row, metric) for row in rows])
-    if not _timed(metric) or not all(row.samples_s for row in rows):
+    if not all(metrics.follows_median(row, metric) and row.samples_s for row in rows):
         return fixed[chosen]  # a quantity of the whole session, or a modelled row
     ordered = [np.sort(row.samples_s) for row in rows]
     counts = np.array([len(one) for one in ordered])
@@ -111,11 +126,6 @@ def _middle(counts: Array, random: np.random.Generator) -> tuple[Array, Array]:
     return tuple(np.minimum((one * counts).astype(int), counts - 1) for one in (first, second))
 
 
-def _timed(metric: str) -> bool:
-    """Whether the quantity follows from the median of the samples."""
-    return metric in ("bandwidth_gb_s", "link_fraction", "median_s", "operation_s")
-
-
 def _trials(
     row: Row, metric: str, mask: Array, random: np.random.Generator, trials: dict[tuple, Array]
 ) -> Array:
@@ -129,7 +139,7 @@ def _trials(
         chosen = trials[labels][mask]
     else:
         chosen = random.integers(len(labels), size=(int(mask.sum()), len(labels)))
-    if _timed(metric):
+    if metrics.follows_median(row, metric):
         times = np.array([statistics.median(trial.samples_s) for trial in row.trials])
         factor = np.median(times[chosen], axis=1) / np.median(times)
         return own * factor if metrics.better(metric) == metrics.LOWER else own / factor

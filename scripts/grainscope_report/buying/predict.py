@@ -22,7 +22,8 @@ class Part:
     """A component on one machine: its time over the reference's, and for each size ratio and way.
 
     `ratios` are how many times faster than the reference, as measured; `log_ratio` is their weighted mean
-    logarithm. `rows` are all sessions that were used.
+    logarithm. `rows` are all sessions that were used, `no_spread` the machines of which nothing tells how far
+    the metric varies.
     """
 
     time: Estimates
@@ -30,6 +31,7 @@ class Part:
     ratios: dict[float | None, Estimates]
     ways: dict[float | None, Way]
     rows: tuple[Row, ...] = field(repr=False)
+    no_spread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,18 +86,26 @@ class Predictor:
     def _part(self, machine: Machine, at: int) -> Part:
         component = self.workload.components[at]
         ratios, chosen, rows = {}, {}, []
+        no_spread: dict[str, None] = {}
         for size in component.sizes:
             base_way, base = self._fastest(self.reference, self._ways[at], at, size)
             there = self._candidate_ways(machine, at, base_way)
             chosen[size], found = self._fastest(machine, there, at, size)
             ratios[size] = self._ratio(at, found, base)
             rows += _rows(chosen[size], size)
+            for one, way in ((self.reference, base_way), (machine, chosen[size])):
+                if not self._spread_known(way, at, size):
+                    no_spread[one.name] = None
         weights = np.array(list(component.sizes.values()))
         times = _weighted(weights, [Estimates(1 / one.value, 1 / one.draws) for one in ratios.values()])
         logs = _weighted(
             weights, [Estimates(float(np.log(one.value)), np.log(one.draws)) for one in ratios.values()]
         )
-        return Part(times, logs, ratios, chosen, tuple(rows))
+        return Part(times, logs, ratios, chosen, tuple(rows), tuple(no_spread))
+
+    def _spread_known(self, way: Way, at: int, size: float | None) -> bool:
+        points = set(way.around(size) or ())
+        return all(bootstrap.spread_known(way.points[one], self.metrics[at]) for one in points)
 
     def _candidate_ways(self, machine: Machine, at: int, base: Way) -> list[Way]:
         component = self.workload.components[at]

@@ -71,7 +71,7 @@ def judge(workload: Workload, draws: int, seed: int) -> tuple[dict[str, Any], li
             predictor.shares,
             [one.name for one in workload.components],
         ),
-        "warnings": list(_warnings(judged, ranked, reference)),
+        "warnings": list(_warnings(judged, ranked, predictor)),
     }
     if workload.candidates[0].price is not None:
         costs.add(document, ranked, predictor.shares, workload)
@@ -163,10 +163,20 @@ def _machine(one: Machine) -> dict[str, Any]:
     }
 
 
-def _warnings(judged: Sequence[Judged], ranked: Sequence[Judged], reference: Machine) -> list[str]:
+def _warnings(judged: Sequence[Judged], ranked: Sequence[Judged], predictor: Predictor) -> list[str]:
+    reference = predictor.reference
     offered = [one.machine for one in judged]
     apart = [] if reference.key in {one.key for one in offered} else [reference]
     found = [said for one in [*apart, *offered] for said in machines.cautions(one)]
+    found += [
+        f"{name}: no spread is known for this metric ({metric} of {component.name!r}), so intervals and "
+        "chances are as if it were exact"
+        for one in ranked
+        for part, component, metric in zip(
+            one.prediction.parts, predictor.workload.components, predictor.metrics, strict=True
+        )
+        for name in part.no_spread
+    ]
     for at, one in enumerate(ranked):
         for two in ranked[at + 1 :]:
             if two.prediction.geometric.value > one.prediction.geometric.value:

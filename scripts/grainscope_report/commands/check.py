@@ -46,6 +46,8 @@ def register(commands: argparse._SubParsersAction) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Judges every file, writes what was asked for, and says what failed."""
     sets = [rules.load(name) for name in dict.fromkeys(arguments.rules)]
+    read = [*arguments.files, *([arguments.reference] if arguments.reference else [])]
+    files.keep([*read, *(one.path for one in sets)], filter(None, (arguments.junit, arguments.json)))
     reference = _reference(sets, arguments.reference)
     found = files.results(arguments.files)
     _no_run_twice(found)
@@ -54,13 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
         for result in found
     ]
     if arguments.junit:
-        _write(arguments.junit, output.junit(reports))
+        files.write(arguments.junit, output.junit(reports))
     said = json.dumps(output.as_json(reports, [str(one.path) for one in sets]), indent=1, ensure_ascii=False)
     if arguments.json == Path("-"):
         print(said)
     else:
         if arguments.json:
-            _write(arguments.json, f"{said}\n".encode())
+            files.write(arguments.json, f"{said}\n")
         print(f"rules: {rules.titled(sets)}{', of any run' * arguments.any_run}")
         for report in reports:
             print("\n".join(output.lines(report, terminal(), arguments.all)))
@@ -80,11 +82,3 @@ def _no_run_twice(found: list[Result]) -> None:
         if other := seen.get(result.run.id):
             raise ReportError(f"{other.path} and {result.path} are the same run: give each once")
         seen[result.run.id] = result
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError as error:
-        raise ReportError(f"{path} cannot be written ({error.strerror}): choose another file") from None

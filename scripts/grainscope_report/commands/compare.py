@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grainscope_report import reader
-from grainscope_report.commands import asked, plot
-from grainscope_report.commands.files import write_text
+from grainscope_report.commands import asked, files, plot
 from grainscope_report.comparison import sides
 from grainscope_report.comparison.sides import Side
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
@@ -69,6 +68,7 @@ def register(commands: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compares, writes and draws what was asked for, and prints."""
+    files.keep([arguments.base, *arguments.new], arguments.out)
     found = _chosen(sides.read(arguments.base, arguments.new), arguments.filter)
     if arguments.pool:
         found = sides.pool(found)
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     kinds = dict.fromkeys([arguments.format, *(path.suffix[1:] for path in arguments.out)])
     made = {kind: _content(comparison, kind, most) for kind in kinds}
     for path in arguments.out:
-        write_text(path, made[path.suffix[1:]])
+        files.write(path, made[path.suffix[1:]])
     print(made[arguments.format], end="")
     sys.stdout.flush()
     if arguments.plots:

@@ -6,10 +6,14 @@ from pathlib import Path
 
 from grainscope_report.buying import markdown, page, workload
 from grainscope_report.commands import asked, plot
+from grainscope_report.commands.files import write
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
 from grainscope_report.figures import candidates
 from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
+
+# More take gigabytes of memory, and change no digit that is said.
+FEWEST_DRAWS, MOST_DRAWS = 100, 1_000_000
 
 
 def register(commands: argparse._SubParsersAction) -> None:
@@ -45,8 +49,8 @@ def register(commands: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Reaches the verdict, writes it three times over, and says it."""
-    if arguments.draws < 100 or arguments.seed < 0:
-        raise ReportError("--draws must be at least 100 and --seed at least 0")
+    if not FEWEST_DRAWS <= arguments.draws <= MOST_DRAWS or arguments.seed < 0:
+        raise ReportError(f"--draws must be between {FEWEST_DRAWS} and {MOST_DRAWS} and --seed at least 0")
     document, files = _verdict(arguments)
     texts = {
         "verdict.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
@@ -54,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
         "verdict.html": page.write(document),
     }
     for name, text in texts.items():
-        _write(arguments.output / name, text)
+        write(arguments.output / name, text)
     drawn = (
         plot.save(candidates.build(document, files), arguments.output, arguments.format)
         if arguments.format
@@ -86,13 +90,3 @@ def _status(document: dict, fail_on_tie: bool) -> int:
     if fail_on_tie and document["verdict"]["kind"] != "none" and not document["verdict"]["certain"]:
         return EXIT_INCONCLUSIVE
     return EXIT_OK if all(one["passed"] for one in document["candidates"]) else EXIT_FOUND
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ReportError(
-            f"{path} cannot be written ({error.strerror}): give another directory with -o"
-        ) from None

@@ -25,10 +25,12 @@ def register(commands: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes or prints the table."""
+    if arguments.out:
+        files.keep(arguments.files, [arguments.out])
     results = files.results(arguments.files)
     text = exporting.as_csv(results) if arguments.kind == "csv" else exporting.as_markdown(results)
     if arguments.out:
-        files.write_text(arguments.out, text)
+        files.write(arguments.out, text)
         rows = sum(len(result.rows) for result in results)
         print(f"{arguments.out}: {rows} rows")
     else:

@@ -1,11 +1,12 @@
 """What every command does with the files that it is given."""
 
 import contextlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from grainscope_report import checks, reader
+from grainscope_report import checks, loading, reader
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Result
 from grainscope_report.schema import Problem
@@ -37,13 +38,38 @@ def read(loaded: Sequence[tuple[Path, dict]]) -> list[tuple[Result, list[Problem
     return found
 
 
-def write_text(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
-    partial = path.with_name(path.name + ".part")
+def keep(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
+    """Refuses an output that is one of the inputs, by whatever name; of a run's folder its result file."""
+    kept = [loading.locate(path) for path in inputs]
+    for output in outputs:
+        for path in kept:
+            with contextlib.suppress(OSError):
+                if path.samefile(output):
+                    raise ReportError(f"{output} is also what is read: choose another file to write")
+
+
+def write(path: Path, content: str | bytes) -> int:
+    """Writes a file whole or not at all, and the folders above it; how many bytes it has.
+
+    What is there and no file, as a pipe or a device, is written to and stays.
+    """
+    # A file name that is no UTF-8 must not keep what was measured from being written.
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path.resolve(), data)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise ReportError(f"{path} cannot be written ({error.strerror}): choose another --out") from None
+        raise ReportError(f"{path} cannot be written ({error.strerror}): choose another place") from None
+    return len(data)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    partial = path.with_name(f".{os.getpid()}.part")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

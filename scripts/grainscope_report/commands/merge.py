@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from grainscope_report import merging, reader, schema
-from grainscope_report.commands import asked
-from grainscope_report.commands.files import write_text
+from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK, ReportError
 
 
@@ -29,6 +28,7 @@ def register(commands: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the merged file, whole or not at all."""
+    files.keep(arguments.files, [arguments.out])
     loaded = [reader.load(path) for path in arguments.files]
     for path, document in loaded:
         if problems := schema.problems(document):
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
                 f"see all with `grainscope-report validate {path}`"
             )
     document = merging.merge(loaded)
-    write_text(arguments.out, _text(document))
+    files.write(arguments.out, _text(document))
     counts = document["context"]["run"]["counts"]
     print(
         f"{arguments.out}: {len(loaded)} shards, {counts['ok']} ok, {counts['skipped']} skipped, "

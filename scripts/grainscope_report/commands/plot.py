@@ -81,11 +81,14 @@ def save(made: Figure, folder: Path, formats: Sequence[str]) -> list[str]:
     """Writes a figure, its CSV and its tables; none where it has no data."""
     if not made.rows:
         return []
-    contents = _pictures(made, formats)
-    contents["csv"] = csv_table.write(made).encode()
+    contents: dict[str, str | bytes] = {**_pictures(made, formats)}
+    contents["csv"] = csv_table.write(made)
     if tables := [panel for panel in made.panels if isinstance(panel, TablePanel)]:
-        contents["md"] = "\n".join(map(text_table.markdown, tables)).encode()
-    return [_write(folder / f"{made.stem}.{kind}", data) for kind, data in contents.items()]
+        contents["md"] = "\n".join(map(text_table.markdown, tables))
+    paths = {folder / f"{made.stem}.{kind}": content for kind, content in contents.items()}
+    for path, content in paths.items():
+        files.write(path, content)
+    return [str(path) for path in paths]
 
 
 def _pictures(made: Figure, kinds: Sequence[str]) -> dict[str, bytes]:
@@ -98,17 +101,6 @@ def _pictures(made: Figure, kinds: Sequence[str]) -> dict[str, bytes]:
         ) from None
     page = render.draw(made)
     return {kind: render.save(page, kind) for kind in kinds}
-
-
-def _write(path: Path, data: bytes) -> str:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError as error:
-        raise ReportError(
-            f"{path} cannot be written ({error.strerror}): give another directory with -o"
-        ) from None
-    return str(path)
 
 
 def _figures(text: str) -> tuple[Entry, ...]:

@@ -3,7 +3,7 @@
 import argparse
 
 from grainscope_report.commands import asked, files
-from grainscope_report.errors import EXIT_OK, ReportError
+from grainscope_report.errors import EXIT_OK
 from grainscope_report.machine import machines
 from grainscope_report.page.machine_part import Subject
 
@@ -27,20 +27,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Writes the page, whole or not at all."""
     from grainscope_report.page import page
 
+    files.keep(arguments.files, [arguments.output])
     loaded = files.checked(arguments.files)
     shown = machines([result for result, _ in loaded])
     subjects = [Subject(machine, problems) for machine, (_, problems) in zip(shown, loaded, strict=True)]
     text = page.write(subjects)
-    partial = arguments.output.with_name(arguments.output.name + ".part")
-    try:
-        partial.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(arguments.output)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise ReportError(
-            f"{arguments.output} cannot be written ({error.strerror}): give another file with -o"
-        ) from None
+    size = files.write(arguments.output, text)
     rows = sum(len(subject.result.rows) for subject in subjects)
-    print(f"{arguments.output}: {rows} rows, {len(text.encode()) / 1e6:.1f} MB")
+    print(f"{arguments.output}: {rows} rows, {size / 1e6:.1f} MB")
     return EXIT_OK

@@ -12,6 +12,7 @@ from grainscope_report.commands import (
     summary_gnn,
     summary_json,
     summary_lean,
+    summary_pressure,
     summary_traversals,
 )
 from grainscope_report.digest import Group
@@ -21,7 +22,7 @@ from grainscope_report.gnn import answers as gnn_answers
 from grainscope_report.model import Result
 from grainscope_report.shape import findings, words
 from grainscope_report.terminal import Column, Terminal, terminal
-from grainscope_report.traversal import answers, lean_answers
+from grainscope_report.traversal import answers, lean_answers, pressure
 from grainscope_report.units import format_bytes, format_interval, format_time
 
 SEVERITIES = ("severe", "warning", "info")
@@ -29,6 +30,10 @@ SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
 OF_LINK = (
     "Peaks of gathers are of the rows asked for; of link is what must have crossed it at least, each "
     "different row once, and what did if no cache kept any."
+)
+FLUSHED = (
+    "Peaks and times of {} are of flushed buffers alone; those that were not flushed may come from a cache: "
+    "`list` has them."
 )
 STATUSES = ("ok", "failed", "skipped")
 NAMES_SHOWN = 6
@@ -38,7 +43,7 @@ GROUP_COLUMNS = (
     Column("95 % interval", optional=2),
     Column("at", optional=1),
     Column("of link", right=True),
-    Column("smallest size"),
+    Column("smallest → largest"),
     Column("rows"),
 )
 # What a narrow terminal leaves out first.
@@ -56,9 +61,10 @@ def register(commands: argparse._SubParsersAction) -> None:
         help="show one screen about a run",
         description="Shows the machine with its warnings, the measured copy peaks, and for each family and "
         "path the peak bandwidth with its 95 % interval, where it is reached, its share of the copy peak, "
-        "the time of the smallest size, and how many rows are ok, failed and skipped, with the reasons; and "
-        "what the rows come to: the best access to each graph, latency and bandwidth of each path, "
-        "crossovers, walls, what fills the link, and curves with dips, plateaus or two speeds.",
+        "the time of the smallest size, of equal operations that of one at the smallest and at the largest, "
+        "and how many rows are ok, failed and skipped, with the reasons; and what the rows come to: the best "
+        "access to each graph, latency and bandwidth of each path, crossovers, walls, what fills the link, "
+        "and curves with dips, plateaus or two speeds.",
         epilog="Colours only on a terminal; NO_COLOR turns them off, COLUMNS sets the width.",
     )
     asked.add_file(parser)
@@ -85,6 +91,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
         _links,
         _groups,
         _traversals,
+        _pressed,
         _fewer_bytes,
         _networks,
         _fits,
@@ -139,6 +146,8 @@ def _groups(result: Result, out: Terminal) -> Iterator[str]:
         yield out.paint(line, "red" if "failed" in row[-1] else "" if row[-1] else "bold")
     if any(group.peak and group.peak.most_of_link for group in found):
         yield out.paint(out.wrap(OF_LINK, "  "), "dim")
+    if flushed := dict.fromkeys(group.family for group in found if group.flushed):
+        yield out.paint(out.wrap(FLUSHED.format(" and ".join(flushed)), "  "), "dim")
     yield from _slow_sites(found, out)
 
 
@@ -197,7 +206,7 @@ def _timings(group: Group) -> str:
         return f"{format_time(small.time_s)}{size}"
     if large and (large.bytes, large.of) != (small.bytes, small.of):
         low, high = format_time(small.time_s), format_time(large.time_s)
-        return f"{low.removesuffix(high[-3:])} to {high} each"
+        return f"{low.removesuffix(high[-3:])} → {high} each"
     return f"{format_time(small.time_s)} each"
 
 
@@ -213,6 +222,10 @@ def _over(group: Group) -> str:
 
 def _traversals(result: Result, out: Terminal) -> Iterator[str]:
     yield from summary_traversals.lines(answers.answers(machine.machines([result])[0]), out)
+
+
+def _pressed(result: Result, out: Terminal) -> Iterator[str]:
+    yield from summary_pressure.lines(pressure.moved(machine.machines([result])[0]), out)
 
 
 def _fewer_bytes(result: Result, out: Terminal) -> Iterator[str]:

@@ -7,6 +7,7 @@ from grainscope_report.commands.summary_traversals import known
 from grainscope_report.gnn import gathers, pipelines, shares, tiers
 from grainscope_report.gnn.answers import Answer
 from grainscope_report.terminal import Column, Terminal
+from grainscope_report.traversal import compare
 from grainscope_report.units import format_bytes, format_percent, format_time, significant
 
 Cells = Callable[[Answer], tuple[str, ...]]
@@ -16,6 +17,7 @@ BESIDE = {shares.PRODUCTS: "", shares.STEPS: ", training steps"}
 # What tells cases of one name apart.
 APART = {
     "gathers": ("element", ", elements of {:g} B"),
+    "modelled_gathers": ("element", ", elements of {:g} B"),
     "row_copies": ("element", ", elements of {:g} B"),
     "tiers": ("batch", ", batch {:g}"),
     "reordering": ("score", " by {}"),
@@ -73,6 +75,20 @@ def _gather(answer: Answer) -> tuple[str, ...]:
         f"{_value(answer, 'gb_s'):.1f}",
         format_percent(answer["of_peak"]) if answer["of_peak"] else "-",
         *(_ratio(answer, base) for base in ("cpu_gather_dma", "naive", "graphbolt")),
+    )
+
+
+def _bounded(answer: Answer) -> tuple[str, ...]:
+    window = f", window {answer['window']:g}" if (answer["window"] or 1) > 1 else ""
+    tied = f" (tied with {len(answer['tied'])})" if answer["tied"] else ""
+    where = answer["graph"] or answer["indices"]
+    return (
+        f"  rows of {answer['row']:g} B, {format_bytes(answer['span'])}, {where}",
+        f"{gathers.spoken(answer['way'])}{window}{tied}",
+        format_time(answer["time_s"]),
+        compare.link_name(answer["link"]),
+        significant(answer["requests_per_row"]) if answer["requests_per_row"] else "-",
+        _ratio(answer, "naive"),
     )
 
 
@@ -197,6 +213,12 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
         "others that sort those that one mini-batch asks for twice, which the GPU's cache serves. ×: how "
         "many times faster than that way over the same table.",
     ),
+    "modelled_gathers": (
+        _columns("gathers, modelled", "best way", "time", "over", "requests a row", "× naive"),
+        _bounded,
+        "An estimate of the time that the link needs, with no cache; tied: so many other ways take exactly "
+        "as long.",
+    ),
     "row_copies": (
         _columns("a copy a row", "pays", "at", "GB/s", "fastest kernel"),
         _copied,
@@ -234,7 +256,8 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
             "× all in GPU",
         ),
         _training,
-        "Fastest of those whose rows are not all in the GPU; ×: how many times faster than that way.",
+        "Step: the time of a mini-batch, one on each GPU. Fastest of those whose rows are not all in the "
+        "GPU; ×: how many times faster than that way.",
     ),
     "payback": (
         _columns("hot rows", "gathered by", "pay", "once", "an epoch", "step mapped", "tiered"),

@@ -10,7 +10,7 @@ from grainscope_report.gnn import answers as networks
 from grainscope_report.machine import machines, provenance
 from grainscope_report.model import Result
 from grainscope_report.shape import findings
-from grainscope_report.traversal import answers, lean_answers
+from grainscope_report.traversal import answers, lean_answers, pressure
 
 FORMAT = 1
 
@@ -29,6 +29,7 @@ def document(result: Result) -> dict[str, Any]:
         ],
         "groups": [_group(group) for group in digest.groups(result)],
         "traversals": [answers.as_json(answer) for answer in answers.answers(machine)],
+        "managed_under_pressure": [pressure.as_json(one) for one in pressure.moved(machine)],
         "fewer_bytes": [lean_answers.as_json(gain) for gain in lean_answers.gains(machine)],
         "networks": networks.of(machine),
         "fits": everything.as_json(everything.of(machine)),
@@ -60,6 +61,7 @@ def _group(group: digest.Group) -> dict[str, Any]:
             "axes": dict(peak.axes),
             "link_fraction": peak.link_fraction,
         },
+        "flushed": group.flushed,
         "smallest": group.smallest and asdict(group.smallest),
         "largest": group.largest and asdict(group.largest),
     }

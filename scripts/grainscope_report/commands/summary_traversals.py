@@ -21,6 +21,8 @@ MODELLED = (
     "Modelled: an estimate of the time that the link needs, which measured traversals may miss either way. "
     "× managed: where the card holds half of the edge list, modelled and not validated on hardware."
 )
+NARROW = "With narrower edges: the time of the same access."
+TIED = "Tied: so many other accesses take exactly as long."
 ALSO = "What the model says of the same is in --json and in figures 8, 9, 16 and 17."
 
 
@@ -36,12 +38,14 @@ def lines(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
     first, *rest = out.table(*known(_columns(what, there), [_cells(answer, there) for answer in wide]))
     yield out.paint(first, "bold")
     yield from rest
-    also = f" {ALSO}" if measured and len(measured) < len(answers) else ""
+    also = f" {NARROW}" if len(_edges(there)) > 1 else ""
+    also += f" {TIED}" if any(answer.tied for answer in wide) else ""
+    also += f" {ALSO}" if measured and len(measured) < len(answers) else ""
     yield out.paint(out.wrap((MEASURED if measured else MODELLED) + also, "  "), "dim")
 
 
 def _columns(what: str, there: Sequence[Answer]) -> tuple[Column, ...]:
-    edges = sorted({answer.work.edge for answer in there})
+    edges = _edges(there)
     narrow = f"with {edges[0]} B" if len(edges) > 1 else "narrower"
     return (
         Column(what),
@@ -55,6 +59,10 @@ def _columns(what: str, there: Sequence[Answer]) -> tuple[Column, ...]:
         Column("× managed", right=True),
         Column("× device", right=True),
     )
+
+
+def _edges(there: Sequence[Answer]) -> list[int]:
+    return sorted({answer.work.edge for answer in there})
 
 
 def known(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> tuple[list[Column], list[list[str]]]:
@@ -81,11 +89,13 @@ def _cells(answer: Answer, there: Sequence[Answer]) -> tuple[str, ...]:
     teps, rate = best.counter("teps"), best.counter("link_gb_s")
     weights = f", weights {work.weights}" if work.weights else ""
     narrow = next((one for one in there if _same(one, answer) and one.work.edge < work.edge), None)
+    alike = narrow.like(best) if narrow else None
+    tied = f" (tied with {len(answer.tied)})" if answer.tied else ""
     return (
         f"  {work.algorithm} {work.graph}, {work.edge} B{weights}",
-        runs.spoken(best.access) if best.placement != "subway" else "Subway",
+        (runs.spoken(best.access) if best.placement != "subway" else "Subway") + tied,
         format_time(best.time.value),
-        format_time(narrow.best.time.value) if narrow else "-",
+        format_time(alike.time.value) if alike else "-",
         significant(teps / 1e9) if teps else "-",
         f"{rate:.1f}" if rate else "-",
         format_percent(best.link_fraction) if best.link_fraction else "-",

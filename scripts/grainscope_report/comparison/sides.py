@@ -3,6 +3,7 @@
 import gc
 import os
 import re
+import signal
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -82,7 +83,8 @@ def _all(paths: Sequence[Path]) -> list[Side]:
     if workers < 2 or sum(sizes) < WORTH_PROCESSES:
         return [read_one(path) for path in paths]
     try:
-        with ProcessPoolExecutor(workers) as pool:
+        # Of an interrupt the parent says what there is to say.
+        with ProcessPoolExecutor(workers, None, signal.signal, (signal.SIGINT, signal.SIG_DFL)) as pool:
             return list(pool.map(read_one, paths))
     except BrokenProcessPool:
         # One was ended from outside, most likely for the memory that all of them together take.

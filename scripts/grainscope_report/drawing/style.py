@@ -3,6 +3,10 @@
 The colours are Okabe and Ito's and two of Paul Tol's, told apart with any colour vision.
 """
 
+import re
+
+from grainscope_report.errors import ReportError
+
 METHODS = {
     "pageable": "#D55E00",
     "pinned": "#0072B2",
@@ -161,6 +165,8 @@ RC = {
     "axes.unicode_minus": False,
 }
 
+_STEP = re.compile(r"\w+ \d+ of \d+")
+
 
 def colour(method: str, machine: int = 0) -> str:
     """The colour of a method; bars of further machines are lighter or darker."""
@@ -174,6 +180,8 @@ def colour(method: str, machine: int = 0) -> str:
 
 def _step(method: str) -> str:
     """`step 1 of 4`: the place in an ordered scale."""
+    if not _STEP.fullmatch(method):
+        raise ReportError(f"there is no colour for {method!r}: what grainscope measures has other names")
     kind, order, _, count = method.split()
     if kind in ("row", "link"):
         return blend(ROW_STEPS if kind == "row" else LINK_STEPS, int(order) / max(1, int(count) - 1))

@@ -15,6 +15,7 @@ from grainscope_report.row_parts import Graph
 from grainscope_report.traversal import runs
 from grainscope_report.units import format_large, significant
 
+TITLES = ("edges by the length of the list that they are in", "accesses by the rank of rows")
 LINE = 128  # bytes of the longest request
 EDGES = (8, 4)
 DASHES = ("solid", "dashed", "dotted")
@@ -25,7 +26,18 @@ def build(machines: Sequence[Machine]) -> Figure:
     """Edges by the length of their lists, then accesses by the rank of rows."""
     degrees, notes = _degrees(machines)
     rows, more = accesses.panels(machines)
-    return Figure(machines, (*([(degrees,)] if degrees else []), *rows), (*notes, *more))
+    drawn = [name for name, there in zip(TITLES, (degrees, rows), strict=True) if there]
+    return Figure(
+        machines,
+        (*([(degrees,)] if degrees else []), *rows),
+        (*notes, *more),
+        title=title(*drawn) if drawn else "",
+    )
+
+
+def title(first: str, *others: str) -> str:
+    """What is drawn, as a title."""
+    return "; ".join([first[0].upper() + first[1:], *others])
 
 
 def _degrees(machines: Sequence[Machine]) -> tuple[CurvePanel | None, list[str]]:

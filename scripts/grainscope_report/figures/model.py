@@ -174,7 +174,7 @@ Panel = CurvePanel | BarPanel | MapPanel | DotPanel | TablePanel
 
 @dataclass(frozen=True)
 class Figure:
-    """The panels, row by row, and the notes printed under them."""
+    """The panels, row by row, and the notes printed under them; without a `title` it has its entry's."""
 
     machines: Sequence[Machine]
     rows: tuple[tuple[Panel, ...], ...]

@@ -51,10 +51,11 @@ def panels(machines: Sequence[Machine]) -> tuple[Rows, list[str]]:
         rows.append((rates, requests_papers.rates()))
         notes += requests_rates.notes(here)
         notes += parts.first_sites(machines, f"traversal/{here[0].work.algorithm}", "By graph")
-    amplified = requests_uvm.panel(_asked(here, model, "modelled"), machines)
-    if amplified:
+    asked = _asked(here, model, "modelled")
+    pages = requests_uvm.pressed(asked, machines)
+    if amplified := requests_uvm.panel(asked, pages):
         rows.append((amplified, requests_papers.amplification()))
-        notes += requests_uvm.notes(machines)
+        notes += requests_uvm.notes(amplified, pages)
     if rows:
         one = (here or model)[0].work
         notes.insert(0, f"By graph: {one.algorithm}, {one.edge}-byte edges, original order of vertices.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from grainscope_report.figures import speedup
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
@@ -14,9 +15,18 @@ MOST_GRAPHS = 5
 COUNTER = "amplification_data_set"
 
 
-def panel(asked: Mapping[tuple[str, str], Run], machines: Sequence[Machine]) -> BarPanel | None:
+def pressed(asked: Mapping[tuple[str, str], Run], machines: Sequence[Machine]) -> dict[str, Run]:
+    """By graph, managed memory under pressure in the work asked for: of the card and page of figure 9."""
+    _, found, _ = speedup.modelled(machines)
+    if not found:
+        paged = [run for machine in machines for run in runs.paged(machine)]
+        found = compare.under_pressure(paged, compare.one_link(paged)) if paged else []
+    works = {run.work for run in asked.values()}
+    return {run.work.graph: run for run in found if run.work in works and run.counter(COUNTER) is not None}
+
+
+def panel(asked: Mapping[tuple[str, str], Run], pages: Mapping[str, Run]) -> BarPanel | None:
     """Bytes over the link for each byte of the data set, by graph."""
-    pages = {run.work.graph: run for run in _pressed(asked, machines)}
     asked = {place: run for place, run in asked.items() if run.counter(COUNTER) is not None}
     if not asked:
         return None
@@ -36,30 +46,22 @@ def panel(asked: Mapping[tuple[str, str], Run], machines: Sequence[Machine]) -> 
     return BarPanel(title, tuple(graphs), tuple(series), "link bytes ÷ data set", "ratio", **look)
 
 
-def notes(machines: Sequence[Machine]) -> list[str]:
+def notes(drawn: BarPanel, pages: Mapping[str, Run]) -> list[str]:
     """What the whiskers are, and what the managed bars assume."""
     said = [
         "Requests and amplification: with no cache; whiskers reach down to a cache that keeps everything. "
         "Of a naive walk the link sees something between."
     ]
-    pages = _pressed(None, machines)
-    if pages:
-        cards = " and ".join(sorted({f"{significant(run.card)} %" for run in pages}))
-        size = " and ".join(sorted({format_bytes(run.page) for run in pages}))
+    there = [pages[graph] for graph in drawn.categories if graph in pages]
+    if there:
+        cards = " and ".join(sorted({f"{significant(run.card)} %" for run in there}))
+        size = " and ".join(sorted({format_bytes(run.page) for run in there}))
+        lacking = ", ".join(graph for graph in drawn.categories if graph not in pages)
         said.append(
             f"Managed: modelled, not validated on hardware: the card holds {cards} of the edge list and a "
-            f"fault brings {size}."
+            f"fault brings {size}{f'; not modelled so: {lacking}' if lacking else ''}."
         )
     return said
-
-
-def _pressed(asked: Mapping[tuple[str, str], Run] | None, machines: Sequence[Machine]) -> list[Run]:
-    """Managed memory under pressure, of the algorithm and width of edge that was asked for, over any link."""
-    paged = [run for machine in machines for run in runs.paged(machine) if run.counter(COUNTER) is not None]
-    if asked is not None:
-        works = {run.work for run in asked.values()}
-        paged = [run for run in paged if run.work in works]
-    return compare.under_pressure(paged, compare.one_link(paged)) if paged else []
 
 
 def _bar(run: Run | None) -> Bar:

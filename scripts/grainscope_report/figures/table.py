@@ -113,7 +113,7 @@ FIGURES: tuple[Entry, ...] = (
     Entry(
         "10",
         "figure_10_degrees",
-        "Edges by the length of the list that they are in; accesses by the rank of rows",
+        degrees.title(*degrees.TITLES),
         (*runs.FAMILIES, tiers.SCORE),
         "rows that describe their graph or have hit rates",
         degrees.build,
@@ -236,5 +236,10 @@ def figure(entry: Entry, machines: Sequence[Machine]) -> Figure:
     for note, letters in owners.items():
         notes.append(f"{', '.join(letters)}: {note}" if len(machines) > 1 else note)
     return replace(
-        made, id=entry.id, stem=entry.stem, title=entry.title, families=entry.families, notes=tuple(notes)
+        made,
+        id=entry.id,
+        stem=entry.stem,
+        title=made.title or entry.title,
+        families=entry.families,
+        notes=tuple(notes),
     )

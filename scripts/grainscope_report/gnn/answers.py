@@ -1,5 +1,6 @@
 """What the rows of graph neural networks come to: the best way, row, score, share, and how good each is."""
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from grainscope_report.gnn.pipelines import Pipeline
 from grainscope_report.gnn.sessions import Sessions
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
+from grainscope_report.traversal import compare
+from grainscope_report.traversal.answers import SAME
 
 # Families that `summary` answers in tables of their own.
 FAMILIES = (
@@ -23,6 +26,7 @@ def of(machine: Machine) -> dict[str, list[Answer]]:
     """Everything, by question; plain data: seconds, GB/s, shares."""
     return {
         "gathers": gathered(machine),
+        "modelled_gathers": bounded(machine),
         "row_copies": copied(machine),
         "tiers": tiered(machine),
         "sampling": edges(machine, tiers.SAMPLING, ("graph", "fanout", "batch", "by", "placement")),
@@ -69,6 +73,34 @@ def gathered(machine: Machine) -> list[Answer]:
                     if base in ways and base != best.way
                 },
                 "ways": {way: _estimate(one.asked) for way, one in ways.items()},
+            }
+        )
+    return answers
+
+
+def bounded(machine: Machine) -> list[Answer]:
+    """For each table and size of rows the way that asks least of one link, as the model has it."""
+    found = gathers.modelled(machine)
+    link = compare.one_link(found) if found else ""
+    answers = []
+    for there in _grouped(sorted((one for one in found if one.link == link), key=_table), _table):
+        best = min(there, key=lambda one: one.time.value)
+        naive = [one.time.value for one in there if one.way == "naive"]
+        tied = [one for one in there if math.isclose(one.time.value, best.time.value, rel_tol=SAME)]
+        answers.append(
+            {
+                "row": best.row,
+                "span": best.number("span"),
+                "element": best.number("element"),
+                "indices": best.word("indices"),
+                "graph": best.word("graph") or None,
+                "link": link,
+                "way": best.way,
+                "tied": [one.way for one in tied if one is not best],
+                "window": best.number("window") or None,
+                "time_s": best.time.value,
+                "requests_per_row": best.counter("requests_per_row"),
+                "over": {"naive": min(naive) / best.time.value} if naive and best.way != "naive" else {},
             }
         )
     return answers
@@ -181,12 +213,12 @@ def split(machine: Machine) -> list[Answer]:
 
 
 def trained(machine: Machine) -> list[Answer]:
-    """For each training the fastest method, without and with all rows in the GPU."""
+    """For each training the fastest method, and how it stands to others where there are any."""
     answers = []
     for there in _grouped(pipelines.pipelines(machine), lambda one: one.work):
         ways = pipelines.fastest(there)
         fed = [one for method, one in ways.items() if method != "device"]
-        if len(ways) < 2 or not fed:
+        if not fed:
             continue
         best = min(fed, key=lambda one: one.time.value)
         work = best.work

@@ -3,6 +3,7 @@
 import gc
 import multiprocessing
 import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -30,10 +31,9 @@ def drawing(figures: Sequence[Figure]) -> Iterator[Callable[[], Pictures]]:
         yield lambda: dict(zip(ids, map(_picture, figures), strict=True))
         return
     _DRAWN[:] = figures
-    # Children live for seconds and draw a few pictures: to look for garbage would take a fifth of their time.
     fork = multiprocessing.get_context("fork")
     try:
-        with ProcessPoolExecutor(processes, mp_context=fork, initializer=gc.disable) as pool:
+        with ProcessPoolExecutor(processes, mp_context=fork, initializer=_begin_child) as pool:
             with warnings.catch_warnings():
                 # A fork is warned of where a library keeps threads; nothing here holds a lock of theirs.
                 warnings.simplefilter("ignore", DeprecationWarning)
@@ -41,6 +41,13 @@ def drawing(figures: Sequence[Figure]) -> Iterator[Callable[[], Pictures]]:
             yield lambda: dict(zip(ids, made, strict=True))
     finally:
         _DRAWN.clear()
+
+
+def _begin_child() -> None:
+    # Children live for seconds and draw a few pictures: to look for garbage would take a fifth of their time.
+    gc.disable()
+    # The parent says that it was interrupted.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _nth(order: int) -> str:

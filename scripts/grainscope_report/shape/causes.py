@@ -63,24 +63,29 @@ def _pageable(curve: Curve) -> bool:
 
 
 def _cache(curve: Curve, low: int, high: int, result: Result) -> str:
-    """The cache that source and destination together outgrow, and what decides from there on."""
+    """The cache that source and destination together outgrow, and what decides from there on.
+
+    Of flushed buffers only what is written is in a cache, what is read comes from memory.
+    """
     if curve.case.family == "transfer/local":
         return "beyond the GPU's second-level cache its memory decides"
-    if curve.case.axes.get("flush") != "off" and curve.case.family != "host/memcpy":
+    flushed = curve.case.axes.get("flush") != "off"
+    if flushed and curve.case.family != "host/memcpy":
         return ""
     threads = curve.case.axes.get("threads", 1)
     share = threads if isinstance(threads, (int, float)) else 1
     caches = sorted(result.environment.caches, key=lambda cache: cache.level)
-    first, last = (_outgrown(caches, share, 2 * size) for size in (low, high))
+    first, last = (_outgrown(caches, share, size if flushed else 2 * size) for size in (low, high))
     if not first:
         return ""
     outgrown = caches[first - 1]
     each = " a core" if share > 1 and outgrown.level <= OWN else ""
     levels = dict.fromkeys(f"its level-{cache.level} cache" for cache in caches[first : last + 1])
     decides = [*levels, *(["the memory"] if last == len(caches) else [])]
+    written = ": of what is written, since what is read was flushed and comes from memory" if flushed else ""
     return (
         f"beyond the CPU's level-{outgrown.level} cache of {format_bytes(outgrown.bytes)}{each} "
-        f"{decides[0]} decides{''.join(f', then {after}' for after in decides[1:])}"
+        f"{decides[0]} decides{''.join(f', then {after}' for after in decides[1:])}{written}"
     )
 
 

@@ -4,6 +4,7 @@
 original order. Managed memory as measured is cold and not oversubscribed; modelled, it is under pressure.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,12 +17,18 @@ from grainscope_report.traversal.runs import ORDERS, Run, Work
 
 BASES = ("managed", "device")
 
+# Times that differ by less than this share are one: a model says the same of accesses that ask for the same.
+SAME = 1e-9
+
 COLD = "cold, not oversubscribed unless --allow-managed-oversubscription was given"
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The best way to do a work; `over` by placement, how much faster it is than the fastest way there."""
+    """The best way to do a work; `over` by placement, how much faster it is than the fastest way there.
+
+    Of several that take the same time `best` is the first.
+    """
 
     work: Work
     best: Run
@@ -32,6 +39,22 @@ class Answer:
     def label(self) -> str:
         """`measured` or `modelled`."""
         return self.best.label
+
+    @property
+    def tied(self) -> tuple[Run, ...]:
+        """The ways that take just as long as the best."""
+        return tuple(
+            run
+            for run in self.ways
+            if run is not self.best
+            and run.placement not in BASES
+            and math.isclose(run.time.value, self.best.time.value, rel_tol=SAME)
+        )
+
+    def like(self, way: Run) -> Run | None:
+        """The way here with the same access and placement."""
+        alike = (way.access, way.placement)
+        return next((run for run in self.ways if (run.access, run.placement) == alike), None)
 
     @property
     def amplification(self) -> float | None:
@@ -96,6 +119,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "label": answer.label,
         "link": best.link or None,
         "best": _way(best),
+        "tied": [_way(run) for run in answer.tied],
         "over_managed": _estimate(answer.over.get("managed")),
         "over_device": _estimate(answer.over.get("device")),
         "managed": "under pressure, modelled" if answer.label == "modelled" else COLD,

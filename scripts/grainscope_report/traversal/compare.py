@@ -3,10 +3,20 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from grainscope_report import statistics
 from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Estimate
 from grainscope_report.traversal.runs import HERE, LINKS, Run, Work
+
+
+class Linked(Protocol):
+    """A modelled run or session, over a link."""
+
+    @property
+    def link(self) -> str:
+        """The link's name."""
+
 
 # How much of the edge list a card holds where the papers' graphs meet their 16 GB, and what one fault brings.
 PRESSURE_CARD, PRESSURE_PAGE = 50.0, 65536.0
@@ -51,7 +61,7 @@ def geometric_mean(ratios: Sequence[Estimate]) -> Estimate:
     )
 
 
-def one_link(runs: Sequence[Run], others: Sequence[Run] = ()) -> str:
+def one_link(runs: Sequence[Linked], others: Sequence[Linked] = ()) -> str:
     """The link to model for: this machine's own where it was measured, else the papers', else the first.
 
     Where there are `others`, one that both have.
