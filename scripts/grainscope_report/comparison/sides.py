@@ -3,7 +3,6 @@
 import gc
 import os
 import re
-import signal
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -11,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, loading, machine, reader
+from grainscope_report import checks, loading, machine, processes, reader
 from grainscope_report.comparison import foreign, questions
 from grainscope_report.comparison.facts import Facts, facts
 from grainscope_report.comparison.questions import Answers
@@ -83,9 +82,10 @@ def _all(paths: Sequence[Path]) -> list[Side]:
     if workers < 2 or sum(sizes) < WORTH_PROCESSES:
         return [read_one(path) for path in paths]
     try:
-        # Of an interrupt the parent says what there is to say.
-        with ProcessPoolExecutor(workers, None, signal.signal, (signal.SIGINT, signal.SIG_DFL)) as pool:
-            return list(pool.map(read_one, paths))
+        with ProcessPoolExecutor(workers) as pool, processes.no_further_work(pool):
+            with processes.starting():
+                read = pool.map(read_one, paths)
+            return list(read)
     except BrokenProcessPool:
         # One was ended from outside, most likely for the memory that all of them together take.
         return [read_one(path) for path in paths]

@@ -3,13 +3,14 @@
 import gc
 import multiprocessing
 import os
-import signal
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 
+from grainscope_report import processes as workers
 from grainscope_report.errors import ReportError
 from grainscope_report.figures.model import Figure
 from grainscope_report.page import svg
@@ -33,21 +34,20 @@ def drawing(figures: Sequence[Figure]) -> Iterator[Callable[[], Pictures]]:
     _DRAWN[:] = figures
     fork = multiprocessing.get_context("fork")
     try:
-        with ProcessPoolExecutor(processes, mp_context=fork, initializer=_begin_child) as pool:
-            with warnings.catch_warnings():
+        # Children live for seconds and draw a few pictures: looking for garbage would be a fifth of that.
+        pool = ProcessPoolExecutor(processes, mp_context=fork, initializer=gc.disable)
+        with pool, workers.no_further_work(pool):
+            with workers.starting(), warnings.catch_warnings():
                 # A fork is warned of where a library keeps threads; nothing here holds a lock of theirs.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 made = pool.map(_nth, range(len(figures)))
             yield lambda: dict(zip(ids, made, strict=True))
+    except BrokenProcessPool:
+        raise ReportError(
+            "a process that draws was ended from outside, most likely for its memory: give fewer files"
+        ) from None
     finally:
         _DRAWN.clear()
-
-
-def _begin_child() -> None:
-    # Children live for seconds and draw a few pictures: to look for garbage would take a fifth of their time.
-    gc.disable()
-    # The parent says that it was interrupted.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _nth(order: int) -> str:
