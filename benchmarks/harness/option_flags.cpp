@@ -2,11 +2,11 @@
 
 #include <array>
 #include <filesystem>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
+#include "option_values.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -157,14 +157,12 @@ std::string wherever_it_runs(const std::string& flag, const std::string& value) 
   if (flag != "--graph") {
     return value;
   }
-  constexpr std::string_view kFile = "file:";
+  const std::string file = "file:";
   std::string graphs;
-  std::istringstream names(value);
-  for (std::string name; std::getline(names, name, ',');) {
+  for (const std::string& name : by_commas(value)) {
     graphs += graphs.empty() ? "" : ",";
-    graphs += name.starts_with(kFile)
-                  ? kFile.data() + std::filesystem::absolute(name.substr(kFile.size())).string()
-                  : name;
+    graphs +=
+        name.starts_with(file) ? file + std::filesystem::absolute(name.substr(file.size())).string() : name;
   }
   return graphs;
 }

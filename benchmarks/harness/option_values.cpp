@@ -23,7 +23,8 @@ std::optional<Number> parse_whole(std::string_view text) {
   return number;
 }
 
-// At least one word, which may be empty.
+}  // namespace
+
 std::vector<std::string> by_commas(const std::string& text) {
   std::vector<std::string> words;
   std::size_t start = 0;
@@ -34,8 +35,6 @@ std::vector<std::string> by_commas(const std::string& text) {
   }
   return words;
 }
-
-}  // namespace
 
 std::pair<int, int> parse_shard(const std::string& text) {
   const auto slash = text.find('/');

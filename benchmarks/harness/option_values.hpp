@@ -13,6 +13,9 @@
 
 namespace grainscope::harness {
 
+// The words between commas: at least one, which may be empty.
+[[nodiscard]] std::vector<std::string> by_commas(const std::string& text);
+
 // "i/n" with 1 <= i <= n.
 [[nodiscard]] std::pair<int, int> parse_shard(const std::string& text);
 

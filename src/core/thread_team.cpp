@@ -118,7 +118,6 @@ double ThreadTeam::run(const std::function<void(int)>& work) {
 }
 
 void ThreadTeam::spread(const std::function<void(int)>& work) {
-  const OnCpu placed(callers_cpu_);
   work_ = &work;
   running_ = size_ - 1;
   started_.store(armed_.load() + 1, std::memory_order_release);

@@ -19,8 +19,8 @@ namespace grainscope::gnn {
 
 class StagedCopy {
  public:
-  // From a table that the host reads, with `threads` threads, the caller among them, to the current GPU. They
-  // are bound to `cpus`. The view is copied.
+  // From a table that the host reads, with `threads` threads, the caller among them, to the current GPU. The
+  // others are bound to `cpus`. The view is copied.
   StagedCopy(const TableView& view, int threads, const std::vector<int>& cpus);
 
   // Rows of u32[count] `rows` (host) to `out` (device), in the stream's order. When it returns all rows have

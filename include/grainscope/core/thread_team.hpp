@@ -29,9 +29,9 @@ class SpinWait {
 // a run is armed until it starts.
 class ThreadTeam {
  public:
-  // Worker i is bound to cpus[i % cpus.size()]; no binding where `cpus` is empty. The caller is bound while
-  // it works, unless it has a single CPU already or is all of the team. Throws UsageError for a size below 1,
-  // EnvironmentError where a thread cannot be started.
+  // Worker i is bound to cpus[i % cpus.size()]; no binding where `cpus` is empty. The caller is bound
+  // during a run, unless it has a single CPU already or is all of the team. Throws UsageError for a size
+  // below 1, EnvironmentError where a thread cannot be started.
   ThreadTeam(int size, const std::vector<int>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;
@@ -42,7 +42,8 @@ class ThreadTeam {
   // Runs work(0) … work(size − 1) at once; seconds from the common start to the last one's end.
   // `work` must not throw.
   double run(const std::function<void(int)>& work);
-  // The same without a common start: who is awake begins, the caller first of all.
+  // The same without a common start, within what others time: who is awake begins, the caller first of all,
+  // wherever it is.
   void spread(const std::function<void(int)>& work);
 
  private:

@@ -7,12 +7,12 @@ from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 from grainscope_report.traversal import compare, runs
+from grainscope_report.traversal.pressure import COUNTER
 from grainscope_report.traversal.runs import Run
 from grainscope_report.units import format_bytes, significant
 
 HEIGHT = 1.6
 MOST_GRAPHS = 5
-COUNTER = "amplification_data_set"
 
 
 def pressed(asked: Mapping[tuple[str, str], Run], machines: Sequence[Machine]) -> dict[str, Run]:

@@ -57,11 +57,7 @@ def gathered(machine: Machine) -> list[Answer]:
             continue
         answers.append(
             {
-                "row": best.row,
-                "span": best.number("span"),
-                "element": best.number("element"),
-                "indices": best.word("indices"),
-                "graph": best.word("graph") or None,
+                **_asked(best),
                 "way": best.way,
                 "window": best.number("window") or None,
                 "width": best.number("width") or None,
@@ -89,11 +85,7 @@ def bounded(machine: Machine) -> list[Answer]:
         tied = [one for one in there if math.isclose(one.time.value, best.time.value, rel_tol=SAME)]
         answers.append(
             {
-                "row": best.row,
-                "span": best.number("span"),
-                "element": best.number("element"),
-                "indices": best.word("indices"),
-                "graph": best.word("graph") or None,
+                **_asked(best),
                 "link": link,
                 "way": best.way,
                 "tied": [one.way for one in tied if one is not best],
@@ -104,6 +96,17 @@ def bounded(machine: Machine) -> list[Answer]:
             }
         )
     return answers
+
+
+def _asked(one: Gather) -> Answer:
+    """What is gathered, from where."""
+    return {
+        "row": one.row,
+        "span": one.number("span"),
+        "element": one.number("element"),
+        "indices": one.word("indices"),
+        "graph": one.word("graph") or None,
+    }
 
 
 def _table(one: Gather) -> tuple:

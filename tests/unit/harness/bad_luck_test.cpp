@@ -21,10 +21,10 @@ namespace {
 
 using nlohmann::json;
 using test::Ended;
+using test::kFewCases;
 using test::run_program;
 using test::TemporaryDirectory;
 
-const char* const kFewCases = "--benchmark_filter=^host/memcpy/.*threads:1/";
 const char* const kAModel = "--benchmark_filter=^model/bfs/naive/graph:[a-z0-9]*/edge:8/link:pcie3x16";
 
 class BadLuck : public testing::Test {

@@ -30,6 +30,9 @@ class TemporaryDirectory {
 [[nodiscard]] std::string read_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, const std::string& text);
 
+// Four cases on one thread, with small buffers in smoke: some tens of milliseconds.
+inline constexpr const char* kFewCases = "--benchmark_filter=^host/memcpy/.*threads:1/";
+
 struct Ended {
   int status = -1;  // of exit; -1: a signal ended it
   int signal = 0;

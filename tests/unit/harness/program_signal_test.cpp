@@ -28,8 +28,8 @@ class StoppedProgram : public testing::Test {
  protected:
   [[nodiscard]] std::filesystem::path folder(const std::string& name) const { return directory_ / name; }
 
-  // Many short cases: a second of work, which the signal reaches long before its end; none that a busy
-  // machine makes fail, as host/flush may.
+  // Many short cases: a second of work, which the signal reaches long before its end; none that waits
+  // for a quiet machine, as host/flush may.
   [[nodiscard]] std::vector<std::string> command(const std::string& name) const {
     return {"--preset=smoke", "--benchmark_repetitions=12",
             "--benchmark_filter=^host/(memcpy|latency|malloc)/", "--out=" + folder(name).string()};

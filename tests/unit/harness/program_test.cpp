@@ -18,11 +18,9 @@ namespace {
 
 using nlohmann::json;
 using test::Ended;
+using test::kFewCases;
 using test::run_program;
 using test::TemporaryDirectory;
-
-// Four cases on one thread, with small buffers: some tens of milliseconds.
-const char* const kFewCases = "--benchmark_filter=^host/memcpy/.*threads:1/";
 
 void expect_refused(const std::vector<std::string>& arguments, int status,
                     const std::vector<std::string>& said) {

@@ -65,8 +65,7 @@ TEST(MallocWorker, is_not_for_users) {
   EXPECT_NE(ended.err.find("started by the program itself"), std::string::npos) << ended.err;
 }
 
-// In one process glibc keeps 64 KiB blocks once it has freed one of some MiB: 14 times less for the same
-// name.
+// In one process glibc would keep 64 KiB blocks once it has freed one of some MiB, and they would cost less.
 TEST(MallocWorker, of_a_case_does_not_know_what_ran_before_it) {
   const std::string name = "malloc_and_fill/node:0/bytes:65536";
   const double alone = shortest({"--benchmark_filter=" + name + "$"}, name);
