@@ -298,7 +298,9 @@ def test_full_ends_in_time(name, gpus, limit):
         if gpus == 1
         else datetime.fromisoformat(run["ended"]) - datetime.fromisoformat(run["started"])
     )
-    measured = timedelta(seconds=sum(row["session_s"] for row in result["benchmarks"] if row["status"] == "ok"))
+    measured = timedelta(
+        seconds=sum(row["session_s"] for row in result["benchmarks"] if row["status"] == "ok")
+    )
     assert measured < took < limit
 
 
