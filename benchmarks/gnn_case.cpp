@@ -18,7 +18,7 @@ const std::vector<double>& GnnGraph::pushed_rank(int iterations, int labelled_pe
   const auto known = pushed_.find(key);
   return known != pushed_.end()
              ? known->second
-             : pushed_.emplace(key, gnn::serial_reverse_pagerank(in_edges(), labelled, iterations))
+             : pushed_.emplace(key, gnn::pushed_reverse_pagerank(in_edges(), labelled, iterations))
                    .first->second;
 }
 

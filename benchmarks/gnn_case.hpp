@@ -31,7 +31,7 @@ class GnnGraph {
   // Of an undirected graph the graph itself. Sampling follows these.
   [[nodiscard]] const graph::Csr& in_edges() const { return in_ ? *in_ : out_; }
   [[nodiscard]] graph::Vertex vertices() const { return out_.vertices(); }
-  // The serial oracle of page rank, computed once for each number of iterations and percentage of labels (0:
+  // The oracle of page rank, a push, computed once for each number of iterations and percentage of labels (0:
   // not weighted).
   [[nodiscard]] const std::vector<double>& pushed_rank(int iterations, int labelled_percent,
                                                        std::span<const graph::Vertex> labelled) const;

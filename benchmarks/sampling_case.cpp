@@ -20,13 +20,6 @@ constexpr std::uint64_t kTurns = 4;
 // What the serial oracle takes a second or two for; larger mini-batches are certified alone.
 constexpr std::uint64_t kMostSerialEdges = std::uint64_t{1} << 22;
 
-// Seeds, and the mini-batches that must come of them.
-struct Expected {
-  std::vector<std::vector<Vertex>> seeds;
-  std::vector<MiniBatch> batches;
-  std::string verification;
-};
-
 std::vector<Vertex> seeds_of(Vertex vertices, std::uint64_t batch, std::uint64_t turn) {
   const gnn::Permutation places(vertices, kGnnSeed);
   std::vector<Vertex> seeds(batch);
@@ -36,13 +29,42 @@ std::vector<Vertex> seeds_of(Vertex vertices, std::uint64_t batch, std::uint64_t
   return seeds;
 }
 
-// What the CPU samples, certified; the first, if it is not too large, also held against the serial oracle.
-Expected expect(const SamplingPoint& point, const GnnGraph& graph, gnn::CpuSampler& sampler) {
+void require_equal(const MiniBatch& expected, const MiniBatch& sampled, std::uint64_t turn) {
+  if (!(expected == sampled)) {
+    throw FailedError(
+        "wrong result: mini-batch " + std::to_string(turn) + " has " + std::to_string(sampled.nodes.size()) +
+        " nodes and " + std::to_string(sampled.sampled_edges) + " edges where " +
+        std::to_string(expected.nodes.size()) + " and " + std::to_string(expected.sampled_edges) +
+        " are expected, or others: it is not the one that its seeds lead to");
+  }
+}
+
+void describe(Measurement& measurement, const ExpectedBatches& expected, const GnnGraph& graph) {
+  double edges = 0;
+  double nodes = 0;
+  for (const MiniBatch& batch : expected.batches) {
+    edges += static_cast<double>(batch.sampled_edges) / kTurns;
+    nodes += static_cast<double>(batch.nodes.size()) / kTurns;
+  }
+  measurement.operations = static_cast<std::uint64_t>(edges);
+  measurement.counters["sampled_edges"] = edges;
+  measurement.counters["nodes"] = nodes;
+  measurement.counters["edges_per_s"] = edges / measurement.samples.summary.median;
+  measurement.graph = graph.facts();
+  measurement.verification =
+      "every mini-batch of every sample equals, bit for bit, the CPU's of the same seeds, drawn before: " +
+      expected.verification;
+}
+
+}  // namespace
+
+ExpectedBatches expect_batches(const SamplingPoint& point, const GnnGraph& graph) {
   if (point.batch > graph.vertices()) {
     throw SkipError("the graph has " + std::to_string(graph.vertices()) +
                     " vertices, fewer than a mini-batch of " + std::to_string(point.batch) + " seeds");
   }
-  Expected expected;
+  gnn::CpuSampler sampler(graph.in_edges(), {point.fanouts, kGnnSeed});
+  ExpectedBatches expected;
   expected.seeds.reserve(kTurns);
   expected.batches.reserve(kTurns);
   for (std::uint64_t turn = 0; turn < kTurns; ++turn) {
@@ -62,38 +84,9 @@ Expected expect(const SamplingPoint& point, const GnnGraph& graph, gnn::CpuSampl
   return expected;
 }
 
-void require_equal(const MiniBatch& expected, const MiniBatch& sampled, std::uint64_t turn) {
-  if (!(expected == sampled)) {
-    throw FailedError(
-        "wrong result: mini-batch " + std::to_string(turn) + " has " + std::to_string(sampled.nodes.size()) +
-        " nodes and " + std::to_string(sampled.sampled_edges) + " edges where " +
-        std::to_string(expected.nodes.size()) + " and " + std::to_string(expected.sampled_edges) +
-        " are expected, or others: it is not the one that its seeds lead to");
-  }
-}
-
-void describe(Measurement& measurement, const Expected& expected, const GnnGraph& graph) {
-  double edges = 0;
-  double nodes = 0;
-  for (const MiniBatch& batch : expected.batches) {
-    edges += static_cast<double>(batch.sampled_edges) / kTurns;
-    nodes += static_cast<double>(batch.nodes.size()) / kTurns;
-  }
-  measurement.operations = static_cast<std::uint64_t>(edges);
-  measurement.counters["sampled_edges"] = edges;
-  measurement.counters["nodes"] = nodes;
-  measurement.counters["edges_per_s"] = edges / measurement.samples.summary.median;
-  measurement.graph = graph.facts();
-  measurement.verification =
-      "every mini-batch of every sample equals, bit for bit, the CPU's of the same seeds, drawn before: " +
-      expected.verification;
-}
-
-}  // namespace
-
-Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point, const GnnGraph& graph) {
+Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point, const GnnGraph& graph,
+                                 const ExpectedBatches& expected) {
   gnn::CpuSampler sampler(graph.in_edges(), {point.fanouts, kGnnSeed});
-  const Expected expected = expect(point, graph, sampler);
   MiniBatch sampled;
 
   Measurement measurement;
@@ -112,13 +105,12 @@ Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point, c
   return measurement;
 }
 
-Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, const GnnGraph& graph) {
+Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, const GnnGraph& graph,
+                                 const ExpectedBatches& expected) {
   const NodeBinding binding(session.machine().topology, point.node);
   const auto lists = gnn::place_lists(graph.in_edges(), *point.lists);
   const auto sampler = gnn::make_gpu_sampler(*lists, {point.fanouts, kGnnSeed}, point.batch);
   const auto batch_memory = sampler->make_batch();
-  gnn::CpuSampler oracle(graph.in_edges(), {point.fanouts, kGnnSeed});
-  const Expected expected = expect(point, graph, oracle);
 
   Measurement measurement;
   std::uint64_t turn = 0;

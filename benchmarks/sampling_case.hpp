@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "gnn_case.hpp"
@@ -20,10 +21,24 @@ struct SamplingPoint {
   int node = 0;                           // where page-locked lists lie
 };
 
+// Seeds, and the mini-batches that must come of them, by whomever they are sampled.
+struct ExpectedBatches {
+  std::vector<std::vector<graph::Vertex>> seeds;
+  std::vector<gnn::MiniBatch> batches;
+  std::string verification;  // how these were checked
+};
+// By graph, fan-outs and seeds: cases that differ in who samples share one.
+using ExpectedBatchesCache = ClaimCache<std::string, ExpectedBatches>;
+
+// What the CPU samples, certified; the first, if it is not too large, also held against the serial oracle.
+// Throws SkipError where the graph has fewer vertices than a mini-batch has seeds, FailedError where what was
+// sampled is wrong.
+[[nodiscard]] ExpectedBatches expect_batches(const SamplingPoint& point, const GnnGraph& graph);
+
 [[nodiscard]] Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point,
-                                               const GnnGraph& graph);
+                                               const GnnGraph& graph, const ExpectedBatches& expected);
 [[nodiscard]] Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point,
-                                               const GnnGraph& graph);
+                                               const GnnGraph& graph, const ExpectedBatches& expected);
 
 }  // namespace grainscope::harness
 

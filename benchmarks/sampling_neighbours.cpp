@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "families.hpp"
@@ -76,38 +77,34 @@ class Lister {
     for (const GraphSpec& spec :
          gnn_graphs(scope_, {"power"}, {"kron:20"}, {"web:20", "urand:22", "kron:22", "pareto:22"},
                     {"kron:24", "urand:24", "pareto:24", "web:22"})) {
-      add_all({spec, {}, 0, {}, 0});
-      for (const GpuTarget& gpu : scope_.program_gpus()) {
-        add_all({spec, {}, 0, {{ListPlacement::device, gpu.ordinal, {}}}, scope_.nearest_node(gpu)}, &gpu);
-        add_all({spec, {}, 0, {{ListPlacement::mapped, gpu.ordinal, {}}}, scope_.nearest_node(gpu)}, &gpu);
+      for (const std::string& fanouts : fanouts_of(scope_.preset)) {
+        for (const std::uint64_t batch : batches_of(scope_.preset)) {
+          if (keeps(spec, fanouts, batch)) {
+            add_all({spec, gnn::parse_fanouts(fanouts), batch, {}, 0});
+          }
+        }
       }
-      add_interleaved(spec);
     }
     return std::move(benchmarks_);
   }
 
  private:
-  // The scope's first GPU samples lists that lie on all GPUs that it reaches.
-  void add_interleaved(const GraphSpec& spec) {
-    if (scope_.gpus.empty()) {
-      return;
-    }
-    const GpuTarget& gpu = scope_.gpus.front();
-    const gnn::ListRequest lists{ListPlacement::interleaved, gpu.ordinal,
-                                 sharing_gpus(machine_, gpu.ordinal)};
-    add_all({spec, {}, 0, lists, scope_.nearest_node(gpu)}, &gpu);
-  }
-
-  void add_all(SamplingPoint point, const GpuTarget* gpu = nullptr) {
-    for (const std::string& fanouts : fanouts_of(scope_.preset)) {
-      for (const std::uint64_t batch : batches_of(scope_.preset)) {
-        if (!keeps(point.spec, fanouts, batch)) {
-          continue;
-        }
-        point.fanouts = gnn::parse_fanouts(fanouts);
-        point.batch = batch;
-        add(point, gpu);
+  // By the CPU, and by each GPU; then by the scope's first GPU from lists that lie on all GPUs that it
+  // reaches. One after another, since all expect the same mini-batches.
+  void add_all(SamplingPoint point) {
+    add(point, nullptr);
+    for (const GpuTarget& gpu : scope_.program_gpus()) {
+      point.node = scope_.nearest_node(gpu);
+      for (const ListPlacement placement : {ListPlacement::device, ListPlacement::mapped}) {
+        point.lists = {placement, gpu.ordinal, {}};
+        add(point, &gpu);
       }
+    }
+    if (!scope_.gpus.empty()) {
+      const GpuTarget& gpu = scope_.gpus.front();
+      point.node = scope_.nearest_node(gpu);
+      point.lists = {ListPlacement::interleaved, gpu.ordinal, sharing_gpus(machine_, gpu.ordinal)};
+      add(point, &gpu);
     }
   }
 
@@ -126,14 +123,24 @@ class Lister {
     benchmark.needs = needs_of(point);
     const auto graph_claim =
         benchmark.skip.empty() ? graphs_->claim(point.spec.name(), scope_.repetitions) : nullptr;
-    benchmark.run = [point, graphs = graphs_, graph_claim, cache_dir = scope_.graph_cache](Session& session) {
+    const auto batches_claim =
+        benchmark.skip.empty() ? expected_->claim(key_of(point), scope_.repetitions) : nullptr;
+    benchmark.run = [point, graphs = graphs_, graph_claim, expected = expected_, batches_claim,
+                     cache_dir = scope_.graph_cache](Session& session) {
       const GnnGraphCache::Lease graph(*graphs, *graph_claim, [&](const std::string&) {
         return std::make_unique<GnnGraph>(point.spec, cache_dir);
       });
-      return point.lists ? measure_gpu_sampling(session, point, *graph)
-                         : measure_cpu_sampling(session, point, *graph);
+      const ExpectedBatchesCache::Lease batches(*expected, *batches_claim, [&](const std::string&) {
+        return std::make_unique<ExpectedBatches>(expect_batches(point, *graph));
+      });
+      return point.lists ? measure_gpu_sampling(session, point, *graph, *batches)
+                         : measure_cpu_sampling(session, point, *graph, *batches);
     };
     benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] static std::string key_of(const SamplingPoint& point) {
+    return point.spec.name() + " " + gnn::fanout_text(point.fanouts) + " " + std::to_string(point.batch);
   }
 
   [[nodiscard]] static Case case_of(const SamplingPoint& point, const GpuTarget* gpu) {
@@ -186,6 +193,7 @@ class Lister {
   const Machine& machine_;
   const Scope& scope_;
   GnnGraphs graphs_;
+  std::shared_ptr<ExpectedBatchesCache> expected_ = std::make_shared<ExpectedBatchesCache>();
   std::vector<Benchmark> benchmarks_;
 };
 

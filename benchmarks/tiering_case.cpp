@@ -134,11 +134,11 @@ std::string verify(const GnnGraph& graph, const TrainingRun& run, Score score,
       break;
     case Score::reverse_pagerank:
       require_pushed(scored.rank, graph.pushed_rank(scored.rank.iterations, 0, {}));
-      how = "scores are those of a serial push over in-edges, within 1e-6";
+      how = "scores are those of a push over in-edges, within 1e-6";
       break;
     case Score::weighted_reverse_pagerank:
       require_pushed(scored.rank, graph.pushed_rank(scored.rank.iterations, run.labelled, labelled));
-      how = "scores are those of a serial push over in-edges, within 1e-6";
+      how = "scores are those of a push over in-edges, within 1e-6";
       break;
     case Score::presampled:
     case Score::optimal:

@@ -2,6 +2,8 @@
 
 #include "grainscope/gnn/scores.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -96,6 +98,22 @@ class Iteration {
   std::vector<double> changes_;
 };
 
+// What all vertices push to those from `first` up to `last`, in the order of the pushing vertices.
+void push_to(const Csr& in_edges, const std::vector<double>& scores, std::vector<double>& next,
+             std::uint64_t first, std::uint64_t last) {
+  for (Vertex v = 0; v < in_edges.vertices(); ++v) {
+    const auto list = in_edges.neighbours(v);
+    const auto begin = std::lower_bound(list.begin(), list.end(), first);
+    if (begin == list.end() || *begin >= last) {
+      continue;
+    }
+    const double share = kDamping * scores[v] / static_cast<double>(list.size());
+    for (auto source = begin; source != list.end() && *source < last; ++source) {
+      next[*source] += share;
+    }
+  }
+}
+
 }  // namespace
 
 const char* name(Score score) {
@@ -171,19 +189,20 @@ HostArray<std::uint32_t> access_counts(const Trace& trace, Vertex vertices) {
   return counts;
 }
 
-std::vector<double> serial_reverse_pagerank(const Csr& in_edges, std::span<const Vertex> labelled,
+std::vector<double> pushed_reverse_pagerank(const Csr& in_edges, std::span<const Vertex> labelled,
                                             int iterations) {
   const auto vertices = static_cast<double>(in_edges.vertices());
   std::vector<double> scores(in_edges.vertices(), 1 / vertices);
   for (const Vertex v : labelled) {
     scores[v] *= vertices / static_cast<double>(labelled.size());
   }
+  const auto ranges = static_cast<std::uint64_t>(omp_get_max_threads());
   for (int iteration = 0; iteration < iterations; ++iteration) {
     std::vector<double> next(scores.size(), (1 - kDamping) / vertices);
-    for (Vertex v = 0; v < in_edges.vertices(); ++v) {
-      for (const Vertex source : in_edges.neighbours(v)) {
-        next[source] += kDamping * scores[v] / static_cast<double>(in_edges.degree(v));
-      }
+#pragma omp parallel for schedule(static, 1) if (scores.size() > kChunk)
+    for (std::uint64_t range = 0; range < ranges; ++range) {
+      push_to(in_edges, scores, next, in_edges.vertices() * range / ranges,
+              in_edges.vertices() * (range + 1) / ranges);
     }
     scores = std::move(next);
   }

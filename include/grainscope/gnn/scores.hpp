@@ -61,8 +61,9 @@ void count_accesses(std::span<const std::uint32_t> rows, std::span<std::uint32_t
                                                  std::span<const graph::Vertex> ties = {});
 [[nodiscard]] std::vector<graph::Vertex> ranking(std::span<const float> scores);
 
-// The push over in-edges, serial: the oracle of both page ranks. `labelled` empty: all scores start alike.
-[[nodiscard]] std::vector<double> serial_reverse_pagerank(const graph::Csr& in_edges,
+// The push over in-edges: the oracle of both page ranks. Each thread pushes to a range of the vertices, so
+// that every score is added up as one thread alone would. `labelled` empty: all scores start alike.
+[[nodiscard]] std::vector<double> pushed_reverse_pagerank(const graph::Csr& in_edges,
                                                           std::span<const graph::Vertex> labelled,
                                                           int iterations);
 
