@@ -4,9 +4,9 @@
 // each, in a process of its own. Not timed: writing to and checking both ends of every block, and free.
 // Operations: blocks.
 // Source: Comm|Scope's Comm_libc_malloc and Comm_libc_malloc_memset (c3sr/comm_scope, src/libc).
-// Limits: of a process that allocates blocks of this size alone. What malloc keeps from one sample to the
-// next is its own affair; in a program of many sizes it may keep more. The pages' own cost is
-// host/first_touch.
+// Limits: of a process that allocates blocks of this size alone, and frees them all between two samples.
+// glibc keeps up to 128 KiB of what is freed and gives the rest back to the kernel, so larger batches touch
+// new pages; a program of many sizes keeps more. The pages' own cost is host/first_touch.
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
@@ -49,8 +49,9 @@ Benchmark make_benchmark(const MallocJob& job) {
                 : "what a program pays for a block of memory that it has yet to write to",
       "a batch of calls on the host's clock; free and the use of the blocks are not in it",
       "operation time = median time / blocks", "Comm|Scope, Comm_libc_malloc and Comm_libc_malloc_memset",
-      "a process that allocates blocks of this size alone; what malloc keeps between samples is its own "
-      "affair"};
+      "a process that allocates blocks of this size alone and frees all between two samples: what malloc "
+      "then "
+      "gives back to the kernel comes in new pages, which a program that keeps memory does not pay"};
   benchmark.run = [job](Session& session) { return measure(session, job); };
   return benchmark;
 }

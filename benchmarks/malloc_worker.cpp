@@ -5,7 +5,7 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
-#include <set>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
@@ -28,56 +28,81 @@ struct Free {
 };
 using Block = std::unique_ptr<unsigned char, Free>;
 
-// Throws FailedError unless every block is its own and keeps what is written to both its ends.
-void use(const std::vector<Block>& blocks, const MallocJob& job) {
-  std::set<const unsigned char*> different;
-  const std::uint64_t last = job.bytes - 1;
-  for (const Block& block : blocks) {
-    if (!block || !different.insert(block.get()).second) {
-      throw FailedError("malloc of " + format_bytes(job.bytes) + " gave no memory, or the same twice");
-    }
-    if (job.fills && (block.get()[0] != kFill || block.get()[last] != kFill)) {
-      throw FailedError("wrong result: a block does not hold what it was filled with");
-    }
-    block.get()[0] = static_cast<unsigned char>(different.size());
-    block.get()[last] = static_cast<unsigned char>(different.size());
-  }
-  std::size_t number = 0;
-  for (const Block& block : blocks) {
-    ++number;
-    if (block.get()[last] != static_cast<unsigned char>(number)) {
-      throw FailedError("wrong result: blocks of malloc overlap");
-    }
-  }
-}
+// Blocks of a batch, and room to look at them. Nothing else is allocated while they live: what lay above them
+// on the heap would decide what becomes of them when they are freed.
+class Batch {
+ public:
+  explicit Batch(const MallocJob& job) : job_(job), blocks_(job.blocks()), places_(job.blocks()) {}
 
-double timed_batch(std::vector<Block>& blocks, const MallocJob& job) {
-  for (Block& block : blocks) {
-    block.reset();
+  // Seconds for all blocks, which are checked and freed afterwards. Throws FailedError unless every block is
+  // its own and keeps what is written to both its ends.
+  double run() {
+    const double seconds = allocate();
+    require_different();
+    use();
+    for (Block& block : blocks_) {
+      block.reset();
+    }
+    return seconds;
   }
-  const double start_s = steady_now_s();
-  for (Block& block : blocks) {
-    block.reset(static_cast<unsigned char*>(std::malloc(job.bytes)));
-    if (job.fills && block) {
-      std::memset(block.get(), kFill, job.bytes);
+
+ private:
+  double allocate() {
+    const double start_s = steady_now_s();
+    for (Block& block : blocks_) {
+      block.reset(static_cast<unsigned char*>(std::malloc(job_.bytes)));
+      if (job_.fills && block) {
+        std::memset(block.get(), kFill, job_.bytes);
+      }
+    }
+    return steady_now_s() - start_s;
+  }
+
+  void require_different() {
+    std::transform(blocks_.begin(), blocks_.end(), places_.begin(),
+                   [](const Block& block) { return block.get(); });
+    std::sort(places_.begin(), places_.end());
+    if (places_.front() == nullptr || std::adjacent_find(places_.begin(), places_.end()) != places_.end()) {
+      throw FailedError("malloc of " + format_bytes(job_.bytes) + " gave no memory, or the same twice");
     }
   }
-  return steady_now_s() - start_s;
-}
+
+  void use() {
+    const std::uint64_t last = job_.bytes - 1;
+    std::size_t number = 0;
+    for (const Block& block : blocks_) {
+      if (job_.fills && (block.get()[0] != kFill || block.get()[last] != kFill)) {
+        throw FailedError("wrong result: a block does not hold what it was filled with");
+      }
+      ++number;
+      block.get()[0] = static_cast<unsigned char>(number);
+      block.get()[last] = static_cast<unsigned char>(number);
+    }
+    number = 0;
+    for (const Block& block : blocks_) {
+      ++number;
+      if (block.get()[last] != static_cast<unsigned char>(number)) {
+        throw FailedError("wrong result: blocks of malloc overlap");
+      }
+    }
+  }
+
+  const MallocJob& job_;
+  std::vector<Block> blocks_;
+  std::vector<const unsigned char*> places_;
+};
 
 // Until the end of the input, which comes when the other end is gone, however it went.
 void serve(const MallocJob& job) {
   const Topology topology = Topology::read();
   const NodeBinding binding(topology, job.node);
-  std::vector<Block> blocks(job.blocks());
+  Batch batch(job);
   tell(kStarted, "");
   for (std::string line; std::getline(std::cin, line);) {
     if (line != kSample) {
       throw FailedError("nothing is known of `" + line + "`");
     }
-    const double seconds = timed_batch(blocks, job);
-    use(blocks, job);
-    tell(kTook, exact_text(seconds));
+    tell(kTook, exact_text(batch.run()));
   }
 }
 

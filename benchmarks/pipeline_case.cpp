@@ -30,7 +30,8 @@ gnn::PipelineRequest request_of(const PipelinePoint& point, const PipelineSite& 
   if (gnn::is_kernel(point.mode) && gnn::crosses_link(point.store)) {
     request.gather_sms = kGatherSms;
   }
-  request.threads = static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
+  // But one, on which the thread is that enqueues the training.
+  request.threads = static_cast<int>(std::clamp<std::size_t>(current_affinity().size() - 1, 1, kMostThreads));
   return request;
 }
 

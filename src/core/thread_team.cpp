@@ -20,31 +20,21 @@ void bind_to_cpu(int cpu) {
   static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof(set), &set));
 }
 
-// Keeps the calling thread on one CPU: beside workers that are bound, one that may run anywhere may stand on
-// the CPU of one of them, and both take turns. One that is bound already stays where it is.
-class OnCpu {
- public:
-  explicit OnCpu(int cpu) {
-    if (cpu >= 0 && pthread_getaffinity_np(pthread_self(), sizeof(before_), &before_) == 0 &&
-        CPU_COUNT(&before_) > 1) {
-      bind_to_cpu(cpu);
-      bound_ = true;
-    }
-  }
-  ~OnCpu() {
-    if (bound_) {
-      static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof(before_), &before_));
-    }
-  }
-  OnCpu(const OnCpu&) = delete;
-  OnCpu& operator=(const OnCpu&) = delete;
-
- private:
-  cpu_set_t before_{};
-  bool bound_ = false;
-};
-
 }  // namespace
+
+OnCpu::OnCpu(int cpu) {
+  if (cpu >= 0 && pthread_getaffinity_np(pthread_self(), sizeof(before_), &before_) == 0 &&
+      CPU_COUNT(&before_) > 1) {
+    bind_to_cpu(cpu);
+    bound_ = true;
+  }
+}
+
+OnCpu::~OnCpu() {
+  if (bound_) {
+    static_cast<void>(pthread_setaffinity_np(pthread_self(), sizeof(before_), &before_));
+  }
+}
 
 ThreadTeam::ThreadTeam(int size, const std::vector<int>& cpus)
     : size_(size), callers_cpu_(size < 2 || cpus.empty() ? -1 : cpus.front()) {

@@ -26,6 +26,7 @@ class StagedGather final : public GpuGather {
 
  protected:
   double move(std::size_t list) override {
+    const OnCpu placed(copy_.callers_cpu());
     stream().synchronize();
     const double start_s = steady_now_s();
     copy_.enqueue(on_host(list), out(), stream());

@@ -28,7 +28,7 @@ class GpuPipeline final : public Pipeline {
       replicas_.push_back(std::make_unique<Replica>(plan, table, request, rank));
     }
     if (gathers_on_host(request.mode) && request.gpus.size() > 1) {
-      drivers_.emplace(static_cast<int>(request.gpus.size()), std::vector<int>());
+      drivers_.emplace(static_cast<int>(request.gpus.size()), gatherers_cpus());
     }
     const cuda::DeviceGuard guard(request.gpus.front());
     ends_ = std::vector<cuda::Event>(windows_ * window_);
@@ -111,6 +111,15 @@ class GpuPipeline final : public Pipeline {
     }
   }
 
+  // One a GPU; none where a GPU's threads are one, which may be anywhere.
+  [[nodiscard]] std::vector<int> gatherers_cpus() const {
+    std::vector<int> cpus;
+    for (const auto& each : replicas_) {
+      cpus.push_back(each->gatherers_cpu());
+    }
+    return std::count(cpus.begin(), cpus.end(), -1) == 0 ? cpus : std::vector<int>();
+  }
+
   template <class Do>
   void for_all(const Do& what) {
     for (const auto& each : replicas_) {
@@ -144,6 +153,7 @@ class GpuPipeline final : public Pipeline {
   // A window's lists and rows go where those of an earlier one are: that its training is enqueued, the
   // streams wait for.
   void feed_all(Progress& fed, Progress& trained) {
+    const OnCpu placed(replicas_.front()->gatherers_cpu());
     const cuda::DeviceGuard guard(replicas_.front()->gpu());
     for_all([](Replica& each) { each.sample(0); });
     for (std::uint64_t window = 0; window < windows_; ++window) {
@@ -233,6 +243,7 @@ class GpuPipeline final : public Pipeline {
 
   // Where threads gather, until the last GPU's have.
   double gather_time_s(std::uint64_t window) {
+    const OnCpu placed(replicas_.front()->gatherers_cpu());
     const cuda::Stream& stream = replicas_.front()->gathering();
     if (!drivers_) {
       return time_s(stream, [&](Replica& each) { each.gather(window); });

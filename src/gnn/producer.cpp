@@ -84,6 +84,7 @@ class StagedProducer final : public Producer {
     lists_.synchronize();
     copy_.enqueue({static_cast<const std::uint32_t*>(list_.data()), count}, out, stream);
   }
+  [[nodiscard]] int callers_cpu() const override { return copy_.callers_cpu(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return 0; }
 
  private:

@@ -22,6 +22,8 @@ class Producer {
   // called: whoever calls has waited for how many there are, and windows of several are for kernels alone.
   virtual void enqueue(const std::uint32_t* rows, std::uint64_t count, std::byte* out,
                        const cuda::Stream& stream) = 0;
+  // Where the thread that enqueues belongs beside threads of the host's; −1: anywhere.
+  [[nodiscard]] virtual int callers_cpu() const { return -1; }
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
 
  protected:

@@ -36,6 +36,8 @@ class Replica {
   void sample(std::uint64_t window);
   void wait_sizes(std::uint64_t window);  // until the host knows how many rows a sampled window has
   void gather(std::uint64_t window);
+  // Where the thread that calls it belongs: Producer::callers_cpu.
+  [[nodiscard]] int gatherers_cpu() const { return producer_->callers_cpu(); }
   void gradient(std::uint64_t step);  // of mini-batch `step` of this replica
   // Descends by the mean of all replicas' gradients, added up in their order.
   void update(const std::vector<std::unique_ptr<Replica>>& all);

@@ -26,6 +26,8 @@ class StagedCopy {
   // Rows of u32[count] `rows` (host) to `out` (device), in the stream's order. When it returns all rows have
   // been gathered and the last copies are on their way.
   void enqueue(std::span<const std::uint32_t> rows, std::byte* out, const cuda::Stream& stream);
+  // As ThreadTeam's: of the thread that enqueues.
+  [[nodiscard]] int callers_cpu() const noexcept { return team_.callers_cpu(); }
 
  private:
   // Pieces long enough for the copy engine, in buffers few enough for a CPU's cache.

@@ -4,6 +4,8 @@
 // Threads that start together, on CPUs of one's choice, so that host work can be timed without the
 // time that starting threads takes.
 
+#include <sched.h>
+
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -25,6 +27,21 @@ class SpinWait {
   int spins_ = 0;
 };
 
+// Keeps the calling thread on one CPU while it lives: beside workers that are bound, one that may run
+// anywhere may stand on the CPU of one of them, and both take turns. A thread that has a single CPU already
+// stays there, and −1 leaves it where it is.
+class [[nodiscard]] OnCpu {
+ public:
+  explicit OnCpu(int cpu);
+  ~OnCpu();
+  OnCpu(const OnCpu&) = delete;
+  OnCpu& operator=(const OnCpu&) = delete;
+
+ private:
+  cpu_set_t before_{};
+  bool bound_ = false;
+};
+
 // `size` workers, the caller being worker 0. The others sleep between two runs and spin from the moment
 // a run is armed until it starts.
 class ThreadTeam {
@@ -42,9 +59,12 @@ class ThreadTeam {
   // Runs work(0) … work(size − 1) at once; seconds from the common start to the last one's end.
   // `work` must not throw.
   double run(const std::function<void(int)>& work);
-  // The same without a common start, within what others time: who is awake begins, the caller first of all,
-  // wherever it is.
+  // The same without a common start, within what others time: who is awake begins, the caller first of all.
+  // To bind takes as long as a short piece of work, so the caller holds an OnCpu of callers_cpu() around what
+  // is timed.
   void spread(const std::function<void(int)>& work);
+  // Where the caller belongs beside the others; −1: anywhere.
+  [[nodiscard]] int callers_cpu() const noexcept { return callers_cpu_; }
 
  private:
   void wait_for_all();
@@ -52,7 +72,7 @@ class ThreadTeam {
   void stop();
 
   int size_;
-  int callers_cpu_;  // −1: any
+  int callers_cpu_;
   const std::function<void(int)>* work_ = nullptr;
   std::atomic<unsigned> armed_{0};    // workers sleep on this: the number of the run to come
   std::atomic<unsigned> started_{0};  // workers spin on this: the number of the run that goes

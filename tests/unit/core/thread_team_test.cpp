@@ -104,7 +104,7 @@ TEST(ThreadTeam, what_workers_wrote_is_seen_after_the_run) {
   }
 }
 
-TEST(ThreadTeam, workers_are_bound_in_turn_and_so_is_the_caller_during_a_run) {
+TEST(ThreadTeam, workers_are_bound_in_turn_and_so_is_the_caller_while_it_works) {
   const std::vector<int> cpus = allowed_cpus();
   if (cpus.size() < 2) {
     GTEST_SKIP() << "a caller that has one CPU stays there";
@@ -114,13 +114,13 @@ TEST(ThreadTeam, workers_are_bound_in_turn_and_so_is_the_caller_during_a_run) {
     std::vector<std::vector<int>> bound(4);
     const auto note = [&](int worker) { bound.at(static_cast<std::size_t>(worker)) = allowed_cpus(); };
     if (spread) {
+      const OnCpu placed(team.callers_cpu());
       team.spread(note);
     } else {
       static_cast<void>(team.run(note));
     }
     for (std::size_t worker = 0; worker < bound.size(); ++worker) {
-      EXPECT_EQ(bound[worker], spread && worker == 0 ? cpus : std::vector<int>{cpus[1 - worker % 2]})
-          << worker;
+      EXPECT_EQ(bound[worker], std::vector<int>{cpus[1 - worker % 2]}) << worker;
     }
     EXPECT_EQ(allowed_cpus(), cpus);
   }
