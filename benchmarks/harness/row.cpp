@@ -101,8 +101,9 @@ void add_graph(json& row, const GraphFacts& graph) {
 void add_statistics(json& row, const Samples& samples) {
   const Summary& summary = samples.summary;
   row["samples_s"] = samples.seconds;
-  if (samples.dropped > 0) {
-    row["dropped_samples"] = samples.dropped;
+  if (!samples.dropped.empty()) {
+    row["dropped_samples"] = samples.dropped.size();
+    row["dropped_median_s"] = summarize(samples.dropped).median;
   }
   row["median_s"] = summary.median;
   if (summary.ci95) {

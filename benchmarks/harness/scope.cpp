@@ -20,18 +20,43 @@ constexpr std::uint64_t kSmokeBytes = kMiB;
 // Beyond any memory, and still a number after two more octaves or with two such buffers.
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 61;
 
+// Copies of some MiB by pages that others have touched are at one level for some ten calls, slower for some
+// tens and then as at first; what is taken for at least a tenth of the budget has both behind it.
+constexpr double kWarmup_s = 0.005;
+constexpr double kPatience_s = 0.05;
+
 SamplingPlan sampling_of(Preset preset) {
   switch (preset) {
     case Preset::smoke:
       return {.ci_target = 0.1, .budget_s = 0.05, .max_samples = 64, .warmups = 1};
     case Preset::quick:
-      return {.ci_target = 0.02, .budget_s = 0.5, .max_samples = 512, .warmups = 2};
+      return {.ci_target = 0.02,
+              .budget_s = 0.5,
+              .max_samples = 512,
+              .warmups = 2,
+              .warmup_s = kWarmup_s,
+              .patience_s = kPatience_s};
     case Preset::full:
-      return {.ci_target = 0.01, .budget_s = 0.5, .max_samples = 512, .warmups = 2};
+      return {.ci_target = 0.01,
+              .budget_s = 0.5,
+              .max_samples = 512,
+              .warmups = 2,
+              .warmup_s = kWarmup_s,
+              .patience_s = kPatience_s};
     case Preset::paper:
-      return {.ci_target = 0.01, .budget_s = 0.8, .max_samples = 512, .warmups = 2};
+      return {.ci_target = 0.01,
+              .budget_s = 0.8,
+              .max_samples = 512,
+              .warmups = 2,
+              .warmup_s = kWarmup_s,
+              .patience_s = kPatience_s};
     case Preset::acceptance:
-      return {.ci_target = 0.01, .budget_s = 1.0, .max_samples = 512, .warmups = 3};
+      return {.ci_target = 0.01,
+              .budget_s = 1.0,
+              .max_samples = 512,
+              .warmups = 3,
+              .warmup_s = kWarmup_s,
+              .patience_s = kPatience_s};
   }
   return {};
 }

@@ -27,7 +27,7 @@ bool is_look(std::size_t n) {
 
 // Whether an interval that narrows with the root of the number of samples stays wide to the end of the plan.
 bool is_out_of_reach(const SamplingPlan& plan, std::size_t n, double wall_s, double half_width) {
-  if (n < kFirstForecast) {
+  if (n < kFirstForecast || wall_s < plan.patience_s) {
     return false;
   }
   const auto taken = static_cast<double>(n);
@@ -66,10 +66,13 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
     return seconds;
   };
 
-  for (std::size_t i = 0; i < plan.warmups; ++i) {
+  Samples samples;
+  for (const double begun_s = wall_clock_s();
+       samples.warmups < plan.warmups ||
+       (samples.warmups < kMostWarmups && wall_clock_s() - begun_s < plan.warmup_s);
+       ++samples.warmups) {
     checked_sample();
   }
-  Samples samples;
   const auto look = [&] {
     samples.summary = summarize(samples.seconds);
     const double half_width = relative_half_width(*samples.summary.ci95, samples.summary.median);
@@ -94,10 +97,9 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
       return samples;
     }
     if (is_unsettled(samples.seconds, plan.ci_target)) {
-      const std::size_t half = n / 2;
-      samples.seconds.erase(samples.seconds.begin(),
-                            samples.seconds.begin() + static_cast<std::ptrdiff_t>(half));
-      samples.dropped += half;
+      const auto half = samples.seconds.begin() + static_cast<std::ptrdiff_t>(n / 2);
+      samples.dropped.insert(samples.dropped.end(), samples.seconds.begin(), half);
+      samples.seconds.erase(samples.seconds.begin(), half);
       if (!out_of_time) {
         continue;
       }

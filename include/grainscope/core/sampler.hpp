@@ -16,11 +16,15 @@ struct SamplingPlan {
   double budget_s = 0.5;    // wall time for samples, with what prepares them; 8 samples are always taken
   std::size_t max_samples = 1024;
   std::size_t warmups = 2;
+  double warmup_s = 0;    // short operations warm up for so long, to at most kMostWarmups
+  double patience_s = 0;  // for so long no session ends for a foretold interval
 };
+inline constexpr std::size_t kMostWarmups = 64;
 
 struct Samples {
   std::vector<double> seconds;  // in the order taken
-  std::size_t dropped = 0;      // taken before those, while the operation had not settled
+  std::vector<double> dropped;  // taken before those, while the operation had not settled
+  std::size_t warmups = 0;      // run before all of them
   Summary summary;
   bool reached_target = false;
   double wall_s = 0;  // of the sampling, warm-up excluded
@@ -35,15 +39,15 @@ struct Samples {
 // Thrown between two samples when `interrupted` says so; what was sampled is dropped.
 struct Interrupted {};
 
-// Draws samples from `one_sample` (seconds; untimed preparation inside it is the caller's).
-// Looks at the interval only when n is 8, 16, 32, …: stopping at the first good look at any n would
-// favour intervals that are too short. Stops at the budget or the maximum too, whatever the interval, and
-// from n = 16 on at a look that foretells, by the root of n, an interval of more than twice the target at the
-// end of both: such a case would use up its time and be as wide. A wide interval may also be of an operation
-// that has not settled yet (caches, page tables, clocks): where the interval of the later half's median lies
-// apart from the earlier half's, by more than the target, the earlier half is dropped as if it had been
-// warm-up, and sampling goes on while there is budget. Throws FailedError for a sample that is not
-// a positive finite number, Interrupted as above.
+// Warms up, for short operations as long as caches, clocks and queues take, and draws samples from
+// `one_sample` (seconds; untimed preparation inside it is the caller's). Looks at the interval only when n is
+// 8, 16, 32, …: stopping at the first good look at any n would favour intervals that are too short. Stops at
+// the budget or the maximum too, whatever the interval, and from n = 16 on at a look that foretells, by the
+// root of n, an interval of more than twice the target at the end of both: such a case would use up its time
+// and be as wide. A wide interval may also be of an operation that has not settled yet (caches, page tables,
+// clocks): where the interval of the later half's median lies apart from the earlier half's, by more than the
+// target, the earlier half is dropped as if it had been warm-up, and sampling goes on while there is budget.
+// Throws FailedError for a sample that is not a positive finite number, Interrupted as above.
 [[nodiscard]] Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& one_sample,
                                    const std::function<double()>& wall_clock_s,
                                    const std::function<bool()>& interrupted);
