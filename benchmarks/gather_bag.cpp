@@ -53,7 +53,7 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
   measurement.verification = lookup->verify();
   measurement.timing = lookup->timing();
   measurement.bytes = point.table.asked_bytes();
-  const gnn::UniqueRows unique = fewest_unique(lists, store->shape());
+  const gnn::UniqueRows unique = median_unique(lists, store->shape());
   measurement.link_bytes = unique.on_host * point.table.row_bytes;
   add_limits(session, site, measurement);
   add_unique(point.table, unique, measurement);

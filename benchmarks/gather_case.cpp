@@ -54,14 +54,21 @@ gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
   return lists;
 }
 
-gnn::UniqueRows fewest_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
-  gnn::UniqueRows fewest{UINT64_MAX, UINT64_MAX};
+// Of the list in the middle, as times are; of an even number the lower.
+gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
+  std::vector<std::uint64_t> all;
+  std::vector<std::uint64_t> on_host;
   for (const std::vector<std::uint32_t>& list : lists) {
     const gnn::UniqueRows unique = gnn::unique_rows(list, table);
-    fewest.all = std::min(fewest.all, unique.all);
-    fewest.on_host = std::min(fewest.on_host, unique.on_host);
+    all.push_back(unique.all);
+    on_host.push_back(unique.on_host);
   }
-  return fewest;
+  const auto middle = [](std::vector<std::uint64_t>& counts) {
+    const auto at = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
+    std::nth_element(counts.begin(), at, counts.end());
+    return *at;
+  };
+  return {middle(all), middle(on_host)};
 }
 
 void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement) {
@@ -191,7 +198,7 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   measurement.timing = gather->timing();
   const std::uint64_t asked = lists.front().size();
   measurement.bytes = asked * point.row_bytes;
-  const gnn::UniqueRows unique = fewest_unique(lists, table);
+  const gnn::UniqueRows unique = median_unique(lists, table);
   if (site.gpu) {
     measurement.link_bytes =
         point.store == Store::managed ? gather->moved_bytes() : unique.on_host * point.row_bytes;

@@ -55,8 +55,8 @@ struct GatherSite {
 
 // What links and CPUs allow, and the measured peak: of a measurement whose link_bytes are known.
 void add_limits(const Session& session, const GatherSite& site, Measurement& measurement);
-// Different rows of a sample: of the list that has fewest.
-[[nodiscard]] gnn::UniqueRows fewest_unique(const gnn::RowLists& lists, const gnn::TableShape& table);
+// Different rows of a sample: of the list in the middle.
+[[nodiscard]] gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table);
 // Those rows as counters, with rates.
 void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement);
 

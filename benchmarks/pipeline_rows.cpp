@@ -164,8 +164,10 @@ void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measur
   const double asked = plan.rows_beyond(0) * a_row;
   measurement.bytes = static_cast<std::uint64_t>(asked);
   measurement.counters["nodes"] = plan.rows_beyond(0);
+  // Over all steps: a step that stalls delays the next ones, which then come at once.
   measurement.counters["seeds_per_s"] = static_cast<double>(plan.seeds.front().size()) *
-                                        static_cast<double>(point.gpus) / measurement.samples.summary.median;
+                                        static_cast<double>(point.gpus) /
+                                        mean_of(measurement.samples.seconds);
   if (point.mode == gnn::Mode::cpu_gather) {
     return;
   }

@@ -100,7 +100,7 @@ void ShareWorker::ask_to_run_at(double start_s) {
 gnn::ShareTimes ShareWorker::times() {
   std::istringstream text(process_.answer("times"));
   gnn::ShareTimes times;
-  if (!(text >> times.seconds >> times.begun_s >> times.ended_s)) {
+  if (!(text >> times.seconds >> times.begun_s >> times.opened_s >> times.ended_s)) {
     throw FailedError(process_.what() + " gave no times");
   }
   return times;
@@ -127,7 +127,7 @@ std::pair<SidesTimes, double> try_together(ShareWorker& first, ShareWorker& seco
   times.second = second.times();
   times.seconds = std::max(times.first.ended_s, times.second.ended_s) -
                   std::min(times.first.begun_s, times.second.begun_s);
-  return {times, std::max(times.first.begun_s, times.second.begun_s) - start_s};
+  return {times, std::max(times.first.opened_s, times.second.opened_s) - start_s};
 }
 
 }  // namespace

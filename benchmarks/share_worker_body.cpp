@@ -60,7 +60,7 @@ class OwnTable {
 void tell_times(const gnn::ShareTimes& times) {
   std::ostringstream text;
   text.precision(17);
-  text << times.seconds << ' ' << times.begun_s << ' ' << times.ended_s;
+  text << times.seconds << ' ' << times.begun_s << ' ' << times.opened_s << ' ' << times.ended_s;
   tell("times", text.str());
 }
 

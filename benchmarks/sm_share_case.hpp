@@ -4,6 +4,7 @@
 // What the families of shared GPUs have in common: a gather on a share of the multiprocessors, as a case.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +57,9 @@ struct ShareCaches {
   Spans spans;
   std::shared_ptr<MpsCache> daemons = std::make_shared<MpsCache>();
   std::shared_ptr<FixedBatchCache> batches = std::make_shared<FixedBatchCache>();
+  // How many products or steps take the time of a gather, by GPU, consumer and gather: cases that differ in
+  // shares alone do the same work.
+  std::shared_ptr<std::map<std::string, int>> counts = std::make_shared<std::map<std::string, int>>();
 };
 // Claims of a case that runs; null where it needs none.
 struct ShareClaims {
@@ -85,7 +89,7 @@ class GatherSide {
   GatherSide(Session& session, const SharePoint& point, const GatherSite& site, SpanCache& cache,
              SpanCache::Claim& claim);
   [[nodiscard]] std::unique_ptr<gnn::ShareWork> on(const cuda::SmPartition& part) const;
-  [[nodiscard]] gnn::UniqueRows unique() const { return fewest_unique(lists_, store_->shape()); }
+  [[nodiscard]] gnn::UniqueRows unique() const { return median_unique(lists_, store_->shape()); }
 
  private:
   std::uint32_t width_;

@@ -58,7 +58,7 @@ Measurement measure_by_client(Session& session, const SharePoint& point, const G
   measurement.samples = session.sample([&] { return worker.alone(); }, site.gpu->ordinal, measurement);
   measurement.verification = worker.verify();
   const gnn::TableShape table = gnn::table_shape(store_request(point.gather, site), kGiB);
-  add_share(session, point, site, fewest_unique(drawn_lists(point.gather, table.rows), table),
+  add_share(session, point, site, median_unique(drawn_lists(point.gather, table.rows), table),
             worker.given_sms(), measurement);
   measurement.counters["seen_sms"] = worker.seen_sms();
   return measurement;

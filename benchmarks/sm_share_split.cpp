@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,9 +43,10 @@ struct Alone {
 struct Sides {
   const GatherSide& gather;
   const gnn::FixedBatch* batch;  // of training steps
+  std::map<std::string, int>& counts;
 };
 
-double median_alone_s(gnn::ShareClock& clock, gnn::ShareWork& work) {
+Summary alone_s(gnn::ShareClock& clock, gnn::ShareWork& work) {
   constexpr std::size_t kRuns = 9;
   std::vector<double> seconds;
   seconds.reserve(kRuns);
@@ -53,21 +55,29 @@ double median_alone_s(gnn::ShareClock& clock, gnn::ShareWork& work) {
     seconds.push_back(clock.alone(work));
   }
   static_cast<void>(work.verify());
-  return summarize(seconds).median;
+  return summarize(seconds);
+}
+
+// Of the gathers that a family's cases differ in.
+std::string work_of(const SharePoint& point, int gpu) {
+  return std::to_string(gpu) + " " + spoken(point.consumer) + " " + std::to_string(point.gather.width) + " " +
+         std::to_string(point.gather.asked_bytes()) + " " + std::to_string(point.gather.span_bytes);
 }
 
 Alone measure_alone(const SharePoint& point, int gpu, const Sides& sides, int available) {
   const auto whole = cuda::make_partition(gpu, ShareBy::unlimited, available);
   gnn::ShareClock clock(gpu);
-  const auto compute_s = [&](int count) {
-    return median_alone_s(clock, *make_consumer(point.consumer, gpu, count, sides.batch, *whole));
+  const auto compute = [&](int count) {
+    return alone_s(clock, *make_consumer(point.consumer, gpu, count, sides.batch, *whole));
   };
-  Alone alone;
-  alone.gather_s = median_alone_s(clock, *sides.gather.on(*whole));
-  alone.count = static_cast<int>(std::clamp(std::round(alone.gather_s / compute_s(1)), 1.0,
-                                            static_cast<double>(most_of(point.consumer))));
-  alone.compute_s = compute_s(alone.count);
-  return alone;
+  const Summary gather = alone_s(clock, *sides.gather.on(*whole));
+  const auto [known, is_new] = sides.counts.try_emplace(work_of(point, gpu), 1);
+  if (is_new) {
+    // By the shortest of each: what else runs makes some longer.
+    known->second = static_cast<int>(std::clamp(std::round(gather.min / compute(1).min), 1.0,
+                                                static_cast<double>(most_of(point.consumer))));
+  }
+  return {gather.median, compute(known->second).median, known->second};
 }
 
 // What a sample of both says, gathered over a session.
@@ -175,13 +185,13 @@ Measurement measure(Session& session, const SharePoint& point, const GatherSite&
   const gnn::FixedBatch* const fixed = batch ? &**batch : nullptr;
   if (!cuda::needs_mps(point.by)) {
     const GatherSide side(session, point, site, *caches.spans, *claims.span);
-    return measure_here(session, point, site, {side, fixed});
+    return measure_here(session, point, site, {side, fixed, *caches.counts});
   }
   // The daemon first: where it does not start, nothing large need be made.
   const MpsCache::Lease daemon(*caches.daemons, *claims.daemon,
                                [&](int gpu) { return start_mps(session.machine(), gpu); });
   const GatherSide side(session, point, site, *caches.spans, *claims.span);
-  return measure_by_clients(session, point, site, {side, fixed}, *daemon);
+  return measure_by_clients(session, point, site, {side, fixed, *caches.counts}, *daemon);
 }
 
 Explanation explain(const SharePoint& point) {

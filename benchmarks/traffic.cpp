@@ -9,7 +9,7 @@ Traffic traffic_of(const model::Requests& requests, std::uint64_t asked) {
     traffic.requests_by_size[static_cast<int>((i + 1) * model::kSectorBytes)] = requests.by_sectors[i];
   }
   traffic.bytes = requests.bytes();
-  traffic.amplification = asked == 0 ? 1 : static_cast<double>(requests.bytes()) / static_cast<double>(asked);
+  traffic.amplification = asked == 0 ? 0 : static_cast<double>(requests.bytes()) / static_cast<double>(asked);
   return traffic;
 }
 

@@ -120,6 +120,30 @@ std::string label_of(const TraversalPoint& point, int trial, Vertex source) {
 }
 
 // One trial: timed and verified; its row is added to the measurement.
+// The parts of a traversal that compacts: on the host, over the link, on the GPU.
+constexpr const char* kGather = "gather_s";
+constexpr const char* kCopy = "copy_s";
+constexpr const char* kWalk = "walk_s";
+
+void note_parts(const std::vector<graph::SubwayLevel>& levels, Trial& trial) {
+  trial.link_bytes = 0;
+  for (const graph::SubwayLevel& level : levels) {
+    trial.counters[kGather] += level.gather_s;
+    trial.counters[kCopy] += level.copy_s;
+    trial.counters[kWalk] += level.walk_s;
+    trial.link_bytes += level.edge_bytes + level.list_bytes;
+  }
+}
+
+std::uint64_t median_link_bytes(const std::vector<Trial>& trials) {
+  std::vector<double> bytes;
+  bytes.reserve(trials.size());
+  for (const Trial& trial : trials) {
+    bytes.push_back(static_cast<double>(trial.link_bytes));
+  }
+  return static_cast<std::uint64_t>(summarize(bytes).median);
+}
+
 double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::Traversal& traversal,
                  int number, Vertex source, Measurement& measurement) {
   const double seconds = traversal.run(source);
@@ -184,7 +208,8 @@ std::vector<Vertex> TraversalPoint::starts(const LoadedGraph& graph) const {
 namespace {
 
 Measurement run_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
-                       graph::Traversal& traversal, const std::function<void()>& prepare) {
+                       graph::Traversal& traversal, const std::function<void()>& prepare,
+                       const std::function<void(Trial&)>& note) {
   if (point.algorithm == Algorithm::cc && graph.csr().directed) {
     throw SkipError(kNoDirectedComponents);
   }
@@ -194,7 +219,10 @@ Measurement run_trials(Session& session, const TraversalPoint& point, const Load
   Measurement measurement;
   measurement.samples = session.trials(point.trials, [&](int trial) {
     prepare();
-    return run_trial(point, graph, traversal, trial, sources[static_cast<std::size_t>(trial)], measurement);
+    const double seconds =
+        run_trial(point, graph, traversal, trial, sources[static_cast<std::size_t>(trial)], measurement);
+    note(measurement.trials.back());
+    return seconds;
   });
   measurement.timing = {Clock::event, false,
                         "a whole traversal between two events, clearing its state included"};
@@ -217,7 +245,8 @@ void hold_against_link(Session& session, const TraversalPoint& point, Measuremen
 Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
                               graph::PlacedGraph& placed) {
   const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
-  Measurement measurement = run_trials(session, point, graph, *traversal, [&placed] { placed.make_cold(); });
+  Measurement measurement = run_trials(
+      session, point, graph, *traversal, [&placed] { placed.make_cold(); }, [](Trial&) {});
   summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
   if (point.where.request.placement == EdgePlacement::mapped) {
     const Vertex first = point.starts(graph).front();
@@ -240,21 +269,13 @@ Measurement measure_subway(Session& session, const TraversalPoint& point, const 
   const auto& request = point.where.request;
   const auto traversal =
       graph::make_subway(graph.csr(), {request.edge_bytes, request.weights, request.gpu, 0}, point.algorithm);
-  Measurement measurement = run_trials(session, point, graph, *traversal, [] {});
+  Measurement measurement = run_trials(
+      session, point, graph, *traversal, [] {}, [&](Trial& trial) { note_parts(traversal->parts(), trial); });
   summarise(point, graph, traversal->gpu_bytes(), measurement);
-  graph::SubwayLevel all;
-  std::uint64_t copied = 0;
-  for (const graph::SubwayLevel& level : traversal->parts()) {
-    all.gather_s += level.gather_s;
-    all.copy_s += level.copy_s;
-    all.walk_s += level.walk_s;
-    copied += level.edge_bytes + level.list_bytes;
+  for (const char* const part : {kGather, kCopy, kWalk}) {
+    measurement.counters[part] = median_of(measurement.trials, part);
   }
-  measurement.link_bytes = copied;
-  // Of the last trial.
-  measurement.counters["gather_s"] = all.gather_s;
-  measurement.counters["copy_s"] = all.copy_s;
-  measurement.counters["walk_s"] = all.walk_s;
+  measurement.link_bytes = median_link_bytes(measurement.trials);
   hold_against_link(session, point, measurement);
   return measurement;
 }

@@ -2,11 +2,16 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/system/numa.hpp"
+#include "grainscope/system/stolen_time.hpp"
 #include "interrupt.hpp"
 #include "row.hpp"
 
@@ -97,11 +102,16 @@ void CaseRunner::stop(const std::string& why, benchmark::State& state) {
 json CaseRunner::session_row(const Benchmark& benchmark, Measurement& measurement) {
   const double begun_s = steady_now_s();
   const long begun_preemptions = preemptions();
+  const std::vector<int> cpus = current_affinity();
+  const std::optional<double> begun_stolen_s = stolen_s(cpus);
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark.id, status, reason);
     add_measurement(outcome, measurement);
     outcome["session_s"] = steady_now_s() - begun_s;
     outcome["preemptions"] = preemptions() - begun_preemptions;
+    if (const auto now_s = stolen_s(cpus); now_s && begun_stolen_s) {
+      outcome["stolen_s"] = std::max(0.0, *now_s - *begun_stolen_s);
+    }
     return outcome;
   };
   if (!gpu_lost_.empty()) {

@@ -26,11 +26,14 @@ json traffic_json(const Traffic& traffic) {
   for (const auto& [size, count] : traffic.requests_by_size) {
     by_size[std::to_string(size)] = count;
   }
-  return {{"label", traffic.counted ? "counted" : "modelled"},
-          {"requests", traffic.requests},
-          {"requests_by_size", by_size},
-          {"bytes", traffic.bytes},
-          {"amplification", traffic.amplification}};
+  json result{{"label", traffic.counted ? "counted" : "modelled"},
+              {"requests", traffic.requests},
+              {"requests_by_size", by_size},
+              {"bytes", traffic.bytes}};
+  if (traffic.amplification > 0) {
+    result["amplification"] = traffic.amplification;
+  }
+  return result;
 }
 
 json lane_json(const LaneResult& lane) {

@@ -126,6 +126,7 @@ class Row:
     graph: Graph | None = None
     hit_curve: tuple[tuple[float, float], ...] = ()
     session_s: float | None = None
+    stolen_s: float | None = None
 
     @property
     def ok(self) -> bool:

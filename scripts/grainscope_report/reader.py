@@ -1,6 +1,7 @@
 """The one place that reads the result format, version 1 of it; what is off the schema is refused."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from grainscope_report.model import Cache, Case, Environment, Finding, Link, Res
 from grainscope_report.row_parts import Graph, Lane, Level, Traffic, Trial
 
 __all__ = ["SCHEMA_VERSION", "load", "parse", "read"]
+
+# CPUs that a hypervisor took in the mean: from so many on it is said.
+STOLEN_CPUS = 0.05
 
 
 def read(path: str | Path) -> Result:
@@ -32,6 +36,7 @@ def parse(found: Path, document: Mapping[str, Any]) -> Result:
 def _result(path: Path, document: Mapping[str, Any]) -> Result:
     context = document["context"]
     suite, run = context["grainscope"], context["run"]
+    rows = tuple(_row(row) for row in document["benchmarks"])
     return Result(
         path=path,
         host=context.get("host_name"),
@@ -50,19 +55,36 @@ def _result(path: Path, document: Mapping[str, Any]) -> Result:
             ci_target=run["ci_target"],
             wall_s=run.get("wall_s"),
         ),
-        environment=_environment(context["environment"]),
+        environment=_environment(context["environment"], _stolen(rows)),
         links=tuple(_link(link) for link in context["links"]),
-        rows=tuple(_row(row) for row in document["benchmarks"]),
+        rows=rows,
     )
 
 
-def _environment(raw: Mapping[str, Any]) -> Environment:
+def _stolen(rows: Sequence[Row]) -> Iterator[Finding]:
+    """What the hypervisor took while rows were measured, where that is enough to spoil some."""
+    told = [row for row in rows if row.stolen_s is not None and row.session_s]
+    stolen = math.fsum(row.stolen_s for row in told)
+    measured = math.fsum(row.session_s for row in told)
+    if stolen > STOLEN_CPUS * measured:
+        yield Finding(
+            id="stolen_time",
+            severity="warning",
+            finding=f"the hypervisor took {stolen:.3g} s of the CPUs' time in {measured:.3g} s of measuring",
+            effect="rows in which the CPUs have a part are slower than the hardware, and vary; "
+            "those of several threads most",
+            remedy="measure again when the host has less to do, or on a host of one's own; `stolen_s` says "
+            "which rows were hit",
+        )
+
+
+def _environment(raw: Mapping[str, Any], seen: Iterable[Finding] = ()) -> Environment:
     return Environment(
         cpu_model=_text_or_none(raw["cpu"]["model"]),
         caches=_caches(raw["cpu"]["caches"]),
         gpu_names=tuple(str(gpu["name"]) for gpu in raw["gpus"]),
         driver=_text_or_none(raw["driver"]["version"]),
-        warnings=tuple(Finding(**warning) for warning in raw["warnings"]),
+        warnings=(*(Finding(**warning) for warning in raw["warnings"]), *seen),
         raw=raw,
     )
 
@@ -121,6 +143,7 @@ def _row(raw: Mapping[str, Any]) -> Row:
         graph=_graph(raw["graph"]) if "graph" in raw else None,
         hit_curve=tuple(map(tuple, raw.get("hit_curve", ()))),
         session_s=raw.get("session_s"),
+        stolen_s=raw.get("stolen_s"),
     )
 
 

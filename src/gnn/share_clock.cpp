@@ -82,6 +82,7 @@ ShareTimes ShareClock::run_at(ShareWork& work, double start_s) {
   }
   times.begun_s = steady_now_s();
   parts_->gate.open();
+  times.opened_s = steady_now_s();
   parts_->one.stop.synchronize();
   times.ended_s = steady_now_s();
   parts_->held_back = nullptr;

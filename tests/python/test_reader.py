@@ -35,6 +35,28 @@ def said(path) -> str:
     return message
 
 
+def stolen(tmp_path, *rows: tuple[float, float | None]) -> list:
+    """What is warned of where rows took so long, and so much of the CPUs' time was stolen meanwhile."""
+    file = File()
+    for size, (session_s, stolen_s) in enumerate(rows, 1):
+        row = file.add("host/flush", {"kind": "cached", "bytes": size * MIB, "locality": "local"}, {}, 1e-3)
+        row["session_s"] = session_s
+        if stolen_s is not None:
+            row["stolen_s"] = stolen_s
+    return list(reader.read(file.write(tmp_path / "result.json")).environment.warnings)
+
+
+def test_a_hypervisor_that_took_more_than_a_twentieth_of_a_cpu_is_warned_of(tmp_path):
+    (warning,) = stolen(tmp_path, (2, 0.01), (8, 0.6))
+    assert (warning.id, warning.severity) == ("stolen_time", "warning")
+    assert warning.finding == "the hypervisor took 0.61 s of the CPUs' time in 10 s of measuring"
+
+
+@pytest.mark.parametrize("rows", [[(2, 0), (8, 0.5)], [(1, 0)], [(1, None), (0.1, 0.001)], []])
+def test_less_is_not(tmp_path, rows):
+    assert stolen(tmp_path, *rows) == []
+
+
 def test_reads_what_the_file_says(tmp_path):
     result = reader.read(small().write(tmp_path / "result.json"))
     assert (result.host, result.version, result.commit, result.cuda) == (

@@ -37,7 +37,7 @@ struct Traffic {
   std::uint64_t requests = 0;
   std::map<int, std::uint64_t> requests_by_size;  // bytes of a request → how many
   std::uint64_t bytes = 0;
-  double amplification = 0;  // bytes over bytes asked for
+  double amplification = 0;  // bytes over bytes asked for; 0: nothing was
 };
 
 // One of several transfers that ran at once.

@@ -72,11 +72,13 @@ inline constexpr int kMostSteps = 16;
 [[nodiscard]] std::unique_ptr<ShareWork> make_step_work(int gpu, const FixedBatch& batch, int steps,
                                                         const cuda::SmPartition& part);
 
-// One sample of a side: seconds between two events around its work, and when the gate opened and the work had
-// ended on the clock of steady_now_s, which all processes of a machine share.
+// One sample of a side: seconds between two events around its work; and, on the clock of steady_now_s, which
+// all processes of a machine share, when the gate was about to open, when it surely had, and when the work
+// had ended.
 struct ShareTimes {
   double seconds = 0;
   double begun_s = 0;
+  double opened_s = 0;
   double ended_s = 0;
 };
 
@@ -101,7 +103,7 @@ class ShareClock {
 
   // In two steps, for sides that are processes of their own: gets ready, waits for that and enqueues behind
   // a closed gate; then opens it at a moment of the steady clock, or at once where that is past: see
-  // `begun_s`. A clock that goes away before opens its gate; the work outlives it.
+  // `opened_s`. A clock that goes away before opens its gate; the work outlives it.
   void get_ready(ShareWork& work);
   [[nodiscard]] ShareTimes run_at(ShareWork& work, double start_s);
 
