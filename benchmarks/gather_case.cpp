@@ -54,21 +54,18 @@ gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
   return lists;
 }
 
-// Of the list in the middle, as times are; of an even number the lower.
 gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
-  std::vector<std::uint64_t> all;
-  std::vector<std::uint64_t> on_host;
+  std::vector<gnn::UniqueRows> found;
+  found.reserve(lists.size());
   for (const std::vector<std::uint32_t>& list : lists) {
-    const gnn::UniqueRows unique = gnn::unique_rows(list, table);
-    all.push_back(unique.all);
-    on_host.push_back(unique.on_host);
+    found.push_back(gnn::unique_rows(list, table));
   }
-  const auto middle = [](std::vector<std::uint64_t>& counts) {
-    const auto at = counts.begin() + static_cast<std::ptrdiff_t>((counts.size() - 1) / 2);
-    std::nth_element(counts.begin(), at, counts.end());
-    return *at;
-  };
-  return {middle(all), middle(on_host)};
+  const auto middle = found.begin() + static_cast<std::ptrdiff_t>((found.size() - 1) / 2);
+  std::nth_element(found.begin(), middle, found.end(),
+                   [](const gnn::UniqueRows& one, const gnn::UniqueRows& two) {
+                     return std::pair(one.on_host, one.all) < std::pair(two.on_host, two.all);
+                   });
+  return *middle;
 }
 
 void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement) {

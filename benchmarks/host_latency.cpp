@@ -6,8 +6,6 @@
 // traps of flushing that such a walk shows.
 // Limits: with base pages, large working sets include address translation; `pages` tells them apart.
 
-#include <algorithm>
-
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pointer_chase.hpp"
@@ -42,14 +40,16 @@ Measurement measure(Session& session, const Walk& walk) {
   }
   verify_placement(memory.data(), walk.bytes, walk.memory_node);
   PointerChase chase(memory.data(), walk.bytes, cache_line_bytes());
-  // Whatever caches can hold of it, they hold before the first sample.
-  static_cast<void>(chase.walk(std::min(chase.lines(), std::size_t{1} << 22)));
+  const auto require_one_cycle = [&] {
+    if (!chase.is_one_cycle()) {
+      throw FailedError("wrong result: the pointers do not form one cycle through the working set");
+    }
+  };
+  require_one_cycle();  // whatever caches can hold of it, they hold before the first sample
 
   Measurement measurement;
   measurement.samples = session.sample([&] { return chase.walk(kSteps); });
-  if (!chase.is_one_cycle()) {
-    throw FailedError("wrong result: the pointers no longer form one cycle through the working set");
-  }
+  require_one_cycle();
   measurement.verification = "the pointers form one cycle through every line";
   measurement.timing = {Clock::steady, false, "a walk of dependent loads"};
   measurement.operations = kSteps;

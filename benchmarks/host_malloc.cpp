@@ -5,8 +5,9 @@
 // Operations: blocks.
 // Source: Comm|Scope's Comm_libc_malloc and Comm_libc_malloc_memset (c3sr/comm_scope, src/libc).
 // Limits: of a process that allocates blocks of this size alone, and frees them all between two samples.
-// glibc keeps up to 128 KiB of what is freed and gives the rest back to the kernel, so larger batches touch
-// new pages; a program of many sizes keeps more. The pages' own cost is host/first_touch.
+// glibc keeps 128 KiB of what is freed (from blocks of 128 KiB on twice a block) and gives the rest back to
+// the kernel, so larger batches touch new pages; a program of many sizes keeps more. The pages' own cost is
+// host/first_touch.
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
@@ -50,8 +51,7 @@ Benchmark make_benchmark(const MallocJob& job) {
       "a batch of calls on the host's clock; free and the use of the blocks are not in it",
       "operation time = median time / blocks", "Comm|Scope, Comm_libc_malloc and Comm_libc_malloc_memset",
       "a process that allocates blocks of this size alone and frees all between two samples: what malloc "
-      "then "
-      "gives back to the kernel comes in new pages, which a program that keeps memory does not pay"};
+      "then gives back to the kernel comes in new pages, which a program that keeps memory does not pay"};
   benchmark.run = [job](Session& session) { return measure(session, job); };
   return benchmark;
 }

@@ -58,7 +58,7 @@ Summary alone_s(gnn::ShareClock& clock, gnn::ShareWork& work) {
   return summarize(seconds);
 }
 
-// Of the gathers that a family's cases differ in.
+// Names what cases with other shares do, too.
 std::string work_of(const SharePoint& point, int gpu) {
   return std::to_string(gpu) + " " + spoken(point.consumer) + " " + std::to_string(point.gather.width) + " " +
          std::to_string(point.gather.asked_bytes()) + " " + std::to_string(point.gather.span_bytes);
@@ -71,13 +71,15 @@ Alone measure_alone(const SharePoint& point, int gpu, const Sides& sides, int av
     return alone_s(clock, *make_consumer(point.consumer, gpu, count, sides.batch, *whole));
   };
   const Summary gather = alone_s(clock, *sides.gather.on(*whole));
-  const auto [known, is_new] = sides.counts.try_emplace(work_of(point, gpu), 1);
-  if (is_new) {
+  const std::string work = work_of(point, gpu);
+  if (!sides.counts.contains(work)) {
     // By the shortest of each: what else runs makes some longer.
-    known->second = static_cast<int>(std::clamp(std::round(gather.min / compute(1).min), 1.0,
-                                                static_cast<double>(most_of(point.consumer))));
+    const double each = std::round(gather.min / compute(1).min);
+    sides.counts[work] =
+        static_cast<int>(std::clamp(each, 1.0, static_cast<double>(most_of(point.consumer))));
   }
-  return {gather.median, compute(known->second).median, known->second};
+  const int count = sides.counts.at(work);
+  return {gather.median, compute(count).median, count};
 }
 
 // What a sample of both says, gathered over a session.

@@ -119,7 +119,6 @@ std::string label_of(const TraversalPoint& point, int trial, Vertex source) {
   return trial_name(point.algorithm, trial, source) + (again ? "/trial:" + std::to_string(trial) : "");
 }
 
-// One trial: timed and verified; its row is added to the measurement.
 // The parts of a traversal that compacts: on the host, over the link, on the GPU.
 constexpr const char* kGather = "gather_s";
 constexpr const char* kCopy = "copy_s";
@@ -144,6 +143,7 @@ std::uint64_t median_link_bytes(const std::vector<Trial>& trials) {
   return static_cast<std::uint64_t>(summarize(bytes).median);
 }
 
+// One trial: timed and verified; its row is added to the measurement.
 double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::Traversal& traversal,
                  int number, Vertex source, Measurement& measurement) {
   const double seconds = traversal.run(source);

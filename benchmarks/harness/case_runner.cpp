@@ -6,7 +6,6 @@
 #include <new>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
@@ -28,6 +27,15 @@ bool interrupted() {
 long preemptions() {
   rusage usage{};
   return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+// What a hypervisor has taken from the CPUs that this thread may use, where that can be seen.
+std::optional<double> stolen_so_far_s() {
+  try {
+    return stolen_s(current_affinity());
+  } catch (const EnvironmentError&) {
+    return std::nullopt;
+  }
 }
 
 std::string why_interrupted() {
@@ -102,14 +110,13 @@ void CaseRunner::stop(const std::string& why, benchmark::State& state) {
 json CaseRunner::session_row(const Benchmark& benchmark, Measurement& measurement) {
   const double begun_s = steady_now_s();
   const long begun_preemptions = preemptions();
-  const std::vector<int> cpus = current_affinity();
-  const std::optional<double> begun_stolen_s = stolen_s(cpus);
+  const std::optional<double> begun_stolen_s = stolen_so_far_s();
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark.id, status, reason);
     add_measurement(outcome, measurement);
     outcome["session_s"] = steady_now_s() - begun_s;
     outcome["preemptions"] = preemptions() - begun_preemptions;
-    if (const auto now_s = stolen_s(cpus); now_s && begun_stolen_s) {
+    if (const auto now_s = stolen_so_far_s(); now_s && begun_stolen_s) {
       outcome["stolen_s"] = std::max(0.0, *now_s - *begun_stolen_s);
     }
     return outcome;

@@ -21,7 +21,7 @@ constexpr std::uint64_t kSmokeBytes = kMiB;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 61;
 
 // Copies of some MiB by pages that others have touched are at one level for some ten calls, slower for some
-// tens and then as at first; what is taken for at least a tenth of the budget has both behind it.
+// tens and then as at first; what is taken for 50 ms has both behind it.
 constexpr double kWarmup_s = 0.005;
 constexpr double kPatience_s = 0.05;
 

@@ -1,5 +1,6 @@
 #include "grainscope/core/pointer_chase.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <random>
 #include <string>
@@ -10,6 +11,12 @@
 #include "grainscope/core/sampler.hpp"
 
 namespace grainscope {
+namespace {
+
+// Loads that a core has under way, and some.
+constexpr std::size_t kAtATime = 16;
+
+}  // namespace
 
 PointerChase::PointerChase(void* data, std::size_t bytes, std::size_t line_bytes, std::uint64_t seed)
     : start_(static_cast<Line*>(data)), here_(start_), lines_(bytes / line_bytes) {
@@ -29,6 +36,14 @@ PointerChase::PointerChase(void* data, std::size_t bytes, std::size_t line_bytes
   for (std::size_t i = 0; i < lines_; ++i) {
     line(i)->next = line(i + 1);
   }
+  // The walk begins at the lowest line, wherever that stands in the order.
+  const std::size_t first =
+      static_cast<std::size_t>(std::find(order.begin(), order.end(), std::size_t{0}) - order.begin());
+  const std::size_t places = std::min(kAtATime, lines_);
+  for (std::size_t k = 0; k < places; ++k) {
+    const std::size_t at = lines_ * k / places;
+    places_.push_back({line(first + at), lines_ * (k + 1) / places - at});
+  }
 }
 
 double PointerChase::walk(std::size_t steps) {
@@ -44,14 +59,23 @@ double PointerChase::walk(std::size_t steps) {
 }
 
 bool PointerChase::is_one_cycle() const {
-  const Line* here = start_;
-  for (std::size_t i = 1; i < lines_; ++i) {
-    here = here->next;
-    if (here == start_) {
-      return false;
+  // As many links as there are lines lead from place to place and back to the start, which is met once: so
+  // none of them is on a shorter cycle.
+  std::vector<const Line*> here(places_.size());
+  std::transform(places_.begin(), places_.end(), here.begin(), [](const Place& place) { return place.line; });
+  const std::size_t most = lines_ / places_.size() + 1;
+  std::size_t met = 0;
+  for (std::size_t i = 0; i < most; ++i) {
+    for (std::size_t k = 0; k < here.size(); ++k) {
+      if (i < places_[k].links) {
+        here[k] = here[k]->next;
+        met += here[k] == start_ ? 1 : 0;
+      }
     }
   }
-  return here->next == start_;
+  std::rotate(here.begin(), here.end() - 1, here.end());
+  return met == 1 && std::equal(here.begin(), here.end(), places_.begin(),
+                                [](const Line* line, const Place& place) { return line == place.line; });
 }
 
 }  // namespace grainscope

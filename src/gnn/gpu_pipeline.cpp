@@ -111,13 +111,13 @@ class GpuPipeline final : public Pipeline {
     }
   }
 
-  // One a GPU; none where a GPU's threads are one, which may be anywhere.
+  // One a GPU; −1 where a GPU's threads are one, which may be anywhere.
   [[nodiscard]] std::vector<int> gatherers_cpus() const {
     std::vector<int> cpus;
     for (const auto& each : replicas_) {
       cpus.push_back(each->gatherers_cpu());
     }
-    return std::count(cpus.begin(), cpus.end(), -1) == 0 ? cpus : std::vector<int>();
+    return cpus;
   }
 
   template <class Do>

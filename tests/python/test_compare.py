@@ -145,6 +145,18 @@ def test_other_work_is_not_compared(tmp_path, capsys):
     assert row["why"].startswith("other work: 2147483648 bytes")
 
 
+def test_a_gather_beside_more_products_is_not_compared(tmp_path, capsys):
+    base, new = node(), node("node-b", 2)
+    for file, counts in ((base, (27, 27, 27, 28, 27)), (new, (28, 28, 27, 28, 28))):
+        for session, count in enumerate(counts):
+            axes = {"by": "green_context", "percent": "10", "bytes": MIB}
+            counters = {"products": count}
+            file.add("sm_share/split", axes, SITE, 5e-3, bytes=MIB, repetition=session, counters=counters)
+    document = compared(capsys, *written(tmp_path, base, new), status=0)
+    [row] = [row for row in document["new"][0]["rows"] if row["family"] == "sm_share/split"]
+    assert (row["verdict"], row["why"]) == ("missing", "other work: 28 products beside, 27 in the base")
+
+
 def test_times_of_one_operation_meet_whatever_their_number(tmp_path, capsys):
     base, new = node(), node("node-b", 2)
     for file, operations in ((base, 1000), (new, 4000)):

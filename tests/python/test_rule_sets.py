@@ -89,9 +89,7 @@ def test_only_what_breaks_its_limit_is_left_out():
         (one.rule, file): one.source
         for file in files
         for one in judge.judge(result(file), [rules.load("pcie5")], None, any_run=True)
-        # Rows of training under MPS failed in one run: results/reference/README.md. Of a second GPU the
-        # presets have few rows.
-        if one.status == judge.FAILED and one.rule != "run.no_failed_row"
+        if one.status == judge.FAILED
     }
     assert set(broken) == LEFT_OUT
     assert all("and breaks this limit" in source for source in broken.values())

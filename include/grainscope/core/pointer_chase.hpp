@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace grainscope {
 
@@ -18,7 +19,8 @@ class PointerChase {
   // Follows `steps` links from where the last walk ended; seconds on the steady clock.
   double walk(std::size_t steps);
 
-  // Whether the links still form one cycle through every line.
+  // Whether the links still form one cycle through every line. Follows each once, from several places of the
+  // cycle at a time, so that loads overlap: afterwards caches hold what they can of the lines.
   [[nodiscard]] bool is_one_cycle() const;
 
   [[nodiscard]] std::size_t lines() const noexcept { return lines_; }
@@ -27,9 +29,15 @@ class PointerChase {
   struct Line {
     Line* next;
   };
+  // A line of the cycle, and how many links lead from it to the next such place.
+  struct Place {
+    const Line* line;
+    std::size_t links;
+  };
   Line* start_;
   Line* here_;
   std::size_t lines_;
+  std::vector<Place> places_;
 };
 
 }  // namespace grainscope

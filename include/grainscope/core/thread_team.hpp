@@ -46,9 +46,9 @@ class [[nodiscard]] OnCpu {
 // a run is armed until it starts.
 class ThreadTeam {
  public:
-  // Worker i is bound to cpus[i % cpus.size()]; no binding where `cpus` is empty. The caller is bound
-  // during a run, unless it has a single CPU already or is all of the team. Throws UsageError for a size
-  // below 1, EnvironmentError where a thread cannot be started.
+  // Worker i is bound to cpus[i % cpus.size()]; no binding where that is −1 or `cpus` is empty. The caller is
+  // bound during a run, unless it has a single CPU already or is all of the team. Throws UsageError for a
+  // size below 1, EnvironmentError where a thread cannot be started.
   ThreadTeam(int size, const std::vector<int>& cpus);
   ~ThreadTeam();
   ThreadTeam(const ThreadTeam&) = delete;

@@ -177,6 +177,9 @@ def _absent(question: Question, new: Side) -> str:
 def _other_work(question: Question, one: Answer, two: Answer) -> str:
     if one.each != two.each:
         return "timed by operation on one side only"
+    if one.beside and two.beside and one.beside != two.beside:
+        (name, count), (_, before) = two.beside, one.beside
+        return f"other work: {count:.0f} {name} beside, {before:.0f} in the base"
     if one.each or question.family.startswith(WALKS) or not one.bytes or not two.bytes:
         return ""
     if not question.axes or abs(two.bytes / one.bytes - 1) <= SAME_WORK:

@@ -15,6 +15,8 @@ from grainscope_report.model import Row
 MEASURED = "measured"
 # From the half width of a 95 % interval to a standard deviation.
 HALF_WIDTH = statistics.Z_95
+# Counters that say how much was done beside what is timed.
+BESIDE = ("products", "steps")
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,14 @@ class Session:
 class Answer:
     """All sessions of a question, or with none why: `absent`, `skipped` or `failed`, and the reason.
 
-    Times are those of one operation where `each`. `failed` counts sessions that failed beside good ones.
+    Times are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
+    often. `failed` counts sessions that failed beside good ones.
     """
 
     sessions: tuple[Session, ...] = ()
     each: bool = False
     bytes: float | None = None
+    beside: tuple[str, float] | None = None
     sites: int = 1
     failed: int = 0
     status: str = "ok"
@@ -112,10 +116,16 @@ def _answer(rows: Sequence[Row]) -> Answer:
         sessions=tuple(_session(there, each) for _, there in sorted(by_session.items())),
         each=each,
         bytes=statistics.median([row.bytes for row in good]) if all(row.bytes for row in good) else None,
+        beside=_beside(good),
         sites=len({tuple(sorted(row.case.site.items())) for row in good}),
         failed=len(failed),
         spoken=_spoken(rows[0]),
     )
+
+
+def _beside(rows: Sequence[Row]) -> tuple[str, float] | None:
+    counts = [(name, row.counters[name]) for row in rows for name in BESIDE if name in row.counters]
+    return sorted(counts)[len(counts) // 2] if counts else None
 
 
 def _session(rows: Sequence[Row], each: bool) -> Session:

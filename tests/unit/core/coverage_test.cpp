@@ -50,8 +50,18 @@ double covered_share(const Source& source, const SamplingPlan& plan, double wall
 }
 
 // The plans of the presets `quick` and `full`.
-constexpr SamplingPlan kQuick{.ci_target = 0.02, .budget_s = 0.5, .max_samples = 512, .warmups = 2};
-constexpr SamplingPlan kFull{.ci_target = 0.01, .budget_s = 0.5, .max_samples = 512, .warmups = 2};
+constexpr SamplingPlan kQuick{.ci_target = 0.02,
+                              .budget_s = 0.5,
+                              .max_samples = 512,
+                              .warmups = 2,
+                              .warmup_s = 0.005,
+                              .patience_s = 0.05};
+constexpr SamplingPlan kFull{.ci_target = 0.01,
+                             .budget_s = 0.5,
+                             .max_samples = 512,
+                             .warmups = 2,
+                             .warmup_s = 0.005,
+                             .patience_s = 0.05};
 
 // A sample of half a millisecond ends at the target or at the most samples, one of four at the budget.
 constexpr double kShort_s = 0.0005;

@@ -79,6 +79,25 @@ TEST(PointerChase, two_cycles_are_damage) {
   EXPECT_FALSE(chase.is_one_cycle());
 }
 
+// A cycle through a third of the lines on which every place that the check begins at leads to the next.
+TEST(PointerChase, a_short_cycle_through_all_places_of_the_check_is_damage) {
+  constexpr std::size_t kPlaces = 16;
+  Buffer buffer(3 * kPlaces);
+  const PointerChase chase(buffer.data(), 3 * kPlaces * kLine, kLine);
+  std::vector<std::byte*> places;
+  std::byte* here = buffer.line(0);
+  for (std::size_t i = 0; i < 3 * kPlaces; ++i) {
+    if (i % 3 == 0) {
+      places.push_back(here);
+    }
+    here = buffer.next(here);
+  }
+  for (std::size_t k = 0; k < kPlaces; ++k) {
+    buffer.link(places[k], places[(k + 11) % kPlaces]);  // three times eleven is one beyond two rounds
+  }
+  EXPECT_FALSE(chase.is_one_cycle());
+}
+
 TEST(PointerChase, the_order_follows_from_the_seed) {
   Buffer first(256);
   Buffer second(256);

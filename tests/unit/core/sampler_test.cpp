@@ -177,6 +177,7 @@ TEST(DrawSamples, drops_next_to_nothing_of_what_only_varies) {
   for (int session = 0; session < kSessions; ++session) {
     SamplingPlan plan = plan_without_warmup();
     plan.max_samples = 512;
+    plan.patience_s = 0.05;
     std::vector<double> samples(512);
     for (double& sample : samples) {
       // Every other session has two levels that take turns by chance.

@@ -113,6 +113,7 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   measurement.energy_j = 0.25;
   measurement.link_peak_gb_s = 50;
   measurement.counters["ratio"] = 9.5;
+  measurement.samples.dropped = {3e-6, 5e-6, 4e-6, 5e-6, 5e-6, 5e-6, 5e-6, 5e-6};
   const json row = row_of(measurement);
   EXPECT_EQ(test::row_errors(row), "");
   EXPECT_EQ(row["link_bytes"], 8192);
@@ -122,6 +123,16 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   EXPECT_EQ(row["energy_j"], 0.25);
   EXPECT_DOUBLE_EQ(row["link_fraction"], 4096 / 2e-6 / 1e9 / 50);
   EXPECT_EQ(row["counters"]["ratio"], 9.5);
+  EXPECT_EQ(row["dropped_samples"], 8);
+  EXPECT_EQ(row["dropped_median_s"], 5e-6);
+}
+
+TEST(Row, of_nothing_that_was_asked_for_nothing_is_amplified) {
+  Measurement measurement = some_measurement();
+  measurement.traffic = Traffic{false, 0, {{32, 0}}, 0, 0};
+  const json row = row_of(measurement);
+  EXPECT_EQ(test::row_errors(row), "");
+  EXPECT_FALSE(row["traffic"].contains("amplification"));
 }
 
 TEST(Row, a_link_that_nothing_crossed_has_no_fraction) {
