@@ -1,5 +1,6 @@
 #include "row.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "grainscope/core/units.hpp"
@@ -8,6 +9,9 @@ namespace grainscope::harness {
 namespace {
 
 using nlohmann::json;
+
+// A lane may seem faster beside another by this much: its time alone is of few samples.
+constexpr double kSlowerAlone = 1.05;
 
 json case_json(const Case& id) {
   json axes = json::object();
@@ -56,6 +60,15 @@ json lane_json(const LaneResult& lane) {
   return result;
 }
 
+// Company makes nothing faster: what such a lane took alone was disturbed, or measures something else.
+bool is_slower_alone(const LaneResult& lane) {
+  if (lane.background || !lane.alone_s) {
+    return false;
+  }
+  const Summary together = summarize(lane.seconds);
+  return *lane.alone_s > kSlowerAlone * (together.ci95 ? together.ci95->high : together.median);
+}
+
 void add_lanes(json& row, const Measurement& measurement) {
   if (measurement.lanes.empty()) {
     return;
@@ -63,6 +76,9 @@ void add_lanes(json& row, const Measurement& measurement) {
   row["lanes"] = json::array();
   for (const LaneResult& lane : measurement.lanes) {
     row["lanes"].push_back(lane_json(lane));
+  }
+  if (std::any_of(measurement.lanes.begin(), measurement.lanes.end(), is_slower_alone)) {
+    row["flags"].push_back("slower_alone");
   }
   if (measurement.overlap) {
     row["overlap"] = *measurement.overlap;

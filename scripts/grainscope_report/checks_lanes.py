@@ -116,4 +116,13 @@ def _both_ways(row: Raw) -> RowProblems:
             yield "lanes", f"{one['name']} and {two['name']} go the same way"
 
 
-CHECKS = (_lane, _together, _overlap, _both_ways)
+def _slower_alone(row: Raw) -> RowProblems:
+    """The flag follows from a lane; rows from before it have none."""
+    if "slower_alone" not in row.get("flags", ()):
+        return
+    lanes = _measured(row) if "lanes" in row else []
+    if not any(lane.get("alone_s", 0) > _interval(lane)[1] for lane in lanes):
+        yield "flags", "has slower_alone, but no lane took longer alone than beside the others"
+
+
+CHECKS = (_lane, _together, _overlap, _both_ways, _slower_alone)

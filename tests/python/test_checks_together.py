@@ -65,6 +65,7 @@ FAULTS = [
     (put(0, ci95_s=[2.1e-3, 2.2e-3]), "lanes[0].ci95_s", "does not contain median_s"),
     (put(0, **{"from": "node 0"}), "lanes[0].from", "not like `host:0`"),
     (put(0, alone_s=1e-3, alone_gb_s=1.0), "lanes[0].alone_gb_s", "bytes / alone_s / 1e9 is 67.1"),
+    (lambda row: row.update(flags=["slower_alone"]), "flags: ", "no lane took longer alone"),
     (put(1, name="to_gpu"), "lanes: ", "two lanes of one name"),
     (one_way, "lanes: ", "has no lane to_host: one of the two directions is not there"),
     (same_way, "lanes[1].from", "to gpu:0 is host:0, not gpu:0 to host:0"),
@@ -113,6 +114,16 @@ def test_a_lane_that_moved_nothing_is_named():
         del row["lanes"][1]["bandwidth_gb_s"]
 
     assert any("this direction moved nothing" in one for one in faults_of(duplex(), spoil))
+
+
+def test_a_lane_that_took_longer_alone_may_be_flagged():
+    file = duplex()
+    slow_s = 1.5 * file.rows[0]["lanes"][0]["median_s"]
+    size = file.rows[0]["lanes"][0]["bytes"]
+    file.rows[0]["lanes"][0] |= {"alone_s": slow_s, "alone_gb_s": size / slow_s / 1e9}
+    assert faults_of(file) == []
+    file.rows[0]["flags"] = ["slower_alone"]
+    assert faults_of(file) == []
 
 
 def test_background_lanes_are_not_counted():

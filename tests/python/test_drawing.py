@@ -1,5 +1,6 @@
 """Whether the drawn figures can be read: labels, scales, legends, and no text upon text or data."""
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -231,6 +232,16 @@ def test_flagged_points_are_hollow(drawn):
     ]
     assert flagged == 2
     assert sum(hollow) == flagged
+
+
+def test_what_was_slower_alone_is_hollow_and_said(show):
+    made = figure(ENTRIES["2"], show("h100"))
+    panel = made.panels[0]
+    flagged = replace(panel.curves[0].points[0], flags=frozenset({"slower_alone"}))
+    curve = replace(panel.curves[0], points=(flagged,))
+    names = [name for name, _ in legend.entries(replace(made, rows=((replace(panel, curves=(curve,)),),)))]
+    assert legend.SLOWER in names
+    assert legend.HOLLOW not in names
 
 
 def test_a_method_has_one_colour_in_all_figures(drawn):

@@ -66,6 +66,17 @@ def test_a_run_whose_sessions_took_longer_was_resumed(tmp_path, capsys, session_
     assert f"took {said}" in page
 
 
+def test_the_page_says_how_many_sides_were_slower_alone(tmp_path):
+    file = File()
+    axes = {"what": "opposite_copy", "path": "host_to_gpu", "bytes": MIB, "locality": "local"}
+    lane = {"name": "measured", "bytes": MIB, "seconds": 1e-3, "from": "host:0", "to": "gpu:0"}
+    for flags in ((), ("slower_alone",)):
+        file.together("contention", axes, {"gpu": 0, "numa": 0}, [lane], overlap=1.0, flags=flags)
+        [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
+        page = machine_part.part([machine_part.Subject(machine, ())])
+        assert ("1 row has a side that took longer alone" in page) == bool(flags)
+
+
 def test_sites_are_spoken():
     assert spoken_site((("gpu", 1), ("numa", 0))) == "GPU 1, node 0"
     assert spoken_site((("from_node", 0), ("to_node", 1))) == "from node 0, to node 1"

@@ -8,7 +8,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from grainscope_report.drawing import style, text
-from grainscope_report.figures.model import BarPanel, BarSeries, CurvePanel, Dot, DotPanel, Figure, Panel
+from grainscope_report.figures.marks import Point
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, CurvePanel, Dot, DotPanel, Figure, Panel
 
 HANDLE = 24.0
 GAP = 14.0
@@ -31,6 +32,7 @@ ROOF = "roof: requests in flight × size ÷ latency"
 MODELLED = "hatched: modelled, nothing was measured"
 PAPER = "hatched, grey: the paper's"
 HOLLOW = "hollow: wide interval or bimodal"
+SLOWER = "hollow: wide interval, bimodal, or slower alone than beside the other"
 
 Entry = tuple[str, Artist]
 
@@ -129,23 +131,19 @@ def _dots(panel: Panel) -> list[Dot]:
     return [dot for row in panel.rows for dot in row.dots] if isinstance(panel, DotPanel) else []
 
 
+def _values(panel: Panel) -> list[Point | Bar | Dot]:
+    """All that may be hollow."""
+    if isinstance(panel, CurvePanel):
+        return [point for curve in panel.curves for point in curve.points]
+    if isinstance(panel, BarPanel):
+        return [bar for series in panel.series for bar in series.bars]
+    return _dots(panel)
+
+
 def _add_flags(figure: Figure, found: dict[str, Artist]) -> None:
-    flagged = any(
-        point.flags
-        for panel in figure.panels
-        if isinstance(panel, CurvePanel)
-        for curve in panel.curves
-        for point in curve.points
-    ) or any(
-        bar.flags
-        for panel in figure.panels
-        if isinstance(panel, BarPanel)
-        for one in panel.series
-        for bar in one.bars
-    )
-    flagged = flagged or any(dot.flags for panel in figure.panels for dot in _dots(panel))
-    if flagged:
-        found[HOLLOW] = Line2D(
+    flags = {flag for panel in figure.panels for value in _values(panel) for flag in value.flags}
+    if flags:
+        found[SLOWER if "slower_alone" in flags else HOLLOW] = Line2D(
             [],
             [],
             linestyle="none",

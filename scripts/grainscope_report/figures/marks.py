@@ -10,7 +10,7 @@ Site = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Point:
-    """A measured value at `x`, with the flags of its rows (`wide_interval`, `bimodal`)."""
+    """A measured value at `x`, with the flags of its rows (`wide_interval`, `bimodal`, `slower_alone`)."""
 
     x: float
     y: Estimate

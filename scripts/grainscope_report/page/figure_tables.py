@@ -19,8 +19,8 @@ Cells = dict[str, str]
 LINES = {"peak", "double", "theoretical", "even", "cache", "reach"}
 # The notes say these in words.
 TOLD = {"crossover", "knee", "dip", "slow", "roof"}
-MARKS = {"wide_interval": "†", "bimodal": "‡"}
-MEANS = {"†": "wide interval", "‡": "bimodal"}
+MARKS = {"wide_interval": "†", "bimodal": "‡", "slower_alone": "§"}
+MEANS = {"†": "wide interval", "‡": "bimodal", "§": "slower alone than beside the other"}
 LIST = ("series", "x", "value", "note")
 
 

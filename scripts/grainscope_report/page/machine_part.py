@@ -93,6 +93,14 @@ def _findings(subject: Subject) -> Iterator[Finding]:
             "their medians are less certain; figures draw them hollow",
             "choose them under Every row; a longer run narrows them",
         )  # fmt: skip
+    if slower := sum("slower_alone" in row.flags for row in result.rows):
+        yield Finding(
+            "slower_alone", "info",
+            f"{slower} {'row has' if slower == 1 else 'rows have'} a side that took longer alone than beside "
+            "the other",
+            "what it took alone was disturbed, or measures something else: no slowdown over it holds",
+            "choose them under Every row; measure them again",
+        )  # fmt: skip
 
 
 def _finding(one: Finding) -> str:

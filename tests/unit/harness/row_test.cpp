@@ -85,6 +85,25 @@ TEST(Row, that_nobody_checked_is_not_verified) {
   EXPECT_NE(test::row_errors(row), "");
 }
 
+Measurement beside_another(double alone_s, bool background) {
+  Measurement measurement = some_measurement();
+  const auto& seconds = measurement.samples.seconds;
+  measurement.lanes = {{"to_gpu", "host:0", "gpu:0", 2048, seconds, false, 1.5e-6},
+                       {"to_host", "gpu:0", "host:0", 2048, seconds, background, alone_s}};
+  measurement.bytes = 4096;
+  return measurement;
+}
+
+// The lanes' intervals end at 3 us.
+TEST(Row, flags_a_lane_that_took_longer_alone) {
+  const json row = row_of(beside_another(3.2e-6, false));
+  EXPECT_EQ(row["flags"], (json{"slower_alone"}));
+  EXPECT_EQ(test::row_errors(row), "");
+  EXPECT_TRUE(row_of(beside_another(3.1e-6, false))["flags"].empty());
+  // How long it was issued for depends on what it stands behind.
+  EXPECT_TRUE(row_of(beside_another(9e-6, true))["flags"].empty());
+}
+
 TEST(Row, flags_a_wide_interval_and_two_modes) {
   Measurement measurement = some_measurement();
   measurement.samples.reached_target = false;
