@@ -59,6 +59,25 @@ TEST(Filter, what_does_not_compile_is_refused_by_name) {
   }
 }
 
+// By backtracking each letter of the name would double the time.
+TEST(Filter, takes_no_longer_for_stars_within_stars) {
+  const std::string name(300, 'a');
+  EXPECT_FALSE(Filter("(a*)*b").keeps(name));
+  EXPECT_FALSE(Filter("((((a*)*)*)*)*b|(.*)*b").keeps(name));
+  EXPECT_TRUE(Filter("((a*)*)*$").keeps(name));
+}
+
+TEST(Filter, is_of_4096_letters_at_most) {
+  EXPECT_TRUE(Filter(std::string(4096, 'a')).keeps(std::string(4096, 'a')));
+  EXPECT_TRUE(Filter(std::string(2047, '(') + "aa" + std::string(2047, ')')).keeps("aa"));
+  try {
+    Filter{std::string(100'000, 'a')};
+    FAIL() << "100,000 letters were accepted";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "--benchmark_filter has 100000 letters, more than 4096");
+  }
+}
+
 TEST(NearNames, the_nearest_comes_first) {
   const std::vector<std::string> names{"host/latency/bytes:4096", "host/memcpy/bytes:4096",
                                        "transfer/memcpy/bytes:64"};
