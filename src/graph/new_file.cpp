@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -13,36 +14,49 @@
 
 namespace grainscope::graph {
 
-NewFile::NewFile(std::string path, std::uint64_t expected_bytes)
-    : path_(std::move(path)), temporary_(path_ + ".new-" + std::to_string(::getpid())) {
-  // Two threads may write the same graph; a file left by a process that was killed goes.
-  int attempt = 0;
-  const std::string stem = temporary_;
-  while ((number_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) < 0) {
-    const int error = errno;
-    if (error != EEXIST || ++attempt > 100) {
-      temporary_.clear();
-      fail(error);
-    }
-    temporary_ = stem + "-" + std::to_string(attempt);
+NewFile::NewFile(std::string path, std::uint64_t expected_bytes) : path_(std::move(path)) {
+  const std::string folder = std::filesystem::path(path_).parent_path().string();
+  number_ = ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (number_ < 0) {  // not every file system has files without a name
+    take_name([&](const char* name) {
+      number_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      return number_ >= 0;
+    });
   }
   // Not every file system can; then writing tells.
   if (expected_bytes != 0 && ::fallocate(number_, 0, 0, static_cast<off_t>(expected_bytes)) != 0 &&
       (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)) {
     const int error = errno;
-    ::close(std::exchange(number_, -1));
-    ::unlink(temporary_.c_str());
+    discard();
     fail(error);
   }
 }
 
 NewFile::~NewFile() {
+  discard();
+}
+
+void NewFile::discard() {
   if (number_ >= 0) {
-    ::close(number_);
+    ::close(std::exchange(number_, -1));
   }
   if (!temporary_.empty()) {
     ::unlink(temporary_.c_str());
   }
+}
+
+// By `take(name)`, which says whether it could. Two threads may write the same graph.
+template <class Take>
+void NewFile::take_name(const Take& take) {
+  const std::string stem = path_ + ".new-" + std::to_string(::getpid());
+  std::string name = stem;
+  for (int attempt = 1; !take(name.c_str()); ++attempt) {
+    if (errno != EEXIST || attempt > 100) {
+      fail(errno);
+    }
+    name = stem + "-" + std::to_string(attempt);
+  }
+  temporary_ = name;
 }
 
 void NewFile::write(const void* from, std::uint64_t bytes) {
@@ -64,6 +78,12 @@ void NewFile::finish() {
   // Some file systems tell of a full disk only now. A pipe or a device cannot be synced, and need not.
   if (::fsync(number_) != 0 && errno != EINVAL && errno != EROFS) {
     fail(errno);
+  }
+  if (temporary_.empty()) {
+    const std::string open_file = "/proc/self/fd/" + std::to_string(number_);
+    take_name([&](const char* name) {
+      return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+    });
   }
   if (::close(std::exchange(number_, -1)) != 0) {
     fail(errno);

@@ -11,8 +11,9 @@
 
 namespace grainscope::graph {
 
-// A file that comes into being whole or not at all: written under another name beside its own, which it takes
-// with put_in_place(); without that it goes with this object. All throw EnvironmentError, naming the file and
+// A file that comes into being whole or not at all: it has no name while it is written (where a file system
+// has no such files, another one beside its own), so that it goes with this object and with a process that is
+// killed; put_in_place() gives it its own. All throw EnvironmentError, naming the file and
 // the reason, where the system refuses.
 class NewFile {
  public:
@@ -46,16 +47,19 @@ class NewFile {
     }
   }
 
-  // Makes sure that the disk has it all. Nothing can be written afterwards.
+  // Makes sure that the disk has it all, under a name beside its own. Nothing can be written afterwards.
   void finish();
   // After finish(): under its own name, in place of what was there.
   void put_in_place();
 
  private:
+  template <class Take>
+  void take_name(const Take& take);
+  void discard();
   [[noreturn]] void fail(int error) const;
 
   std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // beside its own; empty: it has no name yet
   int number_ = -1;
 };
 

@@ -1,6 +1,11 @@
 // What is written is read again as it was, and is there whole or not at all.
 
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 
 #include "golden.hpp"
@@ -109,6 +114,23 @@ TEST_F(Write, a_full_disk_leaves_what_was_there) {
       std::filesystem::remove(path(file));
     }
   }
+}
+
+TEST_F(Write, nothing_is_left_by_a_process_that_is_killed_meanwhile) {
+  const int nameless = open(folder().path().c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (nameless < 0) {
+    GTEST_SKIP() << "this file system has no files without a name";
+  }
+  close(nameless);
+  const Csr graph = builtin_graph("power");
+  const auto killed_at_a_thousand_bytes = [&] {
+    const rlimit room{1000, 1000};
+    setrlimit(RLIMIT_FSIZE, &room);
+    signal(SIGXFSZ, SIG_DFL);
+    write_graph(graph, path("g.sg"));
+  };
+  EXPECT_EXIT(killed_at_a_thousand_bytes(), testing::KilledBySignal(SIGXFSZ), "");
+  EXPECT_EQ(files(), std::vector<std::string>{});
 }
 
 TEST_F(Write, a_folder_that_cannot_be_written_is_refused) {
