@@ -12,6 +12,8 @@
 
 namespace grainscope::lean {
 
+inline constexpr int kBitsOfLine = 32 * static_cast<int>(kLineElements);
+
 // A neighbour, and the weight of the edge to it where there is one.
 struct Neighbour {
   std::uint32_t vertex;
@@ -31,7 +33,6 @@ __device__ std::uint32_t bits_at(std::uint32_t word, int at, int bits) {
 // How a line is to be read. `count`: its neighbours; 0: it tells itself.
 struct LineFormat {
   int id_bits;
-  int weight_bits;
   int count;
 };
 
@@ -39,7 +40,7 @@ struct LineFormat {
 struct LineHead {
   int count;
   std::uint32_t first;  // neighbour
-  int end;              // of what comes before the first one's weight, in bits
+  int end;              // of it, in bits
 };
 template <int kLanes>
 __device__ LineHead head_of(std::uint32_t word, const LineFormat& format) {
@@ -49,38 +50,74 @@ __device__ LineHead head_of(std::uint32_t word, const LineFormat& format) {
   return {format.count == 0 ? told : format.count, first, at + format.id_bits};
 }
 
-// Calls `visit(neighbour, mine)` for a line's neighbours, 32 at a time, by all lanes: `mine` is whether the
-// lane has one. `word`: of the line, each lane's; words that were not read are 0.
+// Calls `visit(neighbour, mine)` for a line's neighbours, up to 32 at a time, by all lanes: `mine` is whether
+// the lane has one. `word`: of the line, each lane's; words that were not read are 0. Without weights.
 template <class Visit>
 __device__ void decode_line(std::uint32_t word, const LineFormat& format, const Visit& visit) {
   constexpr int kLanes = kWarpLanes;
   const int lane = cuda::lane_of_warp();
-  const int weight_bits = format.weight_bits;
   const LineHead head = head_of<kLanes>(word, format);
-  visit(Neighbour{head.first, bits_at<kLanes>(word, head.end, weight_bits)}, lane == 0);
-  const int widths_at = head.end + weight_bits;
+  visit(Neighbour{head.first, 0}, lane == 0);
   const int blocks = blocks_of_line(head.count);
   // Each lane has a block's width, and where its gaps begin. The first gap comes after the first width.
-  const auto first_width = static_cast<int>(bits_at<kLanes>(word, widths_at, kWidthBits));
-  const int width_at = widths_at + kWidthBits * lane + (lane > 0 ? first_width + weight_bits : 0);
+  const auto first_width = static_cast<int>(bits_at<kLanes>(word, head.end, kWidthBits));
+  const int width_at = head.end + kWidthBits * lane + (lane > 0 ? first_width : 0);
   const std::uint32_t width = bits_at<kLanes>(word, lane < blocks ? width_at : 0, kWidthBits);
-  const std::uint32_t size =
-      lane < blocks ? kBlockElements * (width + static_cast<std::uint32_t>(weight_bits)) : 0;
+  const std::uint32_t size = lane < blocks ? kBlockElements * width : 0;
   const std::uint32_t begin =
-      static_cast<std::uint32_t>(widths_at + kWidthBits * blocks) + cuda::sum_up_to_lane(size, lane) - size;
+      static_cast<std::uint32_t>(head.end + kWidthBits * blocks) + cuda::sum_up_to_lane(size, lane) - size;
   std::uint32_t last = head.first;
   for (int next = 1; next < head.count; next += kLanes) {
     const int block = (next - 1 + lane) / kBlockElements;
     const auto of_block = static_cast<int>(__shfl_sync(kAllLanes, width, block));
-    const int in_block = static_cast<int>(__shfl_sync(kAllLanes, begin, block)) +
-                         lane % kBlockElements * (of_block + weight_bits);
-    const int at = next + lane == 1 ? widths_at + kWidthBits : in_block;
+    const int in_block =
+        static_cast<int>(__shfl_sync(kAllLanes, begin, block)) + lane % kBlockElements * of_block;
+    const int at = next + lane == 1 ? head.end + kWidthBits : in_block;
     const bool mine = next + lane < head.count;
     const std::uint32_t gap = bits_at<kLanes>(word, mine ? at : 0, of_block) + 1;
-    const std::uint32_t weight = bits_at<kLanes>(word, mine ? at + of_block : 0, weight_bits);
     const std::uint32_t vertex = last + cuda::sum_up_to_lane(mine ? gap : 0, lane);
-    visit(Neighbour{vertex, weight}, mine);
+    visit(Neighbour{vertex, 0}, mine);
     last = __shfl_sync(kAllLanes, vertex, kLanes - 1);
+  }
+}
+
+// The same with weights. A lane looks at a bit of what is above the edges' low bits: where that is a one, it
+// has the edge whose number the ones before tell, and the zeros since the last of these are what is high of
+// it. The first neighbour is taken for a one before them all.
+template <class Visit>
+__device__ void decode_weighted_line(std::uint32_t word, const LineFormat& format, const WeightCode& weights,
+                                     const Visit& visit) {
+  constexpr int kLanes = kWarpLanes;
+  const int lane = cuda::lane_of_warp();
+  const LineHead head = head_of<kLanes>(word, format);
+  const std::uint32_t first_weight = bits_at<kLanes>(word, head.end, weights.first_bits);
+  const int width_at = head.end + weights.first_bits;
+  const auto width = static_cast<int>(bits_at<kLanes>(word, width_at, kWidthBits));
+  const int low_at = width_at + kWidthBits;
+  const int low_bits = width + weights.beside_bits;
+  std::uint32_t last = 0;
+  int zeros = 0;  // since the last one
+  int done = 0;
+  for (int at = low_at + (head.count - 1) * low_bits - 1; done < head.count && at < kBitsOfLine;
+       at += kLanes) {
+    const std::uint32_t ones = bits_at<kLanes>(word, at, kLanes) | (done == 0 ? 1 : 0);
+    const std::uint32_t before = ones & ((1U << lane) - 1);
+    const int index = done + __popc(before);
+    const bool mine = (ones >> lane & 1) != 0 && index < head.count;
+    const bool follows = mine && index > 0;
+    const int high = lane + (before != 0 ? __clz(static_cast<int>(before)) - kLanes : zeros);
+    const int low = follows ? low_at + (index - 1) * low_bits : 0;
+    const std::uint32_t number =
+        static_cast<std::uint32_t>(high) << width | bits_at<kLanes>(word, low, width);
+    const std::uint32_t beside = bits_at<kLanes>(word, follows ? low + width : 0, weights.beside_bits);
+    const std::uint32_t gap = weights.gap_of(number);
+    const std::uint32_t weight = index == 0 ? first_weight : number - gap * weights.range + beside;
+    const std::uint32_t step = index == 0 ? head.first : gap + 1;
+    const std::uint32_t vertex = last + cuda::sum_up_to_lane(mine ? step : 0, lane);
+    visit(Neighbour{vertex, weights.least + weight}, mine);
+    last = __shfl_sync(kAllLanes, vertex, kLanes - 1);
+    zeros = ones != 0 ? __clz(static_cast<int>(ones)) : zeros + kLanes;
+    done += __popc(ones);
   }
 }
 

@@ -94,8 +94,8 @@ class HybridSssp final : public LeanSssp {
           run_.staged().demands(lists_.out, state_.words(), state_.arrays().active), list_words_, costs_);
       const std::uint64_t longer = long_list(counters.active);
       run_.walk(plan, [&](const VertexRange& vertices, ReadNote* note) {
-        if (lists_.out.coding == Coding::compressed) {
-          part<Coding::compressed, kCount>(vertices, longer, note);
+        if (lists_.out.coding == Coding::compressed_weighted) {
+          part<Coding::compressed_weighted, kCount>(vertices, longer, note);
         } else {
           part<Coding::joined, kCount>(vertices, longer, note);
         }

@@ -16,11 +16,15 @@ namespace grainscope::lean {
 
 // How lists lie behind the link.
 enum class Coding {
-  plain,       // four bytes a neighbour
-  joined,      // and its weight in the same four
-  beside,      // and its weight in another array
-  compressed,  // as compressed_lists.hpp says
+  plain,                // four bytes a neighbour
+  joined,               // and its weight in the same four
+  beside,               // and its weight in another array
+  compressed,           // as compressed_lists.hpp says
+  compressed_weighted,  // the same, with weights
 };
+[[nodiscard]] constexpr bool is_compressed(Coding coding) {
+  return coding == Coding::compressed || coding == Coding::compressed_weighted;
+}
 
 struct ListsView {
   Coding coding = Coding::plain;
@@ -37,7 +41,7 @@ struct ListsView {
   const std::uint32_t* hot_weights = nullptr;  // device; null where they are joined, or there are none
   int joined_bits = 32;                        // of a neighbour, with its weight above them where joined
   int id_bits = 0;                             // of compressed lists
-  int weight_bits = 0;
+  WeightCode weight_code;                      // the same
 };
 
 struct PlacedView {

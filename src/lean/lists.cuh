@@ -53,7 +53,7 @@ template <Coding kCoding>
 __device__ ListParts parts_of(const ListsView& lists, std::uint32_t vertex) {
   ListParts parts;
   parts.hot = hot_of(lists, vertex);
-  if constexpr (kCoding == Coding::compressed) {
+  if constexpr (is_compressed(kCoding)) {
     const ListPlace place = lists.places[vertex];
     parts.begin = place.begin();
     parts.end = place.end();
@@ -86,7 +86,7 @@ __device__ std::uint32_t first_of(const ListsView& lists, std::uint64_t index, b
 }
 
 __device__ inline LineFormat format_of(const ListsView& lists, const ListParts& parts) {
-  return {lists.id_bits, lists.weight_bits, parts.count};
+  return {lists.id_bits, parts.count};
 }
 
 __device__ inline Neighbour apart(std::uint32_t joined, int bits) {
@@ -158,7 +158,7 @@ __device__ void visit_piece(const ListsView& lists, const ListParts& parts, cons
                             Visitor& visitor) {
   // A compressed list begins with a line, or lies within one and is shorter.
   const std::uint64_t first =
-      kCoding == Coding::compressed ? piece.from : piece.from / kLineElements * kLineElements;
+      is_compressed(kCoding) ? piece.from : piece.from / kLineElements * kLineElements;
   const PieceWords read = load_piece<kCount>(lists.words, lists.segments, first, piece, note);
   PieceWords weights;
   if constexpr (kCoding == Coding::beside) {
@@ -181,6 +181,8 @@ __device__ void visit_piece(const ListsView& lists, const ListParts& parts, cons
     const std::uint64_t word = begin + cuda::lane_of_warp();
     if constexpr (kCoding == Coding::compressed) {
       decode_line(read.words[line], format_of(lists, parts), visit);
+    } else if constexpr (kCoding == Coding::compressed_weighted) {
+      decode_weighted_line(read.words[line], format_of(lists, parts), lists.weight_code, visit);
     } else if constexpr (kCoding == Coding::beside) {
       visit({read.words[line], weights.words[line]}, word >= piece.from && word < piece.to);
     } else {

@@ -96,9 +96,10 @@ class CudaLeanSssp final : public LeanSssp {
         return relax_steps<Coding::joined, kCount>;
       case Coding::beside:
         return relax_steps<Coding::beside, kCount>;
-      case Coding::compressed:
-        return relax_steps<Coding::compressed, kCount>;
+      case Coding::compressed_weighted:
+        return relax_steps<Coding::compressed_weighted, kCount>;
       case Coding::plain:
+      case Coding::compressed:
         break;
     }
     throw UsageError("shortest paths are over lists that are placed with weights");

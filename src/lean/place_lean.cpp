@@ -123,10 +123,10 @@ class PlacedDirection {
     }
     words_count_ = lists.words.size();
     words_.emplace(locked(words_count_, [&](std::uint64_t i) { return lists.words[i]; }));
-    view_.coding = Coding::compressed;
+    view_.coding = lists.weights.given() ? Coding::compressed_weighted : Coding::compressed;
     view_.places = static_cast<const ListPlace*>(places_->data());
     view_.id_bits = lists.id_bits;
-    view_.weight_bits = lists.weight_bits;
+    view_.weight_code = lists.weights;
   }
 
   void place_firsts(const Firsts& firsts, int gpu) {
@@ -278,7 +278,7 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement) {
       throw UsageError("first neighbours are of other lists than those of which nothing is hot");
     }
   }
-  if (placement.compressed != nullptr && (placement.compressed->weight_bits > 0) != placement.weights) {
+  if (placement.compressed != nullptr && placement.compressed->weights.given() != placement.weights) {
     throw UsageError("lists are compressed with weights where these are placed, and only there");
   }
   return std::make_unique<CudaLeanLists>(placement);

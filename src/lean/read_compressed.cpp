@@ -4,35 +4,12 @@
 
 #include "grainscope/lean/compressed_lists.hpp"
 #include "grainscope/lean/steps.hpp"
+#include "line_codes.hpp"
 
 namespace grainscope::lean {
 namespace {
 
 using graph::Vertex;
-
-constexpr int kWordBits = 32;
-
-class BitReader {
- public:
-  explicit BitReader(const std::uint32_t* words) : words_(words) {}
-  std::uint32_t take(int bits) {
-    std::uint64_t value = 0;
-    if (bits > 0) {
-      const int shift = at_ % kWordBits;
-      value = words_[at_ / kWordBits];
-      if (shift + bits > kWordBits) {
-        value |= std::uint64_t{words_[at_ / kWordBits + 1]} << kWordBits;
-      }
-      value = value >> shift & ((std::uint64_t{1} << bits) - 1);
-      at_ += bits;
-    }
-    return static_cast<std::uint32_t>(value);
-  }
-
- private:
-  const std::uint32_t* words_;
-  int at_ = 0;
-};
 
 // Reads a list's lines one by one.
 class LineReader {
@@ -106,27 +83,10 @@ Neighbours decompress(const CompressedLists& lists, Vertex v) {
   LineReader reader(lists, v);
   BitReader bits(nullptr);
   for (std::uint32_t count = 0; reader.next(count, bits);) {
-    const auto take_weight = [&] {
-      if (lists.weight_bits > 0) {
-        all.weights.push_back(bits.take(lists.weight_bits));
-      }
-    };
-    all.ids.push_back(bits.take(lists.id_bits));
-    take_weight();
-    std::vector<int> widths;
-    widths.reserve(kMostOfLine / kBlockElements);
-    const auto take_neighbour = [&](std::uint32_t i) {
-      all.ids.push_back(all.ids.back() + bits.take(widths[(i - 1) / kBlockElements]) + 1);
-      take_weight();
-    };
-    for (int block = 0; block < blocks_of_line(static_cast<int>(count)); ++block) {
-      widths.push_back(static_cast<int>(bits.take(kWidthBits)));
-      if (block == 0) {
-        take_neighbour(1);
-      }
-    }
-    for (std::uint32_t i = 2; i < count; ++i) {
-      take_neighbour(i);
+    if (lists.weights.given()) {
+      EdgeLines(lists).read(count, bits, all);
+    } else {
+      GapLines(lists).read(count, bits, all);
     }
   }
   return all;

@@ -94,7 +94,7 @@ class StagedSegments {
                                                    const std::uint32_t* set) const {
     constexpr unsigned kBlocks = 1024;
     demands_.fill_bytes(0, compute_);
-    if (lists.coding == Coding::compressed) {
+    if (is_compressed(lists.coding)) {
       add_demands<Coding::compressed>
           <<<kBlocks, kLeanThreads, 0, compute_.get()>>>(lists, words, set, demands_.data());
     } else {

@@ -10,12 +10,18 @@ int vertex_bits(const graph::Csr& graph) {
 }
 
 int weight_bits(const graph::Csr& graph) {
+  return static_cast<int>(std::bit_width(weight_bounds(graph).most));
+}
+
+WeightBounds weight_bounds(const graph::Csr& graph) {
   graph::Weight most = 0;
-#pragma omp parallel for reduction(max : most)
+  graph::Weight least = graph.weighted() ? graph.weights[0] : 0;
+#pragma omp parallel for reduction(max : most) reduction(min : least)
   for (std::uint64_t i = 0; i < graph.weights.size(); ++i) {
     most = std::max(most, graph.weights[i]);
+    least = std::min(least, graph.weights[i]);
   }
-  return static_cast<int>(std::bit_width(most));
+  return {least, most};
 }
 
 bool packs_weights(const graph::Csr& graph) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <random>
+
 #include "grainscope/core/error.hpp"
 #include "grainscope/lean/lean_cc.hpp"
 #include "grainscope/lean/lean_pr.hpp"
@@ -69,6 +72,31 @@ TEST_F(LeanPaths, read_weights_beside_neighbours_where_they_do_not_fit_into_them
   }
   ASSERT_FALSE(packs_weights(both.graph));
   expect_distances_over_all_lists(both, usual_delta(both.graph));
+}
+
+TEST_F(LeanPaths, find_the_distances_over_runs_of_neighbours_and_far_ones) {
+  // Gaps of one and now and then of hundreds: of an edge more is above the low bits than a warp looks at in a
+  // turn. Lists of one neighbour, of a line and of several.
+  std::vector<graph::Triple> edges;
+  std::mt19937_64 random(7);
+  constexpr Vertex kVertices = 40'000;
+  for (Vertex v = 0; v < 300; ++v) {
+    const std::uint64_t length = v == 0 ? 12'000 : 1 + random() % (1U << v % 10);
+    std::uint64_t at = v == 0 ? 1 : random() % 400;
+    for (std::uint64_t i = 0; i < length && at < kVertices; ++i) {
+      if (at != v) {
+        edges.push_back({v, static_cast<Vertex>(at), static_cast<graph::Weight>(8 + random() % 65)});
+      }
+      at += random() % 64 == 0 ? random() % 900 + 1 : 1;
+    }
+  }
+  for (const graph::Weight most : {72U, 10U, 8U}) {
+    for (graph::Triple& edge : edges) {
+      edge[2] = std::min(edge[2], most);
+    }
+    const BothWays both(graph::weighted_graph(kVertices, edges, true));
+    expect_distances_over_all_lists(both, usual_delta(both.graph));
+  }
 }
 
 TEST_F(LeanPaths, refuse_lists_without_weights_and_others_those_with_them) {

@@ -1,14 +1,20 @@
 #ifndef GRAINSCOPE_LEAN_COMPRESSED_LISTS_HPP
 #define GRAINSCOPE_LEAN_COMPRESSED_LISTS_HPP
 
-// Adjacency lists in fewer bytes: gaps between neighbours, packed by blocks, in lines of 128 bytes each of
-// which a warp decodes from what it has read of it and nothing else.
+// Adjacency lists in fewer bytes: gaps between neighbours, in lines of 128 bytes each of which a warp decodes
+// from what it has read of it and nothing else.
 //
-// A line is a string of bits, the lowest of its first word first: of lists of several lines how many
-// neighbours it holds less one (8 bits; of others their place tells), the first of them (id_bits), the weight
-// of that (weight_bits), for each block of eight further neighbours the width of its gaps (5 bits), and for
-// each of these neighbours its gap to the one before less one, at its block's width, and its weight. The
-// second neighbour comes before all widths but its own, so that two words tell two neighbours.
+// A line is a string of bits, the lowest of its first word first. It begins, of lists of several lines, with
+// how many neighbours it holds less one (8 bits; of others their place tells), and with the first of them
+// (id_bits). What follows is
+//
+// - without weights, for each block of eight further neighbours the width of its gaps (5 bits), and for each
+//   of these neighbours its gap to the one before less one, at its block's width. The second neighbour comes
+//   before all widths but its own, so that two words tell two neighbours;
+// - with weights, the weight of the first, and every other edge as one number, of gap and weight together
+//   (WeightCode), in Rice's code (1979): the width of what is low in these (5 bits), of each edge what is
+//   low, then of each what is above that, as many zeros and a one. So a weight of 65 takes the 6.02 bits that
+//   tell it, not seven, and no edge is told at the width of the widest one near it.
 //
 // Lists take whole words: up to eight within a sector of 32 bytes, up to 32 from the beginning of a sector
 // and within a line, more from the beginning of a line; then all lines but the last are as full as can be.
@@ -62,9 +68,26 @@ class ListPlace {
   std::uint64_t bits_ = 0;
 };
 
+// How an edge is one number: (gap less one) * range + (weight - least), below 2^32. Where weights are too
+// many for that they lie beside what is low of the gap, and the range is 1.
+struct WeightCode {
+  graph::Weight least = 0;
+  std::uint32_t range = 0;       // 0: without weights
+  std::uint64_t reciprocal = 0;  // 2^64 / range, rounded up; of a range above 1
+  int first_bits = 0;            // of a line's first weight, less the least
+  int beside_bits = 0;           // of a weight beside its gap, less the least
+
+  [[nodiscard]] constexpr bool given() const { return range > 0; }
+  // The gap less one of an edge's number: number / range.
+  [[nodiscard]] constexpr std::uint32_t gap_of(std::uint32_t number) const {
+    const std::uint64_t low = std::uint64_t{number} * static_cast<std::uint32_t>(reciprocal) >> 32;
+    return range > 1 ? static_cast<std::uint32_t>((number * (reciprocal >> 32) + low) >> 32) : number;
+  }
+};
+
 struct CompressedLists {
   int id_bits = 0;
-  int weight_bits = 0;             // 0: without weights
+  WeightCode weights;
   HostArray<ListPlace> places;     // [V]
   HostArray<std::uint32_t> words;  // whole lines of 32
   std::uint64_t elements = 0;      // neighbours in them

@@ -41,6 +41,12 @@ class LeanSssp {
 // Bits of the highest vertex and of the highest weight.
 [[nodiscard]] int vertex_bits(const graph::Csr& graph);
 [[nodiscard]] int weight_bits(const graph::Csr& graph);
+// The lowest weight and the highest; of no weights 0 and 0.
+struct WeightBounds {
+  graph::Weight least = 0;
+  graph::Weight most = 0;
+};
+[[nodiscard]] WeightBounds weight_bounds(const graph::Csr& graph);
 
 // The first threshold and what it rises by, where nothing else is known: a twelfth of the mean weight, below
 // which lists are read little more than once and above which many more than that (docs/lean.md).

@@ -107,6 +107,50 @@ TEST(CompressedLists, come_back_as_they_were_from_gaps_of_every_width) {
   }
 }
 
+// One list of neighbours at these gaps, each with a weight.
+Csr of_gaps(const std::vector<std::uint32_t>& gaps, const std::vector<Weight>& weights, Vertex vertices) {
+  std::vector<graph::Triple> edges;
+  std::uint64_t at = 0;
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
+    at += gaps[i];
+    edges.push_back({0, static_cast<Vertex>(at), weights[i % weights.size()]});
+  }
+  return graph::weighted_graph(vertices, edges, true);
+}
+
+TEST(CompressedLists, come_back_as_they_were_with_weights_of_every_range) {
+  constexpr Weight kMost = ~Weight{0};
+  // Many that are near and some far: what is above low bits goes on for hundreds of zeros.
+  std::vector<std::uint32_t> gaps(900, 1);
+  for (std::size_t i = 100; i < gaps.size(); i += 100) {
+    gaps[i] = static_cast<std::uint32_t>(i);
+  }
+  const std::vector<std::vector<Weight>> ranges{
+      {7}, {7, 8}, {kMost}, {kMost - 1, kMost}, {0, kMost}, {8, 72, 9, 71, 40}, {0, 1 << 20}, {0, 1 << 19}};
+  for (const std::vector<Weight>& weights : ranges) {
+    SCOPED_TRACE(weights.back());
+    expect_the_same(of_gaps(gaps, weights, 8192), nullptr, true);
+    expect_the_same(of_gaps({1}, weights, 2), nullptr, true);
+    expect_the_same(of_gaps({5, 1}, weights, 1 << 20), nullptr, true);
+  }
+}
+
+TEST(CompressedLists, have_weights_in_the_numbers_of_edges_as_long_as_these_fit_32_bits) {
+  const auto code = [](Weight most) {
+    return compress(of_gaps({1, 1}, {0, most}, 1 << 20), nullptr, true).weights;
+  };
+  EXPECT_EQ(code(4094).range, 4095U);
+  EXPECT_EQ(code(4094).beside_bits, 0);
+  EXPECT_EQ(code(4095).range, 1U);
+  EXPECT_EQ(code(4095).beside_bits, 12);
+  for (const Weight most : {1U, 2U, 64U, 1023U, 4094U}) {
+    const WeightCode of_these = code(most);
+    for (std::uint64_t number = 0; number <= 0xffffffff; number += 9'999'991) {
+      ASSERT_EQ(of_these.gap_of(static_cast<std::uint32_t>(number)), number / of_these.range) << number;
+    }
+  }
+}
+
 TEST(CompressedLists, have_the_bits_that_are_documented) {
   // Vertex 0: neighbours 3, 4 and 7 of eight vertices, weights 2, 0 and 3 of two bits.
   const Csr graph = graph::weighted_graph(8, {{0, 3, 2}, {0, 4, 0}, {0, 7, 3}}, true);
@@ -114,9 +158,10 @@ TEST(CompressedLists, have_the_bits_that_are_documented) {
   ASSERT_EQ(plain.id_bits, 3);
   // First 3 in 3 bits, width 2 in 5, gaps less one 0 and 2 in 2 each.
   EXPECT_EQ(plain.words[0], 3U | 2U << 3 | 0U << 8 | 2U << 10);
+  // First 3 and its weight 2 in 2 bits; edges 0 * 4 + 0 and 2 * 4 + 3: width 4, both low, nothing above.
   const CompressedLists weighted = compress(graph, nullptr, true);
-  ASSERT_EQ(weighted.weight_bits, 2);
-  EXPECT_EQ(weighted.words[0], 3U | 2U << 3 | 2U << 5 | 0U << 10 | 0U << 12 | 2U << 14 | 3U << 16);
+  ASSERT_EQ(weighted.weights.range, 4U);
+  EXPECT_EQ(weighted.words[0], 3U | 2U << 3 | 4U << 5 | 0U << 10 | 11U << 14 | 3U << 18);
   EXPECT_EQ(plain.places[0].count(), 3);
   EXPECT_EQ(plain.places[0].end() - plain.places[0].begin(), 1U);
   EXPECT_EQ(plain.places[1].end(), plain.places[1].begin());
@@ -191,6 +236,56 @@ TEST(CompressedLists, are_read_in_fewer_bytes) {
   EXPECT_GT(ratio("kron:16"), 2.3);
   EXPECT_GT(ratio("urand:16"), 1.6);
   EXPECT_GT(ratio("dense:12"), 3);
+}
+
+// A graph of 2^24 vertices of which the first have lists as those of urand:24 are.
+Csr beginning_of_urand24(Vertex listed) {
+  constexpr Vertex kVertices = 1 << 24;
+  std::mt19937_64 random(24);
+  std::poisson_distribution<std::uint32_t> degree(32);
+  std::vector<Vertex> ends;
+  Csr graph;
+  graph.offsets = HostArray<graph::Edge>(kVertices + std::uint64_t{1});
+  for (Vertex v = 0; v < kVertices; ++v) {
+    if (v < listed) {
+      std::set<Vertex> list;
+      for (std::uint32_t left = degree(random); left > 0; --left) {
+        list.insert(static_cast<Vertex>(random() % kVertices));
+      }
+      ends.insert(ends.end(), list.begin(), list.end());
+    }
+    graph.offsets[v + std::uint64_t{1}] = ends.size();
+  }
+  graph.targets = HostArray<Vertex>(ends.size());
+  graph.weights = HostArray<Weight>(ends.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    graph.targets[i] = ends[i];
+    graph.weights[i] = static_cast<Weight>(8 + random() % 65);
+  }
+  return graph;
+}
+
+TEST(CompressedLists, with_weights_are_read_in_fewer_bytes_than_with_these_in_the_bits_that_ids_leave) {
+  const Csr graph = beginning_of_urand24(20'000);
+  ASSERT_TRUE(packs_weights(graph));
+  const CompressedLists lists = compress(graph, nullptr, true);
+  const double ratio = static_cast<double>(sectors_raw(graph) * 32) / static_cast<double>(lists.bytes_read());
+  EXPECT_GT(ratio, 1.26);
+  EXPECT_LT(ratio, 1.28);
+  for (Vertex v = 0; v < 20'000; v += 97) {
+    const Neighbours found = decompress(lists, v);
+    const auto weights = graph.weights_of(v);
+    ASSERT_TRUE(std::equal(weights.begin(), weights.end(), found.weights.begin(), found.weights.end())) << v;
+  }
+  const auto small = [](const char* spec) {
+    const Csr made = graph::make_graph(graph::parse_graph_spec(spec), false);
+    Csr ordered = graph::relabel(made, graph::order_of(made, graph::Order::degree));
+    graph::draw_weights(ordered, 8, 72, 1);
+    return static_cast<double>(sectors_raw(ordered) * 32) /
+           static_cast<double>(compress(ordered, nullptr, true).bytes_read());
+  };
+  EXPECT_GT(small("kron:16"), 1.9);
+  EXPECT_GT(small("urand:16"), 1.6);
 }
 
 TEST(CompressedLists, refuse_weights_that_are_not_there) {
