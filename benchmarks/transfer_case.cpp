@@ -221,6 +221,10 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
     mover_lanes.push_back(make_mover_lane(planned, session.surroundings()));
   }
   transfer::Mover mover(std::move(mover_lanes), session.surroundings());
+  std::vector<double> alone_s(lanes.size());
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    alone_s[i] = median_s(mover, i);
+  }
 
   Measurement measurement;
   std::vector<std::vector<transfer::Span>> runs;
@@ -242,7 +246,8 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
   }
   measurement.overlap = std::min(1.0, summarize(overlaps).median);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    measurement.lanes[i].alone_s = median_s(mover, i);
+    // Before the samples or after them: what else runs makes either longer.
+    measurement.lanes[i].alone_s = std::min(alone_s[i], median_s(mover, i));
   }
   if (const std::optional<double> kept = kept_by_partners(measurement)) {
     measurement.counters["partner_kept"] = *kept;

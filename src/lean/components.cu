@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "components_kernels.cuh"
@@ -17,10 +18,14 @@ namespace {
 
 using graph::Vertex;
 
+// From `listed` on no vertex has a neighbour: it is its own root, whatever is joined.
 __global__ void __launch_bounds__(kLeanThreads)
-    clear_components(ComponentArrays a, Vertex vertices, Vertex read_from) {
+    clear_components(ComponentArrays a, Vertex vertices, Vertex listed, Vertex read_from) {
   for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
     a.parents[v] = static_cast<Vertex>(v);
+    if (v >= listed) {
+      a.roots[v] = static_cast<Vertex>(v);
+    }
   }
   if (cuda::thread_of_grid() == 0) {
     *a.state = {};
@@ -30,30 +35,23 @@ __global__ void __launch_bounds__(kLeanThreads)
   note_began(*a.state, CcStage::early);
 }
 
-// Calls `sample(vertex, there)` for all vertices, a pair of lanes each, and joins them with what it returns.
-// How many joins by this lane. Some warps join while others wait for what they read.
-template <class Sample>
-__device__ std::uint32_t join_pairs(Vertex* parents, Vertex vertices, const Sample& sample) {
-  std::uint32_t joined = 0;
-  const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
-    const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
-    const auto vertex = static_cast<Vertex>(v);
-    const Vertex other = sample(vertex, v < vertices);
-    if (v < vertices && other != vertex) {
-      joined += join(parents, vertex, other) ? 1 : 0;
-    }
-    __syncwarp();
-  }
-  return joined;
-}
-
+// Hot neighbours that are sampled, of vertices [begin, end): the first one, then the second.
 template <bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
-    join_hot_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
-  const std::uint32_t joined = join_pairs(a.parents, vertices, [&](Vertex vertex, bool there) {
-    return hot_sample_of<kCount>(lists, vertex, there, a.reads + CcStage::samples);
-  });
+    join_hot_samples(ListsView lists, Vertex begin, Vertex end, ComponentArrays a) {
+  std::uint32_t joined = 0;
+  for (std::uint64_t block = begin / kWarpLanes + warp_of_grid(); block * kWarpLanes < end;
+       block += warps_of_grid()) {
+    const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+    const auto vertex = static_cast<Vertex>(v);
+    const HotSamples samples = hot_samples_of<kCount>(lists, vertex, v < end, a.reads + CcStage::samples);
+    for (const Vertex other : samples.of) {
+      if (other != vertex) {
+        joined += join(a.parents, vertex, other) ? 1 : 0;
+      }
+      __syncwarp();
+    }
+  }
   add_joined(a.state->joined, joined);
 }
 
@@ -75,16 +73,26 @@ __global__ void __launch_bounds__(kLeanThreads)
   add_joined(a.state->joined, joined);
 }
 
+// First neighbours and second ones over the link, of each vertex by a pair of lanes. Some warps join while
+// others wait for what they read.
 template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     join_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
   note_began(*a.state, CcStage::samples);
-  join_pairs(a.parents, vertices, [&](Vertex vertex, bool there) {
-    there = there && is_sampled(a, vertex);
-    return __any_sync(kAllLanes, there)
-               ? sample_of<kCoding, kCount>(lists, vertex, there, a.reads + CcStage::samples)
-               : vertex;
-  });
+  const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
+    const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
+    const auto vertex = static_cast<Vertex>(v);
+    const bool there = v < vertices && is_sampled(a, vertex);
+    if (!__any_sync(kAllLanes, there)) {
+      continue;
+    }
+    const Vertex other = sample_of<kCoding, kCount>(lists, vertex, there, a.reads + CcStage::samples);
+    if (other != vertex) {
+      join(a.parents, vertex, other);
+    }
+    __syncwarp();
+  }
 }
 
 // The lists of a phase, a warp each, so that addresses rise; then what was handed out of them.
@@ -245,6 +253,7 @@ class CudaLeanCc final : public LeanCc {
 
  private:
   static constexpr unsigned kBlocksPerSm = 8;
+  static constexpr Vertex kFirstJoined = 1 << 14;
 
   template <bool kCount>
   void submit() {
@@ -257,16 +266,29 @@ class CudaLeanCc final : public LeanCc {
     cuda::check_launch("the kernels of connected components");
   }
 
+  // As many vertices at a time as are through. Where nothing waits for the link all of them would be joined
+  // at once, and climb trees that are still growing, asking the same few words of the L2 cache.
+  template <bool kCount>
+  void join_hot(const ComponentArrays& a) {
+    Vertex begin = 0;
+    for (Vertex end = std::min(kFirstJoined, lists_.listed); begin < end;
+         end = static_cast<Vertex>(std::min<std::uint64_t>(std::uint64_t{end} * 2, lists_.listed))) {
+      join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream_.get()>>>(lists_.out, begin, end, a);
+      begin = end;
+    }
+  }
+
   // Kernels that have nothing to do find that out themselves: the host knows nothing of the joins.
   template <Coding kCoding, bool kCount>
   void submit(const ComponentArrays& a) {
     const ListsView& lists = lists_.out;
-    const Vertex vertices = lists_.vertices;
+    const Vertex vertices = lists_.listed;
     const auto sure = static_cast<std::uint32_t>(surely_sampled(lists.id_bits));
     cudaStream_t stream = stream_.get();
-    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, lists_.phases.begins[0]);
+    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, lists_.vertices, vertices,
+                                                         lists_.phases.begins[0]);
     if (lists.hot_offsets != nullptr) {
-      join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
+      join_hot<kCount>(a);
     }
     if (lists.firsts != nullptr) {
       join_firsts<kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
@@ -276,10 +298,10 @@ class CudaLeanCc final : public LeanCc {
       join_phase_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.phases, phase, a);
     }
     settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, false);
-    find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices, sure, false);
+    find_largest<<<1, kSampledVertices, 0, stream>>>(a, lists_.vertices, sure, false);
     join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
     settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, true);
-    find_largest<<<1, kSampledVertices, 0, stream>>>(a, vertices, sure, true);
+    find_largest<<<1, kSampledVertices, 0, stream>>>(a, lists_.vertices, sure, true);
     join_outside<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
     join_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, a);
     settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, nullptr, true);

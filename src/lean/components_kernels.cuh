@@ -92,17 +92,25 @@ __device__ inline void add_joined(unsigned long long* sum, std::uint32_t joined)
   }
 }
 
-// Of the hot neighbours that are sampled this lane's of a pair, or the vertex itself.
+// Of the hot neighbours of this lane's vertex those that are sampled, or the vertex itself. All of a warp
+// call together; `there`: whether the lane has a vertex.
+struct HotSamples {
+  graph::Vertex of[kSampledNeighbours];
+};
 template <bool kCount>
-__device__ graph::Vertex hot_sample_of(const ListsView& lists, graph::Vertex vertex, bool there,
-                                       ReadNote* note) {
-  const auto member = static_cast<std::uint32_t>(cuda::lane_of_warp() % kPairLanes);
+__device__ HotSamples hot_samples_of(const ListsView& lists, graph::Vertex vertex, bool there,
+                                     ReadNote* note) {
   const HotPart hot = there ? hot_of(lists, vertex) : HotPart{};
-  const bool mine = member < hot.count;
-  if constexpr (kCount) {
-    add_lanes(&note->hot, mine);
+  HotSamples samples;
+#pragma unroll
+  for (std::uint32_t i = 0; i < kSampledNeighbours; ++i) {
+    const bool mine = i < hot.count;
+    if constexpr (kCount) {
+      add_lanes(&note->hot, mine);
+    }
+    samples.of[i] = mine ? lists.hot[hot.begin + i] : vertex;
   }
-  return mine ? lists.hot[hot.begin + member] : vertex;
+  return samples;
 }
 
 // What this lane of a pair samples of a list over the link: its first neighbour or its second, unless that is
@@ -125,6 +133,9 @@ __device__ graph::Vertex sample_of(const ListsView& lists, graph::Vertex vertex,
   graph::Vertex neighbour = read;
   bool found = loads;
   if constexpr (kCoding == Coding::compressed) {
+    if (!__any_sync(kAllLanes, loads)) {
+      return vertex;
+    }
     const FirstWords words = decode_first_words(read, format_of(lists, parts));
     neighbour = wanted == 0 ? words.first : words.second;
     found = !from_hot && parts.begin < parts.end && (wanted == 0 || words.two);

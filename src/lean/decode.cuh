@@ -81,9 +81,21 @@ __device__ void decode_line(std::uint32_t word, const LineFormat& format, const 
   }
 }
 
-// The same with weights. A lane looks at a bit of what is above the edges' low bits: where that is a one, it
-// has the edge whose number the ones before tell, and the zeros since the last of these are what is high of
-// it. The first neighbour is taken for a one before them all.
+// Where one number `rank` of a word is; there are more than that.
+__device__ inline int place_of_one(std::uint32_t ones, int rank) {
+  int place = 0;
+#pragma unroll
+  for (int half = 16; half > 0; half /= 2) {
+    const int low = __popc(ones & ((1U << half) - 1));
+    const bool above = rank >= low;
+    rank -= above ? low : 0;
+    ones >>= above ? half : 0;
+    place += above ? half : 0;
+  }
+  return place;
+}
+
+// The same with weights. What is high of an edge are the zeros between its one and that of the edge before.
 template <class Visit>
 __device__ void decode_weighted_line(std::uint32_t word, const LineFormat& format, const WeightCode& weights,
                                      const Visit& visit) {
@@ -95,17 +107,36 @@ __device__ void decode_weighted_line(std::uint32_t word, const LineFormat& forma
   const auto width = static_cast<int>(bits_at<kLanes>(word, width_at, kWidthBits));
   const int low_at = width_at + kWidthBits;
   const int low_bits = width + weights.beside_bits;
+  int at = low_at + (head.count - 1) * low_bits;  // of the ones that are looked at, 32 bits
+  std::uint32_t ones = bits_at<kLanes>(word, at, kLanes);
+  int passed = 1;         // neighbours before these; the first has no one
+  int last_one = at - 1;  // of the turn before
   std::uint32_t last = 0;
-  int zeros = 0;  // since the last one
-  int done = 0;
-  for (int at = low_at + (head.count - 1) * low_bits - 1; done < head.count && at < kBitsOfLine;
-       at += kLanes) {
-    const std::uint32_t ones = bits_at<kLanes>(word, at, kLanes) | (done == 0 ? 1 : 0);
-    const std::uint32_t before = ones & ((1U << lane) - 1);
-    const int index = done + __popc(before);
-    const bool mine = (ones >> lane & 1) != 0 && index < head.count;
+  for (int turn = 0; turn < head.count; turn += kLanes) {
+    const int index = turn + lane;
+    const int end = min(head.count, turn + kLanes);
+    std::uint32_t own = 0;
+    int own_at = at;
+    int rank = 0;
+    while (true) {
+      if (index >= passed) {  // here or further on
+        own = ones;
+        own_at = at;
+        rank = index - passed;
+      }
+      const int behind = passed + __popc(ones);
+      if (behind >= end || at + kLanes >= kBitsOfLine) {
+        break;
+      }
+      passed = behind;
+      at += kLanes;
+      ones = bits_at<kLanes>(word, at, kLanes);
+    }
+    const bool mine = index < end;
     const bool follows = mine && index > 0;
-    const int high = lane + (before != 0 ? __clz(static_cast<int>(before)) - kLanes : zeros);
+    const int one = follows ? own_at + place_of_one(own, rank) : last_one;
+    const int before = __shfl_up_sync(kAllLanes, one, 1);
+    const int high = one - (lane > 0 ? before : last_one) - 1;
     const int low = follows ? low_at + (index - 1) * low_bits : 0;
     const std::uint32_t number =
         static_cast<std::uint32_t>(high) << width | bits_at<kLanes>(word, low, width);
@@ -116,8 +147,7 @@ __device__ void decode_weighted_line(std::uint32_t word, const LineFormat& forma
     const std::uint32_t vertex = last + cuda::sum_up_to_lane(mine ? step : 0, lane);
     visit(Neighbour{vertex, weights.least + weight}, mine);
     last = __shfl_sync(kAllLanes, vertex, kLanes - 1);
-    zeros = ones != 0 ? __clz(static_cast<int>(ones)) : zeros + kLanes;
-    done += __popc(ones);
+    last_one = __shfl_sync(kAllLanes, one, kLanes - 1);
   }
 }
 

@@ -11,72 +11,93 @@ namespace {
 
 // The edges behind a line's first, as many as there could be room for at any width.
 struct Numbers {
-  std::array<std::uint32_t, kMostOfLine - 1> of{};
+  explicit Numbers(std::uint32_t* memory) : of(memory) {}
+  std::uint32_t* of;  // [count], of kMostOfLine
   std::uint32_t count = 0;
-  int widest = 0;  // bits of the largest
+  std::uint64_t sum = 0;
 };
 
-// What is low of each edge, and above that as many zeros and a one.
-std::uint64_t bits_at_width(const Numbers& numbers, int width, int beside_bits) {
+// Bits of an edge but for what is high of it, the one included.
+int bits_beside(int width, int beside_bits) {
+  return width + beside_bits + 1;
+}
+
+// As many edges as fit into so many bits at a width, and the bits that these take: what is low of each, and
+// as many zeros as what is high of it, and a one.
+EdgeLines::Plan fit(const Numbers& numbers, int width, int beside_bits, int room) {
+  const auto each = static_cast<std::uint64_t>(bits_beside(width, beside_bits));
   std::uint64_t zeros = 0;
   for (std::uint32_t i = 0; i < numbers.count; ++i) {
     zeros += numbers.of[i] >> width;
   }
-  return std::uint64_t{numbers.count} * static_cast<std::uint64_t>(width + beside_bits + 1) + zeros;
-}
-
-// How many edges fit into so many bits at a width, and the bits that these take.
-EdgeLines::Plan fit(const Numbers& numbers, int width, int beside_bits, int room) {
+  if (const std::uint64_t all = numbers.count * each + zeros; all <= static_cast<std::uint64_t>(room)) {
+    return {numbers.count, static_cast<int>(all), width};
+  }
   EdgeLines::Plan line{0, 0, width};
-  for (std::uint32_t i = 0; i < numbers.count; ++i) {
-    const std::uint64_t bits =
-        std::uint64_t{numbers.of[i] >> width} + static_cast<std::uint64_t>(width + beside_bits + 1);
+  for (; line.count < numbers.count; ++line.count) {
+    const std::uint64_t bits = (numbers.of[line.count] >> width) + each;
     if (bits > static_cast<std::uint64_t>(room - line.bits)) {
       break;
     }
     line.bits += static_cast<int>(bits);
-    ++line.count;
   }
   return line;
+}
+
+bool is_better(const EdgeLines::Plan& one, const EdgeLines::Plan& other) {
+  return one.count > other.count || (one.count == other.count && one.bits < other.bits);
 }
 
 int words_of(int bits) {
   return (bits + kWordBits - 1) / kWordBits;
 }
 
+constexpr int kMostWidth = (1 << kWidthBits) - 1;
+
 }  // namespace
 
-// The most edges; of widths at which these are as many the fewest words; of those the largest width, since a
-// warp looks at a bit a lane of what is above.
+// The width from which no step makes more edges fit, or as many in fewer bits: what a number of edges takes
+// falls with the width and then rises. Of widths that take as many words the largest, since what is high of
+// edges is what a warp looks for.
 EdgeLines::Plan EdgeLines::plan(const ListRest& list, bool counted) const {
   const int head = (counted ? kCountBits : 0) + id_bits_ + weights_.first_bits;
   if (list.ids.size() == 1) {
     return {1, head, 0};
   }
-  const int room = kLineBits - head - kWidthBits;
-  Numbers numbers;
+  const int before = head + kWidthBits;
+  const int room = kLineBits - before;
+  std::array<std::uint32_t, kMostOfLine> memory;
+  Numbers numbers(memory.data());
   const std::size_t most = std::min<std::size_t>(list.ids.size(), kMostOfLine);
   int least_bits = 0;  // at the best of widths
   for (std::size_t i = 1; i < most && least_bits <= room; ++i) {
     const std::uint32_t number = number_of(list, i);
-    const int own = static_cast<int>(std::bit_width(number));
-    least_bits += own + 1 + weights_.beside_bits;
+    least_bits += bits_beside(static_cast<int>(std::bit_width(number)), weights_.beside_bits);
     numbers.of[numbers.count++] = number;
-    numbers.widest = std::max(numbers.widest, own);
+    numbers.sum += number;
   }
-  Plan best;  // of the edges alone; there is room for one
-  for (int width = std::min(numbers.widest, (1 << kWidthBits) - 1); width >= 0; --width) {
-    const std::uint64_t all = bits_at_width(numbers, width, weights_.beside_bits);
-    const Plan line = all <= static_cast<std::uint64_t>(room)
-                          ? Plan{numbers.count, static_cast<int>(all), width}
-                          : fit(numbers, width, weights_.beside_bits, room);
-    const int before = head + kWidthBits;
-    if (line.count > best.count ||
-        (line.count == best.count && words_of(before + line.bits) < words_of(before + best.bits))) {
+  const auto at = [&](int width) { return fit(numbers, width, weights_.beside_bits, room); };
+  Plan best = at(std::max(0, static_cast<int>(std::bit_width(numbers.sum / numbers.count)) - 1));
+  for (const int step : {-1, 1}) {
+    for (int width = best.width + step; width >= 0 && width <= kMostWidth; width += step) {
+      const Plan line = at(width);
+      if (!is_better(line, best)) {
+        break;
+      }
       best = line;
     }
   }
-  return {best.count + 1, head + kWidthBits + best.bits, best.width};
+  const auto has_zeros = [&] {
+    return best.bits > static_cast<int>(best.count) * bits_beside(best.width, weights_.beside_bits);
+  };
+  for (int width = best.width + 1; width <= kMostWidth && has_zeros(); ++width) {
+    const Plan line = at(width);
+    if (line.count < best.count || words_of(before + line.bits) > words_of(before + best.bits)) {
+      break;
+    }
+    best = line;
+  }
+  return {best.count + 1, before + best.bits, best.width};
 }
 
 void EdgeLines::write(const ListRest& list, const Plan& line, bool counted, std::uint32_t* words) const {

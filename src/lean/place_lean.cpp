@@ -182,6 +182,15 @@ PlacedSegments segments_of_lists(const ListSource& source, const PlacedDirection
   return segments;
 }
 
+// One more than the last vertex that has neighbours.
+Vertex listed_of(const Csr& graph) {
+  Vertex listed = graph.vertices();
+  while (listed > 0 && graph.degree(listed - 1) == 0) {
+    --listed;
+  }
+  return listed;
+}
+
 std::uint64_t most_pieces_of(const ListSource& source) {
   return most_pieces(source.graph, source.tier, source.compressed);
 }
@@ -210,6 +219,7 @@ class CudaLeanLists final : public LeanLists {
     view_ = {out_.view(),
              in_ ? in_->view() : out_.view(),
              graph.vertices(),
+             listed_of(graph),
              graph.edges(),
              placement.weights,
              most_pieces,
