@@ -23,7 +23,8 @@ std::uint64_t words_of_bits(int bits) {
   return static_cast<std::uint64_t>((bits + kWordBits - 1) / kWordBits);
 }
 
-// Words that a list takes; more than a line's where its lines are counted.
+// Words that a list takes; more than a line's where its lines are counted, since one that is counted has no
+// more room than one that is not.
 template <class Lines>
 std::uint64_t measure(const Lines& lines, ListRest rest) {
   if (rest.ids.empty()) {
@@ -37,7 +38,7 @@ std::uint64_t measure(const Lines& lines, ListRest rest) {
     const auto line = lines.plan(rest, true);
     rest = rest.behind(line.count);
     if (rest.ids.empty()) {
-      return std::max(full * kLineElements + words_of_bits(line.bits), kLineElements + 1);
+      return full * kLineElements + words_of_bits(line.bits);
     }
     ++full;
   }

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "line_codes.hpp"
@@ -9,11 +10,9 @@
 namespace grainscope::lean {
 namespace {
 
-// The edges behind a line's first, as many as there could be room for at any width.
+// The edges behind a line's first, as many as there could be room for at any width, or one more.
 struct Numbers {
-  explicit Numbers(std::uint32_t* memory) : of(memory) {}
-  std::uint32_t* of;  // [count], of kMostOfLine
-  std::uint32_t count = 0;
+  std::span<const std::uint32_t> of;
   std::uint64_t sum = 0;
 };
 
@@ -27,38 +26,56 @@ int bits_beside(int width, int beside_bits) {
 EdgeLines::Plan fit(const Numbers& numbers, int width, int beside_bits, int room) {
   const auto each = static_cast<std::uint64_t>(bits_beside(width, beside_bits));
   std::uint64_t zeros = 0;
-  for (std::uint32_t i = 0; i < numbers.count; ++i) {
-    zeros += numbers.of[i] >> width;
+  for (const std::uint32_t number : numbers.of) {
+    zeros += number >> width;
   }
-  if (const std::uint64_t all = numbers.count * each + zeros; all <= static_cast<std::uint64_t>(room)) {
-    return {numbers.count, static_cast<int>(all), width};
+  if (const std::uint64_t all = numbers.of.size() * each + zeros; all <= static_cast<std::uint64_t>(room)) {
+    return {static_cast<std::uint32_t>(numbers.of.size()), static_cast<int>(all), width};
   }
   EdgeLines::Plan line{0, 0, width};
-  for (; line.count < numbers.count; ++line.count) {
-    const std::uint64_t bits = (numbers.of[line.count] >> width) + each;
+  for (const std::uint32_t number : numbers.of) {
+    const std::uint64_t bits = (number >> width) + each;
     if (bits > static_cast<std::uint64_t>(room - line.bits)) {
       break;
     }
     line.bits += static_cast<int>(bits);
+    ++line.count;
   }
   return line;
 }
 
-bool is_better(const EdgeLines::Plan& one, const EdgeLines::Plan& other) {
-  return one.count > other.count || (one.count == other.count && one.bits < other.bits);
+constexpr int kMostWidth = (1 << kWidthBits) - 1;
+
+// The most edges, of widths at which these are as many the fewest bits. What some edges take falls with the
+// width and then rises, so the widths at which they fit lie side by side: where fewer fit, nothing better is
+// beyond, nor where all fit and bits have begun to rise.
+EdgeLines::Plan fit_best(const Numbers& numbers, int beside_bits, int room) {
+  const auto mean = numbers.sum / numbers.of.size();
+  const int from = std::max(0, static_cast<int>(std::bit_width(mean)) - 1);
+  EdgeLines::Plan best = fit(numbers, from, beside_bits, room);
+  for (const int step : {-1, 1}) {
+    for (int width = from + step; width >= 0 && width <= kMostWidth; width += step) {
+      const EdgeLines::Plan line = fit(numbers, width, beside_bits, room);
+      const bool all = line.count == numbers.of.size();
+      if (line.count < best.count || (all && best.count == line.count && line.bits >= best.bits)) {
+        break;
+      }
+      if (line.count > best.count || line.bits < best.bits) {
+        best = line;
+      }
+    }
+  }
+  return best;
 }
 
 int words_of(int bits) {
   return (bits + kWordBits - 1) / kWordBits;
 }
 
-constexpr int kMostWidth = (1 << kWidthBits) - 1;
-
 }  // namespace
 
-// The width from which no step makes more edges fit, or as many in fewer bits: what a number of edges takes
-// falls with the width and then rises. Of widths that take as many words the largest, since what is high of
-// edges is what a warp looks for.
+// Of widths at which as many edges take as many words the largest, since what is high of edges is what a warp
+// looks for.
 EdgeLines::Plan EdgeLines::plan(const ListRest& list, bool counted) const {
   const int head = (counted ? kCountBits : 0) + id_bits_ + weights_.first_bits;
   if (list.ids.size() == 1) {
@@ -67,31 +84,22 @@ EdgeLines::Plan EdgeLines::plan(const ListRest& list, bool counted) const {
   const int before = head + kWidthBits;
   const int room = kLineBits - before;
   std::array<std::uint32_t, kMostOfLine> memory;
-  Numbers numbers(memory.data());
+  Numbers numbers;
   const std::size_t most = std::min<std::size_t>(list.ids.size(), kMostOfLine);
   int least_bits = 0;  // at the best of widths
   for (std::size_t i = 1; i < most && least_bits <= room; ++i) {
     const std::uint32_t number = number_of(list, i);
     least_bits += bits_beside(static_cast<int>(std::bit_width(number)), weights_.beside_bits);
-    numbers.of[numbers.count++] = number;
+    memory[i - 1] = number;
+    numbers.of = {memory.data(), i};
     numbers.sum += number;
   }
-  const auto at = [&](int width) { return fit(numbers, width, weights_.beside_bits, room); };
-  Plan best = at(std::max(0, static_cast<int>(std::bit_width(numbers.sum / numbers.count)) - 1));
-  for (const int step : {-1, 1}) {
-    for (int width = best.width + step; width >= 0 && width <= kMostWidth; width += step) {
-      const Plan line = at(width);
-      if (!is_better(line, best)) {
-        break;
-      }
-      best = line;
-    }
-  }
+  Plan best = fit_best(numbers, weights_.beside_bits, room);
   const auto has_zeros = [&] {
     return best.bits > static_cast<int>(best.count) * bits_beside(best.width, weights_.beside_bits);
   };
   for (int width = best.width + 1; width <= kMostWidth && has_zeros(); ++width) {
-    const Plan line = at(width);
+    const Plan line = fit(numbers, width, weights_.beside_bits, room);
     if (line.count < best.count || words_of(before + line.bits) > words_of(before + best.bits)) {
       break;
     }

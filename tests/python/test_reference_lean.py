@@ -261,6 +261,51 @@ def test_compressed_paths_read_as_many_times_fewer_bytes_as_the_docs_say():
     )
 
 
+def test_cc_of_hot_neighbours_was_slower_as_the_docs_say():
+    text = (ROOT / "docs" / "lean.md").read_text()
+    said = re.search(
+        r"cc took ([\d.]+) to ([\d.]+) ms on `kron:24` and ([\d.]+) to ([\d.]+) on `urand:24` there", text
+    )
+    means = {
+        graph: [
+            1e3 * statistics.mean(row.samples_s)
+            for row in rows()
+            if row.case.family == "lean/cc" and row.case.axes["graph"] == graph and row.case.axes["hot"] >= 5
+        ]
+        for graph in ("kron24", "urand24")
+    }
+    assert [len(of) for of in means.values()] == [6, 6]
+    assert [float(one) for one in said.groups()] == pytest.approx(
+        [bound for of in means.values() for bound in (min(of), max(of))], abs=0.0051
+    )
+    said = re.search(r"on `kron:21` ([\d.]+) ms with 25 % hot where it took ([\d.]+) with nothing hot", text)
+    of = {
+        row.case.axes["hot"]: 1e3 * row.median_s
+        for row in rows_of("h100-full.json.gz")
+        if row.case.family == "lean/cc"
+        and row.case.axes["graph"] == "kron21"
+        and row.case.axes["lists"] == "plain"
+    }
+    assert [float(one) for one in said.groups()] == pytest.approx([of[25], of[0]], abs=0.0051)
+
+
+def test_the_machine_of_the_newer_run_was_as_slow_as_the_docs_say():
+    said = re.search(
+        r"sssp of plain lists, which did not change, (\d+) and (\d+) % longer",
+        (ROOT / "docs" / "lean.md").read_text(),
+    )
+    newer, older = (
+        [
+            statistics.mean(by_lists(run)[0]["lean/sssp", graph, "none", 0, "read"].samples_s)
+            for graph in ("kron24", "urand24")
+        ]
+        for run in (rows_of(EDGES_FILE), rows())
+    )
+    assert [int(one) for one in said.groups()] == [
+        round(100 * (one / other - 1)) for one, other in zip(newer, older, strict=True)
+    ]
+
+
 def test_times_of_scale_27_are_as_the_docs_say():
     times = {
         row.case.axes.get("lists", "whole"): statistics.mean(row.samples_s)

@@ -126,13 +126,73 @@ TEST(CompressedLists, come_back_as_they_were_with_weights_of_every_range) {
     gaps[i] = static_cast<std::uint32_t>(i);
   }
   const std::vector<std::vector<Weight>> ranges{
-      {7}, {7, 8}, {kMost}, {kMost - 1, kMost}, {0, kMost}, {8, 72, 9, 71, 40}, {0, 1 << 20}, {0, 1 << 19}};
+      {7}, {7, 8}, {kMost}, {kMost - 1, kMost}, {0, kMost}, {8, 72, 9, 71, 40}, {524'286, 0}, {524'287, 0}};
   for (const std::vector<Weight>& weights : ranges) {
     SCOPED_TRACE(weights.back());
     expect_the_same(of_gaps(gaps, weights, 8192), nullptr, true);
+    expect_the_same(of_gaps({0, 8190, 1}, weights, 8192), nullptr, true);
     expect_the_same(of_gaps({1}, weights, 2), nullptr, true);
     expect_the_same(of_gaps({5, 1}, weights, 1 << 20), nullptr, true);
   }
+}
+
+// As many neighbours as a line that begins with the first of these has room for, at any width: weights are in
+// the numbers of edges.
+std::uint32_t most_in_line(const CompressedLists& lists, std::span<const Vertex> ids,
+                           std::span<const Weight> weights, bool counted) {
+  std::size_t most = 1;
+  for (int width = 0; width < 32; ++width) {
+    std::uint64_t bits = (counted ? kCountBits : 0) + lists.id_bits + lists.weights.first_bits + kWidthBits;
+    for (std::size_t i = 1; i < std::min<std::size_t>(ids.size(), kMostOfLine); ++i) {
+      const std::uint64_t number =
+          std::uint64_t{ids[i] - ids[i - 1] - 1} * lists.weights.range + (weights[i] - lists.weights.least);
+      bits += static_cast<unsigned>(width) + (number >> width) + 1;
+      most = bits <= 32 * kLineElements ? std::max(most, i + 1) : most;
+    }
+  }
+  return static_cast<std::uint32_t>(most);
+}
+
+void expect_full_lines(const Csr& graph) {
+  const CompressedLists lists = compress(graph, nullptr, true);
+  ASSERT_EQ(lists.weights.beside_bits, 0);
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    auto ids = graph.neighbours(v);
+    auto weights = graph.weights_of(v);
+    if (ids.empty()) {
+      continue;
+    }
+    ASSERT_EQ(lists.places[v].is_long(), most_in_line(lists, ids, weights, false) < ids.size()) << v;
+    for (const std::uint32_t count : line_counts(lists, v)) {
+      ASSERT_EQ(count, most_in_line(lists, ids, weights, lists.places[v].is_long())) << v;
+      ids = ids.subspan(count);
+      weights = weights.subspan(count);
+    }
+  }
+}
+
+TEST(CompressedLists, with_weights_have_lines_as_full_as_any_width_makes_them) {
+  // Between the widths at which most of these fit into a line is one at which fewer do.
+  std::vector<std::uint32_t> gaps(164, 17);
+  gaps.front() = 1;
+  gaps[162] = 1;
+  gaps[163] = 481;
+  const Csr uneven = of_gaps(gaps, {9}, 100'000);
+  expect_the_same(uneven, nullptr, true);
+  expect_full_lines(uneven);
+  std::mt19937_64 random(3);
+  for (int list = 0; list < 4000; ++list) {
+    const auto stride = static_cast<std::uint32_t>(1 + random() % 24);
+    std::vector<std::uint32_t> apart(20 + random() % 260, stride);
+    for (std::uint64_t far = random() % 6; far > 0; --far) {
+      apart[random() % apart.size()] = static_cast<std::uint32_t>(1 + random() % 900);
+    }
+    const std::vector<Weight> weights(1, 9);
+    const Csr graph = of_gaps(apart, random() % 2 == 0 ? weights : std::vector<Weight>{9, 10}, 1 << 14);
+    ASSERT_NO_FATAL_FAILURE(expect_full_lines(graph)) << list;
+  }
+  const Csr made = graph::make_graph(graph::parse_graph_spec("kron:11"), true);
+  expect_full_lines(graph::relabel(made, graph::order_of(made, graph::Order::degree)));
 }
 
 TEST(CompressedLists, have_weights_in_the_numbers_of_edges_as_long_as_these_fit_32_bits) {
@@ -162,6 +222,11 @@ TEST(CompressedLists, have_the_bits_that_are_documented) {
   const CompressedLists weighted = compress(graph, nullptr, true);
   ASSERT_EQ(weighted.weights.range, 4U);
   EXPECT_EQ(weighted.words[0], 3U | 2U << 3 | 4U << 5 | 0U << 10 | 11U << 14 | 3U << 18);
+  // Ten neighbours, gaps less one of 0 and last of 2, of one weight: width 1, nine low bits of 0, eight ones,
+  // and for the last a zero and a one.
+  std::vector<std::uint32_t> gaps(10, 1);
+  gaps.back() = 3;
+  EXPECT_EQ(compress(of_gaps(gaps, {5}, 64), nullptr, true).words[0], 1U | 1U << 6 | 0xffU << 20 | 1U << 29);
   EXPECT_EQ(plain.places[0].count(), 3);
   EXPECT_EQ(plain.places[0].end() - plain.places[0].begin(), 1U);
   EXPECT_EQ(plain.places[1].end(), plain.places[1].begin());
@@ -274,7 +339,9 @@ TEST(CompressedLists, with_weights_are_read_in_fewer_bytes_than_with_these_in_th
   EXPECT_LT(ratio, 1.28);
   for (Vertex v = 0; v < 20'000; v += 97) {
     const Neighbours found = decompress(lists, v);
+    const auto ids = graph.neighbours(v);
     const auto weights = graph.weights_of(v);
+    ASSERT_TRUE(std::equal(ids.begin(), ids.end(), found.ids.begin(), found.ids.end())) << v;
     ASSERT_TRUE(std::equal(weights.begin(), weights.end(), found.weights.begin(), found.weights.end())) << v;
   }
   const auto small = [](const char* spec) {
