@@ -4,9 +4,10 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 
-#include "components_kernels.cuh"
+#include "components_stages.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device_array.hpp"
@@ -17,189 +18,6 @@ namespace grainscope::lean {
 namespace {
 
 using graph::Vertex;
-
-// From `listed` on no vertex has a neighbour: it is its own root, whatever is joined.
-__global__ void __launch_bounds__(kLeanThreads)
-    clear_components(ComponentArrays a, Vertex vertices, Vertex listed, Vertex read_from) {
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    a.parents[v] = static_cast<Vertex>(v);
-    if (v >= listed) {
-      a.roots[v] = static_cast<Vertex>(v);
-    }
-  }
-  if (cuda::thread_of_grid() == 0) {
-    *a.state = {};
-    a.state->largest = kNoComponent;
-    a.state->read_from = read_from;
-  }
-  note_began(*a.state, CcStage::early);
-}
-
-// Hot neighbours that are sampled, of vertices [begin, end): the first one, then the second.
-template <bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_hot_samples(ListsView lists, Vertex begin, Vertex end, ComponentArrays a) {
-  std::uint32_t joined = 0;
-  for (std::uint64_t block = begin / kWarpLanes + warp_of_grid(); block * kWarpLanes < end;
-       block += warps_of_grid()) {
-    const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-    const auto vertex = static_cast<Vertex>(v);
-    const HotSamples samples = hot_samples_of<kCount>(lists, vertex, v < end, a.reads + CcStage::samples);
-    for (const Vertex other : samples.of) {
-      if (other != vertex) {
-        joined += join(a.parents, vertex, other) ? 1 : 0;
-      }
-      __syncwarp();
-    }
-  }
-  add_joined(a.state->joined, joined);
-}
-
-// First neighbours that lie side by side, those of 32 vertices by a warp.
-template <bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_firsts(ListsView lists, Vertex vertices, ComponentArrays a) {
-  std::uint32_t joined = 0;
-  const std::uint64_t blocks = (std::uint64_t{vertices} + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint64_t block = warp_of_grid(); block < blocks; block += warps_of_grid()) {
-    const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
-    const auto vertex = static_cast<Vertex>(v);
-    const bool mine = v < vertices && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
-    const Vertex first = first_of<kCount>(lists, block, mine, a.reads + CcStage::early);
-    if (mine) {
-      joined += join(a.parents, vertex, first) ? 1 : 0;
-    }
-  }
-  add_joined(a.state->joined, joined);
-}
-
-// First neighbours and second ones over the link, of each vertex by a pair of lanes. Some warps join while
-// others wait for what they read.
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_samples(ListsView lists, Vertex vertices, ComponentArrays a) {
-  note_began(*a.state, CcStage::samples);
-  const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
-    const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
-    const auto vertex = static_cast<Vertex>(v);
-    const bool there = v < vertices && is_sampled(a, vertex);
-    if (!__any_sync(kAllLanes, there)) {
-      continue;
-    }
-    const Vertex other = sample_of<kCoding, kCount>(lists, vertex, there, a.reads + CcStage::samples);
-    if (other != vertex) {
-      join(a.parents, vertex, other);
-    }
-    __syncwarp();
-  }
-}
-
-// The lists of a phase, a warp each, so that addresses rise; then what was handed out of them.
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_phase(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
-  if (!phase_pays(phases, phase, a.state->joined)) {
-    return;
-  }
-  const Vertex first = phases.begins[phase];
-  const Vertex last = phases.begins[phase + 1];
-  Join join{a.parents};
-  for (std::uint64_t v = first + std::uint64_t{warp_of_grid()}; v < last; v += warps_of_grid()) {
-    visit_list<kCoding, kCount>(lists, static_cast<Vertex>(v),
-                                {a.pieces, a.state->pieces + phase, long_list(last - first)},
-                                a.reads + CcStage::early, join);
-  }
-  add_joined(a.state->joined + phase + 1, join.joined);
-  if (cuda::thread_of_grid() == 0) {
-    a.state->read_to = last;
-  }
-}
-
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_phase_pieces(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
-  const Vertex first = phases.begins[phase];
-  const HandOut out{a.pieces, nullptr, long_list(phases.begins[phase + 1] - first)};
-  Join join{a.parents};
-  visit_pieces<kCoding, kCount>(lists, out, a.state->pieces[phase], a.reads + CcStage::early, join);
-  add_joined(a.state->joined + phase + 1, join.joined);
-}
-
-// Whether anything was joined before the samples over the link.
-__device__ bool is_joined(const ComponentState& state) {
-  return state.joined[0] > 0 || state.joined[1] > 0;
-}
-
-// Every vertex hangs from its root, which is copied to `roots` too, unless that is null: after the last
-// stage.
-__global__ void __launch_bounds__(kLeanThreads)
-    settle(ComponentArrays a, Vertex vertices, Vertex* roots, bool after_samples) {
-  if (!after_samples && !is_joined(*a.state)) {
-    return;
-  }
-  if (roots == nullptr) {
-    note_began(*a.state, kCcStages);
-  }
-  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
-    Vertex root = a.parents[v];
-    for (Vertex above = __ldcg(a.parents + root); above != root; above = __ldcg(a.parents + root)) {
-      root = above;
-    }
-    a.parents[v] = root;
-    if (roots != nullptr) {
-      roots[v] = root;
-    }
-  }
-}
-
-// One block: the root that most of the sampled vertices have; of several the lowest. `sure`: as
-// surely_sampled.
-__global__ void __launch_bounds__(kSampledVertices)
-    find_largest(ComponentArrays a, Vertex vertices, std::uint32_t sure, bool after_samples) {
-  __shared__ Vertex roots[kSampledVertices];
-  __shared__ unsigned long long best;
-  if (!after_samples && !is_joined(*a.state)) {
-    return;
-  }
-  const std::uint32_t i = threadIdx.x;
-  roots[i] = a.roots[sampled_vertex(i, vertices)];
-  if (i == 0) {
-    best = 0;
-  }
-  __syncthreads();
-  unsigned long long same = 0;
-  for (std::uint32_t other = 0; other < kSampledVertices; ++other) {
-    same += roots[other] == roots[i] ? 1 : 0;
-  }
-  // Most of them first, then the lowest root.
-  atomicMax(&best, same << 32 | (0xffffffffU - roots[i]));
-  __syncthreads();
-  if (i == 0) {
-    const Vertex before = a.state->largest;
-    a.state->largest = 0xffffffffU - static_cast<std::uint32_t>(best);
-    a.state->sure = before == kNoComponent || a.roots[before] == a.state->largest ? sure : 0;
-  }
-}
-
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads)
-    join_outside(ListsView lists, Vertex vertices, ComponentArrays a) {
-  note_began(*a.state, CcStage::rest);
-  Join join{a.parents};
-  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
-  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
-    visit_word<kCoding, kCount>(lists, word, outside_of(lists, word, vertices, a),
-                                {a.pieces, a.state->pieces + kListPhases}, a.reads + CcStage::rest, join);
-  }
-}
-
-template <Coding kCoding, bool kCount>
-__global__ void __launch_bounds__(kLeanThreads) join_pieces(ListsView lists, ComponentArrays a) {
-  Join join{a.parents};
-  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr}, a.state->pieces[kListPhases],
-                                a.reads + CcStage::rest, join);
-}
 
 class CudaLeanCc final : public LeanCc {
  public:
@@ -266,13 +84,13 @@ class CudaLeanCc final : public LeanCc {
     cuda::check_launch("the kernels of connected components");
   }
 
-  // As many vertices at a time as are through. Where nothing waits for the link all of them would be joined
-  // at once, and climb trees that are still growing, asking the same few words of the L2 cache.
+  // As many vertices at a time as are through. Nothing here waits for the link: joined all at once they would
+  // climb trees that are still growing, and take longer.
   template <bool kCount>
   void join_hot(const ComponentArrays& a) {
     Vertex begin = 0;
-    for (Vertex end = std::min(kFirstJoined, lists_.listed); begin < end;
-         end = static_cast<Vertex>(std::min<std::uint64_t>(std::uint64_t{end} * 2, lists_.listed))) {
+    for (Vertex end = std::min(kFirstJoined, lists_.lists_end); begin < end;
+         end = static_cast<Vertex>(std::min<std::uint64_t>(std::uint64_t{end} * 2, lists_.lists_end))) {
       join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream_.get()>>>(lists_.out, begin, end, a);
       begin = end;
     }
@@ -282,7 +100,7 @@ class CudaLeanCc final : public LeanCc {
   template <Coding kCoding, bool kCount>
   void submit(const ComponentArrays& a) {
     const ListsView& lists = lists_.out;
-    const Vertex vertices = lists_.listed;
+    const Vertex vertices = lists_.lists_end;
     const auto sure = static_cast<std::uint32_t>(surely_sampled(lists.id_bits));
     cudaStream_t stream = stream_.get();
     clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, lists_.vertices, vertices,

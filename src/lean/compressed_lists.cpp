@@ -19,10 +19,6 @@ using graph::Weight;
 
 constexpr std::uint64_t kManyVertices = 1 << 12;  // that a team of threads is worth
 
-std::uint64_t words_of_bits(int bits) {
-  return static_cast<std::uint64_t>((bits + kWordBits - 1) / kWordBits);
-}
-
 // Words that a list takes; more than a line's where its lines are counted, since one that is counted has no
 // more room than one that is not.
 template <class Lines>
@@ -31,14 +27,14 @@ std::uint64_t measure(const Lines& lines, ListRest rest) {
     return 0;
   }
   if (const auto line = lines.plan(rest, false); line.count == rest.ids.size()) {
-    return words_of_bits(line.bits);
+    return static_cast<std::uint64_t>(words_of_bits(line.bits));
   }
   std::uint64_t full = 0;
   while (true) {
     const auto line = lines.plan(rest, true);
     rest = rest.behind(line.count);
     if (rest.ids.empty()) {
-      return full * kLineElements + words_of_bits(line.bits);
+      return full * kLineElements + static_cast<std::uint64_t>(words_of_bits(line.bits));
     }
     ++full;
   }

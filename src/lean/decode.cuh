@@ -12,8 +12,6 @@
 
 namespace grainscope::lean {
 
-inline constexpr int kBitsOfLine = 32 * static_cast<int>(kLineElements);
-
 // A neighbour, and the weight of the edge to it where there is one.
 struct Neighbour {
   std::uint32_t vertex;
@@ -125,7 +123,7 @@ __device__ void decode_weighted_line(std::uint32_t word, const LineFormat& forma
         rank = index - passed;
       }
       const int behind = passed + __popc(ones);
-      if (behind >= end || at + kLanes >= kBitsOfLine) {
+      if (behind >= end || at + kLanes >= kLineBits) {
         break;
       }
       passed = behind;

@@ -68,10 +68,6 @@ EdgeLines::Plan fit_best(const Numbers& numbers, int beside_bits, int room) {
   return best;
 }
 
-int words_of(int bits) {
-  return (bits + kWordBits - 1) / kWordBits;
-}
-
 }  // namespace
 
 // Of widths at which as many edges take as many words the largest, since what is high of edges is what a warp
@@ -100,7 +96,7 @@ EdgeLines::Plan EdgeLines::plan(const ListRest& list, bool counted) const {
   };
   for (int width = best.width + 1; width <= kMostWidth && has_zeros(); ++width) {
     const Plan line = fit(numbers, width, weights_.beside_bits, room);
-    if (line.count < best.count || words_of(before + line.bits) > words_of(before + best.bits)) {
+    if (line.count < best.count || words_of_bits(before + line.bits) > words_of_bits(before + best.bits)) {
       break;
     }
     best = line;

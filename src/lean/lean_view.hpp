@@ -48,8 +48,8 @@ struct PlacedView {
   ListsView out;
   ListsView in;
   graph::Vertex vertices = 0;
-  graph::Vertex listed = 0;  // from here on no vertex has a list that is pushed
-  graph::Edge edges = 0;     // of the lists that are pushed
+  graph::Vertex lists_end = 0;  // from here on no vertex has a list that is pushed
+  graph::Edge edges = 0;        // of the lists that are pushed
   bool weighted = false;
   std::uint64_t most_pieces = 0;  // that are handed out at a time, of a direction
   ListPhases phases;              // of the lists that are pushed

@@ -3,12 +3,16 @@
 
 // Words as a string of bits, the lowest of the first word first.
 
-#include <bit>
 #include <cstdint>
+
+#include "grainscope/lean/compressed_lists.hpp"
 
 namespace grainscope::lean {
 
-inline constexpr int kWordBits = 32;
+// That so many bits take.
+constexpr int words_of_bits(int bits) {
+  return (bits + kWordBits - 1) / kWordBits;
+}
 
 class BitWriter {
  public:

@@ -14,8 +14,6 @@
 
 namespace grainscope::lean {
 
-inline constexpr int kLineBits = static_cast<int>(kLineElements) * kWordBits;
-
 // Of a list what is to be compressed; weights or none.
 struct ListRest {
   std::span<const graph::Vertex> ids;

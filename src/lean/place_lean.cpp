@@ -183,12 +183,12 @@ PlacedSegments segments_of_lists(const ListSource& source, const PlacedDirection
 }
 
 // One more than the last vertex that has neighbours.
-Vertex listed_of(const Csr& graph) {
-  Vertex listed = graph.vertices();
-  while (listed > 0 && graph.degree(listed - 1) == 0) {
-    --listed;
+Vertex lists_end_of(const Csr& graph) {
+  Vertex end = graph.vertices();
+  while (end > 0 && graph.degree(end - 1) == 0) {
+    --end;
   }
-  return listed;
+  return end;
 }
 
 std::uint64_t most_pieces_of(const ListSource& source) {
@@ -219,7 +219,7 @@ class CudaLeanLists final : public LeanLists {
     view_ = {out_.view(),
              in_ ? in_->view() : out_.view(),
              graph.vertices(),
-             listed_of(graph),
+             lists_end_of(graph),
              graph.edges(),
              placement.weights,
              most_pieces,

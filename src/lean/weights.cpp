@@ -9,10 +9,6 @@ int vertex_bits(const graph::Csr& graph) {
   return graph.vertices() < 2 ? 1 : static_cast<int>(std::bit_width(graph.vertices() - 1));
 }
 
-int weight_bits(const graph::Csr& graph) {
-  return static_cast<int>(std::bit_width(weight_bounds(graph).most));
-}
-
 WeightBounds weight_bounds(const graph::Csr& graph) {
   graph::Weight most = 0;
   graph::Weight least = graph.weighted() ? graph.weights[0] : 0;
@@ -25,7 +21,7 @@ WeightBounds weight_bounds(const graph::Csr& graph) {
 }
 
 bool packs_weights(const graph::Csr& graph) {
-  return vertex_bits(graph) + weight_bits(graph) <= 32;
+  return vertex_bits(graph) + static_cast<int>(std::bit_width(weight_bounds(graph).most)) <= 32;
 }
 
 std::uint32_t usual_delta(const graph::Csr& graph) {

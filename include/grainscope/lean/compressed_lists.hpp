@@ -13,8 +13,8 @@
 //   before all widths but its own, so that two words tell two neighbours;
 // - with weights, the weight of the first, and every other edge as one number, of gap and weight together
 //   (WeightCode), in Rice's code (1979): the width of what is low in these (5 bits), of each edge what is
-//   low, then of each what is above that, as many zeros and a one. So a weight of 65 takes the 6.02 bits that
-//   tell it, not seven, and no edge is told at the width of the widest one near it.
+//   low, then of each what is above that, as many zeros and a one. So one of 65 weights takes the 6.02 bits
+//   that tell it, not seven, and no edge is told at the width of the widest one near it.
 //
 // Lists take whole words: up to eight within a sector of 32 bytes, up to 32 from the beginning of a sector
 // and within a line, more from the beginning of a line; then all lines but the last are as full as can be.
@@ -34,6 +34,8 @@ inline constexpr int kCountBits = 8;
 inline constexpr int kWidthBits = 5;
 inline constexpr int kBlockElements = 8;
 inline constexpr std::uint32_t kMostOfLine = 1U << kCountBits;
+inline constexpr int kWordBits = 32;
+inline constexpr int kLineBits = kWordBits * static_cast<int>(kLineElements);
 inline constexpr int kMostIdBits = 31;  // what a width of five bits can be of
 
 // Blocks of a line of `count` neighbours.

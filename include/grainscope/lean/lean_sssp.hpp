@@ -38,9 +38,8 @@ class LeanSssp {
 
 // Whether every neighbour fits into four bytes together with its weight, which has the bits above it.
 [[nodiscard]] bool packs_weights(const graph::Csr& graph);
-// Bits of the highest vertex and of the highest weight.
+// Bits of the highest vertex.
 [[nodiscard]] int vertex_bits(const graph::Csr& graph);
-[[nodiscard]] int weight_bits(const graph::Csr& graph);
 // The lowest weight and the highest; of no weights 0 and 0.
 struct WeightBounds {
   graph::Weight least = 0;
