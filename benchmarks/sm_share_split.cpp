@@ -131,18 +131,26 @@ class Recorder {
   std::vector<double> compute_s_;
 };
 
-Measurement measure_here(Session& session, const SharePoint& point, const GatherSite& site,
-                         const Sides& sides) {
+// What runs at once: a gather, and `count` products or steps.
+struct Both {
+  Session& session;
+  const SharePoint& point;
+  const GatherSite& site;
+  const Sides& sides;
+  int available;
+  int count;
+};
+
+// A session of both; what they hold is let go.
+Measurement sample_here(const Both& both, Recorder& recorder) {
+  const auto& [session, point, site, sides, available, count] = both;
   const int gpu = site.gpu->ordinal;
-  const int available = available_sms(session, site);
-  const Alone alone = measure_alone(point, gpu, sides, available);
   const cuda::SmSplit split = cuda::split_multiprocessors(gpu, point.by, point.sms_of(available));
   const auto gather = sides.gather.on(*split.part);
-  const auto consumer = make_consumer(point.consumer, gpu, alone.count, sides.batch, *split.rest);
+  const auto consumer = make_consumer(point.consumer, gpu, count, sides.batch, *split.rest);
   gnn::ShareClock clock(gpu);
 
   Measurement measurement;
-  Recorder recorder;
   const auto one_sample = [&] {
     const gnn::ShareClock::Together times = clock.together(*gather, *consumer);
     return recorder.add(times.seconds, times.first, times.second);
@@ -154,20 +162,17 @@ Measurement measure_here(Session& session, const SharePoint& point, const Gather
       std::string("a gather and ") + spoken(point.consumer) + " at once, until both have ended"};
   add_share(session, point, site, sides.gather.unique(), split.part->given_sms(), measurement);
   measurement.counters["rest_sms"] = split.rest->given_sms();
-  recorder.write(lower_of(alone, measure_alone(point, gpu, sides, available)), point, site, measurement);
   return measurement;
 }
 
-Measurement measure_by_clients(Session& session, const SharePoint& point, const GatherSite& site,
-                               const Sides& sides, const MpsDaemon& daemon) {
-  const int available = available_sms(session, site);
-  const Alone alone = measure_alone(point, site.gpu->ordinal, sides, available);
+// The same by two processes, which end.
+Measurement sample_clients(const Both& both, const MpsDaemon& daemon, Recorder& recorder) {
+  const auto& [session, point, site, sides, available, count] = both;
   ShareWorker gather(gather_job(point, site, available), daemon.client_variables());
   require_share(point, gather, available);
-  ShareWorker consumer(consumer_job(point, site, available, alone.count), daemon.client_variables());
+  ShareWorker consumer(consumer_job(point, site, available, count), daemon.client_variables());
 
   Measurement measurement;
-  Recorder recorder;
   const auto one_sample = [&] {
     const SidesTimes times = run_together(gather, consumer);
     return recorder.add(times.seconds, times.first.seconds, times.second.seconds);
@@ -179,8 +184,19 @@ Measurement measure_by_clients(Session& session, const SharePoint& point, const 
                             " by two processes at once, until both have ended"};
   add_share(session, point, site, sides.gather.unique(), gather.given_sms(), measurement);
   measurement.counters["rest_sms"] = consumer.given_sms();
+  return measurement;
+}
+
+// `sample(both, recorder)`, and each side alone before it and after it.
+template <class Sample>
+Measurement measure_both(Session& session, const SharePoint& point, const GatherSite& site,
+                         const Sides& sides, const Sample& sample) {
+  const int available = available_sms(session, site);
+  const Alone before = measure_alone(point, site.gpu->ordinal, sides, available);
+  Recorder recorder;
+  Measurement measurement = sample({session, point, site, sides, available, before.count}, recorder);
   const Alone after = measure_alone(point, site.gpu->ordinal, sides, available);
-  recorder.write(lower_of(alone, after), point, site, measurement);
+  recorder.write(lower_of(before, after), point, site, measurement);
   return measurement;
 }
 
@@ -194,13 +210,15 @@ Measurement measure(Session& session, const SharePoint& point, const GatherSite&
   const gnn::FixedBatch* const fixed = batch ? &**batch : nullptr;
   if (!cuda::needs_mps(point.by)) {
     const GatherSide side(session, point, site, *caches.spans, *claims.span);
-    return measure_here(session, point, site, {side, fixed, *caches.counts});
+    return measure_both(session, point, site, {side, fixed, *caches.counts}, sample_here);
   }
   // The daemon first: where it does not start, nothing large need be made.
   const MpsCache::Lease daemon(*caches.daemons, *claims.daemon,
                                [&](int gpu) { return start_mps(session.machine(), gpu); });
   const GatherSide side(session, point, site, *caches.spans, *claims.span);
-  return measure_by_clients(session, point, site, {side, fixed, *caches.counts}, *daemon);
+  return measure_both(
+      session, point, site, {side, fixed, *caches.counts},
+      [&](const Both& both, Recorder& recorder) { return sample_clients(both, *daemon, recorder); });
 }
 
 Explanation explain(const SharePoint& point) {

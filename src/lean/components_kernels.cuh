@@ -19,6 +19,7 @@ struct ComponentState {
   graph::Vertex read_from;                     // whose lists are read to the end: those from here,
   graph::Vertex read_to;                       // and below this
   std::uint32_t sure;                          // longer lists are read in the rest
+  std::uint32_t sampled;                       // whether any vertex was asked for samples
   // By the GPU's clock: when each stage began, and when the last one was through.
   unsigned long long began_ns[kCcStages + 1];
 };

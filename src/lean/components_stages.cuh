@@ -79,6 +79,7 @@ __global__ void __launch_bounds__(kLeanThreads)
     if (!__any_sync(kAllLanes, there)) {
       continue;
     }
+    a.state->sampled = 1;
     const graph::Vertex other = sample_of<kCoding, kCount>(lists, vertex, there, a.reads + CcStage::samples);
     if (other != vertex) {
       join(a.parents, vertex, other);
@@ -123,15 +124,21 @@ __device__ inline bool is_joined(const ComponentState& state) {
   return state.joined[0] > 0 || state.joined[1] > 0;
 }
 
+// Whether samples are behind it and nobody was asked for any: then every list was read or is in the largest
+// part, and all hang from their roots since before the samples.
+__device__ inline bool is_through(const ComponentState& state) {
+  return state.sampled == 0 && is_joined(state);
+}
+
 // Every vertex hangs from its root, which is copied to `roots` too, unless that is null: after the last
 // stage.
 __global__ static void __launch_bounds__(kLeanThreads)
     settle(ComponentArrays a, graph::Vertex vertices, graph::Vertex* roots, bool after_samples) {
-  if (!after_samples && !is_joined(*a.state)) {
-    return;
-  }
   if (roots == nullptr) {
     note_began(*a.state, kCcStages);
+  }
+  if (after_samples ? is_through(*a.state) : !is_joined(*a.state)) {
+    return;
   }
   for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
     graph::Vertex root = a.parents[v];
@@ -151,7 +158,7 @@ __global__ static void __launch_bounds__(kSampledVertices)
     find_largest(ComponentArrays a, graph::Vertex vertices, std::uint32_t sure, bool after_samples) {
   __shared__ graph::Vertex roots[kSampledVertices];
   __shared__ unsigned long long best;
-  if (!after_samples && !is_joined(*a.state)) {
+  if (after_samples ? is_through(*a.state) : !is_joined(*a.state)) {
     return;
   }
   const std::uint32_t i = threadIdx.x;
@@ -178,6 +185,9 @@ template <Coding kCoding, bool kCount>
 __global__ void __launch_bounds__(kLeanThreads)
     join_outside(ListsView lists, graph::Vertex vertices, ComponentArrays a) {
   note_began(*a.state, CcStage::rest);
+  if (is_through(*a.state)) {
+    return;
+  }
   Join join{a.parents};
   const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
   for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {

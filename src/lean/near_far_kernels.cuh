@@ -45,33 +45,51 @@ __device__ inline void clear_paths(const PathArrays& a, graph::Vertex vertices, 
   }
 }
 
-// Of the vertices whose distance has fallen, those below the threshold become active.
+// Of the vertices whose distance has fallen, those below the threshold become active. A warp has 32 words
+// that lie side by side, and asks for the distances of some of these words' vertices before it looks at the
+// first.
 __device__ inline void choose(const ListsView& lists, const PathArrays& a, std::uint64_t threshold,
                               StepCounters& step) {
+  constexpr int kAtOnce = 4;
   unsigned long long active = 0;
   unsigned long long edges = 0;
   std::uint32_t nearest = graph::kUnreached;
   const int lane = cuda::lane_of_warp();
-  const auto fallen_of = [&](std::uint32_t word) {
-    a.active[word] = 0;
-    return a.fallen[word];
-  };
-  for_words({0, a.words}, fallen_of, [&](std::uint32_t word, std::uint32_t fallen) {
-    bool near = false;
-    if ((fallen >> lane & 1) != 0) {
-      const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(lane);
-      const std::uint32_t distance = __ldcg(a.distances + vertex);
-      near = distance < threshold;
-      active += near ? 1 : 0;
-      edges += near ? degree_of(lists, vertex) : 0;
-      nearest = near ? nearest : min(nearest, distance);
+  for (std::uint64_t first = std::uint64_t{warp_of_grid()} * kWarpLanes; first < a.words;
+       first += std::uint64_t{warps_of_grid()} * kWarpLanes) {
+    const std::uint64_t own = first + static_cast<std::uint32_t>(lane);
+    const std::uint32_t fallen = own < a.words ? a.fallen[own] : 0;
+    std::uint32_t chosen = 0;  // of the lane's own word
+    for (std::uint32_t with = __ballot_sync(kAllLanes, fallen != 0); with != 0;) {
+      int of[kAtOnce];  // the lane whose word it is
+      std::uint32_t vertex[kAtOnce];
+      std::uint32_t distance[kAtOnce];  // of this lane's vertex, where that has fallen
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        of[i] = max(__ffs(static_cast<int>(with)) - 1, 0);
+        const std::uint32_t bits = with != 0 ? __shfl_sync(kAllLanes, fallen, of[i]) : 0;
+        with &= with - 1;
+        vertex[i] = static_cast<std::uint32_t>((first + static_cast<std::uint32_t>(of[i])) * kWarpLanes) +
+                    static_cast<std::uint32_t>(lane);
+        distance[i] = (bits >> lane & 1) != 0 ? __ldcg(a.distances + vertex[i]) : graph::kUnreached;
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const bool near = distance[i] < threshold && distance[i] != graph::kUnreached;
+        active += near ? 1 : 0;
+        edges += near ? degree_of(lists, vertex[i]) : 0;
+        nearest = near ? nearest : min(nearest, distance[i]);
+        const std::uint32_t of_word = __ballot_sync(kAllLanes, near);
+        chosen |= lane == of[i] ? of_word : 0;
+      }
     }
-    const std::uint32_t chosen = __ballot_sync(kAllLanes, near);
-    if (lane == 0 && chosen != 0) {
-      a.active[word] = chosen;
-      a.fallen[word] = fallen & ~chosen;
+    if (own < a.words) {
+      a.active[own] = chosen;
+      if (chosen != 0) {
+        a.fallen[own] = fallen & ~chosen;
+      }
     }
-  });
+  }
   active = cuda::sum_of_warp(active);
   edges = cuda::sum_of_warp(edges);
   nearest =

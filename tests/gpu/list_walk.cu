@@ -1,0 +1,105 @@
+#include "list_walk.hpp"
+
+#include <algorithm>
+
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device_array.hpp"
+#include "lists.cuh"
+
+namespace grainscope::lean {
+namespace {
+
+constexpr unsigned kBlocks = 64;
+
+struct Found {
+  std::uint32_t vertex;
+  std::uint32_t weight;
+};
+
+// Writes each neighbour to its list's place.
+struct Write {
+  const std::uint64_t* offsets;
+  unsigned* counts;  // [V]: found so far
+  Found* found;      // [E]
+  std::uint32_t of = 0;
+
+  __device__ void start(std::uint32_t vertex) { of = vertex; }
+  __device__ void visit(const Neighbour& neighbour) {
+    const std::uint64_t at = offsets[of] + atomicAdd(counts + of, 1U);
+    if (at < offsets[of + std::uint64_t{1}]) {  // else there are too many, and the count tells
+      found[at] = {neighbour.vertex, neighbour.weight};
+    }
+  }
+  __device__ void finish(bool /*whole*/) {}
+};
+
+template <Coding kCoding>
+__global__ void __launch_bounds__(kLeanThreads)
+    walk_lists(ListsView lists, graph::Vertex vertices, HandOut out, Write write) {
+  for (std::uint64_t v = warp_of_grid(); v < vertices; v += warps_of_grid()) {
+    visit_list<kCoding, false>(lists, static_cast<std::uint32_t>(v), out, nullptr, write);
+  }
+}
+
+template <Coding kCoding>
+__global__ void __launch_bounds__(kLeanThreads) walk_pieces(ListsView lists, HandOut out, Write write) {
+  visit_pieces<kCoding, false>(lists, out, *out.count, nullptr, write);
+}
+
+template <Coding kCoding>
+void walk(const PlacedView& view, const HandOut& out, const Write& write, const cuda::Stream& stream) {
+  walk_lists<kCoding><<<kBlocks, kLeanThreads, 0, stream.get()>>>(view.out, view.vertices, out, write);
+  walk_pieces<kCoding><<<kBlocks, kLeanThreads, 0, stream.get()>>>(view.out, out, write);
+  cuda::check_launch("walks over lists");
+}
+
+}  // namespace
+
+std::vector<Neighbours> walk_all_lists(const LeanLists& lists, const graph::Csr& graph) {
+  const PlacedView& view = view_of(lists);
+  const cuda::DeviceGuard guard(lists.gpu());
+  const cuda::Stream stream;
+  const cuda::DeviceArray<PieceItem> items(lists.gpu(), std::max<std::uint64_t>(1, view.most_pieces));
+  const cuda::DeviceArray<unsigned long long> pieces(lists.gpu(), 1);
+  const cuda::DeviceArray<unsigned> counts(lists.gpu(), graph.vertices());
+  const cuda::DeviceArray<Found> found(lists.gpu(), std::max<std::uint64_t>(1, graph.edges()));
+  pieces.fill_bytes(0, stream);
+  counts.fill_bytes(0, stream);
+  const HandOut out{items.data(), pieces.data()};
+  const Write write{view.out.offsets, counts.data(), found.data()};
+  switch (view.out.coding) {
+    case Coding::plain:
+      walk<Coding::plain>(view, out, write, stream);
+      break;
+    case Coding::joined:
+      walk<Coding::joined>(view, out, write, stream);
+      break;
+    case Coding::beside:
+      walk<Coding::beside>(view, out, write, stream);
+      break;
+    case Coding::compressed:
+      walk<Coding::compressed>(view, out, write, stream);
+      break;
+    case Coding::compressed_weighted:
+      walk<Coding::compressed_weighted>(view, out, write, stream);
+      break;
+  }
+  stream.synchronize();
+  const std::vector<unsigned> many = counts.read(graph.vertices());
+  std::vector<Found> all = found.read(graph.edges());
+  std::vector<Neighbours> walked(graph.vertices());
+  for (graph::Vertex v = 0; v < graph.vertices(); ++v) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(graph.offsets[v]);
+    const auto end = begin + static_cast<std::ptrdiff_t>(graph.degree(v));
+    std::sort(begin, end, [](const Found& one, const Found& other) { return one.vertex < other.vertex; });
+    walked[v].ids.resize(many[v]);  // too many or too few, if they are
+    walked[v].weights.resize(many[v]);
+    std::transform(begin, begin + std::min<std::ptrdiff_t>(end - begin, many[v]), walked[v].ids.begin(),
+                   [](const Found& one) { return one.vertex; });
+    std::transform(begin, begin + std::min<std::ptrdiff_t>(end - begin, many[v]), walked[v].weights.begin(),
+                   [](const Found& one) { return one.weight; });
+  }
+  return walked;
+}
+
+}  // namespace grainscope::lean
