@@ -248,6 +248,15 @@ def test_not_enough_memory_is_a_sentence(small, capsys, monkeypatch):
     assert said_once(capsys.readouterr().err, "not enough memory")
 
 
+@pytest.fixture
+def heeds_interrupts():
+    """What is started meanwhile heeds Ctrl-C, also where these tests are a shell's background job."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeds_interrupts")
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU draws without further processes")
 def test_an_interrupt_is_one_line(files, tmp_path):
     running = subprocess.Popen(
