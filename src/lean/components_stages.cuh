@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(kLeanThreads)
     join_samples(ListsView lists, graph::Vertex vertices, ComponentArrays a) {
   note_began(*a.state, CcStage::samples);
   const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
+  bool sampled = false;  // the same in all of a warp
   for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
     const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
     const auto vertex = static_cast<graph::Vertex>(v);
@@ -79,12 +80,15 @@ __global__ void __launch_bounds__(kLeanThreads)
     if (!__any_sync(kAllLanes, there)) {
       continue;
     }
-    a.state->sampled = 1;
+    sampled = true;
     const graph::Vertex other = sample_of<kCoding, kCount>(lists, vertex, there, a.reads + CcStage::samples);
     if (other != vertex) {
       join(a.parents, vertex, other);
     }
     __syncwarp();
+  }
+  if (sampled) {
+    a.state->sampled = 1;
   }
 }
 

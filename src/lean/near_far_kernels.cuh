@@ -59,25 +59,26 @@ __device__ inline void choose(const ListsView& lists, const PathArrays& a, std::
        first += std::uint64_t{warps_of_grid()} * kWarpLanes) {
     const std::uint64_t own = first + static_cast<std::uint32_t>(lane);
     const std::uint32_t fallen = own < a.words ? a.fallen[own] : 0;
+    const auto vertex_of = [&](int of) {  // this lane's, of the word that lane has
+      return static_cast<std::uint32_t>((first + static_cast<std::uint32_t>(of)) * kWarpLanes) +
+             static_cast<std::uint32_t>(lane);
+    };
     std::uint32_t chosen = 0;  // of the lane's own word
     for (std::uint32_t with = __ballot_sync(kAllLanes, fallen != 0); with != 0;) {
-      int of[kAtOnce];  // the lane whose word it is
-      std::uint32_t vertex[kAtOnce];
+      int of[kAtOnce];                  // the lane whose word it is
       std::uint32_t distance[kAtOnce];  // of this lane's vertex, where that has fallen
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         of[i] = max(__ffs(static_cast<int>(with)) - 1, 0);
         const std::uint32_t bits = with != 0 ? __shfl_sync(kAllLanes, fallen, of[i]) : 0;
         with &= with - 1;
-        vertex[i] = static_cast<std::uint32_t>((first + static_cast<std::uint32_t>(of[i])) * kWarpLanes) +
-                    static_cast<std::uint32_t>(lane);
-        distance[i] = (bits >> lane & 1) != 0 ? __ldcg(a.distances + vertex[i]) : graph::kUnreached;
+        distance[i] = (bits >> lane & 1) != 0 ? __ldcg(a.distances + vertex_of(of[i])) : graph::kUnreached;
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
         const bool near = distance[i] < threshold && distance[i] != graph::kUnreached;
         active += near ? 1 : 0;
-        edges += near ? degree_of(lists, vertex[i]) : 0;
+        edges += near ? degree_of(lists, vertex_of(of[i])) : 0;
         nearest = near ? nearest : min(nearest, distance[i]);
         const std::uint32_t of_word = __ballot_sync(kAllLanes, near);
         chosen |= lane == of[i] ? of_word : 0;

@@ -90,14 +90,16 @@ std::vector<Neighbours> walk_all_lists(const LeanLists& lists, const graph::Csr&
   std::vector<Neighbours> walked(graph.vertices());
   for (graph::Vertex v = 0; v < graph.vertices(); ++v) {
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(graph.offsets[v]);
-    const auto end = begin + static_cast<std::ptrdiff_t>(graph.degree(v));
-    std::sort(begin, end, [](const Found& one, const Found& other) { return one.vertex < other.vertex; });
+    const std::uint64_t kept = std::min<std::uint64_t>(graph.degree(v), many[v]);
+    std::sort(begin, begin + static_cast<std::ptrdiff_t>(kept),
+              [](const Found& one, const Found& other) { return one.vertex < other.vertex; });
     walked[v].ids.resize(many[v]);  // too many or too few, if they are
     walked[v].weights.resize(many[v]);
-    std::transform(begin, begin + std::min<std::ptrdiff_t>(end - begin, many[v]), walked[v].ids.begin(),
-                   [](const Found& one) { return one.vertex; });
-    std::transform(begin, begin + std::min<std::ptrdiff_t>(end - begin, many[v]), walked[v].weights.begin(),
-                   [](const Found& one) { return one.weight; });
+    for (std::uint64_t i = 0; i < kept; ++i) {
+      const Found& neighbour = begin[static_cast<std::ptrdiff_t>(i)];
+      walked[v].ids[i] = neighbour.vertex;
+      walked[v].weights[i] = neighbour.weight;
+    }
   }
   return walked;
 }
