@@ -5,10 +5,12 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <string>
 
-#include "full_grid.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
 
 namespace grainscope::cuda {
 
@@ -20,6 +22,14 @@ inline void require_together(int gpu) {
   if (together == 0) {
     throw SkipError("GPU " + std::to_string(gpu) + " cannot launch blocks that wait for each other");
   }
+}
+
+// As many blocks as the GPU, which is current, holds at once.
+inline unsigned full_grid(const void* kernel, int threads, int gpu) {
+  int blocks = 0;
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, 0),
+        "ask how many blocks a multiprocessor holds");
+  return static_cast<unsigned>(std::max(1, blocks * sm_count(gpu)));
 }
 
 inline void launch_together(const void* kernel, unsigned grid, int threads, void** arguments,

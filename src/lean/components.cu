@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 
-#include "../cuda/full_grid.hpp"
 #include "components_stages.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
@@ -25,13 +23,13 @@ class CudaLeanCc final : public LeanCc {
  public:
   explicit CudaLeanCc(const LeanLists& lists)
       : lists_(view_of(lists)),
-        gpu_(lists.gpu()),
-        guard_(gpu_),
+        guard_(lists.gpu()),
         parents_(lists.gpu(), lists_.vertices),
         roots_(lists.gpu(), lists_.vertices),
         pieces_(lists.gpu(), lists_.most_pieces),
         state_(lists.gpu(), 1),
-        reads_(lists.gpu(), kCcStages) {}
+        reads_(lists.gpu(), kCcStages),
+        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm) {}
 
   double run() override {
     start_.record(stream_);
@@ -72,6 +70,7 @@ class CudaLeanCc final : public LeanCc {
   }
 
  private:
+  static constexpr unsigned kBlocksPerSm = 8;
   static constexpr Vertex kFirstJoined = 1 << 14;
 
   template <bool kCount>
@@ -85,11 +84,6 @@ class CudaLeanCc final : public LeanCc {
     cuda::check_launch("the kernels of connected components");
   }
 
-  template <class... Arguments>
-  void launch(void (*kernel)(Arguments...), std::type_identity_t<Arguments>... arguments) const {
-    cuda::launch_full(kernel, kLeanThreads, gpu_, stream_, arguments...);
-  }
-
   // As many vertices at a time as are through. Nothing here waits for the link: joined all at once they would
   // climb trees that are still growing, and take longer.
   template <bool kCount>
@@ -97,7 +91,7 @@ class CudaLeanCc final : public LeanCc {
     Vertex begin = 0;
     for (Vertex end = std::min(kFirstJoined, lists_.lists_end); begin < end;
          end = static_cast<Vertex>(std::min<std::uint64_t>(std::uint64_t{end} * 2, lists_.lists_end))) {
-      launch(join_hot_samples<kCount>, lists_.out, begin, end, a);
+      join_hot_samples<kCount><<<grid_, kLeanThreads, 0, stream_.get()>>>(lists_.out, begin, end, a);
       begin = end;
     }
   }
@@ -109,35 +103,36 @@ class CudaLeanCc final : public LeanCc {
     const Vertex vertices = lists_.lists_end;
     const auto sure = static_cast<std::uint32_t>(surely_sampled(lists.id_bits));
     cudaStream_t stream = stream_.get();
-    launch(clear_components, a, lists_.vertices, vertices, lists_.phases.begins[0]);
+    clear_components<<<grid_, kLeanThreads, 0, stream>>>(a, lists_.vertices, vertices,
+                                                         lists_.phases.begins[0]);
     if (lists.hot_offsets != nullptr) {
       join_hot<kCount>(a);
     }
     if (lists.firsts != nullptr) {
-      launch(join_firsts<kCount>, lists, vertices, a);
+      join_firsts<kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
     }
     for (int phase = 0; phase < kListPhases && lists_.phases.lines[phase] > 0; ++phase) {
-      launch(join_phase<kCoding, kCount>, lists, lists_.phases, phase, a);
-      launch(join_phase_pieces<kCoding, kCount>, lists, lists_.phases, phase, a);
+      join_phase<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.phases, phase, a);
+      join_phase_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, lists_.phases, phase, a);
     }
-    launch(settle, a, vertices, a.roots, false);
+    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, false);
     find_largest<<<1, kSampledVertices, 0, stream>>>(a, lists_.vertices, sure, false);
-    launch(join_samples<kCoding, kCount>, lists, vertices, a);
-    launch(settle, a, vertices, a.roots, true);
+    join_samples<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
+    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, a.roots, true);
     find_largest<<<1, kSampledVertices, 0, stream>>>(a, lists_.vertices, sure, true);
-    launch(join_outside<kCoding, kCount>, lists, vertices, a);
-    launch(join_pieces<kCoding, kCount>, lists, a);
-    launch(settle, a, vertices, nullptr, true);
+    join_outside<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, vertices, a);
+    join_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists, a);
+    settle<<<grid_, kLeanThreads, 0, stream>>>(a, vertices, nullptr, true);
   }
 
   PlacedView lists_;
-  int gpu_;
   cuda::DeviceGuard guard_;
   cuda::DeviceArray<Vertex> parents_;
   cuda::DeviceArray<Vertex> roots_;
   cuda::DeviceArray<PieceItem> pieces_;
   cuda::DeviceArray<ComponentState> state_;
   cuda::DeviceArray<ReadNote> reads_;
+  unsigned grid_;
   cuda::Stream stream_;
   std::optional<cuda::GraphExec> stages_;  // once they have run
   cuda::Event start_;

@@ -46,6 +46,7 @@ class HybridSssp final : public LeanSssp {
         guard_(lists.gpu()),
         list_words_(pushed_segments(lists).words),
         state_(lists_, delta, lists.gpu()),
+        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm),
         run_(pushed_segments(lists), lists.gpu()) {
     lists_.out = run_.staged().view(lists_.out);
   }
@@ -60,13 +61,16 @@ class HybridSssp final : public LeanSssp {
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
+  static constexpr unsigned kBlocksPerSm = 8;
+
   // Who is active below a threshold; waits.
   StepCounters choose(std::uint64_t threshold) {
     const PathArrays a = state_.arrays();
     const StepCounters none{0, 0, 0, graph::kUnreached};
     cuda::check(cudaMemcpyAsync(a.counters, &none, sizeof(none), cudaMemcpyHostToDevice, run_.stream().get()),
                 "clear a step's counters");
-    run_.launch(choose_active, lists_.out, a, threshold);
+    choose_active<<<grid_, kLeanThreads, 0, run_.stream().get()>>>(lists_.out, a, threshold);
+    cuda::check_launch("choose_active");
     run_.stream().synchronize();
     return state_.counters();
   }
@@ -75,7 +79,7 @@ class HybridSssp final : public LeanSssp {
   double steps(Vertex source) {
     graph::require_vertex(source, lists_.vertices);
     run_.begin(kCount);
-    run_.launch(begin_paths, state_.arrays(), lists_.vertices, source);
+    begin_paths<<<grid_, kLeanThreads, 0, run_.stream().get()>>>(state_.arrays(), lists_.vertices, source);
     std::uint64_t threshold = delta_;
     for (std::uint32_t step = 0; step < kMostSteps;) {
       const StepCounters counters = choose(threshold);
@@ -104,11 +108,13 @@ class HybridSssp final : public LeanSssp {
 
   template <Coding kCoding, bool kCount>
   void part(const VertexRange& vertices, std::uint64_t longer, ReadNote* note) {
+    cudaStream_t stream = run_.stream().get();
     const PathArrays a = state_.arrays();
-    cuda::check(cudaMemsetAsync(&a.counters->pieces, 0, sizeof(a.counters->pieces), run_.stream().get()),
+    cuda::check(cudaMemsetAsync(&a.counters->pieces, 0, sizeof(a.counters->pieces), stream),
                 "clear what is handed out");
-    run_.launch(relax_part<kCoding, kCount>, lists_.out, a, vertices, longer, note);
-    run_.launch(relax_pieces<kCoding, kCount>, lists_.out, a, longer, note);
+    relax_part<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, vertices, longer, note);
+    relax_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, longer, note);
+    cuda::check_launch("the kernels of a step of shortest paths");
   }
 
   PlacedView lists_;
@@ -117,6 +123,7 @@ class HybridSssp final : public LeanSssp {
   cuda::DeviceGuard guard_;
   std::uint64_t list_words_;
   PathState state_;
+  unsigned grid_;
   HybridRun run_;
 };
 

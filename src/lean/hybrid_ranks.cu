@@ -55,6 +55,7 @@ class HybridPr final : public LeanPr {
   HybridPr(const LeanLists& lists, const LinkCosts& costs)
       : lists_(view_of(lists)),
         guard_(lists.gpu()),
+        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm),
         run_(pulled_segments(lists), lists.gpu()),
         state_(lists_, lists.gpu(), run_.stream()),
         ranked_(state_.ranked()),
@@ -75,10 +76,13 @@ class HybridPr final : public LeanPr {
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
+  static constexpr unsigned kBlocksPerSm = 8;
+
   template <bool kCount>
   double sweeps() {
+    cudaStream_t stream = run_.stream().get();
     run_.begin(kCount);
-    run_.launch(begin_ranks, lists_, state_.arrays());
+    begin_ranks<<<grid_, kLeanThreads, 0, stream>>>(lists_, state_.arrays());
     const double share = static_cast<double>(ranked_) / lists_.vertices;
     for (std::uint32_t sweep = 0; sweep < kMostSweeps; ++sweep) {
       state_.counters().fill_bytes(0, run_.stream());
@@ -92,9 +96,11 @@ class HybridPr final : public LeanPr {
       run_.stream().synchronize();
       const SweepCounters counters = state_.counters().read(1).front();
       const double factor = keeps_mass_ && counters.mass > 0 ? share / counters.mass : 1;
-      run_.launch(scale_ranks, state_.arrays(), lists_.vertices, static_cast<float>(factor));
+      scale_ranks<<<grid_, kLeanThreads, 0, stream>>>(state_.arrays(), lists_.vertices,
+                                                      static_cast<float>(factor));
       run_.end_step(ranked_, lists_.edges);
       if (rank_bound(counters.changed, factor, share) < kRankGoal) {
+        cuda::check_launch("the kernels of a hybrid PageRank");
         return run_.finish();
       }
     }
@@ -103,16 +109,18 @@ class HybridPr final : public LeanPr {
 
   template <Coding kCoding, bool kCount>
   void part(const VertexRange& vertices, ReadNote* note) {
+    cudaStream_t stream = run_.stream().get();
     const RankArrays a = state_.arrays();
-    cuda::check(cudaMemsetAsync(&a.counters->pieces, 0, sizeof(a.counters->pieces), run_.stream().get()),
+    cuda::check(cudaMemsetAsync(&a.counters->pieces, 0, sizeof(a.counters->pieces), stream),
                 "clear what is handed out");
-    run_.launch(sweep_part<kCoding, kCount>, lists_, a, vertices, a.counters, note);
-    run_.launch(sweep_pieces<kCoding, kCount>, lists_, a, a.counters, note);
-    run_.launch(settle_pieces, lists_, a, a.counters);
+    sweep_part<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_, a, vertices, a.counters, note);
+    sweep_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_, a, a.counters, note);
+    settle_pieces<<<grid_, kLeanThreads, 0, stream>>>(lists_, a, a.counters);
   }
 
   PlacedView lists_;
   cuda::DeviceGuard guard_;
+  unsigned grid_;
   HybridRun run_;
   RankState state_;
   std::uint64_t ranked_;

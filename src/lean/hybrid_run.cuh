@@ -4,10 +4,8 @@
 // A traversal whose steps the host submits, one after the other, by plans of what is copied and what is read.
 
 #include <deque>
-#include <type_traits>
 #include <vector>
 
-#include "../cuda/full_grid.hpp"
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/cuda/device_array.hpp"
 #include "segments.cuh"
@@ -17,16 +15,10 @@ namespace grainscope::lean {
 class HybridRun {
  public:
   // On `gpu`, which is current. `segments` outlives it.
-  HybridRun(const PlacedSegments& segments, int gpu) : gpu_(gpu), staged_(segments, gpu), reads_(gpu, 2) {}
+  HybridRun(const PlacedSegments& segments, int gpu) : staged_(segments, gpu), reads_(gpu, 2) {}
 
   [[nodiscard]] StagedSegments& staged() { return staged_; }
   [[nodiscard]] const cuda::Stream& stream() const { return staged_.stream(); }
-
-  // Submits a kernel whose warps share its work in turns.
-  template <class... Arguments>
-  void launch(void (*kernel)(Arguments...), std::type_identity_t<Arguments>... arguments) const {
-    cuda::launch_full(kernel, kLeanThreads, gpu_, stream(), arguments...);
-  }
 
   void begin(bool counts) {
     counts_ = counts;
@@ -75,7 +67,6 @@ class HybridRun {
   [[nodiscard]] std::uint64_t bytes() const { return staged_.bytes(); }
 
  private:
-  int gpu_;
   StagedSegments staged_;
   cuda::DeviceArray<ReadNote> reads_;  // of what is read where it lies, and of what was copied
   bool counts_ = false;
