@@ -29,7 +29,7 @@ TEST(Scatter, sends_each_number_to_a_place_of_its_own) {
     const std::uint64_t count = std::uint64_t{1} << bits;
     std::set<std::uint64_t> places;
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t place = scattered(i, bits);
+      const std::uint64_t place = grainscope::scattered(i, bits);
       EXPECT_LT(place, count);
       places.insert(place);
     }
@@ -41,7 +41,7 @@ TEST(Scatter, leaves_few_neighbours_together) {
   constexpr int kBits = 14;
   int together = 0;
   for (std::uint64_t i = 0; i + 1 < (std::uint64_t{1} << kBits); ++i) {
-    together += scattered(i, kBits) + 1 == scattered(i + 1, kBits) ? 1 : 0;
+    together += grainscope::scattered(i, kBits) + 1 == grainscope::scattered(i + 1, kBits) ? 1 : 0;
   }
   EXPECT_LT(together, 20);
 }

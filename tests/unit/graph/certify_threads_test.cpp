@@ -11,11 +11,11 @@
 namespace grainscope::graph {
 namespace {
 
-constexpr Vertex kVertices = 30000;
+constexpr Vertex kAllVertices = 30000;
 constexpr Vertex kSource = 11;
 
 BothWays large_graph(bool directed, bool hubs) {
-  return BothWays(weighted_graph(kVertices, random_edges(kVertices, 400000, 21, hubs), directed));
+  return BothWays(weighted_graph(kAllVertices, random_edges(kAllVertices, 400000, 21, hubs), directed));
 }
 
 using Values = std::vector<std::uint32_t>;
@@ -68,7 +68,7 @@ TEST(CertifyThreads, components) {
     const BothWays both = large_graph(false, hubs);
     const Values labels = serial_cc(both.graph);
     std::uint64_t components = 0;
-    for (Vertex v = 0; v < kVertices; ++v) {
+    for (Vertex v = 0; v < kAllVertices; ++v) {
       components += labels[v] == v ? 1 : 0;
     }
     for (const int threads : {1, 2, 5}) {
@@ -93,7 +93,7 @@ TEST(CertifyThreads, ranks) {
       const std::string said = certify();
       first = threads == 1 ? said : first;
       EXPECT_EQ(said, first);
-      for (Vertex v = 1; v < kVertices; v += 997) {
+      for (Vertex v = 1; v < kAllVertices; v += 997) {
         const float right = values[v];
         values[v] = right + 3e-4F;
         EXPECT_TRUE(refuses(certify)) << v;
@@ -106,14 +106,14 @@ TEST(CertifyThreads, ranks) {
 // More components than the sample of labels finds, each of them small.
 TEST(CertifyThreads, many_small_components) {
   std::vector<Triple> edges;
-  for (Vertex v = 0; v + 5 <= kVertices; v += 5) {
+  for (Vertex v = 0; v + 5 <= kAllVertices; v += 5) {
     for (Vertex i = 1; i < 5; ++i) {
       edges.push_back({v + i - 1, v + i, 1});
     }
   }
-  const Csr graph = weighted_graph(kVertices, edges, false);
-  EXPECT_EQ(count_components(graph), kVertices / 5);
-  EXPECT_NO_THROW((void)certify_cc(graph, kVertices / 5, serial_cc(graph)));
+  const Csr graph = weighted_graph(kAllVertices, edges, false);
+  EXPECT_EQ(count_components(graph), kAllVertices / 5);
+  EXPECT_NO_THROW((void)certify_cc(graph, kAllVertices / 5, serial_cc(graph)));
 }
 
 }  // namespace

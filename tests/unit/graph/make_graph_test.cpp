@@ -30,14 +30,6 @@ class MakeGraph : public testing::Test {
   fs::path folder_;
 };
 
-void expect_same(const Csr& one, const Csr& other) {
-  EXPECT_EQ(one.name, other.name);
-  EXPECT_EQ(one.directed, other.directed);
-  EXPECT_EQ(one.weighted(), other.weighted());
-  EXPECT_EQ(one.vertices(), other.vertices());
-  EXPECT_EQ(entries(one), entries(other));
-}
-
 TEST_F(MakeGraph, keeps_generated_graphs_and_finds_them_again) {
   for (const char* const text : {"kron:10", "urand:9:3", "web:10", "dense:6"}) {
     for (const bool weights : {false, true}) {

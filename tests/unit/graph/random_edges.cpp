@@ -1,5 +1,7 @@
 #include "random_edges.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <map>
 #include <random>
@@ -47,6 +49,14 @@ std::vector<Triple> entries(const Csr& graph) {
     }
   }
   return all;
+}
+
+void expect_same(const Csr& one, const Csr& other) {
+  EXPECT_EQ(one.name, other.name);
+  EXPECT_EQ(one.directed, other.directed);
+  EXPECT_EQ(one.weighted(), other.weighted());
+  EXPECT_EQ(one.vertices(), other.vertices());
+  EXPECT_EQ(entries(one), entries(other));
 }
 
 std::vector<Triple> expected_entries(const std::vector<Triple>& edges, bool symmetrise, bool weighted) {

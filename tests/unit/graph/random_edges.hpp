@@ -21,6 +21,8 @@ using Triple = std::array<std::uint32_t, 3>;  // from, to, weight
 
 // Every entry of a graph in order, weight 0 where it has none.
 [[nodiscard]] std::vector<Triple> entries(const Csr& graph);
+// Name, kind and entries.
+void expect_same(const Csr& one, const Csr& other);
 // What entries(build_csr(…)) must be, by a map.
 [[nodiscard]] std::vector<Triple> expected_entries(const std::vector<Triple>& edges, bool symmetrise,
                                                    bool weighted);

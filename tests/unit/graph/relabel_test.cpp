@@ -42,14 +42,6 @@ std::vector<Csr> some_graphs() {
   return graphs;
 }
 
-void expect_same(const Csr& one, const Csr& other) {
-  EXPECT_EQ(one.name, other.name);
-  EXPECT_EQ(one.directed, other.directed);
-  EXPECT_EQ(one.vertices(), other.vertices());
-  EXPECT_EQ(one.weighted(), other.weighted());
-  EXPECT_EQ(entries(one), entries(other));
-}
-
 TEST(Relabel, gives_vertex_v_the_edges_of_the_orders_entry) {
   for (const Csr& graph : some_graphs()) {
     const std::vector<Vertex> order = random_order(graph.vertices());

@@ -16,8 +16,6 @@ class BadBinary : public GraphFiles {
   }
 };
 
-const ReadOptions kWeights{.directed = false, .weights = true};
-
 using I8 = std::uint8_t;
 using I32 = std::int32_t;
 using I64 = std::int64_t;

@@ -27,8 +27,6 @@ class BadText : public GraphFiles {
   }
 };
 
-const ReadOptions kWeights{.directed = false, .weights = true};
-
 TEST_F(BadText, an_edge_list_names_the_line) {
   expect_complaints({
       {"g.el", "", "g.el:1: the file is empty"},

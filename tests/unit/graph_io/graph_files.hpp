@@ -28,6 +28,8 @@ class Bytes {
   std::string text_;
 };
 
+inline const ReadOptions kWeights{.directed = false, .weights = true};
+
 // A folder with graph files, gone with the test.
 class GraphFiles : public testing::Test {
  protected:

@@ -9,7 +9,6 @@ class ReadText : public GraphFiles {};
 using Entries = std::vector<std::array<std::uint32_t, 3>>;
 
 const ReadOptions kDirected{.directed = true, .weights = false};
-const ReadOptions kWeights{.directed = false, .weights = true};
 const ReadOptions kDirectedWeights{.directed = true, .weights = true};
 
 TEST_F(ReadText, an_edge_list_runs_both_ways_unless_it_is_directed) {

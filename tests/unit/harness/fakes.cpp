@@ -5,8 +5,11 @@
 
 #include "child.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/run.hpp"
+#include "harness/scope.hpp"
+#include "harness/selection.hpp"
 
 namespace grainscope::test {
 
@@ -75,6 +78,21 @@ Machine machine_with_gpus(int count) {
     }
   }
   return machine;
+}
+
+std::vector<harness::Benchmark> listed(const std::vector<harness::Family>& families,
+                                       const harness::Machine& machine, harness::Preset preset,
+                                       const std::string& graph) {
+  harness::Scope scope =
+      make_scope(preset, gpu_targets(machine, {}), true, {machine.topology.nodes().front().id});
+  if (!graph.empty()) {
+    scope.graphs = {graph::parse_graph_spec(graph)};
+  }
+  return list_all(families, machine, scope);
+}
+
+std::string text_of(const harness::Benchmark& benchmark, const std::string& key) {
+  return to_string(benchmark.id.axis(key));
 }
 
 int run_fakes(const std::vector<Family>& families, const std::vector<std::string>& arguments) {

@@ -15,11 +15,9 @@
 namespace grainscope::harness {
 namespace {
 
-constexpr Preset kPresets[] = {Preset::smoke, Preset::quick, Preset::full, Preset::paper, Preset::acceptance};
+using test::text_of;
 
-std::string text_of(const Benchmark& benchmark, const char* axis) {
-  return to_string(benchmark.id.axis(axis));
-}
+constexpr Preset kPresets[] = {Preset::smoke, Preset::quick, Preset::full, Preset::paper, Preset::acceptance};
 
 class GatherFamilies : public testing::Test {
  protected:

@@ -19,30 +19,21 @@
 namespace grainscope::harness {
 namespace {
 
+using test::listed;
+using test::text_of;
+
 std::vector<Family> gnn_families() {
   const auto graphs = std::make_shared<GnnGraphCache>();
   return {sampling_neighbours(graphs), tiering_score(graphs), tiering_reorder(graphs)};
 }
 
-std::vector<Benchmark> listed(const Machine& machine, Preset preset, const std::string& graph = {}) {
-  Scope scope = make_scope(preset, gpu_targets(machine, {}), true, {machine.topology.nodes().front().id});
-  if (!graph.empty()) {
-    scope.graphs = {graph::parse_graph_spec(graph)};
-  }
-  return list_all(gnn_families(), machine, scope);
-}
-
-std::string text(const Benchmark& benchmark, const char* key) {
-  return to_string(benchmark.id.axis(key));
-}
-
 std::set<std::string> placements(int gpus, Preset preset) {
   std::set<std::string> found;
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(gpus), preset)) {
+  for (const Benchmark& benchmark : listed(gnn_families(), test::machine_with_gpus(gpus), preset)) {
     if (benchmark.id.family == "sampling/neighbours") {
-      const bool alone = gpus == 1 && text(benchmark, "placement") == "interleaved";
+      const bool alone = gpus == 1 && text_of(benchmark, "placement") == "interleaved";
       EXPECT_EQ(benchmark.skip, alone ? "needs two GPUs; this machine has one" : "") << benchmark.id.name();
-      found.insert(text(benchmark, "by") + " " + text(benchmark, "placement"));
+      found.insert(text_of(benchmark, "by") + " " + text_of(benchmark, "placement"));
     }
   }
   return found;
@@ -59,10 +50,10 @@ TEST(SamplingNeighbours, lists_every_placement_and_says_which_needs_two_gpus) {
 
 TEST(TieringScore, lists_every_score_of_every_run) {
   std::map<std::string, std::set<std::string>> scores;
-  for (const Benchmark& benchmark : listed(test::machine_without_gpu(), Preset::paper)) {
+  for (const Benchmark& benchmark : listed(gnn_families(), test::machine_without_gpu(), Preset::paper)) {
     if (benchmark.id.family == "tiering/score") {
-      scores[text(benchmark, "graph") + text(benchmark, "fanout") + text(benchmark, "labelled")].insert(
-          text(benchmark, "score"));
+      scores[text_of(benchmark, "graph") + text_of(benchmark, "fanout") + text_of(benchmark, "labelled")]
+          .insert(text_of(benchmark, "score"));
     }
   }
   EXPECT_EQ(scores.size(), 3 * 7 * 2);
@@ -83,7 +74,7 @@ class GnnRows : public testing::Test {
   // Runs what can run without a GPU, and holds each row against the schema.
   std::map<std::string, Measurement> rows(const std::string& family, const std::string& graph) {
     std::map<std::string, Measurement> result;
-    for (const Benchmark& benchmark : listed(machine_, Preset::smoke, graph)) {
+    for (const Benchmark& benchmark : listed(gnn_families(), machine_, Preset::smoke, graph)) {
       if (benchmark.id.family == family && benchmark.skip.empty()) {
         const Measurement measurement = run(benchmark);
         EXPECT_EQ(why_impossible(measurement), "") << benchmark.id.name();
@@ -109,7 +100,7 @@ TEST_F(GnnRows, of_sampling_count_edges) {
 }
 
 TEST_F(GnnRows, of_sampling_more_seeds_than_vertices_are_skipped) {
-  for (const Benchmark& benchmark : listed(machine_, Preset::smoke, "kron:9")) {
+  for (const Benchmark& benchmark : listed(gnn_families(), machine_, Preset::smoke, "kron:9")) {
     if (benchmark.id.family == "sampling/neighbours" && benchmark.skip.empty()) {
       EXPECT_THROW(static_cast<void>(run(benchmark)), SkipError);
     }

@@ -16,14 +16,8 @@
 namespace grainscope::harness {
 namespace {
 
-std::vector<Benchmark> listed(const Machine& machine, Preset preset) {
-  const std::vector<int> nodes{machine.topology.nodes().front().id};
-  return list_all({grain_pieces()}, machine, make_scope(preset, gpu_targets(machine, {}), false, nodes));
-}
-
-std::string text(const Benchmark& benchmark, const char* key) {
-  return to_string(benchmark.id.axis(key));
-}
+using test::listed;
+using test::text_of;
 
 std::uint64_t number(const Benchmark& benchmark, const char* key) {
   return static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis(key)));
@@ -31,9 +25,9 @@ std::uint64_t number(const Benchmark& benchmark, const char* key) {
 
 std::map<std::string, std::set<std::uint64_t>> grains_by_method(Preset preset) {
   std::map<std::string, std::set<std::uint64_t>> found;
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), preset)) {
+  for (const Benchmark& benchmark : listed({grain_pieces()}, test::machine_with_gpus(1), preset)) {
     EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
-    found[text(benchmark, "method") + " " + text(benchmark, "path")].insert(number(benchmark, "grain"));
+    found[text_of(benchmark, "method") + " " + text_of(benchmark, "path")].insert(number(benchmark, "grain"));
   }
   return found;
 }
@@ -87,16 +81,16 @@ TEST(Grains, a_quick_run_asks_a_few_of_the_methods_that_take_longest_to_prepare)
 }
 
 TEST(Grains, bytes_are_whole_pieces_and_demand_is_of_memory_that_holds_each_in_a_block_of_its_own) {
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::full)) {
+  for (const Benchmark& benchmark : listed({grain_pieces()}, test::machine_with_gpus(1), Preset::full)) {
     const std::uint64_t grain = number(benchmark, "grain");
     const std::uint64_t bytes = number(benchmark, "bytes");
     EXPECT_EQ(bytes % grain, 0U) << benchmark.id.name();
     EXPECT_LE(bytes, 64 * kMiB) << benchmark.id.name();
-    if (text(benchmark, "method") == "managed_demand") {
+    if (text_of(benchmark, "method") == "managed_demand") {
       EXPECT_EQ(benchmark.needs.managed_bytes, 64 * kMiB) << benchmark.id.name();
       EXPECT_EQ(bytes, std::min<std::uint64_t>(32 * grain, 64 * kMiB)) << benchmark.id.name();
     }
-    if (text(benchmark, "method") == "batch" || text(benchmark, "method") == "graph") {
+    if (text_of(benchmark, "method") == "batch" || text_of(benchmark, "method") == "graph") {
       EXPECT_GE(benchmark.needs.host_bytes, 2 * bytes) << benchmark.id.name();
       EXPECT_GE(benchmark.needs.device_bytes, 2 * bytes) << benchmark.id.name();
     }
@@ -123,9 +117,9 @@ TEST(Grains, each_method_says_how_it_is_timed) {
 // Every case is listed, and those of a method that is not there say why.
 void expect_skips(const Machine& machine, const std::set<std::string>& methods, const std::string& reason) {
   std::set<std::string> skipped;
-  for (const Benchmark& benchmark : listed(machine, Preset::quick)) {
+  for (const Benchmark& benchmark : listed({grain_pieces()}, machine, Preset::quick)) {
     if (!benchmark.skip.empty()) {
-      skipped.insert(text(benchmark, "method"));
+      skipped.insert(text_of(benchmark, "method"));
       EXPECT_NE(benchmark.skip.find(reason), std::string::npos) << benchmark.skip;
     }
   }

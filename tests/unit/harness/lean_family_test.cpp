@@ -16,7 +16,8 @@
 namespace grainscope::harness {
 namespace {
 
-std::vector<Benchmark> listed(const std::vector<std::uint64_t>& budgets, Preset preset = Preset::quick) {
+std::vector<Benchmark> with_budgets(const std::vector<std::uint64_t>& budgets,
+                                    Preset preset = Preset::quick) {
   static const Machine machine = test::machine_with_gpus(1);
   Scope scope = make_scope(preset, gpu_targets(machine, {}), false, node_targets(machine, {}));
   scope.graphs = {graph::parse_graph_spec("kron:20")};
@@ -25,10 +26,10 @@ std::vector<Benchmark> listed(const std::vector<std::uint64_t>& budgets, Preset 
 }
 
 TEST(LeanFamily, has_the_budgets_in_bytes_that_are_asked_for_beside_its_own) {
-  const std::size_t own = listed({}).size();
+  const std::size_t own = with_budgets({}).size();
   std::set<std::string> found;
   std::size_t more = 0;
-  for (const Benchmark& benchmark : listed({64 * kMiB, kGiB})) {
+  for (const Benchmark& benchmark : with_budgets({64 * kMiB, kGiB})) {
     const auto& axes = benchmark.id.axes;
     const bool in_bytes = std::any_of(axes.begin(), axes.end(),
                                       [](const Axis& axis) { return std::string(axis.key) == "hot_budget"; });
@@ -41,12 +42,12 @@ TEST(LeanFamily, has_the_budgets_in_bytes_that_are_asked_for_beside_its_own) {
   }
   EXPECT_EQ(more, 2U * 2U * 4U) << "plain and compressed, of each algorithm";
   EXPECT_EQ(found, (std::set<std::string>{"67108864", "1073741824"}));
-  EXPECT_EQ(listed({64 * kMiB, kGiB}).size(), own + more);
+  EXPECT_EQ(with_budgets({64 * kMiB, kGiB}).size(), own + more);
 }
 
 TEST(LeanFamily, skips_a_budget_that_the_gpu_has_not) {
   std::size_t skipped = 0;
-  for (const Benchmark& benchmark : listed({512 * kGiB})) {
+  for (const Benchmark& benchmark : with_budgets({512 * kGiB})) {
     if (benchmark.id.name().find("hot_budget") != std::string::npos) {
       EXPECT_NE(benchmark.skip.find("GPU"), std::string::npos) << benchmark.skip;
       EXPECT_NE(benchmark.skip.find("512"), std::string::npos) << benchmark.skip;

@@ -42,12 +42,9 @@ class OwnFeatureFamilies : public testing::Test {
     std::vector<Benchmark> all =
         list_all({gather(), pipeline_graphsage(std::make_shared<GnnGraphCache>())}, machine, scope);
     std::erase_if(all, [&](const Benchmark& each) {
-      return sampled_only && each.id.family == "gather" && text(each, "indices") != "sampled";
+      return sampled_only && each.id.family == "gather" && test::text_of(each, "indices") != "sampled";
     });
     return all;
-  }
-  [[nodiscard]] static std::string text(const Benchmark& benchmark, const char* key) {
-    return to_string(benchmark.id.axis(key));
   }
   [[nodiscard]] Measurement run(const Machine& machine, const Benchmark& benchmark) const {
     LinkPeaks peaks(machine, [](const LinkPeak&, const std::vector<Warning>&) {});
@@ -65,9 +62,9 @@ TEST_F(OwnFeatureFamilies, have_the_files_rows_in_every_preset) {
     const Scope scope = scope_with(machine, preset);
     std::set<std::string> families;
     for (const Benchmark& benchmark : listed(machine, scope)) {
-      EXPECT_EQ(text(benchmark, "row"), "132") << benchmark.id.name();
-      EXPECT_EQ(text(benchmark, "features"), "mine") << benchmark.id.name();
-      EXPECT_EQ(text(benchmark, "graph"), "power");
+      EXPECT_EQ(test::text_of(benchmark, "row"), "132") << benchmark.id.name();
+      EXPECT_EQ(test::text_of(benchmark, "features"), "mine") << benchmark.id.name();
+      EXPECT_EQ(test::text_of(benchmark, "graph"), "power");
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       EXPECT_NE(benchmark.explanation.measures.find("mine.npy") == std::string::npos,
                 benchmark.explanation.limits.find("mine.npy") == std::string::npos)
@@ -95,7 +92,7 @@ TEST_F(OwnFeatureFamilies, of_float16_are_gathered_and_not_trained_on) {
   }
   for (const Benchmark& benchmark : listed(machine, scope)) {
     if (benchmark.id.family == "gather") {
-      EXPECT_EQ(text(benchmark, "element"), "2");
+      EXPECT_EQ(test::text_of(benchmark, "element"), "2");
     } else {
       EXPECT_NE(benchmark.skip.find("float16"), std::string::npos) << benchmark.id.name();
     }
@@ -108,7 +105,7 @@ TEST_F(OwnFeatureFamilies, beyond_host_memory_are_skipped_with_the_numbers_unles
   machine.environment.memory.available.cgroup_bytes.reset();
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : listed(machine, scope_with(machine, Preset::quick))) {
-    if (text(benchmark, "store") != "pageable") {
+    if (test::text_of(benchmark, "store") != "pageable") {
       ++skipped;
       EXPECT_NE(benchmark.skip.find("of host memory; 400 KiB are available"), std::string::npos)
           << benchmark.id.name() << ": " << benchmark.skip;
@@ -133,7 +130,7 @@ TEST_F(OwnFeatureFamilies, are_measured_without_a_gpu_and_held_against_the_file)
     EXPECT_EQ(test::row_errors(row), "");
     EXPECT_EQ(row["features"], (nlohmann::json{{"rows", kVertices}, {"columns", 33}, {"element", 4}}));
     EXPECT_EQ(row["case"]["axes"]["features"], "mine");
-    ran.insert(benchmark.id.family + " " + text(benchmark, "mode"));
+    ran.insert(benchmark.id.family + " " + test::text_of(benchmark, "mode"));
   }
   EXPECT_EQ(ran, (std::set<std::string>{"gather cpu_gather", "pipeline/graphsage cpu_only"}));
 }
@@ -160,7 +157,7 @@ TEST_F(OwnFeatureFamilies, of_more_or_fewer_rows_than_vertices_are_refused_in_a_
 TEST_F(OwnFeatureFamilies, leave_drawn_rows_synthetic) {
   const Machine machine = test::machine_without_gpu();
   for (const Benchmark& benchmark : listed(machine, scope_with(machine, Preset::smoke), false)) {
-    if (benchmark.id.family == "gather" && text(benchmark, "indices") != "sampled") {
+    if (benchmark.id.family == "gather" && test::text_of(benchmark, "indices") != "sampled") {
       EXPECT_EQ(benchmark.id.name().find("features"), std::string::npos);
     }
   }

@@ -24,16 +24,11 @@
 namespace grainscope::harness {
 namespace {
 
-std::vector<Benchmark> listed(const Machine& machine, Preset preset, const std::string& graph = {}) {
-  Scope scope = make_scope(preset, gpu_targets(machine, {}), true, {machine.topology.nodes().front().id});
-  if (!graph.empty()) {
-    scope.graphs = {graph::parse_graph_spec(graph)};
-  }
-  return list_all({pipeline_graphsage(std::make_shared<GnnGraphCache>())}, machine, scope);
-}
+using test::listed;
+using test::text_of;
 
-std::string text(const Benchmark& benchmark, const char* key) {
-  return to_string(benchmark.id.axis(key));
+std::vector<Family> training() {
+  return {pipeline_graphsage(std::make_shared<GnnGraphCache>())};
 }
 
 bool by_processes(const Benchmark& benchmark) {
@@ -46,8 +41,8 @@ constexpr Preset kAllPresets[] = {Preset::smoke, Preset::quick, Preset::full, Pr
 
 TEST(PipelineGraphsage, lists_the_ways_of_the_dissertation) {
   std::set<std::string> ways;
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::full)) {
-    ways.insert(text(benchmark, "mode") + " " + text(benchmark, "store"));
+  for (const Benchmark& benchmark : listed(training(), test::machine_with_gpus(1), Preset::full)) {
+    ways.insert(text_of(benchmark, "mode") + " " + text_of(benchmark, "store"));
   }
   EXPECT_EQ(ways,
             (std::set<std::string>{"address_ordered mapped", "address_ordered tiered",
@@ -59,10 +54,10 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
   for (const Preset preset : kAllPresets) {
     std::set<std::string> names;
     std::size_t cases = 0;
-    for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), preset)) {
+    for (const Benchmark& benchmark : listed(training(), test::machine_with_gpus(1), preset)) {
       names.insert(benchmark.id.name());
       ++cases;
-      const bool two = text(benchmark, "mode") != "cpu_only" && text(benchmark, "gpus") == "2";
+      const bool two = text_of(benchmark, "mode") != "cpu_only" && text_of(benchmark, "gpus") == "2";
       const bool no_mps = by_processes(benchmark) && find_program(kMpsControl).empty();
       EXPECT_EQ(benchmark.skip,
                 two      ? "needs two GPUs; this machine has one"
@@ -90,12 +85,12 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
 
 std::map<std::string, std::size_t> cases_by_gpus(const Machine& machine, Preset preset) {
   std::map<std::string, std::size_t> cases;
-  for (const Benchmark& benchmark : listed(machine, preset, "kron:12")) {
+  for (const Benchmark& benchmark : listed(training(), machine, preset, "kron:12")) {
     const auto& site = benchmark.id.site;
     const bool first = std::any_of(site.begin(), site.end(),
                                    [](const Site& at) { return at.key == "gpu" && at.value == 0; });
     if (first && benchmark.skip.empty() && !by_processes(benchmark)) {
-      ++cases[text(benchmark, "gpus")];
+      ++cases[text_of(benchmark, "gpus")];
     }
   }
   return cases;
@@ -130,11 +125,11 @@ TEST(PipelineGraphsage, by_two_processes_has_the_shares_of_figure_3_12) {
       {Preset::acceptance, {}}};
   for (const auto& [preset, shares] : expected) {
     std::set<std::string> found;
-    for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), preset, "kron:12")) {
+    for (const Benchmark& benchmark : listed(training(), test::machine_with_gpus(1), preset, "kron:12")) {
       if (by_processes(benchmark)) {
-        found.insert(text(benchmark, "percent"));
-        EXPECT_EQ(text(benchmark, "processes"), "mps");
-        EXPECT_EQ(text(benchmark, "mode") + " " + text(benchmark, "store"), "masked mapped");
+        found.insert(text_of(benchmark, "percent"));
+        EXPECT_EQ(text_of(benchmark, "processes"), "mps");
+        EXPECT_EQ(text_of(benchmark, "mode") + " " + text_of(benchmark, "store"), "masked mapped");
         EXPECT_TRUE(benchmark.id.name().find("/gpus:1/processes:mps/percent:") != std::string::npos)
             << benchmark.id.name();
         EXPECT_NE(benchmark.explanation.source.find("3.12"), std::string::npos);
@@ -160,8 +155,8 @@ TEST(PipelineGraphsage, of_two_processes_is_a_kernel_on_one_gpu) {
 }
 
 TEST(PipelineGraphsage, without_a_gpu_only_the_cpu_trains) {
-  for (const Benchmark& benchmark : listed(test::machine_without_gpu(), Preset::quick)) {
-    EXPECT_EQ(benchmark.skip.empty(), text(benchmark, "mode") == "cpu_only") << benchmark.id.name();
+  for (const Benchmark& benchmark : listed(training(), test::machine_without_gpu(), Preset::quick)) {
+    EXPECT_EQ(benchmark.skip.empty(), text_of(benchmark, "mode") == "cpu_only") << benchmark.id.name();
   }
 }
 
@@ -187,11 +182,11 @@ TEST(PipelineGraphsage, a_table_beyond_the_hosts_memory_is_skipped_with_the_numb
   Machine machine = test::machine_with_gpus(1);
   machine.environment.memory.available.meminfo_bytes = 2'000'000'000;
   machine.environment.memory.available.cgroup_bytes.reset();
-  for (const Benchmark& benchmark : listed(machine, Preset::quick, "kron:22")) {
+  for (const Benchmark& benchmark : listed(training(), machine, Preset::quick, "kron:22")) {
     if (benchmark.id.name().find("processes:") != std::string::npos) {
       continue;  // where MPS is not installed that comes first
     }
-    const bool two = text(benchmark, "mode") != "cpu_only" && text(benchmark, "gpus") == "2";
+    const bool two = text_of(benchmark, "mode") != "cpu_only" && text_of(benchmark, "gpus") == "2";
     EXPECT_NE(benchmark.skip.find(two ? "two GPUs" : "of host memory; 1.9 GiB are available"),
               std::string::npos)
         << benchmark.skip;
@@ -205,7 +200,7 @@ TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
   Session session(machine, {.ci_target = 0.1, .budget_s = 0.01, .warmups = 1}, peaks, &managed,
                   [] { return false; });
   int ran = 0;
-  for (const Benchmark& benchmark : listed(machine, Preset::smoke, "kron:12")) {
+  for (const Benchmark& benchmark : listed(training(), machine, Preset::smoke, "kron:12")) {
     if (!benchmark.skip.empty()) {
       continue;
     }

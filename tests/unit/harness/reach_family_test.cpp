@@ -13,9 +13,7 @@
 namespace grainscope::harness {
 namespace {
 
-std::string text_of(const Benchmark& benchmark, const char* axis) {
-  return to_string(benchmark.id.axis(axis));
-}
+using test::text_of;
 
 std::uint64_t span_of(const Benchmark& benchmark) {
   return static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis("span")));

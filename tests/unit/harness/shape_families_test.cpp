@@ -16,14 +16,12 @@
 namespace grainscope::harness {
 namespace {
 
+using test::text_of;
+
 std::vector<Benchmark> listed(const Machine& machine, Preset preset) {
   const std::vector<int> nodes{machine.topology.nodes().front().id};
   return list_all({shape_copy(), shape_batch()}, machine,
                   make_scope(preset, gpu_targets(machine, {}), false, nodes));
-}
-
-std::string axis(const Benchmark& benchmark, const std::string& key) {
-  return to_string(benchmark.id.axis(key));
 }
 
 TEST(Shapes, a_quick_look_at_one_gpu_stays_small) {
@@ -42,7 +40,7 @@ TEST(Shapes, every_preset_has_every_path_and_method) {
     std::map<std::string, std::set<std::string>> methods;
     for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), preset)) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
-      methods[benchmark.id.family + " " + axis(benchmark, "path")].insert(axis(benchmark, "method"));
+      methods[benchmark.id.family + " " + text_of(benchmark, "path")].insert(text_of(benchmark, "method"));
     }
     for (const char* path : {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}) {
       EXPECT_EQ(methods[std::string("shape/copy ") + path].size(), 6U) << path << " " << name(preset);
@@ -55,11 +53,11 @@ TEST(Shapes, boxes_are_sent_by_every_method_and_fetched_by_kernels_and_small_cub
   std::set<std::string> fetched;
   std::set<std::string> submitted;
   for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), Preset::quick)) {
-    const std::string path = axis(benchmark, "path");
+    const std::string path = text_of(benchmark, "path");
     if (benchmark.id.name().starts_with("shape/copy/submission/")) {
       submitted.insert(path);
     } else if (path == "peer_to_gpu") {
-      fetched.insert(axis(benchmark, "method"));
+      fetched.insert(text_of(benchmark, "method"));
       EXPECT_EQ(benchmark.id.name().find("/gpu:0/peer:1/") != std::string::npos, true);
     }
   }
@@ -128,7 +126,7 @@ TEST(Shapes, bytes_are_those_of_the_shape) {
 
 TEST(Shapes, thousands_of_copies_a_row_are_not_listed) {
   for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::paper)) {
-    if (benchmark.id.family == "shape/copy" && axis(benchmark, "method") == "row_copies") {
+    if (benchmark.id.family == "shape/copy" && text_of(benchmark, "method") == "row_copies") {
       EXPECT_LE(std::get<std::int64_t>(benchmark.id.axis("rows")) *
                     std::get<std::int64_t>(benchmark.id.axis("planes")),
                 4096);
@@ -154,7 +152,7 @@ TEST(Shapes, the_users_range_of_sizes_holds) {
 TEST(Shapes, with_one_gpu_copies_between_gpus_say_that_two_are_needed) {
   std::size_t peers = 0;
   for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::quick)) {
-    if (axis(benchmark, "path") == "gpu_to_peer") {
+    if (text_of(benchmark, "path") == "gpu_to_peer") {
       ++peers;
       EXPECT_NE(benchmark.skip.find("two GPUs"), std::string::npos) << benchmark.skip;
     }
@@ -168,7 +166,7 @@ TEST(Shapes, gpus_that_cannot_reach_each_other_are_skipped) {
     peer.access = false;
   }
   for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
-    if (axis(benchmark, "path") == "gpu_to_peer") {
+    if (text_of(benchmark, "path") == "gpu_to_peer") {
       EXPECT_NE(benchmark.skip.find("cannot reach"), std::string::npos) << benchmark.id.name();
     }
   }
@@ -184,8 +182,8 @@ TEST(Shapes, gpus_joined_by_a_switch_or_directly_are_on_nvlink_and_others_on_pci
       machine.environment.gpus[1].nvml->nvlinks->push_back({0, true, "4.0", {}, type, remote});
     }
     for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
-      if (axis(benchmark, "path") == "gpu_to_peer") {
-        EXPECT_EQ(axis(benchmark, "link"), expected);
+      if (text_of(benchmark, "path") == "gpu_to_peer") {
+        EXPECT_EQ(text_of(benchmark, "link"), expected);
       }
     }
   }
@@ -197,8 +195,8 @@ TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
     (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
     std::size_t batches = 0;
     for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
-      const bool alone = axis(benchmark, "path").find("peer") == std::string::npos;
-      if (axis(benchmark, "method") == "batch" && alone) {
+      const bool alone = text_of(benchmark, "path").find("peer") == std::string::npos;
+      if (text_of(benchmark, "method") == "batch" && alone) {
         ++batches;
         EXPECT_NE(benchmark.skip.find("needs CUDA 12.8"), std::string::npos) << benchmark.skip;
         EXPECT_NE(benchmark.skip.find("12.4"), std::string::npos) << benchmark.skip;
@@ -214,9 +212,9 @@ TEST(Shapes, kernels_that_reach_the_host_need_mapped_memory_and_others_do_not) {
   Machine machine = test::machine_with_gpus(1);
   machine.environment.gpus[0].cuda->can_map_host_memory = false;
   for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
-    const std::string path = axis(benchmark, "path");
+    const std::string path = text_of(benchmark, "path");
     const bool host = path == "host_to_gpu" || path == "gpu_to_host";
-    const bool kernel = axis(benchmark, "method").starts_with("kernel");
+    const bool kernel = text_of(benchmark, "method").starts_with("kernel");
     if (path.find("peer") == std::string::npos) {
       EXPECT_EQ(benchmark.skip.find("cannot map") != std::string::npos, host && kernel)
           << benchmark.id.name();

@@ -14,13 +14,11 @@
 namespace grainscope::harness {
 namespace {
 
+using test::text_of;
+
 std::vector<Benchmark> listed(const Machine& machine, const Family& family, Preset preset) {
   const std::vector<int> nodes{machine.topology.nodes().front().id};
   return list_all({family}, machine, make_scope(preset, gpu_targets(machine, {}), false, nodes));
-}
-
-std::string axis(const Benchmark& benchmark, const std::string& key) {
-  return to_string(benchmark.id.axis(key));
 }
 
 TEST(Collectives, every_pattern_has_both_methods_in_every_preset) {
@@ -28,7 +26,7 @@ TEST(Collectives, every_pattern_has_both_methods_in_every_preset) {
     std::map<std::string, std::set<std::string>> methods;
     for (const Benchmark& benchmark : listed(test::machine_with_gpus(3), transfer_collective(), preset)) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
-      methods[axis(benchmark, "pattern")].insert(axis(benchmark, "method"));
+      methods[text_of(benchmark, "pattern")].insert(text_of(benchmark, "method"));
     }
     for (const char* pattern : {"all_to_host", "host_to_all", "all_host_duplex", "one_to_all", "all_to_one",
                                 "all_from_one", "one_from_all", "all_pairs", "ring"}) {
@@ -43,7 +41,7 @@ TEST(Collectives, both_directions_of_all_gpus_take_the_memory_of_twice_one) {
   std::map<std::string, Needs> needs;
   for (const Benchmark& benchmark :
        listed(test::machine_with_gpus(2), transfer_collective(), Preset::acceptance)) {
-    needs[axis(benchmark, "pattern")] = benchmark.needs;
+    needs[text_of(benchmark, "pattern")] = benchmark.needs;
   }
   EXPECT_GT(needs["all_to_host"].host_bytes, 0U);
   EXPECT_EQ(needs["all_host_duplex"].host_bytes, 2 * needs["all_to_host"].host_bytes);
@@ -54,8 +52,8 @@ TEST(Collectives, of_the_host_by_a_kernel_need_mapped_memory_and_others_do_not) 
   Machine machine = test::machine_with_gpus(2);
   machine.environment.gpus[1].cuda->can_map_host_memory = false;
   for (const Benchmark& benchmark : listed(machine, transfer_collective(), Preset::quick)) {
-    const bool maps = axis(benchmark, "pattern").find("host") != std::string::npos &&
-                      axis(benchmark, "method") == "kernel_copy";
+    const bool maps = text_of(benchmark, "pattern").find("host") != std::string::npos &&
+                      text_of(benchmark, "method") == "kernel_copy";
     EXPECT_EQ(benchmark.skip.find("cannot map") != std::string::npos, maps) << benchmark.id.name();
   }
 }
@@ -67,7 +65,7 @@ TEST(Collectives, between_gpus_need_those_that_fetch_to_reach_the_others) {
   }
   std::map<std::string, bool> runs;
   for (const Benchmark& benchmark : listed(machine, transfer_collective(), Preset::quick)) {
-    runs[axis(benchmark, "pattern")] = benchmark.skip.empty();
+    runs[text_of(benchmark, "pattern")] = benchmark.skip.empty();
   }
   EXPECT_TRUE(runs["one_to_all"]);     // GPU 0 sends
   EXPECT_TRUE(runs["one_from_all"]);   // GPU 0 fetches
@@ -79,13 +77,13 @@ TEST(Collectives, between_gpus_need_those_that_fetch_to_reach_the_others) {
 TEST(Duplex, between_gpus_has_every_way_to_issue_and_none_of_what_cannot_be) {
   std::map<std::string, std::set<std::string>> ways;
   for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), transfer_duplex(), Preset::quick)) {
-    if (axis(benchmark, "between") != "gpu_gpu") {
+    if (text_of(benchmark, "between") != "gpu_gpu") {
       continue;
     }
     EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
-    const std::string method = axis(benchmark, "method");
+    const std::string method = text_of(benchmark, "method");
     const bool migrates = method == "demand" || method == "prefetch";
-    ways[method].insert(migrates ? "" : axis(benchmark, "direction") + " " + axis(benchmark, "access"));
+    ways[method].insert(migrates ? "" : text_of(benchmark, "direction") + " " + text_of(benchmark, "access"));
   }
   using Ways = std::set<std::string>;
   EXPECT_EQ(ways["copy_engine"], (Ways{"read on", "write on", "write off"}));
@@ -102,8 +100,8 @@ TEST(Duplex, staged_copies_run_between_gpus_that_cannot_reach_each_other) {
   }
   std::size_t staged = 0;
   for (const Benchmark& benchmark : listed(machine, transfer_duplex(), Preset::quick)) {
-    if (axis(benchmark, "between") == "gpu_gpu" && axis(benchmark, "method") == "copy_engine") {
-      const bool off = axis(benchmark, "access") == "off";
+    if (text_of(benchmark, "between") == "gpu_gpu" && text_of(benchmark, "method") == "copy_engine") {
+      const bool off = text_of(benchmark, "access") == "off";
       staged += off ? 1 : 0;
       EXPECT_EQ(benchmark.skip.empty(), off) << benchmark.id.name();
     }

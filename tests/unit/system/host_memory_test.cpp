@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "contains.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
@@ -16,6 +17,7 @@
 namespace grainscope {
 namespace {
 
+using test::contains;
 using test::MachineTree;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
@@ -34,10 +36,6 @@ std::string allocation_error(const Topology& topology, const HostMemoryRequest& 
   } catch (const EnvironmentError& error) {
     return error.what();
   }
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 static_assert(!std::is_copy_constructible_v<HostMemory>);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <type_traits>
 
+#include "contains.hpp"
 #include "grainscope/core/error.hpp"
 #include "machine_tree.hpp"
 #include "refused_calls.hpp"
@@ -15,6 +16,7 @@
 namespace grainscope {
 namespace {
 
+using test::contains;
 using test::MachineTree;
 
 // The calling thread's memory policy, asked of the kernel itself.
@@ -31,10 +33,6 @@ std::string binding_error(const Topology& topology, int node) {
   } catch (const EnvironmentError& error) {
     return error.what();
   }
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 static_assert(!std::is_copy_constructible_v<NodeBinding> && !std::is_move_constructible_v<NodeBinding>);

@@ -5,20 +5,19 @@
 #include <fstream>
 #include <sstream>
 
+#include "contains.hpp"
 #include "grainscope/core/error.hpp"
 
 namespace grainscope {
 namespace {
+
+using test::contains;
 
 std::string fixture(const std::string& name) {
   std::ifstream file(std::string(GRAINSCOPE_FIXTURES) + "/" + name);
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST(Nvml, without_the_library_says_so_and_what_to_do) {

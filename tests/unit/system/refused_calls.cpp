@@ -28,7 +28,7 @@ bool refuse_memory_policy(int error) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-std::string answer_of(int error, const std::function<std::string()>& body) {
+std::string answer_where_refused(int error, const std::function<std::string()>& body) {
   if (!refuse_memory_policy(error)) {
     return "skipped";
   }
@@ -48,7 +48,7 @@ std::string with_memory_policy_refused(int error, const std::function<std::strin
   }
   const pid_t child = fork();
   if (child == 0) {
-    const std::string answer = answer_of(error, body);
+    const std::string answer = answer_where_refused(error, body);
     const bool told = write(ends[1], answer.data(), answer.size()) == static_cast<ssize_t>(answer.size());
     _exit(told ? 0 : 1);
   }

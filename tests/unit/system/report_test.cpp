@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "contains.hpp"
 #include "grainscope/system/environment_json.hpp"
 #include "grainscope/system/environment_text.hpp"
 #include "grainscope/system/sysfs.hpp"
@@ -13,6 +14,7 @@ namespace grainscope {
 namespace {
 
 using nlohmann::json;
+using test::contains;
 using test::MachineTree;
 
 NvmlReport h100() {
@@ -40,10 +42,6 @@ std::string text_of(const Environment& environment) {
 json json_of(const Environment& environment) {
   return environment_json(environment, find_warnings(environment));
 }
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::size_t columns(const std::string& line) {
   std::size_t count = 0;
   for (const char byte : line) {

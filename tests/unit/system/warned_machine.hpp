@@ -9,6 +9,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "contains.hpp"
 #include "grainscope/system/warnings.hpp"
 #include "machine_tree.hpp"
 
@@ -18,10 +19,6 @@ inline const Warning* find(const std::vector<Warning>& warnings, const std::stri
   const auto found = std::find_if(warnings.begin(), warnings.end(),
                                   [&](const Warning& warning) { return warning.id == id; });
   return found == warnings.end() ? nullptr : &*found;
-}
-
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 inline NvmlReport h100() {
