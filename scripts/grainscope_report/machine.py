@@ -24,25 +24,28 @@ class Machine:
     letter: str
     label: str
     result: Result
+    file: str = ""
 
     @property
     def provenance(self) -> str:
-        """Machine, driver, suite and date, for the footer of a figure."""
-        return " · ".join(provenance(self.result))
+        """Machine, driver, suite and date, for the footer of a figure; `file` where another has the same."""
+        return " · ".join(filter(None, [*provenance(self.result), self.file]))
 
 
 def machines(results: Sequence[Result]) -> list[Machine]:
     """Letters and labels for files that are shown together, no two labels alike."""
     labels = [_label(result) for result in results]
-    for more in (_date, _file):
+    files = _files(results)
+    for more in (map(_date, results), files):
         twice = Counter(labels)
         labels = [
-            f"{label}, {more(result)}" if twice[label] > 1 else label
-            for label, result in zip(labels, results, strict=True)
+            f"{label}, {said}" if twice[label] > 1 else label
+            for label, said in zip(labels, more, strict=True)
         ]
+    alike = Counter(tuple(provenance(result)) for result in results)
     return [
-        Machine(index, letter(index), label, result)
-        for index, (label, result) in enumerate(zip(labels, results, strict=True))
+        Machine(index, letter(index), label, result, file if alike[tuple(provenance(result))] > 1 else "")
+        for index, (label, result, file) in enumerate(zip(labels, results, files, strict=True))
     ]
 
 
@@ -126,8 +129,14 @@ def _date(result: Result) -> str:
     return result.date[:10]
 
 
-def _file(result: Result) -> str:
-    return str(result.path)
+def _files(results: Sequence[Result]) -> list[str]:
+    """As much of the end of each path as tells them apart."""
+    paths = [result.path.parts for result in results]
+    for parts in range(1, max(map(len, paths), default=0)):
+        ends = ["/".join(path[-parts:]) for path in paths]
+        if len(set(ends)) == len(ends):
+            return ends
+    return [str(result.path) for result in results]
 
 
 def letter(index: int) -> str:

@@ -133,6 +133,12 @@ class Row:
         """Measured, checked and right."""
         return self.status == "ok"
 
+    @property
+    def interval_s(self) -> Interval:
+        """The interval of the median, of a row that has one; all samples where they are too few for it."""
+        samples = self.samples_s or (self.median_s,)
+        return self.ci95_s or (min(samples), max(samples))
+
 
 @dataclass(frozen=True)
 class Link:

@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from grainscope_report import reader
+from grainscope_report.model import Result
 
 PROJECT = Path(__file__).resolve().parents[2]
 ROOT = PROJECT / "results" / "reference"
@@ -16,8 +17,12 @@ def raw(name: str) -> list[dict]:
 
 
 @cache
+def result(name: str) -> Result:
+    return reader.read(ROOT / name)
+
+
 def rows_of(name: str) -> list:
-    return reader.read(ROOT / name).rows
+    return result(name).rows
 
 
 @cache

@@ -26,7 +26,7 @@ def test_a_gpu_names_the_machine_and_else_its_cpu(labels):
 def test_two_runs_of_one_machine_are_told_apart_by_date_and_then_by_file(labels):
     first, second = File(), File(date="2026-12-01T00:00:00")
     assert labels(first, second) == ["Intel Xeon (node-a), 2026-11-20", "Intel Xeon (node-a), 2026-12-01"]
-    assert len(set(labels(first, File()))) == 2
+    assert labels(first, File()) == [f"Intel Xeon (node-a), 2026-11-20, {n}/result.json" for n in (0, 1)]
 
 
 def test_provenance_names_machine_driver_commit_and_date(show):
@@ -37,6 +37,17 @@ def test_provenance_names_machine_driver_commit_and_date(show):
     )
     assert "no GPU · Intel Xeon · laptop · no NVIDIA driver · built without CUDA" in laptop.provenance
     assert (h100.letter, laptop.letter) == ("A", "B")
+
+
+def test_provenance_names_the_file_where_another_has_the_same(tmp_path):
+    paths = [File().write(tmp_path / run / "result.json") for run in ("first", "second")]
+    other = File(host="laptop").write(tmp_path / "other" / "result.json")
+    made = machines([reader.read(path) for path in (*paths, other)])
+    assert [machine.provenance.rsplit(" · ", 1)[1] for machine in made] == [
+        "first/result.json",
+        "second/result.json",
+        "2026-11-20",
+    ]
 
 
 @pytest.mark.parametrize("commit", ["", "unknown"])

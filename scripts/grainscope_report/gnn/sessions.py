@@ -35,7 +35,7 @@ class Sessions:
     def time(self) -> Estimate:
         """The median time with its interval, seconds; a model's is exact."""
         return statistics.combine_sessions(
-            [row.median_s for row in self.rows], [_interval(row) for row in self.rows]
+            [row.median_s for row in self.rows], [row.interval_s for row in self.rows]
         )
 
     @property
@@ -66,10 +66,6 @@ class Sessions:
         """The share of the measured copy peak that the file gives."""
         there = [row.link_fraction for row in self.rows if row.link_fraction]
         return plain.median(there) if there else None
-
-
-def _interval(row: Row) -> tuple[float, float]:
-    return row.ci95_s or (row.median_s, row.median_s)
 
 
 def of(machine: Machine, family: str) -> list[Sessions]:

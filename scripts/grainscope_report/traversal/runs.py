@@ -63,7 +63,7 @@ class Run:
     def time(self) -> Estimate:
         """The median over trials, seconds, with its interval, or of fewer than 8 trials their range."""
         return statistics.combine_sessions(
-            [row.median_s for row in self.rows], list(map(_interval, self.rows))
+            [row.median_s for row in self.rows], [row.interval_s for row in self.rows]
         )
 
     @cached_property
@@ -105,11 +105,6 @@ class Run:
     def site(self) -> Mapping[str, int]:
         """Where it was measured."""
         return self.rows[0].case.site
-
-
-def _interval(row: Row) -> tuple[float, float]:
-    samples = row.samples_s or (row.median_s,)
-    return row.ci95_s or (min(samples), max(samples))
 
 
 def measured(machine: Machine) -> list[Run]:

@@ -80,18 +80,17 @@ Machine machine_with_gpus(int count) {
   return machine;
 }
 
-std::vector<harness::Benchmark> listed(const std::vector<harness::Family>& families,
-                                       const harness::Machine& machine, harness::Preset preset,
-                                       const std::string& graph) {
-  harness::Scope scope =
-      make_scope(preset, gpu_targets(machine, {}), true, {machine.topology.nodes().front().id});
+std::vector<Benchmark> listed(const std::vector<Family>& families, const Machine& machine, Preset preset,
+                              bool gpus_asked_for, const std::string& graph) {
+  Scope scope =
+      make_scope(preset, gpu_targets(machine, {}), gpus_asked_for, {machine.topology.nodes().front().id});
   if (!graph.empty()) {
     scope.graphs = {graph::parse_graph_spec(graph)};
   }
   return list_all(families, machine, scope);
 }
 
-std::string text_of(const harness::Benchmark& benchmark, const std::string& key) {
+std::string text_of(const Benchmark& benchmark, const std::string& key) {
   return to_string(benchmark.id.axis(key));
 }
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "harness/benchmark.hpp"
-#include "harness/scope.hpp"
 
 namespace grainscope::test {
 
@@ -33,10 +32,11 @@ using Body = std::function<Measurement(harness::Session&)>;
 // This machine, as if it had so many GPUs, which can reach each other, and CUDA 13.
 [[nodiscard]] harness::Machine machine_with_gpus(int count);
 
-// What families list for a preset on all GPUs of a machine and its first node; `graph`: in place of its own.
+// What families list for a preset on a machine's first node and all its GPUs, which the user named or did
+// not; `graph`: in place of its own.
 [[nodiscard]] std::vector<harness::Benchmark> listed(const std::vector<harness::Family>& families,
                                                      const harness::Machine& machine, harness::Preset preset,
-                                                     const std::string& graph = {});
+                                                     bool gpus_asked_for, const std::string& graph = {});
 // An axis as the case's name has it.
 [[nodiscard]] std::string text_of(const harness::Benchmark& benchmark, const std::string& key);
 

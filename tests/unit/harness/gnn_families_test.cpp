@@ -13,13 +13,11 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "harness/row.hpp"
-#include "harness/selection.hpp"
 #include "schema_check.hpp"
 
 namespace grainscope::harness {
 namespace {
 
-using test::listed;
 using test::text_of;
 
 std::vector<Family> gnn_families() {
@@ -27,9 +25,13 @@ std::vector<Family> gnn_families() {
   return {sampling_neighbours(graphs), tiering_score(graphs), tiering_reorder(graphs)};
 }
 
+std::vector<Benchmark> gnn_cases(const Machine& machine, Preset preset, const std::string& graph = {}) {
+  return test::listed(gnn_families(), machine, preset, true, graph);
+}
+
 std::set<std::string> placements(int gpus, Preset preset) {
   std::set<std::string> found;
-  for (const Benchmark& benchmark : listed(gnn_families(), test::machine_with_gpus(gpus), preset)) {
+  for (const Benchmark& benchmark : gnn_cases(test::machine_with_gpus(gpus), preset)) {
     if (benchmark.id.family == "sampling/neighbours") {
       const bool alone = gpus == 1 && text_of(benchmark, "placement") == "interleaved";
       EXPECT_EQ(benchmark.skip, alone ? "needs two GPUs; this machine has one" : "") << benchmark.id.name();
@@ -50,7 +52,7 @@ TEST(SamplingNeighbours, lists_every_placement_and_says_which_needs_two_gpus) {
 
 TEST(TieringScore, lists_every_score_of_every_run) {
   std::map<std::string, std::set<std::string>> scores;
-  for (const Benchmark& benchmark : listed(gnn_families(), test::machine_without_gpu(), Preset::paper)) {
+  for (const Benchmark& benchmark : gnn_cases(test::machine_without_gpu(), Preset::paper)) {
     if (benchmark.id.family == "tiering/score") {
       scores[text_of(benchmark, "graph") + text_of(benchmark, "fanout") + text_of(benchmark, "labelled")]
           .insert(text_of(benchmark, "score"));
@@ -74,7 +76,7 @@ class GnnRows : public testing::Test {
   // Runs what can run without a GPU, and holds each row against the schema.
   std::map<std::string, Measurement> rows(const std::string& family, const std::string& graph) {
     std::map<std::string, Measurement> result;
-    for (const Benchmark& benchmark : listed(gnn_families(), machine_, Preset::smoke, graph)) {
+    for (const Benchmark& benchmark : gnn_cases(machine_, Preset::smoke, graph)) {
       if (benchmark.id.family == family && benchmark.skip.empty()) {
         const Measurement measurement = run(benchmark);
         EXPECT_EQ(why_impossible(measurement), "") << benchmark.id.name();
@@ -100,7 +102,7 @@ TEST_F(GnnRows, of_sampling_count_edges) {
 }
 
 TEST_F(GnnRows, of_sampling_more_seeds_than_vertices_are_skipped) {
-  for (const Benchmark& benchmark : listed(gnn_families(), machine_, Preset::smoke, "kron:9")) {
+  for (const Benchmark& benchmark : gnn_cases(machine_, Preset::smoke, "kron:9")) {
     if (benchmark.id.family == "sampling/neighbours" && benchmark.skip.empty()) {
       EXPECT_THROW(static_cast<void>(run(benchmark)), SkipError);
     }

@@ -11,13 +11,15 @@
 #include "grain_method.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "harness/selection.hpp"
 
 namespace grainscope::harness {
 namespace {
 
-using test::listed;
 using test::text_of;
+
+std::vector<Benchmark> grain_cases(const Machine& machine, Preset preset) {
+  return test::listed({grain_pieces()}, machine, preset, false);
+}
 
 std::uint64_t number(const Benchmark& benchmark, const char* key) {
   return static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis(key)));
@@ -25,7 +27,7 @@ std::uint64_t number(const Benchmark& benchmark, const char* key) {
 
 std::map<std::string, std::set<std::uint64_t>> grains_by_method(Preset preset) {
   std::map<std::string, std::set<std::uint64_t>> found;
-  for (const Benchmark& benchmark : listed({grain_pieces()}, test::machine_with_gpus(1), preset)) {
+  for (const Benchmark& benchmark : grain_cases(test::machine_with_gpus(1), preset)) {
     EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
     found[text_of(benchmark, "method") + " " + text_of(benchmark, "path")].insert(number(benchmark, "grain"));
   }
@@ -81,7 +83,7 @@ TEST(Grains, a_quick_run_asks_a_few_of_the_methods_that_take_longest_to_prepare)
 }
 
 TEST(Grains, bytes_are_whole_pieces_and_demand_is_of_memory_that_holds_each_in_a_block_of_its_own) {
-  for (const Benchmark& benchmark : listed({grain_pieces()}, test::machine_with_gpus(1), Preset::full)) {
+  for (const Benchmark& benchmark : grain_cases(test::machine_with_gpus(1), Preset::full)) {
     const std::uint64_t grain = number(benchmark, "grain");
     const std::uint64_t bytes = number(benchmark, "bytes");
     EXPECT_EQ(bytes % grain, 0U) << benchmark.id.name();
@@ -117,7 +119,7 @@ TEST(Grains, each_method_says_how_it_is_timed) {
 // Every case is listed, and those of a method that is not there say why.
 void expect_skips(const Machine& machine, const std::set<std::string>& methods, const std::string& reason) {
   std::set<std::string> skipped;
-  for (const Benchmark& benchmark : listed({grain_pieces()}, machine, Preset::quick)) {
+  for (const Benchmark& benchmark : grain_cases(machine, Preset::quick)) {
     if (!benchmark.skip.empty()) {
       skipped.insert(text_of(benchmark, "method"));
       EXPECT_NE(benchmark.skip.find(reason), std::string::npos) << benchmark.skip;

@@ -17,18 +17,20 @@
 #include "grainscope/gnn/pipeline_sides.hpp"
 #include "grainscope/system/mps.hpp"
 #include "harness/row.hpp"
-#include "harness/selection.hpp"
 #include "pipeline_points.hpp"
 #include "schema_check.hpp"
 
 namespace grainscope::harness {
 namespace {
 
-using test::listed;
 using test::text_of;
 
 std::vector<Family> training() {
   return {pipeline_graphsage(std::make_shared<GnnGraphCache>())};
+}
+
+std::vector<Benchmark> training_cases(const Machine& machine, Preset preset, const std::string& graph = {}) {
+  return test::listed(training(), machine, preset, true, graph);
 }
 
 bool by_processes(const Benchmark& benchmark) {
@@ -41,7 +43,7 @@ constexpr Preset kAllPresets[] = {Preset::smoke, Preset::quick, Preset::full, Pr
 
 TEST(PipelineGraphsage, lists_the_ways_of_the_dissertation) {
   std::set<std::string> ways;
-  for (const Benchmark& benchmark : listed(training(), test::machine_with_gpus(1), Preset::full)) {
+  for (const Benchmark& benchmark : training_cases(test::machine_with_gpus(1), Preset::full)) {
     ways.insert(text_of(benchmark, "mode") + " " + text_of(benchmark, "store"));
   }
   EXPECT_EQ(ways,
@@ -54,7 +56,7 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
   for (const Preset preset : kAllPresets) {
     std::set<std::string> names;
     std::size_t cases = 0;
-    for (const Benchmark& benchmark : listed(training(), test::machine_with_gpus(1), preset)) {
+    for (const Benchmark& benchmark : training_cases(test::machine_with_gpus(1), preset)) {
       names.insert(benchmark.id.name());
       ++cases;
       const bool two = text_of(benchmark, "mode") != "cpu_only" && text_of(benchmark, "gpus") == "2";
@@ -85,7 +87,7 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
 
 std::map<std::string, std::size_t> cases_by_gpus(const Machine& machine, Preset preset) {
   std::map<std::string, std::size_t> cases;
-  for (const Benchmark& benchmark : listed(training(), machine, preset, "kron:12")) {
+  for (const Benchmark& benchmark : training_cases(machine, preset, "kron:12")) {
     const auto& site = benchmark.id.site;
     const bool first = std::any_of(site.begin(), site.end(),
                                    [](const Site& at) { return at.key == "gpu" && at.value == 0; });
@@ -125,7 +127,7 @@ TEST(PipelineGraphsage, by_two_processes_has_the_shares_of_figure_3_12) {
       {Preset::acceptance, {}}};
   for (const auto& [preset, shares] : expected) {
     std::set<std::string> found;
-    for (const Benchmark& benchmark : listed(training(), test::machine_with_gpus(1), preset, "kron:12")) {
+    for (const Benchmark& benchmark : training_cases(test::machine_with_gpus(1), preset, "kron:12")) {
       if (by_processes(benchmark)) {
         found.insert(text_of(benchmark, "percent"));
         EXPECT_EQ(text_of(benchmark, "processes"), "mps");
@@ -155,7 +157,7 @@ TEST(PipelineGraphsage, of_two_processes_is_a_kernel_on_one_gpu) {
 }
 
 TEST(PipelineGraphsage, without_a_gpu_only_the_cpu_trains) {
-  for (const Benchmark& benchmark : listed(training(), test::machine_without_gpu(), Preset::quick)) {
+  for (const Benchmark& benchmark : training_cases(test::machine_without_gpu(), Preset::quick)) {
     EXPECT_EQ(benchmark.skip.empty(), text_of(benchmark, "mode") == "cpu_only") << benchmark.id.name();
   }
 }
@@ -182,7 +184,7 @@ TEST(PipelineGraphsage, a_table_beyond_the_hosts_memory_is_skipped_with_the_numb
   Machine machine = test::machine_with_gpus(1);
   machine.environment.memory.available.meminfo_bytes = 2'000'000'000;
   machine.environment.memory.available.cgroup_bytes.reset();
-  for (const Benchmark& benchmark : listed(training(), machine, Preset::quick, "kron:22")) {
+  for (const Benchmark& benchmark : training_cases(machine, Preset::quick, "kron:22")) {
     if (benchmark.id.name().find("processes:") != std::string::npos) {
       continue;  // where MPS is not installed that comes first
     }
@@ -200,7 +202,7 @@ TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
   Session session(machine, {.ci_target = 0.1, .budget_s = 0.01, .warmups = 1}, peaks, &managed,
                   [] { return false; });
   int ran = 0;
-  for (const Benchmark& benchmark : listed(training(), machine, Preset::smoke, "kron:12")) {
+  for (const Benchmark& benchmark : training_cases(machine, Preset::smoke, "kron:12")) {
     if (!benchmark.skip.empty()) {
       continue;
     }

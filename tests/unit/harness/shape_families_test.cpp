@@ -18,15 +18,13 @@ namespace {
 
 using test::text_of;
 
-std::vector<Benchmark> listed(const Machine& machine, Preset preset) {
-  const std::vector<int> nodes{machine.topology.nodes().front().id};
-  return list_all({shape_copy(), shape_batch()}, machine,
-                  make_scope(preset, gpu_targets(machine, {}), false, nodes));
+std::vector<Benchmark> shape_cases(const Machine& machine, Preset preset) {
+  return test::listed({shape_copy(), shape_batch()}, machine, preset, false);
 }
 
 TEST(Shapes, a_quick_look_at_one_gpu_stays_small) {
   std::size_t runnable = 0;
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::quick)) {
+  for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(1), Preset::quick)) {
     runnable += benchmark.skip.empty() ? 1 : 0;
     EXPECT_LE(benchmark.needs.host_bytes, 256 * kMiB) << benchmark.id.name();
     EXPECT_LE(benchmark.needs.device_bytes, 512 * kMiB) << benchmark.id.name();
@@ -38,7 +36,7 @@ TEST(Shapes, a_quick_look_at_one_gpu_stays_small) {
 TEST(Shapes, every_preset_has_every_path_and_method) {
   for (const Preset preset : {Preset::smoke, Preset::quick, Preset::full, Preset::paper}) {
     std::map<std::string, std::set<std::string>> methods;
-    for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), preset)) {
+    for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(2), preset)) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       methods[benchmark.id.family + " " + text_of(benchmark, "path")].insert(text_of(benchmark, "method"));
     }
@@ -52,7 +50,7 @@ TEST(Shapes, every_preset_has_every_path_and_method) {
 TEST(Shapes, boxes_are_sent_by_every_method_and_fetched_by_kernels_and_small_cubes_are_submitted) {
   std::set<std::string> fetched;
   std::set<std::string> submitted;
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), Preset::quick)) {
+  for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(2), Preset::quick)) {
     const std::string path = text_of(benchmark, "path");
     if (benchmark.id.name().starts_with("shape/copy/submission/")) {
       submitted.insert(path);
@@ -113,7 +111,7 @@ TEST(Shapes, that_are_fetched_are_measured_against_the_way_back_by_the_same_gpu)
 }
 
 TEST(Shapes, bytes_are_those_of_the_shape) {
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::full)) {
+  for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(1), Preset::full)) {
     const auto number = [&](const char* key) { return std::get<std::int64_t>(benchmark.id.axis(key)); };
     if (benchmark.id.family == "shape/copy") {
       EXPECT_EQ(number("bytes"), number("width") * number("rows") * number("planes"));
@@ -125,7 +123,7 @@ TEST(Shapes, bytes_are_those_of_the_shape) {
 }
 
 TEST(Shapes, thousands_of_copies_a_row_are_not_listed) {
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::paper)) {
+  for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(1), Preset::paper)) {
     if (benchmark.id.family == "shape/copy" && text_of(benchmark, "method") == "row_copies") {
       EXPECT_LE(std::get<std::int64_t>(benchmark.id.axis("rows")) *
                     std::get<std::int64_t>(benchmark.id.axis("planes")),
@@ -151,7 +149,7 @@ TEST(Shapes, the_users_range_of_sizes_holds) {
 
 TEST(Shapes, with_one_gpu_copies_between_gpus_say_that_two_are_needed) {
   std::size_t peers = 0;
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(1), Preset::quick)) {
+  for (const Benchmark& benchmark : shape_cases(test::machine_with_gpus(1), Preset::quick)) {
     if (text_of(benchmark, "path") == "gpu_to_peer") {
       ++peers;
       EXPECT_NE(benchmark.skip.find("two GPUs"), std::string::npos) << benchmark.skip;
@@ -165,7 +163,7 @@ TEST(Shapes, gpus_that_cannot_reach_each_other_are_skipped) {
   for (cuda::PeerLink& peer : machine.runtime.peers) {
     peer.access = false;
   }
-  for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
+  for (const Benchmark& benchmark : shape_cases(machine, Preset::smoke)) {
     if (text_of(benchmark, "path") == "gpu_to_peer") {
       EXPECT_NE(benchmark.skip.find("cannot reach"), std::string::npos) << benchmark.id.name();
     }
@@ -181,7 +179,7 @@ TEST(Shapes, gpus_joined_by_a_switch_or_directly_are_on_nvlink_and_others_on_pci
     if (std::string(type) == "switch") {
       machine.environment.gpus[1].nvml->nvlinks->push_back({0, true, "4.0", {}, type, remote});
     }
-    for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
+    for (const Benchmark& benchmark : shape_cases(machine, Preset::smoke)) {
       if (text_of(benchmark, "path") == "gpu_to_peer") {
         EXPECT_EQ(text_of(benchmark, "link"), expected);
       }
@@ -194,7 +192,7 @@ TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
     Machine machine = test::machine_with_gpus(1);
     (old_toolkit ? machine.runtime.toolkit_version : machine.runtime.driver_version) = 12040;
     std::size_t batches = 0;
-    for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
+    for (const Benchmark& benchmark : shape_cases(machine, Preset::smoke)) {
       const bool alone = text_of(benchmark, "path").find("peer") == std::string::npos;
       if (text_of(benchmark, "method") == "batch" && alone) {
         ++batches;
@@ -211,7 +209,7 @@ TEST(Shapes, batches_need_a_toolkit_and_a_driver_that_have_the_call) {
 TEST(Shapes, kernels_that_reach_the_host_need_mapped_memory_and_others_do_not) {
   Machine machine = test::machine_with_gpus(1);
   machine.environment.gpus[0].cuda->can_map_host_memory = false;
-  for (const Benchmark& benchmark : listed(machine, Preset::smoke)) {
+  for (const Benchmark& benchmark : shape_cases(machine, Preset::smoke)) {
     const std::string path = text_of(benchmark, "path");
     const bool host = path == "host_to_gpu" || path == "gpu_to_host";
     const bool kernel = text_of(benchmark, "method").starts_with("kernel");

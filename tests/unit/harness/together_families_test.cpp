@@ -9,22 +9,21 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
-#include "harness/selection.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 using test::text_of;
 
-std::vector<Benchmark> listed(const Machine& machine, const Family& family, Preset preset) {
-  const std::vector<int> nodes{machine.topology.nodes().front().id};
-  return list_all({family}, machine, make_scope(preset, gpu_targets(machine, {}), false, nodes));
+std::vector<Benchmark> together_cases(const Machine& machine, const Family& family, Preset preset) {
+  return test::listed({family}, machine, preset, false);
 }
 
 TEST(Collectives, every_pattern_has_both_methods_in_every_preset) {
   for (const Preset preset : {Preset::smoke, Preset::quick, Preset::full}) {
     std::map<std::string, std::set<std::string>> methods;
-    for (const Benchmark& benchmark : listed(test::machine_with_gpus(3), transfer_collective(), preset)) {
+    for (const Benchmark& benchmark :
+         together_cases(test::machine_with_gpus(3), transfer_collective(), preset)) {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       methods[text_of(benchmark, "pattern")].insert(text_of(benchmark, "method"));
     }
@@ -40,7 +39,7 @@ TEST(Collectives, every_pattern_has_both_methods_in_every_preset) {
 TEST(Collectives, both_directions_of_all_gpus_take_the_memory_of_twice_one) {
   std::map<std::string, Needs> needs;
   for (const Benchmark& benchmark :
-       listed(test::machine_with_gpus(2), transfer_collective(), Preset::acceptance)) {
+       together_cases(test::machine_with_gpus(2), transfer_collective(), Preset::acceptance)) {
     needs[text_of(benchmark, "pattern")] = benchmark.needs;
   }
   EXPECT_GT(needs["all_to_host"].host_bytes, 0U);
@@ -51,7 +50,7 @@ TEST(Collectives, both_directions_of_all_gpus_take_the_memory_of_twice_one) {
 TEST(Collectives, of_the_host_by_a_kernel_need_mapped_memory_and_others_do_not) {
   Machine machine = test::machine_with_gpus(2);
   machine.environment.gpus[1].cuda->can_map_host_memory = false;
-  for (const Benchmark& benchmark : listed(machine, transfer_collective(), Preset::quick)) {
+  for (const Benchmark& benchmark : together_cases(machine, transfer_collective(), Preset::quick)) {
     const bool maps = text_of(benchmark, "pattern").find("host") != std::string::npos &&
                       text_of(benchmark, "method") == "kernel_copy";
     EXPECT_EQ(benchmark.skip.find("cannot map") != std::string::npos, maps) << benchmark.id.name();
@@ -64,7 +63,7 @@ TEST(Collectives, between_gpus_need_those_that_fetch_to_reach_the_others) {
     link.access = link.from == 0;  // GPU 1 reaches nobody
   }
   std::map<std::string, bool> runs;
-  for (const Benchmark& benchmark : listed(machine, transfer_collective(), Preset::quick)) {
+  for (const Benchmark& benchmark : together_cases(machine, transfer_collective(), Preset::quick)) {
     runs[text_of(benchmark, "pattern")] = benchmark.skip.empty();
   }
   EXPECT_TRUE(runs["one_to_all"]);     // GPU 0 sends
@@ -76,7 +75,8 @@ TEST(Collectives, between_gpus_need_those_that_fetch_to_reach_the_others) {
 
 TEST(Duplex, between_gpus_has_every_way_to_issue_and_none_of_what_cannot_be) {
   std::map<std::string, std::set<std::string>> ways;
-  for (const Benchmark& benchmark : listed(test::machine_with_gpus(2), transfer_duplex(), Preset::quick)) {
+  for (const Benchmark& benchmark :
+       together_cases(test::machine_with_gpus(2), transfer_duplex(), Preset::quick)) {
     if (text_of(benchmark, "between") != "gpu_gpu") {
       continue;
     }
@@ -99,7 +99,7 @@ TEST(Duplex, staged_copies_run_between_gpus_that_cannot_reach_each_other) {
     link.access = false;
   }
   std::size_t staged = 0;
-  for (const Benchmark& benchmark : listed(machine, transfer_duplex(), Preset::quick)) {
+  for (const Benchmark& benchmark : together_cases(machine, transfer_duplex(), Preset::quick)) {
     if (text_of(benchmark, "between") == "gpu_gpu" && text_of(benchmark, "method") == "copy_engine") {
       const bool off = text_of(benchmark, "access") == "off";
       staged += off ? 1 : 0;

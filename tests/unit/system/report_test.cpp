@@ -1,28 +1,21 @@
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "contains.hpp"
 #include "grainscope/system/environment_json.hpp"
 #include "grainscope/system/environment_text.hpp"
 #include "grainscope/system/sysfs.hpp"
 #include "machine_tree.hpp"
+#include "warned_machine.hpp"
 
 namespace grainscope {
 namespace {
 
 using nlohmann::json;
 using test::contains;
+using test::h100;
 using test::MachineTree;
-
-NvmlReport h100() {
-  std::ifstream file(std::string(GRAINSCOPE_FIXTURES) + "/nvml_h100.json");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_nvml_report(text.str());
-}
 
 Environment read(const MachineTree& tree, const NvmlReport& nvml) {
   cuda::RuntimeReport runtime;
@@ -39,9 +32,11 @@ Environment read(const MachineTree& tree, const NvmlReport& nvml) {
 std::string text_of(const Environment& environment) {
   return environment_text(environment, find_warnings(environment));
 }
+
 json json_of(const Environment& environment) {
   return environment_json(environment, find_warnings(environment));
 }
+
 std::size_t columns(const std::string& line) {
   std::size_t count = 0;
   for (const char byte : line) {
