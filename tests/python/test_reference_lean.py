@@ -222,6 +222,15 @@ def test_compressed_lists_are_slower_nowhere(name, at_least):
     assert not slower_compressed(rows_of(name), at_least)
 
 
+def test_where_nothing_is_left_to_read_either_is_faster_as_the_docs_say():
+    numbers = told(r"compressed took (\d+) µs against (\d+) with 5 % hot, and (\d+) against (\d+) with 10 %:")
+    both = [
+        lean("cc", "urand24", "heads", lists, hot) for hot in (5, 10) for lists in ("compressed", "plain")
+    ]
+    assert numbers == pytest.approx([1e6 * row.median_s for row in both], abs=0.51)
+    assert [moved(row) for row in both] == [0] * 4
+
+
 def test_hybrid_rows_lose_and_gain_as_the_docs_say():
     times = {
         (name, graph, lists, segments): lean(name, graph, "none", lists, 0, segments).median_s
