@@ -2,23 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
-
 #include "contains.hpp"
 #include "grainscope/core/error.hpp"
+#include "nvml_h100.hpp"
 
 namespace grainscope {
 namespace {
 
 using test::contains;
-
-std::string fixture(const std::string& name) {
-  std::ifstream file(std::string(GRAINSCOPE_FIXTURES) + "/" + name);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 TEST(Nvml, without_the_library_says_so_and_what_to_do) {
   std::string why;
@@ -146,7 +137,7 @@ TEST(ClockEventReasons, no_bit_is_no_reason) {
 }
 
 TEST(NvmlReport, a_table_reads_back_as_it_was_written) {
-  const NvmlReport report = parse_nvml_report(fixture("nvml_h100.json"));
+  const NvmlReport report = test::h100();
   ASSERT_EQ(report.devices.size(), 1U);
   EXPECT_EQ(report.devices[0].link_width_max, 16);
   EXPECT_EQ(report.devices[0].nvlinks->at(0).speed_mb_s, 26562U);

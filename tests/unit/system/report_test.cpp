@@ -7,7 +7,7 @@
 #include "grainscope/system/environment_text.hpp"
 #include "grainscope/system/sysfs.hpp"
 #include "machine_tree.hpp"
-#include "warned_machine.hpp"
+#include "nvml_h100.hpp"
 
 namespace grainscope {
 namespace {

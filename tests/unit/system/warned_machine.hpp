@@ -6,12 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "contains.hpp"
 #include "grainscope/system/warnings.hpp"
 #include "machine_tree.hpp"
+#include "nvml_h100.hpp"
 
 namespace grainscope::test {
 
@@ -19,13 +18,6 @@ inline const Warning* find(const std::vector<Warning>& warnings, const std::stri
   const auto found = std::find_if(warnings.begin(), warnings.end(),
                                   [&](const Warning& warning) { return warning.id == id; });
   return found == warnings.end() ? nullptr : &*found;
-}
-
-inline NvmlReport h100() {
-  std::ifstream file(std::string(GRAINSCOPE_FIXTURES) + "/nvml_h100.json");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_nvml_report(text.str());
 }
 
 // Two sockets with one H100, all as it should be; a test spoils one thing.
