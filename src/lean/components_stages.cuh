@@ -57,6 +57,9 @@ __global__ void __launch_bounds__(kLeanThreads)
     const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
     const auto vertex = static_cast<graph::Vertex>(v);
     const bool mine = v < vertices && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
+    if (!__any_sync(kAllLanes, mine)) {
+      continue;
+    }
     const graph::Vertex first = first_of<kCount>(lists, block, mine, a.reads + CcStage::early);
     if (mine) {
       joined += join(a.parents, vertex, first) ? 1 : 0;
