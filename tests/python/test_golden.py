@@ -24,6 +24,7 @@ SOURCES = {
     "full": "h100-full.json.gz",
     "scale24": "h100-scale24.json",
     "lean24": "h100-lean24-kron.json.gz h100-lean24-urand.json.gz",
+    "lean24-emogi": "h100-lean24-emogi-kron.json.gz h100-lean24-emogi-urand.json.gz",
     "no-gpu": "no-gpu-quick.json",
 }
 FILES = {

@@ -1,11 +1,21 @@
 """docs/lean.md, "The story of the bytes": its tables, and how long a traversal may take."""
 
-import re
-
 import pytest
 
-from references import result, rows_of, said
-from references_lean import EVERY, GRAPHS, LEAN, RUNS, WHOLE, fastest, lean, mean_ms, moved, told
+from references import result, rows_of
+from references_lean import (
+    BESIDE_EMOGI,
+    GRAPHS,
+    LEAN,
+    RUNS,
+    WHOLE,
+    check,
+    fastest,
+    lean,
+    mean_ms,
+    table,
+    told,
+)
 
 # What a row of the table is made of: of several the fastest.
 LINES = {
@@ -19,7 +29,7 @@ LINES = {
     "25 % hot, compressed": (LEAN, {"tier": "heads", "lists": "compressed", "hot": 25}),
     "whole lists, all edges in the card": (WHOLE, {"placement": "device"}),
 }
-# The second table: the file and what it takes of it.
+# The last table: the file and what it takes of it.
 CHANGE = {
     "before": ("h200-lean24-before.json.gz", "none", "plain", 0),
     "before, compressed": ("h200-lean24-before.json.gz", "none", "compressed", 0),
@@ -38,36 +48,8 @@ MOST_MS = {
     ("sssp", "none", 0): (80, 150),
     ("pr", "none", 0): (600, 400),
 }
-CELL = re.compile(r"(?:([\d.]+) (GB|MB)|0), ([\d.]+) ms")
-
-
-def table(nth: int, lines: int) -> list:
-    """Cells: the line, the algorithm, the graph, and the text."""
-    text = said("lean.md")
-    story = text[text.index("## The story of the bytes") :]
-    head = [found.start() for found in re.finditer(r"^\| \|", story, re.MULTILINE)][nth]
-    split = [[cell.strip() for cell in line.strip("|").split("|")] for line in story[head:].split("\n")]
-    columns = [re.fullmatch(r"(\w+) `(\w+):(\d+)`", cell).groups() for cell in split[0][1:]]
-    return [
-        pytest.param(line, algorithm, f"{kind}{scale}", cell, id=f"{line}-{algorithm}-{kind}")
-        for line, *cells in split[2 : 2 + lines]
-        for (algorithm, kind, scale), cell in zip(columns, cells, strict=True)
-    ]
-
-
 STORY = table(0, len(LINES))
-CHANGES = table(1, len(CHANGE))
-
-
-def rounding(cell: str) -> float:
-    return 0.51 * 10.0 ** -len(cell.partition(".")[2])
-
-
-def check(cell: str, row) -> None:
-    amount, unit, time = CELL.fullmatch(cell).groups()
-    assert float(time) == pytest.approx(mean_ms(row), abs=rounding(time))
-    scale = 1e9 if unit == "GB" else 1e6
-    assert float(amount or 0) == pytest.approx(moved(row) / scale, abs=rounding(amount or "0"))
+CHANGES = table(2, len(CHANGE))
 
 
 @pytest.mark.parametrize(("line", "algorithm", "graph", "cell"), STORY)
@@ -97,10 +79,13 @@ def test_every_line_of_the_tables_is_held():
     assert {param.values[0] for param in CHANGES} == set(CHANGE)
 
 
-@pytest.mark.parametrize(("algorithm", "tier", "hot"), MOST_MS)
+@pytest.mark.parametrize(
+    ("runs", "algorithm", "tier", "hot"),
+    [(RUNS, *bound) for bound in MOST_MS] + [(BESIDE_EMOGI, *bound) for bound in MOST_MS if bound[0] != "pr"],
+)
 @pytest.mark.parametrize("nth", [0, 1], ids=GRAPHS)
-def test_a_traversal_takes_no_longer_than_it_may(algorithm, tier, hot, nth):
-    row = lean(algorithm, GRAPHS[nth], tier, "plain", hot)
+def test_a_traversal_takes_no_longer_than_it_may(runs, algorithm, tier, hot, nth):
+    row = lean(algorithm, GRAPHS[nth], tier, "plain", hot, runs=runs)
     assert len(row.samples_s) == (64 if algorithm in ("bfs", "sssp") else 16)
     assert mean_ms(row) <= MOST_MS[algorithm, tier, hot][nth]
 
@@ -110,37 +95,6 @@ def test_the_runs_are_whole_and_of_one_commit():
     runs = [result(name) for name in RUNS.values()]
     assert all(run.run.complete for run in runs)
     assert len({run.commit for run in runs}) == 1
-
-
-def accesses(name: str, family: str, graph: str, edge: int) -> dict[str, float]:
-    """Seconds of whole lists over the link by access."""
-    return {
-        row.case.axes["access"]: row.median_s
-        for row in rows_of(name)
-        if row.ok
-        and (row.case.family, row.case.axes["graph"]) == (family, graph)
-        and (row.case.axes["edge"], row.case.axes["placement"]) == (edge, "mapped")
-        and "sources" not in row.case.axes
-    }
-
-
-@pytest.mark.parametrize("edge", [4, 8])
-@pytest.mark.parametrize(
-    ("algorithm", "graph"), [(name, graph) for name, graph in EVERY if (name, graph) != ("sssp", "urand24")]
-)
-def test_whole_lists_are_read_by_the_access_that_was_the_fastest(algorithm, graph, edge):
-    family = WHOLE + algorithm
-    ours = fastest(family, graph, {"placement": "mapped", "edge": edge})
-    if algorithm == "sssp":
-        exchange = accesses(RUNS[graph], family, graph, edge)["edge_gather"]
-        assert exchange < min(accesses("h100-kron24.json", family, graph, edge).values())
-        best = "edge_gather"
-    else:
-        times = accesses("h100-scale24.json", family, graph, edge)
-        assert len(times) == 2
-        best = min(times, key=times.get)
-    assert ours.case.axes["access"] == best
-    assert best == ("merged_aligned_chunked" if algorithm == "pr" else "edge_gather")
 
 
 def test_times_of_scale_27_are_as_the_docs_say():
