@@ -1,5 +1,6 @@
 """The committed reference results, and the docs that tell of them."""
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -35,3 +36,14 @@ def said(page: str) -> str:
 def quick_rows() -> dict[str, dict]:
     """Of the H100's `quick` what was measured, by name."""
     return {row["name"]: row for row in raw("h100-quick.json") if row["status"] == "ok"}
+
+
+def emogi_table():
+    """Ours and EMOGI's milliseconds, as `docs/traversal.md` has them."""
+    columns = [("kron24", 8), ("kron24", 4), ("urand24", 8), ("urand24", 4)]
+    text = said("traversal.md")
+    lines = re.findall(r"^\| (bfs|sssp|cc|pr) \| (\d.*\)) \|$", text, re.MULTILINE)
+    for algorithm, cells in lines:
+        for (graph, edge), cell in zip(columns, cells.split(" | "), strict=True):
+            ours, theirs = re.findall(r"[\d.]+", cell)
+            yield algorithm, graph, edge, float(ours), float(theirs)

@@ -3,8 +3,6 @@
 import re
 import statistics
 
-import pytest
-
 from references import rows_of, said
 
 WHOLE = "traversal/"
@@ -15,7 +13,6 @@ RUNS = {"kron24": "h100-lean24-kron.json.gz", "urand24": "h100-lean24-urand.json
 BESIDE_EMOGI = {"kron24": "h100-lean24-emogi-kron.json.gz", "urand24": "h100-lean24-emogi-urand.json.gz"}
 GRAPHS = tuple(RUNS)
 ALGORITHMS = ("bfs", "sssp", "cc", "pr")
-CELL = re.compile(r"(?:([\d.]+) (GB|MB)|0), ([\d.]+) ms")
 EVERY = [(algorithm, graph) for algorithm in ALGORITHMS for graph in GRAPHS]
 
 
@@ -58,29 +55,3 @@ def told(pattern: str) -> list[float]:
     found = re.findall(pattern, said("lean.md"))
     assert len(found) == 1, f"{len(found)} places read like {pattern!r}"
     return [float(one) for one in (found[0] if isinstance(found[0], tuple) else found)]
-
-
-def table(nth: int, lines: int) -> list:
-    """Of the story's tables the `nth`, cell by cell: the line, the algorithm, the graph, and the text."""
-    text = said("lean.md")
-    story = text[text.index("## The story of the bytes") :]
-    head = [found.start() for found in re.finditer(r"^\| \|", story, re.MULTILINE)][nth]
-    split = [[cell.strip() for cell in line.strip("|").split("|")] for line in story[head:].split("\n")]
-    columns = [re.fullmatch(r"(\w+) `(\w+):(\d+)`", cell).groups() for cell in split[0][1:]]
-    return [
-        pytest.param(line, algorithm, f"{kind}{scale}", cell, id=f"{line}-{algorithm}-{kind}")
-        for line, *cells in split[2 : 2 + lines]
-        for (algorithm, kind, scale), cell in zip(columns, cells, strict=True)
-    ]
-
-
-def rounding(cell: str) -> float:
-    return 0.51 * 10.0 ** -len(cell.partition(".")[2])
-
-
-def check(cell: str, row) -> None:
-    """That a cell tells the row's bytes and time."""
-    amount, unit, time = CELL.fullmatch(cell).groups()
-    assert float(time) == pytest.approx(mean_ms(row), abs=rounding(time))
-    scale = 1e9 if unit == "GB" else 1e6
-    assert float(amount or 0) == pytest.approx(moved(row) / scale, abs=rounding(amount or "0"))

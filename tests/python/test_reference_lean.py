@@ -1,23 +1,13 @@
 """docs/lean.md, "The story of the bytes": its tables, and how long a traversal may take."""
 
+import re
+
 import pytest
 
-from references import result, rows_of
-from references_lean import (
-    BESIDE_EMOGI,
-    GRAPHS,
-    LEAN,
-    RUNS,
-    WHOLE,
-    check,
-    fastest,
-    lean,
-    mean_ms,
-    table,
-    told,
-)
+from references import result, rows_of, said
+from references_lean import BESIDE_EMOGI, GRAPHS, LEAN, RUNS, WHOLE, fastest, lean, mean_ms, moved, told
 
-# What a row of the table is made of: of several the fastest.
+# What a line of the first table is made of: of several rows the fastest.
 LINES = {
     "whole lists, 8-byte edges": (WHOLE, {"placement": "mapped", "edge": 8}),
     "whole lists, 4-byte edges": (WHOLE, {"placement": "mapped", "edge": 4}),
@@ -29,7 +19,22 @@ LINES = {
     "25 % hot, compressed": (LEAN, {"tier": "heads", "lists": "compressed", "hot": 25}),
     "whole lists, all edges in the card": (WHOLE, {"placement": "device"}),
 }
-# The last table: the file and what it takes of it.
+# The second table, beside EMOGI's own access.
+LINES_BESIDE_EMOGI = {
+    f"{name}, {edge}-byte edges": (WHOLE, {"access": access, "placement": "mapped", "edge": edge})
+    for name, access in (("EMOGI's access", "merged_aligned"), ("GraphPEG's exchange", "edge_gather"))
+    for edge in (8, 4)
+} | {
+    line: LINES[line]
+    for line in (
+        "the algorithm",
+        "and compressed",
+        "25 % hot",
+        "25 % hot, compressed",
+        "whole lists, all edges in the card",
+    )
+}
+# The third: the file and what it takes of it.
 CHANGE = {
     "before": ("h200-lean24-before.json.gz", "none", "plain", 0),
     "before, compressed": ("h200-lean24-before.json.gz", "none", "compressed", 0),
@@ -40,7 +45,7 @@ CHANGE = {
     "first neighbours, 1 % hot, compressed": ("h200-lean24.json.gz", "heads", "compressed", 1),
 }
 # How long a traversal of kron 24 and of urand 24 may take, in ms: with nothing hot, and with 25 % of the edge
-# list. EMOGI's code takes several times as long.
+# list.
 MOST_MS = {
     ("bfs", "none", 0): (20, 25),
     ("bfs", "heads", 25): (6, 8),
@@ -48,14 +53,54 @@ MOST_MS = {
     ("sssp", "none", 0): (80, 150),
     ("pr", "none", 0): (600, 400),
 }
+CELL = re.compile(r"(?:([\d.]+) (GB|MB)|0), ([\d.]+) ms")
+
+
+def table(nth: int, lines: int) -> list:
+    """Of the story's tables the `nth`, cell by cell: the line, the algorithm, the graph, and the text."""
+    text = said("lean.md")
+    story = text[text.index("## The story of the bytes") :]
+    head = [found.start() for found in re.finditer(r"^\| \|", story, re.MULTILINE)][nth]
+    split = [[cell.strip() for cell in line.strip("|").split("|")] for line in story[head:].split("\n")]
+    columns = [re.fullmatch(r"(\w+) `(\w+):(\d+)`", cell).groups() for cell in split[0][1:]]
+    return [
+        pytest.param(line, algorithm, f"{kind}{scale}", cell, id=f"{line}-{algorithm}-{kind}")
+        for line, *cells in split[2 : 2 + lines]
+        for (algorithm, kind, scale), cell in zip(columns, cells, strict=True)
+    ]
+
+
 STORY = table(0, len(LINES))
+BESIDE = table(1, len(LINES_BESIDE_EMOGI))
 CHANGES = table(2, len(CHANGE))
 
 
-@pytest.mark.parametrize(("line", "algorithm", "graph", "cell"), STORY)
-def test_a_cell_is_the_mean_of_the_fastest_row(line, algorithm, graph, cell):
-    kind, axes = LINES[line]
-    row = fastest(kind + algorithm, graph, axes)
+def rounding(cell: str) -> float:
+    return 0.51 * 10.0 ** -len(cell.partition(".")[2])
+
+
+def check(cell: str, row) -> None:
+    """That a cell tells the row's bytes and time."""
+    amount, unit, time = CELL.fullmatch(cell).groups()
+    assert float(time) == pytest.approx(mean_ms(row), abs=rounding(time))
+    scale = 1e9 if unit == "GB" else 1e6
+    assert float(amount or 0) == pytest.approx(moved(row) / scale, abs=rounding(amount or "0"))
+
+
+@pytest.mark.parametrize(
+    ("runs", "lines", "line", "algorithm", "graph", "cell"),
+    [
+        pytest.param(runs, lines, *param.values, id=f"{name}-{param.id}")
+        for name, runs, lines, cells in (
+            ("story", RUNS, LINES, STORY),
+            ("beside EMOGI", BESIDE_EMOGI, LINES_BESIDE_EMOGI, BESIDE),
+        )
+        for param in cells
+    ],
+)
+def test_a_cell_is_the_mean_of_the_fastest_row(runs, lines, line, algorithm, graph, cell):
+    kind, axes = lines[line]
+    row = fastest(kind + algorithm, graph, axes, runs)
     if row is None:
         assert cell == ""
         return
@@ -74,8 +119,16 @@ def test_a_cell_of_what_first_neighbours_change_is_the_mean_of_its_row(line, alg
     check(cell, row)
 
 
+def test_beside_emogis_access_only_what_was_cut_has_no_cell():
+    blank = {
+        (line, algorithm, graph) for line, algorithm, graph, cell in (p.values for p in BESIDE) if not cell
+    }
+    assert blank == {(line, "sssp", "urand24") for line in ("25 % hot", "25 % hot, compressed")}
+
+
 def test_every_line_of_the_tables_is_held():
     assert {param.values[0] for param in STORY} == set(LINES)
+    assert {param.values[0] for param in BESIDE} == set(LINES_BESIDE_EMOGI)
     assert {param.values[0] for param in CHANGES} == set(CHANGE)
 
 

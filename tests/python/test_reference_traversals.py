@@ -4,18 +4,7 @@ import re
 
 import pytest
 
-from references import quick_rows, raw, rows_of, said
-
-
-def emogi_table():
-    """Ours and EMOGI's milliseconds, as `docs/traversal.md` has them."""
-    columns = [("kron24", 8), ("kron24", 4), ("urand24", 8), ("urand24", 4)]
-    text = said("traversal.md")
-    lines = re.findall(r"^\| (bfs|sssp|cc|pr) \| (\d.*\)) \|$", text, re.MULTILINE)
-    for algorithm, cells in lines:
-        for (graph, edge), cell in zip(columns, cells.split(" | "), strict=True):
-            ours, theirs = re.findall(r"[\d.]+", cell)
-            yield algorithm, graph, edge, float(ours), float(theirs)
+from references import emogi_table, quick_rows, raw, rows_of, said
 
 
 def test_the_table_of_placements_is_the_reference_s():
