@@ -193,8 +193,12 @@ class Lister {
 }  // namespace
 
 Family call() {
-  return {"call", "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+  return {"call",
+          "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope).list();
+          }};
 }
 
 }  // namespace grainscope::harness

@@ -175,8 +175,12 @@ class Lister {
 }  // namespace
 
 Family contention() {
-  return {kFamily, "What is left of a copy between host and GPU when something else runs?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+  return {kFamily,
+          "What is left of a copy between host and GPU when something else runs?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope).list();
+          }};
 }
 
 }  // namespace grainscope::harness

@@ -216,7 +216,10 @@ Family gather(const Spans& spans) {
   return {
       "gather",
       "How fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?",
-      [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
+      {},
+      [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+        return Lister(machine, scope, spans).list();
+      }};
 }
 
 }  // namespace grainscope::harness

@@ -185,9 +185,12 @@ class Lister {
 }  // namespace
 
 Family gather_bag(const Spans& spans) {
-  return {
-      kFamily, "How fast are embedding bags looked up and pooled?",
-      [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
+  return {kFamily,
+          "How fast are embedding bags looked up and pooled?",
+          {},
+          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope, spans).list();
+          }};
 }
 
 }  // namespace grainscope::harness

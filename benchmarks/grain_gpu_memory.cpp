@@ -158,8 +158,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family grain_gpu_memory() {
-  return {kFamily, "How fast does a kernel read or write pieces of one size in a peer's memory, or its own?",
-          list};
+  return {kFamily,
+          "How fast does a kernel read or write pieces of one size in a peer's memory, or its own?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return list(machine, scope);
+          }};
 }
 
 }  // namespace grainscope::harness

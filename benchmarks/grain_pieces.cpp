@@ -97,7 +97,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family grain_pieces() {
-  return {kFamily, "How fast do bytes cross the link when they are asked for in pieces of one size?", list};
+  return {kFamily,
+          "How fast do bytes cross the link when they are asked for in pieces of one size?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return list(machine, scope);
+          }};
 }
 
 }  // namespace grainscope::harness

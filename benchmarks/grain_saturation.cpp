@@ -120,7 +120,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family grain_saturation() {
-  return {kFamily, "How few multiprocessors does a kernel need to fill the link?", list};
+  return {kFamily,
+          "How few multiprocessors does a kernel need to fill the link?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return list(machine, scope);
+          }};
 }
 
 }  // namespace grainscope::harness

@@ -1,8 +1,15 @@
 #include "host_case.hpp"
 
+#include <algorithm>
+
 #include "grainscope/core/error.hpp"
 
 namespace grainscope::harness {
+namespace {
+
+const char* const kBasePages = "base";
+
+}  // namespace
 
 std::vector<int> cpus_of(const Machine& machine, int node) {
   const Node* place = machine.topology.find_node(node);
@@ -19,17 +26,25 @@ std::string node_locality(const Machine& machine, int from, int to) {
   return from == to ? "local" : "remote";
 }
 
-std::vector<int> team_sizes(const Machine& machine, const Scope& scope, int node) {
-  const int cpus = static_cast<int>(cpus_of(machine, node).size());
-  std::vector<int> sizes{1};
-  const int step = scope.preset == Preset::paper ? 2 : 4;
-  for (int threads = step; threads < cpus && scope.dense(); threads *= step) {
-    sizes.push_back(threads);
+DeclaredAxis pages_axis(std::string means, const std::vector<PageKind>& kinds, std::string otherwise) {
+  std::vector<std::string> words = names_of(kinds, page_kind_name);
+  if (std::find(kinds.begin(), kinds.end(), PageKind::base) != kinds.end()) {
+    words.emplace_back(kBasePages);
   }
-  if (cpus > 1) {
-    sizes.push_back(cpus);
-  }
-  return sizes;
+  return word_axis("pages", std::move(means), std::move(words), std::move(otherwise));
+}
+
+PageKind page_kind_of(const std::string& word) {
+  constexpr PageKind kAll[] = {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb};
+  return word == kBasePages ? PageKind::base : enumerator(word, kAll, page_kind_name);
+}
+
+NamedNumbers cpus_by_name(const Machine& machine, int node) {
+  return {{"all", cpus_of(machine, node).size()}};
+}
+
+DeclaredAxis threads_axis(std::string means) {
+  return number_axis("threads", std::move(means), {1, 4096}, "1", {}, {"all"});
 }
 
 }  // namespace grainscope::harness

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "grainscope/system/host_memory.hpp"
 #include "harness/benchmark.hpp"
 
 namespace grainscope::harness {
@@ -16,8 +17,15 @@ namespace grainscope::harness {
 // "local" or "remote"; "unknown" where the machine does not tell its nodes.
 [[nodiscard]] std::string node_locality(const Machine& machine, int from, int to);
 
-// 1, 2, 4, … and all the CPUs of a node; only 1 and all where the scope is not dense.
-[[nodiscard]] std::vector<int> team_sizes(const Machine& machine, const Scope& scope, int node);
+// The axis `pages`, of these kinds: base pages by that word, or by their size as names of cases have it.
+[[nodiscard]] DeclaredAxis pages_axis(std::string means, const std::vector<PageKind>& kinds,
+                                      std::string otherwise = {});
+[[nodiscard]] PageKind page_kind_of(const std::string& word);
+
+// "all": the CPUs of a node that this process may use.
+[[nodiscard]] NamedNumbers cpus_by_name(const Machine& machine, int node);
+// The axis `threads`, which may be all of them.
+[[nodiscard]] DeclaredAxis threads_axis(std::string means);
 
 }  // namespace grainscope::harness
 

@@ -19,6 +19,9 @@
 namespace grainscope::harness {
 namespace {
 
+// Smaller than this there may be no huge page to touch.
+constexpr std::uint64_t kSmallest = 4 * kMiB;
+
 struct Touch {
   int node = 0;
   PageKind pages = PageKind::base;
@@ -69,32 +72,28 @@ Measurement measure(Session& session, const Touch& touch) {
   return measurement;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   for (const int node : scope.nodes) {
-    for (const PageKind pages : {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}) {
-      for (const int threads : team_sizes(machine, scope, node)) {
-        // Smaller than this there may be no huge page to touch.
-        const auto sizes =
-            scope.dense() ? scope.sizes(4 * kMiB, 256 * kMiB) : scope.sizes(64 * kMiB, 64 * kMiB);
-        for (const std::uint64_t bytes : sizes) {
-          Benchmark benchmark;
-          benchmark.id = {"host/first_touch",
-                          {{"pages", page_kind_name(pages)},
-                           {"threads", std::int64_t{threads}},
-                           {"locality", "local", AxisStyle::hidden},
-                           {"bytes", static_cast<std::int64_t>(bytes)}},
-                          {{"node", node}}};
-          benchmark.needs = {bytes, 0, 0};
-          benchmark.explanation = {"what the kernel takes to hand out memory, page by page",
-                                   "threads that write one byte to each page of a fresh mapping; not mmap",
-                                   "bandwidth = bytes / median time; operation time = median time / pages",
-                                   "a cost that Comm|Scope avoids by initialising buffers",
-                                   "memory pressure is not provoked"};
-          const Touch touch{node, pages, threads, bytes};
-          benchmark.run = [touch](Session& session) { return measure(session, touch); };
-          benchmarks.push_back(std::move(benchmark));
-        }
+    for (const Grid& grid : grids) {
+      for (const Values& values : grid.points(cpus_by_name(machine, node))) {
+        const Touch touch{node, page_kind_of(values.word("pages")), values.number_as<int>("threads"),
+                          values.number("bytes")};
+        Benchmark benchmark;
+        benchmark.id = {"host/first_touch",
+                        {{"pages", page_kind_name(touch.pages)},
+                         {"threads", std::int64_t{touch.threads}},
+                         {"locality", "local", AxisStyle::hidden},
+                         {"bytes", static_cast<std::int64_t>(touch.bytes)}},
+                        {{"node", node}}};
+        benchmark.needs = {touch.bytes, 0, 0};
+        benchmark.explanation = {"what the kernel takes to hand out memory, page by page",
+                                 "threads that write one byte to each page of a fresh mapping; not mmap",
+                                 "bandwidth = bytes / median time; operation time = median time / pages",
+                                 "a cost that Comm|Scope avoids by initialising buffers",
+                                 "memory pressure is not provoked"};
+        benchmark.run = [touch](Session& session) { return measure(session, touch); };
+        benchmarks.push_back(std::move(benchmark));
       }
     }
   }
@@ -104,7 +103,13 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family host_first_touch() {
-  return {"host/first_touch", "What does the first touch of fresh memory cost, by kind of page?", list};
+  return {
+      "host/first_touch",
+      "What does the first touch of fresh memory cost, by kind of page?",
+      {pages_axis("pages of the mapping", {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}),
+       threads_axis("threads that touch, each its part"),
+       size_axis("bytes", "bytes of the mapping", {kSmallest, 1024 * kGiB})},
+      list};
 }
 
 }  // namespace grainscope::harness

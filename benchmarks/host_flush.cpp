@@ -76,14 +76,16 @@ Measurement measure(Session& session, int node, bool cached, std::uint64_t bytes
   return measurement;
 }
 
-std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   for (const int node : scope.nodes) {
-    for (const bool cached : {true, false}) {
-      for (const std::uint64_t bytes : scope.sizes(64 * kKiB, scope.end(64 * kMiB, 256 * kMiB, kGiB))) {
+    for (const Grid& grid : grids) {
+      for (const Values& values : grid.points()) {
+        const bool cached = values.is("state", "cached");
+        const std::uint64_t bytes = values.number("bytes");
         Benchmark benchmark;
         benchmark.id = {"host/flush",
-                        {{"state", cached ? "cached" : "evicted", AxisStyle::bare},
+                        {{"state", values.at("state"), AxisStyle::bare},
                          {"locality", "local", AxisStyle::hidden},
                          {"bytes", static_cast<std::int64_t>(bytes)}},
                         {{"node", node}}};
@@ -108,7 +110,12 @@ std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
 }  // namespace
 
 Family host_flush() {
-  return {"host/flush", "What does it cost to evict a buffer from the CPU's caches?", list};
+  return {"host/flush",
+          "What does it cost to evict a buffer from the CPU's caches?",
+          {word_axis("state", "where its lines are before: dirty in the cache, or evicted",
+                     {"cached", "evicted"}),
+           size_axis("bytes", "bytes of the buffer", {64, 1024 * kGiB})},
+          list};
 }
 
 }  // namespace grainscope::harness

@@ -23,6 +23,8 @@ constexpr std::size_t kSteps = 1 << 14;
 // Two cycles at 6 GHz: below what any first-level cache answers in.
 constexpr double kFastestLoad_s = 2 / 6e9;
 
+constexpr std::uint64_t kSmallest = 4 * kKiB;
+
 struct Walk {
   int cpu_node = 0;
   int memory_node = 0;
@@ -57,28 +59,25 @@ Measurement measure(Session& session, const Walk& walk) {
   return measurement;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   for (const int cpu_node : scope.nodes) {
     for (const int memory_node : scope.nodes) {
-      for (const PageKind pages : {PageKind::base, PageKind::transparent_huge}) {
-        const std::uint64_t smallest = pages == PageKind::base ? 16 * kKiB : 4 * kMiB;
-        const std::uint64_t largest =
-            scope.preset == Preset::quick ? 256 * kMiB : scope.end(kGiB, 512 * kMiB, kGiB);
-        for (const std::uint64_t bytes : scope.sizes(smallest, largest)) {
+      for (const Grid& grid : grids) {
+        for (const Values& values : grid.points()) {
+          const Walk walk{cpu_node, memory_node, page_kind_of(values.word("pages")), values.number("bytes")};
           Benchmark benchmark;
           benchmark.id = {"host/latency",
-                          {{"pages", page_kind_name(pages)},
+                          {{"pages", page_kind_name(walk.pages)},
                            {"locality", node_locality(machine, cpu_node, memory_node), AxisStyle::hidden},
-                           {"bytes", static_cast<std::int64_t>(bytes)}},
+                           {"bytes", static_cast<std::int64_t>(walk.bytes)}},
                           {{"cpu_node", cpu_node}, {"memory_node", memory_node}}};
-          benchmark.needs = {bytes, 0, 0};
+          benchmark.needs = {walk.bytes, 0, 0};
           benchmark.explanation = {"the time of one load, by size of the working set",
                                    "a walk along a shuffled cycle of pointers, one load a line",
                                    "operation time = median time / loads",
                                    "the method of lat_mem_rd (McVoy and Staelin 1996)",
                                    "with base pages, large working sets include address translation"};
-          const Walk walk{cpu_node, memory_node, pages, bytes};
           benchmark.run = [walk](Session& session) { return measure(session, walk); };
           benchmarks.push_back(std::move(benchmark));
         }
@@ -91,7 +90,11 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family host_latency() {
-  return {"host/latency", "How long does a load take, by working set, page size and node?", list};
+  return {"host/latency",
+          "How long does a load take, by working set, page size and node?",
+          {pages_axis("pages of the working set", {PageKind::base, PageKind::transparent_huge}),
+           size_axis("bytes", "working set", {kSmallest, 1024 * kGiB})},
+          list};
 }
 
 }  // namespace grainscope::harness

@@ -17,6 +17,7 @@
 namespace grainscope::harness {
 namespace {
 
+const char* const kAndFill = "malloc_and_fill";
 constexpr double kFastestMalloc_s = 1e-9;
 
 Measurement measure(Session& session, const MallocJob& job) {
@@ -40,7 +41,7 @@ Measurement measure(Session& session, const MallocJob& job) {
 Benchmark make_benchmark(const MallocJob& job) {
   Benchmark benchmark;
   benchmark.id = {"host/malloc",
-                  {{"what", job.fills ? "malloc_and_fill" : "malloc", AxisStyle::bare},
+                  {{"what", job.fills ? kAndFill : "malloc", AxisStyle::bare},
                    {"locality", "local", AxisStyle::hidden},
                    {"bytes", static_cast<std::int64_t>(job.bytes)}},
                   {{"node", job.node}}};
@@ -56,13 +57,12 @@ Benchmark make_benchmark(const MallocJob& job) {
   return benchmark;
 }
 
-std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   for (const int node : scope.nodes) {
-    for (const bool fills : {false, true}) {
-      for (const std::uint64_t bytes : scope.few_or_all(256, scope.end(kGiB, 256 * kMiB, kGiB),
-                                                        {256, 4 * kKiB, 64 * kKiB, kMiB, 64 * kMiB})) {
-        benchmarks.push_back(make_benchmark({fills, node, bytes}));
+    for (const Grid& grid : grids) {
+      for (const Values& values : grid.points()) {
+        benchmarks.push_back(make_benchmark({values.is("what", kAndFill), node, values.number("bytes")}));
       }
     }
   }
@@ -72,7 +72,10 @@ std::vector<Benchmark> list(const Machine& /*machine*/, const Scope& scope) {
 }  // namespace
 
 Family host_malloc() {
-  return {"host/malloc", "What does the C library's malloc cost, alone and with a first write to all of it?",
+  return {"host/malloc",
+          "What does the C library's malloc cost, alone and with a first write to all of it?",
+          {word_axis("what", "whether each block is written to as well", {"malloc", kAndFill}),
+           size_axis("bytes", "bytes of a block", {1, 1024 * kGiB})},
           list};
 }
 

@@ -91,16 +91,14 @@ Benchmark make_benchmark(const Machine& machine, const Copy& copy) {
   return benchmark;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   for (const int from : scope.nodes) {
     for (const int to : scope.nodes) {
-      for (const int threads : team_sizes(machine, scope, from)) {
-        for (const bool flush : {true, false}) {
-          const std::uint64_t low = scope.dense() ? 4 * kKiB : 64 * kKiB;
-          for (const std::uint64_t bytes : scope.sizes(low, scope.end(64 * kMiB, 256 * kMiB, 512 * kMiB))) {
-            benchmarks.push_back(make_benchmark(machine, {from, to, threads, flush, bytes}));
-          }
+      for (const Grid& grid : grids) {
+        for (const Values& values : grid.points(cpus_by_name(machine, from))) {
+          benchmarks.push_back(make_benchmark(machine, {from, to, values.number_as<int>("threads"),
+                                                        values.on("flush"), values.number("bytes")}));
         }
       }
     }
@@ -111,7 +109,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family host_memcpy() {
-  return {"host/memcpy", "How fast do the CPUs of one node copy memory to another, cached and not?", list};
+  return {"host/memcpy",
+          "How fast do the CPUs of one node copy memory to another, cached and not?",
+          {threads_axis("threads that copy, each its part"),
+           switch_axis("flush", "whether both buffers are evicted from the CPU's caches before every sample"),
+           size_axis("bytes", "bytes copied", {64, 1024 * kGiB})},
+          list};
 }
 
 }  // namespace grainscope::harness

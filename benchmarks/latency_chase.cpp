@@ -130,7 +130,10 @@ class Lister {
 Family latency_chase() {
   return {"latency/chase",
           "How long does one load of a GPU take, from the host's memory, a peer's and its own?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope).list();
+          }};
 }
 
 }  // namespace grainscope::harness

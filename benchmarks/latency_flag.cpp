@@ -60,7 +60,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family latency_flag() {
-  return {"latency/flag", "How long does a flag take there and back, between CPU and GPU or two GPUs?", list};
+  return {"latency/flag",
+          "How long does a flag take there and back, between CPU and GPU or two GPUs?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return list(machine, scope);
+          }};
 }
 
 }  // namespace grainscope::harness

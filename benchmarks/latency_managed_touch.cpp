@@ -78,7 +78,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family latency_managed_touch() {
-  return {kFamily, "What does the first touch of a managed page cost, each way?", list};
+  return {kFamily,
+          "What does the first touch of a managed page cost, each way?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return list(machine, scope);
+          }};
 }
 
 }  // namespace grainscope::harness

@@ -225,8 +225,12 @@ class Lister {
 }  // namespace
 
 Family lean_traversal() {
-  return {"lean", "What does a traversal save that reads fewer of the edges that are far?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+  return {"lean",
+          "What does a traversal save that reads fewer of the edges that are far?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope).list();
+          }};
 }
 
 }  // namespace grainscope::harness

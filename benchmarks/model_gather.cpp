@@ -253,7 +253,10 @@ Family model_gather() {
       kFamily,
       "What does each way to gather rows from host memory ask of the link, and how long does that take at "
       "least?",
-      [](const Machine& /*machine*/, const Scope& scope) { return Lister(scope).list(); }};
+      {},
+      [](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
+        return Lister(scope).list();
+      }};
 }
 
 }  // namespace grainscope::harness

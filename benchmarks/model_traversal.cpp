@@ -139,7 +139,10 @@ Family model_traversal(const std::shared_ptr<ModelRuns>& runs) {
   return {"model/traversal",
           "What does a traversal of an edge list in host memory ask of the link, and how long does that take "
           "at least?",
-          [runs](const Machine& /*machine*/, const Scope& scope) { return Lister(scope, runs).list(); }};
+          {},
+          [runs](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(scope, runs).list();
+          }};
 }
 
 }  // namespace grainscope::harness

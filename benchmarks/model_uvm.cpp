@@ -114,8 +114,12 @@ class Lister {
 }  // namespace
 
 Family model_uvm(const std::shared_ptr<ModelRuns>& runs) {
-  return {kFamily, "How much would managed memory move if the card held only a part of the edge list?",
-          [runs](const Machine& /*machine*/, const Scope& scope) { return Lister(scope, runs).list(); }};
+  return {kFamily,
+          "How much would managed memory move if the card held only a part of the edge list?",
+          {},
+          [runs](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(scope, runs).list();
+          }};
 }
 
 }  // namespace grainscope::harness

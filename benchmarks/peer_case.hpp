@@ -4,6 +4,7 @@
 // What families that work between two GPUs share: which pairs there are, what joins them, and why one of
 // them cannot be used.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,15 @@ struct GpuPair {
   }
 };
 
-// Pairs in both orders. Where dense, all of the scope's GPUs, or the one GPU of the scope with every other of
-// the machine; in `acceptance` each with the next; else the first two. On a machine with one GPU, or none,
-// one pair with a nominal peer, so that a reader sees what is skipped and why.
-[[nodiscard]] std::vector<GpuPair> gpu_pairs(const Machine& machine, const Scope& scope);
+// The pairs of a line's GPUs, or of its one GPU with the machine's others: those that it asks for by `pairs`,
+// in the orders that it asks for. On a machine with one GPU, or none, one pair with a nominal peer, so that a
+// reader sees what is skipped and why.
+[[nodiscard]] std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const Grid& grid);
+[[nodiscard]] std::vector<GpuPair> gpu_pairs(const Machine& machine, const Scope& scope);  // TODO: goes
+
+// Pair by pair, each line that takes it.
+void each_pair(const Machine& machine, const Grids& grids,
+               const std::function<void(const GpuPair&, const Grid&)>& visit);
 
 // Why `gpu` cannot reach the memory of `peer`; empty where it can.
 [[nodiscard]] std::string why_no_peer_access(const Machine& machine, int gpu, int peer);

@@ -259,10 +259,12 @@ class Lister {
 }  // namespace
 
 Family pipeline_graphsage(const GnnGraphs& graphs) {
-  return {
-      "pipeline/graphsage",
-      "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
-      [graphs](const Machine& machine, const Scope& scope) { return Lister(machine, scope, graphs).list(); }};
+  return {"pipeline/graphsage",
+          "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
+          {},
+          [graphs](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope, graphs).list();
+          }};
 }
 
 }  // namespace grainscope::harness

@@ -239,9 +239,12 @@ class Lister {
 }  // namespace
 
 Family reach_gather(const Spans& spans) {
-  return {
-      kFamily, "How fast does a GPU read rows at random places, and over how much memory does that last?",
-      [spans](const Machine& machine, const Scope& scope) { return Lister(machine, scope, spans).list(); }};
+  return {kFamily,
+          "How fast does a GPU read rows at random places, and over how much memory does that last?",
+          {},
+          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope, spans).list();
+          }};
 }
 
 }  // namespace grainscope::harness

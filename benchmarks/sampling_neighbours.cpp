@@ -200,9 +200,12 @@ class Lister {
 }  // namespace
 
 Family sampling_neighbours(const GnnGraphs& graphs) {
-  return {
-      "sampling/neighbours", "How fast are mini-batches of neighbours sampled, by whom and from where?",
-      [graphs](const Machine& machine, const Scope& scope) { return Lister(machine, scope, graphs).list(); }};
+  return {"sampling/neighbours",
+          "How fast are mini-batches of neighbours sampled, by whom and from where?",
+          {},
+          [graphs](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope, graphs).list();
+          }};
 }
 
 }  // namespace grainscope::harness

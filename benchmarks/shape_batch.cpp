@@ -132,8 +132,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family shape_batch() {
-  return {kFamily, "What do many small copies cost one by one, in a batch, as a graph and by a kernel?",
-          list};
+  return {kFamily,
+          "What do many small copies cost one by one, in a batch, as a graph and by a kernel?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return list(machine, scope);
+          }};
 }
 
 }  // namespace grainscope::harness

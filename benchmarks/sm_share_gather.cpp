@@ -173,8 +173,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Sp
 }  // namespace
 
 Family sm_share_gather(const Spans& spans) {
-  return {kFamily, "How much of the link does a gather fill from a few of a GPU's multiprocessors?",
-          [spans](const Machine& machine, const Scope& scope) { return list(machine, scope, spans); }};
+  return {kFamily,
+          "How much of the link does a gather fill from a few of a GPU's multiprocessors?",
+          {},
+          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return list(machine, scope, spans);
+          }};
 }
 
 }  // namespace grainscope::harness

@@ -292,8 +292,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Sp
 }  // namespace
 
 Family sm_share_split(const Spans& spans) {
-  return {kFamily, "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
-          [spans](const Machine& machine, const Scope& scope) { return list(machine, scope, spans); }};
+  return {kFamily,
+          "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
+          {},
+          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return list(machine, scope, spans);
+          }};
 }
 
 }  // namespace grainscope::harness

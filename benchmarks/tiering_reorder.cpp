@@ -100,8 +100,12 @@ std::vector<Benchmark> list(const Scope& scope, const GnnGraphs& graphs) {
 }  // namespace
 
 Family tiering_reorder(const GnnGraphs& graphs) {
-  return {"tiering/reorder", "What does it cost to number a graph by a ranking of its vertices?",
-          [graphs](const Machine& /*machine*/, const Scope& scope) { return list(scope, graphs); }};
+  return {"tiering/reorder",
+          "What does it cost to number a graph by a ranking of its vertices?",
+          {},
+          [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
+            return list(scope, graphs);
+          }};
 }
 
 }  // namespace grainscope::harness

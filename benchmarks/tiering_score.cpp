@@ -146,7 +146,10 @@ class Lister {
 Family tiering_score(const GnnGraphs& graphs) {
   return {"tiering/score",
           "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
-          [graphs](const Machine& /*machine*/, const Scope& scope) { return Lister(scope, graphs).list(); }};
+          {},
+          [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(scope, graphs).list();
+          }};
 }
 
 }  // namespace grainscope::harness

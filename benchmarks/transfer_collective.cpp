@@ -9,6 +9,9 @@
 // Limits: gates on different GPUs open within a microsecond of each other, not together; lanes that end first
 // leave the link to the others, see `overlap`.
 
+#include <algorithm>
+#include <iterator>
+
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "peer_case.hpp"
@@ -30,9 +33,9 @@ struct Group {
 };
 
 // All GPUs of the machine that were not excluded by --gpu, if they are two at least.
-Group group_of(const Machine& machine, const Scope& scope) {
+Group group_of(const Machine& machine, const Grids& grids, const Grid& grid) {
   Group group;
-  for (const GpuPair& pair : gpu_pairs(machine, scope)) {
+  for (const GpuPair& pair : gpu_pairs(machine, grids, grid)) {
     for (const int ordinal : {pair.gpu.ordinal, pair.peer}) {
       if (std::find(group.gpus.begin(), group.gpus.end(), ordinal) == group.gpus.end()) {
         group.gpus.push_back(ordinal);
@@ -66,75 +69,122 @@ PlannedLane lane_of(const Transfer& copy) {
   return {text(copy.source) + "_to_" + text(copy.destination), copy, {}, false, 1};
 }
 
+// Which way bytes go between the host and every GPU.
+struct HostPattern {
+  const char* name;
+  bool to_gpus;
+  bool to_host;
+};
+constexpr HostPattern kHostPatterns[] = {
+    {"all_to_host", false, true}, {"host_to_all", true, false}, {"all_host_duplex", true, true}};
+
+// Between one GPU and every other; `fetched`, by those that receive.
+struct RootPattern {
+  const char* name;
+  bool from_root;
+  bool fetched;
+};
+constexpr RootPattern kRootPatterns[] = {{"one_to_all", true, false},
+                                         {"all_to_one", false, false},
+                                         {"all_from_one", true, true},
+                                         {"one_from_all", false, true}};
+constexpr const char* kRing = "ring";
+constexpr const char* kAllPairs = "all_pairs";
+
+template <class Pattern>
+const char* name_of(const Pattern& pattern) {
+  return pattern.name;
+}
+
+// The pattern of `patterns` that is named so; their end where none is.
+template <class Patterns>
+auto find_pattern(const Patterns& patterns, const std::string& wanted) {
+  return std::find_if(std::begin(patterns), std::end(patterns),
+                      [&](const auto& each) { return each.name == wanted; });
+}
+
+std::vector<std::string> pattern_names() {
+  std::vector<std::string> names = names_of(kHostPatterns, name_of<HostPattern>);
+  for (const RootPattern& pattern : kRootPatterns) {
+    names.emplace_back(pattern.name);
+  }
+  names.insert(names.end(), {kAllPairs, kRing});
+  return names;
+}
+
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope)
-      : machine_(machine), scope_(scope), group_(group_of(machine, scope)) {}
+  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
 
-  std::vector<Benchmark> list() {
-    const std::vector<std::uint64_t> sizes =
-        scope_.dense() ? scope_.sizes(kMiB, 512 * kMiB) : scope_.one_size(256 * kMiB);
-    for (const std::uint64_t bytes : sizes) {
-      for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
-        add_host_patterns(engine, bytes);
-        add_peer_patterns(engine, bytes);
+  std::vector<Benchmark> list(const Grids& grids) {
+    for (const Grid& grid : grids) {
+      group_ = group_of(machine_, grids, grid);
+      roots_ = grid.written("root") == "each" ? group_.gpus.size() : 1;
+      for (const Values& values : grid.points()) {
+        const Engine engine = values.is("method", "kernel_copy") ? Engine::sm : Engine::copy_engine;
+        const std::string& pattern = values.word("pattern");
+        if (const auto named = find_pattern(kHostPatterns, pattern); named != std::end(kHostPatterns)) {
+          add_with_host(*named, engine, values.number("bytes"));
+        } else {
+          add_between(pattern, engine, values.number("bytes"));
+        }
       }
     }
     return std::move(benchmarks_);
   }
 
  private:
-  void add_host_patterns(Engine engine, std::uint64_t bytes) {
+  void add_with_host(const HostPattern& pattern, Engine engine, std::uint64_t bytes) {
     for (const int node : scope_.nodes) {
-      std::vector<PlannedLane> to_host;
-      std::vector<PlannedLane> to_gpus;
-      std::vector<PlannedLane> both;
+      std::vector<PlannedLane> lanes;
       for (const int gpu : group_.gpus) {
         const Endpoint host = Endpoint::host(Placement::pinned, node);
         const Endpoint card = Endpoint::gpu(Placement::device, gpu);
-        to_host.push_back(lane_of(make_copy(card, host, engine, node, bytes)));
-        to_gpus.push_back(lane_of(make_copy(host, card, engine, node, bytes)));
-        both.insert(both.end(), {to_gpus.back(), to_host.back()});
+        if (pattern.to_gpus) {
+          lanes.push_back(lane_of(make_copy(host, card, engine, node, bytes)));
+        }
+        if (pattern.to_host) {
+          lanes.push_back(lane_of(make_copy(card, host, engine, node, bytes)));
+        }
       }
-      add("all_to_host", engine, bytes, to_host, {{"numa", node}}, false);
-      add("host_to_all", engine, bytes, to_gpus, {{"numa", node}}, false);
-      add("all_host_duplex", engine, bytes, both, {{"numa", node}}, false);
+      add(pattern.name, engine, bytes, lanes, {{"numa", node}}, false);
     }
   }
 
-  void add_peer_patterns(Engine engine, std::uint64_t bytes) {
-    const int node = scope_.nodes.empty() ? 0 : scope_.nodes.front();
-    const auto between = [&](int from, int to, bool fetched = false) {
-      return lane_of(make_copy(Endpoint::gpu(Placement::device, from), Endpoint::gpu(Placement::device, to),
-                               engine, node, bytes, fetched));
-    };
+  [[nodiscard]] PlannedLane between(int from, int to, Engine engine, std::uint64_t bytes,
+                                    bool fetched) const {
+    return lane_of(make_copy(Endpoint::gpu(Placement::device, from), Endpoint::gpu(Placement::device, to),
+                             engine, scope_.nodes.empty() ? 0 : scope_.nodes.front(), bytes, fetched));
+  }
+
+  void add_between(const std::string& pattern, Engine engine, std::uint64_t bytes) {
     const std::vector<int>& gpus = group_.gpus;
-    std::vector<PlannedLane> pairs;
-    std::vector<PlannedLane> ring;
+    if (const auto root = find_pattern(kRootPatterns, pattern); root != std::end(kRootPatterns)) {
+      for (std::size_t i = 0; i < roots_; ++i) {
+        std::vector<PlannedLane> lanes;
+        for (const int other : gpus) {
+          if (other != gpus[i]) {
+            lanes.push_back(root->from_root ? between(gpus[i], other, engine, bytes, root->fetched)
+                                            : between(other, gpus[i], engine, bytes, root->fetched));
+          }
+        }
+        add(root->name, engine, bytes, lanes, {{"gpu", gpus[i]}}, true);
+      }
+      return;
+    }
+    std::vector<PlannedLane> lanes;
     for (std::size_t i = 0; i < gpus.size(); ++i) {
-      std::vector<PlannedLane> from_one;
-      std::vector<PlannedLane> to_one;
-      std::vector<PlannedLane> fetched_from_one;
-      std::vector<PlannedLane> fetched_by_one;
-      for (std::size_t j = 0; j < gpus.size(); ++j) {
-        if (i != j) {
-          from_one.push_back(between(gpus[i], gpus[j]));
-          to_one.push_back(between(gpus[j], gpus[i]));
-          fetched_from_one.push_back(between(gpus[i], gpus[j], true));
-          fetched_by_one.push_back(between(gpus[j], gpus[i], true));
-          pairs.push_back(from_one.back());
+      if (pattern == kRing) {
+        lanes.push_back(between(gpus[i], gpus[(i + 1) % gpus.size()], engine, bytes, false));
+        continue;
+      }
+      for (const int other : gpus) {
+        if (other != gpus[i]) {
+          lanes.push_back(between(gpus[i], other, engine, bytes, false));
         }
       }
-      ring.push_back(between(gpus[i], gpus[(i + 1) % gpus.size()]));
-      if (i == 0 || scope_.dense()) {
-        add("one_to_all", engine, bytes, from_one, {{"gpu", gpus[i]}}, true);
-        add("all_to_one", engine, bytes, to_one, {{"gpu", gpus[i]}}, true);
-        add("all_from_one", engine, bytes, fetched_from_one, {{"gpu", gpus[i]}}, true);
-        add("one_from_all", engine, bytes, fetched_by_one, {{"gpu", gpus[i]}}, true);
-      }
     }
-    add("all_pairs", engine, bytes, pairs, {}, true);
-    add("ring", engine, bytes, ring, {}, true);
+    add(pattern.c_str(), engine, bytes, lanes, {}, true);
   }
 
   void add(const char* pattern, Engine engine, std::uint64_t bytes, const std::vector<PlannedLane>& lanes,
@@ -167,14 +217,21 @@ class Lister {
   const Machine& machine_;
   const Scope& scope_;
   Group group_;
+  std::size_t roots_ = 1;
   std::vector<Benchmark> benchmarks_;
 };
 
 }  // namespace
 
 Family transfer_collective() {
-  return {kFamily, "What do the GPUs of a node reach when several of them move bytes at once?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+  return {kFamily,
+          "What do the GPUs of a node reach when several of them move bytes at once?",
+          {word_axis("pattern", "who sends to whom", pattern_names()),
+           word_axis("method", "what moves the bytes", {"copy_engine", "kernel_copy"}),
+           size_axis("bytes", "bytes of each lane", {4, 1024 * kGiB})},
+          [](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return Lister(machine, scope).list(grids);
+          }};
 }
 
 }  // namespace grainscope::harness

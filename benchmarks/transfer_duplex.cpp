@@ -12,7 +12,6 @@
 // bidirectional copies are `contention/opposite_copy`.
 // Limits: the two directions need not end together, and then one ran alone for a while: see `overlap`.
 
-#include <algorithm>
 #include <optional>
 
 #include "families.hpp"
@@ -28,17 +27,19 @@ using transfer::Engine;
 using transfer::Placement;
 using transfer::Transfer;
 
-constexpr std::uint64_t kSmallest = 64 * kKiB;
-constexpr std::uint64_t kLargest = 256 * kMiB;
-constexpr std::uint64_t kLargestPeers = kGiB;       // over a link that takes so much to fill
-constexpr std::uint64_t kLargestHeavy = 64 * kMiB;  // of what takes the driver or the CPU long
-
 const char* const kFamily = "transfer/duplex";
 
+const char* const kHostAndGpu = "host_gpu";
+const char* const kGpus = "gpu_gpu";
+const char* const kBetweenGpus = "copy_engine";  // where neither end is the host's
+
 enum class Method { pageable, pinned, kernel_copy, zero_copy, demand, prefetch };
+constexpr Method kMethods[] = {Method::pageable,  Method::pinned, Method::kernel_copy,
+                               Method::zero_copy, Method::demand, Method::prefetch};
 
 // Which end issues a direction: always the one that sends, the one that receives, or the first GPU.
 enum class Issuer { source, destination, first };
+constexpr Issuer kIssuers[] = {Issuer::source, Issuer::destination, Issuer::first};
 
 const char* direction(Issuer issuer) {
   return issuer == Issuer::source ? "write" : issuer == Issuer::destination ? "read" : "read_write";
@@ -118,31 +119,27 @@ Explanation explain(bool between_gpus) {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Grids& grids) : machine_(machine), grids_(grids) {}
 
   std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
-      for (const int node : scope_.nodes_for(gpu)) {
-        add_host(gpu, node);
+    grids_.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+      for (const Values& values : grid.points()) {
+        if (values.is("between", kHostAndGpu)) {
+          add_host(gpu, node, values);
+        }
       }
-    }
-    for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
-      add_peer(pair);
-    }
+    });
+    each_pair(machine_, grids_, [&](const GpuPair& pair, const Grid& grid) {
+      for (const Values& values : grid.points()) {
+        if (values.is("between", kGpus)) {
+          add_peer(pair, grid, values);
+        }
+      }
+    });
     return std::move(benchmarks_);
   }
 
  private:
-  // `access`: between GPUs, with peer access or without.
-  [[nodiscard]] std::vector<std::uint64_t> sizes(Method method, std::optional<bool> access = {}) const {
-    const bool heavy = method == Method::pageable || migrates(method) || !access.value_or(true);
-    const std::uint64_t most = heavy ? kLargestHeavy : kLargest;
-    if (scope_.preset == Preset::quick) {
-      return scope_.few_or_all(kSmallest, most, {kMiB, 16 * kMiB, most});
-    }
-    return scope_.sizes(kSmallest, access && !heavy ? kLargestPeers : most);
-  }
-
   void add(Benchmark benchmark, const Transfer& in, const Transfer& out, const char* in_name,
            const char* out_name) {
     benchmark.explanation = explain(in.between_gpus());
@@ -150,92 +147,110 @@ class Lister {
     benchmarks_.push_back(std::move(benchmark));
   }
 
-  void add_host(const GpuTarget& gpu, int node) {
-    for (const Method method : {Method::pageable, Method::pinned, Method::kernel_copy, Method::zero_copy,
-                                Method::demand, Method::prefetch}) {
-      for (const std::uint64_t bytes : sizes(method)) {
-        const Endpoint host = Endpoint::host(Placement::pinned, node);
-        Benchmark benchmark;
-        benchmark.id = {kFamily,
-                        {{"between", "host_gpu", AxisStyle::bare},
-                         {"method", name(method), AxisStyle::bare},
-                         {"locality", gpu.locality(node), AxisStyle::hidden},
-                         {"bytes", static_cast<std::int64_t>(bytes)}},
-                        {{"numa", node}, {"gpu", gpu.ordinal}}};
-        benchmark.skip = gpu.unavailable;
-        if (migrates(method)) {
-          benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
-        }
-        if (method == Method::zero_copy || method == Method::kernel_copy) {
-          benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
-        }
-        const Issuer issuer = method == Method::zero_copy ? Issuer::first : Issuer::destination;
-        add(std::move(benchmark), one_way(method, host, gpu.ordinal, false, bytes, issuer),
-            one_way(method, host, gpu.ordinal, true, bytes, issuer), "to_gpu", "to_host");
-      }
+  void add_host(const GpuTarget& gpu, int node, const Values& values) {
+    if (values.is("method", kBetweenGpus)) {
+      grids_.leave_out("between host and GPU the copy engine's methods are pinned and pageable");
+      return;
     }
+    const Method method = enumerator(values.word("method"), kMethods, [](Method each) { return name(each); });
+    const std::uint64_t bytes = values.number("bytes");
+    const Endpoint host = Endpoint::host(Placement::pinned, node);
+    Benchmark benchmark;
+    benchmark.id = {kFamily,
+                    {{"between", kHostAndGpu, AxisStyle::bare},
+                     {"method", name(method), AxisStyle::bare},
+                     {"locality", gpu.locality(node), AxisStyle::hidden},
+                     {"bytes", static_cast<std::int64_t>(bytes)}},
+                    {{"numa", node}, {"gpu", gpu.ordinal}}};
+    benchmark.skip = gpu.unavailable;
+    if (migrates(method)) {
+      benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
+    }
+    if (method == Method::zero_copy || method == Method::kernel_copy) {
+      benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
+    }
+    const Issuer issuer = method == Method::zero_copy ? Issuer::first : Issuer::destination;
+    add(std::move(benchmark), one_way(method, host, gpu.ordinal, false, bytes, issuer),
+        one_way(method, host, gpu.ordinal, true, bytes, issuer), "to_gpu", "to_host");
   }
 
-  void add_peer(const GpuPair& pair) {
-    add_peer(pair, Method::zero_copy, Issuer::first, {});
-    if (pair.gpu.ordinal > pair.peer) {
-      return;  // all others are the same seen from either
+  void add_peer(const GpuPair& pair, const Grid& grid, const Values& values) {
+    const bool copies = values.is("method", kBetweenGpus);
+    if (values.is("method", name(Method::pageable)) || values.is("method", name(Method::pinned))) {
+      grids_.leave_out("between GPUs the copy engine's method is copy_engine");
+      return;
     }
-    for (const Method method : {Method::pinned, Method::kernel_copy, Method::zero_copy}) {
-      for (const Issuer issuer : {Issuer::source, Issuer::destination}) {
-        add_peer(pair, method, issuer, {});
+    const Method method =
+        copies ? Method::pinned
+               : enumerator(values.word("method"), kMethods, [](Method each) { return name(each); });
+    const Issuer issuer = enumerator(values.word("direction"), kIssuers, direction);
+    if (migrates(method) && issuer != Issuer::destination) {
+      grids_.leave_out("managed pages come to the GPU that touches them: direction is read");
+    } else if (values.on("access")) {
+      add_peer(pair, method, issuer, {}, values.number("bytes"));
+    } else if (!copies) {
+      grids_.leave_out("without peer access only copies go between GPUs: method is copy_engine");
+    } else {
+      for (const int node : grids_.nodes(grid, pair.gpu)) {
+        add_peer(pair, method, issuer, node, values.number("bytes"));
       }
     }
-    for (const int node : scope_.nodes_for(pair.gpu)) {
-      add_peer(pair, Method::pinned, Issuer::source, node);
-    }
-    // Managed pages come to the GPU that touches them.
-    add_peer(pair, Method::demand, Issuer::destination, {});
-    add_peer(pair, Method::prefetch, Issuer::destination, {});
   }
 
   // `staging_node`: without peer access the host lies between them, and it matters which node.
-  void add_peer(const GpuPair& pair, Method method, Issuer issuer, std::optional<int> staging_node) {
-    for (const std::uint64_t bytes : sizes(method, !staging_node)) {
-      const Endpoint peer = Endpoint::gpu(Placement::device, pair.peer);
-      Benchmark benchmark;
-      benchmark.id = {kFamily,
-                      {{"between", "gpu_gpu", AxisStyle::bare},
-                       {"method", method == Method::pinned ? "copy_engine" : name(method), AxisStyle::bare}},
-                      {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}}};
-      auto& axes = benchmark.id.axes;
-      if (!migrates(method)) {
-        axes.push_back({"direction", direction(issuer), AxisStyle::bare});
-        axes.push_back({"access", staging_node ? "off" : "on"});
-      }
-      axes.push_back({"link", pair.link, AxisStyle::hidden});
-      axes.push_back({"bytes", static_cast<std::int64_t>(bytes)});
-      Transfer outward = one_way(method, peer, pair.gpu.ordinal, true, bytes, issuer);
-      Transfer inward = one_way(method, peer, pair.gpu.ordinal, false, bytes, issuer);
-      if (staging_node) {
-        axes.push_back({"locality", pair.gpu.locality(*staging_node), AxisStyle::hidden});
-        benchmark.id.site.push_back({"numa", *staging_node});
-        outward.peer_access = inward.peer_access = false;
-        outward.staging_node = inward.staging_node = *staging_node;
-      }
-      benchmark.skip = migrates(method) || staging_node ? pair.unavailable : pair.why_no_access();
-      if (migrates(method)) {
-        benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
-      }
-      add(std::move(benchmark), outward, inward, "to_peer", "from_peer");
+  void add_peer(const GpuPair& pair, Method method, Issuer issuer, std::optional<int> staging_node,
+                std::uint64_t bytes) {
+    const Endpoint peer = Endpoint::gpu(Placement::device, pair.peer);
+    Benchmark benchmark;
+    benchmark.id = {kFamily,
+                    {{"between", kGpus, AxisStyle::bare},
+                     {"method", method == Method::pinned ? kBetweenGpus : name(method), AxisStyle::bare}},
+                    {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}}};
+    auto& axes = benchmark.id.axes;
+    if (!migrates(method)) {
+      axes.push_back({"direction", direction(issuer), AxisStyle::bare});
+      axes.push_back({"access", staging_node ? "off" : "on"});
     }
+    axes.push_back({"link", pair.link, AxisStyle::hidden});
+    axes.push_back({"bytes", static_cast<std::int64_t>(bytes)});
+    Transfer outward = one_way(method, peer, pair.gpu.ordinal, true, bytes, issuer);
+    Transfer inward = one_way(method, peer, pair.gpu.ordinal, false, bytes, issuer);
+    if (staging_node) {
+      axes.push_back({"locality", pair.gpu.locality(*staging_node), AxisStyle::hidden});
+      benchmark.id.site.push_back({"numa", *staging_node});
+      outward.peer_access = inward.peer_access = false;
+      outward.staging_node = inward.staging_node = *staging_node;
+    }
+    benchmark.skip = migrates(method) || staging_node ? pair.unavailable : pair.why_no_access();
+    if (migrates(method)) {
+      benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
+    }
+    add(std::move(benchmark), outward, inward, "to_peer", "from_peer");
   }
 
   const Machine& machine_;
-  const Scope& scope_;
+  const Grids& grids_;
   std::vector<Benchmark> benchmarks_;
 };
 
 }  // namespace
 
 Family transfer_duplex() {
-  return {kFamily, "What does a link carry when bytes go both ways at once?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+  std::vector<std::string> methods = names_of(kMethods, [](Method each) { return name(each); });
+  methods.emplace_back(kBetweenGpus);
+  return {
+      kFamily,
+      "What does a link carry when bytes go both ways at once?",
+      {word_axis("between", "what the link joins", {kHostAndGpu, kGpus}),
+       word_axis("method", "what moves the bytes", std::move(methods)),
+       word_axis("direction", "between GPUs: each sends, each fetches, or the first does both",
+                 names_of(kIssuers, direction), direction(Issuer::destination)),
+       switch_axis("access",
+                   "between GPUs: whether one addresses the other's memory; else the host is between", "on"),
+       size_axis("bytes", "bytes of each direction", {4, 1024 * kGiB})},
+      [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+        return Lister(machine, grids).list();
+      }};
 }
 
 }  // namespace grainscope::harness

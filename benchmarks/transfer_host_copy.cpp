@@ -56,20 +56,19 @@ Benchmark make_benchmark(const Machine& machine, const GpuTarget& gpu, const Hos
   return benchmark;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   if (scope.gpus.empty()) {
     return benchmarks;
   }
   // No GPU has a part in it: one stream is as good as another.
   const GpuTarget& gpu = scope.gpus.front();
-  const auto sizes =
-      scope.sizes(scope.dense() ? 4 * kKiB : 64 * kKiB, scope.end(256 * kMiB, 256 * kMiB, kGiB));
   for (const int from : scope.nodes) {
     for (const int to : scope.nodes) {
-      for (const bool flush : {true, false}) {
-        for (const std::uint64_t bytes : sizes) {
-          benchmarks.push_back(make_benchmark(machine, gpu, {from, to, gpu.ordinal, flush, bytes}));
+      for (const Grid& grid : grids) {
+        for (const Values& values : grid.points()) {
+          benchmarks.push_back(make_benchmark(
+              machine, gpu, {from, to, gpu.ordinal, values.on("flush"), values.number("bytes")}));
         }
       }
     }
@@ -80,8 +79,13 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 }  // namespace
 
 Family transfer_host_copy() {
-  return {kFamily, "What does the runtime's own copy reach from ordinary memory to page-locked memory?",
-          list};
+  return {
+      kFamily,
+      "What does the runtime's own copy reach from ordinary memory to page-locked memory?",
+      {word_axis("path", "from which kind of memory to which", {"pageable_to_pinned"}, "pageable_to_pinned"),
+       switch_axis("flush", "whether both buffers are evicted from the CPU's caches before"),
+       size_axis("bytes", "bytes copied", {1, 1024 * kGiB})},
+      list};
 }
 
 }  // namespace grainscope::harness

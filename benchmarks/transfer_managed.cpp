@@ -23,9 +23,6 @@ using transfer::Engine;
 using transfer::Placement;
 using transfer::Transfer;
 
-constexpr std::uint64_t kSmallest = 64 * kKiB;
-constexpr std::uint64_t kLargest = 256 * kMiB;
-
 const char* const kFamily = "transfer/managed";
 
 Explanation explain(const Transfer& transfer) {
@@ -49,78 +46,49 @@ Explanation explain(const Transfer& transfer) {
   return text;
 }
 
-// 1, 4, 16, …, in paper 1, 2, 4, …, and all the CPUs there are.
-std::vector<int> thread_counts(int cpus, Preset preset) {
-  std::vector<int> counts;
-  for (int threads = 1; threads < cpus; threads *= preset == Preset::paper ? 2 : 4) {
-    counts.push_back(threads);
-  }
-  counts.push_back(cpus);
-  return counts;
+std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    const Node* const place = machine.topology.find_node(node);
+    const std::uint64_t cpus = place == nullptr ? 1 : std::max<std::size_t>(1, place->allowed_cpus.size());
+    for (const Values& values : grid.points({{"all", cpus}})) {
+      Transfer transfer;
+      const bool to_gpu = values.is("path", "host_to_gpu");
+      transfer.engine = values.is("method", "prefetch") ? Engine::prefetch : Engine::fault;
+      transfer.source = Endpoint::host(Placement::managed, node);
+      transfer.destination = Endpoint::gpu(Placement::managed, gpu.ordinal);
+      if (!to_gpu) {
+        std::swap(transfer.source, transfer.destination);
+      }
+      transfer.bytes = values.number("bytes");
+      transfer.host_threads = values.number_as<int>("host_threads");
+      const bool touched_by_host = transfer.engine == Engine::fault && !to_gpu;
+      if (!touched_by_host && transfer.host_threads > 1) {
+        grids.leave_out("only pages that the host touches are touched by threads of the host");
+        continue;
+      }
+      std::vector<Axis> axes{{"method", values.at("method"), AxisStyle::bare},
+                             {"path", values.at("path"), AxisStyle::bare}};
+      if (touched_by_host) {
+        axes.push_back({"host_threads", values.at("host_threads")});
+      }
+      benchmarks.push_back(transfer_benchmark(kFamily, std::move(axes), transfer, gpu, explain(transfer)));
+      benchmarks.back().skip_for(why_no_migration(machine, gpu.ordinal));
+    }
+  });
+  return benchmarks;
 }
-
-class Lister {
- public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
-
-  std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
-      for (const int node : scope_.nodes_for(gpu)) {
-        add_all(gpu, node);
-      }
-    }
-    return std::move(benchmarks_);
-  }
-
- private:
-  void add(const GpuTarget& gpu, int node, Engine engine, bool to_gpu, std::uint64_t bytes, int threads) {
-    Transfer transfer;
-    transfer.engine = engine;
-    transfer.source = Endpoint::host(Placement::managed, node);
-    transfer.destination = Endpoint::gpu(Placement::managed, gpu.ordinal);
-    if (!to_gpu) {
-      std::swap(transfer.source, transfer.destination);
-    }
-    transfer.bytes = bytes;
-    transfer.host_threads = threads;
-    std::vector<Axis> axes{{"method", engine == Engine::prefetch ? "prefetch" : "demand", AxisStyle::bare},
-                           {"path", to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare}};
-    if (engine == Engine::fault && !to_gpu) {
-      axes.push_back({"host_threads", std::int64_t{threads}});
-    }
-    Benchmark benchmark = transfer_benchmark(kFamily, std::move(axes), transfer, gpu, explain(transfer));
-    benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
-    benchmarks_.push_back(std::move(benchmark));
-  }
-
-  void add_all(const GpuTarget& gpu, int node) {
-    const Node* place = machine_.topology.find_node(node);
-    const int cpus = place == nullptr ? 1 : std::max<int>(1, static_cast<int>(place->allowed_cpus.size()));
-    const std::uint64_t most = scope_.end(kLargest, kLargest, kGiB);
-    const std::uint64_t largest =
-        scope_.dense() ? std::min(most, largest_buffer(machine_, gpu.ordinal) / 2) : most;
-    for (const std::uint64_t bytes : scope_.sizes(kSmallest, std::max(kSmallest, largest))) {
-      add(gpu, node, Engine::fault, true, bytes, 1);
-      add(gpu, node, Engine::prefetch, true, bytes, 1);
-      add(gpu, node, Engine::prefetch, false, bytes, 1);
-    }
-    for (const int threads : thread_counts(cpus, scope_.preset)) {
-      for (const std::uint64_t bytes : scope_.sizes(kMiB, std::max(kMiB, largest))) {
-        add(gpu, node, Engine::fault, false, bytes, threads);
-      }
-    }
-  }
-
-  const Machine& machine_;
-  const Scope& scope_;
-  std::vector<Benchmark> benchmarks_;
-};
 
 }  // namespace
 
 Family transfer_managed() {
-  return {kFamily, "How fast does managed memory move between host and GPU, on demand and by prefetch?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+  return {kFamily,
+          "How fast does managed memory move between host and GPU, on demand and by prefetch?",
+          {word_axis("method", "what brings the pages", {"demand", "prefetch"}),
+           word_axis("path", "which way", {"host_to_gpu", "gpu_to_host"}),
+           number_axis("host_threads", "threads that touch pages on the host", {1, 4096}, "1", {}, {"all"}),
+           size_axis("bytes", "bytes of the pages", {4, 1024 * kGiB})},
+          list};
 }
 
 }  // namespace grainscope::harness

@@ -8,7 +8,7 @@
 // Source: Comm|Scope (Pearson et al., ICPE 2019), section 3.2, figures 2, 6 and 9.
 // Limits: one copy at a time; both ways at once is another family's question.
 
-#include <algorithm>
+#include <utility>
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
@@ -21,13 +21,10 @@ using transfer::Endpoint;
 using transfer::Placement;
 using transfer::Transfer;
 
-constexpr std::uint64_t kSmallest = 256;
-constexpr std::uint64_t kLargestQuick = 512 * kMiB;
-// Making a buffer and filling it takes longer than measuring it.
-constexpr std::uint64_t kLargestFull = kGiB;
-constexpr std::uint64_t kLargestOthersFull = 256 * kMiB;  // of all but what is pinned and flushed
-
 const char* const kFamily = "transfer/memcpy";
+const char* const kSubmission = "submission";
+constexpr Placement kPlacements[] = {Placement::pinned, Placement::pageable, Placement::registered,
+                                     Placement::write_combined};
 
 Transfer make_copy(Placement placement, bool to_gpu, int node, int gpu, std::uint64_t bytes, bool flush) {
   Transfer copy;
@@ -41,9 +38,16 @@ Transfer make_copy(Placement placement, bool to_gpu, int node, int gpu, std::uin
   return copy;
 }
 
+std::string path_name(Placement placement, bool to_gpu) {
+  const std::string host = name(placement);
+  return to_gpu ? host + "_to_gpu" : "gpu_to_" + host;
+}
 std::string path_of(const Transfer& copy) {
-  const std::string host = name(copy.host_end().placement);
-  return copy.to_gpu() ? host + "_to_gpu" : "gpu_to_" + host;
+  return path_name(copy.host_end().placement, copy.to_gpu());
+}
+std::pair<Placement, bool> path_named(const std::string& path) {
+  const bool to_gpu = !path.starts_with("gpu_to_");
+  return {enumerator(path, kPlacements, [&](Placement each) { return path_name(each, to_gpu); }), to_gpu};
 }
 
 Explanation explain(const Transfer& copy) {
@@ -68,85 +72,52 @@ Explanation explain(const Transfer& copy) {
   return text;
 }
 
-class Lister {
- public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
-
-  std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
-      for (const int node : scope_.nodes_for(gpu)) {
-        for (const bool to_gpu : {true, false}) {
-          add_copies(gpu, node, to_gpu);
-          add_submissions(gpu, node, to_gpu);
-        }
-      }
-    }
-    return std::move(benchmarks_);
+Benchmark make_benchmark(const Transfer& copy, const GpuTarget& gpu) {
+  std::vector<Axis> axes{{"timed", copy.submission_only ? kSubmission : "copy",
+                          copy.submission_only ? AxisStyle::bare : AxisStyle::hidden},
+                         {"path", path_of(copy), AxisStyle::bare}};
+  if (!copy.submission_only) {
+    axes.push_back({"flush", copy.flush ? "on" : "off"});
   }
+  return transfer_benchmark(kFamily, std::move(axes), copy, gpu, explain(copy));
+}
 
- private:
-  void add(const Transfer& copy, const GpuTarget& gpu) {
-    std::vector<Axis> axes{{"timed", copy.submission_only ? "submission" : "copy",
-                            copy.submission_only ? AxisStyle::bare : AxisStyle::hidden},
-                           {"path", path_of(copy), AxisStyle::bare}};
-    if (!copy.submission_only) {
-      axes.push_back({"flush", copy.flush ? "on" : "off"});
-    }
-    benchmarks_.push_back(transfer_benchmark(kFamily, std::move(axes), copy, gpu, explain(copy)));
-  }
-
-  void add_copies(const GpuTarget& gpu, int node, bool to_gpu) {
-    // Pinned copies go far, in paper up to the memory there is, in large steps: curves are flat there.
-    const std::uint64_t there_is = std::max(kLargestQuick, largest_buffer(machine_, gpu.ordinal));
-    const std::uint64_t most = scope_.preset == Preset::paper  ? there_is
-                               : scope_.preset == Preset::full ? std::min(there_is, kLargestFull)
-                                                               : kLargestQuick;
-    auto all_there_is = scope_.sizes(kSmallest, std::min(most, kGiB));
-    const auto everywhere =
-        scope_.sizes(kSmallest, scope_.end(std::min(most, kGiB), kLargestOthersFull, std::min(most, kGiB)));
-    for (const std::uint64_t bytes : {std::min(most, 4 * kGiB), most}) {
-      const bool larger = all_there_is.empty() || bytes > all_there_is.back();
-      if (scope_.dense() && larger && scope_.in_range(bytes)) {
-        all_there_is.push_back(bytes);
+std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points({{"most", largest_buffer(machine, gpu.ordinal)}})) {
+      const auto [placement, to_gpu] = path_named(values.word("path"));
+      Transfer copy =
+          make_copy(placement, to_gpu, node, gpu.ordinal, values.number("bytes"), values.on("flush"));
+      copy.submission_only = values.is("timed", kSubmission);
+      if (copy.submission_only && (copy.flush || placement == Placement::pageable)) {
+        grids.leave_out(copy.flush
+                            ? "the call that submits a copy reads no buffer: flush is off"
+                            : "a call that copies pageable memory returns when that is read: it is a copy");
+        continue;
       }
+      benchmarks.push_back(make_benchmark(copy, gpu));
     }
-    // Kinds that repeat another's curve are looked at where it bends, not at every size.
-    const auto some = scope_.dense() ? everywhere : scope_.sizes(kMiB, 64 * kMiB);
-    const auto warm = scope_.dense() ? everywhere : scope_.sizes(64 * kKiB, 64 * kMiB);
-    for (const auto& [placement, flush, sizes] :
-         {std::tuple{Placement::pinned, true, all_there_is}, std::tuple{Placement::pinned, false, warm},
-          std::tuple{Placement::pageable, true, everywhere}, std::tuple{Placement::pageable, false, warm},
-          std::tuple{Placement::registered, true, some},
-          std::tuple{Placement::write_combined, false, some}}) {
-      for (const std::uint64_t bytes : sizes) {
-        add(make_copy(placement, to_gpu, node, gpu.ordinal, bytes, flush), gpu);
-      }
-    }
-  }
-
-  void add_submissions(const GpuTarget& gpu, int node, bool to_gpu) {
-    const auto sizes = scope_.dense() ? scope_.sizes(kSmallest, 64 * kMiB)
-                                      : std::vector<std::uint64_t>{kSmallest, 64 * kKiB, 16 * kMiB};
-    for (const std::uint64_t bytes : sizes) {
-      if (scope_.keeps(bytes)) {
-        Transfer copy = make_copy(Placement::pinned, to_gpu, node, gpu.ordinal, bytes, false);
-        copy.submission_only = true;
-        add(copy, gpu);
-      }
-    }
-  }
-
-  const Machine& machine_;
-  const Scope& scope_;
-  std::vector<Benchmark> benchmarks_;
-};
+  });
+  return benchmarks;
+}
 
 }  // namespace
 
 Family transfer_memcpy() {
+  std::vector<std::string> paths;
+  for (const Placement placement : kPlacements) {
+    for (const bool to_gpu : {true, false}) {
+      paths.push_back(path_name(placement, to_gpu));
+    }
+  }
   return {kFamily,
           "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+          {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
+           word_axis("path", "kind of host memory, and which way", std::move(paths)),
+           switch_axis("flush", "whether the host buffer is evicted from the CPU's caches before", "off"),
+           size_axis("bytes", "bytes copied", {1, 1024 * kGiB}, true, "", {}, {"most"})},
+          list};
 }
 
 }  // namespace grainscope::harness

@@ -7,6 +7,10 @@
 // sections 3.3 and 3.4; nvbandwidth's device_to_device tests. Limits: one transfer at a time; all pairs at
 // once is transfer/collective.
 
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "peer_case.hpp"
@@ -19,10 +23,6 @@ using transfer::Endpoint;
 using transfer::Engine;
 using transfer::Placement;
 using transfer::Transfer;
-
-constexpr std::uint64_t kSmallest = 4 * kKiB;
-constexpr std::uint64_t kLargest = 4 * kGiB;         // a launch is then no part of what is measured
-constexpr std::uint64_t kLargestHeavy = 256 * kMiB;  // of what takes the driver long
 
 const char* const kFamily = "transfer/peer";
 
@@ -76,88 +76,81 @@ Explanation explain(const Method& method, bool access) {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids)
+      : machine_(machine), scope_(scope), grids_(grids) {}
 
   std::vector<Benchmark> list() {
-    for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
-      for (const Method& method : kMethods) {
-        for (const bool read : {true, false}) {
-          // Managed pages are fetched by who needs them: nobody sends them.
-          if (read || !migrates(method)) {
-            add_sizes(pair, method, read, true);
+    each_pair(machine_, grids_, [&](const GpuPair& pair, const Grid& grid) {
+      for (const Values& values : grid.points()) {
+        const Method& method =
+            *std::find_if(std::begin(kMethods), std::end(kMethods),
+                          [&](const Method& each) { return values.is("method", each.name); });
+        const bool read = values.is("direction", "read");
+        const Transfer transfer = make_transfer(method, pair, read, values.number("bytes"));
+        if (!read && migrates(method)) {
+          grids_.leave_out("managed pages come to the GPU that touches them: nobody sends them");
+        } else if (values.on("access")) {
+          add(pair, method, transfer, read, {});
+        } else if (method.engine != Engine::copy_engine) {
+          grids_.leave_out("without peer access only copies go between GPUs");
+        } else {
+          // The host is between them: it matters which node.
+          for (const int node : grids_.nodes(grid, pair.gpu)) {
+            add(pair, method, transfer, read, node);
           }
         }
       }
-      add_staged(pair);
-    }
+    });
     return std::move(benchmarks_);
   }
 
  private:
-  void add_sizes(const GpuPair& pair, const Method& method, bool read, bool access) {
-    const std::uint64_t smallest = migrates(method) || !access ? 64 * kKiB : kSmallest;
-    for (const std::uint64_t bytes : scope_.sizes(smallest, migrates(method) ? kLargestHeavy : kLargest)) {
-      add(pair, method, make_transfer(method, pair, read, bytes), read, access, {});
-    }
-  }
-
-  // The host is between them: it matters which node. `quick` has one of the two GPUs issue it.
-  void add_staged(const GpuPair& pair) {
-    for (const int node : scope_.nodes_for(pair.gpu)) {
-      for (const bool read : {true, false}) {
-        if (read || scope_.preset != Preset::quick) {
-          add_staged(pair, node, read);
-        }
-      }
-    }
-  }
-
-  void add_staged(const GpuPair& pair, int node, bool read) {
-    for (const std::uint64_t bytes : scope_.sizes(64 * kKiB, kLargestHeavy)) {
-      Transfer transfer = make_transfer(kMethods[0], pair, read, bytes);
-      transfer.peer_access = false;
-      transfer.staging_node = node;
-      add(pair, kMethods[0], transfer, read, false, node);
-    }
-  }
-
-  void add(const GpuPair& pair, const Method& method, Transfer transfer, bool read, bool access,
-           std::optional<int> node) {
-    if (!node) {
-      // The CPU that submits should be near, and need not be anywhere else.
-      transfer.staging_node = scope_.nearest_node(pair.gpu);
-    }
+  // `staged_on`: the node through which a copy without peer access goes.
+  void add(const GpuPair& pair, const Method& method, Transfer transfer, bool read,
+           std::optional<int> staged_on) {
+    transfer.peer_access = !staged_on;
+    // The CPU that submits should be near, and need not be anywhere else.
+    transfer.staging_node = staged_on.value_or(scope_.nearest_node(pair.gpu));
     Benchmark benchmark;
     benchmark.id = {kFamily,
                     {{"method", method.name, AxisStyle::bare},
                      {"direction", read ? "read" : "write", AxisStyle::bare},
-                     {"access", access ? "on" : "off"},
+                     {"access", staged_on ? "off" : "on"},
                      {"link", pair.link, AxisStyle::hidden},
                      {"bytes", static_cast<std::int64_t>(transfer.bytes)}},
                     {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}}};
-    if (node) {
-      benchmark.id.axes.push_back({"locality", pair.gpu.locality(*node), AxisStyle::hidden});
-      benchmark.id.site.push_back({"numa", *node});
+    if (staged_on) {
+      benchmark.id.axes.push_back({"locality", pair.gpu.locality(*staged_on), AxisStyle::hidden});
+      benchmark.id.site.push_back({"numa", *staged_on});
     }
-    benchmark.skip = access && !migrates(method) ? pair.why_no_access() : pair.unavailable;
+    benchmark.skip = staged_on || migrates(method) ? pair.unavailable : pair.why_no_access();
     if (migrates(method)) {
       benchmark.skip_for(why_no_migration(machine_, pair.gpu.ordinal));
     }
-    benchmark.explanation = explain(method, access);
+    benchmark.explanation = explain(method, !staged_on);
     carry_out(benchmark, transfer);
     benchmarks_.push_back(std::move(benchmark));
   }
 
   const Machine& machine_;
   const Scope& scope_;
+  const Grids& grids_;
   std::vector<Benchmark> benchmarks_;
 };
 
 }  // namespace
 
 Family transfer_peer() {
-  return {kFamily, "How fast do bytes go from one GPU to another, by whom, and with what between them?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+  return {kFamily,
+          "How fast do bytes go from one GPU to another, by whom, and with what between them?",
+          {word_axis("method", "what moves them",
+                     names_of(kMethods, [](const Method& each) { return each.name; })),
+           word_axis("direction", "whether the GPU that issues it receives or sends", {"read", "write"}),
+           switch_axis("access", "whether it addresses the other's memory; else the host is between", "on"),
+           size_axis("bytes", "bytes moved", {4, 1024 * kGiB})},
+          [](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return Lister(machine, scope, grids).list();
+          }};
 }
 
 }  // namespace grainscope::harness

@@ -8,6 +8,8 @@
 // Source: EMOGI (Min et al., VLDB 2020), section 3.3, figures 3 and 4; Comm|Scope, section 3.3, figure 9.
 // Limits: the order of addresses is regular; random access is another family's question.
 
+#include <optional>
+
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "transfer_case.hpp"
@@ -22,15 +24,10 @@ using transfer::Placement;
 using transfer::Transfer;
 using transfer::Walk;
 
-constexpr std::uint64_t kSmallest = 4 * kKiB;
-constexpr std::uint64_t kLargest = kGiB;
-constexpr std::uint64_t kToyBytes = 256 * kMiB;
-constexpr std::uint64_t kFewBlocksBytes = 64 * kMiB;
-
-// 256 blocks of 256 threads, 4-byte accesses.
-constexpr Walk kCommScopeGrid{Walk::Pattern::merged, 0, 4, 256, 256};
-
 const char* const kFamily = "transfer/zero_copy";
+const char* const kFullGrid = "full";
+constexpr Allocation kAllocations[] = {Allocation::host_alloc, Allocation::registered,
+                                       Allocation::accessed_by};
 
 Explanation explain(const Transfer& transfer) {
   Explanation text;
@@ -43,126 +40,84 @@ Explanation explain(const Transfer& transfer) {
   return text;
 }
 
-class Lister {
- public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+// The walk of a point; absent, with the reason, where it cannot be.
+std::optional<Walk> walk_of(const Values& values, const Grids& grids) {
+  Walk walk;
+  const std::string& access = values.word("access");
+  walk.pattern = access == "strided" ? Walk::Pattern::strided : Walk::Pattern::merged;
+  walk.offset_bytes = values.number_as<int>("offset");
+  walk.width_bytes = values.number_as<int>("width");
+  walk.blocks = values.is("blocks", kFullGrid) ? 0 : values.number_as<int>("blocks");
+  walk.threads = values.number_as<int>("threads");
+  if (walk.offset_bytes % walk.width_bytes != 0) {
+    grids.leave_out("an access of " + std::to_string(walk.width_bytes) +
+                    " bytes begins at a multiple of them, not " + std::to_string(walk.offset_bytes) +
+                    " bytes behind");
+    return std::nullopt;
+  }
+  if (access_name(walk) != access) {
+    grids.leave_out("access " + access + " begins " +
+                    (access == "merged" ? "off a boundary of 128 bytes: offset is 4, 32 or 64"
+                                        : "on a boundary of 128 bytes: offset is 0"));
+    return std::nullopt;
+  }
+  return walk;
+}
 
-  std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
-      for (const int node : scope_.nodes_for(gpu)) {
-        for (const bool read : {true, false}) {
-          add_sizes(gpu, node, read);
-          add_accesses(gpu, node, read);
-          add_grids(gpu, node, read);
-          add_allocations(gpu, node, read);
-        }
+Benchmark make_benchmark(const Machine& machine, const GpuTarget& gpu, int node, const Values& values,
+                         const Walk& walk) {
+  Transfer transfer;
+  transfer.engine = Engine::sm;
+  transfer.source = Endpoint::host(Placement::mapped, node);
+  transfer.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
+  if (values.is("direction", "write")) {
+    std::swap(transfer.source, transfer.destination);
+  }
+  transfer.bytes = values.number("bytes");
+  transfer.allocation =
+      enumerator(values.word("allocation"), kAllocations, [](Allocation each) { return name(each); });
+  transfer.flush = transfer.allocation != Allocation::accessed_by;
+  transfer.walk = walk;
+  Benchmark benchmark = transfer_benchmark(kFamily,
+                                           {{"direction", values.at("direction"), AxisStyle::bare},
+                                            {"access", values.at("access"), AxisStyle::bare},
+                                            {"allocation", values.at("allocation")},
+                                            {"offset", values.at("offset")},
+                                            {"width", values.at("width")},
+                                            {"blocks", values.at("blocks")},
+                                            {"threads", values.at("threads")}},
+                                           transfer, gpu, explain(transfer));
+  benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+  return benchmark;
+}
+
+std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      if (const auto walk = walk_of(values, grids)) {
+        benchmarks.push_back(make_benchmark(machine, gpu, node, values, *walk));
       }
     }
-    return std::move(benchmarks_);
-  }
-
- private:
-  void add(const GpuTarget& gpu, int node, bool read, std::uint64_t bytes, const Walk& walk,
-           Allocation allocation = Allocation::host_alloc) {
-    Transfer transfer;
-    transfer.engine = Engine::sm;
-    transfer.source = Endpoint::host(Placement::mapped, node);
-    transfer.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
-    if (!read) {
-      std::swap(transfer.source, transfer.destination);
-    }
-    transfer.bytes = bytes;
-    transfer.flush = allocation != Allocation::accessed_by;
-    transfer.walk = walk;
-    transfer.allocation = allocation;
-    const AxisValue blocks = walk.blocks == 0 ? AxisValue("full") : AxisValue(std::int64_t{walk.blocks});
-    Benchmark benchmark = transfer_benchmark(kFamily,
-                                             {{"direction", read ? "read" : "write", AxisStyle::bare},
-                                              {"access", access_name(walk), AxisStyle::bare},
-                                              {"allocation", name(allocation)},
-                                              {"offset", std::int64_t{walk.offset_bytes}},
-                                              {"width", std::int64_t{walk.width_bytes}},
-                                              {"blocks", blocks},
-                                              {"threads", std::int64_t{walk.threads}}},
-                                             transfer, gpu, explain(transfer));
-    benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
-    const std::string name = benchmark.id.name();
-    // The axes cross at a few points; each is listed once.
-    for (const Benchmark& listed : benchmarks_) {
-      if (listed.id.name() == name) {
-        return;
-      }
-    }
-    benchmarks_.push_back(std::move(benchmark));
-  }
-
-  void add_sizes(const GpuTarget& gpu, int node, bool read) {
-    for (const std::uint64_t bytes : scope_.sizes(kSmallest, scope_.end(kLargest, 256 * kMiB, kLargest))) {
-      add(gpu, node, read, bytes, Walk{});
-      if (scope_.preset == Preset::paper) {
-        add(gpu, node, read, bytes, kCommScopeGrid);
-      }
-    }
-  }
-
-  // EMOGI's toy: the three ways to walk, and each width that the alignment allows.
-  void add_accesses(const GpuTarget& gpu, int node, bool read) {
-    const std::vector<int> widths = scope_.preset == Preset::smoke ? std::vector{4} : std::vector{4, 8, 16};
-    for (const std::uint64_t bytes : scope_.one_size(kToyBytes)) {
-      for (const int width : widths) {
-        add(gpu, node, read, bytes, {Walk::Pattern::merged, 0, width});
-        if (width > 4 && !scope_.dense()) {
-          continue;
-        }
-        add(gpu, node, read, bytes, {Walk::Pattern::strided, 0, width});
-        for (const int offset : {4, 32, 64}) {
-          if (offset % width == 0) {
-            add(gpu, node, read, bytes, {Walk::Pattern::merged, offset, width});
-          }
-        }
-      }
-    }
-  }
-
-  // From one block to a full GPU: how few warps keep the link busy.
-  void add_grids(const GpuTarget& gpu, int node, bool read) {
-    if (scope_.preset == Preset::smoke || (!read && !scope_.dense())) {
-      return;
-    }
-    const std::vector<int> grids = scope_.preset == Preset::paper
-                                       ? std::vector{1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128}
-                                   : scope_.preset == Preset::full ? std::vector{1, 2, 4, 8, 16, 32, 64, 128}
-                                                                   : std::vector{1, 4, 8, 16, 32, 64};
-    const std::vector<int> widths = scope_.dense() ? std::vector{4, 8, 16} : std::vector{4, 16};
-    for (const std::uint64_t bytes : scope_.one_size(kFewBlocksBytes)) {
-      for (const int width : widths) {
-        for (const int blocks : grids) {
-          add(gpu, node, read, bytes, {Walk::Pattern::merged, 0, width, blocks});
-        }
-      }
-    }
-  }
-
-  void add_allocations(const GpuTarget& gpu, int node, bool read) {
-    for (const std::uint64_t bytes : scope_.one_size(kToyBytes)) {
-      for (const Allocation allocation :
-           {Allocation::host_alloc, Allocation::registered, Allocation::accessed_by}) {
-        add(gpu, node, read, bytes, Walk{}, allocation);
-      }
-    }
-  }
-
-  const Machine& machine_;
-  const Scope& scope_;
-  std::vector<Benchmark> benchmarks_;
-};
+  });
+  return benchmarks;
+}
 
 }  // namespace
 
 Family transfer_zero_copy() {
   return {kFamily,
           "How fast does a kernel read or write host memory, and what does the way its warps walk change?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+          {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
+           word_axis("access", "how a warp walks", {"strided", "merged", "merged_aligned"}, "merged_aligned"),
+           word_axis("allocation", "how the memory came to be",
+                     names_of(kAllocations, [](Allocation each) { return name(each); }), "host_alloc"),
+           size_axis("offset", "of the first element behind a boundary of 128 bytes", {0, 124}, false, "0"),
+           size_axis("width", "bytes of an access: 4, 8 or 16", {4, 16}, false, "4"),
+           number_axis("blocks", "blocks of the grid", {1, 65536}, kFullGrid, {kFullGrid}),
+           number_axis("threads", "threads of a block", {32, 1024}, "1024"),
+           size_axis("bytes", "bytes that the kernel asks for", {4, 1024 * kGiB})},
+          list};
 }
 
 }  // namespace grainscope::harness

@@ -161,8 +161,12 @@ class Lister {
 }  // namespace
 
 Family traversal() {
-  return {"traversal", "How fast does a GPU traverse a graph whose edges lie in host memory?",
-          [](const Machine& machine, const Scope& scope) { return Lister(machine, scope).list(); }};
+  return {"traversal",
+          "How fast does a GPU traverse a graph whose edges lie in host memory?",
+          {},
+          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
+            return Lister(machine, scope).list();
+          }};
 }
 
 }  // namespace grainscope::harness

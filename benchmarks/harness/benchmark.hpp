@@ -13,6 +13,7 @@
 #include "grainscope/core/case.hpp"
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/transfer/mover.hpp"
+#include "grids.hpp"
 #include "link_peaks.hpp"
 #include "machine.hpp"
 #include "scope.hpp"
@@ -86,7 +87,9 @@ struct Benchmark {
 struct Family {
   std::string name;
   std::string question;
-  std::function<std::vector<Benchmark>(const Machine&, const Scope&)> list;
+  std::vector<DeclaredAxis> axes;
+  // The cases of a machine at the points that a run takes.
+  std::function<std::vector<Benchmark>(const Machine&, const Scope&, const Grids&)> list;
 };
 
 }  // namespace grainscope::harness

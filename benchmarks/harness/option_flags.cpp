@@ -34,6 +34,11 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_option("--preset", raw.preset, "smoke, quick (the default), full, paper or acceptance")
       ->group(group);
+  app.add_option("--axis", raw.axes,
+                 "Values in place of the preset's on an axis of every family that has it: bytes=4KiB,1MiB or "
+                 "bytes=4KiB..x4..1GiB; --explain FAMILY tells its axes; may be given several times")
+      ->group(group)
+      ->allow_extra_args(false);
   app.add_option("--gpu", raw.gpus, "GPUs: 0, or 0,1, or all")->group(group);
   app.add_option("--numa", raw.nodes, "NUMA nodes: 0, or 0,1, or all")->group(group);
   app.add_option("--shard", raw.shard, "Run the i-th of n equal parts: i/n")->group(group);
@@ -175,8 +180,11 @@ std::vector<std::string> selection_flags(const CLI::App& app) {
     if (option->get_group() != kWhatIsRun || option->count() == 0) {
       continue;
     }
-    flags.push_back(option->get_name() + "=" +
-                    wherever_it_runs(option->get_name(), option->results().back()));
+    const std::vector<std::string> given = option->results();
+    const bool all = option->get_name() == "--axis";
+    for (auto value = all ? given.begin() : given.end() - 1; value != given.end(); ++value) {
+      flags.push_back(option->get_name() + "=" + wherever_it_runs(option->get_name(), *value));
+    }
   }
   return flags;
 }

@@ -105,6 +105,33 @@ std::vector<graph::GraphSpec> parse_graphs(const std::string& text) {
   return graphs;
 }
 
+std::vector<std::pair<std::string, std::string>> parse_axes(const std::vector<std::string>& given) {
+  std::vector<std::pair<std::string, std::string>> axes;
+  for (const std::string& text : given) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      throw UsageError("--axis '" + text + "' gives no axis values: write e.g. --axis bytes=4KiB,1MiB");
+    }
+    const std::string key = text.substr(0, equals);
+    const std::vector<std::string> values = by_commas(text.substr(equals + 1));
+    if (std::find(values.begin(), values.end(), "") != values.end()) {
+      throw UsageError("--axis " + text + " has an empty value: write e.g. --axis " + key + "=" +
+                       (values.front().empty() ? "A,B" : values.front()));
+    }
+    if (std::set<std::string>(values.begin(), values.end()).size() < values.size()) {
+      throw UsageError("--axis " + text + " gives a value twice: name each once");
+    }
+    for (const auto& [known, there] : axes) {
+      if (known == key) {
+        throw UsageError("--axis " + key + " is given twice: write --axis " + key + "=" + there + "," +
+                         text.substr(equals + 1));
+      }
+    }
+    axes.emplace_back(key, text.substr(equals + 1));
+  }
+  return axes;
+}
+
 void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag) {
   if (std::none_of(allowed.begin(), allowed.end(), [&](const char* one) { return value == one; })) {
     std::string list;

@@ -31,6 +31,10 @@ namespace grainscope::harness {
 // "512MiB,2GiB" to bytes in order, each once and above 0.
 [[nodiscard]] std::vector<std::uint64_t> parse_sizes(const std::string& text, const char* flag);
 
+// "bytes=4KiB,1MiB", one for each axis, to axes and their values.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> parse_axes(
+    const std::vector<std::string>& given);
+
 void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag);
 
 }  // namespace grainscope::harness

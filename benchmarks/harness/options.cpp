@@ -58,6 +58,7 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
   if (!raw.hot_budgets.empty()) {
     options.hot_budgets = parse_sizes(raw.hot_budgets, "--hot-budget");
   }
+  options.axes = parse_axes(raw.axes);
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);
   }

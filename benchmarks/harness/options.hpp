@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grainscope/graph/generate.hpp"
@@ -35,6 +36,7 @@ struct Options {
   std::string features;                  // path of a .npy file; empty: synthetic ones
   std::optional<int> trials;
   std::vector<std::uint64_t> hot_budgets;
+  std::vector<std::pair<std::string, std::string>> axes;  // values in place of the preset's
   bool allow_managed_oversubscription = false;
 
   // How it is run and shown.

@@ -1,7 +1,6 @@
 #include "scope.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
@@ -10,72 +9,9 @@
 namespace grainscope::harness {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Preset>, 5> kPresets{{{"smoke", Preset::smoke},
-                                                                       {"quick", Preset::quick},
-                                                                       {"full", Preset::full},
-                                                                       {"paper", Preset::paper},
-                                                                       {"acceptance", Preset::acceptance}}};
-
 constexpr std::uint64_t kSmokeBytes = kMiB;
 // Beyond any memory, and still a number after two more octaves or with two such buffers.
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 61;
-
-// Copies of some MiB by pages that others have touched are at one level for some ten calls, slower for some
-// tens and then as at first; what is taken for 50 ms has both behind it.
-constexpr double kWarmup_s = 0.005;
-constexpr double kPatience_s = 0.05;
-
-SamplingPlan sampling_of(Preset preset) {
-  switch (preset) {
-    case Preset::smoke:
-      return {.ci_target = 0.1, .budget_s = 0.05, .max_samples = 64, .warmups = 1};
-    case Preset::quick:
-      return {.ci_target = 0.02,
-              .budget_s = 0.5,
-              .max_samples = 512,
-              .warmups = 2,
-              .warmup_s = kWarmup_s,
-              .patience_s = kPatience_s};
-    case Preset::full:
-      return {.ci_target = 0.01,
-              .budget_s = 0.5,
-              .max_samples = 512,
-              .warmups = 2,
-              .warmup_s = kWarmup_s,
-              .patience_s = kPatience_s};
-    case Preset::paper:
-      return {.ci_target = 0.01,
-              .budget_s = 0.8,
-              .max_samples = 512,
-              .warmups = 2,
-              .warmup_s = kWarmup_s,
-              .patience_s = kPatience_s};
-    case Preset::acceptance:
-      return {.ci_target = 0.01,
-              .budget_s = 1.0,
-              .max_samples = 512,
-              .warmups = 3,
-              .warmup_s = kWarmup_s,
-              .patience_s = kPatience_s};
-  }
-  return {};
-}
-
-// 64 are what the GAP benchmark suite asks for.
-int trials_of(Preset preset) {
-  switch (preset) {
-    case Preset::smoke:
-      return 2;
-    case Preset::quick:
-    case Preset::full:
-      return 8;
-    case Preset::paper:
-      return 64;
-    case Preset::acceptance:
-      return 16;
-  }
-  return 8;
-}
 
 // Beyond this curves are flat, and every size takes as long as all smaller ones together.
 constexpr std::uint64_t kLastOctave = 16 * kMiB;
@@ -87,25 +23,6 @@ int stride_from(std::uint64_t bytes, Preset preset) {
 }
 
 }  // namespace
-
-Preset parse_preset(std::string_view text) {
-  for (const auto& [candidate, preset] : kPresets) {
-    if (candidate == text) {
-      return preset;
-    }
-  }
-  throw UsageError("there is no preset '" + std::string(text) +
-                   "'; there are smoke, quick, full, paper and acceptance");
-}
-
-const char* name(Preset preset) {
-  for (const auto& [text, candidate] : kPresets) {
-    if (candidate == preset) {
-      return text.data();
-    }
-  }
-  return "quick";
-}
 
 std::vector<std::uint64_t> Scope::sizes(std::uint64_t low, std::uint64_t high) const {
   std::vector<std::uint64_t> all;
@@ -149,7 +66,11 @@ std::vector<std::uint64_t> Scope::one_size(std::uint64_t bytes) const {
 }
 
 std::vector<int> Scope::nodes_for(const GpuTarget& gpu) const {
-  if (dense() || nodes.size() <= 2 || !gpu.local_node) {
+  return dense() ? nodes : near_and_far(gpu);
+}
+
+std::vector<int> Scope::near_and_far(const GpuTarget& gpu) const {
+  if (nodes.size() <= 2 || !gpu.local_node) {
     return nodes;
   }
   std::vector<int> chosen;
@@ -173,9 +94,10 @@ int Scope::nearest_node(const GpuTarget& gpu) const {
 Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for, std::vector<int> nodes) {
   Scope scope;
   scope.preset = preset;
-  scope.sampling = sampling_of(preset);
-  scope.repetitions = preset == Preset::acceptance ? 5 : 1;
-  scope.trials = trials_of(preset);
+  scope.sampling = sampling_of(preset).plan;
+  scope.repetitions = sampling_of(preset).repetitions;
+  scope.trials = sampling_of(preset).trials;
+  scope.gpus_asked_for = gpus_asked_for;
   scope.gpus = std::move(gpus);
   scope.nodes = std::move(nodes);
   if (!gpus_asked_for && (preset == Preset::quick || preset == Preset::smoke) && scope.gpus.size() > 1) {

@@ -8,27 +8,16 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/gnn/npy_file.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "machine.hpp"
+#include "presets.hpp"
 
 namespace grainscope::harness {
-
-enum class Preset {
-  smoke,       // does everything work? a size or two, a wide interval
-  quick,       // three minutes: what a look at a machine needs
-  full,        // for a quarter of an hour on one GPU, twenty minutes on two: every method, octave and node
-  paper,       // the points of the papers' figures
-  acceptance,  // a fixed set with repetitions, for accepting a machine
-};
-
-// Throws UsageError, naming the presets, for another name.
-[[nodiscard]] Preset parse_preset(std::string_view name);
-[[nodiscard]] const char* name(Preset preset);
 
 struct Scope {
   Preset preset = Preset::quick;
@@ -37,6 +26,7 @@ struct Scope {
   std::optional<std::uint64_t> min_bytes;  // what the user set; else a family's own range holds
   std::optional<std::uint64_t> max_bytes;
   std::vector<GpuTarget> gpus;
+  bool gpus_asked_for = false;
   bool programs_on_first = false;  // programs run on the first of them alone, which says what they take
   std::vector<int> nodes;
   std::vector<graph::GraphSpec> graphs;          // what the user asked for; empty: a family's own
@@ -44,6 +34,8 @@ struct Scope {
   std::string graph_cache;                       // where generated graphs are kept; empty: nowhere
   int trials = 8;                                // sources of a traversal
   std::vector<std::uint64_t> hot_budgets;        // GPU memory for edges in lean/, beside the preset's shares
+  // What the user gives axes in place of the preset's values: ("bytes", "4KiB,1MiB").
+  std::vector<std::pair<std::string, std::string>> axes;
 
   // Whether every point of an axis is wanted, or a few that show its shape.
   [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }
@@ -81,6 +73,8 @@ struct Scope {
 
   // Nodes to pair with a GPU: all where dense, else the local one and one remote.
   [[nodiscard]] std::vector<int> nodes_for(const GpuTarget& gpu) const;
+  // The local one and one remote; all where they are no more, or it is not known which is local.
+  [[nodiscard]] std::vector<int> near_and_far(const GpuTarget& gpu) const;
 
   // Of the scope's nodes the GPU's own, else the first: where a program that minds its placement runs.
   // 0 where there are none.

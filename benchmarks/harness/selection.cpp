@@ -1,13 +1,14 @@
 #include "selection.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
 #include <regex>
 #include <set>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
+#include "option_values.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -58,25 +59,22 @@ std::set<std::string> parts_of(const std::string& name) {
   return parts;
 }
 
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-[[noreturn]] void refuse_empty(const std::string& filter, const std::vector<Benchmark>& all) {
+[[noreturn]] void refuse_empty(const std::string& filter, const std::vector<Benchmark>& all,
+                               const Scope& scope, const std::set<std::string>& left_out) {
   std::vector<std::string> names(all.size());
   std::transform(all.begin(), all.end(), names.begin(), [](const Benchmark& b) { return b.id.name(); });
   std::string message = "no case matches '" + filter + "'";
+  if (!scope.axes.empty()) {
+    for (const auto& [key, values] : scope.axes) {
+      message += " with " + key + "=" + values;
+    }
+    for (const std::string& why : left_out) {
+      message += "; left out: " + why;
+    }
+    if (!left_out.empty()) {
+      throw UsageError(message);
+    }
+  }
   if (names.empty()) {
     throw UsageError(message + ": the size range leaves none at all");
   }
@@ -135,14 +133,110 @@ std::vector<std::string> near_names(const std::string& text, const std::vector<s
   return nearest;
 }
 
+namespace {
+
+// The declarations of an axis, of all families that have it.
+std::vector<const DeclaredAxis*> declarations_of(const std::vector<Family>& families,
+                                                 const std::string& key) {
+  std::vector<const DeclaredAxis*> declarations;
+  for (const Family& family : families) {
+    for (const DeclaredAxis& axis : family.axes) {
+      if (axis.key == key) {
+        declarations.push_back(&axis);
+      }
+    }
+  }
+  return declarations;
+}
+
+std::vector<std::string> all_keys(const std::vector<Family>& families) {
+  std::set<std::string> keys;
+  for (const Family& family : families) {
+    for (const DeclaredAxis& axis : family.axes) {
+      keys.insert(axis.key);
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+bool takes(const DeclaredAxis& axis, const std::string& values) {
+  try {
+    require_values(axis, values);
+    return true;
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
+// The part of `values` that a family's axis can take: each of them is a value of some family's.
+std::string values_taken(const DeclaredAxis& axis, const std::string& values) {
+  std::string taken;
+  for (const std::string& value : by_commas(values)) {
+    if (takes(axis, value)) {
+      taken += (taken.empty() ? "" : ",") + value;
+    }
+  }
+  return taken;
+}
+
+// Throws UsageError for an axis that no family declares, or a value that none takes.
+void require_axes(const std::vector<Family>& families, const Scope& scope) {
+  for (const auto& [key, values] : scope.axes) {
+    const auto declarations = declarations_of(families, key);
+    if (declarations.empty()) {
+      const std::string near = nearest(key, all_keys(families));
+      throw UsageError(
+          "--axis " + key + "=" + values + ": no family has an axis " + key +
+          (near.empty() ? "; --explain FAMILY tells those it has" : "; did you mean " + near + "?"));
+    }
+    for (const std::string& value : by_commas(values)) {
+      if (std::none_of(declarations.begin(), declarations.end(),
+                       [&, &value = value](const DeclaredAxis* axis) { return takes(*axis, value); })) {
+        require_values(*declarations.front(), value);  // which says why not
+      }
+    }
+  }
+}
+
+// The scope of one family: of the user's values for axes those that it can take; absent where of one it can
+// take none.
+std::optional<Scope> scope_for(const Family& family, const Scope& scope) {
+  Scope own = scope;
+  own.axes.clear();
+  for (const auto& [key, values] : scope.axes) {
+    for (const DeclaredAxis& axis : family.axes) {
+      if (axis.key == key) {
+        own.axes.emplace_back(key, values_taken(axis, values));
+        if (own.axes.back().second.empty()) {
+          return std::nullopt;
+        }
+      }
+    }
+  }
+  return own;
+}
+
+}  // namespace
+
 std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
-                                const Scope& scope) {
+                                const Scope& scope, std::set<std::string>* left_out) {
+  require_axes(families, scope);
   std::vector<Benchmark> all;
   std::set<std::string> names;
   for (const Family& family : families) {
-    for (Benchmark& benchmark : family.list(machine, scope)) {
-      if (!names.insert(benchmark.id.name()).second) {
-        throw std::logic_error("two cases are named " + benchmark.id.name());
+    const std::optional<Scope> own = scope_for(family, scope);
+    if (!own) {
+      continue;
+    }
+    const Grids grids(family.axes, family.name, *own);
+    std::set<std::string> of_family;
+    for (Benchmark& benchmark : family.list(machine, *own, grids)) {
+      const std::string name = benchmark.id.name();
+      if (!of_family.insert(name).second) {
+        continue;  // lines of the table may meet
+      }
+      if (!names.insert(name).second) {
+        throw std::logic_error("two families have a case named " + name);
       }
       if (benchmark.skip.empty()) {
         benchmark.skip = why_too_large(benchmark.needs, machine);
@@ -152,6 +246,9 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
       }
       all.push_back(std::move(benchmark));
     }
+    if (left_out != nullptr) {
+      left_out->insert(grids.left_out().begin(), grids.left_out().end());
+    }
   }
   return all;
 }
@@ -159,7 +256,8 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
 Selection select(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
                  const std::string& filter_text, int shard_index, int shard_count) {
   const Filter filter(filter_text);
-  std::vector<Benchmark> all = list_all(families, machine, scope);
+  std::set<std::string> left_out;
+  std::vector<Benchmark> all = list_all(families, machine, scope, &left_out);
   Selection selection;
   std::size_t matched = 0;
   std::size_t runnable = 0;
@@ -179,7 +277,7 @@ Selection select(const std::vector<Family>& families, const Machine& machine, co
     }
   }
   if (matched == 0) {
-    refuse_empty(filter_text, all);
+    refuse_empty(filter_text, all, scope, left_out);
   }
   return selection;
 }

@@ -3,6 +3,7 @@
 
 // Which cases a run consists of: what families list, what the filter and the shard leave.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,11 @@ struct Selection {
                                const Scope& scope, const std::string& filter, int shard_index,
                                int shard_count);
 
-// Everything the families list here, unfiltered.
+// Everything the families list here, unfiltered. Families that can take none of the values that the user
+// gives an axis of theirs list nothing. `left_out`: gets why combinations of values cannot be. Throws
+// UsageError, with what would be right, for an axis that no family declares or a value that none can take.
 [[nodiscard]] std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
-                                              const Scope& scope);
+                                              const Scope& scope, std::set<std::string>* left_out = nullptr);
 
 // The names nearest to `text`, best first: those that share most of its parts, then by spelling.
 [[nodiscard]] std::vector<std::string> near_names(const std::string& text,

@@ -1,0 +1,330 @@
+#include "axes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <numeric>
+#include <stdexcept>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "option_values.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+// Beyond any memory, and still a number after two more octaves or with two such buffers.
+constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 61;
+
+const char* const kDots = "..";
+
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::vector<std::string> words_and_names(const DeclaredAxis& axis) {
+  std::vector<std::string> all = axis.named;
+  all.insert(all.end(), axis.words.begin(), axis.words.end());
+  return all;
+}
+
+std::string number_text(const DeclaredAxis& axis, std::uint64_t number) {
+  return axis.unit == DeclaredAxis::Unit::bytes ? format_bytes(number) : std::to_string(number);
+}
+
+// "on or off", "a whole number from 1 to 1024", "a size from 4 B to 8 GiB or full".
+std::string what_it_takes(const DeclaredAxis& axis) {
+  std::string text;
+  if (axis.numbers) {
+    text = (axis.unit == DeclaredAxis::Unit::bytes ? "a size from " : "a whole number from ") +
+           number_text(axis, axis.numbers->least) + " to " + number_text(axis, axis.numbers->most);
+  }
+  if (axis.unit == DeclaredAxis::Unit::percent) {
+    text = "a percentage above 0, up to 100";
+  }
+  const std::vector<std::string> words = words_and_names(axis);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool last = i + 1 == words.size();
+    text += (text.empty() ? "" : last ? " or " : ", ") + words[i];
+  }
+  return text;
+}
+
+[[noreturn]] void refuse(const DeclaredAxis& axis, const std::string& value, const std::string& why = {}) {
+  const std::string near = nearest(value, words_and_names(axis));
+  throw UsageError("axis " + axis.key + " (" + axis.means + ") cannot be '" + value +
+                   "': " + (why.empty() ? "it is " + what_it_takes(axis) : why) +
+                   (near.empty() ? "" : "; did you mean " + near + "?"));
+}
+
+std::uint64_t number_of(const DeclaredAxis& axis, const std::string& text, const NamedNumbers& names) {
+  if (const auto named = names.find(text); named != names.end() && has(axis.named, text)) {
+    return named->second;
+  }
+  std::uint64_t number = 0;
+  if (axis.unit == DeclaredAxis::Unit::bytes) {
+    try {
+      number = parse_bytes(text);
+    } catch (const UsageError& error) {
+      refuse(axis, text, error.what());
+    }
+  } else {
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || rest != text.data() + text.size()) {
+      refuse(axis, text);
+    }
+  }
+  if (number < axis.numbers->least || number > axis.numbers->most) {
+    refuse(axis, text);
+  }
+  return number;
+}
+
+std::string percentage_of(const DeclaredAxis& axis, const std::string& text) {
+  double percent = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  if (error != std::errc{} || rest != text.data() + text.size() || !(percent > 0 && percent <= 100)) {
+    refuse(axis, text);
+  }
+  std::array<char, 32> shortest{};
+  std::snprintf(shortest.data(), shortest.size(), "%g", percent);
+  return shortest.data();
+}
+
+// A value by itself.
+AxisValue value_of(const DeclaredAxis& axis, const std::string& text, const NamedNumbers& names) {
+  if (text.empty()) {
+    refuse(axis, text);
+  }
+  if (has(axis.words, text)) {
+    return text;
+  }
+  if (axis.numbers) {
+    return static_cast<std::int64_t>(number_of(axis, text, names));
+  }
+  if (axis.unit == DeclaredAxis::Unit::percent) {
+    return percentage_of(axis, text);
+  }
+  if (!axis.check) {
+    refuse(axis, text);
+  }
+  axis.check(text);
+  return text;
+}
+
+// "first..last" or "first..xN..last".
+struct WrittenRange {
+  std::string first;
+  std::uint64_t factor = 2;
+  std::string last;
+};
+
+std::optional<WrittenRange> range_of(const DeclaredAxis& axis, const std::string& text) {
+  const std::size_t dots = text.find(kDots);
+  if (dots == std::string::npos || !axis.numbers) {
+    return std::nullopt;
+  }
+  WrittenRange range{text.substr(0, dots), 2, text.substr(dots + 2)};
+  if (const std::size_t more = range.last.find(kDots); more != std::string::npos) {
+    const std::string factor = range.last.substr(0, more);
+    range.last = range.last.substr(more + 2);
+    const char* const end = factor.data() + factor.size();
+    if (!factor.starts_with('x') || std::from_chars(factor.data() + 1, end, range.factor).ptr != end ||
+        range.factor < 2) {
+      refuse(axis, text, "between its ends a range has x and a whole number from 2 on, e.g. 4KiB..x4..1GiB");
+    }
+  }
+  return range;
+}
+
+std::vector<std::uint64_t> numbers_of(const DeclaredAxis& axis, const WrittenRange& range,
+                                      const NamedNumbers& names, std::uint64_t most_asked) {
+  const std::uint64_t first = number_of(axis, range.first, names);
+  const std::uint64_t last = number_of(axis, range.last, names);
+  if (first == 0) {
+    refuse(axis, range.first, "a range begins above 0");
+  }
+  const std::uint64_t most = std::max(last, std::min(most_asked, kLargestSize));
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t number = first; number <= most; number *= range.factor) {
+    numbers.push_back(number);
+    if (number > most / range.factor) {
+      break;
+    }
+  }
+  if (numbers.empty() || numbers.back() < last) {
+    numbers.push_back(last);
+  }
+  return numbers;
+}
+
+void add_once(std::vector<AxisValue>& values, AxisValue value) {
+  if (std::find(values.begin(), values.end(), value) == values.end()) {
+    values.push_back(std::move(value));
+  }
+}
+
+}  // namespace
+
+DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::string> words,
+                       std::string otherwise) {
+  return {.key = std::move(key),
+          .means = std::move(means),
+          .words = std::move(words),
+          .otherwise = std::move(otherwise)};
+}
+
+DeclaredAxis switch_axis(std::string key, std::string means, std::string otherwise) {
+  return word_axis(std::move(key), std::move(means), {"on", "off"}, std::move(otherwise));
+}
+
+DeclaredAxis number_axis(std::string key, std::string means, DeclaredAxis::Range range, std::string otherwise,
+                         std::vector<std::string> words, std::vector<std::string> named) {
+  return {.key = std::move(key),
+          .means = std::move(means),
+          .words = std::move(words),
+          .numbers = range,
+          .named = std::move(named),
+          .otherwise = std::move(otherwise)};
+}
+
+DeclaredAxis size_axis(std::string key, std::string means, DeclaredAxis::Range range, bool cut,
+                       std::string otherwise, std::vector<std::string> words,
+                       std::vector<std::string> named) {
+  return {.key = std::move(key),
+          .means = std::move(means),
+          .words = std::move(words),
+          .numbers = range,
+          .named = std::move(named),
+          .unit = DeclaredAxis::Unit::bytes,
+          .otherwise = std::move(otherwise),
+          .cut = cut};
+}
+
+DeclaredAxis percent_axis(std::string key, std::string means, std::string otherwise) {
+  return {.key = std::move(key),
+          .means = std::move(means),
+          .unit = DeclaredAxis::Unit::percent,
+          .otherwise = std::move(otherwise)};
+}
+
+DeclaredAxis checked_axis(std::string key, std::string means, std::function<void(const std::string&)> check,
+                          std::string otherwise) {
+  return {.key = std::move(key),
+          .means = std::move(means),
+          .otherwise = std::move(otherwise),
+          .check = std::move(check)};
+}
+
+std::vector<AxisValue> values_of(const DeclaredAxis& axis, const std::string& text, const NamedNumbers& names,
+                                 const SizeRange& sizes) {
+  std::vector<AxisValue> values;
+  const std::vector<std::string> words = by_commas(text);
+  for (const std::string& word : words) {
+    const auto range = range_of(axis, word);
+    if (!range) {
+      add_once(values, value_of(axis, word, names));
+      continue;
+    }
+    // Whoever asks for larger sizes than a preset has gets them by the steps that it ends with.
+    const bool goes_on = axis.cut && &word == &words.back();
+    for (const std::uint64_t number : numbers_of(axis, *range, names, goes_on ? sizes.most.value_or(0) : 0)) {
+      add_once(values, static_cast<std::int64_t>(number));
+    }
+  }
+  if (axis.cut) {
+    std::erase_if(values, [&](const AxisValue& value) {
+      const auto* number = std::get_if<std::int64_t>(&value);
+      return number != nullptr && !sizes.has(static_cast<std::uint64_t>(*number));
+    });
+  }
+  return values;
+}
+
+void require_values(const DeclaredAxis& axis, const std::string& text) {
+  NamedNumbers any;  // what they are, a machine tells
+  for (const std::string& name : axis.named) {
+    any[name] = axis.numbers->most;
+  }
+  for (const std::string& word : by_commas(text)) {
+    if (const auto range = range_of(axis, word)) {
+      if (number_of(axis, range->first, any) > number_of(axis, range->last, any)) {
+        refuse(axis, word, "it ends before it begins");
+      }
+      static_cast<void>(numbers_of(axis, *range, any, 0));
+    } else {
+      static_cast<void>(value_of(axis, word, any));
+    }
+  }
+}
+
+const AxisValue& Values::at(const std::string& key) const {
+  for (const auto& [candidate, value] : values_) {
+    if (candidate == key) {
+      return value;
+    }
+  }
+  throw std::logic_error("no axis is declared as '" + key + "'");
+}
+
+const std::string& Values::word(const std::string& key) const {
+  const auto* word = std::get_if<std::string>(&at(key));
+  if (word == nullptr) {
+    throw std::logic_error("axis " + key + " is a number here, not a word");
+  }
+  return *word;
+}
+
+std::uint64_t Values::number(const std::string& key) const {
+  const auto* number = std::get_if<std::int64_t>(&at(key));
+  if (number == nullptr) {
+    throw std::logic_error("axis " + key + " is a word here, not a number");
+  }
+  return static_cast<std::uint64_t>(*number);
+}
+
+double Values::decimal(const std::string& key) const {
+  return std::stod(word(key));
+}
+
+bool Values::is(const std::string& key, const std::string& word) const {
+  const auto* value = std::get_if<std::string>(&at(key));
+  return value != nullptr && *value == word;
+}
+
+void Values::set(const std::string& key, AxisValue value) {
+  for (auto& [candidate, old] : values_) {
+    if (candidate == key) {
+      old = std::move(value);
+      return;
+    }
+  }
+  values_.emplace_back(key, std::move(value));
+}
+
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearest(const std::string& text, const std::vector<std::string>& words) {
+  const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(text, a) < edit_distance(text, b);
+  });
+  const bool near =
+      best != words.end() && edit_distance(text, *best) <= std::max<std::size_t>(2, best->size() / 3);
+  return near ? *best : std::string();
+}
+
+}  // namespace grainscope::harness

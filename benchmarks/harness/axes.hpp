@@ -1,0 +1,133 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_AXES_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_AXES_HPP
+
+// Parameter space: the axes that a family declares, and how values are written, in the table of presets and
+// on the command line alike.
+//
+//   4KiB,64KiB     these values
+//   4KiB..1GiB     every power of two times the first, up to the last, which is always among them
+//   4KiB..x4..1GiB the same by factors of four
+//   1..x4..all     the last may be a name that the family gives a meaning: all CPUs of a node
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grainscope/core/case.hpp"
+
+namespace grainscope::harness {
+
+// An axis as its family declares it. Every value that it can take can be asked for, also those that no preset
+// takes.
+struct DeclaredAxis {
+  enum class Unit { none, bytes, percent };
+  struct Range {
+    std::uint64_t least = 1;
+    std::uint64_t most = UINT64_MAX / 2;  // of what an axis of a case can hold
+  };
+
+  std::string key;    // as in names of cases
+  std::string means;  // for a reader: "bytes of the copy"
+  std::vector<std::string> words = {};
+  std::optional<Range> numbers = {};    // absent: it takes words alone
+  std::vector<std::string> named = {};  // names of numbers that depend on the machine: "all"
+  Unit unit = Unit::none;
+  std::string otherwise = {};  // the value where nobody names one; empty: each preset does
+  bool cut = false;            // --min-bytes and --max-bytes cut it
+  // Of words that are not listed ("kron:20"): throws UsageError for one that is none. Absent: there are none.
+  std::function<void(const std::string&)> check = {};
+};
+
+[[nodiscard]] DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::string> words,
+                                     std::string otherwise = {});
+[[nodiscard]] DeclaredAxis switch_axis(std::string key, std::string means, std::string otherwise = {});
+[[nodiscard]] DeclaredAxis number_axis(std::string key, std::string means, DeclaredAxis::Range range,
+                                       std::string otherwise = {}, std::vector<std::string> words = {},
+                                       std::vector<std::string> named = {});
+// In bytes; `cut` by --min-bytes and --max-bytes unless it is the size of something beside what is moved.
+[[nodiscard]] DeclaredAxis size_axis(std::string key, std::string means, DeclaredAxis::Range range,
+                                     bool cut = true, std::string otherwise = {},
+                                     std::vector<std::string> words = {},
+                                     std::vector<std::string> named = {});
+// Percent, also with decimals: a word in the form of %g.
+[[nodiscard]] DeclaredAxis percent_axis(std::string key, std::string means, std::string otherwise = {});
+// Whatever `check` takes.
+[[nodiscard]] DeclaredAxis checked_axis(std::string key, std::string means,
+                                        std::function<void(const std::string&)> check,
+                                        std::string otherwise = {});
+
+// The sizes that --min-bytes and --max-bytes leave.
+struct SizeRange {
+  std::optional<std::uint64_t> least;
+  std::optional<std::uint64_t> most;
+  [[nodiscard]] bool has(std::uint64_t bytes) const {
+    return bytes >= least.value_or(0) && bytes <= most.value_or(UINT64_MAX);
+  }
+};
+
+// What names of numbers stand for: {"all", 16}.
+using NamedNumbers = std::map<std::string, std::uint64_t>;
+
+// The values that `text` gives an axis, each once, in the order written. Of an axis that is cut, those in
+// `sizes`; a range goes on beyond its last value where `sizes` is asked to end later. Throws UsageError,
+// saying what would be right, for what is no value of the axis; a name of a number that `names` lacks is no
+// value.
+[[nodiscard]] std::vector<AxisValue> values_of(const DeclaredAxis& axis, const std::string& text,
+                                               const NamedNumbers& names, const SizeRange& sizes = {});
+
+// Throws UsageError unless `text` gives values of the axis, whatever its names of numbers mean on a machine.
+void require_values(const DeclaredAxis& axis, const std::string& text);
+
+// The value of each axis at one point.
+class Values {
+ public:
+  // Throws std::logic_error, naming it, for an axis that was not declared, or a value of the other kind.
+  [[nodiscard]] const AxisValue& at(const std::string& key) const;
+  [[nodiscard]] const std::string& word(const std::string& key) const;
+  [[nodiscard]] std::uint64_t number(const std::string& key) const;
+  template <class Integer>
+  [[nodiscard]] Integer number_as(const std::string& key) const {
+    return static_cast<Integer>(number(key));
+  }
+  [[nodiscard]] double decimal(const std::string& key) const;  // of a percent axis
+  [[nodiscard]] bool is(const std::string& key, const std::string& word) const;
+  [[nodiscard]] bool on(const std::string& key) const { return is(key, "on"); }
+
+  void set(const std::string& key, AxisValue value);
+  friend bool operator==(const Values&, const Values&) = default;
+
+ private:
+  std::vector<std::pair<std::string, AxisValue>> values_;
+};
+
+// The enumerator of `all` that `to_name` names `value`. Throws std::logic_error where there is none.
+template <class All, class ToName>
+[[nodiscard]] auto enumerator(const std::string& value, const All& all, ToName to_name) {
+  for (const auto each : all) {
+    if (to_name(each) == value) {
+      return each;
+    }
+  }
+  throw std::logic_error("'" + value + "' names no enumerator");
+}
+template <class All, class ToName>
+[[nodiscard]] std::vector<std::string> names_of(const All& all, ToName to_name) {
+  std::vector<std::string> names;
+  for (const auto each : all) {
+    names.emplace_back(to_name(each));
+  }
+  return names;
+}
+
+// The word nearest to `text`; empty where none is near: for "did you mean".
+[[nodiscard]] std::string nearest(const std::string& text, const std::vector<std::string>& words);
+[[nodiscard]] std::size_t edit_distance(const std::string& a, const std::string& b);
+
+}  // namespace grainscope::harness
+
+#endif

@@ -1,0 +1,59 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_PRESETS_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_PRESETS_HPP
+
+// The table of presets (benchmarks/presets.cpp), read: what each takes of each family's axes, and how it
+// samples.
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "grainscope/core/sampler.hpp"
+
+namespace grainscope::harness {
+
+enum class Preset {
+  smoke,       // does everything work? a size or two, a wide interval
+  quick,       // three minutes: what a look at a machine needs
+  full,        // for a quarter of an hour on one GPU, twenty minutes on two: every method, octave and node
+  paper,       // the points of the papers' figures
+  acceptance,  // a fixed set with repetitions, for accepting a machine
+};
+inline constexpr Preset kAllPresets[] = {Preset::smoke, Preset::quick, Preset::full, Preset::paper,
+                                         Preset::acceptance};
+
+// Throws UsageError, naming the presets, for another name.
+[[nodiscard]] Preset parse_preset(std::string_view name);
+[[nodiscard]] const char* name(Preset preset);
+
+// How a preset samples.
+struct PresetSampling {
+  SamplingPlan plan;
+  int repetitions = 1;  // of every case
+  int trials = 8;       // sources of a traversal
+};
+[[nodiscard]] const PresetSampling& sampling_of(Preset preset);
+
+// The table as it is written.
+extern const char* const kPresetTable;
+
+// A line of the table: one family, the presets that take it, and values of axes as they are written.
+struct PresetLine {
+  std::string family;
+  std::vector<Preset> presets;
+  std::vector<std::pair<std::string, std::string>> axes;
+};
+
+// The lines of a family that a preset takes, in the order of the table, each with what the table says of all
+// families where the line does not say otherwise. Throws std::logic_error, with the line, for a table that
+// cannot be read.
+[[nodiscard]] std::vector<const PresetLine*> preset_lines(const std::string& family, Preset preset);
+[[nodiscard]] const std::vector<PresetLine>& preset_lines();
+
+// Reads a table; see the text itself for how it is written.
+[[nodiscard]] std::vector<PresetLine> read_presets(const std::string& text);
+
+}  // namespace grainscope::harness
+
+#endif

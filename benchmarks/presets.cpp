@@ -1,0 +1,301 @@
+// What each preset runs: of every family a line or several, and in each line the values that axes take; and
+// how each preset samples.
+//
+//   family
+//     presets…   axis=values axis=values …
+//
+// A line stands for every combination of its values; what cannot be (an offset that a width does not divide)
+// is left out, and a case of two lines runs once. An axis that a line does not name has the value that its
+// family declares; `grainscope --explain FAMILY` tells both. Values are written as for --axis: 4KiB,1MiB, or
+// 4KiB..1GiB by powers of two, or 4KiB..x4..1GiB. `all` is every CPU of the node, `most` the largest buffer
+// that fits. `let name = values` gives values a name, $name takes them.
+//
+// Places are chosen alike: gpu=first or each (also those that --gpu names), node=nearest, near_and_far (one
+// remote) or each, pairs=first, neighbours (each GPU with the next) or all, orders=one (the same wire answers
+// both) or both.
+
+#include "harness/presets.hpp"
+
+namespace grainscope::harness {
+
+const char* const kPresetTable = R"(
+*
+  smoke quick   gpu=first  node=near_and_far  pairs=first       orders=both
+  acceptance    gpu=each   node=near_and_far  pairs=neighbours  orders=both
+  full paper    gpu=each   node=each          pairs=all         orders=both
+
+# ---- host ----------------------------------------------------------------------------------------------------
+
+host/memcpy
+  smoke       threads=1,all      flush=on,off  bytes=64KiB,1MiB
+  quick       threads=1,all      flush=on,off  bytes=64KiB..x4..64MiB
+  full        threads=1..x4..all flush=on,off  bytes=4KiB..16MiB,16MiB..x4..256MiB
+  paper       threads=1..all     flush=on,off  bytes=4KiB..512MiB
+  acceptance  threads=1,all      flush=on,off  bytes=64KiB,16MiB,64MiB
+
+host/latency
+  smoke       pages=base              bytes=64KiB,1MiB
+  smoke       pages=transparent_huge  bytes=4MiB
+  quick       pages=base              bytes=16KiB..x4..256MiB
+  quick       pages=transparent_huge  bytes=4MiB..x4..256MiB
+  full        pages=base              bytes=16KiB..16MiB,16MiB..x4..512MiB
+  full        pages=transparent_huge  bytes=4MiB..16MiB,16MiB..x4..512MiB
+  paper       pages=base              bytes=16KiB..1GiB
+  paper       pages=transparent_huge  bytes=4MiB..1GiB
+  acceptance  pages=base              bytes=64KiB,16MiB,256MiB
+  acceptance  pages=transparent_huge  bytes=4MiB,16MiB,256MiB
+
+host/first_touch
+  smoke quick acceptance  pages=base,transparent_huge,hugetlb  threads=1,all       bytes=64MiB
+  full                    pages=base,transparent_huge,hugetlb  threads=1..x4..all  bytes=4MiB..16MiB,16MiB..x4..256MiB
+  paper                   pages=base,transparent_huge,hugetlb  threads=1..all      bytes=4MiB..256MiB
+
+host/malloc
+  smoke             what=malloc,malloc_and_fill  bytes=256
+  quick acceptance  what=malloc,malloc_and_fill  bytes=256,4KiB,64KiB,1MiB,64MiB
+  full              what=malloc,malloc_and_fill  bytes=256..16MiB,16MiB..x4..256MiB
+  paper             what=malloc,malloc_and_fill  bytes=256..1GiB
+
+host/flush
+  smoke       state=cached,evicted  bytes=64KiB,1MiB
+  quick       state=cached,evicted  bytes=64KiB..x4..64MiB
+  full        state=cached,evicted  bytes=64KiB..16MiB,16MiB..x4..256MiB
+  paper       state=cached,evicted  bytes=64KiB..1GiB
+  acceptance  state=cached,evicted  bytes=64KiB,16MiB,64MiB
+
+# ---- transfer ------------------------------------------------------------------------------------------------
+
+# Pinned copies go farthest. Kinds of memory that repeat another's curve are looked at where it bends.
+let pinned          = pinned_to_gpu,gpu_to_pinned
+let pageable        = pageable_to_gpu,gpu_to_pageable
+let registered      = registered_to_gpu,gpu_to_registered
+let write_combined  = write_combined_to_gpu,gpu_to_write_combined
+
+transfer/memcpy
+  smoke       path=$pinned,$pageable  flush=on,off  bytes=64KiB,1MiB
+  smoke       path=$registered        flush=on      bytes=1MiB
+  smoke       path=$write_combined    flush=off     bytes=1MiB
+  smoke       path=$pinned  timed=submission  bytes=256,64KiB
+  quick       path=$pinned,$pageable  flush=on      bytes=256..x4..512MiB
+  quick       path=$pinned,$pageable  flush=off     bytes=64KiB..x4..64MiB
+  quick       path=$registered        flush=on      bytes=1MiB..x4..64MiB
+  quick       path=$write_combined    flush=off     bytes=1MiB..x4..64MiB
+  quick       path=$pinned  timed=submission  bytes=256,64KiB,16MiB
+  full        path=$pinned            flush=on      bytes=256..16MiB,16MiB..x4..1GiB
+  full        path=$pinned            flush=off     bytes=256..16MiB,16MiB..x4..256MiB
+  full        path=$pageable          flush=on,off  bytes=256..16MiB,16MiB..x4..256MiB
+  full        path=$registered        flush=on      bytes=256..16MiB,16MiB..x4..256MiB
+  full        path=$write_combined    flush=off     bytes=256..16MiB,16MiB..x4..256MiB
+  full        path=$pinned  timed=submission  bytes=256..16MiB,16MiB..x4..64MiB
+  paper       path=$pinned            flush=on      bytes=256..1GiB,4GiB,most
+  paper       path=$pinned            flush=off     bytes=256..1GiB
+  paper       path=$pageable          flush=on,off  bytes=256..1GiB
+  paper       path=$registered        flush=on      bytes=256..1GiB
+  paper       path=$write_combined    flush=off     bytes=256..1GiB
+  paper       path=$pinned  timed=submission  bytes=256..64MiB
+  acceptance  path=$pinned,$pageable  flush=on      bytes=64KiB,16MiB,256MiB
+  acceptance  path=$pinned,$pageable  flush=off     bytes=64KiB,16MiB,64MiB
+  acceptance  path=$registered        flush=on      bytes=1MiB,16MiB,64MiB
+  acceptance  path=$write_combined    flush=off     bytes=1MiB,16MiB,64MiB
+  acceptance  path=$pinned  timed=submission  bytes=256,64KiB,16MiB
+
+transfer/host_copy
+  smoke       path=pageable_to_pinned  flush=on,off  bytes=64KiB,1MiB
+  quick       path=pageable_to_pinned  flush=on,off  bytes=64KiB..x4..256MiB
+  full        path=pageable_to_pinned  flush=on,off  bytes=4KiB..16MiB,16MiB..x4..256MiB
+  paper       path=pageable_to_pinned  flush=on,off  bytes=4KiB..1GiB
+  acceptance  path=pageable_to_pinned  flush=on,off  bytes=64KiB,16MiB,256MiB
+
+transfer/kernel_copy
+  smoke       path=$pinned  bytes=64KiB,1MiB
+  quick       path=$pinned  bytes=4KiB..x4..512MiB
+  full        path=$pinned  bytes=4KiB..16MiB,16MiB..x4..512MiB
+  paper       path=$pinned  bytes=4KiB..512MiB
+  acceptance  path=$pinned  bytes=64KiB,16MiB,256MiB
+
+# Of all sizes one way to walk; of one size every way (EMOGI's toy); and from one block to a full GPU.
+transfer/zero_copy
+  smoke       direction=read,write  bytes=64KiB,1MiB
+  smoke       direction=read,write  access=strided                 width=4               bytes=1MiB
+  smoke       direction=read,write  access=merged  offset=4,32,64  width=4               bytes=1MiB
+  smoke       direction=read,write  allocation=registered,accessed_by                    bytes=1MiB
+  quick       direction=read,write  bytes=4KiB..x4..1GiB
+  quick       direction=read,write  access=merged_aligned          width=4,8,16          bytes=256MiB
+  quick       direction=read,write  access=strided                 width=4               bytes=256MiB
+  quick       direction=read,write  access=merged  offset=4,32,64  width=4               bytes=256MiB
+  quick       direction=read,write  allocation=registered,accessed_by                    bytes=256MiB
+  quick       direction=read        width=4,16    blocks=1,4,8,16,32,64                  bytes=64MiB
+  full        direction=read,write  bytes=4KiB..16MiB,16MiB..x4..256MiB
+  full        direction=read,write  access=merged_aligned,strided  width=4,8,16          bytes=256MiB
+  full        direction=read,write  access=merged  offset=4,32,64  width=4,8,16          bytes=256MiB
+  full        direction=read,write  allocation=registered,accessed_by                    bytes=256MiB
+  full        direction=read,write  width=4,8,16  blocks=1..128                          bytes=64MiB
+  paper       direction=read,write  bytes=4KiB..1GiB
+  paper       direction=read,write  blocks=256  threads=256  bytes=4KiB..1GiB            # Comm|Scope's grid
+  paper       direction=read,write  access=merged_aligned,strided  width=4,8,16          bytes=256MiB
+  paper       direction=read,write  access=merged  offset=4,32,64  width=4,8,16          bytes=256MiB
+  paper       direction=read,write  allocation=registered,accessed_by                    bytes=256MiB
+  paper       direction=read,write  width=4,8,16  blocks=1,2,4,8,12,16,24,32,48,64,96,128  bytes=64MiB
+  acceptance  direction=read,write  bytes=64KiB,16MiB,256MiB
+  acceptance  direction=read,write  access=merged_aligned          width=4,8,16          bytes=256MiB
+  acceptance  direction=read,write  access=strided                 width=4               bytes=256MiB
+  acceptance  direction=read,write  access=merged  offset=4,32,64  width=4               bytes=256MiB
+  acceptance  direction=read,write  allocation=registered,accessed_by                    bytes=256MiB
+  acceptance  direction=read        width=4,16    blocks=1,4,8,16,32,64                  bytes=64MiB
+
+transfer/managed
+  smoke       bytes=64KiB,1MiB                       method=demand    path=host_to_gpu
+  smoke       bytes=64KiB,1MiB                       method=prefetch  path=host_to_gpu,gpu_to_host
+  smoke       host_threads=1..x4..all  bytes=1MiB    method=demand    path=gpu_to_host
+  quick       bytes=64KiB..x4..256MiB                method=demand    path=host_to_gpu
+  quick       bytes=64KiB..x4..256MiB                method=prefetch  path=host_to_gpu,gpu_to_host
+  quick       host_threads=1..x4..all  bytes=1MiB..x4..256MiB  method=demand  path=gpu_to_host
+  full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=demand    path=host_to_gpu
+  full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=prefetch  path=host_to_gpu,gpu_to_host
+  full        host_threads=1..x4..all  bytes=1MiB..16MiB,16MiB..x4..256MiB  method=demand  path=gpu_to_host
+  paper       bytes=64KiB..1GiB                      method=demand    path=host_to_gpu
+  paper       bytes=64KiB..1GiB                      method=prefetch  path=host_to_gpu,gpu_to_host
+  paper       host_threads=1..all      bytes=1MiB..1GiB  method=demand  path=gpu_to_host
+  acceptance  bytes=64KiB,16MiB,256MiB               method=demand    path=host_to_gpu
+  acceptance  bytes=64KiB,16MiB,256MiB               method=prefetch  path=host_to_gpu,gpu_to_host
+  acceptance  host_threads=1..x4..all  bytes=1MiB,16MiB,256MiB  method=demand  path=gpu_to_host
+
+# What takes the driver or the CPU long ends at 64 MiB; a link between GPUs takes a GiB to fill. Of a pair one
+# order is enough, but where one of the two GPUs does all of it.
+transfer/duplex
+  smoke       between=host_gpu  method=pageable,demand,prefetch       bytes=64KiB,1MiB
+  smoke       between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=64KiB,1MiB
+  smoke       between=gpu_gpu   method=copy_engine,kernel_copy,zero_copy  direction=write,read  orders=one  bytes=64KiB,1MiB
+  smoke       between=gpu_gpu   method=zero_copy    direction=read_write             bytes=64KiB,1MiB
+  smoke       between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=64KiB,1MiB
+  smoke       between=gpu_gpu   method=copy_engine  direction=write  access=off  orders=one  bytes=64KiB,1MiB
+  quick       between=host_gpu  method=pageable,demand,prefetch       bytes=1MiB,16MiB,64MiB
+  quick       between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=1MiB,16MiB,256MiB
+  quick       between=gpu_gpu   method=copy_engine,kernel_copy,zero_copy  direction=write,read  orders=one  bytes=1MiB,16MiB,256MiB
+  quick       between=gpu_gpu   method=zero_copy    direction=read_write             bytes=1MiB,16MiB,256MiB
+  quick       between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=1MiB,16MiB,64MiB
+  quick       between=gpu_gpu   method=copy_engine  direction=write  access=off  orders=one  bytes=1MiB,16MiB,64MiB
+  full        between=host_gpu  method=pageable,demand,prefetch       bytes=64KiB..16MiB,16MiB..x4..64MiB
+  full        between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=64KiB..16MiB,16MiB..x4..256MiB
+  full        between=gpu_gpu   method=copy_engine,kernel_copy,zero_copy  direction=write,read  orders=one  bytes=64KiB..16MiB,16MiB..x4..1GiB
+  full        between=gpu_gpu   method=zero_copy    direction=read_write             bytes=64KiB..16MiB,16MiB..x4..1GiB
+  full        between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=64KiB..16MiB,16MiB..x4..64MiB
+  full        between=gpu_gpu   method=copy_engine  direction=write  access=off  orders=one  bytes=64KiB..16MiB,16MiB..x4..64MiB
+  paper       between=host_gpu  method=pageable,demand,prefetch       bytes=64KiB..64MiB
+  paper       between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=64KiB..256MiB
+  paper       between=gpu_gpu   method=copy_engine,kernel_copy,zero_copy  direction=write,read  orders=one  bytes=64KiB..1GiB
+  paper       between=gpu_gpu   method=zero_copy    direction=read_write             bytes=64KiB..1GiB
+  paper       between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=64KiB..64MiB
+  paper       between=gpu_gpu   method=copy_engine  direction=write  access=off  orders=one  bytes=64KiB..64MiB
+  acceptance  between=host_gpu  method=pageable,demand,prefetch       bytes=64KiB,16MiB,64MiB
+  acceptance  between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=64KiB,16MiB,256MiB
+  acceptance  between=gpu_gpu   method=copy_engine,kernel_copy,zero_copy  direction=write,read  orders=one  bytes=64KiB,16MiB,256MiB
+  acceptance  between=gpu_gpu   method=zero_copy    direction=read_write             bytes=64KiB,16MiB,256MiB
+  acceptance  between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=64KiB,16MiB,64MiB
+  acceptance  between=gpu_gpu   method=copy_engine  direction=write  access=off  orders=one  bytes=64KiB,16MiB,64MiB
+
+transfer/local
+  smoke       method=copy_engine,kernel_copy  bytes=64KiB,1MiB
+  quick       method=copy_engine,kernel_copy  bytes=64KiB..x4..1GiB
+  full        method=copy_engine,kernel_copy  bytes=64KiB..16MiB,16MiB..x4..4GiB
+  paper       method=copy_engine,kernel_copy  bytes=64KiB..4GiB
+  acceptance  method=copy_engine,kernel_copy  bytes=64KiB,16MiB,256MiB
+
+# Without peer access the host lies between them. A short run has one of the two GPUs issue it.
+transfer/peer
+  smoke       method=copy_engine,kernel_copy,zero_copy  direction=read,write  bytes=64KiB,1MiB
+  smoke       method=demand,prefetch                    direction=read        bytes=64KiB,1MiB
+  smoke       method=copy_engine  access=off            direction=read,write  bytes=64KiB,1MiB
+  quick       method=copy_engine,kernel_copy,zero_copy  direction=read,write  bytes=4KiB..x4..4GiB
+  quick       method=demand,prefetch                    direction=read        bytes=64KiB..x4..256MiB
+  quick       method=copy_engine  access=off            direction=read        bytes=64KiB..x4..256MiB
+  full        method=copy_engine,kernel_copy,zero_copy  direction=read,write  bytes=4KiB..16MiB,16MiB..x4..4GiB
+  full        method=demand,prefetch                    direction=read        bytes=64KiB..16MiB,16MiB..x4..256MiB
+  full        method=copy_engine  access=off            direction=read,write  bytes=64KiB..16MiB,16MiB..x4..256MiB
+  paper       method=copy_engine,kernel_copy,zero_copy  direction=read,write  bytes=4KiB..4GiB
+  paper       method=demand,prefetch                    direction=read        bytes=64KiB..256MiB
+  paper       method=copy_engine  access=off            direction=read,write  bytes=64KiB..256MiB
+  acceptance  method=copy_engine,kernel_copy,zero_copy  direction=read,write  bytes=64KiB,16MiB,256MiB
+  acceptance  method=demand,prefetch                    direction=read        bytes=64KiB,16MiB,256MiB
+  acceptance  method=copy_engine  access=off            direction=read,write  bytes=64KiB,16MiB,256MiB
+
+let around_one = one_to_all,all_to_one,all_from_one,one_from_all
+let of_all     = all_to_host,host_to_all,all_host_duplex,all_pairs,ring
+
+transfer/collective
+  smoke             method=copy_engine,kernel_copy  root=first  pattern=$of_all,$around_one  bytes=1MiB
+  quick acceptance  method=copy_engine,kernel_copy  root=first  pattern=$of_all,$around_one  bytes=256MiB
+  full              method=copy_engine,kernel_copy  root=each   pattern=$of_all,$around_one  bytes=1MiB..16MiB,16MiB..x4..512MiB
+  paper             method=copy_engine,kernel_copy  root=each   pattern=$of_all,$around_one  bytes=1MiB..512MiB
+
+# ---- latency -------------------------------------------------------------------------------------------------
+
+# ---- call ----------------------------------------------------------------------------------------------------
+
+# ---- contention ----------------------------------------------------------------------------------------------
+
+# ---- grain ---------------------------------------------------------------------------------------------------
+
+# ---- shape ---------------------------------------------------------------------------------------------------
+
+# ---- reach ---------------------------------------------------------------------------------------------------
+
+# ---- gather --------------------------------------------------------------------------------------------------
+
+# ---- sm_share ------------------------------------------------------------------------------------------------
+
+# ---- traversal -----------------------------------------------------------------------------------------------
+
+# ---- lean ----------------------------------------------------------------------------------------------------
+
+# ---- sampling ------------------------------------------------------------------------------------------------
+
+# ---- tiering -------------------------------------------------------------------------------------------------
+
+# ---- pipeline ------------------------------------------------------------------------------------------------
+
+# ---- model ---------------------------------------------------------------------------------------------------
+)";
+
+namespace {
+
+// Copies of some MiB by pages that others have touched are at one level for some ten calls, slower for some
+// tens and then as at first; what is taken for 50 ms has both behind it.
+constexpr double kWarmup_s = 0.005;
+constexpr double kPatience_s = 0.05;
+
+SamplingPlan plan(double ci_target, double budget_s, std::size_t warmups) {
+  return {.ci_target = ci_target,
+          .budget_s = budget_s,
+          .max_samples = 512,
+          .warmups = warmups,
+          .warmup_s = kWarmup_s,
+          .patience_s = kPatience_s};
+}
+
+}  // namespace
+
+const PresetSampling& sampling_of(Preset preset) {
+  // 64 trials are what the GAP benchmark suite asks for.
+  static const PresetSampling smoke{
+      {.ci_target = 0.1, .budget_s = 0.05, .max_samples = 64, .warmups = 1}, 1, 2};
+  static const PresetSampling quick{plan(0.02, 0.5, 2), 1, 8};
+  static const PresetSampling full{plan(0.01, 0.5, 2), 1, 8};
+  static const PresetSampling paper{plan(0.01, 0.8, 2), 1, 64};
+  static const PresetSampling acceptance{plan(0.01, 1.0, 3), 5, 16};
+  switch (preset) {
+    case Preset::smoke:
+      return smoke;
+    case Preset::quick:
+      return quick;
+    case Preset::full:
+      return full;
+    case Preset::paper:
+      return paper;
+    case Preset::acceptance:
+      return acceptance;
+  }
+  return quick;
+}
+
+}  // namespace grainscope::harness
