@@ -49,7 +49,8 @@ int act(const Options& options) {
   }
   const Scope scope = scope_of(options, machine);
   if (options.action == Action::explain) {
-    std::cout << explain_text(options.explain_case, list_all(all_families(), machine, scope));
+    const std::vector<Family> families = all_families();
+    std::cout << explain_text(options.explain_case, families, list_all(families, machine, scope));
     return 0;
   }
   const Selection selection = selection_of(all_families(), options, machine, scope);

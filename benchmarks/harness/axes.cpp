@@ -33,24 +33,6 @@ std::string number_text(const DeclaredAxis& axis, std::uint64_t number) {
   return axis.unit == DeclaredAxis::Unit::bytes ? format_bytes(number) : std::to_string(number);
 }
 
-// "on or off", "a whole number from 1 to 1024", "a size from 4 B to 8 GiB or full".
-std::string what_it_takes(const DeclaredAxis& axis) {
-  std::string text;
-  if (axis.numbers) {
-    text = (axis.unit == DeclaredAxis::Unit::bytes ? "a size from " : "a whole number from ") +
-           number_text(axis, axis.numbers->least) + " to " + number_text(axis, axis.numbers->most);
-  }
-  if (axis.unit == DeclaredAxis::Unit::percent) {
-    text = "a percentage above 0, up to 100";
-  }
-  const std::vector<std::string> words = words_and_names(axis);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool last = i + 1 == words.size();
-    text += (text.empty() ? "" : last ? " or " : ", ") + words[i];
-  }
-  return text;
-}
-
 [[noreturn]] void refuse(const DeclaredAxis& axis, const std::string& value, const std::string& why = {}) {
   const std::string near = nearest(value, words_and_names(axis));
   throw UsageError("axis " + axis.key + " (" + axis.means + ") cannot be '" + value +
@@ -166,6 +148,23 @@ void add_once(std::vector<AxisValue>& values, AxisValue value) {
 }
 
 }  // namespace
+
+std::string what_it_takes(const DeclaredAxis& axis) {
+  std::string text;
+  if (axis.numbers) {
+    text = (axis.unit == DeclaredAxis::Unit::bytes ? "a size from " : "a whole number from ") +
+           number_text(axis, axis.numbers->least) + " to " + number_text(axis, axis.numbers->most);
+  }
+  if (axis.unit == DeclaredAxis::Unit::percent) {
+    text = "a percentage above 0, up to 100";
+  }
+  const std::vector<std::string> words = words_and_names(axis);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool last = i + 1 == words.size();
+    text += (text.empty() ? "" : last ? " or " : ", ") + words[i];
+  }
+  return text;
+}
 
 DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::string> words,
                        std::string otherwise) {

@@ -80,6 +80,9 @@ using NamedNumbers = std::map<std::string, std::uint64_t>;
 [[nodiscard]] std::vector<AxisValue> values_of(const DeclaredAxis& axis, const std::string& text,
                                                const NamedNumbers& names, const SizeRange& sizes = {});
 
+// "on or off", "a whole number from 1 to 1024 or all", "a size from 4 B to 8 GiB".
+[[nodiscard]] std::string what_it_takes(const DeclaredAxis& axis);
+
 // Throws UsageError unless `text` gives values of the axis, whatever its names of numbers mean on a machine.
 void require_values(const DeclaredAxis& axis, const std::string& text);
 

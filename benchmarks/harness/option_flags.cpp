@@ -90,7 +90,7 @@ void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_flag("--plan", raw.plan, "Print how many cases, how long, how much memory, what is skipped and why")
       ->group(group);
   app.add_option("--explain", options.explain_case,
-                 "Print what a case measures, times and counts, and its source")
+                 "Print what a case measures, times and counts, and its source; of a family, its axes")
       ->group(group);
   app.add_option("--env", raw.environment, "Print the machine report: text or json")
       ->expected(0, 1)

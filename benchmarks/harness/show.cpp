@@ -7,6 +7,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "presets.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -45,9 +46,9 @@ struct FamilyPlan {
 
 std::string wrapped(const std::string& label, const std::string& text) {
   constexpr std::size_t kWidth = 88;
-  constexpr std::size_t kIndent = 10;
+  constexpr std::size_t kIndent = 12;
   std::string result = label;
-  result.append(kIndent - label.size(), ' ');
+  result.append(kIndent - std::min(kIndent - 1, label.size()), ' ');
   std::size_t column = kIndent;
   std::size_t start = 0;
   while (start < text.size()) {
@@ -90,6 +91,29 @@ std::string explanation_of(const Benchmark& benchmark) {
                                   format_bytes(needs.managed_bytes) + " managed");
   result += wrapped("here", benchmark.skip.empty() ? "it can run" : "skipped: " + benchmark.skip);
   return result;
+}
+
+// "on or off", "4 B to 1 TiB", "1 to 4096 or all".
+std::string values_text(const DeclaredAxis& axis) {
+  std::string text = what_it_takes(axis);
+  return axis.otherwise.empty() ? text : text + "; otherwise " + axis.otherwise;
+}
+
+std::string family_text(const Family& family) {
+  std::string text = family.name + "\n" + wrapped("question", family.question);
+  for (const DeclaredAxis& axis : family.axes) {
+    text += wrapped("axis", axis.key + ": " + axis.means + " (" + values_text(axis) + ")");
+  }
+  for (const Preset preset : kAllPresets) {
+    for (const PresetLine* line : preset_lines(family.name, preset)) {
+      std::string values;
+      for (const auto& [key, written] : line->axes) {
+        values += (values.empty() ? "" : " ") + key + "=" + written;
+      }
+      text += wrapped(name(preset), values);
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -153,7 +177,13 @@ std::string plan_text(const Selection& selection, const Scope& scope) {
   return text;
 }
 
-std::string explain_text(const std::string& text, const std::vector<Benchmark>& all) {
+std::string explain_text(const std::string& text, const std::vector<Family>& families,
+                         const std::vector<Benchmark>& all) {
+  for (const Family& family : families) {
+    if (family.name == text) {
+      return family_text(family);
+    }
+  }
   const auto exact = std::find_if(all.begin(), all.end(),
                                   [&](const Benchmark& benchmark) { return benchmark.id.name() == text; });
   if (exact != all.end()) {

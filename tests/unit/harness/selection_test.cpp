@@ -170,11 +170,11 @@ TEST_F(SelectionOf, explains_the_case_named_or_the_first_that_matches) {
   Benchmark second = fake_case("ab");
   second.explanation.measures = "the second thing";
   const std::vector<Benchmark> all{first, second};
-  EXPECT_NE(explain_text(fake_name("ab"), all).find("the second thing"), std::string::npos);
-  const std::string both = explain_text("fake/", all);
+  EXPECT_NE(explain_text(fake_name("ab"), {}, all).find("the second thing"), std::string::npos);
+  const std::string both = explain_text("fake/", {}, all);
   EXPECT_NE(both.find("the first thing"), std::string::npos);
   EXPECT_NE(both.find("1 more cases match"), std::string::npos);
-  EXPECT_THROW(static_cast<void>(explain_text("nothing", all)), UsageError);
+  EXPECT_THROW(static_cast<void>(explain_text("nothing", {}, all)), UsageError);
 }
 
 }  // namespace
