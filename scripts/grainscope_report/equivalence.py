@@ -16,6 +16,7 @@ Schuirmann, two one-sided tests, J. Pharmacokinet. Biopharm. 15 (1987).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import fmean, median
 
 SAME, DIFFERS, UNKNOWN = "same", "differs", "cannot be told"
@@ -201,6 +202,7 @@ def false_discoveries(p: Sequence[float]) -> list[int]:
     return order[: max(fits, default=0)]
 
 
+@cache
 def t_quantile(chance: float, freedom: float) -> float:
     """The value below which Student's t lies with this probability."""
     low, high = -1e4, 1e4
