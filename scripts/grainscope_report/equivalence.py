@@ -26,6 +26,8 @@ DIFFERS_LEVEL = 0.01
 ROWS_LEVEL = 0.05
 # A prior of fewer is too often wrong.
 FEWEST_FOR_PRIOR = 8
+# Fewer rows have no middle half, and stray more than a family whose far ones are left out.
+FEWEST_ROWS = 4
 _TINY = 1e-12
 
 Sides = tuple[Sequence[float], Sequence[float]]  # one row: its logarithms in the runs of A, and of B
@@ -63,10 +65,10 @@ class Estimate:
         return abs(self.value) > math.log1p(margin) / 2
 
     def verdict(self, margin: float) -> str:
-        """`same` by two one-sided tests; else `differs` where significant and beyond half the margin."""
+        """`same` by two one-sided tests, else `differs` where significant: then beyond half the margin."""
         if self.reach() < margin:
             return SAME
-        return DIFFERS if self.p < DIFFERS_LEVEL and self.beyond_half(margin) else UNKNOWN
+        return DIFFERS if self.p < DIFFERS_LEVEL else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,7 @@ class Prior:
 class FamilyPrior:
     """What the families on one clock have in common."""
 
-    row_variance: float  # of one row in one run, for families of too few rows to show their own
-    run_variance: float  # of the shift of a run, beyond what its rows explain
+    run_variance: float = 0.0  # of the shift of a run, beyond what its rows explain
     inflation: Prior = Prior()
 
 
@@ -111,8 +112,7 @@ class Family:
 
     def expected(self, prior: FamilyPrior) -> float:
         """The variance of a run's location that rows and the usual shift of a run explain."""
-        row = (prior.row_variance + (self.rows - 1) * self.row_variance) / self.rows
-        return max(row / self.rows + prior.run_variance, _TINY)
+        return max(self.row_variance / self.rows + prior.run_variance, _TINY)
 
     def inflation(self, prior: FamilyPrior) -> float:
         """How much more the locations vary than expected."""
@@ -120,26 +120,28 @@ class Family:
 
     def estimate(self, prior: FamilyPrior) -> Estimate:
         """The ratio of the family."""
-        inflation, freedom = prior.inflation.moderate(self.inflation(prior), self.freedom)
+        kind = prior.inflation if self.rows >= FEWEST_ROWS else Prior()
+        inflation, freedom = kind.moderate(self.inflation(prior), self.freedom)
         variance = max(inflation * self.expected(prior), _TINY) * self.weight
         return Estimate(self.apart, math.sqrt(variance), freedom)
 
 
 def fit_families(families: Sequence[Family]) -> FamilyPrior:
-    """The prior of one clock from all its families."""
+    """The prior of one clock from its families; those of a few rows stand alone."""
+    families = [family for family in families if family.rows >= FEWEST_ROWS]
+    if not families:
+        return FamilyPrior()
     freedom = families[0].freedom
-    own = [family.row_variance for family in families if family.rows >= 4]
-    row_variance = median(own or [family.variance for family in families])
     # The shift of a run at which the median family varies as much as expected (Wilson and Hilferty).
     target = (1 - 2 / (9 * freedom)) ** 3
     low, high = 0.0, 2 * max(family.variance for family in families) / target
     for _ in range(60):
         shift = (low + high) / 2
-        wide = median(family.inflation(FamilyPrior(row_variance, shift)) for family in families) > target
+        wide = median(family.inflation(FamilyPrior(shift)) for family in families) > target
         low, high = (shift, high) if wide else (low, shift)
-    prior = FamilyPrior(row_variance, low)
+    prior = FamilyPrior(low)
     inflation = fit_variances([family.inflation(prior) for family in families], freedom)
-    return FamilyPrior(row_variance, low, inflation)
+    return FamilyPrior(low, inflation)
 
 
 def fit_variances(variances: Sequence[float], freedom: int) -> Prior:

@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import sys
 from pathlib import Path
 
 from synthetic import File
@@ -22,7 +23,7 @@ NEEDS_TWO = "needs two GPUs; this machine has one"
 def make(path: Path, **settings) -> Path:
     """Writes a program that behaves by these settings (see `main` and `_row`)."""
     path.write_text(
-        "#!/usr/bin/env python3\nimport sys\n"
+        f"#!{sys.executable} -SE\nimport sys\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\nimport fake_grainscope\n"
         f"sys.exit(fake_grainscope.main(sys.argv[1:], {settings!r}, {str(path)!r}))\n"
     )
