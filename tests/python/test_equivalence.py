@@ -1,5 +1,6 @@
 """scripts/equivalence, with a stand-in for the program: what it runs, in which order, and what it says."""
 
+import argparse
 import gzip
 import importlib.machinery
 import importlib.util
@@ -190,6 +191,15 @@ def test_more_rounds_go_on_from_those_that_there_are(compare, tmp_path):
 def test_a_filter_picks_cases_and_shards_only_on_demand(compare):
     assert {x["family"]: x["rows"] for x in compare({}, {}, "--filter", "^con")[2]["families"]} == {
         "contention": 10
+    }
+
+
+def test_large_families_run_in_part_and_the_rest_whole(tool, tmp_path):
+    lists = {side: {"quick": tool.listed(make(tmp_path / side), "quick", [])} for side in "AB"}
+    assert tool.parts_of(lists, argparse.Namespace(filter=None, shard_count=4, preset="quick")) == {
+        "shard": ["--benchmark_filter=^(transfer/memcpy|call)/", "--shard", "1/4"],
+        "whole": ["--benchmark_filter=^(contention)/"],
+        "model": ["--benchmark_filter=^(model/bfs)/"],
     }
 
 
