@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/cuda/profile_range.hpp"
 #include "harness/peer_wire.hpp"
 
@@ -33,6 +34,16 @@ std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Tr
     return peer_link_limit(machine, transfer.source.id, transfer.destination.id);
   }
   return host_link_limit(machine, transfer.gpu());
+}
+
+// Empty for a transfer that can be.
+std::string why_impossible(const transfer::Transfer& transfer) {
+  try {
+    transfer::require_possible(transfer);
+    return {};
+  } catch (const UsageError& error) {
+    return error.what();
+  }
 }
 
 // The memory that the buffers of a transfer take.
@@ -68,6 +79,7 @@ Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
 }
 
 void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
+  benchmark.impossible = why_impossible(transfer);
   benchmark.needs = needs_of(transfer);
   benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
 }
@@ -267,6 +279,9 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
 
 void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes) {
   for (const PlannedLane& lane : lanes) {
+    if (lane.transfer && benchmark.impossible.empty()) {
+      benchmark.impossible = why_impossible(*lane.transfer);
+    }
     const Needs needs = lane.transfer ? needs_of(*lane.transfer) : Needs{};
     benchmark.needs.host_bytes += needs.host_bytes;
     benchmark.needs.device_bytes += needs.device_bytes;

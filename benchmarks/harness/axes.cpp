@@ -57,7 +57,9 @@ std::uint64_t number_of(const DeclaredAxis& axis, const std::string& text, const
       refuse(axis, text);
     }
   }
-  if (number < axis.numbers->least || number > axis.numbers->most) {
+  const bool listed =
+      axis.only.empty() || std::find(axis.only.begin(), axis.only.end(), number) != axis.only.end();
+  if (!listed || number < axis.numbers->least || number > axis.numbers->most) {
     refuse(axis, text);
   }
   return number;
@@ -151,7 +153,12 @@ void add_once(std::vector<AxisValue>& values, AxisValue value) {
 
 std::string what_it_takes(const DeclaredAxis& axis) {
   std::string text;
-  if (axis.numbers) {
+  if (!axis.only.empty()) {
+    for (const std::uint64_t number : axis.only) {
+      text += (text.empty() ? "" : ", ") + std::to_string(number);
+    }
+    text = "one of " + text;
+  } else if (axis.numbers) {
     text = (axis.unit == DeclaredAxis::Unit::bytes ? "a size from " : "a whole number from ") +
            number_text(axis, axis.numbers->least) + " to " + number_text(axis, axis.numbers->most);
   }
@@ -199,6 +206,15 @@ DeclaredAxis size_axis(std::string key, std::string means, DeclaredAxis::Range r
           .unit = DeclaredAxis::Unit::bytes,
           .otherwise = std::move(otherwise),
           .cut = cut};
+}
+
+DeclaredAxis choice_axis(std::string key, std::string means, std::vector<std::uint64_t> only,
+                         std::string otherwise, std::vector<std::string> words) {
+  DeclaredAxis axis = size_axis(std::move(key), std::move(means), {only.front(), only.back()}, false,
+                                std::move(otherwise), std::move(words));
+  axis.unit = DeclaredAxis::Unit::none;
+  axis.only = std::move(only);
+  return axis;
 }
 
 DeclaredAxis percent_axis(std::string key, std::string means, std::string otherwise) {

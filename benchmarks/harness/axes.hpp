@@ -34,8 +34,9 @@ struct DeclaredAxis {
   std::string key;    // as in names of cases
   std::string means;  // for a reader: "bytes of the copy"
   std::vector<std::string> words = {};
-  std::optional<Range> numbers = {};    // absent: it takes words alone
-  std::vector<std::string> named = {};  // names of numbers that depend on the machine: "all"
+  std::optional<Range> numbers = {};     // absent: it takes words alone
+  std::vector<std::uint64_t> only = {};  // of these numbers; empty: all of them
+  std::vector<std::string> named = {};   // names of numbers that depend on the machine: "all"
   Unit unit = Unit::none;
   std::string otherwise = {};  // the value where nobody names one; empty: each preset does
   bool cut = false;            // --min-bytes and --max-bytes cut it
@@ -54,6 +55,9 @@ struct DeclaredAxis {
                                      bool cut = true, std::string otherwise = {},
                                      std::vector<std::string> words = {},
                                      std::vector<std::string> named = {});
+// One of a few numbers.
+[[nodiscard]] DeclaredAxis choice_axis(std::string key, std::string means, std::vector<std::uint64_t> only,
+                                       std::string otherwise = {}, std::vector<std::string> words = {});
 // Percent, also with decimals: a word in the form of %g.
 [[nodiscard]] DeclaredAxis percent_axis(std::string key, std::string means, std::string otherwise = {});
 // Whatever `check` takes.

@@ -70,6 +70,8 @@ struct Needs {
 struct Benchmark {
   Case id;
   std::string skip;  // why it cannot run here; empty: it can
+  // Why it cannot be on any machine, and what would be right: then it is left out. Empty: it can.
+  std::string impossible = {};
   Needs needs;
   Explanation explanation;
   std::function<Measurement(Session&)> run;

@@ -231,6 +231,10 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
     const Grids grids(family.axes, family.name, *own);
     std::set<std::string> of_family;
     for (Benchmark& benchmark : family.list(machine, *own, grids)) {
+      if (!benchmark.impossible.empty()) {
+        grids.leave_out(benchmark.impossible);
+        continue;
+      }
       const std::string name = benchmark.id.name();
       if (!of_family.insert(name).second) {
         continue;  // lines of the table may meet

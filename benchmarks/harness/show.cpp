@@ -108,7 +108,11 @@ std::string family_text(const Family& family) {
     for (const PresetLine* line : preset_lines(family.name, preset)) {
       std::string values;
       for (const auto& [key, written] : line->axes) {
-        values += (values.empty() ? "" : " ") + key + "=" + written;
+        const bool declared = std::any_of(family.axes.begin(), family.axes.end(),
+                                          [&key = key](const DeclaredAxis& axis) { return axis.key == key; });
+        if (declared) {
+          values += (values.empty() ? "" : " ") + key + "=" + written;
+        }
       }
       text += wrapped(name(preset), values);
     }

@@ -247,6 +247,11 @@ TEST_F(AxesOf, combinations_that_cannot_be_are_left_out_with_the_reason) {
   EXPECT_NE(left_out_.begin()->find("begins at a multiple"), std::string::npos) << *left_out_.begin();
 }
 
+TEST_F(AxesOf, a_transfer_that_cannot_be_is_left_out_by_the_librarys_reason) {
+  EXPECT_TRUE(names("transfer/kernel_copy", {{"bytes", "5"}}).empty());
+  ASSERT_FALSE(left_out_.empty());
+}
+
 TEST_F(AxesOf, a_family_that_can_take_no_value_lists_nothing_and_others_what_they_can) {
   EXPECT_TRUE(names("transfer/local", {{"method", "prefetch"}}).empty());
   EXPECT_FALSE(names("transfer/managed", {{"method", "prefetch"}}).empty());
