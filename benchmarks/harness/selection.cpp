@@ -1,11 +1,11 @@
 #include "selection.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <regex>
 #include <set>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
 
@@ -56,21 +56,6 @@ std::set<std::string> parts_of(const std::string& name) {
     start = end + 1;
   }
   return parts;
-}
-
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
 }
 
 [[noreturn]] void refuse_empty(const std::string& filter, const std::vector<Benchmark>& all) {

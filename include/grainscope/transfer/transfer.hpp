@@ -62,6 +62,8 @@ struct Walk {
 // Of a copy by a kernel: what a block has asked for at once.
 inline constexpr std::uint64_t kUnderWayOfCopyBlock = 32 * kKiB;  // bytes
 
+inline constexpr std::uint64_t kMostBytes = kKiB * kKiB * kGiB;  // of a transfer: no machine has as much
+
 struct Transfer {
   Endpoint source;
   Endpoint destination;
@@ -100,6 +102,7 @@ struct Transfer {
 };
 
 [[nodiscard]] const char* name(Placement placement);
+[[nodiscard]] const char* name(Engine engine);
 [[nodiscard]] const char* name(Allocation allocation);
 // "strided", "merged" (off a 128-byte boundary), "merged_aligned" or "scattered".
 [[nodiscard]] const char* access_name(const Walk& walk);
