@@ -87,6 +87,7 @@ struct Family {
   std::string name;
   std::string question;
   std::function<std::vector<Benchmark>(const Machine&, const Scope&)> list;
+  bool written = false;  // lists what --transfer writes down, and then it alone is listed
 };
 
 }  // namespace grainscope::harness

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grainscope/graph/generate.hpp"
+#include "grainscope/transfer/written.hpp"
 
 namespace grainscope::harness {
 
@@ -30,6 +31,9 @@ namespace grainscope::harness {
 
 // "512MiB,2GiB" to bytes in order, each once and above 0.
 [[nodiscard]] std::vector<std::uint64_t> parse_sizes(const std::string& text, const char* flag);
+
+// A line of transfers that start at once, for each of its sizes.
+[[nodiscard]] std::vector<transfer::WrittenLanes> parse_transfers(const std::string& line);
 
 void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag);
 

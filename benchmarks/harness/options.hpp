@@ -35,6 +35,7 @@ struct Options {
   std::string features;                  // path of a .npy file; empty: synthetic ones
   std::optional<int> trials;
   std::vector<std::uint64_t> hot_budgets;
+  std::vector<transfer::WrittenLanes> transfers;
   bool allow_managed_oversubscription = false;
 
   // How it is run and shown.

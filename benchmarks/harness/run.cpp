@@ -66,6 +66,7 @@ Scope scope_of(const Options& options, const Machine& machine) {
   scope.graph_cache = options.graph_cache;
   scope.trials = options.trials.value_or(scope.trials);
   scope.hot_budgets = options.hot_budgets;
+  scope.transfers = options.transfers;
   if (options.ci_target) {
     scope.sampling.ci_target = *options.ci_target;
   }

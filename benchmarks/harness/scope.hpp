@@ -14,6 +14,7 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/gnn/npy_file.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "grainscope/transfer/written.hpp"
 #include "machine.hpp"
 
 namespace grainscope::harness {
@@ -39,11 +40,12 @@ struct Scope {
   std::vector<GpuTarget> gpus;
   bool programs_on_first = false;  // programs run on the first of them alone, which says what they take
   std::vector<int> nodes;
-  std::vector<graph::GraphSpec> graphs;          // what the user asked for; empty: a family's own
-  std::shared_ptr<const gnn::NpyFile> features;  // of the one graph asked for; null: synthetic ones
-  std::string graph_cache;                       // where generated graphs are kept; empty: nowhere
-  int trials = 8;                                // sources of a traversal
-  std::vector<std::uint64_t> hot_budgets;        // GPU memory for edges in lean/, beside the preset's shares
+  std::vector<graph::GraphSpec> graphs;           // what the user asked for; empty: a family's own
+  std::shared_ptr<const gnn::NpyFile> features;   // of the one graph asked for; null: synthetic ones
+  std::string graph_cache;                        // where generated graphs are kept; empty: nowhere
+  int trials = 8;                                 // sources of a traversal
+  std::vector<transfer::WrittenLanes> transfers;  // written down by the user, and then all that is listed
+  std::vector<std::uint64_t> hot_budgets;         // GPU memory for edges in lean/, beside the preset's shares
 
   // Whether every point of an axis is wanted, or a few that show its shape.
   [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }

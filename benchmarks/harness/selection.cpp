@@ -125,6 +125,9 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
   std::vector<Benchmark> all;
   std::set<std::string> names;
   for (const Family& family : families) {
+    if (family.written == scope.transfers.empty()) {
+      continue;
+    }
     for (Benchmark& benchmark : family.list(machine, scope)) {
       if (!names.insert(benchmark.id.name()).second) {
         throw std::logic_error("two cases are named " + benchmark.id.name());
