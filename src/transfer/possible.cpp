@@ -84,8 +84,8 @@ void require_issuer(const Transfer& transfer) {
     throw UsageError("without peer access only copies go between GPUs: write copy_engine");
   }
   const bool from_registers = transfer.source.placement == Placement::registers;
-  if (transfer.between_gpus() && !transfer.within_gpu() &&
-      ends_that_are(Placement::registers, transfer) == 1 && from_registers != transfer.by_source) {
+  if (transfer.between_gpus() && !transfer.within_gpu() && transfer.walks() &&
+      from_registers != transfer.by_source) {
     throw UsageError("the GPU that has the registers runs the kernel: the other cannot issue it");
   }
 }
@@ -183,7 +183,7 @@ void require_possible(const Transfer& transfer) {
   if (transfer.stride_bytes > 0 || (transfer.engine == Engine::fault && transfer.piece_bytes > 0)) {
     require_possible_pieces(transfer);
   }
-  if (ends_that_are(Placement::registers, transfer) == 1) {
+  if (transfer.walks()) {
     require_possible_walk(transfer);
   }
 }

@@ -80,11 +80,6 @@ std::size_t find_word(std::string_view word, const char* what, const Names& all)
   return static_cast<std::size_t>(found - names.begin());
 }
 
-bool walks(const Transfer& transfer) {
-  return transfer.source.placement == Placement::registers ||
-         transfer.destination.placement == Placement::registers;
-}
-
 bool migrates(Engine engine) {
   return engine == Engine::fault || engine == Engine::prefetch;
 }
@@ -120,11 +115,11 @@ bool has_use(Use use, const WrittenLane& lane) {
     case Use::kernel:
       return transfer.engine == Engine::sm;
     case Use::walk:
-      return walks(transfer);
+      return transfer.walks();
     case Use::host_faults:
       return transfer.engine == Engine::fault && !transfer.to_gpu();
     case Use::either_issuer:
-      return leaves_gpu(transfer) && !walks(transfer);
+      return leaves_gpu(transfer) && !transfer.walks();
     case Use::no_host_end:
       return transfer.between_gpus();
     case Use::background:

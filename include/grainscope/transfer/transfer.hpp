@@ -84,6 +84,10 @@ struct Transfer {
 
   [[nodiscard]] bool between_gpus() const { return !source.on_host() && !destination.on_host(); }
   [[nodiscard]] bool within_gpu() const { return between_gpus() && source.id == destination.id; }
+  // A kernel only reads, or only writes, the memory at one end.
+  [[nodiscard]] bool walks() const {
+    return source.placement == Placement::registers || destination.placement == Placement::registers;
+  }
   [[nodiscard]] bool to_gpu() const { return !destination.on_host(); }
   // Of the buffer at an end: more than `bytes` where pieces lie apart.
   [[nodiscard]] std::uint64_t memory_bytes() const {
