@@ -15,10 +15,6 @@ constexpr int kLine = 128;
 constexpr int kWarp = 32;
 constexpr int kMostThreads = 1024;  // of a block
 
-bool migrates(const Transfer& transfer) {
-  return transfer.engine == Engine::fault || transfer.engine == Engine::prefetch;
-}
-
 int ends_that_are(Placement placement, const Transfer& transfer) {
   return (transfer.source.placement == placement ? 1 : 0) +
          (transfer.destination.placement == placement ? 1 : 0);
@@ -49,10 +45,10 @@ void require_engine_that_reaches(const Transfer& transfer) {
   if (registers > 1 || (registers == 1 && transfer.engine != Engine::sm)) {
     throw UsageError("only a kernel (sm) moves bytes to or from registers, and memory is at its other end");
   }
-  if (migrates(transfer) && managed != 2) {
+  if (transfer.migrates() && managed != 2) {
     throw UsageError("a fault or a prefetch moves pages of managed memory: both ends must be managed");
   }
-  if (!migrates(transfer) && managed > 0) {
+  if (!transfer.migrates() && managed > 0) {
     throw UsageError(
         "managed memory moves by fault or prefetch: for a copy or a kernel its pages lie wherever they were "
         "used last");
@@ -70,11 +66,11 @@ void require_engine_that_reaches(const Transfer& transfer) {
 }
 
 void require_issuer(const Transfer& transfer) {
-  if (migrates(transfer) && transfer.within_gpu()) {
+  if (transfer.migrates() && transfer.within_gpu()) {
     throw UsageError("managed memory that lives on GPU " + std::to_string(transfer.source.id) +
                      " has nowhere to go there: nothing would move");
   }
-  if (migrates(transfer) && transfer.by_source) {
+  if (transfer.migrates() && transfer.by_source) {
     throw UsageError("managed pages come to the GPU that touches them: the source cannot send them");
   }
   if (!transfer.peer_access && !is_staged(transfer)) {
@@ -94,7 +90,7 @@ void require_issuer(const Transfer& transfer) {
 // takes.
 void require_place_at_gate(const Transfer& transfer) {
   const bool alone =
-      !migrates(transfer) && !is_staged(transfer) && ends_that_are(Placement::pageable, transfer) == 0;
+      !transfer.migrates() && !is_staged(transfer) && ends_that_are(Placement::pageable, transfer) == 0;
   if (transfer.submission_only && !alone) {
     throw UsageError(
         "submission is timed while the work waits at a closed gate: only kernels and copies without pageable "

@@ -52,6 +52,9 @@ Words split(std::string_view text, char separator) {
       depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
     }
   }
+  if (depth != 0) {
+    throw UsageError(quoted(text) + " has a parenthesis that is not closed or not opened");
+  }
   return parts;
 }
 
@@ -80,77 +83,42 @@ std::size_t find_word(std::string_view word, const char* what, const Names& all)
   return static_cast<std::size_t>(found - names.begin());
 }
 
-bool migrates(Engine engine) {
-  return engine == Engine::fault || engine == Engine::prefetch;
-}
-
 bool leaves_gpu(const Transfer& transfer) {
   return transfer.between_gpus() && !transfer.within_gpu();
 }
 
 // What an option is for: elsewhere it would change nothing, and is refused.
-enum class Use {
-  any,
-  cached_memory,
-  pieces,
-  kernel,
-  walk,
-  host_faults,
-  either_issuer,
-  no_host_end,
-  background
+struct Use {
+  bool (*is_of)(const WrittenLane&);
+  const char* words;
 };
-
-bool has_use(Use use, const WrittenLane& lane) {
-  const Transfer& transfer = lane.transfer;
-  const Placement host = transfer.host_end().placement;
-  switch (use) {
-    case Use::any:
-      return true;
-    case Use::cached_memory:
-      return !transfer.between_gpus() && host != Placement::managed && host != Placement::write_combined &&
-             transfer.allocation != Allocation::accessed_by;
-    case Use::pieces:
-      return transfer.engine != Engine::sm || transfer.walk.pattern == Walk::Pattern::scattered;
-    case Use::kernel:
-      return transfer.engine == Engine::sm;
-    case Use::walk:
-      return transfer.walks();
-    case Use::host_faults:
-      return transfer.engine == Engine::fault && !transfer.to_gpu();
-    case Use::either_issuer:
-      return leaves_gpu(transfer) && !transfer.walks();
-    case Use::no_host_end:
-      return transfer.between_gpus();
-    case Use::background:
-      return lane.background;
-  }
-  return false;
-}
-
-const char* in_words(Use use) {
-  switch (use) {
-    case Use::any:
-      return "any transfer";
-    case Use::cached_memory:
-      return "memory of the host that its CPU's caches hold";
-    case Use::pieces:
-      return "copies, prefetches, faults, and kernels whose access is scattered";
-    case Use::kernel:
-      return "kernels (sm)";
-    case Use::walk:
-      return "kernels with registers at one end; other kernels copy 16 bytes a thread";
-    case Use::host_faults:
-      return "faults of the host, which its threads take";
-    case Use::either_issuer:
-      return "copies between two GPUs, which either can issue";
-    case Use::no_host_end:
-      return "transfers without a host end; others are submitted where host(...,node:N) is";
-    case Use::background:
-      return "a transfer in the background";
-  }
-  return "";
-}
+constexpr Use kAny{[](const WrittenLane& /*lane*/) { return true; }, ""};
+constexpr Use kCached{[](const WrittenLane& lane) {
+                        const Placement host = lane.transfer.host_end().placement;
+                        return !lane.transfer.between_gpus() && host != Placement::managed &&
+                               host != Placement::write_combined &&
+                               lane.transfer.allocation != Allocation::accessed_by;
+                      },
+                      "memory of the host that its CPU's caches hold"};
+constexpr Use kPieces{[](const WrittenLane& lane) {
+                        return lane.transfer.engine != Engine::sm ||
+                               lane.transfer.walk.pattern == Walk::Pattern::scattered;
+                      },
+                      "copies, prefetches, faults, and kernels whose access is scattered"};
+constexpr Use kKernel{[](const WrittenLane& lane) { return lane.transfer.engine == Engine::sm; },
+                      "kernels (sm)"};
+constexpr Use kWalk{[](const WrittenLane& lane) { return lane.transfer.walks(); },
+                    "kernels with registers at one end; other kernels copy 16 bytes a thread"};
+constexpr Use kHostFaults{
+    [](const WrittenLane& lane) { return lane.transfer.engine == Engine::fault && !lane.transfer.to_gpu(); },
+    "faults of the host, which its threads take"};
+constexpr Use kIssuer{
+    [](const WrittenLane& lane) { return leaves_gpu(lane.transfer) && !lane.transfer.walks(); },
+    "copies between two GPUs, which either can issue"};
+constexpr Use kNoHostEnd{[](const WrittenLane& lane) { return lane.transfer.between_gpus(); },
+                         "transfers without a host end; others are submitted where host(...,node:N) is"};
+constexpr Use kBackground{[](const WrittenLane& lane) { return lane.background; },
+                          "a transfer in the background"};
 
 struct Option {
   enum class Value { none, count, size, pattern };
@@ -171,22 +139,22 @@ const char* name(const Option& option) {
 constexpr auto kMost = static_cast<std::int64_t>(kMostBytes);
 constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 const std::array kOptions{
-    Option{"flush", Option::Value::none, 0, 1, &Transfer::flush, Use::cached_memory},
-    Option{"pieces", Option::Value::size, 4, kMost, &Transfer::piece_bytes, Use::pieces},
-    Option{"stride", Option::Value::size, 4, kMost, &Transfer::stride_bytes, Use::any},
-    Option{"submission", Option::Value::none, 0, 1, &Transfer::submission_only, Use::any},
-    Option{"accessed_by", Option::Value::none, 0, 2, &Transfer::allocation, Use::any},
-    Option{"access", Option::Value::pattern, 0, 2, &Walk::pattern, Use::walk},
-    Option{"offset", Option::Value::count, 0, 127, &Walk::offset_bytes, Use::walk},
-    Option{"width", Option::Value::count, 4, 16, &Walk::width_bytes, Use::walk},
-    Option{"blocks", Option::Value::count, 1, 65'536, &Walk::blocks, Use::kernel},
-    Option{"threads", Option::Value::count, 32, 1024, &Walk::threads, Use::walk},
-    Option{"host_threads", Option::Value::count, 1, 1024, &Transfer::host_threads, Use::host_faults},
-    Option{"by_source", Option::Value::none, 0, 1, &Transfer::by_source, Use::either_issuer},
-    Option{"no_peer_access", Option::Value::none, 0, 0, &Transfer::peer_access, Use::any},
-    Option{"node", Option::Value::count, 0, kMostInt, &Transfer::staging_node, Use::no_host_end},
-    Option{"background", Option::Value::none, 0, 1, &WrittenLane::background, Use::any},
-    Option{"repeats", Option::Value::count, 1, kMostBehindGate, &WrittenLane::repeats, Use::background},
+    Option{"flush", Option::Value::none, 0, 1, &Transfer::flush, kCached},
+    Option{"pieces", Option::Value::size, 4, kMost, &Transfer::piece_bytes, kPieces},
+    Option{"stride", Option::Value::size, 4, kMost, &Transfer::stride_bytes, kAny},
+    Option{"submission", Option::Value::none, 0, 1, &Transfer::submission_only, kAny},
+    Option{"accessed_by", Option::Value::none, 0, 2, &Transfer::allocation, kAny},
+    Option{"access", Option::Value::pattern, 0, 2, &Walk::pattern, kWalk},
+    Option{"offset", Option::Value::count, 0, 127, &Walk::offset_bytes, kWalk},
+    Option{"width", Option::Value::count, 4, 16, &Walk::width_bytes, kWalk},
+    Option{"blocks", Option::Value::count, 1, 65'536, &Walk::blocks, kKernel},
+    Option{"threads", Option::Value::count, 32, 1024, &Walk::threads, kWalk},
+    Option{"host_threads", Option::Value::count, 1, 1024, &Transfer::host_threads, kHostFaults},
+    Option{"by_source", Option::Value::none, 0, 1, &Transfer::by_source, kIssuer},
+    Option{"no_peer_access", Option::Value::none, 0, 0, &Transfer::peer_access, kAny},
+    Option{"node", Option::Value::count, 0, kMostInt, &Transfer::staging_node, kNoHostEnd},
+    Option{"background", Option::Value::none, 0, 1, &WrittenLane::background, kAny},
+    Option{"repeats", Option::Value::count, 1, kMostBehindGate, &WrittenLane::repeats, kBackground},
 };
 
 template <class Lane, class Field>
@@ -286,7 +254,8 @@ Placement parse_placement(std::string_view word) {
   return kPlacements[find_word(word, "a kind of memory", kPlacements)];
 }
 
-Endpoint parse_end(std::string_view text, Engine engine) {
+// `usual`: the memory of a GPU of which none is named.
+Endpoint parse_end(std::string_view text, Placement usual) {
   const auto open = std::min(text.find('('), text.size());
   const std::string_view outside = trimmed(text.substr(0, open));
   const std::string_view head = trimmed(outside.substr(0, outside.find(':')));
@@ -310,7 +279,6 @@ Endpoint parse_end(std::string_view text, Engine engine) {
   if (inside.size() > 1) {
     throw UsageError(quoted(text) + " says more than a kind of memory: write e.g. gpu:0 or gpu:0(device)");
   }
-  const Placement usual = migrates(engine) ? Placement::managed : Placement::device;
   return Endpoint::gpu(inside.empty() ? usual : parse_placement(inside[0]), parse_numbered(outside, "gpu"));
 }
 
@@ -365,18 +333,23 @@ LaneOfSizes parse_lane(std::string_view text) {
   WrittenLane& lane = made.lane;
   Transfer& transfer = lane.transfer;
   transfer.engine = parse_engine(trimmed(behind.substr(by + 4)));
-  transfer.source = parse_end(trimmed(parts[0].substr(0, arrow)), transfer.engine);
-  transfer.destination = parse_end(trimmed(behind.substr(0, by)), transfer.engine);
+  const Placement usual = transfer.migrates() ? Placement::managed : Placement::device;
+  transfer.source = parse_end(trimmed(parts[0].substr(0, arrow)), usual);
+  transfer.destination = parse_end(trimmed(behind.substr(0, by)), usual);
   // The GPU that has the registers runs the kernel.
-  transfer.by_source = transfer.source.placement == Placement::registers;
+  transfer.by_source = leaves_gpu(transfer) && transfer.source.placement == Placement::registers;
   std::vector<const Option*> given;
   for (const std::string_view part : Words(parts.begin() + 1, parts.end())) {
     if (part.empty()) {
       throw UsageError("between two commas, or behind the last, a size or an option is missing");
     }
     if (part.find_first_of("0123456789+-.") == 0) {
-      const auto sizes = parse_sizes(part);
-      made.sizes.insert(made.sizes.end(), sizes.begin(), sizes.end());
+      for (const std::uint64_t bytes : parse_sizes(part)) {
+        if (std::find(made.sizes.begin(), made.sizes.end(), bytes) != made.sizes.end()) {
+          throw UsageError(std::to_string(bytes) + " bytes are written twice in one transfer");
+        }
+        made.sizes.push_back(bytes);
+      }
       continue;
     }
     const auto blank = std::min(part.find(' '), part.size());
@@ -388,8 +361,8 @@ LaneOfSizes parse_lane(std::string_view text) {
     set_value(option, lane, parse_value(option, trimmed(part.substr(blank))));
   }
   for (const Option* option : given) {
-    if (!has_use(option->use, lane)) {
-      throw UsageError(std::string(option->word) + " is for " + in_words(option->use));
+    if (!option->use.is_of(lane)) {
+      throw UsageError(std::string(option->word) + " is for " + option->use.words);
     }
   }
   exchange_pieces(transfer);
@@ -397,19 +370,16 @@ LaneOfSizes parse_lane(std::string_view text) {
 }
 
 void require_possible_together(const WrittenLanes& lanes) {
-  if (lanes.front().background) {
-    throw UsageError("the first transfer of a line is measured: write what runs in the background behind it");
-  }
   for (const WrittenLane& lane : lanes) {
     const Transfer& transfer = lane.transfer;
     if (transfer.submission_only && lanes.size() > 1) {
       throw UsageError("submission is timed of one transfer alone: write it on a line of its own");
     }
-    if (lane.repeats > 1 && migrates(transfer.engine)) {
+    if (lane.repeats > 1 && transfer.migrates()) {
       throw UsageError("managed pages that have moved have nowhere to go: leave out repeats");
     }
     const std::uint64_t pieces = transfer.piece_bytes > 0 ? transfer.bytes / transfer.piece_bytes : 1;
-    if (static_cast<std::uint64_t>(lane.repeats) * pieces > kMostBehindGate) {
+    if (lane.repeats > 1 && static_cast<std::uint64_t>(lane.repeats) * pieces > kMostBehindGate) {
       throw UsageError("a stream takes " + std::to_string(kMostBehindGate) +
                        " copies that wait at a closed gate; " + std::to_string(lane.repeats) +
                        " repeats of " + std::to_string(pieces) + " pieces are more");
@@ -486,7 +456,10 @@ std::vector<WrittenLanes> parse_written(std::string_view line) {
     throw UsageError(std::to_string(kMostLanes) + " transfers start at once at most, not " +
                      std::to_string(parsed.size()));
   }
-  if (parsed.front().sizes.empty() && parsed.front().lane.computing_us == 0) {
+  if (parsed.front().lane.background) {
+    throw UsageError("the first transfer of a line is measured: write what runs in the background behind it");
+  }
+  if (parsed.front().sizes.empty()) {
     throw UsageError(std::string("a size is missing: write e.g. ") + kExample);
   }
   std::vector<WrittenLanes> sets(count);
@@ -525,7 +498,7 @@ std::vector<std::pair<std::string, AxisValue>> options_of(const WrittenLane& lan
   for (const Option& option : kOptions) {
     const std::int64_t value = value_of(option, written);
     // Who issues a kernel that has registers at one end is said by that end.
-    if (value != value_of(option, default_lane()) && has_use(option.use, lane)) {
+    if (value != value_of(option, default_lane()) && option.use.is_of(lane)) {
       said.emplace_back(option.word, option.value == Option::Value::none      ? AxisValue("on")
                                      : option.value == Option::Value::pattern ? AxisValue(kPatterns.at(value))
                                                                               : AxisValue(value));

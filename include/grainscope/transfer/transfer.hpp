@@ -88,6 +88,8 @@ struct Transfer {
   [[nodiscard]] bool walks() const {
     return source.placement == Placement::registers || destination.placement == Placement::registers;
   }
+  // Pages of managed memory move: no copy is made.
+  [[nodiscard]] bool migrates() const { return engine == Engine::fault || engine == Engine::prefetch; }
   [[nodiscard]] bool to_gpu() const { return !destination.on_host(); }
   // Of the buffer at an end: more than `bytes` where pieces lie apart.
   [[nodiscard]] std::uint64_t memory_bytes() const {
