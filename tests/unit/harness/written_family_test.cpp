@@ -218,6 +218,33 @@ TEST_F(WrittenFamily, reaches_what_no_family_has) {
   }
 }
 
+// The lines of docs/transfer.md behind --transfer.
+Lines lines_of_guide() {
+  const std::string guide = test::read_text(GRAINSCOPE_TRANSFER_GUIDE);
+  const std::string flag = "--transfer '";
+  Lines lines;
+  for (std::size_t at = guide.find(flag); at != std::string::npos; at = guide.find(flag, at)) {
+    at += flag.size();
+    lines.push_back(guide.substr(at, guide.find('\'', at) - at));
+  }
+  return lines;
+}
+
+TEST_F(WrittenFamily, runs_every_example_of_the_guide_which_names_every_option) {
+  const Lines lines = lines_of_guide();
+  EXPECT_GT(lines.size(), 5U);
+  for (const std::string& line : lines) {
+    EXPECT_FALSE(listed(machine_, {line}).empty()) << line;
+  }
+  const std::string guide = test::read_text(GRAINSCOPE_TRANSFER_GUIDE);
+  for (const char* option :
+       {"flush", "pieces SIZE", "stride SIZE", "submission", "accessed_by", "access merged", "offset N",
+        "width N", "blocks N", "threads N", "host_threads N", "by_source", "no_peer_access", "node N",
+        "background", "repeats N"}) {
+    EXPECT_TRUE(says(guide, std::string("`") + option));
+  }
+}
+
 TEST(WrittenFlags, come_back_as_they_were_given) {
   const Options first =
       parse_options({"--transfer", "host(pinned) -> gpu:0 by sm, 4KiB, 8KiB; gpu:0 -> host(pinned) by sm",
