@@ -158,9 +158,9 @@ class Lister {
   void add_axes(std::vector<Axis>& axes, Named& named, const WrittenLane& lane, const Transfer& transfer,
                 std::size_t place) const {
     const std::string gpu = named.gpu(transfer.gpu());
-    if (lane.computing_us > 0) {
+    if (lane.computing_ms > 0) {
       axes.push_back({numbered("engine", place), "compute_" + gpu, AxisStyle::bare});
-      axes.push_back({numbered("computing_us", place), std::int64_t{lane.computing_us}});
+      axes.push_back({numbered("computing_ms", place), std::int64_t{lane.computing_ms}});
       return;
     }
     axes.push_back({numbered("from", place), named.end(transfer.source), AxisStyle::bare});
@@ -190,9 +190,9 @@ class Lister {
       add_axes(benchmark.id.axes, named, lane, transfer, place);
       skip_where_impossible(benchmark, transfer);
       PlannedLane plan{"lane_" + std::to_string(place + 1), transfer, {}, lane.background, lane.repeats};
-      if (lane.computing_us > 0) {
+      if (lane.computing_ms > 0) {
         plan.transfer.reset();
-        plan.computing = {transfer.gpu(), transfer.node(), lane.computing_us / 1e6};
+        plan.computing = {transfer.gpu(), transfer.node(), lane.computing_ms / 1e3};
       } else if (transfer.bytes != bytes) {
         benchmark.id.axes.push_back({numbered("bytes", place), static_cast<std::int64_t>(transfer.bytes)});
       }

@@ -19,7 +19,7 @@ using Words = std::vector<std::string_view>;
 
 constexpr std::size_t kMostLetters = 4096;
 constexpr std::size_t kMostLanes = 64;
-constexpr int kMostComputing_us = 10'000'000;
+constexpr int kMostComputing_ms = 10'000;
 const char* const kExample = "host(pinned) -> gpu:0 by copy_engine, 64KiB";
 
 constexpr std::array kPlacements{Placement::pageable,       Placement::pinned,   Placement::registered,
@@ -57,6 +57,8 @@ Words split(std::string_view text, char separator) {
   }
   return parts;
 }
+
+constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 
 std::optional<std::int64_t> whole_number(std::string_view text, std::int64_t low, std::int64_t high) {
   std::int64_t number = 0;
@@ -137,7 +139,6 @@ const char* name(const Option& option) {
 }
 
 constexpr auto kMost = static_cast<std::int64_t>(kMostBytes);
-constexpr std::int64_t kMostInt = std::numeric_limits<int>::max();
 const std::array kOptions{
     Option{"flush", Option::Value::none, 0, 1, &Transfer::flush, kCached},
     Option{"pieces", Option::Value::size, 4, kMost, &Transfer::piece_bytes, kPieces},
@@ -241,10 +242,10 @@ std::vector<std::uint64_t> parse_sizes(std::string_view text) {
 
 // The number behind "gpu:" or "node:".
 int parse_numbered(std::string_view text, const std::string& key) {
-  const auto colon = std::min(text.find(':'), text.size());
-  const auto number = whole_number(trimmed(text.substr(std::min(colon + 1, text.size()))), 0,
-                                   std::numeric_limits<int>::max());
-  if (trimmed(text.substr(0, colon)) != key || !number) {
+  const bool has_key = text.starts_with(key + ":");
+  const auto number =
+      has_key ? whole_number(trimmed(text.substr(key.size() + 1)), 0, kMostInt) : std::nullopt;
+  if (!number) {
     throw UsageError(quoted(text) + " names no " + key + ": write e.g. " + key + ":0");
   }
   return static_cast<int>(*number);
@@ -299,23 +300,22 @@ struct LaneOfSizes {
 
 // "compute(gpu:0)", "5ms".
 LaneOfSizes parse_computing(const Words& parts) {
-  const std::string_view head = parts[0];
+  const std::string_view gpu = parts[0].substr(parts[0].find('(') + 1);
   const std::string_view time = parts.size() == 2 ? parts[1] : "";
-  for (const auto& [unit, factor] : {std::pair{"us", 1}, std::pair{"ms", 1000}, std::pair{"s", 1'000'000}}) {
-    if (time.ends_with(unit) && head.ends_with(')')) {
-      const std::string_view digits = trimmed(time.substr(0, time.size() - std::string_view(unit).size()));
-      if (const auto number = whole_number(digits, 1, kMostComputing_us / factor)) {
-        const auto open = head.find('(') + 1;
-        LaneOfSizes computing{default_lane(), {}};
-        computing.lane.transfer.source = computing.lane.transfer.destination = Endpoint::gpu(
-            Placement::device, parse_numbered(head.substr(open, head.size() - open - 1), "gpu"));
-        computing.lane.background = true;
-        computing.lane.computing_us = static_cast<int>(*number) * factor;
-        return computing;
-      }
-    }
+  const auto ms = time.ends_with("ms")
+                      ? whole_number(trimmed(time.substr(0, time.size() - 2)), 1, kMostComputing_ms)
+                      : std::nullopt;
+  if (!gpu.ends_with(')') || !ms) {
+    throw UsageError("a kernel that computes has a GPU and a time from 1 to " +
+                     std::to_string(kMostComputing_ms) + " ms: write e.g. compute(gpu:0), 5ms");
   }
-  throw UsageError("a kernel that computes has a GPU and a time up to 10 s: write e.g. compute(gpu:0), 5ms");
+  LaneOfSizes computing{default_lane(), {}};
+  Transfer& transfer = computing.lane.transfer;
+  transfer.source = Endpoint::gpu(Placement::device, parse_numbered(gpu.substr(0, gpu.size() - 1), "gpu"));
+  transfer.destination = transfer.source;
+  computing.lane.background = true;
+  computing.lane.computing_ms = static_cast<int>(*ms);
+  return computing;
 }
 
 LaneOfSizes parse_lane(std::string_view text) {
@@ -407,9 +407,9 @@ std::string end_text(const Endpoint& end) {
 
 std::string lane_text(const WrittenLane& lane) {
   const Transfer& transfer = lane.transfer;
-  if (lane.computing_us > 0) {
-    return "compute(gpu:" + std::to_string(transfer.source.id) + "), " + std::to_string(lane.computing_us) +
-           "us";
+  if (lane.computing_ms > 0) {
+    return "compute(gpu:" + std::to_string(transfer.source.id) + "), " + std::to_string(lane.computing_ms) +
+           "ms";
   }
   std::string text = end_text(transfer.source) + " -> " + end_text(transfer.destination) + " by " +
                      name(transfer.engine) + ", " + std::to_string(transfer.bytes);
@@ -471,7 +471,7 @@ std::vector<WrittenLanes> parse_written(std::string_view line) {
     }
     for (std::size_t i = 0; i < count; ++i) {
       sets[i].push_back(lane);
-      if (lane.computing_us == 0) {
+      if (lane.computing_ms == 0) {
         sets[i].back().transfer.bytes = sizes[sizes.size() == 1 ? 0 : i];
         require_possible(sets[i].back().transfer);
       }

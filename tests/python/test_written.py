@@ -49,7 +49,7 @@ def written(day: int = 20) -> File:
         lane("lane_2", "gpu:0", "host:0", 4 * MIB, 400e-6),
     ]
     file.together(FAMILY, first | second | {"bytes": MIB}, SITE, lanes, overlap=0.1)
-    beside = {"engine_2": "compute_gpu", "computing_us_2": 5000}
+    beside = {"engine_2": "compute_gpu", "computing_ms_2": 5}
     lanes = [
         lane("lane_1", "host:0", "gpu:0", MIB, 40e-6),
         lane("lane_2", "gpu:0", "gpu:0", 0, 5e-3, background=True),

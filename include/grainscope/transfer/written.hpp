@@ -18,13 +18,13 @@ namespace grainscope::transfer {
 // The node of a line that names none: of a host end its id, between GPUs the staging node.
 inline constexpr int kNodeNotSaid = -1;
 
-// One of the transfers that a line starts at once; or, where `computing_us` is above 0, a kernel that
+// One of the transfers that a line starts at once; or, where `computing_ms` is above 0, a kernel that
 // computes for so long on the GPU of `transfer`, in the background.
 struct WrittenLane {
   Transfer transfer;
   bool background = false;
   int repeats = 1;  // of a background lane
-  int computing_us = 0;
+  int computing_ms = 0;
 };
 using WrittenLanes = std::vector<WrittenLane>;
 

@@ -53,7 +53,7 @@ const std::vector<Line> kLines{
      "host(pinned) -> gpu:0(device) by copy_engine, 65536; "
      "gpu:0(device) -> host(pinned) by sm, 65536, background, repeats 3"},
     {"host(pinned) -> gpu:0 by copy_engine, 64KiB; compute(gpu:0), 5 ms",
-     "host(pinned) -> gpu:0(device) by copy_engine, 65536; compute(gpu:0), 5000us"},
+     "host(pinned) -> gpu:0(device) by copy_engine, 65536; compute(gpu:0), 5ms"},
     // Copied within the calls: as many as one likes.
     {"host(pageable) -> gpu:0 by copy_engine, 1MiB, pieces 4",
      "host(pageable) -> gpu:0(device) by copy_engine, 1048576, pieces 4"},
@@ -80,7 +80,7 @@ TEST(WrittenTransfers, hold_what_is_written) {
   const WrittenLanes lanes = read_one(
       "host(mapped,node:2) -> gpu:1(registers) by sm, 1MiB, width 16, access scattered, pieces 4KiB, "
       "blocks 8, threads 512, flush; gpu:1 -> gpu:0 by copy_engine, 4MiB, by_source, node 1, "
-      "background, repeats 7; compute(gpu:1), 2s");
+      "background, repeats 7; compute(gpu:1), 2000ms");
   ASSERT_EQ(lanes.size(), 3U);
   const Transfer& walk = lanes[0].transfer;
   EXPECT_EQ(walk.source.placement, Placement::mapped);
@@ -105,7 +105,7 @@ TEST(WrittenTransfers, hold_what_is_written) {
   EXPECT_EQ(copy.bytes, 4 * kMiB);
   EXPECT_TRUE(lanes[1].background);
   EXPECT_EQ(lanes[1].repeats, 7);
-  EXPECT_EQ(lanes[2].computing_us, 2'000'000);
+  EXPECT_EQ(lanes[2].computing_ms, 2000);
   EXPECT_EQ(lanes[2].transfer.gpu(), 1);
   EXPECT_TRUE(lanes[2].background);
 }
@@ -235,7 +235,7 @@ const std::vector<Refused> kRefused{
     {"compute(gpu:0), 5ms; host(pinned) -> gpu:0 by sm", {"the first transfer of a line is measured"}},
     {"compute(gpu:0), 5ms", {"the first transfer of a line is measured"}},
     {"host(pinned) -> gpu:0 by sm, 64KiB; compute(gpu:0)", {"compute(gpu:0), 5ms"}},
-    {"host(pinned) -> gpu:0 by sm, 64KiB; compute(gpu:0), 11s", {"up to 10 s"}},
+    {"host(pinned) -> gpu:0 by sm, 64KiB; compute(gpu:0), 11s", {"1 to 10000 ms"}},
     {"host(pinned) -> gpu:0 by sm, 64KiB; compute(gpu:0), 5ms, flush", {"compute(gpu:0), 5ms"}},
     {"host(pinned) -> gpu:0 by sm, 64KiB; gpu:0 -> host(pinned) by sm, repeats 2", {"repeats is for"}},
     {"host(managed) -> gpu:0 by fault, 64KiB; gpu:0 -> host(managed) by fault, background, repeats 2",
@@ -321,7 +321,7 @@ void expect_read_or_refused(const std::string& line) {
     const std::string again = to_text(lanes);
     EXPECT_EQ(to_text(read_one(again)), again) << line;
     for (const WrittenLane& lane : lanes) {
-      if (lane.computing_us == 0) {
+      if (lane.computing_ms == 0) {
         EXPECT_NO_THROW(require_possible(lane.transfer)) << line;
       }
     }

@@ -87,7 +87,7 @@ TEST_F(WrittenFamily, names_ends_engine_options_and_places) {
                     "background, repeats 3; compute(gpu:1), 2ms"),
             "transfer/written/host_pinned/gpu_device/copy_engine/peer_device/host_pinned/sm/compute_gpu_3" +
                 at +
-                "/gpu:0/peer:2/gpu_3:1/background_2:on/repeats_2:3/bytes_2:4096/computing_us_3:2000/"
+                "/gpu:0/peer:2/gpu_3:1/background_2:on/repeats_2:3/bytes_2:4096/computing_ms_3:2/"
                 "bytes:1048576");
 }
 
