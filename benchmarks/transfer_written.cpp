@@ -86,7 +86,8 @@ class Lister {
  public:
   Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
 
-  std::vector<Benchmark> list() {
+  [[nodiscard]] std::vector<Benchmark> list() const {
+    std::vector<Benchmark> benchmarks;
     std::set<std::string> names;
     for (const WrittenLanes& lanes : scope_.transfers) {
       try {
@@ -95,14 +96,14 @@ class Lister {
           throw UsageError("it is written twice: results could not be told apart");
         }
         if (scope_.in_range(lanes.front().transfer.bytes)) {
-          benchmarks_.push_back(std::move(benchmark));
+          benchmarks.push_back(std::move(benchmark));
         }
       } catch (const Error& error) {
         // A GPU or node that is not here is a mistake in the line.
         throw UsageError("--transfer '" + to_text(lanes) + "': " + error.what());
       }
     }
-    return std::move(benchmarks_);
+    return benchmarks;
   }
 
  private:
@@ -218,7 +219,6 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
-  std::vector<Benchmark> benchmarks_;
 };
 
 }  // namespace
