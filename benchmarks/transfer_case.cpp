@@ -27,6 +27,9 @@ bool has_peak(const transfer::Transfer& transfer) {
 
 // What a transfer may reach; several at once may reach the sum.
 std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Transfer& transfer) {
+  if (transfer.within_gpu() && transfer.walks()) {
+    return std::nullopt;  // what is known is that of a copy, which both reads and writes
+  }
   if (transfer.within_gpu()) {
     return local_copy_limit(machine, transfer.gpu(), transfer.bytes);
   }
@@ -104,6 +107,9 @@ Measurement measure_mover(Session& session, transfer::Mover& mover, const transf
   measurement.verification = mover.verify();
   measurement.timing = mover.timing();
   mover.annotate(measurement);
+  if (transfer.within_gpu() && transfer.walks()) {
+    measurement.traffic.reset();  // none of it is over a link
+  }
   if (transfer.submission_only) {
     measurement.operations = 1;
     return measurement;
@@ -147,7 +153,15 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
     if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
       continue;  // two lanes of one path share its link
     }
+    // A GPU has one link to the host, whichever node is behind it, and no peak is known of two nodes.
+    const bool shared = std::any_of(paths.begin(), paths.end(), [&](const LinkPath& other) {
+      return !path.peer && !other.peer && other.gpu == path.gpu && other.to_gpu == path.to_gpu;
+    });
     paths.push_back(path);
+    peaked = peaked && !shared;
+    if (shared) {
+      continue;
+    }
     const auto own = limit_of(session.machine(), transfer);
     limited = limited && own.has_value();
     if (own) {

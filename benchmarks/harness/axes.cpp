@@ -4,10 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <numeric>
 #include <stdexcept>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "option_values.hpp"
 
@@ -316,30 +316,6 @@ void Values::set(const std::string& key, AxisValue value) {
     }
   }
   values_.emplace_back(key, std::move(value));
-}
-
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-std::string nearest(const std::string& text, const std::vector<std::string>& words) {
-  const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(text, a) < edit_distance(text, b);
-  });
-  const bool near =
-      best != words.end() && edit_distance(text, *best) <= std::max<std::size_t>(2, best->size() / 3);
-  return near ? *best : std::string();
 }
 
 }  // namespace grainscope::harness

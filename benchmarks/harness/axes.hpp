@@ -131,10 +131,6 @@ template <class All, class ToName>
   return names;
 }
 
-// The word nearest to `text`; empty where none is near: for "did you mean".
-[[nodiscard]] std::string nearest(const std::string& text, const std::vector<std::string>& words);
-[[nodiscard]] std::size_t edit_distance(const std::string& a, const std::string& b);
-
 }  // namespace grainscope::harness
 
 #endif

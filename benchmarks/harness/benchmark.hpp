@@ -92,6 +92,7 @@ struct Family {
   std::vector<DeclaredAxis> axes;
   // The cases of a machine at the points that a run takes.
   std::function<std::vector<Benchmark>(const Machine&, const Scope&, const Grids&)> list;
+  bool written = false;  // lists what --transfer writes down, and then it alone is listed
 };
 
 }  // namespace grainscope::harness

@@ -23,6 +23,7 @@ struct RawOptions {
   std::string features;
   std::string hot_budgets;
   std::vector<std::string> axes;
+  std::vector<std::string> transfers;
   std::string max_time;
   std::string resume_dir;
   std::string environment;

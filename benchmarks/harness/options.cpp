@@ -59,6 +59,13 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
     options.hot_budgets = parse_sizes(raw.hot_budgets, "--hot-budget");
   }
   options.axes = parse_axes(raw.axes);
+  for (const std::string& line : raw.transfers) {
+    const auto written = parse_transfers(line);
+    options.transfers.insert(options.transfers.end(), written.begin(), written.end());
+  }
+  if (!options.transfers.empty() && (app.count("--gpu") > 0 || app.count("--numa") > 0)) {
+    throw UsageError("--transfer says which GPUs and nodes: leave out --gpu and --numa");
+  }
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);
   }

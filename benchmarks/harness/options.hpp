@@ -37,6 +37,7 @@ struct Options {
   std::optional<int> trials;
   std::vector<std::uint64_t> hot_budgets;
   std::vector<std::pair<std::string, std::string>> axes;  // values in place of the preset's
+  std::vector<transfer::WrittenLanes> transfers;
   bool allow_managed_oversubscription = false;
 
   // How it is run and shown.

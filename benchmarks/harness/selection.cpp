@@ -6,6 +6,7 @@
 #include <set>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
 #include "option_values.hpp"
@@ -224,6 +225,9 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
   std::vector<Benchmark> all;
   std::set<std::string> names;
   for (const Family& family : families) {
+    if (family.written == scope.transfers.empty()) {
+      continue;
+    }
     const std::optional<Scope> own = scope_for(family, scope);
     if (!own) {
       continue;

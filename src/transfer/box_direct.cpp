@@ -5,10 +5,6 @@
 namespace grainscope::transfer {
 namespace {
 
-// More operations than this are not enqueued behind a closed gate: near a thousand a stream is full, and the
-// next call would wait for the gate.
-constexpr std::uint64_t kMostBehindGate = 512;
-
 class DirectBoxLane final : public BoxLane {
  public:
   DirectBoxLane(const BoxCopy& copy, const Topology& topology)

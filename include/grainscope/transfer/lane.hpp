@@ -31,6 +31,10 @@ enum class Conduct {
   on_host,   // the CPU, all of it: done when issue() returns
 };
 
+// Calls of a lane that stand behind a closed gate: near a thousand a stream is full, and the next call would
+// wait for the gate.
+inline constexpr std::uint64_t kMostBehindGate = 512;
+
 // Every call is made with gpu() current, by a thread that is bound to node(). Not thread-safe.
 class Lane {
  public:
