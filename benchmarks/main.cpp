@@ -39,6 +39,11 @@ int print_environment(const Options& options, const Machine& machine) {
 }
 
 int act(const Options& options) {
+  if (options.action == Action::families) {
+    const std::vector<Family> families = all_families();
+    std::cout << (options.families_format == "json" ? families_json(families) : families_text(families));
+    return 0;
+  }
   Machine machine = read_machine();
   if (options.action == Action::environment) {
     return print_environment(options, machine);

@@ -93,6 +93,9 @@ struct Family {
   // The cases of a machine at the points that a run takes.
   std::function<std::vector<Benchmark>(const Machine&, const Scope&, const Grids&)> list;
   bool written = false;  // lists what --transfer writes down, and then it alone is listed
+  // Of what it measures: it rises when a kernel, the timed region or the formula changes, and results of two
+  // versions are not compared. tests/golden/measured_code.json holds the code to it.
+  int version = 1;
 };
 
 }  // namespace grainscope::harness

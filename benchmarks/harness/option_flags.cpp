@@ -97,6 +97,11 @@ void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--explain", options.explain_case,
                  "Print what a case measures, times and counts, and its source; of a family, its axes")
       ->group(group);
+  app.add_option("--families", raw.families,
+                 "Print the families and their questions: text, or json with axes and presets")
+      ->expected(0, 1)
+      ->default_str("text")
+      ->group(group);
   app.add_option("--env", raw.environment, "Print the machine report: text or json")
       ->expected(0, 1)
       ->default_str("text")

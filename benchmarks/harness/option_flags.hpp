@@ -27,6 +27,7 @@ struct RawOptions {
   std::string max_time;
   std::string resume_dir;
   std::string environment;
+  std::string families;
   std::string context;
   std::string time_unit;
   double ci_target = 0;

@@ -15,7 +15,7 @@
 
 namespace grainscope::harness {
 
-enum class Action { run, list, plan, explain, environment };
+enum class Action { run, list, plan, explain, environment, families };
 
 struct Options {
   Action action = Action::run;
@@ -48,6 +48,7 @@ struct Options {
   bool wait_for_gpu = true;
   std::string explain_case;
   std::string environment_format = "text";
+  std::string families_format = "text";
   std::string display_format = "console";  // console, json, csv: on stdout
   std::string file_out;                    // --benchmark_out
   std::string file_format = "json";

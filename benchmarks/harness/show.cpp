@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
@@ -44,22 +45,25 @@ struct FamilyPlan {
   Needs most;
 };
 
-std::string wrapped(const std::string& label, const std::string& text) {
+// A label and a text behind it, in lines of some 88 letters.
+std::string wrapped(const std::string& label, const std::string& text, std::size_t indent = 12) {
   constexpr std::size_t kWidth = 88;
-  constexpr std::size_t kIndent = 12;
   std::string result = label;
-  result.append(kIndent - std::min(kIndent - 1, label.size()), ' ');
-  std::size_t column = kIndent;
+  result.append(indent - std::min(indent, label.size()), ' ');
+  std::size_t column = indent;
   std::size_t start = 0;
   while (start < text.size()) {
     const std::size_t end = std::min(text.find(' ', start), text.size());
     const std::size_t length = end - start;
-    if (column + length > kWidth && column > kIndent) {
-      result.append("\n").append(kIndent, ' ');
-      column = kIndent;
+    if (column > indent && column + 1 + length > kWidth) {
+      result.append("\n").append(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
     }
-    result += text.substr(start, length) + " ";
-    column += length + 1;
+    result += text.substr(start, length);
+    column += length;
     start = end + 1;
   }
   return result + "\n";
@@ -99,28 +103,74 @@ std::string values_text(const DeclaredAxis& axis) {
   return axis.otherwise.empty() ? text : text + "; otherwise " + axis.otherwise;
 }
 
+// What a line of the table gives the axes of its family.
+std::string values_of_line(const Family& family, const PresetLine& line) {
+  std::string values;
+  for (const auto& [key, written] : line.axes) {
+    const bool declared = std::any_of(family.axes.begin(), family.axes.end(),
+                                      [&key = key](const DeclaredAxis& axis) { return axis.key == key; });
+    if (declared) {
+      values += (values.empty() ? "" : " ") + key + "=" + written;
+    }
+  }
+  return values;
+}
+
+const char* unit_name(DeclaredAxis::Unit unit) {
+  return unit == DeclaredAxis::Unit::bytes ? "bytes" : unit == DeclaredAxis::Unit::percent ? "percent" : "";
+}
+
 std::string family_text(const Family& family) {
-  std::string text = family.name + "\n" + wrapped("question", family.question);
+  std::string text = family.name + "\n" + wrapped("question", family.question) +
+                     wrapped("version", std::to_string(family.version));
   for (const DeclaredAxis& axis : family.axes) {
     text += wrapped("axis", axis.key + ": " + axis.means + " (" + values_text(axis) + ")");
   }
   for (const Preset preset : kAllPresets) {
     for (const PresetLine* line : preset_lines(family.name, preset)) {
-      std::string values;
-      for (const auto& [key, written] : line->axes) {
-        const bool declared = std::any_of(family.axes.begin(), family.axes.end(),
-                                          [&key = key](const DeclaredAxis& axis) { return axis.key == key; });
-        if (declared) {
-          values += (values.empty() ? "" : " ") + key + "=" + written;
-        }
-      }
-      text += wrapped(name(preset), values);
+      text += wrapped(name(preset), values_of_line(family, *line));
     }
   }
   return text;
 }
 
 }  // namespace
+
+std::string families_text(const std::vector<Family>& families) {
+  constexpr std::size_t kNameWidth = 24;
+  std::string text;
+  for (const Family& family : families) {
+    text += wrapped(family.name, family.question, kNameWidth);
+  }
+  return text;
+}
+
+std::string families_json(const std::vector<Family>& families) {
+  using nlohmann::json;
+  json all = json::array();
+  for (const Family& family : families) {
+    json axes = json::array();
+    for (const DeclaredAxis& axis : family.axes) {
+      axes.push_back({{"key", axis.key},
+                      {"means", axis.means},
+                      {"takes", what_it_takes(axis)},
+                      {"unit", unit_name(axis.unit)},
+                      {"otherwise", axis.otherwise}});
+    }
+    json presets = json::object();
+    for (const Preset preset : kAllPresets) {
+      for (const PresetLine* line : preset_lines(family.name, preset)) {
+        presets[name(preset)].push_back(values_of_line(family, *line));
+      }
+    }
+    all.push_back({{"name", family.name},
+                   {"question", family.question},
+                   {"version", family.version},
+                   {"axes", axes},
+                   {"presets", presets}});
+  }
+  return all.dump(1) + "\n";
+}
 
 std::string list_text(const Selection& selection) {
   std::string text;
