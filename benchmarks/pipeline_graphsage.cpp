@@ -21,6 +21,7 @@
 #include "gather_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/gnn/pipeline_sides.hpp"
 #include "grainscope/system/numa.hpp"
 #include "pipeline_case.hpp"
 #include "sm_share_case.hpp"
@@ -39,7 +40,9 @@ constexpr Mode kModes[] = {Mode::cpu_gather,     Mode::cpu_gather_dma, Mode::nai
 constexpr Store kStores[] = {Store::pageable, Store::pinned, Store::mapped, Store::device, Store::tiered};
 
 std::string mode_name(Mode mode) {
-  return PipelinePoint{.mode = mode}.mode_name();
+  PipelinePoint point;
+  point.mode = mode;
+  return point.mode_name();
 }
 
 // Throws UsageError where it cannot be.
@@ -187,13 +190,13 @@ class Lister {
 
   void add(const GraphSpec& spec, const PipelinePoint& point, const std::vector<GpuTarget>& gpus) {
     if (point.mode == Mode::cpu_gather) {
-      add(spec, point, {scope_.nodes.empty() ? 0 : scope_.nodes.front(), {}, {}});
+      add(spec, point, PipelineSite{scope_.nodes.empty() ? 0 : scope_.nodes.front(), {}, {}});
       return;
     }
     for (const GpuTarget& gpu : gpus) {
       std::vector<int> team = team_of(gpu.ordinal);
       team.resize(std::min(team.size(), static_cast<std::size_t>(point.gpus)));
-      add(spec, point, {scope_.nearest_node(gpu), gpu, std::move(team)});
+      add(spec, point, PipelineSite{scope_.nearest_node(gpu), gpu, std::move(team)});
     }
   }
 
