@@ -162,7 +162,7 @@ TEST_F(ModelFamilies, leave_out_what_cannot_be_and_say_why) {
   std::set<std::string> left_out;
   scope.axes = {{"page", "2MiB"}, {"graph", "power"}};
   EXPECT_TRUE(list_all({model_uvm(std::make_shared<ModelRuns>())}, machine_, scope, &left_out).empty());
-  EXPECT_EQ(left_out, (std::set<std::string>{"the edges of power are on fewer than 16 pages of 2 MiB"}));
+  EXPECT_EQ(left_out, (std::set<std::string>{"the edges of power are on fewer than 8 pages of 2 MiB"}));
   left_out.clear();
   scope.axes = {{"mode", "naive"}, {"row", "1024"}, {"width", "16"}};
   EXPECT_TRUE(list_all({model_gather()}, machine_, scope, &left_out).empty());
