@@ -1,5 +1,6 @@
 #include "gnn_case.hpp"
 
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/scores.hpp"
 #include "grainscope/graph/build.hpp"
 
@@ -42,6 +43,12 @@ std::vector<graph::GraphSpec> gnn_graphs(const Scope& scope, const std::vector<c
     }
   }
   return graphs;
+}
+
+DeclaredAxis fanout_axis(std::string otherwise) {
+  return checked_axis(
+      "fanout", "neighbours sampled of each vertex, from the seeds outward",
+      [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, std::move(otherwise));
 }
 
 std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec) {

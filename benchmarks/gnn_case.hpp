@@ -54,6 +54,9 @@ using GnnGraphCache = ClaimCache<std::string, GnnGraph>;
                                                        const std::vector<const char*>& full,
                                                        const std::vector<const char*>& paper);
 
+// Neighbours that are sampled of each vertex, from the seeds outward.
+[[nodiscard]] DeclaredAxis fanout_axis(std::string otherwise = {});
+
 // Host memory for making a graph and having it both ways.
 [[nodiscard]] std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec);
 

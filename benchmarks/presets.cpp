@@ -246,15 +246,203 @@ transfer/collective
 
 # ---- traversal -----------------------------------------------------------------------------------------------
 
+let middle  = kron:21,urand:21,web:20
+let large   = kron:24,urand:24,dense:18,web:22
+let program = bfs,cc,pr,sssp
+let walks   = naive,merged,merged_aligned,merged_aligned_chunked,edge_gather
+
+# Every way to walk over the link, one elsewhere to compare with. Bringing managed edges back before each trial
+# takes longer than the trial: a short run does so for bfs alone. In full one graph of three is walked in every
+# way, and any that the user names.
+traversal
+  smoke       graph=power             placement=mapped,managed,device  edge=8,4  algorithm=$program
+  smoke       graph=power             placement=subway                 edge=8,4  algorithm=$program  access=compact
+  quick       graph=kron:20,urand:20  placement=mapped                 edge=8    algorithm=bfs       access=$walks
+  quick       graph=kron:20,urand:20  placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather
+  quick       graph=kron:20,urand:20  placement=mapped,device          edge=8,4  algorithm=$program
+  quick       graph=kron:20,urand:20  placement=managed                edge=8    algorithm=bfs
+  quick       graph=kron:20,urand:20  placement=subway                 edge=8,4  algorithm=$program  access=compact
+  full        graph=kron:21,given     placement=mapped                 edge=8    algorithm=$program  access=$walks                      gpu=first
+  full        graph=$middle           placement=mapped                 edge=8    algorithm=bfs       access=$walks                      gpu=first
+  full        graph=$middle           placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather  gpu=first
+  full        graph=given             placement=mapped                 edge=4    algorithm=bfs       access=$walks                      gpu=first
+  full        graph=$middle,given     placement=mapped,device          edge=8,4  algorithm=$program  gpu=first
+  full        graph=urand:21,web:20   placement=managed                edge=8    algorithm=bfs       gpu=first
+  full        graph=kron:21           placement=managed                edge=8    algorithm=$program  gpu=first
+  full        graph=given             placement=managed                edge=8,4  algorithm=$program  gpu=first
+  full        graph=$middle,given     placement=subway                 edge=8,4  algorithm=$program  access=compact                     gpu=first
+  full        graph=kron:21,given     placement=mapped,managed,device  edge=8    algorithm=bfs       order=degree,halo_like  gpu=first
+  paper       graph=$large            placement=mapped                 edge=8,4  algorithm=$program  access=$walks
+  paper       graph=kron:24,urand:24  placement=mapped                 edge=8,4  algorithm=bfs,sssp  access=$walks                      sources=emogi
+  paper       graph=$large            placement=managed,device         edge=8,4  algorithm=$program
+  paper       graph=$large            placement=subway                 edge=8,4  algorithm=$program  access=compact
+  paper       graph=$large            placement=mapped,managed,device  edge=8    algorithm=bfs       order=degree,halo_like
+  acceptance  graph=kron:20,urand:20  placement=mapped                 edge=8,4  algorithm=bfs       access=$walks
+  acceptance  graph=kron:20,urand:20  placement=mapped,managed,device  edge=8,4  algorithm=$program
+  acceptance  graph=kron:20,urand:20  placement=subway                 edge=8,4  algorithm=$program  access=compact
+
 # ---- lean ----------------------------------------------------------------------------------------------------
+
+# Each technique alone, and together; none in acceptance, where a link and its host are accepted, not an
+# algorithm. hot_budget=given: what --hot-budget names, beside the shares.
+lean
+  smoke  graph=power             algorithm=$program  lists=plain,compressed
+  smoke  graph=power             algorithm=pr,sssp   lists=plain,compressed  segments=hybrid
+  smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot=25
+  smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
+  quick  graph=kron:20,urand:20  algorithm=bfs       lists=plain,compressed
+  quick  graph=kron:20,urand:20  algorithm=bfs       lists=plain,compressed  tier=heads  hot=25
+  quick  graph=kron:20,urand:20  algorithm=cc,pr,sssp
+  quick  graph=kron:20,urand:20  algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
+  full   graph=$middle           algorithm=$program  lists=plain,compressed  gpu=first
+  full   graph=$middle           algorithm=pr,sssp   lists=plain,compressed  segments=hybrid  gpu=first
+  full   graph=$middle           algorithm=bfs       tier=heads        hot=1,5,10  gpu=first
+  full   graph=$middle           algorithm=bfs       tier=lists,reuse  hot=25      gpu=first
+  full   graph=$middle           algorithm=$program  lists=plain,compressed  tier=heads  hot=25  gpu=first
+  full   graph=$middle           algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given  gpu=first
+  paper  graph=$large            algorithm=$program  lists=plain,compressed
+  paper  graph=$large            algorithm=pr,sssp   lists=plain,compressed  segments=hybrid
+  paper  graph=$large            algorithm=$program  lists=plain,compressed  tier=heads  hot=1,5,10,25
+  paper  graph=$large            algorithm=bfs       tier=lists,reuse  hot=1,5,10,25
+  paper  graph=$large            algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
 
 # ---- sampling ------------------------------------------------------------------------------------------------
 
+let deep         = 10x10x10,12x12x12,25x15,10x10x10x10x10
+let sampled_from = host,device,mapped,interleaved
+
+# In full the other fan-outs are of one graph and the smaller batch.
+sampling/neighbours
+  smoke             graph=power                              fanout=5x5          batch=1000       placement=$sampled_from
+  quick acceptance  graph=kron:20                            fanout=10x25        batch=1000,8000  placement=$sampled_from
+  full              graph=web:20,urand:22,kron:22,pareto:22  fanout=10x25        batch=1000,8000  placement=$sampled_from  gpu=first
+  full              graph=pareto:22                          fanout=$deep        batch=1000       placement=$sampled_from  gpu=first
+  full              graph=given                              fanout=10x25,$deep  batch=1000,8000  placement=$sampled_from  gpu=first
+  paper             graph=kron:24,urand:24,pareto:24,web:22  fanout=10x25,$deep  batch=1000,8000  placement=$sampled_from
+
 # ---- tiering -------------------------------------------------------------------------------------------------
+
+let scores      = degree,reverse_pagerank,weighted_reverse_pagerank,presampled,optimal
+let deeper_runs = 12x12x12,25x15,10x10,10x10x10,10x10x10x10,10x10x10x10x10
+
+# What fan-outs and labels change is looked at in full on a small graph, where a run takes a tenth of a second.
+tiering/score
+  smoke  graph=power                               fanout=5x5                 labelled=10    score=$scores  edges_at_most=1048576
+  quick  graph=pareto:18                           fanout=10x25               labelled=10    score=$scores
+  full   graph=pareto:22,web:20,pareto:18,kron:20  fanout=10x25               labelled=10    score=$scores
+  full   graph=pareto:18                           fanout=10x25               labelled=1     score=$scores
+  full   graph=pareto:18                           fanout=$deeper_runs        labelled=10    score=$scores
+  full   graph=given                               fanout=10x25,$deeper_runs  labelled=1,10  score=$scores
+  paper  graph=kron:24,pareto:24,web:22            fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
+
+tiering/reorder
+  smoke  graph=power                              lists=pasted,sorted
+  quick  graph=pareto:18                          lists=pasted,sorted
+  full   graph=kron:20,web:20,pareto:22           lists=pasted,sorted
+  paper  graph=kron:24,urand:24,pareto:24,web:22  lists=pasted,sorted
 
 # ---- pipeline ------------------------------------------------------------------------------------------------
 
+let rows = 512,400,1260,2312
+
+# The ways of the dissertation, and all rows on the GPU. A short run has few steps, so two GPUs at most. Two
+# processes take seconds to start. In full one graph of two has the ways alone, to compare with.
+pipeline/graphsage
+  smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pageable       mode=cpu_only
+  smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=device,mapped  mode=masked
+  smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pinned         mode=cpu_gather_dma
+  quick       graph=kron:20                  store=pageable              mode=cpu_only
+  quick       graph=kron:20                  store=pinned                mode=cpu_gather_dma                        gpus=1,2
+  quick       graph=kron:20                  store=device,mapped,tiered  mode=masked                                gpus=1,2
+  quick       graph=kron:20                  store=mapped                mode=naive,circular_shift,address_ordered  window=2
+  quick       graph=kron:20                  store=mapped                mode=masked                                percent=10
+  acceptance  graph=kron:20                  store=mapped                mode=masked
+  full        graph=pareto:22,kron:22,given  batches=72  store=pageable              mode=cpu_only                              gpu=first
+  full        graph=kron:22                  batches=72  store=pinned                mode=cpu_gather_dma                        gpu=first
+  full        graph=kron:22                  batches=72  store=device,mapped,tiered  mode=masked                                gpu=first
+  full        graph=kron:22                  batches=72  store=mapped                mode=naive,circular_shift,address_ordered  window=4      gpu=first
+  full        graph=pareto:22,given          batches=72  row=$rows  store=pinned                mode=cpu_gather_dma                        gpus=1,2,all  gpu=first
+  full        graph=pareto:22,given          batches=72  row=$rows  store=device,mapped,tiered  mode=masked                                gpus=1,2,all  gpu=first
+  full        graph=pareto:22,given          batches=72  row=$rows  store=mapped                mode=naive,circular_shift,address_ordered  window=4  gpu=first
+  full        graph=pareto:22,given          batches=72  store=mapped                mode=address_ordered                       window=1,2,8  gpu=first
+  full        graph=pareto:22,given          batches=72  store=tiered                mode=masked                                hot=1,5,25,50  gpu=first
+  full        graph=pareto:22,given          batches=72  store=tiered                mode=address_ordered                       gpu=first
+  full        graph=pareto:22,given          batch=8000  batches=32  store=pinned                mode=cpu_gather_dma                        gpu=first
+  full        graph=pareto:22,given          batch=8000  batches=32  store=device,mapped,tiered  mode=masked                                gpu=first
+  full        graph=pareto:22,given          batch=8000  batches=32  store=mapped                mode=naive,circular_shift,address_ordered  gpu=first
+  full        graph=pareto:22,given          fanout=10x10x10  batches=72  store=pinned                mode=cpu_gather_dma                        gpu=first
+  full        graph=pareto:22,given          fanout=10x10x10  batches=72  store=device,mapped,tiered  mode=masked                                gpu=first
+  full        graph=pareto:22,given          fanout=10x10x10  batches=72  store=mapped                mode=naive,circular_shift,address_ordered  gpu=first
+  full        graph=pareto:22,given          batches=72  store=mapped                mode=masked                                percent=2.5,5,10,25,50  gpu=first
+  paper       graph=kron:22,pareto:22        batches=72  store=pageable              mode=cpu_only
+  paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=pinned                mode=cpu_gather_dma                        gpus=1,2,all
+  paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=device,mapped,tiered  mode=masked                                gpus=1,2,all
+  paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=mapped                mode=naive,circular_shift,address_ordered  window=4
+  paper       graph=kron:22,pareto:22        batches=72  store=mapped                mode=address_ordered                       window=1,2,8
+  paper       graph=kron:22,pareto:22        batches=72  store=tiered                mode=masked                                hot=1,5,25,50
+  paper       graph=kron:22,pareto:22        batches=72  store=tiered                mode=address_ordered
+  paper       graph=kron:22,pareto:22        batch=8000  batches=32  store=pinned                mode=cpu_gather_dma
+  paper       graph=kron:22,pareto:22        batch=8000  batches=32  store=device,mapped,tiered  mode=masked
+  paper       graph=kron:22,pareto:22        batch=8000  batches=32  store=mapped                mode=naive,circular_shift,address_ordered
+  paper       graph=kron:22,pareto:22        fanout=10x10x10  batches=72  store=pinned                mode=cpu_gather_dma
+  paper       graph=kron:22,pareto:22        fanout=10x10x10  batches=72  store=device,mapped,tiered  mode=masked
+  paper       graph=kron:22,pareto:22        fanout=10x10x10  batches=72  store=mapped                mode=naive,circular_shift,address_ordered
+  paper       graph=kron:22,pareto:22        batches=72  store=mapped                mode=masked                                percent=2.5,5,7.5,10,15,20,25,30,40,50
+
 # ---- model ---------------------------------------------------------------------------------------------------
+
+# What is modelled says nothing of a machine: none of it is in acceptance. Of the papers' link every access, and
+# what 4-byte edges change; of other links the best access.
+let modelled       = power,pgp,kron:18,urand:18,dense:14,web:18
+let large_modelled = power,pgp,kron:20,urand:20,dense:16,web:20
+let other_links    = pcie4x16,pcie6x16,nvlink-c2c
+
+model/traversal
+  smoke  graph=power              algorithm=$program  link=pcie3x16               edge=8  access=$walks
+  smoke  graph=power              algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned
+  smoke  graph=power              algorithm=$program  link=measured               edge=4  access=merged_aligned
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie3x16               edge=8  access=$walks
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie3x16               edge=4  access=merged,merged_aligned
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie5x16,$other_links  edge=8  access=merged_aligned
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=measured               edge=4  access=merged_aligned
+  full   graph=$modelled          algorithm=$program  link=pcie3x16,pcie5x16      edge=8  access=$walks                       gpu=first
+  full   graph=$modelled          algorithm=$program  link=pcie3x16               edge=4  access=naive,merged,merged_aligned  gpu=first
+  full   graph=$modelled          algorithm=$program  link=pcie5x16,measured      edge=4  access=merged_aligned               gpu=first
+  full   graph=$modelled          algorithm=$program  link=$other_links           edge=8  access=merged_aligned               gpu=first
+  full   graph=$modelled          algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned  gpu=first
+  paper  graph=$large_modelled    algorithm=$program  link=pcie3x16,pcie5x16      edge=8  access=$walks                       sources_at_most=16
+  paper  graph=$large_modelled    algorithm=$program  link=pcie3x16               edge=4  access=naive,merged,merged_aligned  sources_at_most=16
+  paper  graph=$large_modelled    algorithm=$program  link=pcie5x16,measured      edge=4  access=merged_aligned               sources_at_most=16
+  paper  graph=$large_modelled    algorithm=$program  link=$other_links           edge=8  access=merged_aligned               sources_at_most=16
+  paper  graph=$large_modelled    algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned  sources_at_most=16
+
+let cards = 25,50,75,100,125
+
+model/uvm
+  smoke  graph=power              algorithm=$program  link=pcie3x16,measured           page=64KiB      card=$cards
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie3x16,measured           page=64KiB      card=$cards
+  quick  graph=power,pgp,kron:16  algorithm=bfs       link=pcie3x16                    page=4KiB,2MiB  card=$cards
+  full   graph=$modelled          algorithm=$program  link=pcie3x16,pcie4x16,measured  page=64KiB      card=$cards  gpu=first
+  full   graph=$modelled          algorithm=bfs       link=pcie3x16                    page=4KiB,2MiB  card=$cards  gpu=first
+  paper  graph=$large_modelled    algorithm=$program  link=pcie3x16,pcie4x16,measured  page=64KiB      card=$cards  sources_at_most=16
+  paper  graph=$large_modelled    algorithm=bfs       link=pcie3x16                    page=4KiB,2MiB  card=$cards  sources_at_most=16
+
+# Within reach of translations by rows; beyond it, where the batch decides, by spans.
+let many_rows = 64,128,188,256,400,480,512,1024,1028,1032,1036,1040,1044,1260,1536,2312,3072,4096,16384
+
+model/gather
+  smoke  link=pcie4x16,measured           row=1028                          span=512MiB  mode=naive,circular_shift,masked
+  quick  link=pcie4x16,pcie5x16,measured  row=480,1024,1028,1040,1260,2312  span=512MiB  mode=naive,circular_shift,masked
+  quick  link=pcie5x16,measured           row=128                           rows=1048576  span=1GiB,4GiB,8GiB,32GiB  mode=masked,address_ordered  width=widest
+  full   link=pcie4x16,pcie5x16,measured  row=$many_rows                    span=512MiB  mode=naive,circular_shift,masked  gpu=first
+  full   link=pcie4x16,pcie5x16,measured  row=$many_rows                    span=512MiB  mode=masked,vector,graphbolt      width=widest  gpu=first
+  full   link=pcie5x16,measured           row=128                           rows=1048576  span=1GiB,4GiB,8GiB,32GiB  mode=masked,address_ordered  width=widest  gpu=first
+  full   link=pcie5x16,measured           row=128                           rows=1048576  span=32GiB                 mode=address_ordered         width=widest  window=16  gpu=first
+  paper  link=pcie4x16,pcie5x16,measured  row=$many_rows                    span=512MiB  mode=naive,circular_shift,masked
+  paper  link=pcie4x16,pcie5x16,measured  row=$many_rows                    span=512MiB  mode=masked,vector,graphbolt      width=widest
+  paper  link=pcie5x16,measured           row=128                           rows=1048576  span=1GiB,4GiB,8GiB,32GiB  mode=masked,address_ordered  width=widest
+  paper  link=pcie5x16,measured           row=128                           rows=1048576  span=32GiB                 mode=address_ordered         width=widest  window=16
 )";
 
 namespace {

@@ -1,6 +1,7 @@
 #include "trials.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "grainscope/core/statistics.hpp"
 #include "grainscope/graph/answers.hpp"
@@ -9,6 +10,29 @@ namespace grainscope::harness {
 
 using graph::Algorithm;
 using graph::Csr;
+
+namespace {
+
+constexpr Algorithm kAlgorithms[] = {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp};
+
+}  // namespace
+
+DeclaredAxis algorithm_axis() {
+  return word_axis("algorithm", "what is computed",
+                   names_of(kAlgorithms, [](Algorithm each) { return name(each); }));
+}
+
+Algorithm algorithm_of(const Values& values) {
+  return enumerator(values.word("algorithm"), kAlgorithms, [](Algorithm each) { return name(each); });
+}
+
+DeclaredAxis edge_axis(std::string otherwise) {
+  return word_axis("edge", "bytes of a neighbour in a list", {"8", "4"}, std::move(otherwise));
+}
+
+int edge_bytes_of(const Values& values) {
+  return std::stoi(values.word("edge"));
+}
 
 bool starts_somewhere(Algorithm algorithm) {
   return algorithm == Algorithm::bfs || algorithm == Algorithm::sssp;

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_TRIALS_HPP
 #define GRAINSCOPE_BENCHMARKS_TRIALS_HPP
 
-// What trials of a graph algorithm have in common, whoever runs it: names, verdicts, means.
+// What trials of a graph algorithm have in common, whoever runs it: axes, names, verdicts, means.
 
 #include <cstdint>
 #include <span>
@@ -10,9 +10,16 @@
 
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/graph/frontiers.hpp"
+#include "harness/axes.hpp"
 #include "loaded_graph.hpp"
 
 namespace grainscope::harness {
+
+// What families that run or model such algorithms let a user choose.
+[[nodiscard]] DeclaredAxis algorithm_axis();
+[[nodiscard]] graph::Algorithm algorithm_of(const Values& values);
+[[nodiscard]] DeclaredAxis edge_axis(std::string otherwise = {});
+[[nodiscard]] int edge_bytes_of(const Values& values);
 
 // GAP asks for 64 trials of algorithms that start somewhere, 16 of others.
 [[nodiscard]] bool starts_somewhere(graph::Algorithm algorithm);

@@ -254,7 +254,7 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
       }
       all.push_back(std::move(benchmark));
     }
-    if (left_out != nullptr) {
+    if (left_out != nullptr && !own->axes.empty()) {  // the table's own are nobody's question
       left_out->insert(grids.left_out().begin(), grids.left_out().end());
     }
   }

@@ -17,7 +17,6 @@
 #include "harness/run.hpp"
 #include "harness/selection.hpp"
 #include "npy_files.hpp"
-#include "pipeline_points.hpp"
 #include "schema_check.hpp"
 
 namespace grainscope::harness {
