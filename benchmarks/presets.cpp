@@ -386,6 +386,50 @@ gather/bag
 
 # ---- sm_share ------------------------------------------------------------------------------------------------
 
+# In full fewer shares by MPS: one client takes a second to start, two take two.
+let some_sms      = 2,4,6,8,12,16,24,32,48,64,96
+let some_percents = 2.5,5,7.5,10,15,20,25,30,40,50
+
+sm_share/gather
+  smoke       by=green_context   sms=8           span=64MiB
+  smoke       by=mps_percentage  percent=10      span=64MiB
+  quick       by=green_context   width=4,16      span=256MiB  sms=8,16,32
+  quick       by=grid_cap        sms=8           span=256MiB
+  quick       by=unlimited       width=4,16      span=256MiB
+  quick       by=mps_percentage  percent=10      span=256MiB
+  quick       by=exec_affinity   sms=8           span=256MiB
+  full        by=green_context   width=4,8,16    gpu=first  span=1GiB  sms=$some_sms
+  full        by=grid_cap        width=4,16      gpu=first  span=1GiB  sms=$some_sms
+  full        by=grid_cap        width=8         gpu=first  span=1GiB  sms=8,16,32
+  full        by=unlimited       width=4,8,16    gpu=first  span=1GiB
+  full        by=mps_percentage  width=4,16      gpu=first  span=1GiB  percent=2.5,5,10,25,50,100
+  full        by=mps_percentage  width=8         gpu=first  span=1GiB  percent=10
+  full        by=exec_affinity   width=4,8,16    gpu=first  span=1GiB  sms=4,16,64
+  paper       by=green_context   width=4,8,16    span=1GiB  sms=$some_sms
+  paper       by=grid_cap        width=4,16      span=1GiB  sms=$some_sms
+  paper       by=grid_cap        width=8         span=1GiB  sms=8,16,32
+  paper       by=unlimited       width=4,8,16    span=1GiB
+  paper       by=mps_percentage  width=4,8,16    span=1GiB  percent=2.5,5,7.5,10,15,20,25,50,100
+  paper       by=exec_affinity   width=4,8,16    span=1GiB  sms=2..64
+  acceptance  by=green_context   sms=8           span=1GiB
+
+sm_share/split
+  smoke       by=green_context   consumer=products,graphsage  span=64MiB   percent=10
+  quick       by=unlimited       consumer=products,graphsage  span=256MiB
+  quick       by=grid_cap                                     span=256MiB  percent=10
+  quick       by=green_context                                span=256MiB  percent=5,10,25
+  quick       by=mps_percentage                               span=256MiB  percent=10
+  quick       by=green_context   consumer=graphsage           span=256MiB  percent=10
+  full        by=grid_cap,green_context        consumer=products,graphsage  gpu=first  span=1GiB  percent=$some_percents
+  full        by=green_context   width=4,8     consumer=products,graphsage  gpu=first  span=1GiB  percent=10
+  full        by=mps_percentage,exec_affinity  consumer=products,graphsage  gpu=first  span=1GiB  percent=2.5,5,10,25,50
+  full        by=unlimited                     consumer=products,graphsage  gpu=first  span=1GiB
+  paper       by=grid_cap,green_context        consumer=products,graphsage  span=1GiB  percent=$some_percents
+  paper       by=green_context   width=4,8     consumer=products,graphsage  span=1GiB  percent=10
+  paper       by=mps_percentage,exec_affinity  consumer=products,graphsage  span=1GiB  percent=$some_percents
+  paper       by=unlimited                     consumer=products,graphsage  span=1GiB
+  acceptance  by=green_context   consumer=products,graphsage  span=256MiB  percent=10
+
 # ---- traversal -----------------------------------------------------------------------------------------------
 
 # ---- lean ----------------------------------------------------------------------------------------------------
