@@ -80,7 +80,7 @@ void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measure
   if (measurement.link_bytes.value_or(0) > 0) {
     counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes), median_s);
   }
-  if (point.store == Store::tiered || point.store == Store::multi_gpu) {
+  if (has_hot_rows(point.store)) {
     counters["host_share"] = static_cast<double>(unique.on_host) / static_cast<double>(unique.all);
   }
 }
@@ -109,7 +109,7 @@ std::vector<Axis> gather_axes(const GatherPoint& point) {
   if (point.mode == Mode::address_ordered) {
     axes.push_back({"window", std::int64_t{point.window}});
   }
-  if (point.store == Store::tiered || point.store == Store::multi_gpu) {
+  if (has_hot_rows(point.store)) {
     axes.push_back({"hot", std::int64_t{point.hot}});
   }
   if (point.store == Store::multi_gpu) {

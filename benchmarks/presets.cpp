@@ -240,9 +240,195 @@ transfer/collective
 
 # ---- reach ---------------------------------------------------------------------------------------------------
 
+# A wall in the GPU's own node, by cudaHostAlloc; of other memories, a far node and a peer a few points that
+# show whether they have another. locality=local: of nodes that are not known to be remote. In full spans lie
+# closer where the rates of small rows fall on an H100: a knee is told no closer than the spans around it.
+let other_memories = registered,transparent_huge,hugetlb,vmm_host
+let between_octaves = 320MiB,384MiB,448MiB,640MiB,768MiB,896MiB
+
+reach/gather
+  smoke       memory=peer                              span=64MiB
+  smoke       memory=$other_memories  locality=local   span=64MiB
+  smoke       memory=host_alloc       locality=remote  span=64MiB
+  smoke       memory=host_alloc       locality=local   span=64MiB  row=128,4096
+  smoke       memory=host_alloc       locality=local   span=64MiB  order=sorted
+  quick       memory=peer                              span=256MiB,2GiB
+  quick       memory=$other_memories  locality=local   span=256MiB,2GiB
+  quick       memory=host_alloc       locality=remote  span=256MiB,2GiB
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..4GiB  row=128,4096
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..4GiB  order=sorted
+  full        memory=peer                                         span=256MiB,1GiB,8GiB  order=as_asked,sorted
+  full        memory=peer                                         span=256MiB,1GiB,8GiB  row=4096
+  full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
+  full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  row=4096
+  full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
+  full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  row=4096
+  full        memory=host_alloc       locality=local   gpu=first  span=64MiB..32GiB      row=32..4096
+  full        memory=host_alloc       locality=local   gpu=first  span=$between_octaves  row=32..256
+  full        memory=host_alloc       locality=local   gpu=first  span=64MiB..32GiB      row=128,512,4096  order=sorted
+  full        memory=host_alloc       locality=local   gpu=first  span=8GiB,32GiB  order=sorted  rows=262144,2097152..8388608
+  paper       memory=peer                              span=256MiB..x4..16GiB
+  paper       memory=$other_memories  locality=local   span=256MiB..x4..16GiB
+  paper       memory=host_alloc       locality=remote  span=256MiB..x4..16GiB
+  paper       memory=host_alloc       locality=local   span=256MiB..x4..4GiB,8GiB,most,32GiB..64GiB  row=128,512,4096
+  paper       memory=host_alloc       locality=local   span=256MiB..x4..4GiB,8GiB,most,32GiB..64GiB  row=128,512  order=sorted
+  paper       memory=host_alloc       locality=local   span=8GiB,32GiB  order=sorted  rows=262144,2097152..8388608
+  acceptance  memory=peer                              span=256MiB,2GiB
+  acceptance  memory=$other_memories  locality=local   span=256MiB,2GiB
+  acceptance  memory=host_alloc       locality=remote  span=256MiB,2GiB
+  acceptance  memory=host_alloc       locality=local   span=256MiB,4GiB  row=128,4096
+  acceptance  memory=host_alloc       locality=local   span=256MiB,4GiB  order=sorted
+
 # ---- gather --------------------------------------------------------------------------------------------------
 
+# Tables are on the node nearest to the GPU, by rising span. In order: the CPU alone; which mode asks for fewest
+# lines (figure 3.10, rows of real data sets); the translation wall, as asked and in the order of addresses;
+# copies; stores; rows that a graph's mini-batches ask for. `batches` of them are in a trace. features=given:
+# with --features alone, features=none: without.
+gather
+  smoke  mode=cpu_gather       store=pageable  row=1028  span=64MiB
+  smoke  mode=masked           row=1028  span=64MiB
+  smoke  mode=address_ordered  row=128   span=64MiB
+  smoke  indices=sampled  graph=power  batch=100  row=128  mode=address_ordered
+  smoke  indices=sampled  graph=power  batch=100  mode=cpu_gather  store=pageable  features=given
+
+  quick  mode=cpu_gather  store=pageable  row=128,1028  span=256MiB
+  quick  row=1024,1028,1040    span=1GiB    mode=naive,circular_shift,masked  width=element
+  quick  row=1024,1028,1040    span=1GiB    mode=masked,vector
+  quick  row=2312              span=1GiB    mode=naive,masked  width=element
+  quick  row=512               span=1GiB    mode=masked,vector
+  quick  row=128,512           span=8GiB    mode=masked,graphbolt,address_ordered
+  quick  row=128               span=8GiB    mode=address_ordered  window=4
+  quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
+  quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
+  quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
+  quick  store=device     row=512  span=1GiB    mode=masked
+  quick  store=managed    row=512  span=256MiB  mode=masked  rows=16384
+  quick  store=mapped     row=512  span=1GiB    mode=masked  indices=zipf
+  quick  store=tiered     row=512  span=1GiB    mode=masked  indices=zipf
+  quick  store=multi_gpu  row=512  span=4GiB    mode=masked
+  quick  indices=sampled  graph=pareto:20  mode=masked,graphbolt
+  quick  indices=sampled  graph=pareto:20  mode=address_ordered  window=1,4
+  quick  indices=sampled  graph=pareto:20  mode=masked  store=tiered
+  quick  indices=sampled  graph=pareto:20  mode=cpu_gather  store=pageable  features=given
+
+  full  mode=cpu_gather  store=pageable  row=32,128,512,1024,1028,4096,16384  span=1GiB
+  full  mode=cpu_gather  store=pageable  row=1028                             span=256MiB,4GiB
+  full  gpu=first  row=1024,1028,1040,188,400,1260,2312,3072  span=1GiB  mode=naive,circular_shift,masked  width=element
+  full  gpu=first  row=1024,1028,1040,188,400,1260,2312,3072  span=1GiB  mode=masked,vector
+  full  gpu=first  row=4,16..x2..512,4096,16384  span=1GiB  mode=naive,masked,address_ordered
+  full  gpu=first  row=128,512  span=64MiB,256MiB,4GiB,8GiB..x4..32GiB  mode=masked,graphbolt,address_ordered
+  full  gpu=first  row=128      span=32GiB  mode=address_ordered  window=2,4,8,16
+  full  gpu=first  row=128      span=8GiB   mode=address_ordered  window=4
+  full  gpu=first  row=512      span=32GiB  mode=address_ordered  window=4
+  full  gpu=first  row=128      span=4GiB   mode=masked,address_ordered,graphbolt  rows=1024..x4..1048576
+  full  gpu=first  row=1030,768  element=2  span=1GiB  mode=naive,circular_shift,masked  width=element
+  full  gpu=first  row=1030,768  element=2  span=1GiB  mode=vector,masked,address_ordered
+  full  gpu=first  row=128,1028,4096,16384         span=4GiB  mode=cpu_gather_dma  store=pinned,pageable
+  full  gpu=first  row=4096,65536,131072,1048576   span=4GiB  mode=row_dma  store=pinned  rows=512
+  full  gpu=first  row=4096,65536,131072,1048576   span=4GiB  mode=masked                 rows=512
+  full  gpu=first  store=device     row=128,1028  span=4GiB    mode=masked,address_ordered
+  full  gpu=first  store=managed    row=128,1028  span=256MiB  mode=masked  rows=16384
+  full  gpu=first  store=mapped     row=128,1028  span=4GiB    mode=masked,address_ordered,graphbolt  indices=zipf
+  full  gpu=first  store=tiered     row=128,1028  span=4GiB    mode=masked,address_ordered  indices=zipf  hot=1,5,10,25,50
+  full  gpu=first  store=multi_gpu  row=128,1028  span=4GiB    mode=masked  indices=zipf  hot=1,5,10,25,50
+  full  gpu=first  store=multi_gpu  row=128,1028  span=4GiB    mode=masked  hot=100
+  full  gpu=first  store=multi_gpu  row=128,1028  span=4GiB    mode=masked  indices=zipf  replicated=1
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=naive,circular_shift,masked,graphbolt
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=address_ordered  window=1,4,16
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=cpu_gather_dma  store=pinned
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=masked  store=tiered  hot=1,5,10,25,50
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=masked  store=device
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather  store=pageable
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather_dma  store=pageable  features=none
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=row_dma  store=pinned  features=none
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=vector  features=none
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=masked  store=managed,multi_gpu  features=none
+
+  paper  mode=cpu_gather  store=pageable  row=32,128,512,1024,1028,4096,16384  span=256MiB,1GiB,4GiB
+  paper  row=1024,1028,1032,1036,1040,1044,1260,2312,1536,3072  span=1GiB  mode=naive,circular_shift,masked  width=element
+  paper  row=1024,1028,1032,1036,1040,1044,1260,2312,1536,3072  span=1GiB  mode=masked,vector
+  paper  row=128,512  span=256MiB..x4..4GiB,8GiB..x4..32GiB  mode=masked,graphbolt,address_ordered
+  paper  row=128      span=32GiB  mode=address_ordered  window=16
+  paper  row=1024,1028,1032,1036,1040,1044,16384  span=4GiB  mode=cpu_gather_dma  store=pinned,pageable
+  paper  row=16384,65536,131072  span=1GiB  mode=row_dma  store=pinned  rows=512
+  paper  row=16384,65536,131072  span=1GiB  mode=masked                 rows=512
+  paper  store=device     row=1260  span=4GiB  mode=masked
+  paper  store=tiered     row=1260  span=4GiB  mode=masked  indices=zipf  hot=10,25
+  paper  store=multi_gpu  row=1260  span=4GiB  mode=masked  indices=zipf
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=naive,circular_shift,masked,graphbolt
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=address_ordered  window=1,4,16
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=cpu_gather_dma  store=pinned
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=masked  store=tiered  hot=1,5,10,25,50
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=masked  store=device
+  paper  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather  store=pageable  features=given
+
+  acceptance  mode=cpu_gather  store=pageable  row=1028  span=256MiB
+  acceptance  row=512,1028  span=1GiB  mode=masked
+  acceptance  row=128       span=4GiB  mode=masked,graphbolt,address_ordered
+
+gather/bag
+  smoke  span=64MiB  bags=256
+  quick  span=1GiB  indices=uniform,zipf
+  quick  span=1GiB  store=tiered
+  full   gpu=first  span=4GiB  indices=uniform,zipf
+  full   gpu=first  span=4GiB  row=64,128,512  store=mapped,tiered
+  full   gpu=first  span=4GiB  pooling=1
+  full   gpu=first  span=4GiB  pooling=80  bags=1024
+  full   gpu=first  span=4GiB  store=tiered  hot=1,10,25
+  full   gpu=first  span=4GiB  store=device,multi_gpu
+  paper  span=4GiB  indices=uniform,zipf
+  paper  span=4GiB  row=64,128,512  store=mapped,tiered
+  paper  span=4GiB  pooling=1
+  paper  span=4GiB  pooling=80  bags=1024
+  paper  span=4GiB  store=tiered  hot=1,10,25
+  paper  span=4GiB  store=device,multi_gpu
+
 # ---- sm_share ------------------------------------------------------------------------------------------------
+
+# In full fewer shares by MPS: one client takes a second to start, two take two.
+let some_sms      = 2,4,6,8,12,16,24,32,48,64,96
+let some_percents = 2.5,5,7.5,10,15,20,25,30,40,50
+
+sm_share/gather
+  smoke       by=green_context   sms=8           span=64MiB
+  smoke       by=mps_percentage  percent=10      span=64MiB
+  quick       by=green_context   width=4,16      span=256MiB  sms=8,16,32
+  quick       by=grid_cap        sms=8           span=256MiB
+  quick       by=unlimited       width=4,16      span=256MiB
+  quick       by=mps_percentage  percent=10      span=256MiB
+  quick       by=exec_affinity   sms=8           span=256MiB
+  full        by=green_context   width=4,8,16    gpu=first  span=1GiB  sms=$some_sms
+  full        by=grid_cap        width=4,16      gpu=first  span=1GiB  sms=$some_sms
+  full        by=grid_cap        width=8         gpu=first  span=1GiB  sms=8,16,32
+  full        by=unlimited       width=4,8,16    gpu=first  span=1GiB
+  full        by=mps_percentage  width=4,16      gpu=first  span=1GiB  percent=2.5,5,10,25,50,100
+  full        by=mps_percentage  width=8         gpu=first  span=1GiB  percent=10
+  full        by=exec_affinity   width=4,8,16    gpu=first  span=1GiB  sms=4,16,64
+  paper       by=green_context   width=4,8,16    span=1GiB  sms=$some_sms
+  paper       by=grid_cap        width=4,16      span=1GiB  sms=$some_sms
+  paper       by=grid_cap        width=8         span=1GiB  sms=8,16,32
+  paper       by=unlimited       width=4,8,16    span=1GiB
+  paper       by=mps_percentage  width=4,8,16    span=1GiB  percent=2.5,5,7.5,10,15,20,25,50,100
+  paper       by=exec_affinity   width=4,8,16    span=1GiB  sms=2..64
+  acceptance  by=green_context   sms=8           span=1GiB
+
+sm_share/split
+  smoke       by=green_context   consumer=products,graphsage  span=64MiB   percent=10
+  quick       by=unlimited       consumer=products,graphsage  span=256MiB
+  quick       by=grid_cap                                     span=256MiB  percent=10
+  quick       by=green_context                                span=256MiB  percent=5,10,25
+  quick       by=mps_percentage                               span=256MiB  percent=10
+  quick       by=green_context   consumer=graphsage           span=256MiB  percent=10
+  full        by=grid_cap,green_context        consumer=products,graphsage  gpu=first  span=1GiB  percent=$some_percents
+  full        by=green_context   width=4,8     consumer=products,graphsage  gpu=first  span=1GiB  percent=10
+  full        by=mps_percentage,exec_affinity  consumer=products,graphsage  gpu=first  span=1GiB  percent=2.5,5,10,25,50
+  full        by=unlimited                     consumer=products,graphsage  gpu=first  span=1GiB
+  paper       by=grid_cap,green_context        consumer=products,graphsage  span=1GiB  percent=$some_percents
+  paper       by=green_context   width=4,8     consumer=products,graphsage  span=1GiB  percent=10
+  paper       by=mps_percentage,exec_affinity  consumer=products,graphsage  span=1GiB  percent=$some_percents
+  paper       by=unlimited                     consumer=products,graphsage  span=1GiB
+  acceptance  by=green_context   consumer=products,graphsage  span=256MiB  percent=10
 
 # ---- traversal -----------------------------------------------------------------------------------------------
 

@@ -24,7 +24,6 @@ namespace {
 using cuda::ShareBy;
 
 const char* const kFamily = "sm_share/gather";
-constexpr std::uint64_t kRows = 64 * kKiB;
 
 Measurement measure_here(Session& session, const SharePoint& point, const GatherSite& site,
                          const ShareCaches& caches, const ShareClaims& claims) {
@@ -84,100 +83,12 @@ Explanation explain(const SharePoint& point) {
       "nothing else runs on the GPU; a grid cap bounds blocks, not multiprocessors"};
 }
 
-class Points {
- public:
-  explicit Points(const Scope& scope) : span_(span_of(scope)) {
-    if (!scope.in_range(span_)) {
-      return;
-    }
-    switch (scope.preset) {
-      case Preset::smoke:
-        add_sms(ShareBy::green_context, {8}, {16});
-        add_percent(ShareBy::mps_percentage, {10}, {16});
-        break;
-      case Preset::acceptance:
-        add_sms(ShareBy::green_context, {8}, {16});
-        break;
-      case Preset::quick:
-        add_sms(ShareBy::green_context, {8, 16, 32}, {4, 16});
-        add_sms(ShareBy::grid_cap, {8}, {16});
-        add_percent(ShareBy::unlimited, {100}, {4, 16});
-        add_percent(ShareBy::mps_percentage, {10}, {16});
-        add_sms(ShareBy::exec_affinity, {8}, {16});
-        break;
-      case Preset::full:
-        add_full();
-        break;
-      case Preset::paper:
-        add_all();
-    }
-  }
-  std::vector<SharePoint> take() { return std::move(points_); }
-
- private:
-  static std::uint64_t span_of(const Scope& scope) {
-    return scope.preset == Preset::smoke ? 64 * kMiB : scope.preset == Preset::quick ? 256 * kMiB : kGiB;
-  }
-
-  // Clients of MPS take a second to start: fewer shares of theirs.
-  void add_full() {
-    add_in_this_process();
-    add_percent(ShareBy::mps_percentage, {2.5, 5, 10, 25, 50, 100}, {4, 16});
-    add_percent(ShareBy::mps_percentage, {10}, {8});
-    add_sms(ShareBy::exec_affinity, {4, 16, 64}, {4, 8, 16});
-  }
-
-  void add_in_this_process() {
-    const std::vector<std::uint32_t> widths{4, 8, 16};
-    const std::vector<int> sms{2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96};
-    add_sms(ShareBy::green_context, sms, widths);
-    add_sms(ShareBy::grid_cap, sms, {4, 16});
-    add_sms(ShareBy::grid_cap, {8, 16, 32}, {8});
-    add_percent(ShareBy::unlimited, {100}, widths);
-  }
-
-  void add_all() {
-    add_in_this_process();
-    const std::vector<std::uint32_t> widths{4, 8, 16};
-    const std::vector<double> percents{2.5, 5, 7.5, 10, 15, 20, 25, 50, 100};
-    add_percent(ShareBy::mps_percentage, percents, widths);
-    add_sms(ShareBy::exec_affinity, {2, 4, 8, 16, 32, 64}, widths);
-  }
-
-  void add_sms(ShareBy by, const std::vector<int>& sms, const std::vector<std::uint32_t>& widths) {
-    for (const std::uint32_t width : widths) {
-      for (const int each : sms) {
-        points_.push_back(share_point(by, width, kRows, span_));
-        points_.back().sms = each;
-      }
-    }
-  }
-  void add_percent(ShareBy by, const std::vector<double>& percents,
-                   const std::vector<std::uint32_t>& widths) {
-    for (const std::uint32_t width : widths) {
-      for (const double percent : percents) {
-        points_.push_back(share_point(by, width, kRows, span_));
-        points_.back().percent = percent;
-      }
-    }
-  }
-
-  std::uint64_t span_;
-  std::vector<SharePoint> points_;
-};
-
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Spans& spans) {
-  return list_shares(kFamily, machine, scope, Points(scope).take(), explain, measure, false, spans);
-}
-
 }  // namespace
 
 Family sm_share_gather(const Spans& spans) {
-  return {kFamily,
-          "How much of the link does a gather fill from a few of a GPU's multiprocessors?",
-          {},
-          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope, spans);
+  return {kFamily, "How much of the link does a gather fill from a few of a GPU's multiprocessors?",
+          share_axes("16", "65536"), [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return list_shares(kFamily, machine, scope, grids, explain, measure, false, spans);
           }};
 }
 

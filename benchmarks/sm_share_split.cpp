@@ -29,8 +29,6 @@ namespace {
 using cuda::ShareBy;
 
 const char* const kFamily = "sm_share/split";
-constexpr std::uint64_t kRows = 128 * kKiB;
-constexpr std::uint32_t kWidth = 16;
 
 // Each side with all of the GPU to itself.
 struct Alone {
@@ -239,64 +237,16 @@ Explanation explain(const SharePoint& point) {
           : "steps train on one mini-batch again and again; a grid cap binds the gather alone"};
 }
 
-std::vector<SharePoint> points_of(const Scope& scope) {
-  const std::uint64_t span = scope.dense() ? kGiB : scope.preset == Preset::smoke ? 64 * kMiB : 256 * kMiB;
-  std::vector<SharePoint> points;
-  Consumer consumer = Consumer::products;
-  const auto add = [&](ShareBy by, const std::vector<double>& percents, std::uint32_t width = kWidth) {
-    for (const double percent : percents) {
-      points.push_back(share_point(by, width, kRows, span));
-      points.back().percent = percent;
-      points.back().consumer = consumer;
-    }
-  };
-  if (!scope.in_range(span)) {
-    return points;
-  }
-  if (scope.dense()) {
-    const std::vector<double> percents{2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50};
-    // Two clients of MPS take two seconds to start.
-    const std::vector<double> of_clients =
-        scope.preset == Preset::full ? std::vector<double>{2.5, 5, 10, 25, 50} : percents;
-    for (const Consumer each : {Consumer::products, Consumer::graphsage}) {
-      consumer = each;
-      add(ShareBy::grid_cap, percents);
-      add(ShareBy::green_context, percents);
-      for (const std::uint32_t width : {4U, 8U}) {
-        add(ShareBy::green_context, {10}, width);
-      }
-      add(ShareBy::mps_percentage, of_clients);
-      add(ShareBy::exec_affinity, of_clients);
-      add(ShareBy::unlimited, {100});
-    }
-  } else if (scope.preset == Preset::quick) {
-    add(ShareBy::unlimited, {100});
-    add(ShareBy::grid_cap, {10});
-    add(ShareBy::green_context, {5, 10, 25});
-    add(ShareBy::mps_percentage, {10});
-    consumer = Consumer::graphsage;
-    add(ShareBy::unlimited, {100});
-    add(ShareBy::green_context, {10});
-  } else {
-    add(ShareBy::green_context, {10});
-    consumer = Consumer::graphsage;
-    add(ShareBy::green_context, {10});
-  }
-  return points;
-}
-
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Spans& spans) {
-  return list_shares(kFamily, machine, scope, points_of(scope), explain, measure, true, spans);
-}
-
 }  // namespace
 
 Family sm_share_split(const Spans& spans) {
-  return {kFamily,
-          "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
-          {},
-          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope, spans);
+  std::vector<DeclaredAxis> axes = share_axes("16", "131072");
+  axes.push_back(word_axis("consumer", "what is computed beside the gather",
+                           names_of(kConsumers, [](Consumer each) { return name(each); }),
+                           name(Consumer::products)));
+  return {kFamily, "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
+          std::move(axes), [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return list_shares(kFamily, machine, scope, grids, explain, measure, true, spans);
           }};
 }
 

@@ -129,7 +129,7 @@ std::vector<std::uint64_t> numbers_of(const DeclaredAxis& axis, const WrittenRan
   if (first == 0) {
     refuse(axis, range.first, "a range begins above 0");
   }
-  const std::uint64_t most = std::max(last, std::min(most_asked, kLargestSize));
+  const std::uint64_t most = std::max(last, std::min({most_asked, kLargestSize, axis.numbers->most}));
   std::vector<std::uint64_t> numbers;
   for (std::uint64_t number = first; number <= most; number *= range.factor) {
     numbers.push_back(number);
