@@ -10,6 +10,7 @@
 #include "fake_run.hpp"
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
+#include "harness/selection.hpp"
 
 namespace grainscope::harness {
 namespace {
