@@ -66,20 +66,20 @@ void tell_times(const gnn::ShareTimes& times) {
 
 // Until the end of the input, which comes when the other end is gone, however it went.
 void serve(gnn::ShareWork& work) {
-  gnn::ShareClock clock(kGpu);
+  gnn::SharedRun alone({&work});
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string word;
     double start_s = 0;
     words >> word >> start_s;
     if (word == "ready") {
-      clock.get_ready(work);
+      alone.get_ready();
       tell("ready", "");
     } else if (word == "run") {
-      tell_times(clock.run_at(work, start_s));
+      tell_times(alone.run_at(start_s));
     } else if (word == "alone") {
-      clock.get_ready(work);
-      tell_times(clock.run_at(work, 0));
+      alone.get_ready();
+      tell_times(alone.run_at(0));
     } else if (word == "verify") {
       tell("verified", work.verify());
     } else {
