@@ -51,10 +51,7 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
   }
   const auto lookup = gnn::make_bag_lookup(*store, lists, point.bags);
 
-  Measurement measurement;
-  measurement.samples = session.sample([&] { return lookup->run(); }, site.gpu->ordinal, measurement);
-  measurement.verification = lookup->verify();
-  measurement.timing = lookup->timing();
+  Measurement measurement = harness::measure(session, *lookup, {.gpu = site.gpu->ordinal});
   measurement.bytes = point.table.asked_bytes();
   const gnn::UniqueRows unique = median_unique(lists, store->shape());
   measurement.link_bytes = unique.on_host * point.table.row_bytes;

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/model/gather.hpp"
 #include "grainscope/system/numa.hpp"
 #include "traffic.hpp"
@@ -183,22 +182,16 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   const gnn::TableShape& table = store.shape();
   const auto gather = gnn::make_gather(store, lists, {point.mode, point.width, 0, gathering_threads()});
 
-  Measurement measurement;
-  const auto one_sample = [&] { return gather->run(); };
-  measurement.samples =
-      site.gpu ? session.sample(one_sample, site.gpu->ordinal, measurement) : session.sample(one_sample);
-  if (cuda::is_counted()) {
-    const cuda::ProfileRange counted("counted trial");
-    gather->run_ungated();
+  MeasureOptions options;
+  if (site.gpu) {
+    options.gpu = site.gpu->ordinal;
   }
-  measurement.verification = gather->verify();
-  measurement.timing = gather->timing();
+  Measurement measurement = measure(session, *gather, options);
   const std::uint64_t asked = lists.front().size();
   measurement.bytes = asked * point.row_bytes;
   const gnn::UniqueRows unique = median_unique(lists, table);
-  if (site.gpu) {
-    measurement.link_bytes =
-        point.store == Store::managed ? gather->moved_bytes() : unique.on_host * point.row_bytes;
+  if (site.gpu && point.store != Store::managed) {
+    measurement.link_bytes = unique.on_host * point.row_bytes;
   }
   add_limits(session, site, measurement);
   add_unique(point, unique, measurement);
@@ -210,9 +203,6 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   }
   if (const auto fill_s = store.fill_s()) {
     measurement.counters["fill_s"] = *fill_s;
-  }
-  if (const auto sort_s = gather->sort_s()) {
-    measurement.counters["sort_s"] = *sort_s;
   }
   add_traffic(point, table, lists.front(), measurement);
   return measurement;

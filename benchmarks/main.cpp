@@ -20,9 +20,7 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
-#include "malloc_worker.hpp"
-#include "pipeline_worker.hpp"
-#include "share_worker.hpp"
+#include "worker_process.hpp"
 
 namespace {
 
@@ -94,14 +92,8 @@ int main(int argc, char** argv) {
     if (!words.empty() && words.front() == kMpsGuardCommand) {
       return guard_mps({words.begin() + 1, words.end()});
     }
-    if (!words.empty() && words.front() == kMallocWorkerCommand) {
-      return malloc_worker({words.begin() + 1, words.end()});
-    }
-    if (!words.empty() && words.front() == kShareWorkerCommand) {
-      return share_worker({words.begin() + 1, words.end()});
-    }
-    if (!words.empty() && words.front() == kPipelineWorkerCommand) {
-      return pipeline_worker({words.begin() + 1, words.end()});
+    if (!words.empty() && words.front() == kWorkerCommand) {
+      return run_worker({words.begin() + 1, words.end()});
     }
     const int status = act(parse_options(words));
     require_output_whole();

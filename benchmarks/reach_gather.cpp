@@ -28,7 +28,6 @@
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "grainscope/system/numa.hpp"
 #include "harness/peer_wire.hpp"
@@ -70,23 +69,19 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   const SpanLease lease(cache, claim, topology);
   const auto gather = reach::make_row_gather(lease.memory(), point.gather);
 
-  Measurement measurement;
-  measurement.samples = session.sample([&] { return gather->run(); }, point.where.gpu, measurement);
-  if (cuda::is_counted()) {
-    const cuda::ProfileRange counted("counted trial");
-    gather->run_ungated();
+  const auto [gpu, home] = std::pair(point.where.gpu, point.where.home);
+  MeasureOptions options{.gpu = gpu};
+  if (point.on_host()) {
+    options.limit = host_link_limit(session.machine(), gpu);
+    options.link = LinkPath::host_to_gpu(home, gpu);
+  } else {
+    options.limit = peer_link_limit(session.machine(), home, gpu);
+    options.link = LinkPath::between(home, gpu);
   }
-  measurement.verification = gather->verify();
-  measurement.timing = gather->timing();
+  Measurement measurement = harness::measure(session, *gather, options);
   add_bytes(point.gather, gather->unique_rows(), measurement);
   if (point.on_host()) {
     add_traffic(point.gather, gather->rows_of(0), measurement);
-    measurement.limit = host_link_limit(session.machine(), point.where.gpu);
-    measurement.link_peak_gb_s =
-        session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.home, point.where.gpu));
-  } else {
-    measurement.limit = peer_link_limit(session.machine(), point.where.home, point.where.gpu);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(point.where.home, point.where.gpu));
   }
   return measurement;
 }

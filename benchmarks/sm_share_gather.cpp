@@ -24,6 +24,7 @@ namespace {
 using cuda::ShareBy;
 
 const char* const kFamily = "sm_share/gather";
+constexpr const char* kTimed = "one gather between two events";
 
 Measurement measure_here(Session& session, const SharePoint& point, const GatherSite& site,
                          const ShareCaches& caches, const ShareClaims& claims) {
@@ -32,11 +33,8 @@ Measurement measure_here(Session& session, const SharePoint& point, const Gather
   const int gpu = site.gpu->ordinal;
   const auto part = cuda::make_partition(gpu, point.by, point.sms_of(available_sms(session, site)));
   const auto work = side.on(*part);
-  gnn::ShareClock clock(gpu);
-
-  Measurement measurement;
-  measurement.samples = session.sample([&] { return clock.alone(*work); }, gpu, measurement);
-  measurement.verification = work->verify();
+  gnn::SharedRun alone({work.get()});
+  Measurement measurement = harness::measure(session, alone, {.gpu = gpu});
   add_share(session, point, site, side.unique(), part->given_sms(), measurement);
   // Blocks of a capped grid go wherever the GPU likes.
   measurement.counters["seen_sms"] =
@@ -53,9 +51,10 @@ Measurement measure_by_client(Session& session, const SharePoint& point, const G
   ShareWorker worker(gather_job(point, site, available), daemon->client_variables());
   require_share(point, worker, available);
 
-  Measurement measurement;
-  measurement.samples = session.sample([&] { return worker.alone(); }, site.gpu->ordinal, measurement);
-  measurement.verification = worker.verify();
+  LocalOperation alone({.run = [&] { return worker.alone(); },
+                        .verify = [&] { return worker.verify(); },
+                        .timing = {Clock::event, true, kTimed}});
+  Measurement measurement = harness::measure(session, alone, {.gpu = site.gpu->ordinal});
   const gnn::TableShape table = gnn::table_shape(store_request(point.gather, site), kGiB);
   add_share(session, point, site, median_unique(drawn_lists(point.gather, table.rows), table),
             worker.given_sms(), measurement);
@@ -63,12 +62,12 @@ Measurement measure_by_client(Session& session, const SharePoint& point, const G
   return measurement;
 }
 
-Measurement measure(Session& session, const SharePoint& point, const GatherSite& site,
+Measurement measure_share(Session& session, const SharePoint& point, const GatherSite& site,
                     const ShareCaches& caches, const ShareClaims& claims) {
   Measurement measurement = cuda::needs_mps(point.by)
                                 ? measure_by_client(session, point, site, caches, claims)
                                 : measure_here(session, point, site, caches, claims);
-  measurement.timing = {Clock::event, true, "one gather between two events"};
+  measurement.timing = {Clock::event, true, kTimed};
   return measurement;
 }
 
@@ -88,7 +87,7 @@ Explanation explain(const SharePoint& point) {
 Family sm_share_gather(const Spans& spans) {
   return {kFamily, "How much of the link does a gather fill from a few of a GPU's multiprocessors?",
           share_axes("16", "65536"), [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
-            return list_shares(kFamily, machine, scope, grids, explain, measure, false, spans);
+            return list_shares(kFamily, machine, scope, grids, explain, measure_share, false, spans);
           }};
 }
 

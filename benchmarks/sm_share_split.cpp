@@ -44,15 +44,16 @@ struct Sides {
   std::map<std::string, int>& counts;
 };
 
-Summary alone_s(gnn::ShareClock& clock, gnn::ShareWork& work) {
+Summary alone_s(gnn::ShareWork& work) {
   constexpr std::size_t kRuns = 9;
+  gnn::SharedRun alone({&work});
   std::vector<double> seconds;
   seconds.reserve(kRuns);
-  static_cast<void>(clock.alone(work));
+  static_cast<void>(sample(alone));
   while (seconds.size() < kRuns) {
-    seconds.push_back(clock.alone(work));
+    seconds.push_back(sample(alone));
   }
-  static_cast<void>(work.verify());
+  static_cast<void>(alone.verify());
   return summarize(seconds);
 }
 
@@ -64,11 +65,10 @@ std::string work_of(const SharePoint& point, int gpu) {
 
 Alone measure_alone(const SharePoint& point, int gpu, const Sides& sides, int available) {
   const auto whole = cuda::make_partition(gpu, ShareBy::unlimited, available);
-  gnn::ShareClock clock(gpu);
   const auto compute = [&](int count) {
-    return alone_s(clock, *make_consumer(point.consumer, gpu, count, sides.batch, *whole));
+    return alone_s(*make_consumer(point.consumer, gpu, count, sides.batch, *whole));
   };
-  const Summary gather = alone_s(clock, *sides.gather.on(*whole));
+  const Summary gather = alone_s(*sides.gather.on(*whole));
   const std::string work = work_of(point, gpu);
   if (!sides.counts.contains(work)) {
     // By the shortest of each: what else runs makes some longer.
@@ -146,18 +146,18 @@ Measurement sample_here(const Both& both, Recorder& recorder) {
   const cuda::SmSplit split = cuda::split_multiprocessors(gpu, point.by, point.sms_of(available));
   const auto gather = sides.gather.on(*split.part);
   const auto consumer = make_consumer(point.consumer, gpu, count, sides.batch, *split.rest);
-  gnn::ShareClock clock(gpu);
-
-  Measurement measurement;
-  const auto one_sample = [&] {
-    const gnn::ShareClock::Together times = clock.together(*gather, *consumer);
-    return recorder.add(times.seconds, times.first, times.second);
+  gnn::SharedRun together({gather.get(), consumer.get()});
+  const auto run = [&] {
+    const double seconds = together.run();
+    return recorder.add(seconds, together.seconds()[0], together.seconds()[1]);
   };
-  measurement.samples = session.sample(one_sample, gpu, measurement);
-  measurement.verification = gather->verify() + "; " + consumer->verify();
-  measurement.timing = {
-      Clock::event, true,
-      std::string("a gather and ") + spoken(point.consumer) + " at once, until both have ended"};
+  LocalOperation recorded(
+      {[&] { together.prepare(); },
+       run,
+       [&] { return together.verify(); },
+       {Clock::event, true,
+        std::string("a gather and ") + spoken(point.consumer) + " at once, until both have ended"}});
+  Measurement measurement = harness::measure(session, recorded, {.gpu = gpu});
   add_share(session, point, site, sides.gather.unique(), split.part->given_sms(), measurement);
   measurement.counters["rest_sms"] = split.rest->given_sms();
   return measurement;
@@ -170,16 +170,16 @@ Measurement sample_clients(const Both& both, const MpsDaemon& daemon, Recorder& 
   require_share(point, gather, available);
   ShareWorker consumer(consumer_job(point, site, available, count), daemon.client_variables());
 
-  Measurement measurement;
-  const auto one_sample = [&] {
+  const auto run = [&] {
     const SidesTimes times = run_together(gather, consumer);
     return recorder.add(times.seconds, times.first.seconds, times.second.seconds);
   };
-  measurement.samples = session.sample(one_sample, site.gpu->ordinal, measurement);
-  measurement.verification = gather.verify() + "; " + consumer.verify();
-  measurement.timing = {Clock::steady, true,
-                        std::string("a gather and ") + spoken(point.consumer) +
-                            " by two processes at once, until both have ended"};
+  LocalOperation recorded({.run = run,
+                           .verify = [&] { return gather.verify() + "; " + consumer.verify(); },
+                           .timing = {Clock::steady, true,
+                                      std::string("a gather and ") + spoken(point.consumer) +
+                                          " by two processes at once, until both have ended"}});
+  Measurement measurement = harness::measure(session, recorded, {.gpu = site.gpu->ordinal});
   add_share(session, point, site, sides.gather.unique(), gather.given_sms(), measurement);
   measurement.counters["rest_sms"] = consumer.given_sms();
   return measurement;
@@ -198,7 +198,7 @@ Measurement measure_both(Session& session, const SharePoint& point, const Gather
   return measurement;
 }
 
-Measurement measure(Session& session, const SharePoint& point, const GatherSite& site,
+Measurement measure_share(Session& session, const SharePoint& point, const GatherSite& site,
                     const ShareCaches& caches, const ShareClaims& claims) {
   const NodeBinding binding(session.machine().topology, site.node);
   std::optional<FixedBatchCache::Lease> batch;
@@ -246,7 +246,7 @@ Family sm_share_split(const Spans& spans) {
                            name(Consumer::products)));
   return {kFamily, "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
           std::move(axes), [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
-            return list_shares(kFamily, machine, scope, grids, explain, measure, true, spans);
+            return list_shares(kFamily, machine, scope, grids, explain, measure_share, true, spans);
           }};
 }
 

@@ -38,19 +38,22 @@ const char* name(Lists lists) {
 Measurement measure_reorder(Session& session, const GnnGraph& graph, Lists lists) {
   const std::vector<Vertex> ranking = gnn::ranking(gnn::degree_scores(graph.out_edges()).span());
   const std::vector<Vertex> map = gnn::old_to_new(ranking);
-  Measurement measurement;
-  measurement.samples = session.sample([&] {
+  std::string verification;
+  const auto run = [&] {
     const double begun_s = steady_now_s();
     const graph::Csr reordered = lists == Lists::pasted
                                      ? gnn::reorder(graph.out_edges(), gnn::old_to_new(ranking))
                                      : graph::relabel(graph.out_edges(), ranking);
     const double seconds = steady_now_s() - begun_s;
-    measurement.verification =
-        gnn::certify_reordered(graph.out_edges(), map, reordered, lists == Lists::sorted) +
-        ", in every sample";
+    verification = gnn::certify_reordered(graph.out_edges(), map, reordered, lists == Lists::sorted) +
+                   ", in every sample";
     return seconds;
-  });
-  measurement.timing = {Clock::steady, false, "from a ranking to the graph under its numbers"};
+  };
+  LocalOperation reordering(
+      {.run = run,
+       .verify = [&] { return verification; },
+       .timing = {Clock::steady, false, "from a ranking to the graph under its numbers"}});
+  Measurement measurement = measure(session, reordering);
   measurement.graph = graph.facts();
   measurement.operations = graph.out_edges().edges();
   measurement.counters["edges_per_s"] =

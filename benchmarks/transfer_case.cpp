@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/profile_range.hpp"
 #include "harness/peer_wire.hpp"
 
 namespace grainscope::harness {
@@ -88,36 +87,24 @@ void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
 }
 
 Measurement measure_transfer(Session& session, const transfer::Transfer& transfer) {
-  const auto mover = transfer::make_mover(transfer, session.surroundings());
-  return measure_mover(session, *mover, transfer);
+  return measure_mover(
+      session, [&] { return transfer::make_mover(transfer, session.surroundings()); }, transfer);
 }
 
-Measurement measure_mover(Session& session, transfer::Mover& mover, const transfer::Transfer& transfer) {
-  Measurement measurement;
-  const auto one_sample = [&] {
-    mover.prepare();
-    return mover.run();
-  };
-  measurement.samples = session.sample(one_sample, transfer.gpu(), measurement);
-  if (cuda::is_counted() && transfer.engine == transfer::Engine::sm) {
-    mover.prepare();
-    const cuda::ProfileRange counted("counted trial");
-    mover.run_ungated();
-  }
-  measurement.verification = mover.verify();
-  measurement.timing = mover.timing();
-  mover.annotate(measurement);
-  if (transfer.within_gpu() && transfer.walks()) {
-    measurement.traffic.reset();  // none of it is over a link
-  }
+Measurement measure_mover(Session& session, const MakeOperation& make, const transfer::Transfer& transfer) {
   if (transfer.submission_only) {
+    Measurement measurement = measure(session, make, {.gpu = transfer.gpu()});
     measurement.operations = 1;
     return measurement;
   }
-  measurement.bytes = transfer.bytes;
-  measurement.limit = limit_of(session.machine(), transfer);
+  MeasureOptions options{.gpu = transfer.gpu(), .limit = limit_of(session.machine(), transfer)};
   if (has_peak(transfer)) {
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::of(transfer));
+    options.link = LinkPath::of(transfer);
+  }
+  Measurement measurement = measure(session, make, options);
+  measurement.bytes = transfer.bytes;
+  if (transfer.within_gpu() && transfer.walks()) {
+    measurement.traffic.reset();  // none of it is over a link
   }
   return measurement;
 }
@@ -252,14 +239,22 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
     alone_s[i] = median_s(mover, i);
   }
 
-  Measurement measurement;
   std::vector<std::vector<transfer::Span>> runs;
-  measurement.samples = session.sample([&] {
-    mover.prepare();
+  const auto run_noted = [&] {
     const double seconds = mover.run();
     runs.push_back(mover.spans());
     return seconds;
-  });
+  };
+  const auto verify = [&] {
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      // Before the samples or after them: what else runs makes either longer.
+      alone_s[i] = std::min(alone_s[i], median_s(mover, i));
+    }
+    static_cast<void>(sample(mover));  // once more together: what is checked is the end of every lane
+    return mover.verify();
+  };
+  LocalOperation together({[&] { mover.prepare(); }, run_noted, verify, mover.timing()});
+  Measurement measurement = measure(session, together);
   const std::vector<double>& seconds = measurement.samples.seconds;
   measurement.samples.keep_sampled(runs);
   measurement.lanes = describe_lanes(lanes);
@@ -272,16 +267,11 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
   }
   measurement.overlap = std::min(1.0, summarize(overlaps).median);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    // Before the samples or after them: what else runs makes either longer.
-    measurement.lanes[i].alone_s = std::min(alone_s[i], median_s(mover, i));
+    measurement.lanes[i].alone_s = alone_s[i];
   }
   if (const std::optional<double> kept = kept_by_partners(measurement)) {
     measurement.counters["partner_kept"] = *kept;
   }
-  mover.prepare();  // once more together: what is checked is the end of every lane
-  static_cast<void>(mover.run());
-  measurement.verification = mover.verify();
-  measurement.timing = mover.timing();
   for (const LaneResult& lane : measurement.lanes) {
     measurement.bytes += lane.background ? 0 : lane.bytes;
   }

@@ -6,12 +6,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "grainscope/core/case.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "grids.hpp"
 #include "link_peaks.hpp"
@@ -48,6 +49,23 @@ class Session {
   cuda::ManagedBudget* managed_;
   std::function<bool()> interrupted_;
 };
+
+// What measure() knows beside the operation.
+struct MeasureOptions {
+  std::optional<int> gpu = {};              // whose board's energy is read
+  std::optional<PhysicalLimit> limit = {};  // of the measurement
+  std::optional<LinkPath> link = {};        // whose copy peak stands beside it
+  int visits = 1;
+};
+
+// Samples an operation, verifies it and has it describe itself, visit after visit; under a profiler it also
+// runs once more to be counted. Here each visit makes the operation anew, and so places its buffers anew.
+using MakeOperation = std::function<std::unique_ptr<Operation>()>;
+[[nodiscard]] Measurement measure(const Session& session, const MakeOperation& make,
+                                  const MeasureOptions& options = {});
+// Here all visits keep it.
+[[nodiscard]] Measurement measure(const Session& session, Operation& operation,
+                                  const MeasureOptions& options = {});
 
 // What a reader should know of a case: printed by --explain.
 struct Explanation {

@@ -31,7 +31,7 @@ class DirectBoxLane final : public BoxLane {
     }
   }
 
-  void annotate(Measurement& measurement) const override {
+  void describe(Measurement& measurement) const override {
     if (is_kernel(copy().method)) {
       const BoxLaunch launch = box_launch(to_.box, from_.box, copy().method == BoxMethod::kernel_chunked);
       measurement.counters["blocks"] = launch.blocks;

@@ -89,7 +89,7 @@ TEST_F(Transfers, without_a_gate_move_the_same) {
   for (const bool read : {true, false}) {
     const auto mover = make(walk_of(read, kMiB, Walk{}));
     mover->prepare();
-    mover->run_ungated();
+    mover->run_counted();
     EXPECT_FALSE(mover->verify().empty());
   }
 }

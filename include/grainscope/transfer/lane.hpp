@@ -62,7 +62,7 @@ class Lane {
   // What issue() is, after "time of": "one cudaMemcpyAsync".
   [[nodiscard]] virtual std::string action() const = 0;
   // Anything worth a number beside the times.
-  virtual void annotate(Measurement& measurement) const { static_cast<void>(measurement); }
+  virtual void describe(Measurement& measurement) const { static_cast<void>(measurement); }
 
  protected:
   Lane(int gpu, int node, std::uint64_t bytes) : gpu_(gpu), node_(node), bytes_(bytes) {}
