@@ -23,34 +23,6 @@ const std::vector<double>& GnnGraph::pushed_rank(int iterations, int labelled_pe
                    .first->second;
 }
 
-std::vector<graph::GraphSpec> gnn_graphs(const Scope& scope, const std::vector<const char*>& smoke,
-                                         const std::vector<const char*>& quick,
-                                         const std::vector<const char*>& full,
-                                         const std::vector<const char*>& paper) {
-  if (!scope.graphs.empty()) {
-    return scope.graphs;
-  }
-  const std::vector<const char*>& names = scope.preset == Preset::smoke   ? smoke
-                                          : scope.preset == Preset::full  ? full
-                                          : scope.preset == Preset::paper ? paper
-                                                                          : quick;
-  std::vector<graph::GraphSpec> graphs;
-  graphs.reserve(names.size());
-  for (const char* name : names) {
-    graph::GraphSpec spec = graph::parse_graph_spec(name);
-    if (scope.in_range(spec.most_entries().value_or(0) * sizeof(graph::Vertex))) {
-      graphs.push_back(std::move(spec));
-    }
-  }
-  return graphs;
-}
-
-DeclaredAxis fanout_axis(std::string otherwise) {
-  return checked_axis(
-      "fanout", "neighbours sampled of each vertex, from the seeds outward",
-      [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, std::move(otherwise));
-}
-
 std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec) {
   const std::uint64_t lists = spec.most_entries().value_or(0) * sizeof(graph::Vertex);
   const std::uint64_t offsets = spec.vertices().value_or(0) * sizeof(graph::Edge);

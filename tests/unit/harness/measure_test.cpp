@@ -44,7 +44,9 @@ class Written final : public Operation {
 
 class Measuring : public testing::Test {
  protected:
-  Machine machine_ = test::machine_without_gpu();
+  Measuring() : machine_(test::machine_without_gpu()) {}
+
+  Machine machine_;
   LinkPeaks peaks_{machine_, [](const LinkPeak&, const std::vector<Warning>&) {}};
   Session session_{machine_, {.budget_s = 0, .warmups = 1}, peaks_, nullptr, [] { return false; }};
   std::string calls_;
