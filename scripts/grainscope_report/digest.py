@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from grainscope_report import naming, statistics
 from grainscope_report import reasons as why
+from grainscope_report.cases import MODEL, WALKS
 from grainscope_report.gnn import answers
-from grainscope_report.model import MODEL, WALKS, Result, Row
+from grainscope_report.model import Row
+from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent
 

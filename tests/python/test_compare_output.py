@@ -72,7 +72,7 @@ def test_filter_takes_the_question(tmp_path, capsys):
 
 def test_a_file_that_contradicts_itself_is_said(tmp_path, capsys):
     files = written(tmp_path, node(), node("node-b", 2))
-    spoiled(Path(files[1]), lambda document: document["benchmarks"][0].update(mad_s=1.0))
+    spoiled(Path(files[1]), lambda document: document["benchmarks"][0].update(bandwidth_gb_s=1.0))
     document = compared(capsys, *files)
     assert "contradicts itself" in document["new"][0]["warnings"][0]
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from grainscope_report.fits.everything import Fits
 from grainscope_report.machine import Machine
-from grainscope_report.model import Result, Row
+from grainscope_report.model import Row
+from grainscope_report.result import Result
 from grainscope_report.units import format_time
 
 CHASE, FLAG, HOST = "latency/chase", "latency/flag", "host/latency"

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from grainscope_report import digest
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures.parts import ARROWS
 from grainscope_report.fits.everything import Fits
 from grainscope_report.machine import Machine
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result
+from grainscope_report.model import Link
+from grainscope_report.result import Result
 from grainscope_report.units import format_bytes, format_percent
 
 HOST = "host/memcpy"

@@ -19,7 +19,7 @@ from grainscope_report.fits import methods
 from grainscope_report.fits.everything import Fits
 from grainscope_report.fits.flight import Fewest
 from grainscope_report.machine import Machine
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 from grainscope_report.units import format_bytes
 
 

@@ -19,7 +19,7 @@ from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.fits import everything
 from grainscope_report.gnn import answers as gnn_answers
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 from grainscope_report.shape import findings, words
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.traversal import answers, lean_answers, pressure
@@ -106,7 +106,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
 
 
 def _warnings(result: Result, out: Terminal) -> Iterator[str]:
-    warnings = result.environment.warnings
+    warnings = list(machine.concerns(result))
     for severity in SEVERITIES:
         for finding in (one for one in warnings if one.severity == severity):
             yield out.wrap(f"{severity}: {finding.finding}", "").replace(

@@ -8,7 +8,7 @@ from grainscope_report.fits import everything
 from grainscope_report.fits.everything import estimate
 from grainscope_report.gnn import answers as networks
 from grainscope_report.machine import machines, provenance
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 from grainscope_report.shape import findings
 from grainscope_report.traversal import answers, lean_answers, pressure
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from grainscope_report import naming, statistics
 from grainscope_report.machine import spoken_site
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 from grainscope_report.shape import causes
 from grainscope_report.shape.causes import Cause
 from grainscope_report.shape.curves import BYTES, Curve, curves
