@@ -1,8 +1,14 @@
 """Every contradiction that a schema cannot see, planted into a file that is right otherwise."""
 
+import ast
+import dataclasses
+import re
+from pathlib import Path
+
 import pytest
 
 import synthetic_machines
+from grainscope_report import checks, model, reader, resources
 from planted import contradictions
 from synthetic import MIB, File, times
 
@@ -206,3 +212,42 @@ def test_the_run_agrees_with_itself(fault, field, message):
     [problem] = contradictions(document)
     assert problem.path == f"$.context.run.{field}"
     assert message in problem.message
+
+
+def rule_lines() -> list[str]:
+    text = resources.rules_path().read_text(encoding="utf-8")
+    lines = re.sub(r"\n +", " ", text).splitlines()
+    return [line for line in lines if line and line[0] != "#"]
+
+
+def names_of(expression: str) -> set[str]:
+    """The names that an expression takes from its record."""
+    nodes = list(ast.walk(ast.parse(expression, mode="eval")))
+    names = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    return names - {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def test_a_rule_takes_nothing_but_fields_and_what_is_made_of_them():
+    """A rule with a misspelt name would never apply."""
+    records = (model.Row, model.Lane, model.Trial, model.Traffic, model.Counted, model.Link, model.Run)
+    known = {field.name for record in records for field in dataclasses.fields(record)}
+    row = reader.parsed(Path("x"), good().document())[0].rows[0]
+    known |= (
+        checks._of_row(row, {}).keys() | checks.FUNCTIONS.keys() | checks.FUNCTIONS["__builtins__"].keys()
+    )
+    known |= {"row", "index", "rows", "links", "False"}
+    for line in rule_lines():
+        if heading := checks.HEADING.fullmatch(line):
+            parts = [heading[4]] if heading[4] else []
+        else:
+            assert line[0] != "[", line
+            text, *more = line.split(" | ")
+            parts = [text.partition(": ")[2] or text]
+            parts += [one.removeprefix("if ") for one in more if one.startswith("if ")]
+        for part in parts:
+            assert names_of(part) <= known, line
+
+
+def test_every_rule_is_of_something_that_is_looked_at():
+    each = {match[2] for line in rule_lines() if (match := checks.HEADING.fullmatch(line))}
+    assert each == {"result", "run", "link", "row", "traffic", "counted", "lanes", "trials"}
