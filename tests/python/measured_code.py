@@ -1,7 +1,7 @@
 """Which code makes each family's numbers, and whether it changed since its version was recorded.
 
-tests/golden/measured_code.json has for each family its version, the files of its kernels and timed regions, and a
-digest of their code without comments and blanks. After a change:
+tests/golden/measured_code.json has for each family its version, the files of its kernels and timed regions,
+and a digest of their code without comments and blanks. After a change:
 
   python3 tests/python/measured_code.py record FAMILY…                  the family's version was raised
   python3 tests/python/measured_code.py waive FAMILY… --why "…"        what is measured did not change
@@ -29,25 +29,38 @@ def code_of(text: str) -> str:
     return re.sub(r"\s+", "", kept)
 
 
-def files_of(patterns: Iterable[str], shared: dict[str, list[str]]) -> list[Path]:
-    """The files that patterns name, and those of the shared parts that they name by @."""
-    files: set[Path] = set()
+def functions_of(text: str, begins: str) -> str:
+    """The functions of a source whose names begin so, of those that stand at the left margin."""
+    found = re.findall(rf"^\w[^\n;]*\b{begins}\w*\(.*?^}}", text, re.DOTALL | re.MULTILINE)
+    return "\n".join(found)
+
+
+def measured_in(patterns: Iterable[str], shared: dict[str, list[str]]) -> dict[str, str]:
+    """By name the code of files that patterns name, and of shared parts that they name by @.
+
+    `file#measure` takes the functions alone whose names begin with `measure`: a family's file lists its
+    cases, too.
+    """
+    code: dict[str, str] = {}
     for pattern in patterns:
         if pattern.startswith("@"):
-            files.update(files_of(shared[pattern[1:]], shared))
+            code |= measured_in(shared[pattern[1:]], shared)
             continue
-        found = list(ROOT.glob(pattern))
-        if not found:
-            raise SystemExit(f"{RECORD.name} names {pattern}, and there is no such file")
-        files.update(found)
-    return sorted(files)
+        path, _, begins = pattern.partition("#")
+        found = {str(each.relative_to(ROOT)): each.read_text() for each in ROOT.glob(path)}
+        if begins:
+            found = {f"{name}#{begins}": functions_of(text, begins) for name, text in found.items()}
+        if not any(found.values()):
+            raise SystemExit(f"{RECORD.name} names {pattern}, and there is no such code")
+        code |= found
+    return code
 
 
 def digest_of(family: dict, shared: dict[str, list[str]]) -> str:
     """The digest of a family's measured code as it is now."""
     digest = hashlib.sha256()
-    for path in files_of(family["code"], shared):
-        digest.update(code_of(path.read_text()).encode())
+    for _, text in sorted(measured_in(family["code"], shared).items()):
+        digest.update(code_of(text).encode())
     return digest.hexdigest()[:16]
 
 
@@ -61,7 +74,9 @@ def changed(record: dict) -> list[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("action", choices=["record", "waive"])
     parser.add_argument("families", nargs="+")
     parser.add_argument("--why", default="")

@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 
-import measured_code
 import pytest
+
+import measured_code
 
 RECORD = json.loads(measured_code.RECORD.read_text())
 PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
@@ -21,7 +22,9 @@ def test_no_familys_code_changed_without_a_new_version_or_a_waiver():
 
 
 def test_comments_and_blanks_are_no_code():
-    assert measured_code.code_of('a = 1;  // one\n/* two\n */ b("// no")') == measured_code.code_of('a=1;b("// no")')
+    assert measured_code.code_of('a = 1;  // one\n/* two\n */ b("// no")') == measured_code.code_of(
+        'a=1;b("// no")'
+    )
     assert measured_code.code_of("a = 1;") != measured_code.code_of("a = 2;")
 
 
