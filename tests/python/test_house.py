@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 FAMILIES = [path for path in sorted((ROOT / "benchmarks").glob("*.[ch]pp")) if path.stem != "presets"]
 PRESET = re.compile(r"Preset::|\bpreset\s*[=!]=|\.preset\b")
-SAMPLED = re.compile(r"virtual double \w*(?:run|sample)\w*\(")
+SAMPLED = re.compile(r"virtual double \w+\(\) = 0")
 
 
 def lines_with(pattern: re.Pattern[str], paths: list[Path]) -> list[str]:
