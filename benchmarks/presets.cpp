@@ -230,6 +230,27 @@ transfer/collective
 
 # ---- latency -------------------------------------------------------------------------------------------------
 
+# nvbandwidth's stride needs no more than its own span to be compared; a shuffled walk of the GPU's own memory
+# begins within its caches.
+latency/chase
+  smoke             to=host_memory,peer_memory,own_memory  order=stride           bytes=2MiB
+  smoke             to=host_memory,peer_memory             order=shuffled         bytes=2MiB
+  smoke             to=own_memory                          order=shuffled         bytes=64KiB
+  quick acceptance  to=host_memory,peer_memory,own_memory  order=stride           bytes=2MiB
+  quick acceptance  to=host_memory                         order=shuffled         bytes=2MiB,64MiB,256MiB
+  quick acceptance  to=own_memory                          order=shuffled         bytes=64KiB,2MiB,16MiB,256MiB
+  quick acceptance  to=peer_memory                         order=shuffled         bytes=2MiB
+  full              to=host_memory,peer_memory             order=stride,shuffled  bytes=2MiB..16MiB,16MiB..x4..1GiB
+  full              to=own_memory                          order=stride,shuffled  bytes=64KiB..16MiB,16MiB..x4..1GiB
+  paper             to=host_memory,peer_memory             order=stride,shuffled  bytes=2MiB..1GiB
+  paper             to=own_memory                          order=stride,shuffled  bytes=64KiB..1GiB
+
+latency/flag
+  smoke quick full paper acceptance  between=cpu_gpu,gpu_gpu
+
+latency/managed_touch
+  smoke quick full paper acceptance  path=host_to_gpu,gpu_to_host,peer_to_gpu
+
 # ---- call ----------------------------------------------------------------------------------------------------
 
 # ---- contention ----------------------------------------------------------------------------------------------
