@@ -253,6 +253,50 @@ latency/managed_touch
 
 # ---- call ----------------------------------------------------------------------------------------------------
 
+let waits       = launch_and_wait,stream_synchronize,device_synchronize,event_record,event_synchronize,stream_wait_event
+let by_threads  = launch_by_threads,device_synchronize_by_threads
+let of_graphs   = graph_instantiate,graph_launch,graph_instantiate_copies,graph_launch_copies,graph_launch_copies_3d
+let on_gpu      = malloc,free
+let from_pool   = malloc_async,free_async
+let managed     = malloc_managed,managed_free
+let on_host     = host_alloc,host_free
+let registering = host_register,host_unregister
+
+# Which node calls hardly matters but to host memory. Where the CPU touches every page, a call of a GiB takes
+# a second; smaller than 4 MiB there may be no huge page to register.
+call
+  smoke quick acceptance  node=nearest  what=launch,$waits
+  smoke quick acceptance  node=nearest  what=launch_with_arguments  arguments=64,1024,4096
+  smoke quick acceptance  node=nearest  what=$by_threads            threads=2,8
+  smoke quick acceptance  node=nearest  what=$of_graphs             nodes=1,16,256
+  full paper              what=launch,$waits
+  full paper              what=launch_with_arguments  arguments=64,1024,4096
+  full paper              what=$by_threads            threads=2..32
+  full paper              what=$of_graphs             nodes=1,16,256
+  smoke             node=nearest  what=$on_gpu                         bytes=4KiB
+  smoke             node=nearest  what=$from_pool                      bytes=1MiB
+  smoke             node=nearest  what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB
+  smoke             what=$on_host                                      bytes=4KiB
+  smoke             what=$registering                                  bytes=page
+  smoke             what=$registering  pages=transparent_huge,hugetlb  bytes=64MiB
+  quick acceptance  node=nearest  what=$on_gpu                         bytes=4KiB,1MiB,64MiB,1GiB
+  quick acceptance  node=nearest  what=$from_pool                      bytes=1MiB,64MiB
+  quick acceptance  node=nearest  what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB,64MiB
+  quick acceptance  what=$on_host                                      bytes=4KiB,1MiB,64MiB
+  quick acceptance  what=$registering                                  bytes=page,1MiB,64MiB
+  quick acceptance  what=$registering  pages=transparent_huge,hugetlb  bytes=64MiB
+  full              what=$on_gpu,$from_pool                            bytes=4KiB..16MiB,16MiB..x4..1GiB
+  full              what=$managed,managed_first_touch                  bytes=64KiB..16MiB,16MiB..x4..1GiB
+  full              what=managed_first_touch_by_host                   bytes=64KiB..16MiB,16MiB..x4..256MiB
+  full              what=$on_host                                      bytes=4KiB..16MiB,16MiB..x4..256MiB
+  full              what=$registering                                  bytes=page..16MiB,16MiB..x4..256MiB
+  full              what=$registering  pages=transparent_huge,hugetlb  bytes=4MiB..16MiB,16MiB..x4..256MiB
+  paper             what=$on_gpu,$from_pool                            bytes=4KiB..1GiB
+  paper             what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB..1GiB
+  paper             what=$on_host                                      bytes=4KiB..1GiB
+  paper             what=$registering                                  bytes=page..1GiB
+  paper             what=$registering  pages=transparent_huge,hugetlb  bytes=4MiB..1GiB
+
 # ---- contention ----------------------------------------------------------------------------------------------
 
 # ---- grain ---------------------------------------------------------------------------------------------------
