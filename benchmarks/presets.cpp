@@ -299,6 +299,19 @@ call
 
 # ---- contention ----------------------------------------------------------------------------------------------
 
+let both_ways = host_to_gpu,gpu_to_host
+let beside    = opposite_copy,beside_compute,beside_device_stream
+
+# streamed: of its own memory the GPU reads so much beside, in place of a GiB.
+contention
+  smoke                        path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=1MiB  streamed=1MiB
+  smoke                        path=$both_ways  what=streams  streams=1,2,4,8                 bytes=1MiB
+  smoke                        path=$both_ways  what=engine_and_kernel                        bytes=1MiB
+  quick full paper acceptance  path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=128MiB
+  quick acceptance             path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
+  full paper                   path=$both_ways  what=streams  streams=1,2,3,4,6,8,16          bytes=128MiB
+  quick full paper acceptance  path=$both_ways  what=engine_and_kernel                        bytes=128MiB
+
 # ---- grain ---------------------------------------------------------------------------------------------------
 
 # ---- shape ---------------------------------------------------------------------------------------------------
