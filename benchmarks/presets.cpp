@@ -314,6 +314,39 @@ contention
 
 # ---- grain ---------------------------------------------------------------------------------------------------
 
+let by_kernel = zero_copy_random,kernel_write_random
+let submitted = batch,graph
+
+# What the driver or a batch takes for a piece changes slowly, and each takes long: of those fewer. A kernel's
+# full request, 128 bytes, has its place everywhere.
+grain/pieces
+  smoke             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=128
+  smoke             method=managed_prefetch        path=$both_ways  grain=4KiB
+  quick acceptance  method=copy_engine,$by_kernel  path=$both_ways  grain=32..x4..64MiB
+  quick acceptance  method=$submitted              path=$both_ways  grain=128,4KiB,128KiB,4MiB
+  quick acceptance  method=pageable_copy           path=$both_ways  grain=128,4KiB,128KiB,4MiB,64MiB
+  quick acceptance  method=managed_prefetch        path=$both_ways  grain=4KiB,64KiB,1MiB,8MiB,64MiB
+  quick acceptance  method=managed_demand          path=host_to_gpu  grain=128,4KiB,64KiB,2MiB,64MiB
+  full   gpu=first  method=copy_engine,pageable_copy,$by_kernel  path=$both_ways  grain=32..64MiB
+  full   gpu=first  method=$submitted,managed_demand             path=$both_ways  grain=32..x4..64MiB
+  full   gpu=first  method=managed_prefetch                      path=$both_ways  grain=4KiB..x4..64MiB
+  paper             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=32..64MiB
+  paper             method=managed_prefetch        path=$both_ways  grain=4KiB..64MiB
+
+# Of its own memory many times what a GPU's cache holds, and so long that a kernel's few microseconds do not
+# count.
+grain/gpu_memory
+  smoke             memory=own,peer  orders=one  direction=read,write  grain=4,128                    bytes=1MiB
+  quick acceptance  memory=own                   direction=read,write  grain=4,16,32,64,128,512,4KiB  bytes=512MiB
+  quick acceptance  memory=peer      orders=one  direction=read,write  grain=4,16,32,64,128,512,4KiB  bytes=64MiB
+  full paper        memory=own                   direction=read,write  grain=4..64KiB                 bytes=512MiB
+  full paper        memory=peer                  direction=read,write  grain=4..64KiB                 bytes=64MiB
+
+grain/saturation
+  smoke                   direction=read,write  width=4,16  bytes=1MiB
+  quick paper acceptance  direction=read,write  width=4,16  bytes=64MiB
+  full        gpu=first   direction=read,write  width=4,16  bytes=64MiB
+
 # ---- shape ---------------------------------------------------------------------------------------------------
 
 # ---- reach ---------------------------------------------------------------------------------------------------
