@@ -349,6 +349,64 @@ grain/saturation
 
 # ---- shape ---------------------------------------------------------------------------------------------------
 
+# Which node matters most is another family's question: in short runs the nearest stands for all.
+let card      = host_to_gpu,gpu_to_host,local
+let peers     = gpu_to_peer,peer_to_gpu
+let any_box   = copy_2d,copy_3d,kernel_strided,kernel_chunked,pack,row_copies
+let flat_box  = copy_2d,kernel_strided,kernel_chunked,pack,row_copies
+let deep_box  = copy_3d,kernel_strided,pack
+
+# Rows of one plane that differ in their width alone; then faces: those that a stencil of radius 2 in double
+# precision exchanges, of a volume of 512 x 512 x 512 bytes with its halo (16 bytes, 2 rows and 2 planes deep),
+# and Comm|Scope's, of radius 3 in single precision, of 768 x 768 x 768. plane_rows: rows of the allocation from
+# one plane to the next. In a quick look each box is asked what it differs in: planes are for the copy that
+# knows planes. At last the call that submits a copy of a small cube.
+shape/copy
+  smoke       node=nearest  orders=one  path=$card,$peers  bytes=1MiB  width=512                     method=$any_box
+  smoke       node=nearest  orders=one  path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  quick       node=nearest  orders=one  path=$card,$peers  bytes=4MiB  width=32,128,512,4KiB,64KiB   method=$flat_box
+  quick       node=nearest  orders=one  path=$card,$peers  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$deep_box
+  quick       node=nearest  orders=one  path=$card,$peers  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$deep_box
+  quick       node=nearest  orders=one  path=$card,$peers  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$deep_box
+  quick       node=nearest  orders=one  path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  full        gpu=first  path=$card  bytes=4MiB    width=8,32,128,512,4KiB,16KiB,64KiB  method=$any_box
+  full        gpu=first  path=$card  bytes=256KiB  width=32,128,512,4KiB,64KiB          method=$any_box
+  full        gpu=first  path=$card  bytes=64MiB   width=512,64KiB                      method=$any_box
+  full        gpu=first  path=$card  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$any_box
+  full        gpu=first  path=$card  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$any_box
+  full        gpu=first  path=$card  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$any_box
+  full        gpu=first  path=$card  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  full        path=$peers  bytes=4MiB    width=8,32,128,512,4KiB,16KiB,64KiB  method=$any_box
+  full        path=$peers  bytes=256KiB  width=32,128,512,4KiB,64KiB          method=$any_box
+  full        path=$peers  bytes=64MiB   width=512,64KiB                      method=$any_box
+  full        path=$peers  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$any_box
+  full        path=$peers  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$any_box
+  full        path=$peers  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$any_box
+  full        path=gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  paper       path=$card,$peers  bytes=4MiB           width=8..64KiB                method=$any_box
+  paper       path=$card,$peers  bytes=256KiB,64MiB   width=32,128,512,4KiB,64KiB   method=$any_box
+  paper       path=$card,$peers  width=12    rows=768  planes=768  pitch=3072  plane_rows=768  method=$any_box
+  paper       path=$card,$peers  width=3072  rows=3    planes=768  pitch=3072  plane_rows=768  method=$any_box
+  paper       path=$card,$peers  width=3072  rows=768  planes=3    pitch=3072  plane_rows=768  method=$any_box
+  paper       path=$card,$peers  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$any_box
+  paper       path=$card,$peers  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$any_box
+  paper       path=$card,$peers  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$any_box
+  paper       path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  acceptance  node=nearest  path=$card,$peers  bytes=4MiB  width=128,4KiB  method=$flat_box
+  acceptance  node=nearest  path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+
+let each_way = one_by_one,batch,graph,kernel
+
+shape/batch
+  smoke       node=nearest  orders=one  path=$card,gpu_to_peer  piece=4KiB              pieces=64    method=$each_way
+  quick       node=nearest  orders=one  path=$card,gpu_to_peer  piece=256,4KiB,64KiB    pieces=256   method=$each_way
+  full        gpu=first     path=$card        piece=64..x4..256KiB   pieces=256          method=$each_way
+  full        gpu=first     path=$card        piece=256,4KiB,64KiB   pieces=64,1024      method=$each_way
+  full                      path=gpu_to_peer  piece=64..x4..256KiB   pieces=256          method=$each_way
+  full                      path=gpu_to_peer  piece=256,4KiB,64KiB   pieces=64,1024      method=$each_way
+  paper                     path=$card,gpu_to_peer  piece=64..x4..256KiB  pieces=64,256,1024  method=$each_way
+  acceptance  node=nearest  path=$card,gpu_to_peer  piece=4KiB            pieces=256          method=$each_way
+
 # ---- reach ---------------------------------------------------------------------------------------------------
 
 # ---- gather --------------------------------------------------------------------------------------------------
