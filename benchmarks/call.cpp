@@ -10,8 +10,11 @@
 // Limits: one thread, but where a name says threads; one process, an idle GPU. Small pieces of device memory
 // come from a chunk that the driver has already.
 
+#include <optional>
+
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
+#include "host_case.hpp"
 #include "latency_case.hpp"
 
 namespace grainscope::harness {
@@ -22,16 +25,15 @@ using cuda::CallSpec;
 
 // No call into a library and back takes less.
 constexpr double kFastestCall_s = 2e-9;
-constexpr std::uint64_t kLargest = kGiB;
-// Where the CPU touches every page, a larger call takes a second.
-constexpr std::uint64_t kLargestTouchedFull = 256 * kMiB;
-
-// A call that takes or gives memory, by size.
-struct MemoryCalls {
-  std::vector<Call> calls;
-  std::uint64_t low;               // every octave from here where dense
-  std::vector<std::uint64_t> few;  // else these
-};
+const char* const kNone = "none";
+// All calls, in the order of their enumeration.
+std::vector<Call> calls() {
+  std::vector<Call> all;
+  for (int i = 0; i <= static_cast<int>(Call::managed_first_touch_by_host); ++i) {
+    all.push_back(static_cast<Call>(i));
+  }
+  return all;
+}
 
 bool needs_host_memory(Call call) {
   return call == Call::host_alloc || call == Call::host_free || call == Call::host_register ||
@@ -40,9 +42,20 @@ bool needs_host_memory(Call call) {
 bool registers(Call call) {
   return call == Call::host_register || call == Call::host_unregister;
 }
+bool is_by_threads(Call call) {
+  return call == Call::launch_by_threads || call == Call::device_synchronize_by_threads;
+}
+bool is_of_graph(Call call) {
+  return call >= Call::graph_instantiate && call <= Call::graph_launch_copies_3d;
+}
+bool is_of_memory(Call call) {
+  return call >= Call::malloc;
+}
+bool is_first_touch(Call call) {
+  return call == Call::managed_first_touch || call == Call::managed_first_touch_by_host;
+}
 bool is_managed(Call call) {
-  return call == Call::malloc_managed || call == Call::managed_free || call == Call::managed_first_touch ||
-         call == Call::managed_first_touch_by_host;
+  return call == Call::malloc_managed || call == Call::managed_free || is_first_touch(call);
 }
 
 Needs needs_of(const CallSpec& spec) {
@@ -75,130 +88,105 @@ Explanation explain(const CallSpec& spec) {
   return text;
 }
 
-class Lister {
- public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+// The call of a point, with what a call of its kind has; absent, with the reason, where it cannot be.
+std::optional<CallSpec> call_of(const Values& values, const Grids& grids) {
+  CallSpec spec;
+  spec.what = enumerator(values.word("what"), calls(), [](Call each) { return cuda::name(each); });
+  if (is_of_graph(spec.what)) {
+    spec.graph_nodes = values.number_as<int>("nodes");
+  }
+  if (spec.what == Call::launch_with_arguments) {
+    spec.argument_bytes = std::stoi(values.word("arguments"));
+  }
+  if (is_by_threads(spec.what)) {
+    spec.threads = values.number_as<int>("threads");
+  }
+  if (registers(spec.what)) {
+    spec.pages = page_kind_of(values.word("pages"));
+  }
+  if (is_of_memory(spec.what)) {
+    if (values.is("bytes", kNone)) {
+      grids.leave_out(std::string("the call ") + cuda::name(spec.what) + " is of memory: bytes is a size");
+      return std::nullopt;
+    }
+    spec.bytes = values.number("bytes");
+  }
+  if (is_first_touch(spec.what) && spec.bytes % base_page_bytes() != 0) {
+    grids.leave_out("a first touch is of whole pages of " + format_bytes(base_page_bytes()) + ", not of " +
+                    format_bytes(spec.bytes));
+    return std::nullopt;
+  }
+  return spec;
+}
 
-  std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
-      for (const int node : scope_.nodes_for(gpu)) {
-        if (scope_.dense() || node == scope_.nearest_node(gpu)) {
-          add_submission(gpu, node);
-          add_device_memory(gpu, node);
-        }
-        add_host_memory(gpu, node);
+Benchmark make_benchmark(const Machine& machine, const GpuTarget& gpu, int node, CallSpec spec) {
+  spec.gpu = gpu.ordinal;
+  spec.node = node;
+  Benchmark benchmark;
+  benchmark.id = {
+      "call", {{"what", cuda::name(spec.what), AxisStyle::bare}}, {{"numa", node}, {"gpu", gpu.ordinal}}};
+  auto& axes = benchmark.id.axes;
+  if (spec.graph_nodes > 0) {
+    axes.push_back({"nodes", std::int64_t{spec.graph_nodes}});
+  }
+  if (spec.argument_bytes > 0) {
+    axes.push_back({"arguments", std::int64_t{spec.argument_bytes}});
+  }
+  if (spec.threads > 1) {
+    axes.push_back({"threads", std::int64_t{spec.threads}});
+  }
+  if (registers(spec.what)) {
+    axes.push_back({"pages", page_kind_name(spec.pages)});
+  }
+  axes.push_back({"locality", gpu.locality(node), AxisStyle::hidden});
+  if (spec.bytes > 0) {
+    axes.push_back({"bytes", static_cast<std::int64_t>(spec.bytes)});
+  }
+  benchmark.skip = gpu.unavailable;
+  if (needs_host_memory(spec.what)) {
+    benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+  }
+  if (is_managed(spec.what)) {
+    benchmark.skip_for(why_no_migration(machine, gpu.ordinal));
+  }
+  benchmark.needs = needs_of(spec);
+  benchmark.explanation = explain(spec);
+  benchmark.run = probe_body(
+      [spec](const transfer::Surroundings& around) {
+        return cuda::make_call(spec, *around.topology, *around.managed);
+      },
+      gpu.ordinal, kFastestCall_s);
+  return benchmark;
+}
+
+std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  const NamedNumbers names{{"page", base_page_bytes()}};
+  std::vector<Benchmark> benchmarks;
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points(names)) {
+      if (const auto spec = call_of(values, grids)) {
+        benchmarks.push_back(make_benchmark(machine, gpu, node, *spec));
       }
     }
-    return std::move(benchmarks_);
-  }
-
- private:
-  void add(const GpuTarget& gpu, const CallSpec& call, int node) {
-    CallSpec spec = call;
-    spec.gpu = gpu.ordinal;
-    spec.node = node;
-    Benchmark benchmark;
-    benchmark.id = {
-        "call", {{"what", cuda::name(spec.what), AxisStyle::bare}}, {{"numa", node}, {"gpu", gpu.ordinal}}};
-    auto& axes = benchmark.id.axes;
-    if (spec.graph_nodes > 0) {
-      axes.push_back({"nodes", std::int64_t{spec.graph_nodes}});
-    }
-    if (spec.argument_bytes > 0) {
-      axes.push_back({"arguments", std::int64_t{spec.argument_bytes}});
-    }
-    if (spec.threads > 1) {
-      axes.push_back({"threads", std::int64_t{spec.threads}});
-    }
-    if (registers(spec.what)) {
-      axes.push_back({"pages", page_kind_name(spec.pages)});
-    }
-    axes.push_back({"locality", gpu.locality(node), AxisStyle::hidden});
-    if (spec.bytes > 0) {
-      axes.push_back({"bytes", static_cast<std::int64_t>(spec.bytes)});
-    }
-    benchmark.skip = gpu.unavailable;
-    if (needs_host_memory(spec.what)) {
-      benchmark.skip_for(why_no_mapping(machine_, gpu.ordinal));
-    }
-    if (is_managed(spec.what)) {
-      benchmark.skip_for(why_no_migration(machine_, gpu.ordinal));
-    }
-    benchmark.needs = needs_of(spec);
-    benchmark.explanation = explain(spec);
-    benchmark.run = probe_body(
-        [spec](const transfer::Surroundings& around) {
-          return cuda::make_call(spec, *around.topology, *around.managed);
-        },
-        gpu.ordinal, kFastestCall_s);
-    benchmarks_.push_back(std::move(benchmark));
-  }
-
-  void add_sizes(const GpuTarget& gpu, int node, const MemoryCalls& calls, PageKind pages = PageKind::base) {
-    for (const Call what : calls.calls) {
-      const bool touches = needs_host_memory(what) || what == Call::managed_first_touch_by_host;
-      const std::uint64_t most = scope_.end(kLargest, touches ? kLargestTouchedFull : kLargest, kLargest);
-      for (const std::uint64_t bytes : scope_.few_or_all(calls.low, most, calls.few)) {
-        add(gpu, {.what = what, .bytes = bytes, .pages = pages}, node);
-      }
-    }
-  }
-
-  void add_submission(const GpuTarget& gpu, int node) {
-    for (const Call what :
-         {Call::launch, Call::launch_and_wait, Call::stream_synchronize, Call::device_synchronize,
-          Call::event_record, Call::event_synchronize, Call::stream_wait_event}) {
-      add(gpu, {.what = what}, node);
-    }
-    for (const int bytes : {64, 1024, 4096}) {
-      add(gpu, {.what = Call::launch_with_arguments, .argument_bytes = bytes}, node);
-    }
-    for (const Call what : {Call::launch_by_threads, Call::device_synchronize_by_threads}) {
-      for (const int threads : scope_.dense() ? std::vector{2, 4, 8, 16, 32} : std::vector{2, 8}) {
-        add(gpu, {.what = what, .threads = threads}, node);
-      }
-    }
-    for (const Call what : {Call::graph_instantiate, Call::graph_launch, Call::graph_instantiate_copies,
-                            Call::graph_launch_copies, Call::graph_launch_copies_3d}) {
-      for (const int graph_nodes : {1, 16, 256}) {
-        add(gpu, {.what = what, .graph_nodes = graph_nodes}, node);
-      }
-    }
-  }
-
-  void add_device_memory(const GpuTarget& gpu, int node) {
-    add_sizes(gpu, node, {{Call::malloc, Call::free}, 4 * kKiB, {4 * kKiB, kMiB, 64 * kMiB, kGiB}});
-    add_sizes(gpu, node, {{Call::malloc_async, Call::free_async}, 4 * kKiB, {kMiB, 64 * kMiB}});
-    add_sizes(gpu, node, {{Call::malloc_managed, Call::managed_free}, 64 * kKiB, {64 * kKiB, 64 * kMiB}});
-    add_sizes(
-        gpu, node,
-        {{Call::managed_first_touch, Call::managed_first_touch_by_host}, 64 * kKiB, {64 * kKiB, 64 * kMiB}});
-  }
-
-  void add_host_memory(const GpuTarget& gpu, int node) {
-    add_sizes(gpu, node, {{Call::host_alloc, Call::host_free}, 4 * kKiB, {4 * kKiB, kMiB, 64 * kMiB}});
-    const std::vector<Call> both{Call::host_register, Call::host_unregister};
-    add_sizes(gpu, node, {both, base_page_bytes(), {base_page_bytes(), kMiB, 64 * kMiB}});
-    // Smaller than this there may be no huge page to register.
-    for (const PageKind pages : {PageKind::transparent_huge, PageKind::hugetlb}) {
-      add_sizes(gpu, node, {both, 4 * kMiB, {64 * kMiB}}, pages);
-    }
-  }
-
-  const Machine& machine_;
-  const Scope& scope_;
-  std::vector<Benchmark> benchmarks_;
-};
+  });
+  return benchmarks;
+}
 
 }  // namespace
 
 Family call() {
-  return {"call",
-          "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope).list();
-          }};
+  return {
+      "call",
+      "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
+      {word_axis("what", "the call", names_of(calls(), [](Call each) { return cuda::name(each); })),
+       number_axis("nodes", "kernels or copies in a graph", {1, 65536}, "1"),
+       word_axis("arguments", "bytes of arguments of launch_with_arguments", {"64", "1024", "4096"}, "64"),
+       number_axis("threads", "that make a call by threads", {2, 1024}, "2"),
+       pages_axis("pages of memory that is registered",
+                  {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}, "base"),
+       size_axis("bytes", "of calls that take memory or give it back; page: one page of the base size",
+                 {16, 1024 * kGiB}, true, kNone, {kNone}, {"page"})},
+      list};
 }
 
 }  // namespace grainscope::harness

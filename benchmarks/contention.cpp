@@ -23,11 +23,17 @@ using transfer::Engine;
 using transfer::Placement;
 using transfer::Transfer;
 
-constexpr std::uint64_t kBytes = 128 * kMiB;
 constexpr std::uint64_t kStreamedBytes = kGiB;  // of device memory, out of any cache
 constexpr double kSlowestLink_gb_s = 20;        // background work is sized to outlast a copy over this
 constexpr double kDeviceMemory_gb_s = 4000;     // and at this rate
 constexpr int kOppositeCopies = 3;
+
+const char* const kOpposite = "opposite_copy";
+const char* const kStreams = "streams";
+const char* const kBesideCompute = "beside_compute";
+const char* const kBesideStream = "beside_device_stream";
+const char* const kTwoEngines = "engine_and_kernel";
+constexpr Engine kEngines[] = {Engine::copy_engine, Engine::sm};
 
 // A kernel's copy beside one that streams device memory keeps no more under way than fills the link: what is
 // more stands in line, and the other's loads behind it (docs/method.md).
@@ -43,6 +49,14 @@ int blocks_over_link(const Machine& machine, int gpu) {
 
 const char* const kFamily = "contention";
 
+const char* method_name(Engine engine) {
+  return engine == Engine::sm ? "kernel_copy" : "copy_engine";
+}
+
+const char* path_name(bool to_gpu) {
+  return to_gpu ? "host_to_gpu" : "gpu_to_host";
+}
+
 Transfer host_copy(bool to_gpu, Engine engine, int node, int gpu, std::uint64_t bytes) {
   Transfer copy;
   copy.engine = engine;
@@ -57,94 +71,95 @@ Transfer host_copy(bool to_gpu, Engine engine, int node, int gpu, std::uint64_t 
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Grids& grids) : machine_(machine), grids_(grids) {}
 
   std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
-      for (const int node : scope_.nodes_for(gpu)) {
-        for (const bool to_gpu : {true, false}) {
-          for (const std::uint64_t bytes : scope_.one_size(kBytes)) {
-            add_opposite(gpu, node, to_gpu, bytes);
-            add_streams(gpu, node, to_gpu, bytes);
-            add_beside(gpu, node, to_gpu, bytes);
-            add_two_engines(gpu, node, to_gpu, bytes);
-          }
-        }
+    grids_.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+      const std::string& streamed = grid.written("streamed");
+      streamed_bytes_ = streamed.empty() ? kStreamedBytes : parse_bytes(streamed);
+      for (const Values& values : grid.points()) {
+        add_point(gpu, node, values);
       }
-    }
+    });
     return std::move(benchmarks_);
   }
 
  private:
-  void add_opposite(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
-    for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
-      add(gpu, node, to_gpu, bytes, "opposite_copy", {{"method", method_name(engine), AxisStyle::bare}},
+  void add_point(const GpuTarget& gpu, int node, const Values& values) {
+    const bool to_gpu = values.is("path", path_name(true));
+    const std::uint64_t bytes = values.number("bytes");
+    const Engine engine = enumerator(values.word("method"), kEngines, method_name);
+    const std::string& what = values.word("what");
+    if (what == kOpposite) {
+      add(gpu, node, to_gpu, bytes, kOpposite, {{"method", method_name(engine), AxisStyle::bare}},
           {{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1},
            {"opposite", host_copy(!to_gpu, engine, node, gpu.ordinal, bytes), {}, true, kOppositeCopies}});
+    } else if (what == kStreams) {
+      add_streams(gpu, node, to_gpu, bytes, values.number_as<int>("streams"));
+    } else if (what == kTwoEngines) {
+      add_two_engines(gpu, node, to_gpu, bytes);
+    } else {
+      add_beside(gpu, node, to_gpu, bytes, engine, what == kBesideCompute);
     }
   }
 
   // One amount of bytes, spread over more and more streams.
-  void add_streams(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
-    const std::vector<int> counts =
-        scope_.dense() ? std::vector{1, 2, 3, 4, 6, 8, 16} : std::vector{1, 2, 4, 8};
-    for (const int streams : counts) {
-      std::vector<PlannedLane> lanes;
-      lanes.reserve(static_cast<std::size_t>(streams));
-      const std::uint64_t share = bytes / static_cast<std::uint64_t>(streams) / 4 * 4;
-      for (int i = 0; i < streams; ++i) {
-        lanes.push_back({"stream_" + std::to_string(i),
-                         host_copy(to_gpu, Engine::copy_engine, node, gpu.ordinal, share),
-                         {},
-                         false,
-                         1});
-      }
-      add(gpu, node, to_gpu, bytes, "streams", {{"streams", std::int64_t{streams}}}, lanes);
+  void add_streams(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes, int streams) {
+    std::vector<PlannedLane> lanes;
+    lanes.reserve(static_cast<std::size_t>(streams));
+    const std::uint64_t share = bytes / static_cast<std::uint64_t>(streams) / 4 * 4;
+    for (int i = 0; i < streams; ++i) {
+      lanes.push_back({"stream_" + std::to_string(i),
+                       host_copy(to_gpu, Engine::copy_engine, node, gpu.ordinal, share),
+                       {},
+                       false,
+                       1});
     }
+    add(gpu, node, to_gpu, bytes, kStreams, {{"streams", std::int64_t{streams}}}, lanes);
   }
 
   // A copy, by either means, while all multiprocessors compute, or read the card's own memory.
-  void add_beside(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
+  void add_beside(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes, Engine engine,
+                  bool compute) {
     const double longest_s = static_cast<double>(bytes) / (kSlowestLink_gb_s * 1e9);
+    const std::vector<Axis> method{{"method", method_name(engine), AxisStyle::bare}};
+    PlannedLane copy{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1};
+    if (compute) {
+      add(gpu, node, to_gpu, bytes, kBesideCompute, method,
+          {copy, {"compute", {}, PlannedLane::Computing{gpu.ordinal, node, longest_s}, true, 1}});
+      return;
+    }
     Transfer stream;
     stream.engine = Engine::sm;
     stream.source = Endpoint::gpu(Placement::device, gpu.ordinal);
     stream.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
-    stream.bytes =
-        scope_.one_size(kStreamedBytes).empty() ? kStreamedBytes : scope_.one_size(kStreamedBytes).front();
+    stream.bytes = streamed_bytes_;
     stream.walk.width_bytes = 16;
     stream.staging_node = node;
     const double pass_s = static_cast<double>(stream.bytes) / (kDeviceMemory_gb_s * 1e9);
     const int passes = std::clamp(static_cast<int>(longest_s / pass_s), 1, 200);
-    for (const Engine engine : {Engine::copy_engine, Engine::sm}) {
-      PlannedLane copy{"copy", host_copy(to_gpu, engine, node, gpu.ordinal, bytes), {}, false, 1};
-      add(gpu, node, to_gpu, bytes, "beside_compute", {{"method", method_name(engine), AxisStyle::bare}},
-          {copy, {"compute", {}, PlannedLane::Computing{gpu.ordinal, node, longest_s}, true, 1}});
-      copy.transfer->walk.blocks = blocks_over_link(machine_, gpu.ordinal);
-      add(gpu, node, to_gpu, bytes, "beside_device_stream",
-          {{"method", method_name(engine), AxisStyle::bare}},
-          {copy, {"device_stream", stream, {}, true, passes}});
-    }
+    copy.transfer->walk.blocks = blocks_over_link(machine_, gpu.ordinal);
+    add(gpu, node, to_gpu, bytes, kBesideStream, method, {copy, {"device_stream", stream, {}, true, passes}});
   }
 
   // A copy engine and a kernel share one direction of the link.
   void add_two_engines(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes) {
     const std::uint64_t half = bytes / 2 / 4 * 4;
-    add(gpu, node, to_gpu, bytes, "engine_and_kernel", {},
+    add(gpu, node, to_gpu, bytes, kTwoEngines, {},
         {{"copy_engine", host_copy(to_gpu, Engine::copy_engine, node, gpu.ordinal, half), {}, false, 1},
          {"kernel_copy", host_copy(to_gpu, Engine::sm, node, gpu.ordinal, half), {}, false, 1}});
   }
 
-  static const char* method_name(Engine engine) {
-    return engine == Engine::sm ? "kernel_copy" : "copy_engine";
-  }
-
   void add(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes, const char* what,
            const std::vector<Axis>& more, const std::vector<PlannedLane>& lanes) {
+    for (const PlannedLane& lane : lanes) {
+      if (lane.transfer && !grids_.can_be([&] { require_possible(*lane.transfer); })) {
+        return;
+      }
+    }
     Benchmark benchmark;
     benchmark.id.family = kFamily;
-    benchmark.id.axes = {{"what", what, AxisStyle::bare},
-                         {"path", to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare}};
+    benchmark.id.axes = {{"what", what, AxisStyle::bare}, {"path", path_name(to_gpu), AxisStyle::bare}};
     benchmark.id.axes.insert(benchmark.id.axes.end(), more.begin(), more.end());
     benchmark.id.axes.push_back({"locality", gpu.locality(node), AxisStyle::hidden});
     benchmark.id.axes.push_back({"bytes", static_cast<std::int64_t>(bytes)});
@@ -168,7 +183,8 @@ class Lister {
   }
 
   const Machine& machine_;
-  const Scope& scope_;
+  const Grids& grids_;
+  std::uint64_t streamed_bytes_ = kStreamedBytes;
   std::vector<Benchmark> benchmarks_;
 };
 
@@ -177,9 +193,15 @@ class Lister {
 Family contention() {
   return {kFamily,
           "What is left of a copy between host and GPU when something else runs?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope).list();
+          {word_axis("what", "what else runs: a copy the other way, more streams, a kernel, or both engines",
+                     {kOpposite, kStreams, kBesideCompute, kBesideStream, kTwoEngines}),
+           word_axis("path", "which way the copy goes", {path_name(true), path_name(false)}),
+           word_axis("method", "what copies, where it is one of both", names_of(kEngines, method_name),
+                     method_name(Engine::copy_engine)),
+           number_axis("streams", "among which the bytes are divided, of what=streams", {1, 64}, "1"),
+           size_axis("bytes", "bytes of the copy", {4, 1024 * kGiB})},
+          [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+            return Lister(machine, grids).list();
           }};
 }
 

@@ -27,11 +27,9 @@ using transfer::Placement;
 using transfer::Transfer;
 using transfer::Walk;
 
-constexpr std::uint64_t kPeerBytes = 64 * kMiB;
-// Many times what a cache of the GPU holds, and so long that a kernel's few microseconds do not count.
-constexpr std::uint64_t kOwnBytes = 512 * kMiB;
 constexpr std::uint64_t kWidestAccess = 16;
-constexpr std::uint64_t kLargestGrain = 64 * kKiB;
+const char* const kOwn = "own";
+const char* const kPeer = "peer";
 
 const char* const kFamily = "grain/gpu_memory";
 
@@ -45,35 +43,6 @@ struct Place {
 
   [[nodiscard]] bool is_own() const { return link.empty(); }
 };
-
-std::vector<Place> places(const Machine& machine, const Scope& scope) {
-  std::vector<Place> all;
-  all.reserve(scope.gpus.size());
-  for (const GpuTarget& gpu : scope.gpus) {
-    all.push_back({gpu, gpu.ordinal, "", gpu.unavailable, scope.nearest_node(gpu)});
-  }
-  for (const GpuPair& pair : gpu_pairs(machine, scope)) {
-    // The same wire answers both orders: a short run asks for one.
-    if (scope.dense() || pair.gpu.ordinal < pair.peer) {
-      all.push_back({pair.gpu, pair.peer, pair.link, pair.why_no_access(), scope.nearest_node(pair.gpu)});
-    }
-  }
-  return all;
-}
-
-std::vector<std::uint64_t> grains(const Scope& scope) {
-  if (scope.preset == Preset::smoke) {
-    return {4, 128};
-  }
-  if (!scope.dense()) {
-    return {4, 16, 32, 64, 128, 512, 4 * kKiB};
-  }
-  std::vector<std::uint64_t> all;
-  for (std::uint64_t grain = 4; grain <= kLargestGrain; grain *= 2) {
-    all.push_back(grain);
-  }
-  return all;
-}
 
 Transfer make_walk(const Place& place, bool reads, std::uint64_t grain, std::uint64_t bytes) {
   Transfer walk;
@@ -108,15 +77,15 @@ Measurement measure(Session& session, const Place& place, const Transfer& walk, 
   return measurement;
 }
 
-Benchmark make_benchmark(const Place& place, bool reads, std::uint64_t grain, std::uint64_t bytes,
+Benchmark make_benchmark(const Place& place, const Transfer& walk,
                          const std::shared_ptr<LoadLatencies>& latencies) {
-  const Transfer walk = make_walk(place, reads, grain, bytes);
+  const std::uint64_t grain = walk.walk.piece_bytes;
   Benchmark benchmark;
   benchmark.id = {kFamily,
-                  {{"direction", reads ? "read" : "write", AxisStyle::bare},
-                   {"memory", place.is_own() ? "own" : "peer", AxisStyle::bare},
+                  {{"direction", walk.by_source ? "write" : "read", AxisStyle::bare},
+                   {"memory", place.is_own() ? kOwn : kPeer, AxisStyle::bare},
                    {"grain", static_cast<std::int64_t>(grain)},
-                   {"bytes", static_cast<std::int64_t>(bytes)}},
+                   {"bytes", static_cast<std::int64_t>(walk.bytes)}},
                   {{"gpu", place.gpu.ordinal}}};
   if (!place.is_own()) {
     benchmark.id.axes.push_back({"link", place.link, AxisStyle::hidden});
@@ -136,18 +105,25 @@ Benchmark make_benchmark(const Place& place, bool reads, std::uint64_t grain, st
   return benchmark;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   const auto latencies = std::make_shared<LoadLatencies>();
-  for (const Place& place : places(machine, scope)) {
-    for (const bool reads : {true, false}) {
-      for (const std::uint64_t grain : grains(scope)) {
-        for (const std::uint64_t bytes : scope.one_size(place.is_own() ? kOwnBytes : kPeerBytes)) {
-          benchmarks.push_back(make_benchmark(place, reads, grain, bytes, latencies));
-        }
+  const auto add_line = [&](const Grid& grid, const Place& place) {
+    for (const Values& values : grid.points()) {
+      const Transfer walk =
+          make_walk(place, values.is("direction", "read"), values.number("grain"), values.number("bytes"));
+      if (values.is("memory", place.is_own() ? kOwn : kPeer) &&
+          grids.can_be([&] { require_possible(walk); })) {
+        benchmarks.push_back(make_benchmark(place, walk, latencies));
       }
     }
-  }
+  };
+  grids.each_gpu([&](const GpuTarget& gpu, const Grid& grid) {
+    add_line(grid, {gpu, gpu.ordinal, "", gpu.unavailable, scope.nearest_node(gpu)});
+  });
+  each_pair(machine, grids, [&](const GpuPair& pair, const Grid& grid) {
+    add_line(grid, {pair.gpu, pair.peer, pair.link, pair.why_no_access(), scope.nearest_node(pair.gpu)});
+  });
   return benchmarks;
 }
 
@@ -156,10 +132,11 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 Family grain_gpu_memory() {
   return {kFamily,
           "How fast does a kernel read or write pieces of one size in a peer's memory, or its own?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope);
-          }};
+          {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
+           word_axis("memory", "whose memory it is: a peer's, or the GPU's own", {kPeer, kOwn}),
+           size_axis("grain", "bytes of a piece: a power of two", {4, kGiB}, false),
+           size_axis("bytes", "of all pieces together: a power of two", {128, 1024 * kGiB})},
+          list};
 }
 
 }  // namespace grainscope::harness

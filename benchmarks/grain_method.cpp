@@ -1,7 +1,9 @@
 #include "grain_method.hpp"
 
 #include <algorithm>
+#include <bit>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "shape_case.hpp"
 #include "transfer_case.hpp"
@@ -16,39 +18,14 @@ using transfer::Placement;
 using transfer::Transfer;
 using transfer::Walk;
 
-constexpr std::uint64_t kSmallestGrain = 32;
 constexpr std::uint64_t kSmallestPrefetch = 4 * kKiB;
-constexpr std::uint64_t kLargestGrain = 64 * kMiB;
 constexpr std::uint64_t kBytes = 64 * kMiB;  // moved by a kernel in all
 constexpr std::uint64_t kMostCopies = 256;   // that a stream takes behind a closed gate
 constexpr std::uint64_t kMostPrefetches = 64;
-constexpr std::uint64_t kRequestBytes = 128;  // the largest of a kernel
 constexpr int kLoadBytes = 16;
 // What the driver keeps together: a piece in a block of its own is not brought along by another.
 constexpr std::uint64_t kBlockBytes = 2 * kMiB;
 constexpr std::uint64_t kDemandSpan = 64 * kMiB;
-
-std::uint64_t smallest_grain(Engine engine) {
-  return engine == Engine::prefetch ? kSmallestPrefetch : kSmallestGrain;
-}
-
-// The few grains of a method in a short run, where preparing takes longer than measuring; none where it has
-// as many as the others.
-std::vector<std::uint64_t> few(const GrainMethod& method) {
-  if (method.batch) {
-    return {128, 4 * kKiB, 128 * kKiB, 4 * kMiB};
-  }
-  if (method.pageable) {
-    return {128, 4 * kKiB, 128 * kKiB, 4 * kMiB, 64 * kMiB};
-  }
-  if (method.engine == Engine::prefetch) {
-    return {4 * kKiB, 64 * kKiB, kMiB, 8 * kMiB, 64 * kMiB};
-  }
-  if (method.engine == Engine::fault) {
-    return {128, 4 * kKiB, 64 * kKiB, 2 * kMiB, 64 * kMiB};
-  }
-  return {};
-}
 
 // Pieces of a size that makes up to `pieces` of them, and no more than `most` bytes unless one piece is more.
 std::uint64_t total(std::uint64_t grain, std::uint64_t pieces, std::uint64_t most) {
@@ -74,33 +51,6 @@ const std::vector<GrainMethod>& grain_methods() {
       {"managed_demand", Engine::fault, true, {}},
   };
   return all;
-}
-
-std::vector<std::uint64_t> grains(const Scope& scope, const GrainMethod& method) {
-  const std::uint64_t low = smallest_grain(method.engine);
-  if (scope.preset == Preset::smoke) {
-    return {std::max(low, kRequestBytes)};
-  }
-  if (auto chosen = few(method); !scope.dense() && !chosen.empty()) {
-    return chosen;
-  }
-  // What the driver or a batch takes for a piece changes slowly; and each takes long.
-  const bool slow =
-      method.batch.has_value() || method.engine == Engine::prefetch || method.engine == Engine::fault;
-  const bool every = scope.preset == Preset::paper || (scope.preset == Preset::full && !slow);
-  std::vector<std::uint64_t> chosen;
-  for (std::uint64_t grain = low; grain <= kLargestGrain; grain *= every ? 2 : 4) {
-    chosen.push_back(grain);
-  }
-  if (chosen.back() != kLargestGrain) {
-    chosen.push_back(kLargestGrain);
-  }
-  // A kernel's full request has its place on every axis.
-  if (low <= kRequestBytes && std::find(chosen.begin(), chosen.end(), kRequestBytes) == chosen.end()) {
-    chosen.push_back(kRequestBytes);
-    std::sort(chosen.begin(), chosen.end());
-  }
-  return chosen;
 }
 
 Transfer grain_transfer(const GrainMethod& method, int node, int gpu, std::uint64_t grain) {
@@ -138,6 +88,17 @@ Transfer grain_transfer(const GrainMethod& method, int node, int gpu, std::uint6
     std::swap(transfer.source, transfer.destination);
   }
   return transfer;
+}
+
+void require_grain(const GrainMethod& method, std::uint64_t grain) {
+  if (!std::has_single_bit(grain)) {
+    throw UsageError("a piece is a power of two of bytes, not " + std::to_string(grain));
+  }
+  if (method.engine == Engine::prefetch && grain < kSmallestPrefetch) {
+    throw UsageError("a prefetch moves pages: a piece of it is " + format_bytes(kSmallestPrefetch) +
+                     " or more");
+  }
+  require_possible(grain_transfer(method, 0, 0, grain));
 }
 
 std::string why_not(const Machine& machine, int gpu, const GrainMethod& method) {

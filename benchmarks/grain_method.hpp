@@ -1,13 +1,14 @@
 #ifndef GRAINSCOPE_BENCHMARKS_GRAIN_METHOD_HPP
 #define GRAINSCOPE_BENCHMARKS_GRAIN_METHOD_HPP
 
-// The ways in which pieces cross the link, each with the grains that it is asked for.
+// The ways in which pieces cross the link.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "grainscope/core/units.hpp"
 #include "grainscope/transfer/batch.hpp"
 #include "grainscope/transfer/transfer.hpp"
 #include "harness/benchmark.hpp"
@@ -26,13 +27,15 @@ struct GrainMethod {
 
 [[nodiscard]] const std::vector<GrainMethod>& grain_methods();
 
-// Powers of two between the method's smallest grain and 64 MiB: every one where dense; else every second,
-// and of the methods that cost most a few.
-[[nodiscard]] std::vector<std::uint64_t> grains(const Scope& scope, const GrainMethod& method);
+// What they divide: no piece is larger.
+inline constexpr std::uint64_t kLargestGrain = 64 * kMiB;
 
 // The transfer of all pieces of a grain, its bytes those of the pieces.
 [[nodiscard]] transfer::Transfer grain_transfer(const GrainMethod& method, int node, int gpu,
                                                 std::uint64_t grain);
+
+// Throws UsageError, saying why, for a grain that the method does not have.
+void require_grain(const GrainMethod& method, std::uint64_t grain);
 
 // Why the method cannot be used here; empty where it can.
 [[nodiscard]] std::string why_not(const Machine& machine, int gpu, const GrainMethod& method);

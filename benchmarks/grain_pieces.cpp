@@ -68,29 +68,48 @@ void submit_at_once(Benchmark& benchmark, const GrainMethod& method, const Trans
   };
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
-  std::vector<Benchmark> benchmarks;
-  const auto latencies = std::make_shared<LoadLatencies>();
-  for (const GpuTarget& gpu : scope.program_gpus()) {
-    for (const int node : scope.nodes_for(gpu)) {
-      for (const GrainMethod& method : grain_methods()) {
-        for (const std::uint64_t grain : grains(scope, method)) {
-          const Transfer transfer = grain_transfer(method, node, gpu.ordinal, grain);
-          Benchmark benchmark = transfer_benchmark(kFamily,
-                                                   {{"method", method.name, AxisStyle::bare},
-                                                    {"path", method.path(), AxisStyle::bare},
-                                                    {"grain", static_cast<std::int64_t>(grain)}},
-                                                   transfer, gpu, explain(method));
-          benchmark.skip_for(why_not(machine, gpu.ordinal, method));
-          benchmark.run = [=](Session& session) { return measure(session, transfer, grain, *latencies); };
-          if (method.batch) {
-            submit_at_once(benchmark, method, transfer, gpu);
-          }
-          benchmarks.push_back(std::move(benchmark));
-        }
-      }
+std::vector<std::string> method_names() {
+  std::vector<std::string> names =
+      names_of(grain_methods(), [](const GrainMethod& method) { return method.name; });
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // both paths of a method stand together
+  return names;
+}
+
+// The method of a point; null, with the reason, where it cannot be.
+const GrainMethod* method_of(const Values& values, const Grids& grids) {
+  for (const GrainMethod& method : grain_methods()) {
+    if (values.is("method", method.name) && values.is("path", method.path())) {
+      return grids.can_be([&] { require_grain(method, values.number("grain")); }) ? &method : nullptr;
     }
   }
+  grids.leave_out(values.word("method") + " goes the other way: path is not " + values.word("path"));
+  return nullptr;
+}
+
+std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  const auto latencies = std::make_shared<LoadLatencies>();
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      const GrainMethod* const method = method_of(values, grids);
+      if (method == nullptr) {
+        continue;
+      }
+      const std::uint64_t grain = values.number("grain");
+      const Transfer transfer = grain_transfer(*method, node, gpu.ordinal, grain);
+      Benchmark benchmark = transfer_benchmark(kFamily,
+                                               {{"method", method->name, AxisStyle::bare},
+                                                {"path", method->path(), AxisStyle::bare},
+                                                {"grain", values.at("grain")}},
+                                               transfer, gpu, explain(*method));
+      benchmark.skip_for(why_not(machine, gpu.ordinal, *method));
+      benchmark.run = [=](Session& session) { return measure(session, transfer, grain, *latencies); };
+      if (method->batch) {
+        submit_at_once(benchmark, *method, transfer, gpu);
+      }
+      benchmarks.push_back(std::move(benchmark));
+    }
+  });
   return benchmarks;
 }
 
@@ -99,10 +118,10 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 Family grain_pieces() {
   return {kFamily,
           "How fast do bytes cross the link when they are asked for in pieces of one size?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope);
-          }};
+          {word_axis("method", "how the pieces are asked for", method_names()),
+           word_axis("path", "which way they go", {"host_to_gpu", "gpu_to_host"}),
+           size_axis("grain", "bytes of a piece: a power of two", {4, kLargestGrain}, false)},
+          list};
 }
 
 }  // namespace grainscope::harness

@@ -24,7 +24,6 @@ using transfer::Engine;
 using transfer::Placement;
 using transfer::Transfer;
 
-constexpr std::uint64_t kBytes = 64 * kMiB;
 constexpr double kThreshold = 0.95;  // of the full grid's rate
 constexpr int kMostRaises = 4;       // of a grid that did not reach it again
 
@@ -79,7 +78,7 @@ Measurement measure(Session& session, Transfer transfer) {
   return measurement;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
   const Explanation text{"the fewest multiprocessors with which a kernel fills the link",
                          "one kernel on the smallest grid that reaches the full grid's rate but for 5 %",
@@ -87,33 +86,29 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
                          "and raised where its session stays below",
                          "dissertation, section 3; EMOGI, section 3.3",
                          "nothing else runs on the GPU meanwhile"};
-  for (const GpuTarget& gpu : scope.program_gpus()) {
-    for (const int node : scope.nodes_for(gpu)) {
-      for (const bool read : {true, false}) {
-        for (const int width : {4, 16}) {
-          for (const std::uint64_t bytes : scope.one_size(kBytes)) {
-            Transfer transfer;
-            transfer.engine = Engine::sm;
-            transfer.source = Endpoint::host(Placement::mapped, node);
-            transfer.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
-            if (!read) {
-              std::swap(transfer.source, transfer.destination);
-            }
-            transfer.bytes = bytes;
-            transfer.flush = true;  // lines in the CPU's caches answer otherwise than memory
-            transfer.walk.width_bytes = width;
-            Benchmark benchmark = transfer_benchmark(
-                kFamily,
-                {{"direction", read ? "read" : "write", AxisStyle::bare}, {"width", std::int64_t{width}}},
-                transfer, gpu, text);
-            benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
-            benchmark.run = [transfer](Session& session) { return measure(session, transfer); };
-            benchmarks.push_back(std::move(benchmark));
-          }
-        }
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      Transfer transfer;
+      transfer.engine = Engine::sm;
+      transfer.source = Endpoint::host(Placement::mapped, node);
+      transfer.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
+      if (values.is("direction", "write")) {
+        std::swap(transfer.source, transfer.destination);
       }
+      transfer.bytes = values.number("bytes");
+      transfer.flush = true;  // lines in the CPU's caches answer otherwise than memory
+      transfer.walk.width_bytes = values.number_as<int>("width");
+      if (!grids.can_be([&] { require_possible(transfer); })) {
+        continue;
+      }
+      Benchmark benchmark = transfer_benchmark(
+          kFamily, {{"direction", values.at("direction"), AxisStyle::bare}, {"width", values.at("width")}},
+          transfer, gpu, text);
+      benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+      benchmark.run = [transfer](Session& session) { return measure(session, transfer); };
+      benchmarks.push_back(std::move(benchmark));
     }
-  }
+  });
   return benchmarks;
 }
 
@@ -122,10 +117,10 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 Family grain_saturation() {
   return {kFamily,
           "How few multiprocessors does a kernel need to fill the link?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope);
-          }};
+          {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
+           size_axis("width", "bytes of an access: 4, 8 or 16", {4, 16}, false),
+           size_axis("bytes", "bytes that the kernel asks for", {128, 1024 * kGiB})},
+          list};
 }
 
 }  // namespace grainscope::harness

@@ -10,6 +10,8 @@
 // beyond a first-level cache, its own is. Host memory is as the CPU left it, part of it in the CPU's caches.
 // Large spans include address translation.
 
+#include <bit>
+
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "latency_case.hpp"
@@ -22,12 +24,11 @@ using cuda::ChaseSpec;
 using To = cuda::ChaseSpec::To;
 using Order = Cycle::Order;
 
-constexpr std::uint64_t kStrideBytes = 2 * kMiB;   // nvbandwidth's
-constexpr std::uint64_t kSmallestFar = 2 * kMiB;   // more than a first-level cache
-constexpr std::uint64_t kSmallestOwn = 64 * kKiB;  // within one
-constexpr std::uint64_t kLargest = kGiB;
 // Twenty cycles at 3 GHz: below what any first-level cache of a GPU answers in.
 constexpr double kFastestLoad_s = 20 / 3e9;
+
+constexpr To kMemories[] = {To::host_memory, To::peer_memory, To::own_memory};
+constexpr Order kOrders[] = {Order::stride, Order::shuffled};
 
 const char* name(To to) {
   switch (to) {
@@ -41,51 +42,58 @@ const char* name(To to) {
   return "unknown";
 }
 
+const char* name(Order order) {
+  return order == Order::stride ? "stride" : "shuffled";
+}
+
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Grids& grids) : machine_(machine), grids_(grids) {}
 
   std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.gpus) {
-      for (const int node : scope_.nodes_for(gpu)) {
-        add_all(kSmallestFar, {2 * kMiB, 64 * kMiB, 256 * kMiB},
-                [&](const ChaseSpec& walk) { add_host(walk, gpu, node); });
+    grids_.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+      for (const ChaseSpec& walk : walks(grid, To::host_memory)) {
+        add_host(walk, gpu, node);
       }
-      add_all(kSmallestOwn, {64 * kKiB, 2 * kMiB, 16 * kMiB, 256 * kMiB}, [&](ChaseSpec walk) {
-        walk.to = To::own_memory;
+    });
+    grids_.each_gpu([&](const GpuTarget& gpu, const Grid& grid) {
+      for (ChaseSpec walk : walks(grid, To::own_memory)) {
         walk.gpu = gpu.ordinal;
         Benchmark& added = add(walk, {"locality", "local", AxisStyle::hidden}, {{"gpu", walk.gpu}});
         added.needs = {0, walk.bytes, 0};
         added.skip = gpu.unavailable;
-      });
-    }
-    for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
-      add_all(kSmallestFar, {2 * kMiB}, [&](ChaseSpec walk) {
-        walk.to = To::peer_memory;
+      }
+    });
+    each_pair(machine_, grids_, [&](const GpuPair& pair, const Grid& grid) {
+      for (ChaseSpec walk : walks(grid, To::peer_memory)) {
         walk.gpu = pair.gpu.ordinal;
         walk.peer = pair.peer;
         Benchmark& added =
             add(walk, {"link", pair.link, AxisStyle::hidden}, {{"gpu", walk.gpu}, {"peer", walk.peer}});
         added.needs = {0, walk.bytes, 0};
         added.skip = pair.why_no_access();
-      });
-    }
+      }
+    });
     return std::move(benchmarks_);
   }
 
  private:
-  template <class Add>
-  void add_all(std::uint64_t low, const std::vector<std::uint64_t>& few, Add add_one) {
-    ChaseSpec walk;
-    for (const Order order : {Order::stride, Order::shuffled}) {
-      walk.order = order;
-      // nvbandwidth's stride needs no more than its own span to be compared.
-      const std::vector<std::uint64_t> some = order == Order::stride ? std::vector{kStrideBytes} : few;
-      for (const std::uint64_t bytes : scope_.few_or_all(low, kLargest, some)) {
-        walk.bytes = bytes;
-        add_one(walk);
+  // Those of a line to one kind of memory, wherever that is.
+  [[nodiscard]] std::vector<ChaseSpec> walks(const Grid& grid, To to) const {
+    std::vector<ChaseSpec> walks;
+    for (const Values& values : grid.points()) {
+      ChaseSpec walk;
+      walk.to = to;
+      walk.order = enumerator(values.word("order"), kOrders, [](Order each) { return name(each); });
+      walk.bytes = values.number("bytes");
+      if (!std::has_single_bit(walk.bytes)) {
+        grids_.leave_out("a cycle of pointers goes through a power of two of bytes, not " +
+                         std::to_string(walk.bytes));
+      } else if (values.is("to", name(to))) {
+        walks.push_back(walk);
       }
     }
+    return walks;
   }
 
   void add_host(ChaseSpec walk, const GpuTarget& gpu, int node) {
@@ -102,7 +110,7 @@ class Lister {
     Benchmark benchmark;
     benchmark.id = {"latency/chase",
                     {{"to", name(walk.to), AxisStyle::bare},
-                     {"order", walk.order == Order::stride ? "stride" : "shuffled"},
+                     {"order", name(walk.order)},
                      std::move(joined_by),
                      {"bytes", static_cast<std::int64_t>(walk.bytes)}},
                     std::move(site)};
@@ -121,7 +129,7 @@ class Lister {
   }
 
   const Machine& machine_;
-  const Scope& scope_;
+  const Grids& grids_;
   std::vector<Benchmark> benchmarks_;
 };
 
@@ -130,9 +138,13 @@ class Lister {
 Family latency_chase() {
   return {"latency/chase",
           "How long does one load of a GPU take, from the host's memory, a peer's and its own?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope).list();
+          {word_axis("to", "whose memory the GPU loads from",
+                     names_of(kMemories, [](To each) { return name(each); })),
+           word_axis("order", "of addresses: nvbandwidth's, or none that anybody could guess",
+                     names_of(kOrders, [](Order each) { return name(each); })),
+           size_axis("bytes", "span of the cycle: a power of two", {256, 1024 * kGiB})},
+          [](const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+            return Lister(machine, grids).list();
           }};
 }
 

@@ -8,6 +8,8 @@
 // Limits: one thread on each side and nothing else on the link; a flag in the GPU's own memory, written by
 // the CPU, is not measured.
 
+#include <algorithm>
+
 #include "families.hpp"
 #include "latency_case.hpp"
 #include "peer_case.hpp"
@@ -15,11 +17,14 @@
 namespace grainscope::harness {
 namespace {
 
+const char* const kWithCpu = "cpu_gpu";
+const char* const kBetweenGpus = "gpu_gpu";
+
 Benchmark flag_benchmark(const cuda::FlagSpec& spec, Axis joined_by, std::vector<Site> site) {
   Benchmark benchmark;
   benchmark.id = {
       "latency/flag",
-      {{"between", spec.between_gpus ? "gpu_gpu" : "cpu_gpu", AxisStyle::bare}, std::move(joined_by)},
+      {{"between", spec.between_gpus ? kBetweenGpus : kWithCpu, AxisStyle::bare}, std::move(joined_by)},
       std::move(site)};
   benchmark.explanation = {
       "the round trip of a flag that one side writes and the other answers",
@@ -35,10 +40,14 @@ Benchmark flag_benchmark(const cuda::FlagSpec& spec, Axis joined_by, std::vector
   return benchmark;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  for (const GpuTarget& gpu : scope.gpus) {
-    for (const int node : scope.nodes_for(gpu)) {
+  const auto takes = [](const Grid& grid, const char* between) {
+    const std::vector<std::string> taken = grid.words("between");
+    return std::find(taken.begin(), taken.end(), between) != taken.end();
+  };
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    if (takes(grid, kWithCpu)) {
       const cuda::FlagSpec spec{.between_gpus = false, .gpu = gpu.ordinal, .node = node};
       Benchmark benchmark = flag_benchmark(spec, {"locality", gpu.locality(node), AxisStyle::hidden},
                                            {{"numa", node}, {"gpu", gpu.ordinal}});
@@ -46,14 +55,16 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
       benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
       benchmarks.push_back(std::move(benchmark));
     }
-  }
-  for (const GpuPair& pair : gpu_pairs(machine, scope)) {
-    const cuda::FlagSpec spec{.between_gpus = true, .gpu = pair.gpu.ordinal, .peer = pair.peer};
-    Benchmark benchmark = flag_benchmark(spec, {"link", pair.link, AxisStyle::hidden},
-                                         {{"gpu", spec.gpu}, {"peer", spec.peer}});
-    benchmark.skip = pair.why_no_access();
-    benchmarks.push_back(std::move(benchmark));
-  }
+  });
+  each_pair(machine, grids, [&](const GpuPair& pair, const Grid& grid) {
+    if (takes(grid, kBetweenGpus)) {
+      const cuda::FlagSpec spec{.between_gpus = true, .gpu = pair.gpu.ordinal, .peer = pair.peer};
+      Benchmark benchmark = flag_benchmark(spec, {"link", pair.link, AxisStyle::hidden},
+                                           {{"gpu", spec.gpu}, {"peer", spec.peer}});
+      benchmark.skip = pair.why_no_access();
+      benchmarks.push_back(std::move(benchmark));
+    }
+  });
   return benchmarks;
 }
 
@@ -62,10 +73,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 Family latency_flag() {
   return {"latency/flag",
           "How long does a flag take there and back, between CPU and GPU or two GPUs?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope);
-          }};
+          {word_axis("between", "the two sides", {kWithCpu, kBetweenGpus})},
+          list};
 }
 
 }  // namespace grainscope::harness

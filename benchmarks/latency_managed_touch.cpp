@@ -20,6 +20,9 @@ namespace {
 // A fault goes through the driver, by interrupt: no such thing takes less.
 constexpr double kFastestFault_s = 500e-9;
 const char* const kFamily = "latency/managed_touch";
+const char* const kToGpu = "host_to_gpu";
+const char* const kToHost = "gpu_to_host";
+const char* const kFromPeer = "peer_to_gpu";
 constexpr std::uint64_t kBytes = 130 * kMiB;  // 64 blocks, and room to begin at a block's begin
 
 Benchmark make_benchmark(const cuda::TouchSpec& spec, std::vector<Axis> axes, std::vector<Site> site) {
@@ -45,33 +48,36 @@ Benchmark make_benchmark(const cuda::TouchSpec& spec, std::vector<Axis> axes, st
   return benchmark;
 }
 
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  for (const GpuTarget& gpu : scope.gpus) {
-    for (const int node : scope.nodes_for(gpu)) {
-      for (const bool to_gpu : {true, false}) {
-        Benchmark benchmark =
-            make_benchmark({to_gpu, gpu.ordinal, node, {}},
-                           {{"path", to_gpu ? "host_to_gpu" : "gpu_to_host", AxisStyle::bare},
-                            {"locality", gpu.locality(node), AxisStyle::hidden}},
-                           {{"numa", node}, {"gpu", gpu.ordinal}});
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const std::string& path : grid.words("path")) {
+      if (path != kFromPeer) {
+        Benchmark benchmark = make_benchmark(
+            {path == kToGpu, gpu.ordinal, node, {}},
+            {{"path", path, AxisStyle::bare}, {"locality", gpu.locality(node), AxisStyle::hidden}},
+            {{"numa", node}, {"gpu", gpu.ordinal}});
         benchmark.skip = gpu.unavailable;
         benchmark.skip_for(why_no_migration(machine, gpu.ordinal));
         benchmarks.push_back(std::move(benchmark));
       }
     }
-  }
-  for (const GpuPair& pair : gpu_pairs(machine, scope)) {
-    Benchmark benchmark =
-        make_benchmark({true, pair.gpu.ordinal, scope.nearest_node(pair.gpu), pair.peer},
-                       {{"path", "peer_to_gpu", AxisStyle::bare}, {"link", pair.link, AxisStyle::hidden}},
-                       {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}});
-    benchmark.skip = pair.unavailable;
-    for (const int gpu : {pair.gpu.ordinal, pair.peer}) {
-      benchmark.skip_for(why_no_migration(machine, gpu));
+  });
+  each_pair(machine, grids, [&](const GpuPair& pair, const Grid& grid) {
+    for (const std::string& path : grid.words("path")) {
+      if (path == kFromPeer) {
+        Benchmark benchmark =
+            make_benchmark({true, pair.gpu.ordinal, scope.nearest_node(pair.gpu), pair.peer},
+                           {{"path", path, AxisStyle::bare}, {"link", pair.link, AxisStyle::hidden}},
+                           {{"gpu", pair.gpu.ordinal}, {"peer", pair.peer}});
+        benchmark.skip = pair.unavailable;
+        for (const int gpu : {pair.gpu.ordinal, pair.peer}) {
+          benchmark.skip_for(why_no_migration(machine, gpu));
+        }
+        benchmarks.push_back(std::move(benchmark));
+      }
     }
-    benchmarks.push_back(std::move(benchmark));
-  }
+  });
   return benchmarks;
 }
 
@@ -80,10 +86,8 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 Family latency_managed_touch() {
   return {kFamily,
           "What does the first touch of a managed page cost, each way?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope);
-          }};
+          {word_axis("path", "where the pages live, and who touches them", {kToGpu, kToHost, kFromPeer})},
+          list};
 }
 
 }  // namespace grainscope::harness

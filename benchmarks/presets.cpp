@@ -230,13 +230,182 @@ transfer/collective
 
 # ---- latency -------------------------------------------------------------------------------------------------
 
+# nvbandwidth's stride needs no more than its own span to be compared; a shuffled walk of the GPU's own memory
+# begins within its caches.
+latency/chase
+  smoke             to=host_memory,peer_memory,own_memory  order=stride           bytes=2MiB
+  smoke             to=host_memory,peer_memory             order=shuffled         bytes=2MiB
+  smoke             to=own_memory                          order=shuffled         bytes=64KiB
+  quick acceptance  to=host_memory,peer_memory,own_memory  order=stride           bytes=2MiB
+  quick acceptance  to=host_memory                         order=shuffled         bytes=2MiB,64MiB,256MiB
+  quick acceptance  to=own_memory                          order=shuffled         bytes=64KiB,2MiB,16MiB,256MiB
+  quick acceptance  to=peer_memory                         order=shuffled         bytes=2MiB
+  full              to=host_memory,peer_memory             order=stride,shuffled  bytes=2MiB..16MiB,16MiB..x4..1GiB
+  full              to=own_memory                          order=stride,shuffled  bytes=64KiB..16MiB,16MiB..x4..1GiB
+  paper             to=host_memory,peer_memory             order=stride,shuffled  bytes=2MiB..1GiB
+  paper             to=own_memory                          order=stride,shuffled  bytes=64KiB..1GiB
+
+latency/flag
+  smoke quick full paper acceptance  between=cpu_gpu,gpu_gpu
+
+latency/managed_touch
+  smoke quick full paper acceptance  path=host_to_gpu,gpu_to_host,peer_to_gpu
+
 # ---- call ----------------------------------------------------------------------------------------------------
+
+let waits       = launch_and_wait,stream_synchronize,device_synchronize,event_record,event_synchronize,stream_wait_event
+let by_threads  = launch_by_threads,device_synchronize_by_threads
+let of_graphs   = graph_instantiate,graph_launch,graph_instantiate_copies,graph_launch_copies,graph_launch_copies_3d
+let on_gpu      = malloc,free
+let from_pool   = malloc_async,free_async
+let managed     = malloc_managed,managed_free
+let on_host     = host_alloc,host_free
+let registering = host_register,host_unregister
+
+# Which node calls hardly matters but to host memory. Where the CPU touches every page, a call of a GiB takes
+# a second; smaller than 4 MiB there may be no huge page to register.
+call
+  smoke quick acceptance  node=nearest  what=launch,$waits
+  smoke quick acceptance  node=nearest  what=launch_with_arguments  arguments=64,1024,4096
+  smoke quick acceptance  node=nearest  what=$by_threads            threads=2,8
+  smoke quick acceptance  node=nearest  what=$of_graphs             nodes=1,16,256
+  full paper              what=launch,$waits
+  full paper              what=launch_with_arguments  arguments=64,1024,4096
+  full paper              what=$by_threads            threads=2..32
+  full paper              what=$of_graphs             nodes=1,16,256
+  smoke             node=nearest  what=$on_gpu                         bytes=4KiB
+  smoke             node=nearest  what=$from_pool                      bytes=1MiB
+  smoke             node=nearest  what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB
+  smoke             what=$on_host                                      bytes=4KiB
+  smoke             what=$registering                                  bytes=page
+  smoke             what=$registering  pages=transparent_huge,hugetlb  bytes=64MiB
+  quick acceptance  node=nearest  what=$on_gpu                         bytes=4KiB,1MiB,64MiB,1GiB
+  quick acceptance  node=nearest  what=$from_pool                      bytes=1MiB,64MiB
+  quick acceptance  node=nearest  what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB,64MiB
+  quick acceptance  what=$on_host                                      bytes=4KiB,1MiB,64MiB
+  quick acceptance  what=$registering                                  bytes=page,1MiB,64MiB
+  quick acceptance  what=$registering  pages=transparent_huge,hugetlb  bytes=64MiB
+  full              what=$on_gpu,$from_pool                            bytes=4KiB..16MiB,16MiB..x4..1GiB
+  full              what=$managed,managed_first_touch                  bytes=64KiB..16MiB,16MiB..x4..1GiB
+  full              what=managed_first_touch_by_host                   bytes=64KiB..16MiB,16MiB..x4..256MiB
+  full              what=$on_host                                      bytes=4KiB..16MiB,16MiB..x4..256MiB
+  full              what=$registering                                  bytes=page..16MiB,16MiB..x4..256MiB
+  full              what=$registering  pages=transparent_huge,hugetlb  bytes=4MiB..16MiB,16MiB..x4..256MiB
+  paper             what=$on_gpu,$from_pool                            bytes=4KiB..1GiB
+  paper             what=$managed,managed_first_touch,managed_first_touch_by_host  bytes=64KiB..1GiB
+  paper             what=$on_host                                      bytes=4KiB..1GiB
+  paper             what=$registering                                  bytes=page..1GiB
+  paper             what=$registering  pages=transparent_huge,hugetlb  bytes=4MiB..1GiB
 
 # ---- contention ----------------------------------------------------------------------------------------------
 
+let both_ways = host_to_gpu,gpu_to_host
+let beside    = opposite_copy,beside_compute,beside_device_stream
+
+# streamed: of its own memory the GPU reads so much beside, in place of a GiB.
+contention
+  smoke                        path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=1MiB  streamed=1MiB
+  smoke                        path=$both_ways  what=streams  streams=1,2,4,8                 bytes=1MiB
+  smoke                        path=$both_ways  what=engine_and_kernel                        bytes=1MiB
+  quick full paper acceptance  path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=128MiB
+  quick acceptance             path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
+  full paper                   path=$both_ways  what=streams  streams=1,2,3,4,6,8,16          bytes=128MiB
+  quick full paper acceptance  path=$both_ways  what=engine_and_kernel                        bytes=128MiB
+
 # ---- grain ---------------------------------------------------------------------------------------------------
 
+let by_kernel = zero_copy_random,kernel_write_random
+let submitted = batch,graph
+
+# What the driver or a batch takes for a piece changes slowly, and each takes long: of those fewer. A kernel's
+# full request, 128 bytes, has its place everywhere.
+grain/pieces
+  smoke             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=128
+  smoke             method=managed_prefetch        path=$both_ways  grain=4KiB
+  quick acceptance  method=copy_engine,$by_kernel  path=$both_ways  grain=32..x4..64MiB
+  quick acceptance  method=$submitted              path=$both_ways  grain=128,4KiB,128KiB,4MiB
+  quick acceptance  method=pageable_copy           path=$both_ways  grain=128,4KiB,128KiB,4MiB,64MiB
+  quick acceptance  method=managed_prefetch        path=$both_ways  grain=4KiB,64KiB,1MiB,8MiB,64MiB
+  quick acceptance  method=managed_demand          path=host_to_gpu  grain=128,4KiB,64KiB,2MiB,64MiB
+  full   gpu=first  method=copy_engine,pageable_copy,$by_kernel  path=$both_ways  grain=32..64MiB
+  full   gpu=first  method=$submitted,managed_demand             path=$both_ways  grain=32..x4..64MiB
+  full   gpu=first  method=managed_prefetch                      path=$both_ways  grain=4KiB..x4..64MiB
+  paper             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=32..64MiB
+  paper             method=managed_prefetch        path=$both_ways  grain=4KiB..64MiB
+
+# Of its own memory many times what a GPU's cache holds, and so long that a kernel's few microseconds do not
+# count.
+grain/gpu_memory
+  smoke             memory=own,peer  orders=one  direction=read,write  grain=4,128                    bytes=1MiB
+  quick acceptance  memory=own                   direction=read,write  grain=4,16,32,64,128,512,4KiB  bytes=512MiB
+  quick acceptance  memory=peer      orders=one  direction=read,write  grain=4,16,32,64,128,512,4KiB  bytes=64MiB
+  full paper        memory=own                   direction=read,write  grain=4..64KiB                 bytes=512MiB
+  full paper        memory=peer                  direction=read,write  grain=4..64KiB                 bytes=64MiB
+
+grain/saturation
+  smoke                   direction=read,write  width=4,16  bytes=1MiB
+  quick paper acceptance  direction=read,write  width=4,16  bytes=64MiB
+  full        gpu=first   direction=read,write  width=4,16  bytes=64MiB
+
 # ---- shape ---------------------------------------------------------------------------------------------------
+
+# Which node matters most is another family's question: in short runs the nearest stands for all.
+let card      = host_to_gpu,gpu_to_host,local
+let peers     = gpu_to_peer,peer_to_gpu
+let any_box   = copy_2d,copy_3d,kernel_strided,kernel_chunked,pack,row_copies
+let flat_box  = copy_2d,kernel_strided,kernel_chunked,pack,row_copies
+let deep_box  = copy_3d,kernel_strided,pack
+
+# Rows of one plane that differ in their width alone; then faces: those that a stencil of radius 2 in double
+# precision exchanges, of a volume of 512 x 512 x 512 bytes with its halo (16 bytes, 2 rows and 2 planes deep),
+# and Comm|Scope's, of radius 3 in single precision, of 768 x 768 x 768. plane_rows: rows of the allocation from
+# one plane to the next. In a quick look each box is asked what it differs in: planes are for the copy that
+# knows planes. At last the call that submits a copy of a small cube.
+shape/copy
+  smoke       node=nearest  orders=one  path=$card,$peers  bytes=1MiB  width=512                     method=$any_box
+  smoke       node=nearest  orders=one  path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  quick       node=nearest  orders=one  path=$card,$peers  bytes=4MiB  width=32,128,512,4KiB,64KiB   method=$flat_box
+  quick       node=nearest  orders=one  path=$card,$peers  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$deep_box
+  quick       node=nearest  orders=one  path=$card,$peers  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$deep_box
+  quick       node=nearest  orders=one  path=$card,$peers  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$deep_box
+  quick       node=nearest  orders=one  path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  full        gpu=first  path=$card  bytes=4MiB    width=8,32,128,512,4KiB,16KiB,64KiB  method=$any_box
+  full        gpu=first  path=$card  bytes=256KiB  width=32,128,512,4KiB,64KiB          method=$any_box
+  full        gpu=first  path=$card  bytes=64MiB   width=512,64KiB                      method=$any_box
+  full        gpu=first  path=$card  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$any_box
+  full        gpu=first  path=$card  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$any_box
+  full        gpu=first  path=$card  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$any_box
+  full        gpu=first  path=$card  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  full        path=$peers  bytes=4MiB    width=8,32,128,512,4KiB,16KiB,64KiB  method=$any_box
+  full        path=$peers  bytes=256KiB  width=32,128,512,4KiB,64KiB          method=$any_box
+  full        path=$peers  bytes=64MiB   width=512,64KiB                      method=$any_box
+  full        path=$peers  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$any_box
+  full        path=$peers  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$any_box
+  full        path=$peers  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$any_box
+  full        path=gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  paper       path=$card,$peers  bytes=4MiB           width=8..64KiB                method=$any_box
+  paper       path=$card,$peers  bytes=256KiB,64MiB   width=32,128,512,4KiB,64KiB   method=$any_box
+  paper       path=$card,$peers  width=12    rows=768  planes=768  pitch=3072  plane_rows=768  method=$any_box
+  paper       path=$card,$peers  width=3072  rows=3    planes=768  pitch=3072  plane_rows=768  method=$any_box
+  paper       path=$card,$peers  width=3072  rows=768  planes=3    pitch=3072  plane_rows=768  method=$any_box
+  paper       path=$card,$peers  width=16   rows=508  planes=508  pitch=512  plane_rows=512  method=$any_box
+  paper       path=$card,$peers  width=480  rows=2    planes=508  pitch=512  plane_rows=512  method=$any_box
+  paper       path=$card,$peers  width=480  rows=508  planes=2    pitch=512  plane_rows=512  method=$any_box
+  paper       path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+  acceptance  node=nearest  path=$card,$peers  bytes=4MiB  width=128,4KiB  method=$flat_box
+  acceptance  node=nearest  path=$card,gpu_to_peer  timed=submission  method=copy_3d  width=8  rows=8  planes=8  pitch=64
+
+let each_way = one_by_one,batch,graph,kernel
+
+shape/batch
+  smoke       node=nearest  orders=one  path=$card,gpu_to_peer  piece=4KiB              pieces=64    method=$each_way
+  quick       node=nearest  orders=one  path=$card,gpu_to_peer  piece=256,4KiB,64KiB    pieces=256   method=$each_way
+  full        gpu=first     path=$card        piece=64..x4..256KiB   pieces=256          method=$each_way
+  full        gpu=first     path=$card        piece=256,4KiB,64KiB   pieces=64,1024      method=$each_way
+  full                      path=gpu_to_peer  piece=64..x4..256KiB   pieces=256          method=$each_way
+  full                      path=gpu_to_peer  piece=256,4KiB,64KiB   pieces=64,1024      method=$each_way
+  paper                     path=$card,gpu_to_peer  piece=64..x4..256KiB  pieces=64,256,1024  method=$each_way
+  acceptance  node=nearest  path=$card,gpu_to_peer  piece=4KiB            pieces=256          method=$each_way
 
 # ---- reach ---------------------------------------------------------------------------------------------------
 

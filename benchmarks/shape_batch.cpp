@@ -23,25 +23,8 @@ using transfer::BatchMethod;
 
 const char* const kFamily = "shape/batch";
 
-std::vector<std::uint64_t> piece_sizes(const Scope& scope) {
-  if (scope.preset == Preset::smoke || scope.preset == Preset::acceptance) {
-    return {4 * kKiB};
-  }
-  if (!scope.dense()) {
-    return {256, 4 * kKiB, 64 * kKiB};
-  }
-  return {64, 256, kKiB, 4 * kKiB, 16 * kKiB, 64 * kKiB, 256 * kKiB};
-}
-
-std::vector<std::uint64_t> piece_counts(const Scope& scope, std::uint64_t piece) {
-  if (scope.preset == Preset::smoke) {
-    return {64};
-  }
-  const bool more =
-      scope.preset == Preset::paper ||
-      (scope.preset == Preset::full && (piece == 256 || piece == 4 * kKiB || piece == 64 * kKiB));
-  return more ? std::vector<std::uint64_t>{64, 256, 1024} : std::vector<std::uint64_t>{256};
-}
+constexpr BatchMethod kMethods[] = {BatchMethod::one_by_one, BatchMethod::batch, BatchMethod::graph,
+                                    BatchMethod::kernel};
 
 std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod method) {
   if (!path.why_not.empty()) {
@@ -103,30 +86,16 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Ba
   return benchmark;
 }
 
-std::vector<Batch> batches(const Scope& scope) {
-  std::vector<Batch> all;
-  for (const std::uint64_t piece : piece_sizes(scope)) {
-    for (const std::uint64_t pieces : piece_counts(scope, piece)) {
-      const Batch batch = transfer::scattered(piece, pieces);
-      if (scope.keeps(batch.bytes())) {
-        all.push_back(batch);
-      }
-    }
-  }
-  return all;
-}
-
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
-  const std::vector<Batch> all = batches(scope);
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  for (const ShapePath& path : shape_paths(machine, scope)) {
-    for (const Batch& batch : all) {
-      for (const BatchMethod method :
-           {BatchMethod::one_by_one, BatchMethod::batch, BatchMethod::graph, BatchMethod::kernel}) {
-        benchmarks.push_back(make_benchmark(machine, path, batch, method));
-      }
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& /*grid*/, const Values& values) {
+    const Batch batch = transfer::scattered(values.number("piece"), values.number("pieces"));
+    if (scope.in_range(batch.bytes())) {
+      benchmarks.push_back(make_benchmark(
+          machine, path, batch,
+          enumerator(values.word("method"), kMethods, [](BatchMethod each) { return name(each); })));
     }
-  }
+  });
   return benchmarks;
 }
 
@@ -135,10 +104,12 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 Family shape_batch() {
   return {kFamily,
           "What do many small copies cost one by one, in a batch, as a graph and by a kernel?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope);
-          }};
+          {word_axis("path", "from where to where", {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}),
+           word_axis("method", "how the copies are submitted",
+                     names_of(kMethods, [](BatchMethod each) { return name(each); })),
+           size_axis("piece", "bytes of a piece", {1, kGiB}, false),
+           number_axis("pieces", "how many", {1, 65536})},
+          list};
 }
 
 }  // namespace grainscope::harness

@@ -17,16 +17,6 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// Which node matters most is another family's question: here the nearest stands for all unless all are asked.
-std::vector<int> nodes_of(const Scope& scope, const GpuTarget& gpu) {
-  return scope.dense() || scope.nodes.empty() ? scope.nodes : std::vector{scope.nearest_node(gpu)};
-}
-
-// The same wire answers both orders: a short run asks for one.
-bool is_wanted(const GpuPair& pair, Preset preset) {
-  return (preset != Preset::smoke && preset != Preset::quick) || pair.gpu.ordinal < pair.peer;
-}
-
 }  // namespace
 
 std::string why_no_batch_copy(const Machine& machine) {
@@ -51,36 +41,36 @@ transfer::Transfer ShapePath::as_transfer(std::uint64_t bytes) const {
   return moved;
 }
 
-std::vector<ShapePath> shape_paths(const Machine& machine, const Scope& scope) {
-  std::vector<ShapePath> paths;
-  for (const GpuTarget& gpu : scope.program_gpus()) {
+void each_path(const Machine& machine, const Scope& scope, const Grids& grids,
+               const std::function<void(const ShapePath&, const Grid&, const Values&)>& visit) {
+  const auto visit_points = [&](const Grid& grid, const ShapePath& path) {
+    for (const Values& values : grid.points()) {
+      if (values.is("path", path.name)) {
+        visit(path, grid, values);
+      }
+    }
+  };
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     const Endpoint card = Endpoint::gpu(Placement::device, gpu.ordinal);
-    for (const int node : nodes_of(scope, gpu)) {
-      const Endpoint host = Endpoint::host(Placement::pinned, node);
-      paths.push_back({"host_to_gpu", {host, card}, gpu, "", gpu.unavailable});
-      paths.push_back({"gpu_to_host", {card, host}, gpu, "", gpu.unavailable});
-    }
-    paths.push_back({"local", {card, card, scope.nearest_node(gpu)}, gpu, "", gpu.unavailable});
-  }
-  for (const GpuPair& pair : gpu_pairs(machine, scope)) {
-    if (is_wanted(pair, scope.preset)) {
-      const Endpoint card = Endpoint::gpu(Placement::device, pair.gpu.ordinal);
-      const Endpoint peer = Endpoint::gpu(Placement::device, pair.peer);
-      paths.push_back({"gpu_to_peer",
-                       {card, peer, scope.nearest_node(pair.gpu)},
-                       pair.gpu,
-                       pair.link,
-                       pair.why_no_access()});
-    }
-  }
-  return paths;
-}
-
-ShapePath fetched(ShapePath path) {
-  path.name = "peer_to_gpu";
-  std::swap(path.route.source, path.route.destination);
-  path.route.by_destination = true;
-  return path;
+    const Endpoint host = Endpoint::host(Placement::pinned, node);
+    visit_points(grid, {"host_to_gpu", {host, card}, gpu, "", gpu.unavailable});
+    visit_points(grid, {"gpu_to_host", {card, host}, gpu, "", gpu.unavailable});
+  });
+  grids.each_gpu([&](const GpuTarget& gpu, const Grid& grid) {
+    const Endpoint card = Endpoint::gpu(Placement::device, gpu.ordinal);
+    visit_points(grid, {"local", {card, card, scope.nearest_node(gpu)}, gpu, "", gpu.unavailable});
+  });
+  each_pair(machine, grids, [&](const GpuPair& pair, const Grid& grid) {
+    const Endpoint card = Endpoint::gpu(Placement::device, pair.gpu.ordinal);
+    const Endpoint peer = Endpoint::gpu(Placement::device, pair.peer);
+    ShapePath path{
+        "gpu_to_peer", {card, peer, scope.nearest_node(pair.gpu)}, pair.gpu, pair.link, pair.why_no_access()};
+    visit_points(grid, path);
+    path.name = "peer_to_gpu";
+    std::swap(path.route.source, path.route.destination);
+    path.route.by_destination = true;
+    visit_points(grid, path);
+  });
 }
 
 Case shape_case(const std::string& family, const ShapePath& path, const char* method,

@@ -3,7 +3,7 @@
 
 // What the shape families share: the paths that they copy on, and what follows from a path.
 
-#include <memory>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,13 +28,11 @@ struct ShapePath {
 // Why toolkit or driver have no cudaMemcpyBatchAsync; empty where both do.
 [[nodiscard]] std::string why_no_batch_copy(const Machine& machine);
 
-// All paths of the scope's GPUs: to and from the host (every node where dense, else the nearest), within the
-// card, and between GPUs as gpu_pairs has them, in smoke and quick in one order alone. With one GPU there is
-// a nominal path to another, which says why it cannot be used.
-[[nodiscard]] std::vector<ShapePath> shape_paths(const Machine& machine, const Scope& scope);
-
-// A path between GPUs the other way, by the same GPU: a kernel of it fetches what the peer has.
-[[nodiscard]] ShapePath fetched(ShapePath path);
+// Each path that a line takes, with each of its points: to and from the host, within the card, and between
+// GPUs: sent, and the other way fetched by the same GPU. With one GPU there is a nominal path to another,
+// which says why it cannot be used.
+void each_path(const Machine& machine, const Scope& scope, const Grids& grids,
+               const std::function<void(const ShapePath&, const Grid&, const Values&)>& visit);
 
 // The case of a family on a path: `path` and `method` bare, locality or link hidden, `axes`, and the site.
 [[nodiscard]] Case shape_case(const std::string& family, const ShapePath& path, const char* method,

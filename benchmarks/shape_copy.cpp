@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "families.hpp"
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/transfer/box.hpp"
 #include "shape_case.hpp"
@@ -28,112 +29,60 @@ using transfer::BoxMethod;
 
 const char* const kFamily = "shape/copy";
 
-constexpr std::uint64_t kBoxBytes = 4 * kMiB;
+const char* const kSubmission = "submission";
+const char* const kUsualPitch = "usual";
+const char* const kRestOfRows = "rest";
+const char* const kProduct = "product";
 constexpr std::uint64_t kSmallestPitch = 512;
-// An allocation beyond this takes longer to make than a preset has time.
+// Rows that make up so many bytes lie in no more: it takes longer to make than to copy.
 constexpr std::uint64_t kLargestAllocation = kGiB;
+constexpr std::uint64_t kMostRows = (std::uint64_t{1} << 31) - 1;  // that CUDA copies
+constexpr BoxMethod kMethods[] = {BoxMethod::copy_2d,        BoxMethod::copy_3d, BoxMethod::kernel_strided,
+                                  BoxMethod::kernel_chunked, BoxMethod::pack,    BoxMethod::row_copies};
 
-// Rows in one plane, half of each row of the allocation or less.
-Box rows_of(std::uint64_t width, std::uint64_t bytes) {
-  const std::uint64_t rows = bytes / width;
-  return {width, rows, 1, std::max(kSmallestPitch, 2 * width), rows};
+// The box of a point. `plane_rows`: rows of the allocation from one plane to the next; empty: those of the
+// box. Throws UsageError, saying why, where it cannot be.
+Box box_of(const Values& values, const std::string& plane_rows) {
+  Box box;
+  box.width_bytes = values.number("width");
+  box.planes = values.number("planes");
+  const bool rest = values.is("rows", kRestOfRows);
+  const bool product = values.is("bytes", kProduct);
+  if (rest == product) {
+    throw UsageError(rest ? "a box needs its rows or its bytes, from which the other follows"
+                          : "bytes of a box follow from its rows: with bytes=SIZE, rows is rest");
+  }
+  const std::uint64_t row_of_planes = box.width_bytes * box.planes;
+  if (rest && values.number("bytes") % row_of_planes != 0) {
+    throw UsageError("a box of " + std::to_string(values.number("bytes")) +
+                     " B has no whole number of rows of " + std::to_string(box.width_bytes) + " B in " +
+                     std::to_string(box.planes) + " planes");
+  }
+  box.rows = rest ? values.number("bytes") / row_of_planes : values.number("rows");
+  box.pitch_bytes = values.is("pitch", kUsualPitch) ? std::max(kSmallestPitch, 2 * box.width_bytes)
+                                                    : values.number("pitch");
+  box.plane_rows = plane_rows.empty() ? box.rows : std::stoull(plane_rows);
+  require_possible(box);
+  if (rest && box.span_bytes() > kLargestAllocation) {
+    throw UsageError("a box of rows of " + std::to_string(box.width_bytes) + " B lies in " +
+                     format_bytes(box.span_bytes()) + ", more than " + format_bytes(kLargestAllocation) +
+                     ", which takes longer to make than to copy");
+  }
+  return box;
 }
 
-// The faces that a stencil of radius 2 in double precision exchanges, of a volume of 512 x 512 x 512 bytes
-// with its halo: 16 bytes, 2 rows and 2 planes deep.
-constexpr std::uint64_t kEdge = 512;
-constexpr std::uint64_t kRadius = 2;
-constexpr std::uint64_t kDepthBytes = kRadius * sizeof(double);
-constexpr std::uint64_t kInnerBytes = kEdge - 2 * kDepthBytes;
-constexpr std::uint64_t kInner = kEdge - 2 * kRadius;
-
-std::vector<Box> faces() {
-  return {{kDepthBytes, kInner, kInner, kEdge, kEdge},
-          {kInnerBytes, kRadius, kInner, kEdge, kEdge},
-          {kInnerBytes, kInner, kRadius, kEdge, kEdge}};
-}
-
-// Comm|Scope's faces: radius 3 in single precision, of 768 x 768 x 768.
-std::vector<Box> comm_scope_faces() {
-  constexpr std::uint64_t edge = 768;
-  constexpr std::uint64_t pitch = edge * sizeof(float);
-  return {{3 * sizeof(float), edge, edge, pitch, edge},
-          {pitch, 3, edge, pitch, edge},
-          {pitch, edge, 3, pitch, edge}};
-}
-
-std::vector<std::uint64_t> widths(const Scope& scope, std::uint64_t bytes) {
-  if (scope.preset == Preset::smoke) {
-    return {512};
+// Throws UsageError, saying why, for a method that does not copy such a box on such a path.
+void require_method(const ShapePath& path, const Box& box, BoxMethod method, bool submission) {
+  if (path.route.by_destination && !is_kernel(method)) {
+    throw UsageError("only a kernel of one GPU fetches a box from another: on path peer_to_gpu");
   }
-  if (scope.preset == Preset::acceptance) {
-    return {128, 4 * kKiB};
+  if (method == BoxMethod::row_copies && box.all_rows() > transfer::kMostRowCopies) {
+    throw UsageError("a copy a row of " + std::to_string(box.all_rows()) +
+                     " rows says nothing new: at most " + std::to_string(transfer::kMostRowCopies));
   }
-  if (scope.preset == Preset::full && bytes > kBoxBytes) {
-    return {512, 64 * kKiB};  // narrower rows lie in a GiB, which takes longer to make than to copy
+  if (submission && method != BoxMethod::copy_3d) {
+    throw UsageError("what is submitted by one call is a copy_3d");
   }
-  if (scope.preset == Preset::full && bytes == kBoxBytes) {
-    return {8, 32, 128, 512, 4 * kKiB, 16 * kKiB, 64 * kKiB};
-  }
-  if (!scope.dense() || bytes != kBoxBytes) {
-    return {32, 128, 512, 4 * kKiB, 64 * kKiB};
-  }
-  std::vector<std::uint64_t> all;
-  for (std::uint64_t width = 8; width <= 64 * kKiB; width *= 2) {
-    all.push_back(width);
-  }
-  return all;
-}
-
-// Total bytes of the boxes that differ in their width alone.
-std::vector<std::uint64_t> totals(const Scope& scope) {
-  std::vector<std::uint64_t> all = scope.one_size(kBoxBytes);
-  if (scope.dense()) {
-    for (const std::uint64_t more : {256 * kKiB, 64 * kMiB}) {
-      const auto one = scope.one_size(more);
-      all.insert(all.end(), one.begin(), one.end());
-    }
-  }
-  return all;
-}
-
-std::vector<Box> boxes(const Scope& scope) {
-  std::vector<Box> all;
-  for (const std::uint64_t bytes : totals(scope)) {
-    for (const std::uint64_t width : widths(scope, bytes)) {
-      if (const Box box = rows_of(width, bytes); box.span_bytes() <= kLargestAllocation) {
-        all.push_back(box);
-      }
-    }
-  }
-  std::vector<Box> sides;
-  if (scope.preset == Preset::paper) {
-    sides = comm_scope_faces();
-  }
-  if (scope.dense() || scope.preset == Preset::quick) {
-    const auto ours = faces();
-    sides.insert(sides.end(), ours.begin(), ours.end());
-  }
-  std::copy_if(sides.begin(), sides.end(), std::back_inserter(all),
-               [&](const Box& box) { return scope.keeps(box.bytes()); });
-  return all;
-}
-
-// In a quick look each box is asked what it differs in: planes are for the copy that knows planes.
-std::vector<BoxMethod> methods(const Scope& scope, const Box& box) {
-  std::vector<BoxMethod> all{BoxMethod::copy_2d,        BoxMethod::copy_3d, BoxMethod::kernel_strided,
-                             BoxMethod::kernel_chunked, BoxMethod::pack,    BoxMethod::row_copies};
-  if (scope.preset == Preset::quick || scope.preset == Preset::acceptance) {
-    if (box.planes == 1) {
-      std::erase(all, BoxMethod::copy_3d);
-    } else {
-      all = {BoxMethod::copy_3d, BoxMethod::kernel_strided, BoxMethod::pack};
-    }
-  }
-  if (box.all_rows() > transfer::kMostRowCopies) {
-    std::erase(all, BoxMethod::row_copies);
-  }
-  return all;
 }
 
 std::string timed_by(const BoxCopy& copy, bool has_host) {
@@ -173,7 +122,7 @@ Explanation explain(const BoxCopy& copy, const ShapePath& path) {
 }
 
 Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method,
-                         bool submission_only = false) {
+                         bool submission_only) {
   const BoxCopy copy{path.route, box, method, submission_only};
   const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
   Benchmark benchmark;
@@ -189,6 +138,12 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
   }
   benchmark.needs = shape_needs(path, end_bytes(copy));
   benchmark.explanation = explain(copy, path);
+  if (submission_only) {
+    auto& axes = benchmark.id.axes;
+    axes.insert(axes.begin(), {"timed", kSubmission, AxisStyle::bare});
+    benchmark.explanation.measures = "what submitting a copy of a small cube costs the CPU";
+    benchmark.explanation.timed = "the call alone, on the host's clock, behind a closed gate";
+  }
   transfer::Transfer moved = path.as_transfer(box.bytes());
   moved.submission_only = submission_only;
   benchmark.run = [copy, moved](Session& session) {
@@ -198,33 +153,21 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
   return benchmark;
 }
 
-constexpr Box kSmallCube{8, 8, 8, 64, 8};
-
-Benchmark make_submission(const Machine& machine, const ShapePath& path) {
-  Benchmark benchmark = make_benchmark(machine, path, kSmallCube, BoxMethod::copy_3d, true);
-  auto& axes = benchmark.id.axes;
-  axes.insert(axes.begin(), {"timed", "submission", AxisStyle::bare});
-  benchmark.explanation.measures = "what submitting a copy of a small cube costs the CPU";
-  benchmark.explanation.timed = "the call alone, on the host's clock, behind a closed gate";
-  return benchmark;
-}
-
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
-  const std::vector<Box> all = boxes(scope);
+std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Grids& grids) {
   std::vector<Benchmark> benchmarks;
-  for (const ShapePath& path : shape_paths(machine, scope)) {
-    for (const Box& box : all) {
-      for (const BoxMethod method : methods(scope, box)) {
-        benchmarks.push_back(make_benchmark(machine, path, box, method));
-        if (path.has_peer() && is_kernel(method)) {
-          benchmarks.push_back(make_benchmark(machine, fetched(path), box, method));
-        }
-      }
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& grid, const Values& values) {
+    const auto method =
+        enumerator(values.word("method"), kMethods, [](BoxMethod each) { return name(each); });
+    const bool submission = values.is("timed", kSubmission);
+    Box box;
+    const bool possible = grids.can_be([&] {
+      box = box_of(values, grid.written("plane_rows"));
+      require_method(path, box, method, submission);
+    });
+    if (possible && scope.in_range(box.bytes())) {
+      benchmarks.push_back(make_benchmark(machine, path, box, method, submission));
     }
-    if (scope.keeps(kSmallCube.bytes())) {
-      benchmarks.push_back(make_submission(machine, path));
-    }
-  }
+  });
   return benchmarks;
 }
 
@@ -233,10 +176,20 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope) {
 Family shape_copy() {
   return {kFamily,
           "What does a copy of a box that is not contiguous cost, by each way to make it?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope);
-          }};
+          {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
+           word_axis("path", "from where to where; between GPUs sent, or fetched by a kernel",
+                     {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer", "peer_to_gpu"}),
+           word_axis("method", "how the box is copied",
+                     names_of(kMethods, [](BoxMethod each) { return name(each); })),
+           size_axis("width", "bytes of a row", {1, kGiB}, false),
+           number_axis("rows", "of a plane; rest: as many as bytes make", {1, kMostRows}, kRestOfRows,
+                       {kRestOfRows}),
+           number_axis("planes", "of the box", {1, kMostRows}, "1"),
+           size_axis("pitch", "from one row to the next; usual: twice the width, and 512 bytes at least",
+                     {1, kGiB}, false, kUsualPitch, {kUsualPitch}),
+           size_axis("bytes", "of the box; product: as its width, rows and planes make", {1, kGiB}, true,
+                     kProduct, {kProduct})},
+          list};
 }
 
 }  // namespace grainscope::harness

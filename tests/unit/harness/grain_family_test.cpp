@@ -11,6 +11,7 @@
 #include "grain_method.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "harness/selection.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -101,10 +102,37 @@ TEST(Grains, bytes_are_whole_pieces_and_demand_is_of_memory_that_holds_each_in_a
 
 TEST(Grains, every_transfer_of_a_grain_can_be) {
   for (const GrainMethod& method : grain_methods()) {
-    for (const std::uint64_t grain : grains(make_scope(Preset::full, {}, false, {}), method)) {
-      EXPECT_NO_THROW(require_possible(grain_transfer(method, 0, 0, grain))) << method.name << " " << grain;
+    for (std::uint64_t grain = 4 * kKiB; grain <= kLargestGrain; grain *= 2) {
+      EXPECT_NO_THROW(require_grain(method, grain)) << method.name << " " << grain;
     }
   }
+}
+
+TEST(Grains, the_user_chooses_are_taken_by_the_methods_that_have_them) {
+  const Machine machine = test::machine_with_gpus(1);
+  Scope scope =
+      make_scope(Preset::quick, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
+  scope.axes = {{"grain", "4,16,3KiB,8KiB"}};
+  std::map<std::string, std::set<std::uint64_t>> grains;
+  std::set<std::string> left_out;
+  for (const Benchmark& benchmark : list_all({grain_pieces()}, machine, scope, &left_out)) {
+    grains[text_of(benchmark, "method")].insert(number(benchmark, "grain"));
+  }
+  using Sizes = std::set<std::uint64_t>;
+  EXPECT_EQ(grains["copy_engine"], (Sizes{4, 16, 8 * kKiB}));
+  EXPECT_EQ(grains["zero_copy_random"], (Sizes{16, 8 * kKiB}));  // a lane loads 16 bytes
+  EXPECT_EQ(grains["managed_prefetch"], Sizes{8 * kKiB});        // which moves pages
+  EXPECT_TRUE(left_out.contains("a piece is a power of two of bytes, not 3072"));
+}
+
+TEST(Grains, of_a_kernel_go_one_way) {
+  const Machine machine = test::machine_with_gpus(1);
+  Scope scope =
+      make_scope(Preset::quick, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
+  scope.axes = {{"method", "zero_copy_random"}, {"path", "gpu_to_host"}};
+  std::set<std::string> left_out;
+  EXPECT_TRUE(list_all({grain_pieces()}, machine, scope, &left_out).empty());
+  EXPECT_TRUE(left_out.contains("zero_copy_random goes the other way: path is not gpu_to_host"));
 }
 
 TEST(Grains, each_method_says_how_it_is_timed) {

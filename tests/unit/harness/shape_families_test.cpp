@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "fakes.hpp"
 #include "families.hpp"
@@ -63,12 +65,29 @@ TEST(Shapes, boxes_are_sent_by_every_method_and_fetched_by_kernels_and_small_cub
   EXPECT_EQ(submitted, (std::set<std::string>{"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}));
 }
 
+// Every path of a full run on two GPUs, each once.
+std::vector<ShapePath> full_paths(const Machine& machine) {
+  const Scope scope =
+      make_scope(Preset::full, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
+  const Family family = shape_copy();
+  const Grids grids(family.axes, family.name, scope);
+  std::vector<ShapePath> paths;
+  std::set<std::string> names;
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid&, const Values&) {
+    if (names.insert(path.name + " " + std::to_string(path.route.gpu())).second) {
+      paths.push_back(path);
+    }
+  });
+  return paths;
+}
+
 TEST(Shapes, are_measured_against_the_link_of_their_path_by_the_gpu_that_copies) {
   const Machine machine = test::machine_with_gpus(2);
   const int node = machine.topology.nodes().front().id;
-  const Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, {node});
-  for (const ShapePath& path : shape_paths(machine, scope)) {
+  std::set<std::string> names;
+  for (const ShapePath& path : full_paths(machine)) {
     SCOPED_TRACE(path.name);
+    names.insert(path.name);
     const transfer::Transfer moved = path.as_transfer(kMiB);
     const int gpu = path.gpu.ordinal;
     EXPECT_EQ(moved.bytes, kMiB);
@@ -85,29 +104,27 @@ TEST(Shapes, are_measured_against_the_link_of_their_path_by_the_gpu_that_copies)
       EXPECT_TRUE(moved.peer_access);
     }
   }
+  EXPECT_EQ(names.size(), 5U);
 }
 
 TEST(Shapes, that_are_fetched_are_measured_against_the_way_back_by_the_same_gpu) {
   const Machine machine = test::machine_with_gpus(2);
-  const Scope scope =
-      make_scope(Preset::full, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
-  std::size_t pairs = 0;
-  for (const ShapePath& path : shape_paths(machine, scope)) {
-    if (!path.has_peer()) {
+  std::size_t fetched = 0;
+  for (const ShapePath& path : full_paths(machine)) {
+    if (path.name != "peer_to_gpu") {
       continue;
     }
-    ++pairs;
+    ++fetched;
     const int gpu = path.gpu.ordinal;
-    const ShapePath back = fetched(path);
-    const transfer::Transfer moved = back.as_transfer(kMiB);
-    EXPECT_EQ(back.route.gpu(), gpu);
-    EXPECT_EQ(back.route.peer(), 1 - gpu);
-    EXPECT_EQ(back.route.node(), path.route.node());
+    const transfer::Transfer moved = path.as_transfer(kMiB);
+    EXPECT_EQ(path.route.gpu(), gpu);
+    EXPECT_EQ(path.route.peer(), 1 - gpu);
+    EXPECT_EQ(path.route.node(), machine.topology.nodes().front().id);
     EXPECT_EQ(moved.gpu(), gpu);
     EXPECT_EQ(moved.peer(), 1 - gpu);
     EXPECT_EQ(LinkPath::of(moved), LinkPath::between(1 - gpu, gpu));
   }
-  EXPECT_EQ(pairs, 2U);
+  EXPECT_EQ(fetched, 2U);
 }
 
 TEST(Shapes, bytes_are_those_of_the_shape) {
@@ -145,6 +162,60 @@ TEST(Shapes, the_users_range_of_sizes_holds) {
     EXPECT_GE(bytes, kMiB);
     EXPECT_LE(bytes, 4 * kMiB);
   }
+}
+
+// What --axis lists of the boxes, and why the rest is left out.
+std::pair<std::set<std::string>, std::set<std::string>> boxes_with(
+    const std::vector<std::pair<std::string, std::string>>& axes) {
+  const Machine machine = test::machine_with_gpus(1);
+  Scope scope =
+      make_scope(Preset::quick, gpu_targets(machine, {}), false, {machine.topology.nodes().front().id});
+  scope.axes = axes;
+  std::pair<std::set<std::string>, std::set<std::string>> names_and_reasons;
+  for (const Benchmark& benchmark : list_all({shape_copy()}, machine, scope, &names_and_reasons.second)) {
+    names_and_reasons.first.insert(benchmark.id.name());
+  }
+  return names_and_reasons;
+}
+
+TEST(Shapes, the_user_chooses_have_the_rows_that_their_bytes_make_or_the_bytes_of_their_rows) {
+  const auto by_bytes =
+      boxes_with({{"path", "local"}, {"method", "pack"}, {"width", "1KiB"}, {"bytes", "64KiB"}}).first;
+  EXPECT_EQ(by_bytes, std::set<std::string>{"shape/copy/local/pack/gpu:0/width:1024/rows:64/planes:1/"
+                                            "pitch:2048/bytes:65536"});
+  const auto by_rows = boxes_with({{"path", "local"},
+                                   {"method", "copy_3d"},
+                                   {"timed", "copy"},
+                                   {"width", "24"},
+                                   {"rows", "5"},
+                                   {"planes", "7"},
+                                   {"pitch", "32"},
+                                   {"bytes", "product"}})
+                           .first;
+  EXPECT_EQ(by_rows, std::set<std::string>{"shape/copy/local/copy_3d/gpu:0/width:24/rows:5/planes:7/"
+                                           "pitch:32/bytes:840"});
+}
+
+TEST(Shapes, that_cannot_be_are_left_out_with_the_reason) {
+  const auto reasons = [](const std::vector<std::pair<std::string, std::string>>& axes) {
+    const auto [names, left_out] = boxes_with(axes);
+    EXPECT_TRUE(names.empty()) << *names.begin();
+    std::string all;
+    for (const std::string& why : left_out) {
+      all += why + "\n";
+    }
+    return all;
+  };
+  EXPECT_NE(reasons({{"rows", "8"}, {"bytes", "4KiB"}}).find("rows is rest"), std::string::npos);
+  EXPECT_NE(reasons({{"rows", "rest"}, {"bytes", "product"}}).find("its rows or its bytes"),
+            std::string::npos);
+  EXPECT_NE(reasons({{"width", "24"}, {"rows", "rest"}, {"bytes", "4KiB"}}).find("no whole number of rows"),
+            std::string::npos);
+  EXPECT_NE(reasons({{"width", "64"}, {"pitch", "32"}}).find("overlaps itself"), std::string::npos);
+  EXPECT_NE(reasons({{"method", "pack"}, {"path", "peer_to_gpu"}}).find("only a kernel"), std::string::npos);
+  EXPECT_NE(reasons({{"timed", "submission"}, {"method", "pack"}}).find("copy_3d"), std::string::npos);
+  EXPECT_NE(reasons({{"width", "1"}, {"rows", "rest"}, {"planes", "1"}, {"bytes", "64MiB"}}).find("32 GiB"),
+            std::string::npos);
 }
 
 TEST(Shapes, with_one_gpu_copies_between_gpus_say_that_two_are_needed) {
