@@ -26,6 +26,7 @@ std::vector<Family> all_families() {
       transfer_local(),
       transfer_peer(),
       transfer_collective(),
+      transfer_written(),
       latency_chase(),
       latency_managed_touch(),
       latency_flag(),

@@ -17,6 +17,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "families.hpp"
@@ -24,12 +26,21 @@
 #include "gather_own.hpp"
 #include "gather_sampled.hpp"
 #include "gnn_case.hpp"
+#include "grainscope/core/units.hpp"
+#include "reach_bytes.hpp"
 
 namespace grainscope::harness {
 namespace {
 
+using gnn::Indices;
 using gnn::Mode;
 using gnn::Store;
+
+const char* const kUsual = "usual";
+const char* const kOfGraph = "graph";
+const char* const kWidest = "widest";
+const char* const kElement = "element";
+constexpr Indices kIndices[] = {Indices::uniform, Indices::zipf, Indices::sampled};
 
 const char* what_is_timed(Mode mode) {
   switch (mode) {
@@ -73,45 +84,170 @@ Explanation explain_own(const GatherPoint& point, const gnn::NpyFile& own) {
   return explanation;
 }
 
+// The point of a line; of sampled rows the table's size and the number of rows come with the graph. `own`:
+// the user's table, or null.
+GatherPoint point_of(const Values& values, const gnn::NpyFile* own) {
+  GatherPoint point;
+  point.mode = enumerator(values.word("mode"), gnn::kAllModes, [](Mode each) { return name(each); });
+  point.store = enumerator(values.word("store"), gnn::kAllStores, [](Store each) { return name(each); });
+  point.indices = enumerator(values.word("indices"), kIndices, [](Indices each) { return name(each); });
+  const bool of_file = own != nullptr && point.indices == Indices::sampled;
+  point.row_bytes = of_file ? own->row_bytes() : values.number_as<std::uint32_t>("row");
+  point.element = of_file ? own->element() : values.number_as<std::uint32_t>("element");
+  const bool by_threads = point.mode == Mode::cpu_gather || point.mode == Mode::cpu_gather_dma;
+  point.rows = values.is("rows", kUsual) ? usual_rows(point.row_bytes, (by_threads ? 64 : 256) * kMiB)
+                                         : values.number("rows");
+  point.span_bytes = values.is("span", kOfGraph) ? 0 : values.number("span");
+  if (values.is("width", kWidest)) {
+    const bool by_element = point.mode == Mode::naive || point.mode == Mode::circular_shift;
+    point.width = by_element ? point.element : gnn::widest_load(point.mode, point.row_bytes);
+  } else {
+    point.width = values.is("width", kElement) ? point.element : values.number_as<std::uint32_t>("width");
+  }
+  // What a mode or a store does not have, nobody asks it for.
+  point.window = point.mode == Mode::address_ordered ? values.number_as<int>("window") : 1;
+  point.hot = has_hot_rows(point.store) ? values.number_as<int>("hot") : 0;
+  if (point.store == Store::multi_gpu) {
+    point.replicated = values.number_as<int>("replicated");
+    point.gpus = values.number_as<int>("gpus");
+  }
+  return point;
+}
+
+// Why it cannot be, whatever the machine; empty: it can.
+std::string why_no_gather(const GatherPoint& point, const gnn::NpyFile* own) {
+  const std::string mode = name(point.mode);
+  const std::string row = std::to_string(point.row_bytes);
+  if (!gnn::can_read(point.mode, point.store)) {
+    std::string stores;
+    for (const Store store : gnn::kAllStores) {
+      stores +=
+          gnn::can_read(point.mode, store) ? (stores.empty() ? "" : ", ") + std::string(name(store)) : "";
+    }
+    return mode + " reads no table that is " + name(point.store) + ": store is " + stores;
+  }
+  if (point.element != 2 && point.element != 4) {
+    return "an element has 2 or 4 bytes";
+  }
+  if (point.row_bytes % point.element != 0) {
+    return "a row of " + row + " bytes is no whole number of elements of " + std::to_string(point.element);
+  }
+  if (point.mode == Mode::vector && point.width <= point.element) {
+    return "vector loads more than an element at once, which divides the row: of " + row +
+           " bytes nothing does";
+  }
+  if (gnn::is_kernel(point.mode) && !gnn::may_load(point.mode, point.row_bytes, point.element, point.width)) {
+    return mode + " cannot load " + std::to_string(point.width) + " bytes at once of rows of " + row +
+           ": width is widest" + (gnn::sorts(point.mode) ? "" : " or element");
+  }
+  if (point.hot + point.replicated > 100) {
+    return "hot and replicated are 100 percent of the rows at most";
+  }
+  if (point.indices != Indices::sampled && point.row_bytes > std::min(point.span_bytes, kGiB)) {
+    return "a row of " + row + " bytes does not fit: it is as large as the table at most, and as a GiB";
+  }
+  const bool from_file = own != nullptr && point.indices == Indices::sampled;
+  if (from_file && (point.store == Store::managed || point.store == Store::multi_gpu ||
+                    (point.store == Store::pageable && point.mode != Mode::cpu_gather))) {
+    return std::string("a table of --features cannot be ") + name(point.store) + " for " + mode;
+  }
+  return {};
+}
+
+// A gather, over a trace where its rows are sampled, at its site. Sorted so that the CPU's come first, then
+// GPU by GPU; a trace is sampled once, and memory grows with the spans.
+struct Listed {
+  SampledPoint point;
+  GatherSite site;
+
+  [[nodiscard]] bool is_sampled() const { return point.gather.indices == Indices::sampled; }
+  [[nodiscard]] auto order() const {
+    return std::tuple(site.ordinal(), site.node, is_sampled(), point.trace.graph, point.trace.fanout,
+                      point.trace.seeds, point.gather.span_bytes);
+  }
+};
+
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope, Spans spans)
-      : machine_(machine), scope_(scope), cache_(std::move(spans)) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids, Spans spans)
+      : machine_(machine),
+        scope_(scope),
+        grids_(grids),
+        own_(scope.features.get()),
+        cache_(std::move(spans)) {}
 
   std::vector<Benchmark> list() {
-    for (const int node : scope_.nodes) {
-      for (const GatherPoint& point : host_gather_points(scope_)) {
-        add(point, {node, {}, {}});
-      }
-      for (const SampledPoint& point : sampled_points(scope_, 2)) {
-        if (point.gather.mode == Mode::cpu_gather) {
-          add_sampled(point, {node, {}, {}});
-        }
-      }
-      if (!scope_.dense()) {
-        break;
-      }
+    for (const Grid& grid : grids_) {
+      collect_line(grid.with("graph", "given"), nullptr);
     }
-    for (const GpuTarget& gpu : scope_.program_gpus()) {
-      std::vector<int> gpus = sharing_gpus(machine_, gpu.ordinal);
-      const int most = std::max(2, static_cast<int>(gpus.size()));
-      const int node = scope_.nearest_node(gpu);
-      const auto site_of = [&](const GatherPoint& point) {
-        return GatherSite{node, gpu, point.store == Store::multi_gpu ? gpus : std::vector<int>{}};
-      };
-      for (const GatherPoint& point : gather_points(scope_, most)) {
-        add(point, site_of(point));
-      }
-      for (const SampledPoint& point : sampled_points(scope_, most)) {
-        if (point.gather.mode != Mode::cpu_gather) {
-          add_sampled(point, site_of(point.gather));
-        }
+    grids_.each_graph([&](const graph::GraphSpec& spec, const Grid& grid) { collect_line(grid, &spec); },
+                      sizeof(graph::Vertex));
+    std::stable_sort(listed_.begin(), listed_.end(),
+                     [](const Listed& a, const Listed& b) { return a.order() < b.order(); });
+    for (const Listed& listed : listed_) {
+      if (listed.is_sampled()) {
+        add_sampled(listed.point, listed.site);
+      } else {
+        add(listed.point.gather, listed.site);
       }
     }
     return std::move(benchmarks_);
   }
 
  private:
+  // The points of a line that sample rows from a graph, or those that draw them by a law.
+  void collect_line(const Grid& grid, const graph::GraphSpec* spec) {
+    const std::string& features = grid.written("features");
+    if (!features.empty() && (features == "given") != (own_ != nullptr)) {
+      return;
+    }
+    // The CPU alone gathers on each node, or the first.
+    const std::size_t nodes =
+        std::min<std::size_t>(grid.written("node") == "each" ? SIZE_MAX : 1, scope_.nodes.size());
+    for (std::size_t i = 0; i < nodes; ++i) {
+      collect_site(grid, spec, {scope_.nodes[i], {}, {}});
+    }
+    for (const GpuTarget& gpu : grids_.gpus(grid)) {
+      collect_site(grid, spec, {scope_.nearest_node(gpu), gpu, sharing_gpus(machine_, gpu.ordinal)});
+    }
+  }
+
+  void collect_site(const Grid& grid, const graph::GraphSpec* spec, const GatherSite& site) {
+    for (const Values& values : grid.points(sharing_names(site.gpus))) {
+      if (values.is("mode", name(Mode::cpu_gather)) != site.gpu.has_value() &&
+          values.is("indices", name(Indices::sampled)) == (spec != nullptr)) {
+        collect_point(values, grid, spec, site);
+      }
+    }
+  }
+
+  void collect_point(const Values& values, const Grid& grid, const graph::GraphSpec* spec, GatherSite site) {
+    const GatherPoint point = point_of(values, own_);
+    const bool sampled = spec != nullptr;
+    site.gpus = gpus_with_rows(point, std::move(site.gpus));
+    std::string why = why_no_gather(point, own_);
+    if (values.is("span", kOfGraph) != sampled) {
+      why = sampled ? "sampled rows are of a table with one for each vertex: span is graph"
+                    : "rows that are drawn are of a table of some size: span cannot be graph";
+    }
+    const auto vertices = !sampled          ? std::uint64_t{0}
+                          : own_ != nullptr ? std::uint64_t{own_->rows()}
+                                            : spec->vertices();
+    if (why.empty() && !vertices) {
+      why = "how many vertices a file has is known when it is read: rows of one need --features";
+    }
+    if (!why.empty()) {
+      grids_.leave_out(why);
+    } else if (sampled) {
+      const std::string& batches = grid.written("batches");
+      const TraceKey trace{spec->name(), values.word("fanout"), values.number("batch"),
+                           batches.empty() ? TraceKey{}.batches : std::stoull(batches)};
+      listed_.push_back({sampled_point(point, *spec, trace, *vertices, own_), std::move(site)});
+    } else {
+      listed_.push_back({{point, {}, {}}, std::move(site)});
+    }
+  }
+
   [[nodiscard]] Benchmark benchmark_of(const GatherPoint& point, const GatherSite& site) const {
     Benchmark benchmark;
     benchmark.id = gather_id(point, site);
@@ -150,7 +286,7 @@ class Lister {
   }
 
   void add_sampled(const SampledPoint& sampled, const GatherSite& site) {
-    if (scope_.features != nullptr) {
+    if (own_ != nullptr) {
       add_own(sampled, site);
       return;
     }
@@ -182,10 +318,10 @@ class Lister {
     Benchmark benchmark;
     benchmark.id = gather_id(sampled.gather, site);
     name_trace(benchmark.id, sampled.trace);
-    benchmark.id.axes.push_back({"features", scope_.features->stem()});
+    benchmark.id.axes.push_back({"features", own_->stem()});
     benchmark.skip = why_no_own_store(machine_, sampled.gather, site);
     benchmark.needs = own_gather_needs(sampled, site);
-    benchmark.explanation = explain_own(sampled.gather, *scope_.features);
+    benchmark.explanation = explain_own(sampled.gather, *own_);
     std::shared_ptr<TraceCache::Claim> trace_claim;
     std::shared_ptr<OwnTableCache::Claim> claim;
     if (benchmark.skip.empty()) {
@@ -204,21 +340,54 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
+  const Grids& grids_;
+  const gnn::NpyFile* own_;
   Spans cache_;
   std::shared_ptr<TraceCache> traces_ = std::make_shared<TraceCache>();
   std::shared_ptr<OwnTableCache> own_tables_ = std::make_shared<OwnTableCache>();
+  std::vector<Listed> listed_;
   std::vector<Benchmark> benchmarks_;
 };
 
 }  // namespace
 
 Family gather(const Spans& spans) {
+  DeclaredAxis graph = graph_axis();
+  graph.means += "; of sampled rows";
+  graph.otherwise = "pareto:20";
   return {
       "gather",
       "How fast do rows of a feature table reach a GPU, by each way to gather them and place to keep them?",
-      {},
-      [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-        return Lister(machine, scope, spans).list();
+      {word_axis("mode", "how rows are gathered",
+                 names_of(gnn::kAllModes, [](Mode each) { return name(each); })),
+       word_axis("store", "where the table is",
+                 names_of(gnn::kAllStores, [](Store each) { return name(each); }), name(Store::mapped)),
+       word_axis("indices", "which rows are asked for: drawn by a law, or sampled from a graph",
+                 names_of(kIndices, [](Indices each) { return name(each); }), name(Indices::uniform)),
+       size_axis("row", "bytes of a row; of sampled ones those of --features where given", {2, kGiB}, false,
+                 "512"),
+       number_axis(
+           "rows",
+           "rows of a mini-batch where they are drawn; usual: 1 Mi, or as many as make 256 MiB, where "
+           "threads copy them 64 MiB",
+           {1, 1 << 30}, kUsual, {kUsual}),
+       size_axis("span", "bytes of the table; graph: a row for each vertex, where rows are sampled",
+                 {2, 1024 * kGiB}, true, kOfGraph, {kOfGraph}),
+       number_axis("element", "bytes of an element: 4 or 2", {2, 4}, "4"),
+       number_axis("width", "bytes that a lane of a kernel loads at once; widest: as the mode can", {2, 16},
+                   kWidest, {kWidest, kElement}),
+       number_axis("window", "mini-batches that address_ordered gathers together", {1, 1024}, "1"),
+       number_axis("hot", "percent of the rows that are on GPUs: of stores tiered and multi_gpu", {1, 100},
+                   "10"),
+       number_axis("replicated", "percent of the rows that each GPU has: of a store multi_gpu", {0, 100},
+                   "0"),
+       sharing_axis(), std::move(graph),
+       checked_axis(
+           "fanout", "neighbours that are sampled in each hop, as 10x25",
+           [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, "10x25"),
+       number_axis("batch", "seeds of a mini-batch of which rows are sampled", {1, 1 << 30}, "1000")},
+      [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids, spans).list();
       }};
 }
 

@@ -26,6 +26,9 @@ using gnn::Indices;
 using gnn::Store;
 
 const char* const kFamily = "gather/bag";
+constexpr std::uint32_t kLoad = 16;  // bytes of a lane
+constexpr Store kStores[] = {Store::mapped, Store::device, Store::tiered, Store::multi_gpu};
+constexpr Indices kLaws[] = {Indices::uniform, Indices::zipf};
 
 struct Point {
   GatherPoint table;  // its rows are those of a batch
@@ -48,10 +51,7 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
   }
   const auto lookup = gnn::make_bag_lookup(*store, lists, point.bags);
 
-  Measurement measurement;
-  measurement.samples = session.sample([&] { return lookup->run(); }, site.gpu->ordinal, measurement);
-  measurement.verification = lookup->verify();
-  measurement.timing = lookup->timing();
+  Measurement measurement = harness::measure(session, *lookup, {.gpu = site.gpu->ordinal});
   measurement.bytes = point.table.asked_bytes();
   const gnn::UniqueRows unique = median_unique(lists, store->shape());
   measurement.link_bytes = unique.on_host * point.table.row_bytes;
@@ -73,68 +73,59 @@ Explanation explain(const Point& point) {
       "forward and sum alone; as many rows in each bag; Zipf's law with exponent 1, no real trace"};
 }
 
-Point point_of(Store store, std::uint32_t row_bytes, std::uint32_t pooling, Indices indices, int hot,
-               const Scope& scope) {
+Point point_of(const Values& values) {
   Point point;
-  point.bags.pooling = pooling;
-  point.bags.bags = scope.preset == Preset::smoke ? 256 : pooling >= 40 ? 1024 : 4096;
-  point.table.store = store;
-  point.table.row_bytes = row_bytes;
+  point.bags.tables = values.number_as<std::uint32_t>("tables");
+  point.bags.bags = values.number_as<std::uint32_t>("bags");
+  point.bags.pooling = values.number_as<std::uint32_t>("pooling");
+  point.table.store = enumerator(values.word("store"), kStores, [](Store each) { return name(each); });
+  point.table.row_bytes = values.number_as<std::uint32_t>("row");
   point.table.rows = point.bags.lookups();
-  point.table.span_bytes = scope.preset == Preset::smoke   ? 64 * kMiB
-                           : scope.preset == Preset::quick ? kGiB
-                                                           : 4 * kGiB;
-  point.table.indices = indices;
-  point.table.width = 16;
-  point.table.hot = hot;
+  point.table.span_bytes = values.number("span");
+  point.table.indices = enumerator(values.word("indices"), kLaws, [](Indices each) { return name(each); });
+  point.table.width = kLoad;
+  point.table.hot = has_hot_rows(point.table.store) ? values.number_as<int>("hot") : 0;
+  point.table.gpus = point.table.store == Store::multi_gpu ? values.number_as<int>("gpus") : 1;
   return point;
 }
 
-std::vector<Point> points_of(const Scope& scope, int most_gpus) {
-  std::vector<Point> points;
-  if (scope.preset == Preset::smoke) {
-    return {point_of(Store::mapped, 256, 20, Indices::zipf, 0, scope)};
+// Why it cannot be, whatever the machine; empty: it can.
+std::string why_no_bags(const Point& point) {
+  if (point.table.row_bytes % kLoad != 0) {
+    return "rows of bags are read " + std::to_string(kLoad) + " bytes at once: row is a multiple of them";
   }
-  for (const Indices indices : {Indices::uniform, Indices::zipf}) {
-    points.push_back(point_of(Store::mapped, 256, 20, indices, 0, scope));
-  }
-  points.push_back(point_of(Store::tiered, 256, 20, Indices::zipf, 10, scope));
-  if (scope.dense()) {
-    for (const std::uint32_t row_bytes : {64U, 128U, 512U}) {
-      points.push_back(point_of(Store::mapped, row_bytes, 20, Indices::zipf, 0, scope));
-      points.push_back(point_of(Store::tiered, row_bytes, 20, Indices::zipf, 10, scope));
-    }
-    for (const std::uint32_t pooling : {1U, 80U}) {
-      points.push_back(point_of(Store::mapped, 256, pooling, Indices::zipf, 0, scope));
-    }
-    for (const int hot : {1, 25}) {
-      points.push_back(point_of(Store::tiered, 256, 20, Indices::zipf, hot, scope));
-    }
-    points.push_back(point_of(Store::device, 256, 20, Indices::zipf, 0, scope));
-    points.push_back(point_of(Store::multi_gpu, 256, 20, Indices::zipf, 10, scope));
-    points.back().table.gpus = most_gpus;
-  }
-  std::erase_if(points, [&](const Point& point) {
-    return scope.preset == Preset::acceptance || !scope.in_range(point.table.span_bytes);
-  });
-  return points;
+  return point.table.span_bytes / point.table.row_bytes < point.bags.tables
+             ? "every table has a row at least: span is tables * row or more"
+             : "";
 }
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope, Spans spans)
-      : machine_(machine), scope_(scope), cache_(std::move(spans)) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids, Spans spans)
+      : machine_(machine), scope_(scope), grids_(grids), cache_(std::move(spans)) {}
 
   std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.program_gpus()) {
-      const std::vector<int> gpus = sharing_gpus(machine_, gpu.ordinal);
-      for (const Point& point : points_of(scope_, std::max(2, static_cast<int>(gpus.size())))) {
-        GatherSite site{scope_.nearest_node(gpu), gpu, {}};
-        if (point.table.store == Store::multi_gpu) {
-          site.gpus = gpus;
+    std::vector<std::pair<Point, GatherSite>> listed;
+    grids_.each_gpu([&](const GpuTarget& gpu, const Grid& grid) {
+      const std::vector<int> sharing = sharing_gpus(machine_, gpu.ordinal);
+      for (const Values& values : grid.points(sharing_names(sharing))) {
+        const Point point = point_of(values);
+        const std::string why = why_no_bags(point);
+        if (why.empty()) {
+          listed.emplace_back(
+              point, GatherSite{scope_.nearest_node(gpu), gpu, gpus_with_rows(point.table, sharing)});
+        } else {
+          grids_.leave_out(why);
         }
-        add(point, site);
       }
+    });
+    // Memory grows with the spans.
+    std::stable_sort(listed.begin(), listed.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second.ordinal(), a.first.table.span_bytes) <
+             std::pair(b.second.ordinal(), b.first.table.span_bytes);
+    });
+    for (const auto& [point, site] : listed) {
+      add(point, site);
     }
     return std::move(benchmarks_);
   }
@@ -167,7 +158,7 @@ class Lister {
                            {"pooling", std::int64_t{point.bags.pooling}},
                            {"span", static_cast<std::int64_t>(point.table.span_bytes)},
                            {"indices", name(point.table.indices)}};
-    if (point.table.store == Store::tiered || point.table.store == Store::multi_gpu) {
+    if (has_hot_rows(point.table.store)) {
       axes.push_back({"hot", std::int64_t{point.table.hot}});
     }
     if (point.table.store == Store::multi_gpu) {
@@ -178,6 +169,7 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
+  const Grids& grids_;
   Spans cache_;
   std::vector<Benchmark> benchmarks_;
 };
@@ -187,9 +179,20 @@ class Lister {
 Family gather_bag(const Spans& spans) {
   return {kFamily,
           "How fast are embedding bags looked up and pooled?",
-          {},
-          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope, spans).list();
+          {word_axis("store", "where the tables are",
+                     names_of(kStores, [](Store each) { return name(each); }), name(Store::mapped)),
+           size_axis("row", "bytes of a row, a multiple of 16", {kLoad, 128 * kKiB}, false, "256"),
+           number_axis("tables", "tables", {1, 4096}, "8"),
+           number_axis("bags", "bags of each table in a batch", {1, 1 << 20}, "4096"),
+           number_axis("pooling", "rows of a bag", {1, gnn::kMostPooled}, "20"),
+           size_axis("span", "bytes of all tables", {kLoad, 1024 * kGiB}),
+           word_axis("indices", "by which law rows are drawn",
+                     names_of(kLaws, [](Indices each) { return name(each); }), name(Indices::zipf)),
+           number_axis("hot", "percent of the rows that are on GPUs: of stores tiered and multi_gpu",
+                       {1, 100}, "10"),
+           sharing_axis()},
+          [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return Lister(machine, scope, grids, spans).list();
           }};
 }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/model/gather.hpp"
 #include "grainscope/system/numa.hpp"
 #include "traffic.hpp"
@@ -80,7 +79,7 @@ void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measure
   if (measurement.link_bytes.value_or(0) > 0) {
     counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes), median_s);
   }
-  if (point.store == Store::tiered || point.store == Store::multi_gpu) {
+  if (has_hot_rows(point.store)) {
     counters["host_share"] = static_cast<double>(unique.on_host) / static_cast<double>(unique.all);
   }
 }
@@ -109,7 +108,7 @@ std::vector<Axis> gather_axes(const GatherPoint& point) {
   if (point.mode == Mode::address_ordered) {
     axes.push_back({"window", std::int64_t{point.window}});
   }
-  if (point.store == Store::tiered || point.store == Store::multi_gpu) {
+  if (has_hot_rows(point.store)) {
     axes.push_back({"hot", std::int64_t{point.hot}});
   }
   if (point.store == Store::multi_gpu) {
@@ -183,22 +182,16 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   const gnn::TableShape& table = store.shape();
   const auto gather = gnn::make_gather(store, lists, {point.mode, point.width, 0, gathering_threads()});
 
-  Measurement measurement;
-  const auto one_sample = [&] { return gather->run(); };
-  measurement.samples =
-      site.gpu ? session.sample(one_sample, site.gpu->ordinal, measurement) : session.sample(one_sample);
-  if (cuda::is_counted()) {
-    const cuda::ProfileRange counted("counted trial");
-    gather->run_ungated();
+  MeasureOptions options;
+  if (site.gpu) {
+    options.gpu = site.gpu->ordinal;
   }
-  measurement.verification = gather->verify();
-  measurement.timing = gather->timing();
+  Measurement measurement = measure(session, *gather, options);
   const std::uint64_t asked = lists.front().size();
   measurement.bytes = asked * point.row_bytes;
   const gnn::UniqueRows unique = median_unique(lists, table);
-  if (site.gpu) {
-    measurement.link_bytes =
-        point.store == Store::managed ? gather->moved_bytes() : unique.on_host * point.row_bytes;
+  if (site.gpu && point.store != Store::managed) {
+    measurement.link_bytes = unique.on_host * point.row_bytes;
   }
   add_limits(session, site, measurement);
   add_unique(point, unique, measurement);
@@ -210,9 +203,6 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   }
   if (const auto fill_s = store.fill_s()) {
     measurement.counters["fill_s"] = *fill_s;
-  }
-  if (const auto sort_s = gather->sort_s()) {
-    measurement.counters["sort_s"] = *sort_s;
   }
   add_traffic(point, table, lists.front(), measurement);
   return measurement;

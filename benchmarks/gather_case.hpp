@@ -1,26 +1,50 @@
 #ifndef GRAINSCOPE_BENCHMARKS_GATHER_CASE_HPP
 #define GRAINSCOPE_BENCHMARKS_GATHER_CASE_HPP
 
-// A gather as a case: its name, what it needs, and its measurement.
+// A gather as a case: what is asked of which table, its name, what it needs, and its measurement.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "gather_points.hpp"
 #include "grainscope/gnn/gather.hpp"
+#include "grainscope/gnn/modes.hpp"
+#include "grainscope/gnn/row_lists.hpp"
 #include "harness/benchmark.hpp"
 #include "span_cache.hpp"
 
 namespace grainscope::harness {
+
+// One gather: what is asked of which table, and how.
+struct GatherPoint {
+  gnn::Mode mode = gnn::Mode::masked;
+  gnn::Store store = gnn::Store::mapped;
+  std::uint32_t row_bytes = 128;
+  std::uint64_t rows = 1 << 20;  // of a mini-batch
+  std::uint64_t span_bytes = 0;  // of the table
+  gnn::Indices indices = gnn::Indices::uniform;
+  std::uint32_t element = 4;  // bytes: float32 or float16
+  std::uint32_t width = 4;    // bytes of a load, of kernels
+  int window = 1;             // mini-batches that are gathered together, of address_ordered
+  int hot = 0;                // percent of the rows that are on GPUs: tiered, multi_gpu
+  int replicated = 0;         // percent that each of several GPUs has, before those: multi_gpu
+  int gpus = 1;               // that share the hot rows: multi_gpu
+
+  [[nodiscard]] std::uint64_t asked_rows() const { return rows * static_cast<std::uint64_t>(window); }
+  [[nodiscard]] std::uint64_t asked_bytes() const { return asked_rows() * row_bytes; }
+  friend bool operator==(const GatherPoint&, const GatherPoint&) = default;
+};
 
 // Where a point is measured.
 struct GatherSite {
   int node = 0;
   std::optional<GpuTarget> gpu;  // absent: the CPU alone
   std::vector<int> gpus;         // that share the hot rows of a multi_gpu store, the reading one first
+
+  [[nodiscard]] int ordinal() const { return gpu ? gpu->ordinal : -1; }
 };
 
 // Lists that samples take turns with, of `rows` rows each: at least four, and of short ones so many that the
@@ -35,6 +59,11 @@ struct GatherSite {
 [[nodiscard]] gnn::StoreRequest store_request(const GatherPoint& point, const GatherSite& site);
 [[nodiscard]] Needs gather_needs(const GatherPoint& point, const GatherSite& site);
 
+// Whether some of its rows are on GPUs, and the others on the host.
+[[nodiscard]] constexpr bool has_hot_rows(gnn::Store store) {
+  return store == gnn::Store::tiered || store == gnn::Store::multi_gpu;
+}
+
 // Whether its rows on the host lie in memory of a SpanCache, and in which.
 [[nodiscard]] bool shares_memory(const GatherPoint& point);
 [[nodiscard]] inline SpanKey span_key(const GatherSite& site) {
@@ -48,6 +77,11 @@ struct GatherSite {
 [[nodiscard]] std::vector<int> sharing_gpus(const Machine& machine, int gpu);
 // Why there are no two of them.
 [[nodiscard]] std::string why_no_sharing(const Machine& machine, int gpu);
+// The axis `gpus`, and what its name `all` means of GPUs that share: at least two.
+[[nodiscard]] DeclaredAxis sharing_axis();
+[[nodiscard]] NamedNumbers sharing_names(const std::vector<int>& gpus);
+// Those of `sharing` that have rows of a point.
+[[nodiscard]] std::vector<int> gpus_with_rows(const GatherPoint& point, std::vector<int> sharing);
 
 // Why a point's table cannot be there; empty: nothing is known against it.
 [[nodiscard]] std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,

@@ -1,6 +1,7 @@
 // Whether a feature table can be where a case wants it, before anything is tried.
 
 #include <algorithm>
+#include <utility>
 
 #include "gather_case.hpp"
 #include "grainscope/core/units.hpp"
@@ -39,9 +40,23 @@ std::vector<int> sharing_gpus(const Machine& machine, int gpu) {
   return gpus;
 }
 
+DeclaredAxis sharing_axis() {
+  return number_axis("gpus", "GPUs that share the hot rows of a store multi_gpu; all: that can, at least 2",
+                     {2, gnn::kMostGpus}, "all", {}, {"all"});
+}
+
+NamedNumbers sharing_names(const std::vector<int>& gpus) {
+  return {{"all", std::max<std::size_t>(2, gpus.size())}};
+}
+
+std::vector<int> gpus_with_rows(const GatherPoint& point, std::vector<int> sharing) {
+  const std::size_t asked = point.store == Store::multi_gpu ? static_cast<std::size_t>(point.gpus) : 0;
+  sharing.resize(std::min(sharing.size(), asked));
+  return sharing;
+}
+
 bool shares_memory(const GatherPoint& point) {
-  return point.store == Store::mapped || point.store == Store::pinned || point.store == Store::tiered ||
-         point.store == Store::multi_gpu;
+  return point.store == Store::mapped || point.store == Store::pinned || has_hot_rows(point.store);
 }
 
 std::string why_no_sharing(const Machine& machine, int gpu) {
@@ -63,7 +78,9 @@ std::string why_no_store(const Machine& machine, const Scope& scope, const Gathe
     return gpu.unavailable;
   }
   if (point.store == Store::multi_gpu && static_cast<int>(site.gpus.size()) < point.gpus) {
-    return why_no_sharing(machine, gpu.ordinal);
+    return site.gpus.size() < 2 ? why_no_sharing(machine, gpu.ordinal)
+                                : "GPU " + std::to_string(gpu.ordinal) + " shares rows with " +
+                                      std::to_string(site.gpus.size() - 1) + " others at most";
   }
   if (point.store == Store::managed) {
     return why_no_migration(machine, gpu.ordinal);

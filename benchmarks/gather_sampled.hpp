@@ -5,11 +5,9 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "claim_cache.hpp"
-#include "gather_points.hpp"
-#include "grainscope/gnn/gather.hpp"
+#include "gather_case.hpp"
 #include "grainscope/gnn/npy_file.hpp"
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/trace.hpp"
@@ -51,9 +49,11 @@ struct SampledPoint {
   graph::GraphSpec spec;
   TraceKey trace;
 };
-// With features of one's own these have their rows, and there is a gather by the CPU. `most_gpus`: that can
-// share rows.
-[[nodiscard]] std::vector<SampledPoint> sampled_points(const Scope& scope, int most_gpus);
+// Of a graph with `vertices` vertices: the table has a row for each, unless it is the file `own`, and `rows`
+// are the most that the seeds of a mini-batch can reach.
+[[nodiscard]] SampledPoint sampled_point(GatherPoint gather, const graph::GraphSpec& spec,
+                                         const TraceKey& trace, std::uint64_t vertices,
+                                         const gnn::NpyFile* own);
 
 }  // namespace grainscope::harness
 

@@ -1,5 +1,6 @@
 #include "gnn_case.hpp"
 
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/scores.hpp"
 #include "grainscope/graph/build.hpp"
 
@@ -20,28 +21,6 @@ const std::vector<double>& GnnGraph::pushed_rank(int iterations, int labelled_pe
              ? known->second
              : pushed_.emplace(key, gnn::pushed_reverse_pagerank(in_edges(), labelled, iterations))
                    .first->second;
-}
-
-std::vector<graph::GraphSpec> gnn_graphs(const Scope& scope, const std::vector<const char*>& smoke,
-                                         const std::vector<const char*>& quick,
-                                         const std::vector<const char*>& full,
-                                         const std::vector<const char*>& paper) {
-  if (!scope.graphs.empty()) {
-    return scope.graphs;
-  }
-  const std::vector<const char*>& names = scope.preset == Preset::smoke   ? smoke
-                                          : scope.preset == Preset::full  ? full
-                                          : scope.preset == Preset::paper ? paper
-                                                                          : quick;
-  std::vector<graph::GraphSpec> graphs;
-  graphs.reserve(names.size());
-  for (const char* name : names) {
-    graph::GraphSpec spec = graph::parse_graph_spec(name);
-    if (scope.in_range(spec.most_entries().value_or(0) * sizeof(graph::Vertex))) {
-      graphs.push_back(std::move(spec));
-    }
-  }
-  return graphs;
 }
 
 std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec) {

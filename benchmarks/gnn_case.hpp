@@ -47,12 +47,8 @@ class GnnGraph {
 // By the name of its spec. The families share one.
 using GnnGraphCache = ClaimCache<std::string, GnnGraph>;
 
-// The user's graphs, else the preset's, as far as their lists are within the user's range of sizes.
-[[nodiscard]] std::vector<graph::GraphSpec> gnn_graphs(const Scope& scope,
-                                                       const std::vector<const char*>& smoke,
-                                                       const std::vector<const char*>& quick,
-                                                       const std::vector<const char*>& full,
-                                                       const std::vector<const char*>& paper);
+// Neighbours that are sampled of each vertex, from the seeds outward.
+[[nodiscard]] DeclaredAxis fanout_axis(std::string otherwise = {});
 
 // Host memory for making a graph and having it both ways.
 [[nodiscard]] std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec);

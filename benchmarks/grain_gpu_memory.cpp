@@ -74,10 +74,6 @@ Measurement measure(Session& session, const Place& place, const Transfer& walk, 
          .bytes = std::bit_floor(walk.bytes)},
         walk.bytes, grain, measurement);
   }
-  if (walk.within_gpu()) {
-    measurement.limit.reset();    // that of a copy, which both reads and writes
-    measurement.traffic.reset();  // none of it is over a link
-  }
   return measurement;
 }
 

@@ -49,8 +49,8 @@ Measurement measure(Session& session, const Transfer& transfer, std::uint64_t gr
 }
 
 Measurement measure_batch(Session& session, const BatchCopy& copy, const Transfer& transfer) {
-  const auto mover = transfer::make_batch_mover(copy, session.surroundings());
-  Measurement measurement = measure_mover(session, *mover, transfer);
+  Measurement measurement = measure_mover(
+      session, [&] { return transfer::make_batch_mover(copy, session.surroundings()); }, transfer);
   measurement.operations = copy.batch.pieces;
   return measurement;
 }

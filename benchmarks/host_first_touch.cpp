@@ -37,12 +37,13 @@ Measurement measure(Session& session, const Touch& touch) {
   const std::size_t page = page_bytes(touch.pages);
   const std::size_t pages = touch.bytes / page;
 
-  Measurement measurement;
-  measurement.samples = session.sample([&] {
+  const auto prepare = [&] {
     memory.reset();
     memory.emplace(topology,
                    HostMemoryRequest{
                        .bytes = touch.bytes, .node = touch.node, .pages = touch.pages, .touch_threads = 0});
+  };
+  const auto run = [&] {
     volatile std::byte* data = memory->as<std::byte>();
     return team.run([&](int worker) {
       const Share share = share_of(pages, worker, team.size());
@@ -50,25 +51,27 @@ Measurement measure(Session& session, const Touch& touch) {
         data[i * page] = std::byte{1};
       }
     });
-  });
-  if (touch.pages == PageKind::transparent_huge &&
-      !is_transparent_huge(memory->data(), touch.bytes).value_or(true)) {
-    throw SkipError(
-        "the kernel did not grant transparent huge pages: see /sys/kernel/mm/transparent_hugepage");
-  }
-  const bool known = verify_placement(memory->data(), touch.bytes, touch.node) == PlacementCheck::verified;
-  const auto presence = pages_present(memory->data(), touch.bytes);
-  if (presence && presence->absent > 0) {
-    throw FailedError("wrong result: " + std::to_string(presence->absent) +
-                      " pages are not there after the touch");
-  }
-  measurement.verification =
-      known ? "every page looked at is there, and on the node" : "every page looked at is there";
-  measurement.timing = {Clock::steady, false, "threads that write one byte to each page"};
+  };
+  const auto verify = [&] {
+    if (touch.pages == PageKind::transparent_huge &&
+        !is_transparent_huge(memory->data(), touch.bytes).value_or(true)) {
+      throw SkipError(
+          "the kernel did not grant transparent huge pages: see /sys/kernel/mm/transparent_hugepage");
+    }
+    const bool known = verify_placement(memory->data(), touch.bytes, touch.node) == PlacementCheck::verified;
+    const auto presence = pages_present(memory->data(), touch.bytes);
+    if (presence && presence->absent > 0) {
+      throw FailedError("wrong result: " + std::to_string(presence->absent) +
+                        " pages are not there after the touch");
+    }
+    return known ? "every page looked at is there, and on the node" : "every page looked at is there";
+  };
+  LocalOperation touches(
+      {prepare, run, verify, {Clock::steady, false, "threads that write one byte to each page"}});
+  // The kernel clears a page before it hands it out: no faster than the CPU writes.
+  Measurement measurement = harness::measure(session, touches, {.limit = cpu_limit(touch.threads)});
   measurement.bytes = touch.bytes;
   measurement.operations = pages;
-  // The kernel clears a page before it hands it out: no faster than the CPU writes.
-  measurement.limit = cpu_limit(touch.threads);
   return measurement;
 }
 

@@ -52,25 +52,31 @@ Measurement measure(Session& session, int node, bool cached, std::uint64_t bytes
   const NodeBinding binding(topology, node);
   const HostMemory memory(topology, {.bytes = bytes, .node = node});
   const std::uint64_t words = bytes / sizeof(std::uint32_t);
-  Measurement measurement;
-  measurement.samples = session.sample([&] {
+  const auto prepare = [&] {
     if (cached) {
       fill_pattern(memory.as<std::uint32_t>(), words, 1);
     } else {
       flush_cache(memory.data(), bytes);
     }
+  };
+  const auto run = [&] {
     const double start_s = steady_now_s();
     flush_cache(memory.data(), bytes);
     return steady_now_s() - start_s;
-  });
-  const double ratio = flush_ratio(topology, node);
-  if (ratio < kProofRatio) {
-    throw FailedError("the flush does not evict: a load takes only " + std::to_string(ratio) +
-                      " times as long after it as before");
-  }
+  };
+  double ratio = 0;
+  const auto verify = [&] {
+    ratio = flush_ratio(topology, node);
+    if (ratio < kProofRatio) {
+      throw FailedError("the flush does not evict: a load takes only " + std::to_string(ratio) +
+                        " times as long after it as before");
+    }
+    return "loads along a shuffled chain take at least 5 times as long after the flush";
+  };
+  LocalOperation flushes(
+      {prepare, run, verify, {Clock::steady, false, "the flush of the whole buffer by one thread"}});
+  Measurement measurement = harness::measure(session, flushes);
   measurement.counters["load_time_ratio"] = ratio;
-  measurement.verification = "loads along a shuffled chain take at least 5 times as long after the flush";
-  measurement.timing = {Clock::steady, false, "the flush of the whole buffer by one thread"};
   measurement.operations = bytes / cache_line_bytes();
   measurement.minimum_operation_s = 1 / 6e9;
   return measurement;

@@ -49,11 +49,14 @@ Measurement measure(Session& session, const Walk& walk) {
   };
   require_one_cycle();  // whatever caches can hold of it, they hold before the first sample
 
-  Measurement measurement;
-  measurement.samples = session.sample([&] { return chase.walk(kSteps); });
-  require_one_cycle();
-  measurement.verification = "the pointers form one cycle through every line";
-  measurement.timing = {Clock::steady, false, "a walk of dependent loads"};
+  const auto verify = [&] {
+    require_one_cycle();
+    return "the pointers form one cycle through every line";
+  };
+  LocalOperation walks({.run = [&] { return chase.walk(kSteps); },
+                        .verify = verify,
+                        .timing = {Clock::steady, false, "a walk of dependent loads"}});
+  Measurement measurement = harness::measure(session, walks);
   measurement.operations = kSteps;
   measurement.minimum_operation_s = kFastestLoad_s;
   return measurement;

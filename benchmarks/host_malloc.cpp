@@ -22,12 +22,13 @@ constexpr double kFastestMalloc_s = 1e-9;
 
 Measurement measure(Session& session, const MallocJob& job) {
   MallocWorker worker(job);
-  Measurement measurement;
-  measurement.samples = session.sample([&] { return worker.sample(); });
-  measurement.verification = "every block is its own, and keeps what is written to both its ends";
-  measurement.timing = {Clock::steady, false,
-                        job.fills ? "malloc and a memset of all of it, one block after another"
-                                  : "malloc, one block after another"};
+  LocalOperation batches(
+      {.run = [&] { return worker.sample(); },
+       .verify = [] { return "every block is its own, and keeps what is written to both its ends"; },
+       .timing = {Clock::steady, false,
+                  job.fills ? "malloc and a memset of all of it, one block after another"
+                            : "malloc, one block after another"}});
+  Measurement measurement = harness::measure(session, batches);
   measurement.operations = job.blocks();
   if (job.fills) {
     measurement.bytes = job.blocks() * job.bytes;

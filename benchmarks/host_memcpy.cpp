@@ -45,27 +45,33 @@ Measurement measure(Session& session, const Copy& copy) {
   fill_pattern(destination.as<std::uint32_t>(), words, kPoison);
   ThreadTeam team(copy.threads, cpus_of(session.machine(), copy.from_node));
 
-  Measurement measurement;
-  measurement.samples = session.sample([&] {
+  const auto prepare = [&] {
     if (copy.flush) {
       flush_cache(source.data(), copy.bytes, copy.threads);
       flush_cache(destination.data(), copy.bytes, copy.threads);
     }
+  };
+  const auto run = [&] {
     return team.run([&](int worker) {
       // Whole lines, so that no two workers write to one.
       const Share lines = share_of(copy.bytes / 64, worker, team.size());
       std::memcpy(destination.as<std::byte>() + lines.first * 64, source.as<std::byte>() + lines.first * 64,
                   (lines.last - lines.first) * 64);
     });
-  });
-  if (const auto wrong = find_mismatch(destination.as<std::uint32_t>(), words, kPayload)) {
-    throw FailedError("wrong result: word " + std::to_string(*wrong) + " was not copied");
-  }
-  measurement.verification = "every word at the destination, which held other data before";
-  measurement.timing = {Clock::steady, false,
-                        "memcpy by all threads, from their common start to the last one's end"};
+  };
+  const auto verify = [&] {
+    if (const auto wrong = find_mismatch(destination.as<std::uint32_t>(), words, kPayload)) {
+      throw FailedError("wrong result: word " + std::to_string(*wrong) + " was not copied");
+    }
+    return "every word at the destination, which held other data before";
+  };
+  LocalOperation copies(
+      {prepare,
+       run,
+       verify,
+       {Clock::steady, false, "memcpy by all threads, from their common start to the last one's end"}});
+  Measurement measurement = harness::measure(session, copies, {.limit = cpu_limit(copy.threads)});
   measurement.bytes = copy.bytes;
-  measurement.limit = cpu_limit(copy.threads);
   return measurement;
 }
 

@@ -18,7 +18,7 @@ inline constexpr double kFastestOverLink_s = 100e-9;
 
 // A benchmark's body: makes a probe, samples it with the board's energy of `gpu`, and verifies it.
 // `minimum_operation_s`: no operation of it can be faster.
-using ProbeMaker = std::function<std::unique_ptr<cuda::Probe>(const transfer::Surroundings&)>;
+using ProbeMaker = std::function<std::unique_ptr<Operation>(const transfer::Surroundings&)>;
 [[nodiscard]] std::function<Measurement(Session&)> probe_body(ProbeMaker make, int gpu,
                                                               double minimum_operation_s);
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "families.hpp"
@@ -19,7 +20,6 @@
 #include "grainscope/lean/hybrid.hpp"
 #include "grainscope/system/numa.hpp"
 #include "lean_case.hpp"
-#include "traversal_points.hpp"
 #include "trials.hpp"
 
 namespace grainscope::harness {
@@ -29,7 +29,11 @@ using graph::Algorithm;
 using graph::GraphSpec;
 using lean::TierPolicy;
 
-constexpr int kMostHot = 25;  // percent of the edge list
+const char* const kNoTier = "none";
+const char* const kRead = "read";
+const char* const kHybrid = "hybrid";
+const char* const kNoBudget = "none";
+const char* const kGivenBudgets = "given";  // those of --hot-budget
 
 // What each algorithm does differently.
 struct Technique {
@@ -84,85 +88,88 @@ Explanation explain(const LeanPoint& point) {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids)
+      : machine_(machine), scope_(scope), grids_(grids) {}
 
   std::vector<Benchmark> list() {
-    if (scope_.preset == Preset::acceptance) {
-      return {};  // what is accepted is a link and its host, not an algorithm
-    }
-    for (const GpuTarget& gpu : scope_.program_gpus()) {
-      for (const GraphSpec& spec : traversed_graphs(scope_)) {
-        for (const Algorithm algorithm : {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp}) {
-          add_all(gpu, spec, algorithm);
+    grids_.each_graph([&](const GraphSpec& spec, const Grid& grid) {
+      for (const GpuTarget& gpu : grids_.gpus(grid)) {
+        for (const Values& values : grid.points()) {
+          for (const HotBudget& hot : budgets_of(values)) {
+            if (const auto point = point_of(gpu, spec, values, hot)) {
+              add(gpu, *point);
+            }
+          }
         }
       }
-    }
+    });
     return std::move(benchmarks_);
   }
 
  private:
-  // Each technique alone, and together.
-  void add_all(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm) {
-    add(gpu, spec, algorithm, {}, {}, false);
-    for (const std::uint64_t bytes : scope_.hot_budgets) {
-      add(gpu, spec, algorithm, TierPolicy::heads, {.bytes = bytes}, false);
-      add(gpu, spec, algorithm, TierPolicy::heads, {.bytes = bytes}, true);
+  // In bytes, where a point has them: in place of its percents.
+  [[nodiscard]] std::vector<HotBudget> budgets_of(const Values& values) const {
+    if (values.is("hot_budget", kNoBudget)) {
+      return {{.percent = values.number_as<int>("hot")}};
     }
-    const bool one = scope_.preset == Preset::quick && algorithm != Algorithm::bfs;
-    if (one) {
-      return;
-    }
-    add(gpu, spec, algorithm, {}, {}, true);
-    if (algorithm == Algorithm::pr || algorithm == Algorithm::sssp) {
-      add(gpu, spec, algorithm, {}, {}, false, true);
-      add(gpu, spec, algorithm, {}, {}, true, true);
-    }
-    const bool paper = scope_.preset == Preset::paper;
-    for (const int percent : hot_percents(algorithm)) {
-      const bool most = percent == kMostHot;
-      const HotBudget hot{.percent = percent};
-      add(gpu, spec, algorithm, TierPolicy::heads, hot, false);
-      // What is read of a list to its end is not known before a search: other policies are for bfs.
-      if (scope_.dense() && algorithm == Algorithm::bfs && (most || paper)) {
-        add(gpu, spec, algorithm, TierPolicy::lists, hot, false);
-        add(gpu, spec, algorithm, TierPolicy::reuse, hot, false);
+    std::vector<HotBudget> budgets;
+    if (values.is("hot_budget", kGivenBudgets)) {
+      for (const std::uint64_t bytes : scope_.hot_budgets) {
+        budgets.push_back({.bytes = bytes});
       }
-      if (most || paper) {
-        add(gpu, spec, algorithm, TierPolicy::heads, hot, true);
-      }
+    } else {
+      budgets.push_back({.bytes = values.number("hot_budget")});
     }
-  }
-  [[nodiscard]] std::vector<int> hot_percents(Algorithm algorithm) const {
-    const bool all = scope_.preset == Preset::paper || (scope_.dense() && algorithm == Algorithm::bfs);
-    return all ? std::vector{1, 5, 10, kMostHot} : std::vector{kMostHot};
+    return budgets;
   }
 
-  void add(const GpuTarget& gpu, const GraphSpec& spec, Algorithm algorithm, std::optional<TierPolicy> tier,
-           const HotBudget& hot, bool compressed, bool hybrid = false) {
+  // Absent, with the reason, where it cannot be.
+  [[nodiscard]] std::optional<LeanPoint> point_of(const GpuTarget& gpu, const GraphSpec& spec,
+                                                  const Values& values, const HotBudget& hot) const {
     LeanPoint point;
     point.spec = spec;
     point.graph = {spec.name(), graph::Order::degree};
-    point.algorithm = algorithm;
-    point.tier = tier;
+    point.algorithm = algorithm_of(values);
+    if (!values.is("tier", kNoTier)) {
+      point.tier =
+          enumerator(values.word("tier"), lean::kAllTierPolicies, [](TierPolicy each) { return name(each); });
+    }
     point.hot = hot;
-    point.compressed = compressed;
-    point.hybrid = hybrid;
+    point.compressed = values.is("lists", "compressed");
+    point.hybrid = values.is("segments", kHybrid);
     point.node = scope_.nearest_node(gpu);
     point.gpu = gpu.ordinal;
-    point.trials = trials_of(algorithm, scope_.trials);
+    point.trials = trials_of(point.algorithm, scope_.trials);
+    const bool hot_edges = hot.percent > 0 || hot.bytes > 0;
+    if (point.tier && !hot_edges) {
+      grids_.leave_out("a tier holds some of the edges: hot or hot_budget is above 0");
+    } else if (hot_edges && !point.tier) {
+      grids_.leave_out("edges are hot in a tier: tier is heads, lists or reuse");
+    } else if (point.tier == TierPolicy::reuse && point.algorithm != Algorithm::bfs) {
+      grids_.leave_out("reuse is learnt from searches: its algorithm is bfs");
+    } else if (point.hybrid && point.algorithm != Algorithm::pr && point.algorithm != Algorithm::sssp) {
+      grids_.leave_out("segments are copied whole in pr and sssp alone");
+    } else {
+      return point;
+    }
+    return std::nullopt;
+  }
+
+  void add(const GpuTarget& gpu, const LeanPoint& point) {
     Benchmark benchmark;
-    benchmark.id = {std::string("lean/") + graph::name(algorithm),
-                    {{"strategy", technique_of(algorithm).strategy, AxisStyle::bare},
-                     {"tier", tier ? name(*tier) : "none", AxisStyle::bare},
-                     {"lists", compressed ? "compressed" : "plain", AxisStyle::bare},
-                     {"segments", hybrid ? "hybrid" : "read", hybrid ? AxisStyle::bare : AxisStyle::hidden},
-                     {"locality", gpu.locality(point.node), AxisStyle::hidden},
-                     {"graph", spec.name()},
-                     hot.bytes > 0 ? Axis{"hot_budget", static_cast<std::int64_t>(hot.bytes)}
-                                   : Axis{"hot", std::int64_t{hot.percent}}},
-                    {{"numa", point.node}, {"gpu", gpu.ordinal}}};
-    if (algorithm == Algorithm::sssp) {
-      benchmark.id.axes.push_back({"weights", weights_of(spec)});
+    benchmark.id = {
+        std::string("lean/") + graph::name(point.algorithm),
+        {{"strategy", technique_of(point.algorithm).strategy, AxisStyle::bare},
+         {"tier", point.tier ? name(*point.tier) : kNoTier, AxisStyle::bare},
+         {"lists", point.compressed ? "compressed" : "plain", AxisStyle::bare},
+         {"segments", point.hybrid ? kHybrid : kRead, point.hybrid ? AxisStyle::bare : AxisStyle::hidden},
+         {"locality", gpu.locality(point.node), AxisStyle::hidden},
+         {"graph", point.spec.name()},
+         point.hot.bytes > 0 ? Axis{"hot_budget", static_cast<std::int64_t>(point.hot.bytes)}
+                             : Axis{"hot", std::int64_t{point.hot.percent}}},
+        {{"numa", point.node}, {"gpu", gpu.ordinal}}};
+    if (point.algorithm == Algorithm::sssp) {
+      benchmark.id.axes.push_back({"weights", weights_of(point.spec)});
     }
     benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
@@ -218,6 +225,7 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
+  const Grids& grids_;
   std::shared_ptr<GraphCache> graphs_ = std::make_shared<GraphCache>();
   std::vector<Benchmark> benchmarks_;
 };
@@ -225,12 +233,24 @@ class Lister {
 }  // namespace
 
 Family lean_traversal() {
-  return {"lean",
-          "What does a traversal save that reads fewer of the edges that are far?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope).list();
-          }};
+  std::vector<std::string> tiers =
+      names_of(lean::kAllTierPolicies, [](TierPolicy each) { return name(each); });
+  tiers.insert(tiers.begin(), kNoTier);
+  return {
+      "lean",
+      "What does a traversal save that reads fewer of the edges that are far?",
+      {algorithm_axis(),
+       word_axis("tier", "which edges GPU memory holds: heads of all lists, whole lists, what is read most",
+                 std::move(tiers), kNoTier),
+       word_axis("lists", "how the other edges are held", {"plain", "compressed"}, "plain"),
+       word_axis("segments", "whether all is read where it lies, or copied whole where that is faster",
+                 {kRead, kHybrid}, kRead),
+       graph_axis(), number_axis("hot", "percent of the edge list in the tier", {0, 100}, "0"),
+       size_axis("hot_budget", "GPU memory of the tier, in place of hot; given: what --hot-budget names",
+                 {1, 1024 * kGiB}, false, kNoBudget, {kNoBudget, kGivenBudgets})},
+      [](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids).list();
+      }};
 }
 
 }  // namespace grainscope::harness

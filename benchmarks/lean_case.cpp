@@ -1,10 +1,8 @@
 #include "lean_case.hpp"
 
-#include <optional>
 #include <utility>
 
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/model/link.hpp"
 #include "lean_runs.hpp"
 #include "traffic.hpp"
@@ -28,24 +26,11 @@ LinkReads sum_of(const std::vector<LinkReads>& steps) {
   return all;
 }
 
-// The first trial is what scripts/grainscope-count has a profiler count.
-double run_marked(LeanRun& traversal, int number, Vertex source) {
-  std::optional<cuda::ProfileRange> counted;
-  if (number == 0) {
-    counted.emplace("counted trial");
-  }
-  return traversal.run(source);
-}
-
-// One trial: timed, verified, then run again and counted.
-Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& traversal, int number,
-                Vertex source, std::vector<LinkReads>& reads, Measurement& measurement) {
-  const double seconds = run_marked(traversal, number, source);
-  const Verdict verdict = traversal.verify(graph, source);
-  measurement.verification = of_every_trial(verdict);
-  Trial trial{trial_name(point.algorithm, number, source), {seconds}, traversal.counters(), 0};
-  std::vector<LevelResult> levels = traversal.levels();
-  reads = traversal.count(source);
+// Completes a trial by a run that counts.
+void count_reads(const LeanPoint& point, LeanRun& run, graph::Vertex source, const Verdict& verdict,
+                 std::vector<LevelResult>& levels, Trial& trial, std::vector<LinkReads>& reads) {
+  trial.counters.merge(run.counters());
+  reads = run.traversal->count(source);
   if (point.algorithm == Algorithm::cc) {  // whose kernels count edges only where they count
     for (std::size_t i = 0; i < levels.size(); ++i) {
       levels[i].edges = reads[i].elements + reads[i].hot;
@@ -65,13 +50,6 @@ Trial run_trial(const LeanPoint& point, const LoadedGraph& graph, LeanRun& trave
   if (starts_somewhere(point.algorithm)) {
     trial.counters["reached"] = static_cast<double>(verdict.reached);
   }
-  if (point.algorithm != Algorithm::pr) {
-    trial.counters["teps"] = static_cast<double>(verdict.entries) / (graph.csr().directed ? 1 : 2) / seconds;
-  }
-  if (number == 0) {
-    measurement.levels = std::move(levels);
-  }
-  return trial;
 }
 
 // What the first trial's model asks of the link, and how long that must take.
@@ -130,25 +108,27 @@ void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t
 Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
   const LeanLayout layout(point, graph);
   const auto lists = lean::place_lean(layout.placement());
-  const auto traversal = make_lean_run(point, graph, *lists, layout);
+  LeanRun run = make_lean_run(point, graph, *lists, layout);
   const std::vector<Vertex> sources = graph.sources(point.trials);
-  // The first run loads kernels: nobody's trial.
-  static_cast<void>(traversal->run(sources.front()));
-  Measurement measurement;
+  std::size_t number = 0;
   std::vector<LinkReads> first_reads;
-  measurement.samples = session.trials(point.trials, [&](int number) {
+  TrialParts parts;
+  parts.algorithm = point.algorithm;
+  parts.sources = sources;
+  parts.timing = {Clock::event, false, "a whole run between two events, setting its state included"};
+  parts.counted = true;
+  parts.complete = [&](const Verdict& verdict, std::vector<LevelResult>& levels, Trial& trial) {
     std::vector<LinkReads> reads;
-    measurement.trials.push_back(run_trial(point, graph, *traversal, number,
-                                           sources[static_cast<std::size_t>(number)], reads, measurement));
-    if (number == 0) {
+    count_reads(point, run, sources[number], verdict, levels, trial, reads);
+    if (number++ == 0) {
       first_reads = std::move(reads);
     }
-    return measurement.trials.back().samples_s.front();
-  });
-  measurement.timing = {Clock::event, false, "a whole run between two events, setting its state included"};
-  summarise(graph, layout, lists->hot_bytes(), lists->gpu_bytes() + traversal->gpu_bytes(), measurement);
-  hold_against_model(session, point, traversal->model(layout, sources.front(), first_reads), measurement);
-  measurement.limit = host_link_limit(session.machine(), point.gpu);
+  };
+  Trials trials(*run.traversal, graph, std::move(parts));
+  Measurement measurement =
+      measure(session, trials, {.limit = host_link_limit(session.machine(), point.gpu)});
+  summarise(graph, layout, lists->hot_bytes(), lists->gpu_bytes() + run.traversal->gpu_bytes(), measurement);
+  hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);
   return measurement;
 }
 

@@ -1,8 +1,9 @@
 #ifndef GRAINSCOPE_BENCHMARKS_LEAN_RUNS_HPP
 #define GRAINSCOPE_BENCHMARKS_LEAN_RUNS_HPP
 
-// The four lean algorithms as a case runs them, each beside its model.
+// The four lean algorithms, each beside its model.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,31 +26,18 @@ struct LeanModel {
   double copied_bytes = 0;  // of a hybrid run of sssp
 };
 
-class LeanRun {
- public:
-  virtual ~LeanRun() = default;
-  LeanRun(const LeanRun&) = delete;
-  LeanRun& operator=(const LeanRun&) = delete;
-
-  [[nodiscard]] virtual double run(graph::Vertex source) = 0;  // seconds
+// An algorithm, and how a row tells of its runs.
+struct LeanRun {
+  std::unique_ptr<lean::LeanTraversal> traversal;
   // Of the last run.
-  [[nodiscard]] virtual Verdict verify(const LoadedGraph& graph, graph::Vertex source) const = 0;
-  [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
-  [[nodiscard]] virtual std::map<std::string, double> counters() const { return {}; }
-  // Another run, counting what each step reads.
-  [[nodiscard]] virtual std::vector<lean::LinkReads> count(graph::Vertex source) = 0;
+  std::function<std::map<std::string, double>()> counters;
   // Throws FailedError where a run from there read what its model does not.
-  [[nodiscard]] virtual LeanModel model(const LeanLayout& layout, graph::Vertex source,
-                                        const std::vector<lean::LinkReads>& reads) const = 0;
-  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state
-
- protected:
-  LeanRun() = default;
+  std::function<LeanModel(graph::Vertex source, const std::vector<lean::LinkReads>& reads)> model;
 };
 
-// `lists`, which were placed by `layout`, outlive it.
-[[nodiscard]] std::unique_ptr<LeanRun> make_lean_run(const LeanPoint& point, const LoadedGraph& graph,
-                                                     const lean::LeanLists& lists, const LeanLayout& layout);
+// `lists`, which were placed by `layout`, and both outlive it.
+[[nodiscard]] LeanRun make_lean_run(const LeanPoint& point, const LoadedGraph& graph,
+                                    const lean::LeanLists& lists, const LeanLayout& layout);
 
 }  // namespace grainscope::harness
 

@@ -19,10 +19,12 @@ double LoadLatencies::seconds(const Topology& topology, const cuda::ChaseSpec& c
     return known->second;
   }
   const auto probe = cuda::make_chase(chase, topology);
+  Measurement chased;
+  probe->describe(chased);
   std::vector<double> seconds;
   seconds.reserve(kChases);
   for (int i = 0; i < kChases; ++i) {
-    seconds.push_back(probe->sample() / static_cast<double>(probe->operations()));
+    seconds.push_back(sample(*probe) / static_cast<double>(chased.operations));
   }
   static_cast<void>(probe->verify());
   return known_.emplace(key, summarize(seconds).median).first->second;

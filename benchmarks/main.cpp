@@ -20,9 +20,7 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
-#include "malloc_worker.hpp"
-#include "pipeline_worker.hpp"
-#include "share_worker.hpp"
+#include "worker_process.hpp"
 
 namespace {
 
@@ -39,6 +37,11 @@ int print_environment(const Options& options, const Machine& machine) {
 }
 
 int act(const Options& options) {
+  if (options.action == Action::families) {
+    const std::vector<Family> families = all_families();
+    std::cout << (options.families_format == "json" ? families_json(families) : families_text(families));
+    return 0;
+  }
   Machine machine = read_machine();
   if (options.action == Action::environment) {
     return print_environment(options, machine);
@@ -49,7 +52,8 @@ int act(const Options& options) {
   }
   const Scope scope = scope_of(options, machine);
   if (options.action == Action::explain) {
-    std::cout << explain_text(options.explain_case, list_all(all_families(), machine, scope));
+    const std::vector<Family> families = all_families();
+    std::cout << explain_text(options.explain_case, families, list_all(families, machine, scope));
     return 0;
   }
   const Selection selection = selection_of(all_families(), options, machine, scope);
@@ -88,14 +92,8 @@ int main(int argc, char** argv) {
     if (!words.empty() && words.front() == kMpsGuardCommand) {
       return guard_mps({words.begin() + 1, words.end()});
     }
-    if (!words.empty() && words.front() == kMallocWorkerCommand) {
-      return malloc_worker({words.begin() + 1, words.end()});
-    }
-    if (!words.empty() && words.front() == kShareWorkerCommand) {
-      return share_worker({words.begin() + 1, words.end()});
-    }
-    if (!words.empty() && words.front() == kPipelineWorkerCommand) {
-      return pipeline_worker({words.begin() + 1, words.end()});
+    if (!words.empty() && words.front() == kWorkerCommand) {
+      return run_worker({words.begin() + 1, words.end()});
     }
     const int status = act(parse_options(words));
     require_output_whole();

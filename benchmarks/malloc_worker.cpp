@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <iostream>
+#include <istream>
 #include <memory>
 #include <vector>
 
@@ -92,24 +92,12 @@ class Batch {
   std::vector<const unsigned char*> places_;
 };
 
-// Until the end of the input, which comes when the other end is gone, however it went.
-void serve(const MallocJob& job) {
+void run(const MallocJob& job) {
   const Topology topology = Topology::read();
   const NodeBinding binding(topology, job.node);
   Batch batch(job);
-  tell(kStarted, "");
-  for (std::string line; std::getline(std::cin, line);) {
-    if (line != kSample) {
-      throw FailedError("nothing is known of `" + line + "`");
-    }
-    tell(kTook, exact_text(batch.run()));
-  }
-}
-
-std::vector<std::string> command_of(const MallocJob& job) {
-  std::vector<std::string> words = to_words(job);
-  words.insert(words.begin(), kMallocWorkerCommand);
-  return words;
+  tell(kStarted);
+  serve({{kSample, [&](std::istream& /*words*/) { tell_numbers(kTook, batch.run()); }}});
 }
 
 }  // namespace
@@ -123,32 +111,29 @@ std::vector<std::string> to_words(const MallocJob& job) {
 }
 
 MallocJob parse_malloc_job(const std::vector<std::string>& words) {
-  if (words.size() != 3) {
-    throw UsageError(std::string(kMallocWorkerCommand) + " is started by the program itself");
-  }
+  JobWords all(kMallocKind, words, 3);
   MallocJob job;
-  job.fills = number_in<int>(words[0], kMallocWorkerCommand) != 0;
-  job.node = number_in<int>(words[1], kMallocWorkerCommand);
-  job.bytes = number_in<std::uint64_t>(words[2], kMallocWorkerCommand);
+  job.fills = all.number<int>() != 0;
+  job.node = all.number<int>();
+  job.bytes = all.number<std::uint64_t>();
   if (job.bytes == 0) {
-    throw UsageError(std::string(kMallocWorkerCommand) + " allocates blocks of a byte or more");
+    all.refuse(words.back());
   }
   return job;
 }
 
 MallocWorker::MallocWorker(const MallocJob& job, const std::string& program)
-    : process_("the process that allocates", program, command_of(job), {}) {
-  static_cast<void>(process_.answer(kStarted));
+    : process_("the process that allocates", program, kMallocKind, to_words(job), {}) {
+  process_.answer(kStarted);
 }
 
 double MallocWorker::sample() {
   process_.ask(kSample);
-  return std::stod(process_.answer(kTook));
+  return process_.numbers(kTook, 1).front();
 }
 
-int malloc_worker(const std::vector<std::string>& words) {
-  const MallocJob job = parse_malloc_job(words);
-  return worker_status([&] { serve(job); });
+std::function<void()> malloc_worker(const std::vector<std::string>& job) {
+  return [parsed = parse_malloc_job(job)] { run(parsed); };
 }
 
 }  // namespace grainscope::harness

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_MALLOC_WORKER_HPP
 #define GRAINSCOPE_BENCHMARKS_MALLOC_WORKER_HPP
 
-// Calls of malloc in a process of their own: this program once more, as `grainscope malloc-worker`. What
+// Calls of malloc in a process of their own: this program once more, as `grainscope worker malloc`. What
 // malloc does with a block depends on what was allocated and freed before it (glibc raises the sizes from
 // which on it asks the kernel), so in one process the cases that ran earlier would decide what a later one
 // costs.
@@ -15,7 +15,7 @@
 
 namespace grainscope::harness {
 
-inline constexpr const char* kMallocWorkerCommand = "malloc-worker";
+inline constexpr const char* kMallocKind = "malloc";
 
 // A batch of blocks, allocated one after another.
 struct MallocJob {
@@ -41,8 +41,8 @@ class MallocWorker {
   WorkerProcess process_;
 };
 
-// The worker's body: `words` are what follows the sub-command. Returns its exit status.
-[[nodiscard]] int malloc_worker(const std::vector<std::string>& words);
+// The worker's body, by the words of its job.
+[[nodiscard]] std::function<void()> malloc_worker(const std::vector<std::string>& job);
 
 }  // namespace grainscope::harness
 

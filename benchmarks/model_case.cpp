@@ -1,36 +1,18 @@
 #include "model_case.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "harness/link_peaks.hpp"
+#include "trials.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 using graph::Algorithm;
 
-std::vector<std::string> graphs_of(Preset preset) {
-  switch (preset) {
-    case Preset::smoke:
-      return {"power"};
-    case Preset::quick:
-      return {"power", "pgp", "kron:16"};
-    case Preset::full:
-      return {"power", "pgp", "kron:18", "urand:18", "dense:14", "web:18"};
-    case Preset::paper:
-      return {"power", "pgp", "kron:20", "urand:20", "dense:16", "web:20"};
-    case Preset::acceptance:
-      return {};  // what is modelled says nothing of a machine
-  }
-  return {};
-}
-
-// Whether the user's range of sizes has the edge list.
-bool in_range(const Scope& scope, const graph::GraphSpec& spec) {
-  const auto entries = spec.most_entries();
-  return !entries || scope.in_range(*entries * sizeof(std::uint64_t));
-}
+const char* const kMeasured = "measured";
 
 std::string why_not(const ModelPoint& point) {
   if (point.algorithm == Algorithm::cc && point.graph.directed()) {
@@ -57,36 +39,51 @@ model::Link ModelLink::get(const Session& session) const {
   return model::link_measured(session.link_peak_gb_s(LinkPath::host_to_gpu(node, gpu->ordinal)));
 }
 
-ModelLink named_link(const char* name) {
-  return {name, {}, 0};
+DeclaredAxis link_axis() {
+  std::vector<std::string> names(model::link_names().begin(), model::link_names().end());
+  names.emplace_back(kMeasured);
+  return word_axis("link", "the link: a named one, or this machine's, whose copies the run measures",
+                   std::move(names));
 }
 
-std::vector<ModelLink> measured_links(const Scope& scope) {
+std::vector<ModelLink> links_of(const Values& values, const Grid& grid, const Grids& grids,
+                                const Scope& scope) {
+  if (!values.is("link", kMeasured)) {
+    return {{values.word("link"), {}, 0}};
+  }
   std::vector<ModelLink> links;
-  links.reserve(scope.program_gpus().size());
-  for (const GpuTarget& gpu : scope.program_gpus()) {
-    links.push_back({"measured", gpu, scope.nearest_node(gpu)});
+  for (const GpuTarget& gpu : grids.gpus(grid)) {
+    links.push_back({kMeasured, gpu, scope.nearest_node(gpu)});
   }
   return links;
 }
 
-int model_sources(const Scope& scope) {
-  const int most = scope.preset == Preset::paper ? 16 : 8;
-  return std::min(scope.trials, most);
+std::vector<DeclaredAxis> model_axes(std::vector<DeclaredAxis> more) {
+  std::vector<DeclaredAxis> axes{
+      algorithm_axis(), graph_axis(), edge_axis("8"), link_axis(),
+      // What one source asks for differs little from what another does; a measured time needs 64 for other
+      // reasons.
+      number_axis("sources_at_most", "of --trials, how many sources are modelled", {1, kMostSources}, "8")};
+  axes.insert(axes.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  return axes;
 }
 
-std::vector<graph::GraphSpec> model_graphs(const Scope& scope) {
-  if (!scope.graphs.empty()) {
-    return scope.graphs;
-  }
-  std::vector<graph::GraphSpec> graphs;
-  for (const std::string& text : graphs_of(scope.preset)) {
-    graph::GraphSpec spec = graph::parse_graph_spec(text);
-    if (in_range(scope, spec)) {
-      graphs.push_back(std::move(spec));
-    }
-  }
-  return graphs;
+std::vector<std::pair<ModelPoint, Values>> model_points(const Scope& scope, const Grids& grids) {
+  std::vector<std::pair<ModelPoint, Values>> points;
+  grids.each_graph(
+      [&](const graph::GraphSpec& graph, const Grid& grid) {
+        for (const Values& values : grid.points()) {
+          const int sources = std::min(scope.trials, values.number_as<int>("sources_at_most"));
+          for (const ModelLink& link : links_of(values, grid, grids, scope)) {
+            points.emplace_back(ModelPoint{graph, algorithm_of(values), edge_bytes_of(values), link, sources},
+                                values);
+          }
+        }
+      },
+      sizeof(std::uint64_t));
+  stand_together(points,
+                 [](const auto& each) { return std::pair(each.first.graph.name(), each.first.algorithm); });
+  return points;
 }
 
 Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, const ModelPoint& point,

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/benchmark.hpp"
@@ -22,16 +23,11 @@ struct ModelLink {
   // Measures the copies' rate where it is not a named one.
   [[nodiscard]] model::Link get(const Session& session) const;
 };
-[[nodiscard]] ModelLink named_link(const char* name);
-// That of each GPU and its nearest node.
-[[nodiscard]] std::vector<ModelLink> measured_links(const Scope& scope);
-
-// Sources of a modelled bfs or sssp: the first of the scope's trials, and 16 at most, since what one source
-// asks for differs little from what another does, and a measured time needs 64 for other reasons.
-[[nodiscard]] int model_sources(const Scope& scope);
-
-// The graphs of a preset, or those that the user asked for.
-[[nodiscard]] std::vector<graph::GraphSpec> model_graphs(const Scope& scope);
+// Which links: by name, and `measured`, this machine's own.
+[[nodiscard]] DeclaredAxis link_axis();
+// Of a point: the named one, or that of each of the line's GPUs and its nearest node.
+[[nodiscard]] std::vector<ModelLink> links_of(const Values& values, const Grid& grid, const Grids& grids,
+                                              const Scope& scope);
 
 // What a case of the model is about.
 struct ModelPoint {
@@ -41,6 +37,11 @@ struct ModelPoint {
   ModelLink link;
   int sources = 1;
 };
+
+// The axes of such cases; `more` are a family's own.
+[[nodiscard]] std::vector<DeclaredAxis> model_axes(std::vector<DeclaredAxis> more);
+// Those of a run, of one graph and algorithm together, with the values of the family's own axes.
+[[nodiscard]] std::vector<std::pair<ModelPoint, Values>> model_points(const Scope& scope, const Grids& grids);
 
 // A benchmark about a point: `axes` before and behind those of the graph; its link is the last. Skip, needs
 // and site are set.

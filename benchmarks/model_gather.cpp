@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "families.hpp"
@@ -27,8 +28,9 @@ using gnn::Mode;
 
 const char* const kFamily = "model/gather";
 
-constexpr std::uint64_t kRows = 1 << 16;      // of a list: what more rows ask for is the same
-constexpr std::uint64_t kWallRows = 1 << 20;  // where translations matter, which the batch decides
+const char* const kElement = "element";
+const char* const kWidest = "widest";
+constexpr gnn::Indices kDrawn[] = {gnn::Indices::uniform, gnn::Indices::zipf};
 
 struct Point {
   GatherPoint gather;
@@ -141,85 +143,54 @@ Explanation explain(const Point& point) {
       "no cache: a sector that two warps ask for crosses twice; no sorting, no work on the GPU"};
 }
 
-GatherPoint point_of(Mode mode, std::uint32_t row, std::uint64_t span, std::uint64_t rows, bool wide) {
-  GatherPoint point;
-  point.mode = mode;
-  point.row_bytes = row;
-  point.span_bytes = span;
-  point.rows = rows;
-  point.width = wide ? gnn::widest_load(mode, row) : point.element;
-  return point;
-}
-
 class Lister {
  public:
-  explicit Lister(const Scope& scope) : scope_(scope) {}
+  Lister(const Scope& scope, const Grids& grids) : scope_(scope), grids_(grids) {}
 
   std::vector<Benchmark> list() {
-    if (scope_.preset == Preset::acceptance) {
-      return {};  // what is modelled says nothing of a machine
-    }
-    for (const std::uint32_t row : rows()) {
-      add_modes(row, named_link("pcie4x16"));
-      if (scope_.preset != Preset::smoke) {
-        add_modes(row, named_link("pcie5x16"));
-      }
-      for (const ModelLink& link : measured_links(scope_)) {
-        add_modes(row, link);
-      }
-    }
-    if (scope_.preset != Preset::smoke) {
-      add_wall(named_link("pcie5x16"));
-      for (const ModelLink& link : measured_links(scope_)) {
-        add_wall(link);
+    for (const Grid& grid : grids_) {
+      for (const Values& values : grid.points()) {
+        if (const auto gather = point_of(values)) {
+          for (const ModelLink& link : links_of(values, grid, grids_, scope_)) {
+            add({*gather, link});
+          }
+        }
       }
     }
     return std::move(benchmarks_);
   }
 
  private:
-  [[nodiscard]] std::vector<std::uint32_t> rows() const {
-    if (scope_.preset == Preset::smoke) {
-      return {1028};
+  // Absent, with the reason, where it cannot be.
+  [[nodiscard]] std::optional<GatherPoint> point_of(const Values& values) const {
+    GatherPoint point;
+    point.mode = enumerator(values.word("mode"), gnn::kAllModes, [](Mode each) { return name(each); });
+    point.row_bytes = values.number_as<std::uint32_t>("row");
+    point.span_bytes = values.number("span");
+    point.rows = values.number("rows");
+    point.indices = enumerator(values.word("indices"), kDrawn, [](gnn::Indices each) { return name(each); });
+    point.element = values.number_as<std::uint32_t>("element");
+    point.width = values.is("width", kElement)  ? point.element
+                  : values.is("width", kWidest) ? gnn::widest_load(point.mode, point.row_bytes)
+                                                : values.number_as<std::uint32_t>("width");
+    point.window = values.number_as<int>("window");
+    const std::string what =
+        std::string(name(point.mode)) + " of rows of " + std::to_string(point.row_bytes) + " bytes";
+    if (!gnn::may_load(point.mode, point.row_bytes, point.element, point.width) ||
+        (point.mode == Mode::vector && point.width <= point.element)) {
+      grids_.leave_out(
+          what + " cannot load " + std::to_string(point.width) + " bytes at once: width is " +
+          (point.mode == Mode::naive || point.mode == Mode::circular_shift ? kElement : kWidest));
+    } else if (point.window > 1 && point.mode != Mode::address_ordered) {
+      grids_.leave_out("only address_ordered gathers several mini-batches together: of " + what +
+                       " window is 1");
+    } else {
+      return point;
     }
-    if (!scope_.dense()) {
-      return {480, 1024, 1028, 1040, 1260, 2312};  // those that were worked out by hand
-    }
-    return {64,   128,  188,  256,  400,  480,  512,  1024, 1028, 1032,
-            1036, 1040, 1044, 1260, 1536, 2312, 3072, 4096, 16384};
-  }
-
-  void add_modes(std::uint32_t row, const ModelLink& link) {
-    constexpr std::uint64_t kSpan = 512 * kMiB;  // within reach
-    for (const Mode mode : {Mode::naive, Mode::circular_shift, Mode::masked}) {
-      add({point_of(mode, row, kSpan, kRows, false), link});
-    }
-    if (gnn::widest_load(row) > GatherPoint{}.element && scope_.dense()) {
-      add({point_of(Mode::vector, row, kSpan, kRows, true), link});
-      add({point_of(Mode::masked, row, kSpan, kRows, true), link});
-    }
-    if (scope_.dense()) {
-      add({point_of(Mode::graphbolt, row, kSpan, kRows, true), link});
-    }
-  }
-
-  // As asked against in order: beyond reach.
-  void add_wall(const ModelLink& link) {
-    for (const std::uint64_t span : {kGiB, 4 * kGiB, 8 * kGiB, 32 * kGiB}) {
-      add({point_of(Mode::masked, 128, span, kWallRows, true), link});
-      add({point_of(Mode::address_ordered, 128, span, kWallRows, true), link});
-      if (scope_.dense() && span == 32 * kGiB) {
-        GatherPoint window = point_of(Mode::address_ordered, 128, span, kWallRows, true);
-        window.window = 16;
-        add({window, link});
-      }
-    }
+    return std::nullopt;
   }
 
   void add(const Point& point) {
-    if (!scope_.in_range(point.gather.span_bytes)) {
-      return;
-    }
     std::vector<Axis> axes{{"mode", name(point.gather.mode), AxisStyle::bare}};
     const std::vector<Axis> asked = gather_axes(point.gather);
     axes.insert(axes.end(), asked.begin(), asked.end());
@@ -242,6 +213,7 @@ class Lister {
   }
 
   const Scope& scope_;
+  const Grids& grids_;
   std::shared_ptr<Replays> replays_ = std::make_shared<Replays>();
   std::vector<Benchmark> benchmarks_;
 };
@@ -249,13 +221,29 @@ class Lister {
 }  // namespace
 
 Family model_gather() {
+  std::vector<std::string> modes;
+  for (const Mode mode : gnn::kAllModes) {
+    if (gnn::is_kernel(mode)) {
+      modes.emplace_back(name(mode));
+    }
+  }
   return {
       kFamily,
       "What does each way to gather rows from host memory ask of the link, and how long does that take at "
       "least?",
-      {},
-      [](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
-        return Lister(scope).list();
+      {word_axis("mode", "how a kernel walks rows", std::move(modes)),
+       size_axis("row", "bytes of a row", {2, kGiB}, false),
+       number_axis("rows", "rows of a mini-batch", {1, 1 << 24}, "65536"),
+       size_axis("span", "bytes of the table", {kMiB, 1024 * kGiB}),
+       word_axis("indices", "the law by which rows are drawn",
+                 names_of(kDrawn, [](gnn::Indices each) { return name(each); }), name(gnn::Indices::uniform)),
+       number_axis("element", "bytes of an element: 2 or 4", {2, 4}, "4"),
+       number_axis("width", "bytes of a load: those of an element, or the most that mode and row allow",
+                   {2, 16}, kElement, {kElement, kWidest}),
+       number_axis("window", "mini-batches that address_ordered gathers together", {1, 1024}, "1"),
+       link_axis()},
+      [](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
+        return Lister(scope, grids).list();
       }};
 }
 

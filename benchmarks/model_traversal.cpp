@@ -20,9 +20,6 @@ namespace grainscope::harness {
 namespace {
 
 using graph::Access;
-using graph::Algorithm;
-
-constexpr Algorithm kAlgorithms[] = {Algorithm::bfs, Algorithm::sssp, Algorithm::cc, Algorithm::pr};
 
 Measurement measure(const Session& session, ModelRuns& runs, ModelRuns::Claim& claim, const ModelPoint& point,
                     const WalkRequest& walk) {
@@ -53,56 +50,15 @@ class Lister {
  public:
   Lister(const Scope& scope, std::shared_ptr<ModelRuns> runs) : scope_(scope), runs_(std::move(runs)) {}
 
-  std::vector<Benchmark> list() {
-    for (const graph::GraphSpec& graph : model_graphs(scope_)) {
-      for (const Algorithm algorithm : kAlgorithms) {
-        add_papers(graph, algorithm);
-        for (const char* link : model::link_names()) {
-          if (link != std::string("pcie3x16") && scope_.preset != Preset::smoke) {
-            add_link(graph, algorithm, named_link(link));
-          }
-        }
-        for (const ModelLink& link : measured_links(scope_)) {
-          for (const Access access : {Access::naive, Access::merged, Access::merged_aligned}) {
-            add({graph, algorithm, 8, link, model_sources(scope_)}, access);
-          }
-          add({graph, algorithm, 4, link, model_sources(scope_)}, Access::merged_aligned);
-        }
-      }
+  std::vector<Benchmark> list(const Grids& grids) {
+    for (const auto& [point, values] : model_points(scope_, grids)) {
+      add(point,
+          enumerator(values.word("access"), graph::kAllAccess, [](Access each) { return name(each); }));
     }
     return std::move(benchmarks_);
   }
 
  private:
-  // Every access over the papers' link, and what 4-byte edges change.
-  void add_papers(const graph::GraphSpec& graph, Algorithm algorithm) {
-    const ModelLink link = named_link("pcie3x16");
-    for (const Access access : graph::kAllAccess) {
-      add({graph, algorithm, 8, link, model_sources(scope_)}, access);
-    }
-    if (scope_.preset == Preset::smoke) {
-      return;
-    }
-    for (const Access access : {Access::naive, Access::merged, Access::merged_aligned}) {
-      if (scope_.dense() || access != Access::naive) {
-        add({graph, algorithm, 4, link, model_sources(scope_)}, access);
-      }
-    }
-  }
-
-  // What another link changes: of the best access, and where dense of all.
-  void add_link(const graph::GraphSpec& graph, Algorithm algorithm, const ModelLink& link) {
-    const bool all = scope_.dense() && link.name == "pcie5x16";
-    for (const Access access : graph::kAllAccess) {
-      if (all || access == Access::merged_aligned) {
-        add({graph, algorithm, 8, link, model_sources(scope_)}, access);
-      }
-    }
-    if (all) {
-      add({graph, algorithm, 4, link, model_sources(scope_)}, Access::merged_aligned);
-    }
-  }
-
   void add(const ModelPoint& point, Access access) {
     Benchmark benchmark = model_benchmark(std::string("model/") + name(point.algorithm),
                                           {{"access", name(access), AxisStyle::bare}}, point, {});
@@ -139,9 +95,11 @@ Family model_traversal(const std::shared_ptr<ModelRuns>& runs) {
   return {"model/traversal",
           "What does a traversal of an edge list in host memory ask of the link, and how long does that take "
           "at least?",
-          {},
-          [runs](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(scope, runs).list();
+          model_axes({word_axis("access", "how warps walk lists of neighbours",
+                                names_of(graph::kAllAccess, [](Access each) { return name(each); }),
+                                name(Access::merged_aligned))}),
+          [runs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
+            return Lister(scope, runs).list(grids);
           }};
 }
 

@@ -17,14 +17,7 @@
 namespace grainscope::harness {
 namespace {
 
-using graph::Algorithm;
-
 const char* const kFamily = "model/uvm";
-
-constexpr Algorithm kAlgorithms[] = {Algorithm::bfs, Algorithm::sssp, Algorithm::cc, Algorithm::pr};
-constexpr int kPercents[] = {25, 50, 75, 100, 125};
-constexpr std::uint64_t kUsualPage = 64 * kKiB;  // what faults grow to
-constexpr int kEdgeBytes = 8;                    // as in the papers
 
 Measurement measure(const Session& session, ModelRuns& runs, ModelRuns::Claim& claim, const ModelPoint& point,
                     const CardRequest& card) {
@@ -55,38 +48,22 @@ class Lister {
  public:
   Lister(const Scope& scope, std::shared_ptr<ModelRuns> runs) : scope_(scope), runs_(std::move(runs)) {}
 
-  std::vector<Benchmark> list() {
-    for (const graph::GraphSpec& graph : model_graphs(scope_)) {
-      for (const Algorithm algorithm : kAlgorithms) {
-        add_cards(graph, algorithm, kUsualPage, named_link("pcie3x16"));
-        if (scope_.dense()) {
-          add_cards(graph, algorithm, kUsualPage, named_link("pcie4x16"));
-        }
-        for (const ModelLink& link : measured_links(scope_)) {
-          add_cards(graph, algorithm, kUsualPage, link);
-        }
-      }
-      for (const std::uint64_t page : {4 * kKiB, 2 * kMiB}) {
-        if (scope_.preset != Preset::smoke) {
-          add_cards(graph, Algorithm::bfs, page, named_link("pcie3x16"));
-        }
+  std::vector<Benchmark> list(const Grids& grids) {
+    for (const auto& [point, values] : model_points(scope_, grids)) {
+      const CardRequest card{point.edge_bytes, values.number_as<int>("card"), values.number("page")};
+      const auto entries = point.graph.most_entries();
+      if (entries &&
+          data_pages({card.edge_bytes, 100, card.page_bytes}, point.algorithm, *entries) < kFewestPages) {
+        grids.leave_out("the edges of " + point.graph.name() + " are on fewer than " +
+                        std::to_string(kFewestPages) + " pages of " + format_bytes(card.page_bytes));
+      } else {
+        add(point, card);
       }
     }
     return std::move(benchmarks_);
   }
 
  private:
-  void add_cards(const graph::GraphSpec& graph, Algorithm algorithm, std::uint64_t page,
-                 const ModelLink& link) {
-    const auto entries = graph.most_entries();
-    if (entries && data_pages({kEdgeBytes, 100, page}, algorithm, *entries) < kFewestPages) {
-      return;
-    }
-    for (const int percent : kPercents) {
-      add({graph, algorithm, kEdgeBytes, link, model_sources(scope_)}, {kEdgeBytes, percent, page});
-    }
-  }
-
   void add(const ModelPoint& point, const CardRequest& card) {
     Benchmark benchmark =
         model_benchmark(kFamily, {{"algorithm", name(point.algorithm), AxisStyle::bare}}, point,
@@ -114,11 +91,11 @@ class Lister {
 }  // namespace
 
 Family model_uvm(const std::shared_ptr<ModelRuns>& runs) {
-  return {kFamily,
-          "How much would managed memory move if the card held only a part of the edge list?",
-          {},
-          [runs](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(scope, runs).list();
+  return {kFamily, "How much would managed memory move if the card held only a part of the edge list?",
+          model_axes({number_axis("card", "percent of the data's pages that the card holds", {1, 1000}),
+                      size_axis("page", "bytes that are brought at once", {64, kGiB}, false, "64KiB")}),
+          [runs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
+            return Lister(scope, runs).list(grids);
           }};
 }
 

@@ -69,15 +69,13 @@ Measurement measure_pipeline(Session& session, const PipelinePoint& point, const
     stages = pipeline->stages();
   }
 
-  Measurement measurement;
-  measurement.samples = session.trials(static_cast<int>(run.step_s.size()),
-                                       [&](int step) { return run.step_s[static_cast<std::size_t>(step)]; });
-  measurement.samples.wall_s = wall_s;
-  measurement.verification = verify_losses(run.losses, stages.losses, work, site);
-  measurement.timing = site.gpu ? Timing{Clock::event, false,
-                                         "from the end of one training step to the end of the next, sampling "
-                                         "and gathering of later ones beside it"}
-                                : Timing{Clock::steady, false, "sampling, gathering and a training step"};
+  const Timing timing = site.gpu
+                            ? Timing{Clock::event, false,
+                                     "from the end of one training step to the end of the next, sampling "
+                                     "and gathering of later ones beside it"}
+                            : Timing{Clock::steady, false, "sampling, gathering and a training step"};
+  Measurement measurement = measure_steps(
+      session, run, wall_s, timing, [&] { return verify_losses(run.losses, stages.losses, work, site); });
   measurement.graph = GraphFacts{work.plan.neighbours.vertices(), work.plan.neighbours.edges(), {}};
   if (const gnn::NpyFile* const own = work.plan.features.file()) {
     measurement.features = FeatureFacts{own->rows(), own->columns(), own->element()};

@@ -14,13 +14,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "families.hpp"
 #include "gather_case.hpp"
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/gnn/pipeline_sides.hpp"
 #include "grainscope/system/numa.hpp"
-#include "pipeline_points.hpp"
+#include "pipeline_case.hpp"
 #include "sm_share_case.hpp"
 
 namespace grainscope::harness {
@@ -29,6 +32,40 @@ namespace {
 using gnn::Mode;
 using gnn::Store;
 using graph::GraphSpec;
+
+const char* const kOneProcess = "none";
+const char* const kAllGpus = "all";
+constexpr Mode kModes[] = {Mode::cpu_gather,     Mode::cpu_gather_dma, Mode::naive,
+                           Mode::circular_shift, Mode::masked,         Mode::address_ordered};
+constexpr Store kStores[] = {Store::pageable, Store::pinned, Store::mapped, Store::device, Store::tiered};
+
+std::string mode_name(Mode mode) {
+  PipelinePoint point;
+  point.mode = mode;
+  return point.mode_name();
+}
+
+// Throws UsageError where it cannot be.
+void require_possible(const PipelinePoint& point) {
+  gnn::PipelineRequest request;
+  request.mode = point.mode;
+  request.store = point.store;
+  request.window = point.window;
+  request.gpus.resize(static_cast<std::size_t>(point.gpus));
+  if (point.percent > 0) {
+    gnn::require_processes(request);
+  } else {
+    gnn::require_possible(request);
+  }
+  if (point.training.batches < 3 * request.gpus.size() * static_cast<std::size_t>(point.window)) {
+    throw UsageError("a training pipeline of three stages needs " +
+                     std::to_string(3 * request.gpus.size() * static_cast<std::size_t>(point.window)) +
+                     " mini-batches at least: batches is " + std::to_string(point.training.batches));
+  }
+  if (point.mode == Mode::circular_shift && point.training.row_bytes % gnn::kLineBytes == 0) {
+    throw UsageError("a circular shift leaves rows of whole lines as they are: mode is naive");
+  }
+}
 
 std::string said_of_features(const gnn::NpyFile* own) {
   return own == nullptr ? "features and labels are synthetic"
@@ -69,20 +106,66 @@ struct Claims {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope, GnnGraphs graphs)
-      : machine_(machine), scope_(scope), graphs_(std::move(graphs)) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids, GnnGraphs graphs)
+      : machine_(machine), scope_(scope), grids_(grids), graphs_(std::move(graphs)) {}
 
   std::vector<Benchmark> list() {
-    for (const GraphSpec& spec :
-         gnn_graphs(scope_, {"power"}, {"kron:20"}, {"pareto:22", "kron:22"}, {"kron:22", "pareto:22"})) {
-      for (const PipelinePoint& point : pipeline_points(scope_, spec, most_gpus())) {
-        add(spec, point);
-      }
+    struct Place {
+      GraphSpec spec;
+      PipelinePoint point;
+      std::vector<GpuTarget> gpus;
+    };
+    std::vector<Place> places;
+    grids_.each_graph(
+        [&](const GraphSpec& spec, const Grid& grid) {
+          const std::vector<GpuTarget> gpus = grids_.gpus(grid);
+          for (const Values& values : grid.points({{kAllGpus, most_of(gpus)}})) {
+            if (const auto point = point_of(spec, values)) {
+              places.push_back({spec, *point, gpus});
+            }
+          }
+        },
+        sizeof(graph::Vertex));
+    stand_together(places, [](const Place& place) { return place.point.training; });
+    for (const Place& place : places) {
+      add(place.spec, place.point, place.gpus);
     }
     return std::move(benchmarks_);
   }
 
  private:
+  // Absent, with the reason, where it cannot be.
+  [[nodiscard]] std::optional<PipelinePoint> point_of(const GraphSpec& spec, const Values& values) const {
+    PipelinePoint point;
+    point.training = {
+        spec.name(),
+        gnn::parse_fanouts(values.word("fanout")),
+        values.number("batch"),
+        values.number("batches"),
+        scope_.features != nullptr ? scope_.features->row_bytes() : values.number_as<std::uint32_t>("row"),
+        values.number_as<std::uint32_t>("hidden")};
+    point.mode = enumerator(values.word("mode"), kModes, mode_name);
+    point.store = enumerator(values.word("store"), kStores, [](Store each) { return name(each); });
+    point.hot = point.store == Store::tiered ? values.number_as<int>("hot") : 0;
+    point.window = point.mode == Mode::address_ordered ? values.number_as<int>("window") : 1;
+    point.gpus = values.number_as<int>("gpus");
+    point.percent = values.is("percent", kOneProcess) ? 0 : values.decimal("percent");
+    if (point.percent > 0 && scope_.features != nullptr) {
+      grids_.leave_out("two processes fill tables of their own, by the closed form: not by --features");
+      return std::nullopt;
+    }
+    try {
+      require_possible(point);
+      if (scope_.features == nullptr) {
+        static_cast<void>(point.training.request());
+      }
+    } catch (const UsageError& error) {
+      grids_.leave_out(error.what());
+      return std::nullopt;
+    }
+    return point;
+  }
+
   // GPUs that train together with one: each reads the others' gradients.
   [[nodiscard]] std::vector<int> team_of(int gpu) const {
     std::vector<int> team;
@@ -97,26 +180,23 @@ class Lister {
     }
     return team;
   }
-  [[nodiscard]] int most_gpus() const {
+  [[nodiscard]] std::size_t most_of(const std::vector<GpuTarget>& gpus) const {
     std::size_t most = 1;
-    for (const GpuTarget& gpu : scope_.program_gpus()) {
+    for (const GpuTarget& gpu : gpus) {
       most = std::max(most, team_of(gpu.ordinal).size());
     }
-    return static_cast<int>(most);
+    return most;
   }
 
-  void add(const GraphSpec& spec, const PipelinePoint& point) {
-    if (point.percent > 0 && scope_.features != nullptr) {
-      return;  // two processes fill tables of their own, by the closed form
-    }
+  void add(const GraphSpec& spec, const PipelinePoint& point, const std::vector<GpuTarget>& gpus) {
     if (point.mode == Mode::cpu_gather) {
-      add(spec, point, {scope_.nodes.empty() ? 0 : scope_.nodes.front(), {}, {}});
+      add(spec, point, PipelineSite{scope_.nodes.empty() ? 0 : scope_.nodes.front(), {}, {}});
       return;
     }
-    for (const GpuTarget& gpu : scope_.program_gpus()) {
-      std::vector<int> gpus = team_of(gpu.ordinal);
-      gpus.resize(std::min(gpus.size(), static_cast<std::size_t>(point.gpus)));
-      add(spec, point, {scope_.nearest_node(gpu), gpu, std::move(gpus)});
+    for (const GpuTarget& gpu : gpus) {
+      std::vector<int> team = team_of(gpu.ordinal);
+      team.resize(std::min(team.size(), static_cast<std::size_t>(point.gpus)));
+      add(spec, point, PipelineSite{scope_.nearest_node(gpu), gpu, std::move(team)});
     }
   }
 
@@ -249,6 +329,7 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
+  const Grids& grids_;
   GnnGraphs graphs_;
   std::shared_ptr<TrainingCache> plans_ = std::make_shared<TrainingCache>();
   std::shared_ptr<TableCache> tables_ = std::make_shared<TableCache>();
@@ -259,11 +340,25 @@ class Lister {
 }  // namespace
 
 Family pipeline_graphsage(const GnnGraphs& graphs) {
+  DeclaredAxis percent = percent_axis(
+      "percent", "of the GPU for a process that samples and gathers, while another trains", kOneProcess);
+  percent.words = {kOneProcess};
   return {"pipeline/graphsage",
           "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
-          {},
-          [graphs](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope, graphs).list();
+          {graph_axis(), word_axis("mode", "how rows come to the GPU", names_of(kModes, mode_name)),
+           word_axis("store", "where the feature table lies",
+                     names_of(kStores, [](Store each) { return name(each); })),
+           fanout_axis("10x25"), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
+           number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24"),
+           size_axis("row", "bytes of a row; those of --features where given", {4, kGiB}, false, "512"),
+           number_axis("hidden", "features of a hidden layer", {1, 1 << 16}, "128"),
+           number_axis("hot", "percent of the rows on the GPU, of store tiered", {0, 100}, "10"),
+           number_axis("window", "mini-batches gathered together, of mode address_ordered", {1, 1024}, "1"),
+           number_axis("gpus", "that train together; all: as many as reach each other", {1, gnn::kMostGpus},
+                       "1", {}, {kAllGpus}),
+           std::move(percent)},
+          [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return Lister(machine, scope, grids, graphs).list();
           }};
 }
 

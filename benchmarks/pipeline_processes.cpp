@@ -92,15 +92,13 @@ Measurement measure_processes(Session& session, const PipelinePoint& point, cons
   const double wall_s = steady_now_s() - begun_s;
 
   const gnn::PipelineRun& steps = run.steps;
-  Measurement measurement;
-  measurement.samples = session.trials(static_cast<int>(steps.step_s.size()), [&](int step) {
-    return steps.step_s[static_cast<std::size_t>(step)];
-  });
-  measurement.samples.wall_s = wall_s;
-  measurement.verification = verify_losses(steps.losses, stages.losses, work, site, Multiprocessors::some);
-  measurement.timing = {Clock::event, false,
-                        "from the end of one training step to the end of the next, in the process that "
-                        "trains; another samples and gathers later ones beside it"};
+  Measurement measurement = measure_steps(
+      session, steps, wall_s,
+      {Clock::event, false,
+       "from the end of one training step to the end of the next, in the process that trains; another "
+       "samples "
+       "and gathers later ones beside it"},
+      [&] { return verify_losses(steps.losses, stages.losses, work, site, Multiprocessors::some); });
   measurement.graph = GraphFacts{work.plan.neighbours.vertices(), work.plan.neighbours.edges(), {}};
   add_stages(steps, stages, measurement);
   add_overlap(stages, measurement);

@@ -126,6 +126,18 @@ std::string verify_losses(const std::vector<double>& losses, const std::vector<d
   return how + agree_with_others(losses, together, site, sms, work) + (own ? "" : "; the loss falls");
 }
 
+Measurement measure_steps(const Session& session, const gnn::PipelineRun& run, double wall_s,
+                          const Timing& timing, const std::function<std::string()>& verify) {
+  auto step = run.step_s.begin();
+  LocalOperation steps({.run = [&] { return *step++; },
+                        .verify = verify,
+                        .timing = timing,
+                        .trials = static_cast<int>(run.step_s.size())});
+  Measurement measurement = measure(session, steps);
+  measurement.samples.wall_s = wall_s;
+  return measurement;
+}
+
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement) {
   auto& counters = measurement.counters;
   const auto add_stage = [&](const std::string& name, const std::vector<double>& seconds) {

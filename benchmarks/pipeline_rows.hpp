@@ -4,6 +4,7 @@
 // What the rows of training runs say, however they are fed, and what their losses are held against.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,10 @@ enum class Multiprocessors : std::uint8_t { some, all };
 [[nodiscard]] std::string verify_losses(const std::vector<double>& losses, const std::vector<double>& apart,
                                         TrainingWork& work, const PipelineSite& site,
                                         Multiprocessors sms = Multiprocessors::all);
+
+// A run that took `wall_s`, its steps being its trials.
+[[nodiscard]] Measurement measure_steps(const Session& session, const gnn::PipelineRun& run, double wall_s,
+                                        const Timing& timing, const std::function<std::string()>& verify);
 
 // Stages alone, single steps, losses, CPU time.
 void add_stages(const gnn::PipelineRun& run, const gnn::StageTimes& stages, Measurement& measurement);

@@ -1,12 +1,13 @@
 #include "pipeline_worker.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <sstream>
+#include <istream>
 #include <utility>
 
+#include "grainscope/gnn/pipeline_sides.hpp"
 #include "grainscope/gnn/shared_plan.hpp"
 #include "grainscope/system/mps.hpp"
+#include "grainscope/system/numa.hpp"
+#include "grainscope/system/topology.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -17,47 +18,20 @@ constexpr std::size_t kWords = 7;
 constexpr const char* kGather = "gather";
 constexpr const char* kTrain = "train";
 
-template <class Named, std::size_t kCount>
-Named named(const Named (&all)[kCount], const std::string& word) {
-  const auto* const found =
-      std::find_if(std::begin(all), std::end(all), [&](Named each) { return name(each) == word; });
-  if (found == std::end(all)) {
-    throw UsageError(std::string(kPipelineWorkerCommand) + " is started by the program itself, not with `" +
-                     word + "`");
-  }
-  return *found;
-}
-
-std::vector<std::string> command_of(PipelineJob job, bool gathers, const SharedMemory& memory) {
+std::vector<std::string> job_of(PipelineJob job, bool gathers, const SharedMemory& memory) {
   job.gathers = gathers;
   job.descriptor = memory.descriptor();
   job.bytes = memory.bytes();
-  std::vector<std::string> words = to_words(job);
-  words.insert(words.begin(), kPipelineWorkerCommand);
-  return words;
+  return to_words(job);
 }
 
 Variables share_of(double percent) {
   return {{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", exact_text(percent)}};
 }
 
-std::vector<double> numbers(const std::string& text, std::size_t count, const std::string& whose) {
-  std::istringstream words(text);
-  std::vector<double> found{std::istream_iterator<double>(words), {}};
-  if (found.size() != count) {
-    throw FailedError(whose + " gave " + std::to_string(found.size()) + " numbers, not " +
-                      std::to_string(count));
-  }
-  return found;
-}
-
-PipelineProcesses::Given given_in(const std::string& text, const std::string& whose) {
-  std::istringstream words(text);
-  PipelineProcesses::Given given;
-  if (!(words >> given.told >> given.seen >> given.gpu_bytes)) {
-    throw FailedError(whose + " does not say what it was given");
-  }
-  return given;
+PipelineProcesses::Given given_to(WorkerProcess& process) {
+  const std::vector<double> given = process.numbers("started", 3, kWorkerReady_s);
+  return {static_cast<int>(given[0]), static_cast<int>(given[1]), static_cast<std::uint64_t>(given[2])};
 }
 
 }  // namespace
@@ -73,17 +47,19 @@ std::vector<std::string> to_words(const PipelineJob& job) {
 }
 
 PipelineJob parse_pipeline_job(const std::vector<std::string>& words) {
-  if (words.size() != kWords || (words[0] != kGather && words[0] != kTrain)) {
-    throw UsageError(std::string(kPipelineWorkerCommand) + " is started by the program itself");
-  }
+  JobWords all(kPipelineKind, words, kWords);
   PipelineJob job;
-  job.gathers = words[0] == kGather;
-  job.mode = named(gnn::kAllModes, words[1]);
-  job.store = named(gnn::kAllStores, words[2]);
-  job.hot = number_in<double>(words[3], kPipelineWorkerCommand);
-  job.node = number_in<int>(words[4], kPipelineWorkerCommand);
-  job.descriptor = number_in<int>(words[5], kPipelineWorkerCommand);
-  job.bytes = number_in<std::uint64_t>(words[6], kPipelineWorkerCommand);
+  const std::string& side = all.next();
+  if (side != kGather && side != kTrain) {
+    all.refuse(side);
+  }
+  job.gathers = side == kGather;
+  job.mode = all.named(gnn::kAllModes);
+  job.store = all.named(gnn::kAllStores);
+  job.hot = all.number<double>();
+  job.node = all.number<int>();
+  job.descriptor = all.number<int>();
+  job.bytes = all.number<std::uint64_t>();
   return job;
 }
 
@@ -97,14 +73,14 @@ PipelineProcesses::PipelineProcesses(const gnn::TrainingPlan& plan, const Pipeli
                                      const std::string& program)
     : batches_(plan.seeds.size()),
       shared_(plan),
-      gatherer_("the process that gathers", program, command_of(job, true, shared_.memory),
+      gatherer_("the process that gathers", program, kPipelineKind, job_of(job, true, shared_.memory),
                 {client, share_of(percents.gather)}, {shared_.memory.descriptor()}),
-      trainer_("the process that trains", program, command_of(job, false, shared_.memory),
+      trainer_("the process that trains", program, kPipelineKind, job_of(job, false, shared_.memory),
                {client, share_of(percents.train)}, {shared_.memory.descriptor()}) {
-  gathering_ = given_in(gatherer_.answer("started", kWorkerReady_s), gatherer_.what());
-  training_ = given_in(trainer_.answer("started", kWorkerReady_s), trainer_.what());
+  gathering_ = given_to(gatherer_);
+  training_ = given_to(trainer_);
   trainer_.ask("open");
-  static_cast<void>(trainer_.answer("opened"));
+  trainer_.answer("opened");
 }
 
 PipelineProcesses::~PipelineProcesses() {
@@ -113,16 +89,16 @@ PipelineProcesses::~PipelineProcesses() {
 
 gnn::StageTimes PipelineProcesses::stages() {
   trainer_.ask("reset");
-  static_cast<void>(trainer_.answer("reset"));
+  trainer_.answer("reset");
   gnn::StageTimes times;
   for (std::uint64_t batch = 0; batch < batches_; ++batch) {
     const std::string stage = "stage " + std::to_string(batch);
     gatherer_.ask(stage);
-    const auto first = numbers(gatherer_.answer("staged"), 2, gatherer_.what());
+    const auto first = gatherer_.numbers("staged", 2);
     times.sample_s.push_back(first[0]);
     times.gather_s.push_back(first[1]);
     trainer_.ask(stage);
-    times.train_s.push_back(numbers(trainer_.answer("staged"), 1, trainer_.what())[0]);
+    times.train_s.push_back(trainer_.numbers("staged", 1)[0]);
   }
   times.losses = losses();
   return times;
@@ -130,16 +106,15 @@ gnn::StageTimes PipelineProcesses::stages() {
 
 PipelineProcesses::Run PipelineProcesses::run() {
   trainer_.ask("reset");
-  static_cast<void>(trainer_.answer("reset"));
+  trainer_.answer("reset");
   shared_.exchange().begin();
   gatherer_.ask("run");
   trainer_.ask("run");
   // Of the trainer: CPU time, what fills the pipeline left out the ends of steps, then steps themselves.
   const std::size_t after_filling = batches_ - 1;
   const auto trained =
-      numbers(answer_of(trainer_, gatherer_, "ran", kRun_s), 1 + after_filling + batches_, trainer_.what());
-  const auto gathered =
-      numbers(answer_of(gatherer_, trainer_, "ran", kRun_s), 1 + batches_, gatherer_.what());
+      trainer_.numbers_in(answer_of(trainer_, gatherer_, "ran", kRun_s), 1 + after_filling + batches_);
+  const auto gathered = gatherer_.numbers_in(answer_of(gatherer_, trainer_, "ran", kRun_s), 1 + batches_);
   Run run;
   const auto first_train = trained.begin() + 1 + static_cast<std::ptrdiff_t>(after_filling);
   run.steps.step_s.assign(trained.begin() + 1, first_train);
@@ -153,7 +128,7 @@ PipelineProcesses::Run PipelineProcesses::run() {
 
 std::vector<double> PipelineProcesses::losses() {
   trainer_.ask("losses");
-  return numbers(trainer_.answer("losses"), batches_, trainer_.what());
+  return trainer_.numbers("losses", batches_);
 }
 
 std::string PipelineProcesses::answer_of(WorkerProcess& one, WorkerProcess& other, const std::string& word,
@@ -167,6 +142,80 @@ std::string PipelineProcesses::answer_of(WorkerProcess& one, WorkerProcess& othe
     }
     throw;
   }
+}
+
+namespace {
+
+constexpr int kGpu = 0;  // the daemon shows one
+
+std::uint64_t batch_in(std::istream& words) {
+  std::uint64_t batch = 0;
+  words >> batch;
+  return batch;
+}
+
+void gather(const PipelineJob& job, const gnn::TrainingPlan& plan, const cuda::SmPartition& part,
+            gnn::Exchange& exchange) {
+  gnn::PipelineRequest request;
+  request.mode = job.mode;
+  request.store = job.store;
+  request.hot_percent = job.hot;
+  request.gpus = {kGpu};
+  gnn::require_processes(request);
+  const auto table = gnn::make_pinned_table(plan.neighbours.vertices(), plan.features);
+  const auto side = gnn::make_gathering_side(plan, *table, request, exchange);
+  tell_numbers("started", part.given_sms(), cuda::count_multiprocessors(kGpu, part), side->gpu_bytes());
+  serve({{"stage",
+          [&](std::istream& words) {
+            const auto times = side->stage(batch_in(words));
+            tell_numbers("staged", times.sample_s, times.gather_s);
+          }},
+         {"run", [&](std::istream& /*words*/) {
+            const auto run = side->run();
+            tell_numbers("ran", run.cpu_s, run.gather_s);
+          }}});
+}
+
+void train(const gnn::TrainingPlan& plan, const cuda::SmPartition& part, gnn::Exchange& exchange) {
+  const auto side = gnn::make_training_side(plan, kGpu, exchange);
+  tell_numbers("started", part.given_sms(), cuda::count_multiprocessors(kGpu, part), side->gpu_bytes());
+  serve({{"open",
+          [&](std::istream& /*words*/) {
+            side->open();
+            tell("opened");
+          }},
+         {"reset",
+          [&](std::istream& /*words*/) {
+            side->reset();
+            tell("reset");
+          }},
+         {"stage", [&](std::istream& words) { tell_numbers("staged", side->stage(batch_in(words))); }},
+         {"run",
+          [&](std::istream& /*words*/) {
+            const auto run = side->run();
+            tell_numbers("ran", run.cpu_s, run.step_s, run.train_s);
+          }},
+         {"losses", [&](std::istream& /*words*/) { tell_numbers("losses", side->losses()); }}});
+}
+
+void run(const PipelineJob& job) {
+  const SharedMemory memory(job.descriptor, job.bytes);
+  auto& exchange = *reinterpret_cast<gnn::Exchange*>(memory.data());
+  const gnn::TrainingPlan plan = gnn::read_plan(memory.path(), kPlanAt);
+  const NodeBinding binding(Topology::read(), job.node);
+  // The client's context first: where there can be none, nothing else need be made.
+  const auto part = client_part(kGpu, cuda::ShareBy::mps_percentage, 0);
+  if (job.gathers) {
+    gather(job, plan, *part, exchange);
+  } else {
+    train(plan, *part, exchange);
+  }
+}
+
+}  // namespace
+
+std::function<void()> pipeline_worker(const std::vector<std::string>& job) {
+  return [parsed = parse_pipeline_job(job)] { run(parsed); };
 }
 
 }  // namespace grainscope::harness

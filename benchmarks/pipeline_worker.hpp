@@ -2,7 +2,7 @@
 #define GRAINSCOPE_BENCHMARKS_PIPELINE_WORKER_HPP
 
 // A training pipeline in two processes, each a client of MPS with a share of the GPU: this program twice
-// more, as `grainscope pipeline-worker`, and the end that the family holds. The plan and whose turn it is lie
+// more, as `grainscope worker pipeline`, and the end that the family holds. The plan and whose turn it is lie
 // in memory without a name that all three map, lists and rows in the GPU's (CUDA IPC).
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace grainscope::harness {
 
-inline constexpr const char* kPipelineWorkerCommand = "pipeline-worker";
+inline constexpr const char* kPipelineKind = "pipeline";
 
 // What a worker does.
 struct PipelineJob {
@@ -99,8 +99,8 @@ class PipelineProcesses {
   Given training_;
 };
 
-// The worker's body: `words` are what follows the sub-command. Returns its exit status.
-[[nodiscard]] int pipeline_worker(const std::vector<std::string>& words);
+// The worker's body, by the words of its job.
+[[nodiscard]] std::function<void()> pipeline_worker(const std::vector<std::string>& job);
 
 }  // namespace grainscope::harness
 

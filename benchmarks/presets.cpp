@@ -409,21 +409,395 @@ shape/batch
 
 # ---- reach ---------------------------------------------------------------------------------------------------
 
+# A wall in the GPU's own node, by cudaHostAlloc; of other memories, a far node and a peer a few points that
+# show whether they have another. locality=local: of nodes that are not known to be remote. In full spans lie
+# closer where the rates of small rows fall on an H100: a knee is told no closer than the spans around it.
+let other_memories = registered,transparent_huge,hugetlb,vmm_host
+let between_octaves = 320MiB,384MiB,448MiB,640MiB,768MiB,896MiB
+
+reach/gather
+  smoke       memory=peer                              span=64MiB
+  smoke       memory=$other_memories  locality=local   span=64MiB
+  smoke       memory=host_alloc       locality=remote  span=64MiB
+  smoke       memory=host_alloc       locality=local   span=64MiB  row=128,4096
+  smoke       memory=host_alloc       locality=local   span=64MiB  order=sorted
+  quick       memory=peer                              span=256MiB,2GiB
+  quick       memory=$other_memories  locality=local   span=256MiB,2GiB
+  quick       memory=host_alloc       locality=remote  span=256MiB,2GiB
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..4GiB  row=128,4096
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..4GiB  order=sorted
+  full        memory=peer                                         span=256MiB,1GiB,8GiB  order=as_asked,sorted
+  full        memory=peer                                         span=256MiB,1GiB,8GiB  row=4096
+  full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
+  full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  row=4096
+  full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
+  full        memory=host_alloc       locality=remote  gpu=first  span=256MiB,1GiB,8GiB  row=4096
+  full        memory=host_alloc       locality=local   gpu=first  span=64MiB..32GiB      row=32..4096
+  full        memory=host_alloc       locality=local   gpu=first  span=$between_octaves  row=32..256
+  full        memory=host_alloc       locality=local   gpu=first  span=64MiB..32GiB      row=128,512,4096  order=sorted
+  full        memory=host_alloc       locality=local   gpu=first  span=8GiB,32GiB  order=sorted  rows=262144,2097152..8388608
+  paper       memory=peer                              span=256MiB..x4..16GiB
+  paper       memory=$other_memories  locality=local   span=256MiB..x4..16GiB
+  paper       memory=host_alloc       locality=remote  span=256MiB..x4..16GiB
+  paper       memory=host_alloc       locality=local   span=256MiB..x4..4GiB,8GiB,most,32GiB..64GiB  row=128,512,4096
+  paper       memory=host_alloc       locality=local   span=256MiB..x4..4GiB,8GiB,most,32GiB..64GiB  row=128,512  order=sorted
+  paper       memory=host_alloc       locality=local   span=8GiB,32GiB  order=sorted  rows=262144,2097152..8388608
+  acceptance  memory=peer                              span=256MiB,2GiB
+  acceptance  memory=$other_memories  locality=local   span=256MiB,2GiB
+  acceptance  memory=host_alloc       locality=remote  span=256MiB,2GiB
+  acceptance  memory=host_alloc       locality=local   span=256MiB,4GiB  row=128,4096
+  acceptance  memory=host_alloc       locality=local   span=256MiB,4GiB  order=sorted
+
 # ---- gather --------------------------------------------------------------------------------------------------
+
+# Tables are on the node nearest to the GPU, by rising span. In order: the CPU alone; which mode asks for fewest
+# lines (figure 3.10, rows of real data sets); the translation wall, as asked and in the order of addresses;
+# copies; stores; rows that a graph's mini-batches ask for. `batches` of them are in a trace. features=given:
+# with --features alone, features=none: without.
+gather
+  smoke  mode=cpu_gather       store=pageable  row=1028  span=64MiB
+  smoke  mode=masked           row=1028  span=64MiB
+  smoke  mode=address_ordered  row=128   span=64MiB
+  smoke  indices=sampled  graph=power  batch=100  row=128  mode=address_ordered
+  smoke  indices=sampled  graph=power  batch=100  mode=cpu_gather  store=pageable  features=given
+
+  quick  mode=cpu_gather  store=pageable  row=128,1028  span=256MiB
+  quick  row=1024,1028,1040    span=1GiB    mode=naive,circular_shift,masked  width=element
+  quick  row=1024,1028,1040    span=1GiB    mode=masked,vector
+  quick  row=2312              span=1GiB    mode=naive,masked  width=element
+  quick  row=512               span=1GiB    mode=masked,vector
+  quick  row=128,512           span=8GiB    mode=masked,graphbolt,address_ordered
+  quick  row=128               span=8GiB    mode=address_ordered  window=4
+  quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
+  quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
+  quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
+  quick  store=device     row=512  span=1GiB    mode=masked
+  quick  store=managed    row=512  span=256MiB  mode=masked  rows=16384
+  quick  store=mapped     row=512  span=1GiB    mode=masked  indices=zipf
+  quick  store=tiered     row=512  span=1GiB    mode=masked  indices=zipf
+  quick  store=multi_gpu  row=512  span=4GiB    mode=masked
+  quick  indices=sampled  graph=pareto:20  mode=masked,graphbolt
+  quick  indices=sampled  graph=pareto:20  mode=address_ordered  window=1,4
+  quick  indices=sampled  graph=pareto:20  mode=masked  store=tiered
+  quick  indices=sampled  graph=pareto:20  mode=cpu_gather  store=pageable  features=given
+
+  full  mode=cpu_gather  store=pageable  row=32,128,512,1024,1028,4096,16384  span=1GiB
+  full  mode=cpu_gather  store=pageable  row=1028                             span=256MiB,4GiB
+  full  gpu=first  row=1024,1028,1040,188,400,1260,2312,3072  span=1GiB  mode=naive,circular_shift,masked  width=element
+  full  gpu=first  row=1024,1028,1040,188,400,1260,2312,3072  span=1GiB  mode=masked,vector
+  full  gpu=first  row=4,16..x2..512,4096,16384  span=1GiB  mode=naive,masked,address_ordered
+  full  gpu=first  row=128,512  span=64MiB,256MiB,4GiB,8GiB..x4..32GiB  mode=masked,graphbolt,address_ordered
+  full  gpu=first  row=128      span=32GiB  mode=address_ordered  window=2,4,8,16
+  full  gpu=first  row=128      span=8GiB   mode=address_ordered  window=4
+  full  gpu=first  row=512      span=32GiB  mode=address_ordered  window=4
+  full  gpu=first  row=128      span=4GiB   mode=masked,address_ordered,graphbolt  rows=1024..x4..1048576
+  full  gpu=first  row=1030,768  element=2  span=1GiB  mode=naive,circular_shift,masked  width=element
+  full  gpu=first  row=1030,768  element=2  span=1GiB  mode=vector,masked,address_ordered
+  full  gpu=first  row=128,1028,4096,16384         span=4GiB  mode=cpu_gather_dma  store=pinned,pageable
+  full  gpu=first  row=4096,65536,131072,1048576   span=4GiB  mode=row_dma  store=pinned  rows=512
+  full  gpu=first  row=4096,65536,131072,1048576   span=4GiB  mode=masked                 rows=512
+  full  gpu=first  store=device     row=128,1028  span=4GiB    mode=masked,address_ordered
+  full  gpu=first  store=managed    row=128,1028  span=256MiB  mode=masked  rows=16384
+  full  gpu=first  store=mapped     row=128,1028  span=4GiB    mode=masked,address_ordered,graphbolt  indices=zipf
+  full  gpu=first  store=tiered     row=128,1028  span=4GiB    mode=masked,address_ordered  indices=zipf  hot=1,5,10,25,50
+  full  gpu=first  store=multi_gpu  row=128,1028  span=4GiB    mode=masked  indices=zipf  hot=1,5,10,25,50
+  full  gpu=first  store=multi_gpu  row=128,1028  span=4GiB    mode=masked  hot=100
+  full  gpu=first  store=multi_gpu  row=128,1028  span=4GiB    mode=masked  indices=zipf  replicated=1
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=naive,circular_shift,masked,graphbolt
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=address_ordered  window=1,4,16
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=cpu_gather_dma  store=pinned
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=masked  store=tiered  hot=1,5,10,25,50
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=masked  store=device
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather  store=pageable
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather_dma  store=pageable  features=none
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=row_dma  store=pinned  features=none
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=vector  features=none
+  full  gpu=first  indices=sampled  graph=pareto:22  batches=64  mode=masked  store=managed,multi_gpu  features=none
+
+  paper  mode=cpu_gather  store=pageable  row=32,128,512,1024,1028,4096,16384  span=256MiB,1GiB,4GiB
+  paper  row=1024,1028,1032,1036,1040,1044,1260,2312,1536,3072  span=1GiB  mode=naive,circular_shift,masked  width=element
+  paper  row=1024,1028,1032,1036,1040,1044,1260,2312,1536,3072  span=1GiB  mode=masked,vector
+  paper  row=128,512  span=256MiB..x4..4GiB,8GiB..x4..32GiB  mode=masked,graphbolt,address_ordered
+  paper  row=128      span=32GiB  mode=address_ordered  window=16
+  paper  row=1024,1028,1032,1036,1040,1044,16384  span=4GiB  mode=cpu_gather_dma  store=pinned,pageable
+  paper  row=16384,65536,131072  span=1GiB  mode=row_dma  store=pinned  rows=512
+  paper  row=16384,65536,131072  span=1GiB  mode=masked                 rows=512
+  paper  store=device     row=1260  span=4GiB  mode=masked
+  paper  store=tiered     row=1260  span=4GiB  mode=masked  indices=zipf  hot=10,25
+  paper  store=multi_gpu  row=1260  span=4GiB  mode=masked  indices=zipf
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=naive,circular_shift,masked,graphbolt
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=address_ordered  window=1,4,16
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=cpu_gather_dma  store=pinned
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=masked  store=tiered  hot=1,5,10,25,50
+  paper  indices=sampled  graph=pareto:22  batches=64  row=512,1260  mode=masked  store=device
+  paper  indices=sampled  graph=pareto:22  batches=64  mode=cpu_gather  store=pageable  features=given
+
+  acceptance  mode=cpu_gather  store=pageable  row=1028  span=256MiB
+  acceptance  row=512,1028  span=1GiB  mode=masked
+  acceptance  row=128       span=4GiB  mode=masked,graphbolt,address_ordered
+
+gather/bag
+  smoke  span=64MiB  bags=256
+  quick  span=1GiB  indices=uniform,zipf
+  quick  span=1GiB  store=tiered
+  full   gpu=first  span=4GiB  indices=uniform,zipf
+  full   gpu=first  span=4GiB  row=64,128,512  store=mapped,tiered
+  full   gpu=first  span=4GiB  pooling=1
+  full   gpu=first  span=4GiB  pooling=80  bags=1024
+  full   gpu=first  span=4GiB  store=tiered  hot=1,10,25
+  full   gpu=first  span=4GiB  store=device,multi_gpu
+  paper  span=4GiB  indices=uniform,zipf
+  paper  span=4GiB  row=64,128,512  store=mapped,tiered
+  paper  span=4GiB  pooling=1
+  paper  span=4GiB  pooling=80  bags=1024
+  paper  span=4GiB  store=tiered  hot=1,10,25
+  paper  span=4GiB  store=device,multi_gpu
 
 # ---- sm_share ------------------------------------------------------------------------------------------------
 
+# In full fewer shares by MPS: one client takes a second to start, two take two.
+let some_sms      = 2,4,6,8,12,16,24,32,48,64,96
+let some_percents = 2.5,5,7.5,10,15,20,25,30,40,50
+
+sm_share/gather
+  smoke       by=green_context   sms=8           span=64MiB
+  smoke       by=mps_percentage  percent=10      span=64MiB
+  quick       by=green_context   width=4,16      span=256MiB  sms=8,16,32
+  quick       by=grid_cap        sms=8           span=256MiB
+  quick       by=unlimited       width=4,16      span=256MiB
+  quick       by=mps_percentage  percent=10      span=256MiB
+  quick       by=exec_affinity   sms=8           span=256MiB
+  full        by=green_context   width=4,8,16    gpu=first  span=1GiB  sms=$some_sms
+  full        by=grid_cap        width=4,16      gpu=first  span=1GiB  sms=$some_sms
+  full        by=grid_cap        width=8         gpu=first  span=1GiB  sms=8,16,32
+  full        by=unlimited       width=4,8,16    gpu=first  span=1GiB
+  full        by=mps_percentage  width=4,16      gpu=first  span=1GiB  percent=2.5,5,10,25,50,100
+  full        by=mps_percentage  width=8         gpu=first  span=1GiB  percent=10
+  full        by=exec_affinity   width=4,8,16    gpu=first  span=1GiB  sms=4,16,64
+  paper       by=green_context   width=4,8,16    span=1GiB  sms=$some_sms
+  paper       by=grid_cap        width=4,16      span=1GiB  sms=$some_sms
+  paper       by=grid_cap        width=8         span=1GiB  sms=8,16,32
+  paper       by=unlimited       width=4,8,16    span=1GiB
+  paper       by=mps_percentage  width=4,8,16    span=1GiB  percent=2.5,5,7.5,10,15,20,25,50,100
+  paper       by=exec_affinity   width=4,8,16    span=1GiB  sms=2..64
+  acceptance  by=green_context   sms=8           span=1GiB
+
+sm_share/split
+  smoke       by=green_context   consumer=products,graphsage  span=64MiB   percent=10
+  quick       by=unlimited       consumer=products,graphsage  span=256MiB
+  quick       by=grid_cap                                     span=256MiB  percent=10
+  quick       by=green_context                                span=256MiB  percent=5,10,25
+  quick       by=mps_percentage                               span=256MiB  percent=10
+  quick       by=green_context   consumer=graphsage           span=256MiB  percent=10
+  full        by=grid_cap,green_context        consumer=products,graphsage  gpu=first  span=1GiB  percent=$some_percents
+  full        by=green_context   width=4,8     consumer=products,graphsage  gpu=first  span=1GiB  percent=10
+  full        by=mps_percentage,exec_affinity  consumer=products,graphsage  gpu=first  span=1GiB  percent=2.5,5,10,25,50
+  full        by=unlimited                     consumer=products,graphsage  gpu=first  span=1GiB
+  paper       by=grid_cap,green_context        consumer=products,graphsage  span=1GiB  percent=$some_percents
+  paper       by=green_context   width=4,8     consumer=products,graphsage  span=1GiB  percent=10
+  paper       by=mps_percentage,exec_affinity  consumer=products,graphsage  span=1GiB  percent=$some_percents
+  paper       by=unlimited                     consumer=products,graphsage  span=1GiB
+  acceptance  by=green_context   consumer=products,graphsage  span=256MiB  percent=10
+
 # ---- traversal -----------------------------------------------------------------------------------------------
+
+let middle  = kron:21,urand:21,web:20
+let large   = kron:24,urand:24,dense:18,web:22
+let program = bfs,cc,pr,sssp
+let walks   = naive,merged,merged_aligned,merged_aligned_chunked,edge_gather
+
+# Every way to walk over the link, one elsewhere to compare with. Bringing managed edges back before each trial
+# takes longer than the trial: a short run does so for bfs alone. In full one graph of three is walked in every
+# way, and any that the user names.
+traversal
+  smoke       graph=power             placement=mapped,managed,device  edge=8,4  algorithm=$program
+  smoke       graph=power             placement=subway                 edge=8,4  algorithm=$program  access=compact
+  quick       graph=kron:20,urand:20  placement=mapped                 edge=8    algorithm=bfs       access=$walks
+  quick       graph=kron:20,urand:20  placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather
+  quick       graph=kron:20,urand:20  placement=mapped,device          edge=8,4  algorithm=$program
+  quick       graph=kron:20,urand:20  placement=managed                edge=8    algorithm=bfs
+  quick       graph=kron:20,urand:20  placement=subway                 edge=8,4  algorithm=$program  access=compact
+  full        graph=kron:21,given     placement=mapped                 edge=8    algorithm=$program  access=$walks                      gpu=first
+  full        graph=$middle           placement=mapped                 edge=8    algorithm=bfs       access=$walks                      gpu=first
+  full        graph=$middle           placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather  gpu=first
+  full        graph=given             placement=mapped                 edge=4    algorithm=bfs       access=$walks                      gpu=first
+  full        graph=$middle,given     placement=mapped,device          edge=8,4  algorithm=$program  gpu=first
+  full        graph=urand:21,web:20   placement=managed                edge=8    algorithm=bfs       gpu=first
+  full        graph=kron:21           placement=managed                edge=8    algorithm=$program  gpu=first
+  full        graph=given             placement=managed                edge=8,4  algorithm=$program  gpu=first
+  full        graph=$middle,given     placement=subway                 edge=8,4  algorithm=$program  access=compact                     gpu=first
+  full        graph=kron:21,given     placement=mapped,managed,device  edge=8    algorithm=bfs       order=degree,halo_like  gpu=first
+  paper       graph=$large            placement=mapped                 edge=8,4  algorithm=$program  access=$walks
+  paper       graph=kron:24,urand:24  placement=mapped                 edge=8,4  algorithm=bfs,sssp  access=$walks                      sources=emogi
+  paper       graph=$large            placement=managed,device         edge=8,4  algorithm=$program
+  paper       graph=$large            placement=subway                 edge=8,4  algorithm=$program  access=compact
+  paper       graph=$large            placement=mapped,managed,device  edge=8    algorithm=bfs       order=degree,halo_like
+  acceptance  graph=kron:20,urand:20  placement=mapped                 edge=8,4  algorithm=bfs       access=$walks
+  acceptance  graph=kron:20,urand:20  placement=mapped,managed,device  edge=8,4  algorithm=$program
+  acceptance  graph=kron:20,urand:20  placement=subway                 edge=8,4  algorithm=$program  access=compact
 
 # ---- lean ----------------------------------------------------------------------------------------------------
 
+# Each technique alone, and together; none in acceptance, where a link and its host are accepted, not an
+# algorithm. hot_budget=given: what --hot-budget names, beside the shares.
+lean
+  smoke  graph=power             algorithm=$program  lists=plain,compressed
+  smoke  graph=power             algorithm=pr,sssp   lists=plain,compressed  segments=hybrid
+  smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot=25
+  smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
+  quick  graph=kron:20,urand:20  algorithm=bfs       lists=plain,compressed
+  quick  graph=kron:20,urand:20  algorithm=bfs       lists=plain,compressed  tier=heads  hot=25
+  quick  graph=kron:20,urand:20  algorithm=cc,pr,sssp
+  quick  graph=kron:20,urand:20  algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
+  full   graph=$middle           algorithm=$program  lists=plain,compressed  gpu=first
+  full   graph=$middle           algorithm=pr,sssp   lists=plain,compressed  segments=hybrid  gpu=first
+  full   graph=$middle           algorithm=bfs       tier=heads        hot=1,5,10  gpu=first
+  full   graph=$middle           algorithm=bfs       tier=lists,reuse  hot=25      gpu=first
+  full   graph=$middle           algorithm=$program  lists=plain,compressed  tier=heads  hot=25  gpu=first
+  full   graph=$middle           algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given  gpu=first
+  paper  graph=$large            algorithm=$program  lists=plain,compressed
+  paper  graph=$large            algorithm=pr,sssp   lists=plain,compressed  segments=hybrid
+  paper  graph=$large            algorithm=$program  lists=plain,compressed  tier=heads  hot=1,5,10,25
+  paper  graph=$large            algorithm=bfs       tier=lists,reuse  hot=1,5,10,25
+  paper  graph=$large            algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
+
 # ---- sampling ------------------------------------------------------------------------------------------------
+
+let deep         = 10x10x10,12x12x12,25x15,10x10x10x10x10
+let sampled_from = host,device,mapped,interleaved
+
+# In full the other fan-outs are of one graph and the smaller batch.
+sampling/neighbours
+  smoke             graph=power                              fanout=5x5          batch=1000       placement=$sampled_from
+  quick acceptance  graph=kron:20                            fanout=10x25        batch=1000,8000  placement=$sampled_from
+  full              graph=web:20,urand:22,kron:22,pareto:22  fanout=10x25        batch=1000,8000  placement=$sampled_from  gpu=first
+  full              graph=pareto:22                          fanout=$deep        batch=1000       placement=$sampled_from  gpu=first
+  full              graph=given                              fanout=10x25,$deep  batch=1000,8000  placement=$sampled_from  gpu=first
+  paper             graph=kron:24,urand:24,pareto:24,web:22  fanout=10x25,$deep  batch=1000,8000  placement=$sampled_from
 
 # ---- tiering -------------------------------------------------------------------------------------------------
 
+let scores      = degree,reverse_pagerank,weighted_reverse_pagerank,presampled,optimal
+let deeper_runs = 12x12x12,25x15,10x10,10x10x10,10x10x10x10,10x10x10x10x10
+
+# What fan-outs and labels change is looked at in full on a small graph, where a run takes a tenth of a second.
+tiering/score
+  smoke  graph=power                               fanout=5x5                 labelled=10    score=$scores  edges_at_most=1048576
+  quick  graph=pareto:18                           fanout=10x25               labelled=10    score=$scores
+  full   graph=pareto:22,web:20,pareto:18,kron:20  fanout=10x25               labelled=10    score=$scores
+  full   graph=pareto:18                           fanout=10x25               labelled=1     score=$scores
+  full   graph=pareto:18                           fanout=$deeper_runs        labelled=10    score=$scores
+  full   graph=given                               fanout=10x25,$deeper_runs  labelled=1,10  score=$scores
+  paper  graph=kron:24,pareto:24,web:22            fanout=10x25,$deeper_runs  labelled=1,10  score=$scores  edges_at_most=134217728
+
+tiering/reorder
+  smoke  graph=power                              lists=pasted,sorted
+  quick  graph=pareto:18                          lists=pasted,sorted
+  full   graph=kron:20,web:20,pareto:22           lists=pasted,sorted
+  paper  graph=kron:24,urand:24,pareto:24,web:22  lists=pasted,sorted
+
 # ---- pipeline ------------------------------------------------------------------------------------------------
 
+let rows = 512,400,1260,2312
+
+# The ways of the dissertation, and all rows on the GPU. A short run has few steps, so two GPUs at most. Two
+# processes take seconds to start. In full one graph of two has the ways alone, to compare with.
+pipeline/graphsage
+  smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pageable       mode=cpu_only
+  smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=device,mapped  mode=masked
+  smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pinned         mode=cpu_gather_dma
+  quick       graph=kron:20                  store=pageable              mode=cpu_only
+  quick       graph=kron:20                  store=pinned                mode=cpu_gather_dma                        gpus=1,2
+  quick       graph=kron:20                  store=device,mapped,tiered  mode=masked                                gpus=1,2
+  quick       graph=kron:20                  store=mapped                mode=naive,circular_shift,address_ordered  window=2
+  quick       graph=kron:20                  store=mapped                mode=masked                                percent=10
+  acceptance  graph=kron:20                  store=mapped                mode=masked
+  full        graph=pareto:22,kron:22,given  batches=72  store=pageable              mode=cpu_only                              gpu=first
+  full        graph=kron:22                  batches=72  store=pinned                mode=cpu_gather_dma                        gpu=first
+  full        graph=kron:22                  batches=72  store=device,mapped,tiered  mode=masked                                gpu=first
+  full        graph=kron:22                  batches=72  store=mapped                mode=naive,circular_shift,address_ordered  window=4      gpu=first
+  full        graph=pareto:22,given          batches=72  row=$rows  store=pinned                mode=cpu_gather_dma                        gpus=1,2,all  gpu=first
+  full        graph=pareto:22,given          batches=72  row=$rows  store=device,mapped,tiered  mode=masked                                gpus=1,2,all  gpu=first
+  full        graph=pareto:22,given          batches=72  row=$rows  store=mapped                mode=naive,circular_shift,address_ordered  window=4  gpu=first
+  full        graph=pareto:22,given          batches=72  store=mapped                mode=address_ordered                       window=1,2,8  gpu=first
+  full        graph=pareto:22,given          batches=72  store=tiered                mode=masked                                hot=1,5,25,50  gpu=first
+  full        graph=pareto:22,given          batches=72  store=tiered                mode=address_ordered                       gpu=first
+  full        graph=pareto:22,given          batch=8000  batches=32  store=pinned                mode=cpu_gather_dma                        gpu=first
+  full        graph=pareto:22,given          batch=8000  batches=32  store=device,mapped,tiered  mode=masked                                gpu=first
+  full        graph=pareto:22,given          batch=8000  batches=32  store=mapped                mode=naive,circular_shift,address_ordered  gpu=first
+  full        graph=pareto:22,given          fanout=10x10x10  batches=72  store=pinned                mode=cpu_gather_dma                        gpu=first
+  full        graph=pareto:22,given          fanout=10x10x10  batches=72  store=device,mapped,tiered  mode=masked                                gpu=first
+  full        graph=pareto:22,given          fanout=10x10x10  batches=72  store=mapped                mode=naive,circular_shift,address_ordered  gpu=first
+  full        graph=pareto:22,given          batches=72  store=mapped                mode=masked                                percent=2.5,5,10,25,50  gpu=first
+  paper       graph=kron:22,pareto:22        batches=72  store=pageable              mode=cpu_only
+  paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=pinned                mode=cpu_gather_dma                        gpus=1,2,all
+  paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=device,mapped,tiered  mode=masked                                gpus=1,2,all
+  paper       graph=kron:22,pareto:22        batches=72  row=$rows  store=mapped                mode=naive,circular_shift,address_ordered  window=4
+  paper       graph=kron:22,pareto:22        batches=72  store=mapped                mode=address_ordered                       window=1,2,8
+  paper       graph=kron:22,pareto:22        batches=72  store=tiered                mode=masked                                hot=1,5,25,50
+  paper       graph=kron:22,pareto:22        batches=72  store=tiered                mode=address_ordered
+  paper       graph=kron:22,pareto:22        batch=8000  batches=32  store=pinned                mode=cpu_gather_dma
+  paper       graph=kron:22,pareto:22        batch=8000  batches=32  store=device,mapped,tiered  mode=masked
+  paper       graph=kron:22,pareto:22        batch=8000  batches=32  store=mapped                mode=naive,circular_shift,address_ordered
+  paper       graph=kron:22,pareto:22        fanout=10x10x10  batches=72  store=pinned                mode=cpu_gather_dma
+  paper       graph=kron:22,pareto:22        fanout=10x10x10  batches=72  store=device,mapped,tiered  mode=masked
+  paper       graph=kron:22,pareto:22        fanout=10x10x10  batches=72  store=mapped                mode=naive,circular_shift,address_ordered
+  paper       graph=kron:22,pareto:22        batches=72  store=mapped                mode=masked                                percent=2.5,5,7.5,10,15,20,25,30,40,50
+
 # ---- model ---------------------------------------------------------------------------------------------------
+
+# What is modelled says nothing of a machine: none of it is in acceptance. Of the papers' link every access, and
+# what 4-byte edges change; of other links the best access.
+let modelled       = power,pgp,kron:18,urand:18,dense:14,web:18
+let large_modelled = power,pgp,kron:20,urand:20,dense:16,web:20
+let other_links    = pcie4x16,pcie6x16,nvlink-c2c
+
+model/traversal
+  smoke  graph=power              algorithm=$program  link=pcie3x16               edge=8  access=$walks
+  smoke  graph=power              algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned
+  smoke  graph=power              algorithm=$program  link=measured               edge=4  access=merged_aligned
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie3x16               edge=8  access=$walks
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie3x16               edge=4  access=merged,merged_aligned
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie5x16,$other_links  edge=8  access=merged_aligned
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=measured               edge=4  access=merged_aligned
+  full   graph=$modelled          algorithm=$program  link=pcie3x16,pcie5x16      edge=8  access=$walks                       gpu=first
+  full   graph=$modelled          algorithm=$program  link=pcie3x16               edge=4  access=naive,merged,merged_aligned  gpu=first
+  full   graph=$modelled          algorithm=$program  link=pcie5x16,measured      edge=4  access=merged_aligned               gpu=first
+  full   graph=$modelled          algorithm=$program  link=$other_links           edge=8  access=merged_aligned               gpu=first
+  full   graph=$modelled          algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned  gpu=first
+  paper  graph=$large_modelled    algorithm=$program  link=pcie3x16,pcie5x16      edge=8  access=$walks                       sources_at_most=16
+  paper  graph=$large_modelled    algorithm=$program  link=pcie3x16               edge=4  access=naive,merged,merged_aligned  sources_at_most=16
+  paper  graph=$large_modelled    algorithm=$program  link=pcie5x16,measured      edge=4  access=merged_aligned               sources_at_most=16
+  paper  graph=$large_modelled    algorithm=$program  link=$other_links           edge=8  access=merged_aligned               sources_at_most=16
+  paper  graph=$large_modelled    algorithm=$program  link=measured               edge=8  access=naive,merged,merged_aligned  sources_at_most=16
+
+let cards = 25,50,75,100,125
+
+model/uvm
+  smoke  graph=power              algorithm=$program  link=pcie3x16,measured           page=64KiB      card=$cards
+  quick  graph=power,pgp,kron:16  algorithm=$program  link=pcie3x16,measured           page=64KiB      card=$cards
+  quick  graph=power,pgp,kron:16  algorithm=bfs       link=pcie3x16                    page=4KiB,2MiB  card=$cards
+  full   graph=$modelled          algorithm=$program  link=pcie3x16,pcie4x16,measured  page=64KiB      card=$cards  gpu=first
+  full   graph=$modelled          algorithm=bfs       link=pcie3x16                    page=4KiB,2MiB  card=$cards  gpu=first
+  paper  graph=$large_modelled    algorithm=$program  link=pcie3x16,pcie4x16,measured  page=64KiB      card=$cards  sources_at_most=16
+  paper  graph=$large_modelled    algorithm=bfs       link=pcie3x16                    page=4KiB,2MiB  card=$cards  sources_at_most=16
+
+# Within reach of translations by rows; beyond it, where the batch decides, by spans.
+let many_rows = 64,128,188,256,400,480,512,1024,1028,1032,1036,1040,1044,1260,1536,2312,3072,4096,16384
+
+model/gather
+  smoke  link=pcie4x16,measured           row=1028                          span=512MiB  mode=naive,circular_shift,masked
+  quick  link=pcie4x16,pcie5x16,measured  row=480,1024,1028,1040,1260,2312  span=512MiB  mode=naive,circular_shift,masked
+  quick  link=pcie5x16,measured           row=128                           rows=1048576  span=1GiB,4GiB,8GiB,32GiB  mode=masked,address_ordered  width=widest
+  full   link=pcie4x16,pcie5x16,measured  row=$many_rows                    span=512MiB  mode=naive,circular_shift,masked  gpu=first
+  full   link=pcie4x16,pcie5x16,measured  row=$many_rows                    span=512MiB  mode=masked,vector,graphbolt      width=widest  gpu=first
+  full   link=pcie5x16,measured           row=128                           rows=1048576  span=1GiB,4GiB,8GiB,32GiB  mode=masked,address_ordered  width=widest  gpu=first
+  full   link=pcie5x16,measured           row=128                           rows=1048576  span=32GiB                 mode=address_ordered         width=widest  window=16  gpu=first
+  paper  link=pcie4x16,pcie5x16,measured  row=$many_rows                    span=512MiB  mode=naive,circular_shift,masked
+  paper  link=pcie4x16,pcie5x16,measured  row=$many_rows                    span=512MiB  mode=masked,vector,graphbolt      width=widest
+  paper  link=pcie5x16,measured           row=128                           rows=1048576  span=1GiB,4GiB,8GiB,32GiB  mode=masked,address_ordered  width=widest
+  paper  link=pcie5x16,measured           row=128                           rows=1048576  span=32GiB                 mode=address_ordered         width=widest  window=16
 )";
 
 namespace {

@@ -1,9 +1,10 @@
 #ifndef GRAINSCOPE_BENCHMARKS_REACH_BYTES_HPP
 #define GRAINSCOPE_BENCHMARKS_REACH_BYTES_HPP
 
-// Three kinds of bytes of a gather, apart: what was asked for, what must cross the link, and what crosses it
-// where no cache keeps anything.
+// How many rows a gather asks for, and three kinds of its bytes, apart: what was asked for, what must cross
+// the link, and what crosses it where no cache keeps anything.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,12 @@
 #include "grainscope/reach/row_list.hpp"
 
 namespace grainscope::harness {
+
+// Rows asked for in a sample: 1 Mi, or as many as make `most_bytes`.
+[[nodiscard]] constexpr std::uint64_t usual_rows(std::uint64_t row_bytes,
+                                                 std::uint64_t most_bytes = std::uint64_t{256} << 20) {
+  return std::clamp<std::uint64_t>(most_bytes / row_bytes, 1, 1 << 20);
+}
 
 // Those asked for, and of `unique_rows` different ones those that must cross; with rates by the median.
 void add_bytes(const reach::GatherRequest& gather, std::uint64_t unique_rows, Measurement& measurement);

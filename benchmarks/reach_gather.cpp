@@ -18,20 +18,21 @@
 // gathers of the families behind, about 40 s.
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "families.hpp"
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "grainscope/system/numa.hpp"
 #include "harness/peer_wire.hpp"
 #include "peer_case.hpp"
 #include "reach_bytes.hpp"
-#include "reach_points.hpp"
 #include "span_cache.hpp"
 #include "transfer_case.hpp"
 
@@ -44,6 +45,14 @@ using reach::SpanKind;
 const char* const kFamily = "reach/gather";
 
 constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
+constexpr std::uint64_t kFarthestSpan = 1024 * kGiB;
+
+const char* const kAsAsked = "as_asked";
+const char* const kSorted = "sorted";
+const char* const kUsual = "usual";
+const char* const kMost = "most";
+constexpr SpanKind kKinds[] = {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
+                               SpanKind::hugetlb,    SpanKind::vmm_host,   SpanKind::peer};
 
 struct Point {
   SpanKey where;
@@ -60,23 +69,19 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
   const SpanLease lease(cache, claim, topology);
   const auto gather = reach::make_row_gather(lease.memory(), point.gather);
 
-  Measurement measurement;
-  measurement.samples = session.sample([&] { return gather->run(); }, point.where.gpu, measurement);
-  if (cuda::is_counted()) {
-    const cuda::ProfileRange counted("counted trial");
-    gather->run_ungated();
+  const auto [gpu, home] = std::pair(point.where.gpu, point.where.home);
+  MeasureOptions options{.gpu = gpu};
+  if (point.on_host()) {
+    options.limit = host_link_limit(session.machine(), gpu);
+    options.link = LinkPath::host_to_gpu(home, gpu);
+  } else {
+    options.limit = peer_link_limit(session.machine(), home, gpu);
+    options.link = LinkPath::between(home, gpu);
   }
-  measurement.verification = gather->verify();
-  measurement.timing = gather->timing();
+  Measurement measurement = harness::measure(session, *gather, options);
   add_bytes(point.gather, gather->unique_rows(), measurement);
   if (point.on_host()) {
     add_traffic(point.gather, gather->rows_of(0), measurement);
-    measurement.limit = host_link_limit(session.machine(), point.where.gpu);
-    measurement.link_peak_gb_s =
-        session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.home, point.where.gpu));
-  } else {
-    measurement.limit = peer_link_limit(session.machine(), point.where.home, point.where.gpu);
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::between(point.where.home, point.where.gpu));
   }
   return measurement;
 }
@@ -94,58 +99,83 @@ Explanation explain() {
       "by the cases of a kind, not new in each session"};
 }
 
+// Sorted so that every memory is read in one go, by rising spans. Those of peers come first and the walls
+// last: what a wall locks stays for the gathers of the families behind.
+struct Listed {
+  GpuTarget gpu;
+  Point point;
+  std::optional<GpuPair> pair;  // where the memory is a peer's
+  bool wall = false;
+
+  [[nodiscard]] auto order() const {
+    return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
+                      point.gather.span_bytes);
+  }
+};
+
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope, Spans spans)
-      : machine_(machine), scope_(scope), cache_(std::move(spans)) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids, Spans spans)
+      : machine_(machine), scope_(scope), grids_(grids), cache_(std::move(spans)) {}
 
   std::vector<Benchmark> list() {
-    // The other kinds first: what the walls lock stays for the gathers behind them.
-    for (const GpuPair& pair : gpu_pairs(machine_, scope_)) {
-      add_comparison(pair.gpu, {SpanKind::peer, pair.gpu.ordinal, pair.peer}, &pair);
-    }
-    for (const GpuTarget& gpu : scope_.program_gpus()) {
-      for (const int node : scope_.nodes_for(gpu)) {
-        // A far node is a comparison; the near one has the whole picture.
-        const bool far = gpu.locality(node) == "remote";
-        for (const SpanKind kind : {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
-                                    SpanKind::hugetlb, SpanKind::vmm_host}) {
-          if (far == (kind == SpanKind::host_alloc)) {
-            add_comparison(gpu, {kind, gpu.ordinal, node}, nullptr);
-          }
+    each_pair(machine_, grids_, [&](const GpuPair& pair, const Grid& grid) {
+      for (const Values& values : grid.points({{kMost, power_of_two(most_on_gpu(pair.peer))}})) {
+        if (values.is("memory", name(SpanKind::peer))) {
+          collect(pair.gpu, pair.peer, values, pair);
         }
       }
-      for (const int node : scope_.nodes_for(gpu)) {
-        if (gpu.locality(node) != "remote") {
-          add_wall(gpu, node);
+    });
+    grids_.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+      const std::string& side = grid.written("locality");
+      if (!side.empty() && is_far(gpu, node) != (side == "remote")) {
+        return;
+      }
+      for (const Values& values : grid.points({{kMost, power_of_two(most_of(node))}})) {
+        if (!values.is("memory", name(SpanKind::peer))) {
+          collect(gpu, node, values, {});
         }
       }
+    });
+    std::stable_sort(listed_.begin(), listed_.end(),
+                     [](const Listed& a, const Listed& b) { return a.order() < b.order(); });
+    for (const Listed& listed : listed_) {
+      add(listed.gpu, listed.point, listed.pair ? &*listed.pair : nullptr);
     }
     return std::move(benchmarks_);
   }
 
  private:
-  // Memory by cudaHostAlloc: by span, row and order.
-  void add_wall(const GpuTarget& gpu, int node) {
-    for (const std::uint64_t span : wall_spans(scope_, most_of(node))) {
-      for (const GatherShape& shape : wall_shapes(scope_, span)) {
-        add(gpu, {SpanKind::host_alloc, gpu.ordinal, node}, span, shape, nullptr);
-      }
+  static bool is_far(const GpuTarget& gpu, int node) { return gpu.locality(node) == "remote"; }
+  static std::uint64_t power_of_two(std::uint64_t most) {
+    return std::bit_floor(std::min(most, kFarthestSpan));
+  }
+
+  void collect(const GpuTarget& gpu, int home, const Values& values, const std::optional<GpuPair>& pair) {
+    GatherRequest gather;
+    gather.row_bytes = values.number("row");
+    gather.rows = values.is("rows", kUsual) ? usual_rows(gather.row_bytes) : values.number("rows");
+    gather.span_bytes = values.number("span");
+    gather.sorted = values.is("order", kSorted);
+    if (gather.span_bytes == 0) {
+      grids_.leave_out("nothing tells how much memory there is: span cannot be most");
+      return;
     }
+    try {
+      reach::require_possible(gather);
+    } catch (const UsageError& error) {
+      grids_.leave_out(error.what());
+      return;
+    }
+    const SpanKind kind =
+        enumerator(values.word("memory"), kKinds, [](SpanKind each) { return reach::name(each); });
+    const bool wall = kind == SpanKind::host_alloc && !is_far(gpu, home);
+    listed_.push_back({gpu, {{kind, gpu.ordinal, home}, gather}, pair, wall});
   }
 
   // `pair` where the memory is a peer's.
-  void add_comparison(const GpuTarget& gpu, const SpanKey& where, const GpuPair* pair) {
-    for (const std::uint64_t span : comparison_spans(scope_)) {
-      for (const GatherShape& shape : comparison_shapes(scope_)) {
-        add(gpu, where, span, shape, pair);
-      }
-    }
-  }
-
-  void add(const GpuTarget& gpu, const SpanKey& where, std::uint64_t span, const GatherShape& shape,
-           const GpuPair* pair) {
-    const Point point{where, {shape.row_bytes, shape.rows, span, shape.sorted}};
+  void add(const GpuTarget& gpu, const Point& point, const GpuPair* pair) {
+    const std::uint64_t span = point.gather.span_bytes;
     Benchmark benchmark;
     benchmark.id = case_of(gpu, point, pair);
     benchmark.skip = why_not(gpu, point, pair);
@@ -155,7 +185,8 @@ class Lister {
     benchmark.needs.shared_host_bytes = point.on_host() ? span : 0;
     benchmark.explanation = explain();
     // A case that is skipped will not ask for memory: nobody should keep it for one.
-    const auto claim = benchmark.skip.empty() ? cache_->claim(where, scope_.repetitions, span) : nullptr;
+    const auto claim =
+        benchmark.skip.empty() ? cache_->claim(point.where, scope_.repetitions, span) : nullptr;
     benchmark.run = [point, cache = cache_, claim](Session& session) {
       return measure(session, point, *cache, *claim);
     };
@@ -172,7 +203,7 @@ class Lister {
     }
     return {kFamily,
             {{"memory", reach::name(point.where.kind), AxisStyle::bare},
-             {"order", gather.sorted ? "sorted" : "as_asked", AxisStyle::bare},
+             {"order", gather.sorted ? kSorted : kAsAsked, AxisStyle::bare},
              joined,
              {"row", static_cast<std::int64_t>(gather.row_bytes)},
              {"rows", static_cast<std::int64_t>(gather.rows)},
@@ -193,13 +224,17 @@ class Lister {
     if (!pair->why_no_access().empty()) {
       return pair->why_no_access();
     }
-    const GpuReport* peer = machine_.find_gpu(point.where.home);
-    const std::uint64_t there = peer != nullptr && peer->cuda ? peer->cuda->total_memory_bytes : 0;
-    return span > there / 100 * kLargestShare
+    return span > most_on_gpu(point.where.home)
                ? "needs " + format_bytes(span) + " on GPU " + std::to_string(point.where.home) +
-                     ", which has " + format_bytes(there)
+                     ", which has " + format_bytes(memory_of_gpu(point.where.home))
                : "";
   }
+
+  [[nodiscard]] std::uint64_t memory_of_gpu(int gpu) const {
+    const GpuReport* report = machine_.find_gpu(gpu);
+    return report != nullptr && report->cuda ? report->cuda->total_memory_bytes : 0;
+  }
+  [[nodiscard]] std::uint64_t most_on_gpu(int gpu) const { return memory_of_gpu(gpu) / 100 * kLargestShare; }
 
   // What cannot fit in any case. Whether the rest does is seen chunk by chunk: on some virtual machines
   // memory grows as it is touched.
@@ -232,7 +267,9 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
+  const Grids& grids_;
   Spans cache_;
+  std::vector<Listed> listed_;
   std::vector<Benchmark> benchmarks_;
 };
 
@@ -241,9 +278,21 @@ class Lister {
 Family reach_gather(const Spans& spans) {
   return {kFamily,
           "How fast does a GPU read rows at random places, and over how much memory does that last?",
-          {},
-          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope, spans).list();
+          {word_axis("memory", "where the rows lie: host memory by how it came to be, or another GPU's",
+                     names_of(kKinds, [](SpanKind each) { return reach::name(each); }),
+                     reach::name(SpanKind::host_alloc)),
+           word_axis("order", "whether a batch is read in the order of its addresses", {kAsAsked, kSorted},
+                     kAsAsked),
+           size_axis("row", "bytes of a row, a power of two", {reach::kSmallestRow, reach::kLargestRow},
+                     false, "128"),
+           number_axis("rows", "rows of a batch; usual: 1 Mi, or as many as make 256 MiB", {1, 1 << 30},
+                       kUsual, {kUsual}),
+           size_axis("span",
+                     "bytes of the memory in which the rows lie; most: the largest power of two that may be "
+                     "taken",
+                     {reach::kSmallestRow, kFarthestSpan}, true, {}, {}, {kMost})},
+          [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return Lister(machine, scope, grids, spans).list();
           }};
 }
 

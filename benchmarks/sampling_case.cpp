@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <functional>
 #include <string>
 
 #include "grainscope/core/error.hpp"
@@ -39,7 +40,17 @@ void require_equal(const MiniBatch& expected, const MiniBatch& sampled, std::uin
   }
 }
 
-void describe(Measurement& measurement, const ExpectedBatches& expected, const GnnGraph& graph) {
+// `run`: seconds of a mini-batch, which it samples and holds against the expected one.
+Measurement measure_batches(Session& session, const ExpectedBatches& expected, const GnnGraph& graph,
+                            const Timing& timing, const std::function<double(std::uint64_t batch)>& run) {
+  std::uint64_t turn = 0;
+  const auto verify = [&] {
+    return "every mini-batch of every sample equals, bit for bit, the CPU's of the same seeds, drawn "
+           "before: " +
+           expected.verification;
+  };
+  LocalOperation sampling({.run = [&] { return run(turn++ % kTurns); }, .verify = verify, .timing = timing});
+  Measurement measurement = measure(session, sampling);
   double edges = 0;
   double nodes = 0;
   for (const MiniBatch& batch : expected.batches) {
@@ -51,9 +62,7 @@ void describe(Measurement& measurement, const ExpectedBatches& expected, const G
   measurement.counters["nodes"] = nodes;
   measurement.counters["edges_per_s"] = edges / measurement.samples.summary.median;
   measurement.graph = graph.facts();
-  measurement.verification =
-      "every mini-batch of every sample equals, bit for bit, the CPU's of the same seeds, drawn before: " +
-      expected.verification;
+  return measurement;
 }
 
 }  // namespace
@@ -88,19 +97,15 @@ Measurement measure_cpu_sampling(Session& session, const SamplingPoint& point, c
                                  const ExpectedBatches& expected) {
   gnn::CpuSampler sampler(graph.in_edges(), {point.fanouts, kGnnSeed});
   MiniBatch sampled;
-
-  Measurement measurement;
-  std::uint64_t turn = 0;
-  measurement.samples = session.sample([&] {
-    const std::uint64_t batch = turn++ % kTurns;
+  const auto run = [&](std::uint64_t batch) {
     const double start_s = steady_now_s();
     sampler.sample(expected.seeds[batch], batch, sampled);
     const double seconds = steady_now_s() - start_s;
     require_equal(expected.batches[batch], sampled, batch);
     return seconds;
-  });
-  measurement.timing = {Clock::steady, false, "the sampling of one mini-batch by all threads"};
-  describe(measurement, expected, graph);
+  };
+  Measurement measurement = measure_batches(
+      session, expected, graph, {Clock::steady, false, "the sampling of one mini-batch by all threads"}, run);
   measurement.counters["threads"] = omp_get_max_threads();
   return measurement;
 }
@@ -111,17 +116,14 @@ Measurement measure_gpu_sampling(Session& session, const SamplingPoint& point, c
   const auto lists = gnn::place_lists(graph.in_edges(), *point.lists);
   const auto sampler = gnn::make_gpu_sampler(*lists, {point.fanouts, kGnnSeed}, point.batch);
   const auto batch_memory = sampler->make_batch();
-
-  Measurement measurement;
-  std::uint64_t turn = 0;
-  measurement.samples = session.sample([&] {
-    const std::uint64_t batch = turn++ % kTurns;
+  const auto run = [&](std::uint64_t batch) {
     const double seconds = sampler->run(expected.seeds[batch], batch, *batch_memory);
     require_equal(expected.batches[batch], batch_memory->copy(), batch);
     return seconds;
-  });
-  measurement.timing = {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"};
-  describe(measurement, expected, graph);
+  };
+  Measurement measurement =
+      measure_batches(session, expected, graph,
+                      {Clock::event, false, "the copy of the seeds and all kernels of one mini-batch"}, run);
   measurement.counters["gpu_bytes"] =
       static_cast<double>(lists->gpu_bytes() + sampler->gpu_bytes() + batch_memory->gpu_bytes());
   return measurement;

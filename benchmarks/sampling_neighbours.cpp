@@ -27,23 +27,9 @@ namespace {
 using gnn::ListPlacement;
 using graph::GraphSpec;
 
-std::vector<std::string> fanouts_of(Preset preset) {
-  switch (preset) {
-    case Preset::smoke:
-      return {"5x5"};
-    case Preset::quick:
-    case Preset::acceptance:
-      return {"10x25"};
-    case Preset::full:
-    case Preset::paper:
-      return {"10x25", "10x10x10", "12x12x12", "25x15", "10x10x10x10x10"};
-  }
-  return {};
-}
-
-std::vector<std::uint64_t> batches_of(Preset preset) {
-  return preset == Preset::smoke ? std::vector<std::uint64_t>{1000} : std::vector<std::uint64_t>{1000, 8000};
-}
+const char* const kHost = "host";  // sampled by the CPU
+constexpr ListPlacement kPlacements[] = {ListPlacement::device, ListPlacement::mapped,
+                                         ListPlacement::interleaved};
 
 Explanation explain(const SamplingPoint& point) {
   std::string where = "on the CPU by all threads, the graph in the host's memory";
@@ -70,49 +56,40 @@ Explanation explain(const SamplingPoint& point) {
 
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope, GnnGraphs graphs)
-      : machine_(machine), scope_(scope), graphs_(std::move(graphs)) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids, GnnGraphs graphs)
+      : machine_(machine), scope_(scope), grids_(grids), graphs_(std::move(graphs)) {}
 
   std::vector<Benchmark> list() {
-    for (const GraphSpec& spec :
-         gnn_graphs(scope_, {"power"}, {"kron:20"}, {"web:20", "urand:22", "kron:22", "pareto:22"},
-                    {"kron:24", "urand:24", "pareto:24", "web:22"})) {
-      for (const std::string& fanouts : fanouts_of(scope_.preset)) {
-        for (const std::uint64_t batch : batches_of(scope_.preset)) {
-          if (keeps(spec, fanouts, batch)) {
-            add_all({spec, gnn::parse_fanouts(fanouts), batch, {}, 0});
+    grids_.each_graph(
+        [&](const GraphSpec& spec, const Grid& grid) {
+          for (const Values& values : grid.points()) {
+            add_all({spec, gnn::parse_fanouts(values.word("fanout")), values.number("batch"), {}, 0},
+                    values.word("placement"), grids_.gpus(grid));
           }
-        }
-      }
-    }
+        },
+        sizeof(graph::Vertex));
     return std::move(benchmarks_);
   }
 
  private:
-  // By the CPU, and by each GPU; then by the scope's first GPU from lists that lie on all GPUs that it
-  // reaches. One after another, since all expect the same mini-batches.
-  void add_all(SamplingPoint point) {
-    add(point, nullptr);
-    for (const GpuTarget& gpu : scope_.program_gpus()) {
+  void add_all(SamplingPoint point, const std::string& placement, const std::vector<GpuTarget>& gpus) {
+    if (placement == kHost) {
+      add(point, nullptr);
+      return;
+    }
+    const ListPlacement lists =
+        enumerator(placement, kPlacements, [](ListPlacement each) { return name(each); });
+    for (const GpuTarget& gpu : gpus) {
       point.node = scope_.nearest_node(gpu);
-      for (const ListPlacement placement : {ListPlacement::device, ListPlacement::mapped}) {
-        point.lists = {placement, gpu.ordinal, {}};
-        add(point, &gpu);
+      point.lists = {lists, gpu.ordinal, {}};
+      if (lists == ListPlacement::interleaved) {
+        point.lists->gpus = sharing_gpus(machine_, gpu.ordinal);
+      }
+      add(point, &gpu);
+      if (lists == ListPlacement::interleaved) {
+        break;  // lists that lie on all GPUs are much the same to each of them
       }
     }
-    if (!scope_.gpus.empty()) {
-      const GpuTarget& gpu = scope_.gpus.front();
-      point.node = scope_.nearest_node(gpu);
-      point.lists = {ListPlacement::interleaved, gpu.ordinal, sharing_gpus(machine_, gpu.ordinal)};
-      add(point, &gpu);
-    }
-  }
-
-  // In full the other fan-outs are of one graph and the smaller batch.
-  [[nodiscard]] bool keeps(const GraphSpec& spec, const std::string& fanouts, std::uint64_t batch) const {
-    const bool all = scope_.preset != Preset::full || !scope_.graphs.empty();
-    return all || fanouts == fanouts_of(Preset::quick).front() ||
-           (spec.kind == GraphSpec::Kind::pareto && batch == batches_of(Preset::full).front());
   }
 
   void add(const SamplingPoint& point, const GpuTarget* gpu) {
@@ -192,6 +169,7 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
+  const Grids& grids_;
   GnnGraphs graphs_;
   std::shared_ptr<ExpectedBatchesCache> expected_ = std::make_shared<ExpectedBatchesCache>();
   std::vector<Benchmark> benchmarks_;
@@ -200,11 +178,15 @@ class Lister {
 }  // namespace
 
 Family sampling_neighbours(const GnnGraphs& graphs) {
+  std::vector<std::string> placements = names_of(kPlacements, [](ListPlacement each) { return name(each); });
+  placements.insert(placements.begin(), kHost);
   return {"sampling/neighbours",
           "How fast are mini-batches of neighbours sampled, by whom and from where?",
-          {},
-          [graphs](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope, graphs).list();
+          {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}),
+           word_axis("placement", "where lists lie: host, the CPU samples; else a GPU does",
+                     std::move(placements))},
+          [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return Lister(machine, scope, grids, graphs).list();
           }};
 }
 

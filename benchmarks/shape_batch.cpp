@@ -77,8 +77,9 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Ba
   benchmark.needs = shape_needs(path, batch.memory_bytes());
   benchmark.explanation = explain(method);
   benchmark.run = [copy, path](Session& session) {
-    const auto mover = transfer::make_batch_mover(copy, session.surroundings());
-    Measurement measurement = measure_mover(session, *mover, path.as_transfer(copy.batch.bytes()));
+    Measurement measurement = measure_mover(
+        session, [&] { return transfer::make_batch_mover(copy, session.surroundings()); },
+        path.as_transfer(copy.batch.bytes()));
     measurement.operations = copy.batch.pieces;
     return measurement;
   };

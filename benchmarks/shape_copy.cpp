@@ -147,8 +147,8 @@ Benchmark make_benchmark(const Machine& machine, const ShapePath& path, const Bo
   transfer::Transfer moved = path.as_transfer(box.bytes());
   moved.submission_only = submission_only;
   benchmark.run = [copy, moved](Session& session) {
-    const auto mover = transfer::make_box_mover(copy, session.surroundings());
-    return measure_mover(session, *mover, moved);
+    return measure_mover(
+        session, [&] { return transfer::make_box_mover(copy, session.surroundings()); }, moved);
   };
   return benchmark;
 }

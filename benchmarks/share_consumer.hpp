@@ -11,6 +11,7 @@
 namespace grainscope::harness {
 
 enum class Consumer { products, graphsage };
+inline constexpr Consumer kConsumers[] = {Consumer::products, Consumer::graphsage};
 // As it stands in case names.
 [[nodiscard]] constexpr const char* name(Consumer consumer) {
   return consumer == Consumer::products ? "products" : "graphsage";

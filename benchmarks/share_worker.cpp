@@ -1,14 +1,21 @@
 #include "share_worker.hpp"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
+#include <istream>
 #include <limits>
-#include <sstream>
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include "gather_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/reach/span_memory.hpp"
+#include "grainscope/system/numa.hpp"
+#include "share_consumer.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -20,11 +27,6 @@ constexpr double kNotice_s = 5e-4;  // between asking and the moment to run at
 constexpr double kLate_s = 5e-5;
 constexpr int kMostTries = 16;
 constexpr std::size_t kWords = 10;
-
-template <class Number>
-Number number(const std::string& word) {
-  return number_in<Number>(word, kShareWorkerCommand);
-}
 
 }  // namespace
 
@@ -42,26 +44,19 @@ std::vector<std::string> to_words(const ShareJob& job) {
 }
 
 ShareJob parse_share_job(const std::vector<std::string>& words) {
-  if (words.size() != kWords) {
-    throw UsageError(std::string(kShareWorkerCommand) + " is started by the program itself");
-  }
+  static constexpr ShareBy kWays[] = {ShareBy::mps_percentage, ShareBy::exec_affinity};
+  JobWords all(kShareKind, words, kWords);
   ShareJob job;
-  const std::array ways{ShareBy::mps_percentage, ShareBy::exec_affinity};
-  const auto* const way =
-      std::find_if(ways.begin(), ways.end(), [&](ShareBy by) { return name(by) == words[0]; });
-  if (way == ways.end()) {
-    throw UsageError("`" + words[0] + "` needs no process of its own");
-  }
-  job.by = *way;
-  job.sms = number<int>(words[1]);
-  job.percent = number<double>(words[2]);
-  job.node = number<int>(words[3]);
-  job.width = number<std::uint32_t>(words[4]);
-  job.row_bytes = number<std::uint32_t>(words[5]);
-  job.rows = number<std::uint64_t>(words[6]);
-  job.span_bytes = number<std::uint64_t>(words[7]);
-  job.products = number<int>(words[8]);
-  job.steps = number<int>(words[9]);
+  job.by = all.named(kWays);
+  job.sms = all.number<int>();
+  job.percent = all.number<double>();
+  job.node = all.number<int>();
+  job.width = all.number<std::uint32_t>();
+  job.row_bytes = all.number<std::uint32_t>();
+  job.rows = all.number<std::uint64_t>();
+  job.span_bytes = all.number<std::uint64_t>();
+  job.products = all.number<int>();
+  job.steps = all.number<int>();
   return job;
 }
 
@@ -71,21 +66,12 @@ Variables share_variables(const ShareJob& job) {
              : Variables{{"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", exact_text(job.percent)}};
 }
 
-namespace {
-
-std::vector<std::string> command_of(const ShareJob& job) {
-  std::vector<std::string> words = to_words(job);
-  words.insert(words.begin(), kShareWorkerCommand);
-  return words;
-}
-
-}  // namespace
-
 ShareWorker::ShareWorker(const ShareJob& job, const Variables& client, const std::string& program)
-    : process_(job.width > 0 ? "the process that gathers" : "the process that computes", program,
-               command_of(job), {client, share_variables(job)}) {
-  std::istringstream shares(process_.answer("started", kWorkerReady_s));
-  shares >> given_sms_ >> seen_sms_;
+    : process_(job.width > 0 ? "the process that gathers" : "the process that computes", program, kShareKind,
+               to_words(job), {client, share_variables(job)}) {
+  const std::vector<double> sms = process_.numbers("started", 2, kWorkerReady_s);
+  given_sms_ = static_cast<int>(sms[0]);
+  seen_sms_ = static_cast<int>(sms[1]);
 }
 
 double ShareWorker::alone() {
@@ -98,12 +84,8 @@ void ShareWorker::ask_to_run_at(double start_s) {
 }
 
 gnn::ShareTimes ShareWorker::times() {
-  std::istringstream text(process_.answer("times"));
-  gnn::ShareTimes times;
-  if (!(text >> times.seconds >> times.begun_s >> times.opened_s >> times.ended_s)) {
-    throw FailedError(process_.what() + " gave no times");
-  }
-  return times;
+  const std::vector<double> times = process_.numbers("times", 4);
+  return {times[0], times[1], times[2], times[3]};
 }
 
 std::string ShareWorker::verify() {
@@ -144,6 +126,90 @@ SidesTimes run_together(ShareWorker& first, ShareWorker& second) {
   throw FailedError("the two sides did not begin at one moment: in " + std::to_string(kMostTries) +
                     " tries one of them was " + std::to_string(std::lround(least_late_s * 1e6)) +
                     " us late or more; are there idle CPUs?");
+}
+
+namespace {
+
+constexpr int kGpu = 0;  // the daemon shows one
+
+// The table and lists of a worker that gathers: in its own memory, as every client of MPS has.
+class OwnTable {
+ public:
+  OwnTable(const ShareJob& job, const Topology& topology)
+      : memory_(topology, span_request(job)), point_(point_of(job)) {
+    memory_.grow(job.span_bytes);
+    GatherSite site{job.node, GpuTarget{kGpu, {}, {}}, {}};
+    store_ = gnn::make_feature_store(store_request(point_, site), &memory_, nullptr);
+  }
+  [[nodiscard]] std::unique_ptr<gnn::ShareWork> on(const cuda::SmPartition& part) const {
+    return gnn::make_gather_work(*store_, drawn_lists(point_, store_->shape().rows), point_.width, part);
+  }
+
+ private:
+  static reach::SpanRequest span_request(const ShareJob& job) {
+    reach::SpanRequest request{reach::SpanKind::host_alloc, kGpu, job.node};
+    request.chunk_bytes = std::bit_ceil(std::clamp(job.span_bytes, 4 * kKiB, kGiB));
+    return request;
+  }
+  static GatherPoint point_of(const ShareJob& job) {
+    GatherPoint point;
+    point.row_bytes = job.row_bytes;
+    point.rows = job.rows;
+    point.span_bytes = job.span_bytes;
+    point.width = job.width;
+    return point;
+  }
+
+  reach::SpanMemory memory_;
+  GatherPoint point_;
+  std::unique_ptr<gnn::FeatureStore> store_;
+};
+
+void run(const ShareJob& job) {
+  const Topology topology = Topology::read();
+  const NodeBinding binding(topology, job.node);
+  // The part comes first and goes last: a context of its own must be there before any other work.
+  const auto part = client_part(kGpu, job.by, job.sms);
+  std::optional<OwnTable> table;
+  std::unique_ptr<gnn::FixedBatch> batch;
+  std::unique_ptr<gnn::ShareWork> work;
+  if (job.width > 0) {
+    work = table.emplace(job, topology).on(*part);
+  } else if (job.steps > 0) {
+    batch = make_share_batch();
+    work = gnn::make_step_work(kGpu, *batch, job.steps, *part);
+  } else {
+    work = gnn::make_product_work(kGpu, job.products, *part);
+  }
+  tell_numbers("started", part->given_sms(), cuda::count_multiprocessors(kGpu, *part));
+  gnn::SharedRun side({work.get()});
+  const auto run_at = [&](double start_s) {
+    const gnn::ShareTimes times = side.run_at(start_s);
+    tell_numbers("times", times.seconds, times.begun_s, times.opened_s, times.ended_s);
+  };
+  serve({{"ready",
+          [&](std::istream& /*words*/) {
+            side.get_ready();
+            tell("ready");
+          }},
+         {"run",
+          [&](std::istream& words) {
+            double start_s = 0;
+            words >> start_s;
+            run_at(start_s);
+          }},
+         {"alone",
+          [&](std::istream& /*words*/) {
+            side.get_ready();
+            run_at(0);
+          }},
+         {"verify", [&](std::istream& /*words*/) { tell("verified", side.verify()); }}});
+}
+
+}  // namespace
+
+std::function<void()> share_worker(const std::vector<std::string>& job) {
+  return [parsed = parse_share_job(job)] { run(parsed); };
 }
 
 }  // namespace grainscope::harness

@@ -2,7 +2,7 @@
 #define GRAINSCOPE_BENCHMARKS_SHARE_WORKER_HPP
 
 // One side of a shared GPU as a process of its own, a client of MPS: this program once more, as
-// `grainscope share-worker`, and the end of it that the family holds. They speak in lines.
+// `grainscope worker share`, and the end of it that the family holds.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace grainscope::harness {
 
-inline constexpr const char* kShareWorkerCommand = "share-worker";
+inline constexpr const char* kShareKind = "share";
 
 // What a worker does, and with how much of the GPU that its daemon shows it.
 struct ShareJob {
@@ -55,7 +55,7 @@ class ShareWorker {
   [[nodiscard]] double alone();
   // In steps, so that several workers begin at one moment of the steady clock.
   void ask_to_get_ready() { process_.ask("ready"); }
-  void wait_until_ready() { static_cast<void>(process_.answer("ready")); }
+  void wait_until_ready() { process_.answer("ready"); }
   void ask_to_run_at(double start_s);
   [[nodiscard]] gnn::ShareTimes times();
   [[nodiscard]] std::string verify();
@@ -77,8 +77,8 @@ struct SidesTimes {
 // Where one began more than 50 us late both run once more. Throws FailedError where that goes on.
 [[nodiscard]] SidesTimes run_together(ShareWorker& first, ShareWorker& second);
 
-// The worker's body: `words` are what follows the sub-command. Returns its exit status.
-[[nodiscard]] int share_worker(const std::vector<std::string>& words);
+// The worker's body, by the words of its job.
+[[nodiscard]] std::function<void()> share_worker(const std::vector<std::string>& job);
 
 }  // namespace grainscope::harness
 

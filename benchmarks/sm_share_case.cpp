@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
@@ -14,7 +16,9 @@ namespace {
 
 using cuda::ShareBy;
 
-constexpr std::uint32_t kRowBytes = 1024;
+const char* const kNone = "none";  // of a share that the other of `sms` and `percent` says
+constexpr ShareBy kWays[] = {ShareBy::unlimited, ShareBy::grid_cap, ShareBy::green_context,
+                             ShareBy::mps_percentage, ShareBy::exec_affinity};
 constexpr int kGreenContexts = 12040;  // the CUDA version of the first driver that has them
 
 std::string why_no_way(const Machine& machine, ShareBy by) {
@@ -23,6 +27,46 @@ std::string why_no_way(const Machine& machine, ShareBy by) {
   }
   if (cuda::needs_mps(by) && find_program(kMpsControl).empty()) {
     return std::string(kMpsControl) + " is not in PATH: it comes with the driver's utilities";
+  }
+  return {};
+}
+
+// The point of a line; `consumer`: whether the family has that axis.
+SharePoint point_of(const Values& values, bool has_consumer) {
+  SharePoint point;
+  point.by = enumerator(values.word("by"), kWays, [](ShareBy each) { return name(each); });
+  point.sms = values.is("sms", kNone) ? 0 : values.number_as<int>("sms");
+  point.percent = point.by == ShareBy::unlimited ? 100
+                  : values.is("percent", kNone)  ? 0
+                                                 : values.decimal("percent");
+  point.gather.mode = gnn::Mode::masked;
+  point.gather.store = gnn::Store::mapped;
+  point.gather.row_bytes = values.number_as<std::uint32_t>("row");
+  point.gather.rows = values.number("rows");
+  point.gather.span_bytes = values.number("span");
+  point.gather.width = values.number_as<std::uint32_t>("width");
+  if (has_consumer) {
+    point.consumer =
+        enumerator(values.word("consumer"), kConsumers, [](Consumer each) { return name(each); });
+  }
+  return point;
+}
+
+// Why a share cannot be, whatever the machine; empty: it can.
+std::string why_impossible(const Values& values, const SharePoint& point) {
+  const bool in_sms = !values.is("sms", kNone);
+  const bool in_percent = !values.is("percent", kNone);
+  if (point.by == ShareBy::unlimited && (in_sms || in_percent)) {
+    return "by unlimited nothing is parted: sms and percent are none";
+  }
+  if (point.by != ShareBy::unlimited && in_sms == in_percent) {
+    return std::string("by ") + name(point.by) + " a share is in sms or in percent: one of them is none";
+  }
+  const GatherPoint& gather = point.gather;
+  if (gather.row_bytes > gather.span_bytes ||
+      !gnn::may_load(gather.mode, gather.row_bytes, gather.element, gather.width)) {
+    return "a masked gather cannot load " + std::to_string(gather.width) + " bytes at once of rows of " +
+           std::to_string(gather.row_bytes) + " in a table of " + format_bytes(gather.span_bytes);
   }
   return {};
 }
@@ -38,16 +82,19 @@ int SharePoint::sms_of(int available) const {
   return std::clamp(static_cast<int>(std::ceil(exact - 1e-9)), 1, std::max(1, available));
 }
 
-SharePoint share_point(ShareBy by, std::uint32_t width, std::uint64_t rows, std::uint64_t span_bytes) {
-  SharePoint point;
-  point.by = by;
-  point.gather.mode = gnn::Mode::masked;
-  point.gather.store = gnn::Store::mapped;
-  point.gather.row_bytes = kRowBytes;
-  point.gather.rows = rows;
-  point.gather.span_bytes = span_bytes;
-  point.gather.width = width;
-  return point;
+std::vector<DeclaredAxis> share_axes(const std::string& width, const std::string& rows) {
+  DeclaredAxis percent = percent_axis(
+      "percent", "the gather's share of the multiprocessors in percent; none: `sms` says it", kNone);
+  percent.words = {kNone};
+  return {word_axis("by", "how multiprocessors are parted",
+                    names_of(kWays, [](ShareBy each) { return name(each); })),
+          number_axis("sms", "multiprocessors that the gather gets; none: `percent` says it", {1, 1024},
+                      kNone, {kNone}),
+          std::move(percent),
+          number_axis("width", "bytes that a lane loads at once: 4, 8 or 16", {4, 16}, width),
+          size_axis("row", "bytes of a row", {4, kMiB}, false, "1KiB"),
+          number_axis("rows", "rows of a gather", {1, 1 << 30}, rows),
+          size_axis("span", "bytes of the table", {4, 256 * kGiB})};
 }
 
 std::string percent_text(double percent) {
@@ -167,25 +214,40 @@ std::unique_ptr<gnn::ShareWork> GatherSide::on(const cuda::SmPartition& part) co
 }
 
 std::vector<Benchmark> list_shares(const std::string& family, const Machine& machine, const Scope& scope,
-                                   const std::vector<SharePoint>& points,
+                                   const Grids& grids,
                                    const std::function<Explanation(const SharePoint&)>& explain,
                                    const MeasureShare& measure, bool here_too, const Spans& spans) {
+  std::vector<std::pair<SharePoint, GatherSite>> listed;
+  grids.each_gpu([&](const GpuTarget& gpu, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      const SharePoint point = point_of(values, here_too);
+      const std::string why = why_impossible(values, point);
+      if (why.empty()) {
+        listed.emplace_back(point, GatherSite{scope.nearest_node(gpu), gpu, {}});
+      } else {
+        grids.leave_out(why);
+      }
+    }
+  });
+  std::stable_sort(listed.begin(), listed.end(), [](const auto& a, const auto& b) {
+    const auto order = [](const auto& each) {
+      return std::tuple(each.second.ordinal(), each.first.consumer, each.first.gather.span_bytes);
+    };
+    return order(a) < order(b);
+  });
   std::vector<Benchmark> benchmarks;
   ShareCaches caches;
   caches.spans = spans;
-  for (const GpuTarget& gpu : scope.program_gpus()) {
-    const GatherSite site{scope.nearest_node(gpu), gpu, {}};
-    for (const SharePoint& point : points) {
-      Benchmark benchmark;
-      benchmark.id = share_case(family, point, site);
-      benchmark.skip = why_no_share(machine, scope, point, site);
-      benchmark.explanation = explain(point);
-      const ShareClaims claims = claim_share(benchmark, point, site, caches, scope, here_too);
-      benchmark.run = [point, site, caches, claims, measure](Session& session) {
-        return measure(session, point, site, caches, claims);
-      };
-      benchmarks.push_back(std::move(benchmark));
-    }
+  for (const auto& [point, site] : listed) {
+    Benchmark benchmark;
+    benchmark.id = share_case(family, point, site);
+    benchmark.skip = why_no_share(machine, scope, point, site);
+    benchmark.explanation = explain(point);
+    const ShareClaims claims = claim_share(benchmark, point, site, caches, scope, here_too);
+    benchmark.run = [point = point, site = site, caches, claims, measure](Session& session) {
+      return measure(session, point, site, caches, claims);
+    };
+    benchmarks.push_back(std::move(benchmark));
   }
   return benchmarks;
 }

@@ -33,9 +33,8 @@ struct SharePoint {
   [[nodiscard]] int sms_of(int available) const;
 };
 
-// A gather of `rows` rows of a KiB with loads of `width` bytes.
-[[nodiscard]] SharePoint share_point(cuda::ShareBy by, std::uint32_t width, std::uint64_t rows,
-                                     std::uint64_t span_bytes);
+// The axes of all families of shares; `width` and `rows`: where nobody says them.
+[[nodiscard]] std::vector<DeclaredAxis> share_axes(const std::string& width, const std::string& rows);
 
 [[nodiscard]] Case share_case(const std::string& family, const SharePoint& point, const GatherSite& site);
 // "2.5", "10".
@@ -102,9 +101,10 @@ class GatherSide {
 using MeasureShare =
     std::function<Measurement(Session& session, const SharePoint& point, const GatherSite& site,
                               const ShareCaches& caches, const ShareClaims& claims)>;
-// The cases of a family: every point on each GPU of the scope. `here_too`: as of claim_share.
+// The cases of a family; GPU by GPU, one consumer after another, by rising spans. `here_too`: as of
+// claim_share.
 [[nodiscard]] std::vector<Benchmark> list_shares(const std::string& family, const Machine& machine,
-                                                 const Scope& scope, const std::vector<SharePoint>& points,
+                                                 const Scope& scope, const Grids& grids,
                                                  const std::function<Explanation(const SharePoint&)>& explain,
                                                  const MeasureShare& measure, bool here_too,
                                                  const Spans& spans);

@@ -29,8 +29,6 @@ namespace {
 using cuda::ShareBy;
 
 const char* const kFamily = "sm_share/split";
-constexpr std::uint64_t kRows = 128 * kKiB;
-constexpr std::uint32_t kWidth = 16;
 
 // Each side with all of the GPU to itself.
 struct Alone {
@@ -46,15 +44,16 @@ struct Sides {
   std::map<std::string, int>& counts;
 };
 
-Summary alone_s(gnn::ShareClock& clock, gnn::ShareWork& work) {
+Summary alone_s(gnn::ShareWork& work) {
   constexpr std::size_t kRuns = 9;
+  gnn::SharedRun alone({&work});
   std::vector<double> seconds;
   seconds.reserve(kRuns);
-  static_cast<void>(clock.alone(work));
+  static_cast<void>(sample(alone));
   while (seconds.size() < kRuns) {
-    seconds.push_back(clock.alone(work));
+    seconds.push_back(sample(alone));
   }
-  static_cast<void>(work.verify());
+  static_cast<void>(alone.verify());
   return summarize(seconds);
 }
 
@@ -66,11 +65,10 @@ std::string work_of(const SharePoint& point, int gpu) {
 
 Alone measure_alone(const SharePoint& point, int gpu, const Sides& sides, int available) {
   const auto whole = cuda::make_partition(gpu, ShareBy::unlimited, available);
-  gnn::ShareClock clock(gpu);
   const auto compute = [&](int count) {
-    return alone_s(clock, *make_consumer(point.consumer, gpu, count, sides.batch, *whole));
+    return alone_s(*make_consumer(point.consumer, gpu, count, sides.batch, *whole));
   };
-  const Summary gather = alone_s(clock, *sides.gather.on(*whole));
+  const Summary gather = alone_s(*sides.gather.on(*whole));
   const std::string work = work_of(point, gpu);
   if (!sides.counts.contains(work)) {
     // By the shortest of each: what else runs makes some longer.
@@ -148,18 +146,18 @@ Measurement sample_here(const Both& both, Recorder& recorder) {
   const cuda::SmSplit split = cuda::split_multiprocessors(gpu, point.by, point.sms_of(available));
   const auto gather = sides.gather.on(*split.part);
   const auto consumer = make_consumer(point.consumer, gpu, count, sides.batch, *split.rest);
-  gnn::ShareClock clock(gpu);
-
-  Measurement measurement;
-  const auto one_sample = [&] {
-    const gnn::ShareClock::Together times = clock.together(*gather, *consumer);
-    return recorder.add(times.seconds, times.first, times.second);
+  gnn::SharedRun together({gather.get(), consumer.get()});
+  const auto run = [&] {
+    const double seconds = together.run();
+    return recorder.add(seconds, together.seconds()[0], together.seconds()[1]);
   };
-  measurement.samples = session.sample(one_sample, gpu, measurement);
-  measurement.verification = gather->verify() + "; " + consumer->verify();
-  measurement.timing = {
-      Clock::event, true,
-      std::string("a gather and ") + spoken(point.consumer) + " at once, until both have ended"};
+  LocalOperation recorded(
+      {[&] { together.prepare(); },
+       run,
+       [&] { return together.verify(); },
+       {Clock::event, true,
+        std::string("a gather and ") + spoken(point.consumer) + " at once, until both have ended"}});
+  Measurement measurement = harness::measure(session, recorded, {.gpu = gpu});
   add_share(session, point, site, sides.gather.unique(), split.part->given_sms(), measurement);
   measurement.counters["rest_sms"] = split.rest->given_sms();
   return measurement;
@@ -172,16 +170,16 @@ Measurement sample_clients(const Both& both, const MpsDaemon& daemon, Recorder& 
   require_share(point, gather, available);
   ShareWorker consumer(consumer_job(point, site, available, count), daemon.client_variables());
 
-  Measurement measurement;
-  const auto one_sample = [&] {
+  const auto run = [&] {
     const SidesTimes times = run_together(gather, consumer);
     return recorder.add(times.seconds, times.first.seconds, times.second.seconds);
   };
-  measurement.samples = session.sample(one_sample, site.gpu->ordinal, measurement);
-  measurement.verification = gather.verify() + "; " + consumer.verify();
-  measurement.timing = {Clock::steady, true,
-                        std::string("a gather and ") + spoken(point.consumer) +
-                            " by two processes at once, until both have ended"};
+  LocalOperation recorded({.run = run,
+                           .verify = [&] { return gather.verify() + "; " + consumer.verify(); },
+                           .timing = {Clock::steady, true,
+                                      std::string("a gather and ") + spoken(point.consumer) +
+                                          " by two processes at once, until both have ended"}});
+  Measurement measurement = harness::measure(session, recorded, {.gpu = site.gpu->ordinal});
   add_share(session, point, site, sides.gather.unique(), gather.given_sms(), measurement);
   measurement.counters["rest_sms"] = consumer.given_sms();
   return measurement;
@@ -200,7 +198,7 @@ Measurement measure_both(Session& session, const SharePoint& point, const Gather
   return measurement;
 }
 
-Measurement measure(Session& session, const SharePoint& point, const GatherSite& site,
+Measurement measure_share(Session& session, const SharePoint& point, const GatherSite& site,
                     const ShareCaches& caches, const ShareClaims& claims) {
   const NodeBinding binding(session.machine().topology, site.node);
   std::optional<FixedBatchCache::Lease> batch;
@@ -239,64 +237,16 @@ Explanation explain(const SharePoint& point) {
           : "steps train on one mini-batch again and again; a grid cap binds the gather alone"};
 }
 
-std::vector<SharePoint> points_of(const Scope& scope) {
-  const std::uint64_t span = scope.dense() ? kGiB : scope.preset == Preset::smoke ? 64 * kMiB : 256 * kMiB;
-  std::vector<SharePoint> points;
-  Consumer consumer = Consumer::products;
-  const auto add = [&](ShareBy by, const std::vector<double>& percents, std::uint32_t width = kWidth) {
-    for (const double percent : percents) {
-      points.push_back(share_point(by, width, kRows, span));
-      points.back().percent = percent;
-      points.back().consumer = consumer;
-    }
-  };
-  if (!scope.in_range(span)) {
-    return points;
-  }
-  if (scope.dense()) {
-    const std::vector<double> percents{2.5, 5, 7.5, 10, 15, 20, 25, 30, 40, 50};
-    // Two clients of MPS take two seconds to start.
-    const std::vector<double> of_clients =
-        scope.preset == Preset::full ? std::vector<double>{2.5, 5, 10, 25, 50} : percents;
-    for (const Consumer each : {Consumer::products, Consumer::graphsage}) {
-      consumer = each;
-      add(ShareBy::grid_cap, percents);
-      add(ShareBy::green_context, percents);
-      for (const std::uint32_t width : {4U, 8U}) {
-        add(ShareBy::green_context, {10}, width);
-      }
-      add(ShareBy::mps_percentage, of_clients);
-      add(ShareBy::exec_affinity, of_clients);
-      add(ShareBy::unlimited, {100});
-    }
-  } else if (scope.preset == Preset::quick) {
-    add(ShareBy::unlimited, {100});
-    add(ShareBy::grid_cap, {10});
-    add(ShareBy::green_context, {5, 10, 25});
-    add(ShareBy::mps_percentage, {10});
-    consumer = Consumer::graphsage;
-    add(ShareBy::unlimited, {100});
-    add(ShareBy::green_context, {10});
-  } else {
-    add(ShareBy::green_context, {10});
-    consumer = Consumer::graphsage;
-    add(ShareBy::green_context, {10});
-  }
-  return points;
-}
-
-std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Spans& spans) {
-  return list_shares(kFamily, machine, scope, points_of(scope), explain, measure, true, spans);
-}
-
 }  // namespace
 
 Family sm_share_split(const Spans& spans) {
-  return {kFamily,
-          "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
-          {},
-          [spans](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return list(machine, scope, spans);
+  std::vector<DeclaredAxis> axes = share_axes("16", "131072");
+  axes.push_back(word_axis("consumer", "what is computed beside the gather",
+                           names_of(kConsumers, [](Consumer each) { return name(each); }),
+                           name(Consumer::products)));
+  return {kFamily, "How are a GPU's multiprocessors best divided between a gather and what it feeds?",
+          std::move(axes), [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return list_shares(kFamily, machine, scope, grids, explain, measure_share, true, spans);
           }};
 }
 

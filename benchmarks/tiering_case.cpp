@@ -206,11 +206,11 @@ Measurement measure_score(Session& session, const GnnGraph& graph, const Trainin
   std::vector<double> rank_s;
   std::vector<Vertex> ranking;
   int iterations = 0;
-  Measurement measurement;
-  measurement.samples = session.sample([&] {
+  std::string verification;
+  const auto score_once = [&] {
     const Scored scored = compute(graph, run, score, judged.labelled);
     if (ranking.empty()) {
-      measurement.verification = verify(graph, run, score, judged.labelled, scored);
+      verification = verify(graph, run, score, judged.labelled, scored);
       ranking = scored.ranking;
       iterations = scored.rank.iterations;
     } else if (scored.ranking != ranking) {
@@ -219,10 +219,14 @@ Measurement measure_score(Session& session, const GnnGraph& graph, const Trainin
     score_s.push_back(scored.score_s);
     rank_s.push_back(scored.rank_s);
     return scored.score_s + scored.rank_s;
-  });
+  };
+  LocalOperation scoring(
+      {.run = score_once,
+       .verify = [&] { return verification; },
+       .timing = {Clock::steady, false, "computing the score and ranking all vertices by it"}});
+  Measurement measurement = measure(session, scoring);
   measurement.samples.keep_sampled(score_s);
   measurement.samples.keep_sampled(rank_s);
-  measurement.timing = {Clock::steady, false, "computing the score and ranking all vertices by it"};
   measurement.graph = graph.facts();
   add_hit_rates(measurement, judged, ranking);
   measurement.counters["score_s"] = median_of(score_s);

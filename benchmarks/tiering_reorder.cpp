@@ -28,6 +28,8 @@ enum class Lists {
   sorted,  // ascending again, as graph::Csr promises
 };
 
+constexpr Lists kLists[] = {Lists::pasted, Lists::sorted};
+
 const char* name(Lists lists) {
   return lists == Lists::pasted ? "pasted" : "sorted";
 }
@@ -36,19 +38,22 @@ const char* name(Lists lists) {
 Measurement measure_reorder(Session& session, const GnnGraph& graph, Lists lists) {
   const std::vector<Vertex> ranking = gnn::ranking(gnn::degree_scores(graph.out_edges()).span());
   const std::vector<Vertex> map = gnn::old_to_new(ranking);
-  Measurement measurement;
-  measurement.samples = session.sample([&] {
+  std::string verification;
+  const auto run = [&] {
     const double begun_s = steady_now_s();
     const graph::Csr reordered = lists == Lists::pasted
                                      ? gnn::reorder(graph.out_edges(), gnn::old_to_new(ranking))
                                      : graph::relabel(graph.out_edges(), ranking);
     const double seconds = steady_now_s() - begun_s;
-    measurement.verification =
-        gnn::certify_reordered(graph.out_edges(), map, reordered, lists == Lists::sorted) +
-        ", in every sample";
+    verification = gnn::certify_reordered(graph.out_edges(), map, reordered, lists == Lists::sorted) +
+                   ", in every sample";
     return seconds;
-  });
-  measurement.timing = {Clock::steady, false, "from a ranking to the graph under its numbers"};
+  };
+  LocalOperation reordering(
+      {.run = run,
+       .verify = [&] { return verification; },
+       .timing = {Clock::steady, false, "from a ranking to the graph under its numbers"}});
+  Measurement measurement = measure(session, reordering);
   measurement.graph = graph.facts();
   measurement.operations = graph.out_edges().edges();
   measurement.counters["edges_per_s"] =
@@ -83,17 +88,16 @@ void add(std::vector<Benchmark>& benchmarks, const Scope& scope, const GnnGraphs
   benchmarks.push_back(std::move(benchmark));
 }
 
-std::vector<Benchmark> list(const Scope& scope, const GnnGraphs& graphs) {
+std::vector<Benchmark> list(const Scope& scope, const Grids& grids, const GnnGraphs& graphs) {
   std::vector<Benchmark> benchmarks;
-  if (scope.preset == Preset::acceptance) {
-    return benchmarks;
-  }
-  for (const GraphSpec& spec : gnn_graphs(scope, {"power"}, {"pareto:18"}, {"kron:20", "web:20", "pareto:22"},
-                                          {"kron:24", "urand:24", "pareto:24", "web:22"})) {
-    for (const Lists lists : {Lists::pasted, Lists::sorted}) {
-      add(benchmarks, scope, graphs, spec, lists);
-    }
-  }
+  grids.each_graph(
+      [&](const GraphSpec& spec, const Grid& grid) {
+        for (const Values& values : grid.points()) {
+          add(benchmarks, scope, graphs, spec,
+              enumerator(values.word("lists"), kLists, [](Lists each) { return name(each); }));
+        }
+      },
+      sizeof(graph::Vertex));
   return benchmarks;
 }
 
@@ -102,9 +106,10 @@ std::vector<Benchmark> list(const Scope& scope, const GnnGraphs& graphs) {
 Family tiering_reorder(const GnnGraphs& graphs) {
   return {"tiering/reorder",
           "What does it cost to number a graph by a ranking of its vertices?",
-          {},
-          [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
-            return list(scope, graphs);
+          {graph_axis(), word_axis("lists", "whether lists stay in their order or are sorted again",
+                                   names_of(kLists, [](Lists each) { return name(each); }))},
+          [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
+            return list(scope, grids, graphs);
           }};
 }
 

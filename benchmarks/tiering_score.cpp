@@ -24,41 +24,9 @@ namespace {
 using gnn::Score;
 using graph::GraphSpec;
 
-struct RunShape {
-  const char* fanouts;
-  int labelled;  // percent of the vertices
-};
-
-// The small graph of full, where a run takes a tenth of a second: what fan-outs and labels change.
-const char* const kSmall = "pareto:18";
-
-std::vector<RunShape> runs_of(const Scope& scope, const GraphSpec& spec) {
-  if (scope.preset == Preset::smoke) {
-    return {{"5x5", 10}};
-  }
-  const bool small = spec.name() == graph::parse_graph_spec(kSmall).name();
-  if (!scope.dense() || (scope.preset == Preset::full && scope.graphs.empty() && !small)) {
-    return {{"10x25", 10}};
-  }
-  std::vector<RunShape> runs;
-  for (const char* fanouts :
-       {"10x25", "12x12x12", "25x15", "10x10", "10x10x10", "10x10x10x10", "10x10x10x10x10"}) {
-    for (const int labelled : {1, 10}) {
-      if (scope.preset == Preset::paper || !scope.graphs.empty() || labelled == 10 || runs.empty()) {
-        runs.push_back({fanouts, labelled});
-      }
-    }
-  }
-  return runs;
-}
-
-// Sampled edges of a run, at most, by a bound that repeats keep it below.
-std::uint64_t most_edges(Preset preset) {
-  return std::uint64_t{1} << (preset == Preset::smoke ? 20 : preset == Preset::paper ? 27 : 25);
-}
-
-std::uint64_t most_batches(const Scope& scope, const GraphSpec& spec, const std::vector<int>& fanouts,
-                           std::uint64_t batch) {
+// Of a run that samples `edges_at_most` edges, by a bound that repeats keep it below.
+std::uint64_t most_batches(const GraphSpec& spec, const std::vector<int>& fanouts, std::uint64_t batch,
+                           std::uint64_t edges_at_most) {
   constexpr std::uint64_t kLeast = 4;
   const auto vertices = static_cast<graph::Vertex>(spec.vertices().value_or(UINT32_MAX));
   const gnn::MostOf most = gnn::most_of(fanouts, batch, vertices);
@@ -66,7 +34,7 @@ std::uint64_t most_batches(const Scope& scope, const GraphSpec& spec, const std:
   for (const std::uint64_t hop : most.edges) {
     edges += hop;
   }
-  return std::max(kLeast, most_edges(scope.preset) / edges);
+  return std::max(kLeast, edges_at_most / edges);
 }
 
 Explanation explain(Score score) {
@@ -86,23 +54,19 @@ class Lister {
  public:
   Lister(const Scope& scope, GnnGraphs graphs) : scope_(scope), graphs_(std::move(graphs)) {}
 
-  std::vector<Benchmark> list() {
-    if (scope_.preset == Preset::acceptance) {
-      return {};
-    }
-    for (const GraphSpec& spec :
-         gnn_graphs(scope_, {"power"}, {"pareto:18"}, {"pareto:22", "web:20", kSmall, "kron:20"},
-                    {"kron:24", "pareto:24", "web:22"})) {
-      for (const RunShape& shape : runs_of(scope_, spec)) {
-        const std::vector<int> fanouts = gnn::parse_fanouts(shape.fanouts);
-        constexpr std::uint64_t kBatch = 1000;
-        for (const Score score : gnn::kAllScores) {
-          add(spec,
-              {spec.name(), fanouts, kBatch, shape.labelled, most_batches(scope_, spec, fanouts, kBatch)},
-              score);
-        }
-      }
-    }
+  std::vector<Benchmark> list(const Grids& grids) {
+    grids.each_graph(
+        [&](const GraphSpec& spec, const Grid& grid) {
+          for (const Values& values : grid.points()) {
+            const std::vector<int> fanouts = gnn::parse_fanouts(values.word("fanout"));
+            const std::uint64_t batch = values.number("batch");
+            add(spec,
+                {spec.name(), fanouts, batch, values.number_as<int>("labelled"),
+                 most_batches(spec, fanouts, batch, values.number("edges_at_most"))},
+                enumerator(values.word("score"), gnn::kAllScores, [](Score each) { return name(each); }));
+          }
+        },
+        sizeof(graph::Vertex));
     return std::move(benchmarks_);
   }
 
@@ -146,9 +110,14 @@ class Lister {
 Family tiering_score(const GnnGraphs& graphs) {
   return {"tiering/score",
           "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
-          {},
-          [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(scope, graphs).list();
+          {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
+           number_axis("labelled", "percent of the vertices that are trained on", {1, 100}),
+           number_axis("edges_at_most", "edges that a training run samples at most, if not in four batches",
+                       {1, UINT32_MAX}, "33554432"),
+           word_axis("score", "by what rows are ranked",
+                     names_of(gnn::kAllScores, [](Score each) { return name(each); }))},
+          [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
+            return Lister(scope, graphs).list(grids);
           }};
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "grainscope/cuda/profile_range.hpp"
+#include "grainscope/core/error.hpp"
 #include "harness/peer_wire.hpp"
 
 namespace grainscope::harness {
@@ -26,6 +26,9 @@ bool has_peak(const transfer::Transfer& transfer) {
 
 // What a transfer may reach; several at once may reach the sum.
 std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Transfer& transfer) {
+  if (transfer.within_gpu() && transfer.walks()) {
+    return std::nullopt;  // what is known is that of a copy, which both reads and writes
+  }
   if (transfer.within_gpu()) {
     return local_copy_limit(machine, transfer.gpu(), transfer.bytes);
   }
@@ -33,6 +36,16 @@ std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Tr
     return peer_link_limit(machine, transfer.source.id, transfer.destination.id);
   }
   return host_link_limit(machine, transfer.gpu());
+}
+
+// Empty for a transfer that can be.
+std::string why_impossible(const transfer::Transfer& transfer) {
+  try {
+    transfer::require_possible(transfer);
+    return {};
+  } catch (const UsageError& error) {
+    return error.what();
+  }
 }
 
 // The memory that the buffers of a transfer take.
@@ -68,38 +81,30 @@ Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
 }
 
 void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
+  benchmark.impossible = why_impossible(transfer);
   benchmark.needs = needs_of(transfer);
   benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
 }
 
 Measurement measure_transfer(Session& session, const transfer::Transfer& transfer) {
-  const auto mover = transfer::make_mover(transfer, session.surroundings());
-  return measure_mover(session, *mover, transfer);
+  return measure_mover(
+      session, [&] { return transfer::make_mover(transfer, session.surroundings()); }, transfer);
 }
 
-Measurement measure_mover(Session& session, transfer::Mover& mover, const transfer::Transfer& transfer) {
-  Measurement measurement;
-  const auto one_sample = [&] {
-    mover.prepare();
-    return mover.run();
-  };
-  measurement.samples = session.sample(one_sample, transfer.gpu(), measurement);
-  if (cuda::is_counted() && transfer.engine == transfer::Engine::sm) {
-    mover.prepare();
-    const cuda::ProfileRange counted("counted trial");
-    mover.run_ungated();
-  }
-  measurement.verification = mover.verify();
-  measurement.timing = mover.timing();
-  mover.annotate(measurement);
+Measurement measure_mover(Session& session, const MakeOperation& make, const transfer::Transfer& transfer) {
   if (transfer.submission_only) {
+    Measurement measurement = measure(session, make, {.gpu = transfer.gpu()});
     measurement.operations = 1;
     return measurement;
   }
-  measurement.bytes = transfer.bytes;
-  measurement.limit = limit_of(session.machine(), transfer);
+  MeasureOptions options{.gpu = transfer.gpu(), .limit = limit_of(session.machine(), transfer)};
   if (has_peak(transfer)) {
-    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::of(transfer));
+    options.link = LinkPath::of(transfer);
+  }
+  Measurement measurement = measure(session, make, options);
+  measurement.bytes = transfer.bytes;
+  if (transfer.within_gpu() && transfer.walks()) {
+    measurement.traffic.reset();  // none of it is over a link
   }
   return measurement;
 }
@@ -135,7 +140,15 @@ void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measure
     if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
       continue;  // two lanes of one path share its link
     }
+    // A GPU has one link to the host, whichever node is behind it, and no peak is known of two nodes.
+    const bool shared = std::any_of(paths.begin(), paths.end(), [&](const LinkPath& other) {
+      return !path.peer && !other.peer && other.gpu == path.gpu && other.to_gpu == path.to_gpu;
+    });
     paths.push_back(path);
+    peaked = peaked && !shared;
+    if (shared) {
+      continue;
+    }
     const auto own = limit_of(session.machine(), transfer);
     limited = limited && own.has_value();
     if (own) {
@@ -226,14 +239,22 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
     alone_s[i] = median_s(mover, i);
   }
 
-  Measurement measurement;
   std::vector<std::vector<transfer::Span>> runs;
-  measurement.samples = session.sample([&] {
-    mover.prepare();
+  const auto run_noted = [&] {
     const double seconds = mover.run();
     runs.push_back(mover.spans());
     return seconds;
-  });
+  };
+  const auto verify = [&] {
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      // Before the samples or after them: what else runs makes either longer.
+      alone_s[i] = std::min(alone_s[i], median_s(mover, i));
+    }
+    static_cast<void>(sample(mover));  // once more together: what is checked is the end of every lane
+    return mover.verify();
+  };
+  LocalOperation together({[&] { mover.prepare(); }, run_noted, verify, mover.timing()});
+  Measurement measurement = measure(session, together);
   const std::vector<double>& seconds = measurement.samples.seconds;
   measurement.samples.keep_sampled(runs);
   measurement.lanes = describe_lanes(lanes);
@@ -246,16 +267,11 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
   }
   measurement.overlap = std::min(1.0, summarize(overlaps).median);
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    // Before the samples or after them: what else runs makes either longer.
-    measurement.lanes[i].alone_s = std::min(alone_s[i], median_s(mover, i));
+    measurement.lanes[i].alone_s = alone_s[i];
   }
   if (const std::optional<double> kept = kept_by_partners(measurement)) {
     measurement.counters["partner_kept"] = *kept;
   }
-  mover.prepare();  // once more together: what is checked is the end of every lane
-  static_cast<void>(mover.run());
-  measurement.verification = mover.verify();
-  measurement.timing = mover.timing();
   for (const LaneResult& lane : measurement.lanes) {
     measurement.bytes += lane.background ? 0 : lane.bytes;
   }
@@ -267,6 +283,9 @@ Measurement measure_together(Session& session, const std::vector<PlannedLane>& l
 
 void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes) {
   for (const PlannedLane& lane : lanes) {
+    if (lane.transfer && benchmark.impossible.empty()) {
+      benchmark.impossible = why_impossible(*lane.transfer);
+    }
     const Needs needs = lane.transfer ? needs_of(*lane.transfer) : Needs{};
     benchmark.needs.host_bytes += needs.host_bytes;
     benchmark.needs.device_bytes += needs.device_bytes;

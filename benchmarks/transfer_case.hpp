@@ -21,8 +21,8 @@ namespace grainscope::harness {
 // Prepares, times and verifies one transfer, and says what bounds it.
 [[nodiscard]] Measurement measure_transfer(Session& session, const transfer::Transfer& transfer);
 
-// The same of a mover that is there: `transfer` says what it moves, from where to where, by which GPU.
-[[nodiscard]] Measurement measure_mover(Session& session, transfer::Mover& mover,
+// The same of any mover: `transfer` says what it moves, from where to where, by which GPU.
+[[nodiscard]] Measurement measure_mover(Session& session, const MakeOperation& make,
                                         const transfer::Transfer& transfer);
 
 // Median time of a few runs of one lane alone, after one that does not count.

@@ -21,16 +21,10 @@ using transfer::HostCopy;
 const char* const kFamily = "transfer/host_copy";
 
 Measurement measure(Session& session, const HostCopy& copy) {
-  const auto mover = transfer::make_host_copy_mover(copy, session.surroundings());
-  Measurement measurement;
-  measurement.samples = session.sample([&] {
-    mover->prepare();
-    return mover->run();
-  });
-  measurement.verification = mover->verify();
-  measurement.timing = mover->timing();
+  Measurement measurement =
+      harness::measure(session, [&] { return transfer::make_host_copy_mover(copy, session.surroundings()); },
+                       {.limit = cpu_limit(1)});
   measurement.bytes = copy.bytes;
-  measurement.limit = cpu_limit(1);
   return measurement;
 }
 

@@ -113,7 +113,7 @@ Family transfer_zero_copy() {
            word_axis("allocation", "how the memory came to be",
                      names_of(kAllocations, [](Allocation each) { return name(each); }), "host_alloc"),
            size_axis("offset", "of the first element behind a boundary of 128 bytes", {0, 124}, false, "0"),
-           size_axis("width", "bytes of an access: 4, 8 or 16", {4, 16}, false, "4"),
+           choice_axis("width", "bytes of an access", {4, 8, 16}, "4"),
            number_axis("blocks", "blocks of the grid", {1, 65536}, kFullGrid, {kFullGrid}),
            number_axis("threads", "threads of a block", {32, 1024}, "1024"),
            size_axis("bytes", "bytes that the kernel asks for", {4, 1024 * kGiB})},

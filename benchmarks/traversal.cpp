@@ -13,21 +13,35 @@
 // Limits: managed edges are cold in each trial, and oversubscribed only where
 // --allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's.
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/numa.hpp"
 #include "loaded_graph.hpp"
-#include "traversal_points.hpp"
+#include "traversal_case.hpp"
+#include "trials.hpp"
 
 namespace grainscope::harness {
 namespace {
 
+using graph::Access;
 using graph::Algorithm;
 using graph::EdgePlacement;
+using graph::GraphSpec;
 using graph::Order;
+
+constexpr EdgePlacement kPlacements[] = {EdgePlacement::mapped, EdgePlacement::managed,
+                                         EdgePlacement::device};
+constexpr Order kOrders[] = {Order::original, Order::degree, Order::halo_like};
+
+// By compaction edges are neither placed nor walked as they lie.
+const char* const kSubway = "subway";
+const char* const kCompact = "compact";
+const char* const kEmogiSources = "emogi";
 
 std::string link_text(EdgePlacement placement) {
   switch (placement) {
@@ -56,20 +70,85 @@ Explanation explain(const TraversalPoint& point) {
       "where --allow-managed-oversubscription lets them"};
 }
 
+// Where EMOGI's authors start on graphs of this kind and size; empty: they have none.
+std::vector<graph::Vertex> emogi_sources(const GraphSpec& spec) {
+  constexpr int kTheirScale = 24;
+  if (spec.scale != kTheirScale || !spec.vertices()) {
+    return {};
+  }
+  const auto vertices = static_cast<graph::Vertex>(*spec.vertices());
+  switch (spec.kind) {
+    case GraphSpec::Kind::kron:
+      return {vertices / 4 - 1};
+    case GraphSpec::Kind::urand:
+      return {0, vertices / 4, vertices / 2, vertices / 4 * 3};
+    default:
+      return {};
+  }
+}
+
 class Lister {
  public:
-  Lister(const Machine& machine, const Scope& scope) : machine_(machine), scope_(scope) {}
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids)
+      : machine_(machine), scope_(scope), grids_(grids) {}
 
   std::vector<Benchmark> list() {
-    for (const GpuTarget& gpu : scope_.program_gpus()) {
-      for (const TraversalPoint& point : traversal_points(scope_, gpu)) {
-        add(gpu, point);
+    std::vector<std::pair<GpuTarget, TraversalPoint>> points;
+    grids_.each_graph([&](const GraphSpec& spec, const Grid& grid) {
+      for (const GpuTarget& gpu : grids_.gpus(grid)) {
+        for (const Values& values : grid.points()) {
+          if (auto point = point_of(gpu, spec, values)) {
+            points.emplace_back(gpu, std::move(*point));
+          }
+        }
       }
+    });
+    stand_together(points, [](const auto& each) { return each.second.where; });
+    stand_together(points, [](const auto& each) { return each.second.where.graph; });
+    for (const auto& [gpu, point] : points) {
+      add(gpu, point);
     }
     return std::move(benchmarks_);
   }
 
  private:
+  // Absent, with the reason, where it cannot be.
+  [[nodiscard]] std::optional<TraversalPoint> point_of(const GpuTarget& gpu, const GraphSpec& spec,
+                                                       const Values& values) const {
+    TraversalPoint point;
+    point.spec = spec;
+    point.algorithm = algorithm_of(values);
+    point.subway = values.is("placement", kSubway);
+    if (point.subway != values.is("access", kCompact)) {
+      grids_.leave_out(
+          "placement subway gathers lists before they are walked: its access is compact, of others it is "
+          "not");
+      return std::nullopt;
+    }
+    if (!point.subway) {
+      point.access =
+          enumerator(values.word("access"), graph::kAllAccess, [](Access each) { return name(each); });
+    }
+    point.where.graph.name = spec.name();
+    point.where.graph.order =
+        enumerator(values.word("order"), kOrders, [](Order each) { return graph::name(each); });
+    point.where.request = {point.subway ? EdgePlacement::mapped
+                                        : enumerator(values.word("placement"), kPlacements,
+                                                     [](EdgePlacement each) { return name(each); }),
+                           edge_bytes_of(values), point.algorithm == Algorithm::sssp, gpu.ordinal};
+    point.where.node = scope_.nearest_node(gpu);
+    point.trials = trials_of(point.algorithm, scope_.trials);
+    if (values.is("sources", kEmogiSources)) {
+      point.sources = emogi_sources(spec);
+      if (point.sources.empty() || !starts_somewhere(point.algorithm)) {
+        grids_.leave_out("EMOGI's authors name sources of bfs and sssp on kron:24 and urand:24 alone");
+        return std::nullopt;
+      }
+      point.trials = 4 * static_cast<int>(std::max<std::size_t>(2, point.sources.size()));
+    }
+    return point;
+  }
+
   void add(const GpuTarget& gpu, const TraversalPoint& point) {
     Benchmark benchmark;
     benchmark.id = case_of(gpu, point);
@@ -102,15 +181,15 @@ class Lister {
     const Order order = point.where.graph.order;
     const auto& request = point.where.request;
     Case id{std::string("traversal/") + name(point.algorithm),
-            {{"access", point.subway ? "compact" : name(point.access), AxisStyle::bare},
-             {"placement", point.subway ? "subway" : name(request.placement), AxisStyle::bare},
+            {{"access", point.subway ? kCompact : name(point.access), AxisStyle::bare},
+             {"placement", point.subway ? kSubway : name(request.placement), AxisStyle::bare},
              {"locality", gpu.locality(point.where.node), AxisStyle::hidden},
              {"order", name(order), order == Order::original ? AxisStyle::hidden : AxisStyle::keyed},
              {"graph", point.spec.name()},
              {"edge", std::int64_t{request.edge_bytes}}},
             {{"numa", point.where.node}, {"gpu", gpu.ordinal}}};
     if (!point.sources.empty()) {
-      id.axes.push_back({"sources", "emogi"});
+      id.axes.push_back({"sources", kEmogiSources});
     }
     if (point.algorithm == Algorithm::sssp) {
       id.axes.push_back({"weights", weights_of(point.spec)});
@@ -153,6 +232,7 @@ class Lister {
 
   const Machine& machine_;
   const Scope& scope_;
+  const Grids& grids_;
   std::shared_ptr<GraphCache> graphs_ = std::make_shared<GraphCache>();
   std::shared_ptr<PlacedCache> placed_ = std::make_shared<PlacedCache>();
   std::vector<Benchmark> benchmarks_;
@@ -161,12 +241,27 @@ class Lister {
 }  // namespace
 
 Family traversal() {
-  return {"traversal",
-          "How fast does a GPU traverse a graph whose edges lie in host memory?",
-          {},
-          [](const Machine& machine, const Scope& scope, const Grids& /*grids*/) {
-            return Lister(machine, scope).list();
-          }};
+  std::vector<std::string> accesses = names_of(graph::kAllAccess, [](Access each) { return name(each); });
+  accesses.emplace_back(kCompact);
+  std::vector<std::string> placements = names_of(kPlacements, [](EdgePlacement each) { return name(each); });
+  placements.emplace_back(kSubway);
+  return {
+      "traversal",
+      "How fast does a GPU traverse a graph whose edges lie in host memory?",
+      {algorithm_axis(),
+       word_axis("access", "how warps walk lists of neighbours", std::move(accesses),
+                 name(Access::merged_aligned)),
+       word_axis("placement", "where the edges lie; subway gathers and copies them level by level",
+                 std::move(placements)),
+       word_axis("order", "how vertices are numbered",
+                 names_of(kOrders, [](Order each) { return graph::name(each); }),
+                 graph::name(Order::original)),
+       graph_axis(), edge_axis(),
+       word_axis("sources", "where searches start: drawn as GAP draws them, or where EMOGI's authors start",
+                 {"gap", kEmogiSources}, "gap")},
+      [](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids).list();
+      }};
 }
 
 }  // namespace grainscope::harness

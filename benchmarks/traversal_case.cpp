@@ -21,15 +21,8 @@ namespace {
 
 using graph::Access;
 using graph::Algorithm;
-using graph::Csr;
 using graph::EdgePlacement;
 using graph::Vertex;
-
-Verdict verify(const LoadedGraph& loaded, Algorithm algorithm, Vertex source,
-               const graph::Traversal& traversal) {
-  return algorithm == Algorithm::pr ? certify_ranks(loaded, traversal.ranks())
-                                    : certify(loaded, algorithm, source, traversal.answer());
-}
 
 std::uint64_t edges_of(const std::vector<LevelResult>& levels) {
   return std::accumulate(levels.begin(), levels.end(), std::uint64_t{0},
@@ -45,7 +38,7 @@ model::Layout layout_of(const TraversalPoint& point) {
 
 // What the first trial's own frontiers ask of the link, by the model; and the heaviest of them.
 std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loaded,
-                           graph::Traversal& traversal, Vertex source, std::uint64_t cache_bytes,
+                           graph::WalkingTraversal& traversal, Vertex source, std::uint64_t cache_bytes,
                            Measurement& measurement) {
   model::Replayer replayer(loaded.csr(), point.access, layout_of(point));
   std::vector<Vertex> heaviest;
@@ -90,7 +83,7 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
     sum = std::accumulate(list.begin(), list.end(), sum);
     edges += list.size();
   }
-  const auto sweep = graph::make_sweep(placed, point.access);
+  const auto sweep = graph::make_sweep(placed, point.access, active, sum);
   constexpr int kRuns = 5;
   std::vector<double> level_s;
   std::vector<double> toy_s;
@@ -104,19 +97,13 @@ void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
       return;
     }
     level_s.push_back(heaviest->seconds);
-    toy_s.push_back(sweep->run(active, sum));
+    toy_s.push_back(sample(*sweep));
   }
   const double level = summarize(level_s).median;
   const double toy = summarize(toy_s).median;
   measurement.counters["heaviest_level_s"] = level;
   measurement.counters["heaviest_level_toy_s"] = toy;
   measurement.counters["heaviest_level_over_toy"] = toy / level;
-}
-
-std::string label_of(const TraversalPoint& point, int trial, Vertex source) {
-  // Sources of its own are taken again and again.
-  const bool again = starts_somewhere(point.algorithm) && !point.sources.empty();
-  return trial_name(point.algorithm, trial, source) + (again ? "/trial:" + std::to_string(trial) : "");
 }
 
 // The parts of a traversal that compacts: on the host, over the link, on the GPU.
@@ -141,33 +128,6 @@ std::uint64_t median_link_bytes(const std::vector<Trial>& trials) {
     bytes.push_back(static_cast<double>(trial.link_bytes));
   }
   return static_cast<std::uint64_t>(summarize(bytes).median);
-}
-
-// One trial: timed and verified; its row is added to the measurement.
-double run_trial(const TraversalPoint& point, const LoadedGraph& loaded, graph::Traversal& traversal,
-                 int number, Vertex source, Measurement& measurement) {
-  const double seconds = traversal.run(source);
-  const Verdict verdict = verify(loaded, point.algorithm, source, traversal);
-  measurement.verification = of_every_trial(verdict);
-  std::vector<LevelResult> levels = traversal.levels();
-  const std::uint64_t edges = edges_of(levels);
-  Trial trial{label_of(point, number, source), {seconds}, {}, 0};
-  if (point.over_link()) {
-    // What was read once has crossed the link; a second walk of the same list may have met a cache.
-    trial.link_bytes = std::min(edges, loaded.csr().edges()) * point.element_bytes();
-  }
-  trial.counters = {{"edges_read", static_cast<double>(edges)},
-                    {"levels", static_cast<double>(levels.size())},
-                    {"reached", static_cast<double>(verdict.reached)}};
-  if (point.algorithm != Algorithm::pr) {
-    const double counted = static_cast<double>(verdict.entries) / (loaded.csr().directed ? 1 : 2);
-    trial.counters["teps"] = counted / seconds;
-  }
-  measurement.trials.push_back(std::move(trial));
-  if (number == 0) {
-    measurement.levels = std::move(levels);
-  }
-  return seconds;
 }
 
 void summarise(const TraversalPoint& point, const LoadedGraph& loaded, std::uint64_t gpu_bytes,
@@ -207,26 +167,36 @@ std::vector<Vertex> TraversalPoint::starts(const LoadedGraph& graph) const {
 
 namespace {
 
-Measurement run_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
-                       graph::Traversal& traversal, const std::function<void()>& prepare,
-                       const std::function<void(Trial&)>& note) {
+// Trials from the point's sources. `note` adds what a trial has beside that.
+Measurement measure_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
+                           graph::Traversal& traversal, const std::function<void()>& prepare,
+                           const std::function<void(Trial&)>& note) {
   if (point.algorithm == Algorithm::cc && graph.csr().directed) {
     throw SkipError(kNoDirectedComponents);
   }
-  const std::vector<Vertex> sources = point.starts(graph);
-  // The first run loads kernels and finds nothing ready: nobody's trial.
-  static_cast<void>(traversal.run(sources.front()));
-  Measurement measurement;
-  measurement.samples = session.trials(point.trials, [&](int trial) {
-    prepare();
-    const double seconds =
-        run_trial(point, graph, traversal, trial, sources[static_cast<std::size_t>(trial)], measurement);
-    note(measurement.trials.back());
-    return seconds;
-  });
-  measurement.timing = {Clock::event, false,
-                        "a whole traversal between two events, clearing its state included"};
-  return measurement;
+  int number = 0;
+  TrialParts parts;
+  parts.algorithm = point.algorithm;
+  parts.sources = point.starts(graph);
+  parts.timing = {Clock::event, false, "a whole traversal between two events, clearing its state included"};
+  parts.prepare = prepare;
+  parts.complete = [&](const Verdict& verdict, const std::vector<LevelResult>& levels, Trial& trial) {
+    if (starts_somewhere(point.algorithm) && !point.sources.empty()) {
+      trial.label += "/trial:" + std::to_string(number);  // sources of its own are taken again and again
+    }
+    ++number;
+    const std::uint64_t edges = edges_of(levels);
+    if (point.over_link()) {
+      // What was read once has crossed the link; a second walk of the same list may have met a cache.
+      trial.link_bytes = std::min(edges, graph.csr().edges()) * point.element_bytes();
+    }
+    trial.counters["edges_read"] = static_cast<double>(edges);
+    trial.counters["levels"] = static_cast<double>(levels.size());
+    trial.counters["reached"] = static_cast<double>(verdict.reached);
+    note(trial);
+  };
+  Trials trials(traversal, graph, std::move(parts));
+  return measure(session, trials);
 }
 
 std::uint64_t l2_bytes(const Machine& machine, const TraversalPoint& point) {
@@ -245,7 +215,7 @@ void hold_against_link(Session& session, const TraversalPoint& point, Measuremen
 Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
                               graph::PlacedGraph& placed) {
   const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
-  Measurement measurement = run_trials(
+  Measurement measurement = measure_trials(
       session, point, graph, *traversal, [&placed] { placed.make_cold(); }, [](Trial&) {});
   summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
   if (point.where.request.placement == EdgePlacement::mapped) {
@@ -269,7 +239,7 @@ Measurement measure_subway(Session& session, const TraversalPoint& point, const 
   const auto& request = point.where.request;
   const auto traversal =
       graph::make_subway(graph.csr(), {request.edge_bytes, request.weights, request.gpu, 0}, point.algorithm);
-  Measurement measurement = run_trials(
+  Measurement measurement = measure_trials(
       session, point, graph, *traversal, [] {}, [&](Trial& trial) { note_parts(traversal->parts(), trial); });
   summarise(point, graph, traversal->gpu_bytes(), measurement);
   for (const char* const part : {kGather, kCopy, kWalk}) {

@@ -1,6 +1,7 @@
 #include "trials.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "grainscope/core/statistics.hpp"
 #include "grainscope/graph/answers.hpp"
@@ -9,6 +10,29 @@ namespace grainscope::harness {
 
 using graph::Algorithm;
 using graph::Csr;
+
+namespace {
+
+constexpr Algorithm kAlgorithms[] = {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp};
+
+}  // namespace
+
+DeclaredAxis algorithm_axis() {
+  return word_axis("algorithm", "what is computed",
+                   names_of(kAlgorithms, [](Algorithm each) { return name(each); }));
+}
+
+Algorithm algorithm_of(const Values& values) {
+  return enumerator(values.word("algorithm"), kAlgorithms, [](Algorithm each) { return name(each); });
+}
+
+DeclaredAxis edge_axis(std::string otherwise) {
+  return word_axis("edge", "bytes of a neighbour in a list", {"8", "4"}, std::move(otherwise));
+}
+
+int edge_bytes_of(const Values& values) {
+  return std::stoi(values.word("edge"));
+}
 
 bool starts_somewhere(Algorithm algorithm) {
   return algorithm == Algorithm::bfs || algorithm == Algorithm::sssp;
@@ -61,6 +85,44 @@ std::string of_every_trial(const Verdict& verdict) {
 Verdict certify_ranks(const LoadedGraph& graph, std::span<const float> ranks) {
   return {graph::certify_pr(graph.csr(), graph.in_edges(), ranks), graph.csr().edges(),
           graph.csr().vertices()};
+}
+
+Trials::Trials(graph::Traversal& traversal, const LoadedGraph& graph, TrialParts parts)
+    : traversal_(traversal), graph_(graph), parts_(std::move(parts)) {
+  traversal_.run(parts_.sources.front());
+}
+
+double Trials::run() {
+  const std::size_t number = trials_.size();
+  const graph::Vertex source = parts_.sources[number];
+  const double seconds = traversal_.run(source);
+  const bool ranks = parts_.algorithm == Algorithm::pr;
+  verdict_ = ranks ? certify_ranks(graph_, traversal_.ranks())
+                   : certify(graph_, parts_.algorithm, source, traversal_.answer());
+  Trial trial{trial_name(parts_.algorithm, static_cast<int>(number), source), {seconds}, {}, 0};
+  if (!ranks) {
+    const double counted = static_cast<double>(verdict_.entries) / (graph_.csr().directed ? 1 : 2);
+    trial.counters["teps"] = counted / seconds;
+  }
+  std::vector<LevelResult> levels = traversal_.levels();
+  parts_.complete(verdict_, levels, trial);
+  if (number == 0) {
+    first_levels_ = std::move(levels);
+  }
+  trials_.push_back(std::move(trial));
+  return seconds;
+}
+
+void Trials::run_counted() {
+  if (parts_.counted) {
+    prepare();
+    traversal_.run(parts_.sources.front());
+  }
+}
+
+void Trials::describe(Measurement& measurement) {
+  measurement.trials = trials_;
+  measurement.levels = first_levels_;
 }
 
 double median_of(const std::vector<Trial>& trials, const std::string& counter) {

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <sstream>
 #include <utility>
 
 #include "grainscope/gnn/exchange.hpp"
 #include "grainscope/system/mps.hpp"
+#include "malloc_worker.hpp"
+#include "pipeline_worker.hpp"
+#include "share_worker.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -16,10 +20,13 @@ constexpr const char* kSkip = "skip";
 constexpr const char* kFailed = "failed";
 constexpr const char* kWaited = "waited";
 
-ChildRequest request_of(const std::string& program, const std::vector<std::string>& words,
-                        const std::vector<Variables>& variables, std::vector<int> keep) {
-  ChildRequest request{.words = {program}, .unset = MpsDaemon::variables_to_unset(), .keep = std::move(keep)};
-  request.words.insert(request.words.end(), words.begin(), words.end());
+ChildRequest request_of(const std::string& program, const std::string& kind,
+                        const std::vector<std::string>& job, const std::vector<Variables>& variables,
+                        std::vector<int> keep) {
+  ChildRequest request{.words = {program, kWorkerCommand, kind},
+                       .unset = MpsDaemon::variables_to_unset(),
+                       .keep = std::move(keep)};
+  request.words.insert(request.words.end(), job.begin(), job.end());
   for (const Variables& each : variables) {
     request.set.insert(request.set.end(), each.begin(), each.end());
   }
@@ -28,10 +35,10 @@ ChildRequest request_of(const std::string& program, const std::vector<std::strin
 
 }  // namespace
 
-WorkerProcess::WorkerProcess(std::string what, const std::string& program,
-                             const std::vector<std::string>& words, const std::vector<Variables>& variables,
+WorkerProcess::WorkerProcess(std::string what, const std::string& program, const std::string& kind,
+                             const std::vector<std::string>& job, const std::vector<Variables>& variables,
                              std::vector<int> keep)
-    : what_(std::move(what)), process_(request_of(program, words, variables, std::move(keep))) {}
+    : what_(std::move(what)), process_(request_of(program, kind, job, variables, std::move(keep))) {}
 
 WorkerProcess::~WorkerProcess() {
   process_.close_input();
@@ -53,6 +60,20 @@ std::string WorkerProcess::answer(const std::string& word, double patience_s) {
     fail(*line);
   }
   return line->substr(std::min(line->size(), word.size() + 1));
+}
+
+std::vector<double> WorkerProcess::numbers(const std::string& word, std::size_t count, double patience_s) {
+  return numbers_in(answer(word, patience_s), count);
+}
+
+std::vector<double> WorkerProcess::numbers_in(const std::string& answer, std::size_t count) const {
+  std::istringstream words(answer);
+  std::vector<double> all{std::istream_iterator<double>(words), {}};
+  if (all.size() != count) {
+    throw FailedError(what_ + " gave " + std::to_string(all.size()) + " numbers, not " +
+                      std::to_string(count));
+  }
+  return all;
 }
 
 void WorkerProcess::fail(const std::string& line) const {
@@ -79,7 +100,38 @@ void tell(const std::string& word, const std::string& text) {
   std::cout << line << std::endl;
 }
 
-int worker_status(const std::function<void()>& body) {
+JobWords::JobWords(std::string kind, const std::vector<std::string>& words, std::size_t count)
+    : kind_(std::move(kind)), words_(words) {
+  if (words_.size() != count) {
+    throw UsageError("worker " + kind_ + " is started by the program itself");
+  }
+}
+
+void JobWords::refuse(const std::string& word) const {
+  throw UsageError("worker " + kind_ + " is started by the program itself, not with `" + word + "`");
+}
+
+void serve(const Handlers& handlers) {
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    const auto handler = handlers.find(word);
+    if (handler == handlers.end()) {
+      throw FailedError("unknown request `" + line + "`");
+    }
+    handler->second(words);
+  }
+}
+
+int run_worker(const std::vector<std::string>& words) {
+  static const std::map<std::string, std::function<void()> (*)(const std::vector<std::string>& job)> kKinds{
+      {kMallocKind, malloc_worker}, {kShareKind, share_worker}, {kPipelineKind, pipeline_worker}};
+  const auto kind = words.empty() ? kKinds.end() : kKinds.find(words.front());
+  if (kind == kKinds.end()) {
+    throw UsageError(std::string(kWorkerCommand) + " is started by the program itself");
+  }
+  const std::function<void()> body = kind->second({words.begin() + 1, words.end()});
   try {
     body();
     return 0;

@@ -4,10 +4,10 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <numeric>
 #include <stdexcept>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "option_values.hpp"
 
@@ -31,24 +31,6 @@ std::vector<std::string> words_and_names(const DeclaredAxis& axis) {
 
 std::string number_text(const DeclaredAxis& axis, std::uint64_t number) {
   return axis.unit == DeclaredAxis::Unit::bytes ? format_bytes(number) : std::to_string(number);
-}
-
-// "on or off", "a whole number from 1 to 1024", "a size from 4 B to 8 GiB or full".
-std::string what_it_takes(const DeclaredAxis& axis) {
-  std::string text;
-  if (axis.numbers) {
-    text = (axis.unit == DeclaredAxis::Unit::bytes ? "a size from " : "a whole number from ") +
-           number_text(axis, axis.numbers->least) + " to " + number_text(axis, axis.numbers->most);
-  }
-  if (axis.unit == DeclaredAxis::Unit::percent) {
-    text = "a percentage above 0, up to 100";
-  }
-  const std::vector<std::string> words = words_and_names(axis);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool last = i + 1 == words.size();
-    text += (text.empty() ? "" : last ? " or " : ", ") + words[i];
-  }
-  return text;
 }
 
 [[noreturn]] void refuse(const DeclaredAxis& axis, const std::string& value, const std::string& why = {}) {
@@ -75,7 +57,9 @@ std::uint64_t number_of(const DeclaredAxis& axis, const std::string& text, const
       refuse(axis, text);
     }
   }
-  if (number < axis.numbers->least || number > axis.numbers->most) {
+  const bool listed =
+      axis.only.empty() || std::find(axis.only.begin(), axis.only.end(), number) != axis.only.end();
+  if (!listed || number < axis.numbers->least || number > axis.numbers->most) {
     refuse(axis, text);
   }
   return number;
@@ -145,7 +129,7 @@ std::vector<std::uint64_t> numbers_of(const DeclaredAxis& axis, const WrittenRan
   if (first == 0) {
     refuse(axis, range.first, "a range begins above 0");
   }
-  const std::uint64_t most = std::max(last, std::min(most_asked, kLargestSize));
+  const std::uint64_t most = std::max(last, std::min({most_asked, kLargestSize, axis.numbers->most}));
   std::vector<std::uint64_t> numbers;
   for (std::uint64_t number = first; number <= most; number *= range.factor) {
     numbers.push_back(number);
@@ -166,6 +150,28 @@ void add_once(std::vector<AxisValue>& values, AxisValue value) {
 }
 
 }  // namespace
+
+std::string what_it_takes(const DeclaredAxis& axis) {
+  std::string text;
+  if (!axis.only.empty()) {
+    for (const std::uint64_t number : axis.only) {
+      text += (text.empty() ? "" : ", ") + std::to_string(number);
+    }
+    text = "one of " + text;
+  } else if (axis.numbers) {
+    text = (axis.unit == DeclaredAxis::Unit::bytes ? "a size from " : "a whole number from ") +
+           number_text(axis, axis.numbers->least) + " to " + number_text(axis, axis.numbers->most);
+  }
+  if (axis.unit == DeclaredAxis::Unit::percent) {
+    text = "a percentage above 0, up to 100";
+  }
+  const std::vector<std::string> words = words_and_names(axis);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool last = i + 1 == words.size();
+    text += (text.empty() ? "" : last ? " or " : ", ") + words[i];
+  }
+  return text;
+}
 
 DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::string> words,
                        std::string otherwise) {
@@ -200,6 +206,15 @@ DeclaredAxis size_axis(std::string key, std::string means, DeclaredAxis::Range r
           .unit = DeclaredAxis::Unit::bytes,
           .otherwise = std::move(otherwise),
           .cut = cut};
+}
+
+DeclaredAxis choice_axis(std::string key, std::string means, std::vector<std::uint64_t> only,
+                         std::string otherwise, std::vector<std::string> words) {
+  DeclaredAxis axis = size_axis(std::move(key), std::move(means), {only.front(), only.back()}, false,
+                                std::move(otherwise), std::move(words));
+  axis.unit = DeclaredAxis::Unit::none;
+  axis.only = std::move(only);
+  return axis;
 }
 
 DeclaredAxis percent_axis(std::string key, std::string means, std::string otherwise) {
@@ -301,30 +316,6 @@ void Values::set(const std::string& key, AxisValue value) {
     }
   }
   values_.emplace_back(key, std::move(value));
-}
-
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-std::string nearest(const std::string& text, const std::vector<std::string>& words) {
-  const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(text, a) < edit_distance(text, b);
-  });
-  const bool near =
-      best != words.end() && edit_distance(text, *best) <= std::max<std::size_t>(2, best->size() / 3);
-  return near ? *best : std::string();
 }
 
 }  // namespace grainscope::harness

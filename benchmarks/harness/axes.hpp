@@ -34,8 +34,9 @@ struct DeclaredAxis {
   std::string key;    // as in names of cases
   std::string means;  // for a reader: "bytes of the copy"
   std::vector<std::string> words = {};
-  std::optional<Range> numbers = {};    // absent: it takes words alone
-  std::vector<std::string> named = {};  // names of numbers that depend on the machine: "all"
+  std::optional<Range> numbers = {};     // absent: it takes words alone
+  std::vector<std::uint64_t> only = {};  // of these numbers; empty: all of them
+  std::vector<std::string> named = {};   // names of numbers that depend on the machine: "all"
   Unit unit = Unit::none;
   std::string otherwise = {};  // the value where nobody names one; empty: each preset does
   bool cut = false;            // --min-bytes and --max-bytes cut it
@@ -54,6 +55,9 @@ struct DeclaredAxis {
                                      bool cut = true, std::string otherwise = {},
                                      std::vector<std::string> words = {},
                                      std::vector<std::string> named = {});
+// One of a few numbers.
+[[nodiscard]] DeclaredAxis choice_axis(std::string key, std::string means, std::vector<std::uint64_t> only,
+                                       std::string otherwise = {}, std::vector<std::string> words = {});
 // Percent, also with decimals: a word in the form of %g.
 [[nodiscard]] DeclaredAxis percent_axis(std::string key, std::string means, std::string otherwise = {});
 // Whatever `check` takes.
@@ -79,6 +83,9 @@ using NamedNumbers = std::map<std::string, std::uint64_t>;
 // value.
 [[nodiscard]] std::vector<AxisValue> values_of(const DeclaredAxis& axis, const std::string& text,
                                                const NamedNumbers& names, const SizeRange& sizes = {});
+
+// "on or off", "a whole number from 1 to 1024 or all", "a size from 4 B to 8 GiB".
+[[nodiscard]] std::string what_it_takes(const DeclaredAxis& axis);
 
 // Throws UsageError unless `text` gives values of the axis, whatever its names of numbers mean on a machine.
 void require_values(const DeclaredAxis& axis, const std::string& text);
@@ -123,10 +130,6 @@ template <class All, class ToName>
   }
   return names;
 }
-
-// The word nearest to `text`; empty where none is near: for "did you mean".
-[[nodiscard]] std::string nearest(const std::string& text, const std::vector<std::string>& words);
-[[nodiscard]] std::size_t edit_distance(const std::string& a, const std::string& b);
 
 }  // namespace grainscope::harness
 

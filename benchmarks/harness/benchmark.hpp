@@ -6,12 +6,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "grainscope/core/case.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "grids.hpp"
 #include "link_peaks.hpp"
@@ -49,6 +50,23 @@ class Session {
   std::function<bool()> interrupted_;
 };
 
+// What measure() knows beside the operation.
+struct MeasureOptions {
+  std::optional<int> gpu = {};              // whose board's energy is read
+  std::optional<PhysicalLimit> limit = {};  // of the measurement
+  std::optional<LinkPath> link = {};        // whose copy peak stands beside it
+  int visits = 1;
+};
+
+// Samples an operation, verifies it and has it describe itself, visit after visit; under a profiler it also
+// runs once more to be counted. Here each visit makes the operation anew, and so places its buffers anew.
+using MakeOperation = std::function<std::unique_ptr<Operation>()>;
+[[nodiscard]] Measurement measure(const Session& session, const MakeOperation& make,
+                                  const MeasureOptions& options = {});
+// Here all visits keep it.
+[[nodiscard]] Measurement measure(const Session& session, Operation& operation,
+                                  const MeasureOptions& options = {});
+
 // What a reader should know of a case: printed by --explain.
 struct Explanation {
   std::string measures;  // what question it answers
@@ -70,6 +88,8 @@ struct Needs {
 struct Benchmark {
   Case id;
   std::string skip;  // why it cannot run here; empty: it can
+  // Why it cannot be on any machine, and what would be right: then it is left out. Empty: it can.
+  std::string impossible = {};
   Needs needs;
   Explanation explanation;
   std::function<Measurement(Session&)> run;
@@ -90,6 +110,10 @@ struct Family {
   std::vector<DeclaredAxis> axes;
   // The cases of a machine at the points that a run takes.
   std::function<std::vector<Benchmark>(const Machine&, const Scope&, const Grids&)> list;
+  bool written = false;  // lists what --transfer writes down, and then it alone is listed
+  // Of what it measures: it rises when a kernel, the timed region or the formula changes, and results of two
+  // versions are not compared. tests/golden/measured_code.json holds the code to it.
+  int version = 1;
 };
 
 }  // namespace grainscope::harness

@@ -1,15 +1,16 @@
 #include "grids.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
+#include "option_values.hpp"
 #include "presets.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 const char* const kGraph = "graph";
-// Of a line for graphs that the user names: in place of the lines that name some themselves.
 const char* const kGiven = "given";
 
 template <class T>
@@ -27,12 +28,22 @@ void write(Grid::Written& written, const std::string& key, const std::string& va
   }
 }
 
-std::string graph_names(const std::vector<graph::GraphSpec>& graphs) {
-  std::string names;
-  for (const graph::GraphSpec& graph : graphs) {
-    names += (names.empty() ? "" : ",") + graph.name();
+// The line's graphs where it has some: `given` among them stands for those that the user names.
+std::optional<std::vector<std::string>> graphs_of(const PresetLine& line) {
+  for (const auto& [key, values] : line.axes) {
+    if (key == kGraph) {
+      return by_commas(values);
+    }
   }
-  return names;
+  return std::nullopt;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : ",") + word;
+  }
+  return text;
 }
 
 }  // namespace
@@ -100,24 +111,38 @@ std::vector<Values> Grid::points(const NamedNumbers& names) const {
   return points;
 }
 
+Grid Grid::with(const std::string& axis, const std::string& values) const {
+  Grid grid = *this;
+  write(grid.written_, axis, values);
+  return grid;
+}
+
+DeclaredAxis graph_axis() {
+  DeclaredAxis axis = checked_axis(kGraph, "the graph, as --graph names it", [](const std::string& text) {
+    static_cast<void>(graph::parse_graph_spec(text));
+  });
+  axis.words = {kGiven};
+  return axis;
+}
+
 Grids::Grids(const std::vector<DeclaredAxis>& axes, const std::string& family, const Scope& scope)
     : scope_(scope) {
   const std::vector<const PresetLine*> lines = preset_lines(family, scope.preset);
-  const auto names = [](const PresetLine& line, const std::string& key, const std::string& text) {
-    return std::any_of(line.axes.begin(), line.axes.end(), [&](const auto& each) {
-      return each.first == key && (text.empty() || each.second == text);
-    });
-  };
-  const bool has_given = std::any_of(lines.begin(), lines.end(),
-                                     [&](const PresetLine* line) { return names(*line, kGraph, kGiven); });
+  const bool named =
+      !scope.graphs.empty() || std::any_of(scope.axes.begin(), scope.axes.end(),
+                                           [](const auto& axis) { return axis.first == kGraph; });
+  const bool has_given = std::any_of(lines.begin(), lines.end(), [](const PresetLine* line) {
+    const auto graphs = graphs_of(*line);
+    return graphs && has<std::string>(*graphs, kGiven);
+  });
   for (const PresetLine* line : lines) {
-    const bool for_given = names(*line, kGraph, kGiven);
-    if (has_given && names(*line, kGraph, "") && for_given == scope.graphs.empty()) {
-      continue;
-    }
     Grid::Written written = line->axes;
-    if (!scope.graphs.empty() && names(*line, kGraph, "")) {
-      write(written, kGraph, graph_names(scope.graphs));
+    if (auto graphs = graphs_of(*line)) {
+      const bool for_given = std::erase(*graphs, kGiven) > 0;
+      if (named ? has_given && !for_given : graphs->empty()) {
+        continue;
+      }
+      write(written, kGraph, named ? kGiven : joined(*graphs));
     }
     for (const auto& [key, values] : scope.axes) {
       if (std::any_of(axes.begin(), axes.end(),
@@ -186,7 +211,7 @@ void Grids::each_gpu_and_node(
 }
 
 std::vector<graph::GraphSpec> Grids::graphs(const Grid& grid, std::uint64_t entry_bytes) const {
-  if (!scope_.graphs.empty()) {
+  if (grid.written(kGraph) == kGiven) {
     return scope_.graphs;
   }
   std::vector<graph::GraphSpec> graphs;
@@ -197,6 +222,29 @@ std::vector<graph::GraphSpec> Grids::graphs(const Grid& grid, std::uint64_t entr
     }
   }
   return graphs;
+}
+
+void Grids::each_graph(const std::function<void(const graph::GraphSpec&, const Grid&)>& visit,
+                       std::uint64_t entry_bytes) const {
+  std::vector<graph::GraphSpec> all;
+  std::vector<std::vector<std::string>> of_grid;
+  for (const Grid& grid : grids_) {
+    of_grid.emplace_back();
+    for (graph::GraphSpec& spec : graphs(grid, entry_bytes)) {
+      of_grid.back().push_back(spec.name());
+      if (std::none_of(all.begin(), all.end(),
+                       [&](const auto& known) { return known.name() == spec.name(); })) {
+        all.push_back(std::move(spec));
+      }
+    }
+  }
+  for (const graph::GraphSpec& spec : all) {
+    for (std::size_t i = 0; i < grids_.size(); ++i) {
+      if (has(of_grid[i], spec.name())) {
+        visit(spec, grids_[i].with(kGraph, kGiven));
+      }
+    }
+  }
 }
 
 }  // namespace grainscope::harness

@@ -4,6 +4,7 @@
 // The points of parameter space that a run takes of one family: the lines of the table of presets, with what
 // the user put in place of their values.
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -33,6 +34,8 @@ class Grid {
   [[nodiscard]] std::vector<std::string> words(const std::string& axis) const;
   // As the line has it; empty where it does not.
   [[nodiscard]] const std::string& written(const std::string& axis) const;
+  // The same line with other values of one axis.
+  [[nodiscard]] Grid with(const std::string& axis, const std::string& values) const;
 
  private:
   [[nodiscard]] const DeclaredAxis* declared(const std::string& key) const;
@@ -41,6 +44,10 @@ class Grid {
   Written written_;
   SizeRange sizes_;
 };
+
+// The axis `graph`: names of graphs, and `given` for those that the user names by --graph. Where a family has
+// a line for these, lines without `given` are not taken of them; else they replace the graphs of every line.
+[[nodiscard]] DeclaredAxis graph_axis();
 
 // What a run takes of one family.
 class Grids {
@@ -64,6 +71,9 @@ class Grids {
   // The user's graphs, else those of a line's axis `graph`, as far as their lists of `entry_bytes` an entry
   // are within the user's range of sizes; 0: whatever their size.
   [[nodiscard]] std::vector<graph::GraphSpec> graphs(const Grid& grid, std::uint64_t entry_bytes = 0) const;
+  // Graph by graph, in the order of the table, each line that takes it; points of the line are of that graph.
+  void each_graph(const std::function<void(const graph::GraphSpec&, const Grid&)>& visit,
+                  std::uint64_t entry_bytes = 0) const;
 
   // A combination that cannot be is left out; the reason is told where nothing else is left.
   void leave_out(const std::string& why) const { left_out_.insert(why); }
@@ -85,6 +95,16 @@ class Grids {
   std::vector<Grid> grids_;
   mutable std::set<std::string> left_out_;
 };
+
+// Puts together what has equal keys, in the order in which keys come first: for cases that share what is
+// costly to make and held one at a time.
+template <class T, class KeyOf>
+void stand_together(std::vector<T>& all, KeyOf key_of) {
+  for (auto group = all.begin(); group != all.end();) {
+    const auto key = key_of(*group);
+    group = std::stable_partition(group, all.end(), [&](const T& each) { return key_of(each) == key; });
+  }
+}
 
 }  // namespace grainscope::harness
 

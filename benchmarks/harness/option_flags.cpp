@@ -64,6 +64,11 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
                  "GPU memory for edges in lean/, beside the preset's shares of the edge list, e.g. 2GiB; "
                  "several by commas")
       ->group(group);
+  app.add_option("--transfer", raw.transfers,
+                 "Run what is written and nothing else, e.g. 'host(pinned) -> gpu:0 by copy_engine, 64KiB'; "
+                 "may be given several times; see below")
+      ->allow_extra_args(false)
+      ->group(group);
   app.add_flag("--allow-managed-oversubscription", options.allow_managed_oversubscription,
                "Lift the cap of a quarter of the card's free memory on managed memory. That can hang a GPU, "
                "also for others who share it: only for someone who owns the machine")
@@ -90,7 +95,12 @@ void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_flag("--plan", raw.plan, "Print how many cases, how long, how much memory, what is skipped and why")
       ->group(group);
   app.add_option("--explain", options.explain_case,
-                 "Print what a case measures, times and counts, and its source")
+                 "Print what a case measures, times and counts, and its source; of a family, its axes")
+      ->group(group);
+  app.add_option("--families", raw.families,
+                 "Print the families and their questions: text, or json with axes and presets")
+      ->expected(0, 1)
+      ->default_str("text")
       ->group(group);
   app.add_option("--env", raw.environment, "Print the machine report: text or json")
       ->expected(0, 1)
@@ -144,6 +154,7 @@ void refuse_what_cannot_be_honoured(const std::vector<std::string>& arguments) {
 }
 
 void describe_flags(CLI::App& app, Options& options, RawOptions& raw) {
+  app.footer(transfer::written_grammar());
   app.set_help_flag("-h,--help", "Print this and exit");
   app.add_flag("--version", raw.version, "Print versions and exit");
   describe_selection(app, options, raw);
@@ -180,10 +191,8 @@ std::vector<std::string> selection_flags(const CLI::App& app) {
     if (option->get_group() != kWhatIsRun || option->count() == 0) {
       continue;
     }
-    const std::vector<std::string> given = option->results();
-    const bool all = option->get_name() == "--axis";
-    for (auto value = all ? given.begin() : given.end() - 1; value != given.end(); ++value) {
-      flags.push_back(option->get_name() + "=" + wherever_it_runs(option->get_name(), *value));
+    for (const std::string& value : option->results()) {
+      flags.push_back(option->get_name() + "=" + wherever_it_runs(option->get_name(), value));
     }
   }
   return flags;

@@ -23,9 +23,11 @@ struct RawOptions {
   std::string features;
   std::string hot_budgets;
   std::vector<std::string> axes;
+  std::vector<std::string> transfers;
   std::string max_time;
   std::string resume_dir;
   std::string environment;
+  std::string families;
   std::string context;
   std::string time_unit;
   double ci_target = 0;

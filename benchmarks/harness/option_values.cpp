@@ -132,6 +132,14 @@ std::vector<std::pair<std::string, std::string>> parse_axes(const std::vector<st
   return axes;
 }
 
+std::vector<transfer::WrittenLanes> parse_transfers(const std::string& line) {
+  try {
+    return transfer::parse_written(line);
+  } catch (const UsageError& error) {
+    throw UsageError("--transfer '" + line + "': " + error.what());
+  }
+}
+
 void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag) {
   if (std::none_of(allowed.begin(), allowed.end(), [&](const char* one) { return value == one; })) {
     std::string list;

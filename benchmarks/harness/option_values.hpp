@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grainscope/graph/generate.hpp"
+#include "grainscope/transfer/written.hpp"
 
 namespace grainscope::harness {
 
@@ -34,6 +35,9 @@ namespace grainscope::harness {
 // "bytes=4KiB,1MiB", one for each axis, to axes and their values.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> parse_axes(
     const std::vector<std::string>& given);
+
+// A line of transfers that start at once, for each of its sizes.
+[[nodiscard]] std::vector<transfer::WrittenLanes> parse_transfers(const std::string& line);
 
 void require_one_of(const std::string& value, std::initializer_list<const char*> allowed, const char* flag);
 

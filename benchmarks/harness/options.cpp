@@ -59,6 +59,13 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
     options.hot_budgets = parse_sizes(raw.hot_budgets, "--hot-budget");
   }
   options.axes = parse_axes(raw.axes);
+  for (const std::string& line : raw.transfers) {
+    const auto written = parse_transfers(line);
+    options.transfers.insert(options.transfers.end(), written.begin(), written.end());
+  }
+  if (!options.transfers.empty() && (app.count("--gpu") > 0 || app.count("--numa") > 0)) {
+    throw UsageError("--transfer says which GPUs and nodes: leave out --gpu and --numa");
+  }
   if (!raw.graphs.empty()) {
     options.graphs = parse_graphs(raw.graphs);
   }
@@ -90,10 +97,10 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
 }
 
 void choose_action(const CLI::App& app, Options& options, const RawOptions& raw) {
-  const int asked =
-      int{raw.list} + int{raw.plan} + int{!options.explain_case.empty()} + int{app.count("--env") > 0};
+  const int asked = int{raw.list} + int{raw.plan} + int{!options.explain_case.empty()} +
+                    int{app.count("--env") > 0} + int{app.count("--families") > 0};
   if (asked > 1) {
-    throw UsageError("--benchmark_list_tests, --plan, --explain and --env exclude each other");
+    throw UsageError("--benchmark_list_tests, --plan, --explain, --families and --env exclude each other");
   }
   if (raw.list) {
     options.action = Action::list;
@@ -105,6 +112,10 @@ void choose_action(const CLI::App& app, Options& options, const RawOptions& raw)
     options.action = Action::environment;
     options.environment_format = raw.environment.empty() ? "text" : raw.environment;
     require_one_of(options.environment_format, {"text", "json"}, "--env");
+  } else if (app.count("--families") > 0) {
+    options.action = Action::families;
+    options.families_format = raw.families.empty() ? "text" : raw.families;
+    require_one_of(options.families_format, {"text", "json"}, "--families");
   }
 }
 

@@ -15,7 +15,7 @@
 
 namespace grainscope::harness {
 
-enum class Action { run, list, plan, explain, environment };
+enum class Action { run, list, plan, explain, environment, families };
 
 struct Options {
   Action action = Action::run;
@@ -37,6 +37,7 @@ struct Options {
   std::optional<int> trials;
   std::vector<std::uint64_t> hot_budgets;
   std::vector<std::pair<std::string, std::string>> axes;  // values in place of the preset's
+  std::vector<transfer::WrittenLanes> transfers;
   bool allow_managed_oversubscription = false;
 
   // How it is run and shown.
@@ -47,6 +48,7 @@ struct Options {
   bool wait_for_gpu = true;
   std::string explain_case;
   std::string environment_format = "text";
+  std::string families_format = "text";
   std::string display_format = "console";  // console, json, csv: on stdout
   std::string file_out;                    // --benchmark_out
   std::string file_format = "json";

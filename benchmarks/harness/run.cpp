@@ -67,6 +67,7 @@ Scope scope_of(const Options& options, const Machine& machine) {
   scope.trials = options.trials.value_or(scope.trials);
   scope.hot_budgets = options.hot_budgets;
   scope.axes = options.axes;
+  scope.transfers = options.transfers;
   if (options.ci_target) {
     scope.sampling.ci_target = *options.ci_target;
   }

@@ -14,6 +14,7 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/gnn/npy_file.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "grainscope/transfer/written.hpp"
 #include "machine.hpp"
 #include "presets.hpp"
 
@@ -36,6 +37,7 @@ struct Scope {
   std::vector<std::uint64_t> hot_budgets;        // GPU memory for edges in lean/, beside the preset's shares
   // What the user gives axes in place of the preset's values: ("bytes", "4KiB,1MiB").
   std::vector<std::pair<std::string, std::string>> axes;
+  std::vector<transfer::WrittenLanes> transfers;  // written down by the user, and then all that is listed
 
   // Whether every point of an axis is wanted, or a few that show its shape.
   [[nodiscard]] bool dense() const { return preset == Preset::full || preset == Preset::paper; }

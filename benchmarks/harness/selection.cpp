@@ -6,6 +6,7 @@
 #include <set>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
 #include "option_values.hpp"
@@ -224,6 +225,9 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
   std::vector<Benchmark> all;
   std::set<std::string> names;
   for (const Family& family : families) {
+    if (family.written == scope.transfers.empty()) {
+      continue;
+    }
     const std::optional<Scope> own = scope_for(family, scope);
     if (!own) {
       continue;
@@ -231,6 +235,10 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
     const Grids grids(family.axes, family.name, *own);
     std::set<std::string> of_family;
     for (Benchmark& benchmark : family.list(machine, *own, grids)) {
+      if (!benchmark.impossible.empty()) {
+        grids.leave_out(benchmark.impossible);
+        continue;
+      }
       const std::string name = benchmark.id.name();
       if (!of_family.insert(name).second) {
         continue;  // lines of the table may meet
@@ -246,7 +254,7 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
       }
       all.push_back(std::move(benchmark));
     }
-    if (left_out != nullptr) {
+    if (left_out != nullptr && !own->axes.empty()) {  // the table's own are nobody's question
       left_out->insert(grids.left_out().begin(), grids.left_out().end());
     }
   }

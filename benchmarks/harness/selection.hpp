@@ -37,8 +37,9 @@ struct Selection {
                                int shard_count);
 
 // Everything the families list here, unfiltered. Families that can take none of the values that the user
-// gives an axis of theirs list nothing. `left_out`: gets why combinations of values cannot be. Throws
-// UsageError, with what would be right, for an axis that no family declares or a value that none can take.
+// gives an axis of theirs list nothing. `left_out`: gets why combinations with the user's values cannot be.
+// Throws UsageError, with what would be right, for an axis that no family declares or a value that none can
+// take.
 [[nodiscard]] std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
                                               const Scope& scope, std::set<std::string>* left_out = nullptr);
 

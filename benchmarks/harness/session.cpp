@@ -1,4 +1,5 @@
 #include "benchmark.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 #include "link_peaks.hpp"
 
 namespace grainscope::harness {
@@ -50,6 +51,51 @@ Samples Session::trials(int count, const std::function<double(int)>& one_trial) 
       interval && (interval->high - interval->low) / 2 <= plan_.ci_target * samples.summary.median;
   samples.wall_s = steady_now_s() - begun;
   return samples;
+}
+
+namespace {
+
+void visit(const Session& session, Operation& operation, const MeasureOptions& options,
+           Measurement& measurement) {
+  const auto one_sample = [&] { return sample(operation); };
+  const int trials = operation.trials();
+  measurement.samples.append(trials > 0    ? session.trials(trials, [&](int) { return one_sample(); })
+                             : options.gpu ? session.sample(one_sample, *options.gpu, measurement)
+                                           : session.sample(one_sample));
+  if (cuda::is_counted()) {
+    const cuda::ProfileRange counted("counted trial");
+    operation.run_counted();
+  }
+  measurement.verification = operation.verify();
+  measurement.timing = operation.timing();
+  operation.describe(measurement);
+}
+
+template <class Visit>
+Measurement measure_visits(const Session& session, const MeasureOptions& options, const Visit& one_visit) {
+  Measurement measurement;
+  for (int i = 0; i < options.visits; ++i) {
+    one_visit(measurement);
+  }
+  measurement.limit = options.limit ? options.limit : measurement.limit;
+  if (options.link) {
+    measurement.link_peak_gb_s = session.link_peak_gb_s(*options.link);
+  }
+  return measurement;
+}
+
+}  // namespace
+
+Measurement measure(const Session& session, const MakeOperation& make, const MeasureOptions& options) {
+  return measure_visits(session, options, [&](Measurement& measurement) {
+    const std::unique_ptr<Operation> operation = make();
+    visit(session, *operation, options, measurement);
+  });
+}
+
+Measurement measure(const Session& session, Operation& operation, const MeasureOptions& options) {
+  return measure_visits(session, options,
+                        [&](Measurement& measurement) { visit(session, operation, options, measurement); });
 }
 
 double Session::link_peak_gb_s(const LinkPath& path) const {

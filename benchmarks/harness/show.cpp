@@ -4,9 +4,11 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "presets.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -43,22 +45,25 @@ struct FamilyPlan {
   Needs most;
 };
 
-std::string wrapped(const std::string& label, const std::string& text) {
+// A label and a text behind it, in lines of some 88 letters.
+std::string wrapped(const std::string& label, const std::string& text, std::size_t indent = 12) {
   constexpr std::size_t kWidth = 88;
-  constexpr std::size_t kIndent = 10;
   std::string result = label;
-  result.append(kIndent - label.size(), ' ');
-  std::size_t column = kIndent;
+  result.append(indent - std::min(indent, label.size()), ' ');
+  std::size_t column = indent;
   std::size_t start = 0;
   while (start < text.size()) {
     const std::size_t end = std::min(text.find(' ', start), text.size());
     const std::size_t length = end - start;
-    if (column + length > kWidth && column > kIndent) {
-      result.append("\n").append(kIndent, ' ');
-      column = kIndent;
+    if (column > indent && column + 1 + length > kWidth) {
+      result.append("\n").append(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
     }
-    result += text.substr(start, length) + " ";
-    column += length + 1;
+    result += text.substr(start, length);
+    column += length;
     start = end + 1;
   }
   return result + "\n";
@@ -92,7 +97,80 @@ std::string explanation_of(const Benchmark& benchmark) {
   return result;
 }
 
+// "on or off", "4 B to 1 TiB", "1 to 4096 or all".
+std::string values_text(const DeclaredAxis& axis) {
+  std::string text = what_it_takes(axis);
+  return axis.otherwise.empty() ? text : text + "; otherwise " + axis.otherwise;
+}
+
+// What a line of the table gives the axes of its family.
+std::string values_of_line(const Family& family, const PresetLine& line) {
+  std::string values;
+  for (const auto& [key, written] : line.axes) {
+    const bool declared = std::any_of(family.axes.begin(), family.axes.end(),
+                                      [&key = key](const DeclaredAxis& axis) { return axis.key == key; });
+    if (declared) {
+      values += (values.empty() ? "" : " ") + key + "=" + written;
+    }
+  }
+  return values;
+}
+
+const char* unit_name(DeclaredAxis::Unit unit) {
+  return unit == DeclaredAxis::Unit::bytes ? "bytes" : unit == DeclaredAxis::Unit::percent ? "percent" : "";
+}
+
+std::string family_text(const Family& family) {
+  std::string text = family.name + "\n" + wrapped("question", family.question) +
+                     wrapped("version", std::to_string(family.version));
+  for (const DeclaredAxis& axis : family.axes) {
+    text += wrapped("axis", axis.key + ": " + axis.means + " (" + values_text(axis) + ")");
+  }
+  for (const Preset preset : kAllPresets) {
+    for (const PresetLine* line : preset_lines(family.name, preset)) {
+      text += wrapped(name(preset), values_of_line(family, *line));
+    }
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string families_text(const std::vector<Family>& families) {
+  constexpr std::size_t kNameWidth = 24;
+  std::string text;
+  for (const Family& family : families) {
+    text += wrapped(family.name, family.question, kNameWidth);
+  }
+  return text;
+}
+
+std::string families_json(const std::vector<Family>& families) {
+  using nlohmann::json;
+  json all = json::array();
+  for (const Family& family : families) {
+    json axes = json::array();
+    for (const DeclaredAxis& axis : family.axes) {
+      axes.push_back({{"key", axis.key},
+                      {"means", axis.means},
+                      {"takes", what_it_takes(axis)},
+                      {"unit", unit_name(axis.unit)},
+                      {"otherwise", axis.otherwise}});
+    }
+    json presets = json::object();
+    for (const Preset preset : kAllPresets) {
+      for (const PresetLine* line : preset_lines(family.name, preset)) {
+        presets[name(preset)].push_back(values_of_line(family, *line));
+      }
+    }
+    all.push_back({{"name", family.name},
+                   {"question", family.question},
+                   {"version", family.version},
+                   {"axes", axes},
+                   {"presets", presets}});
+  }
+  return all.dump(1) + "\n";
+}
 
 std::string list_text(const Selection& selection) {
   std::string text;
@@ -153,7 +231,13 @@ std::string plan_text(const Selection& selection, const Scope& scope) {
   return text;
 }
 
-std::string explain_text(const std::string& text, const std::vector<Benchmark>& all) {
+std::string explain_text(const std::string& text, const std::vector<Family>& families,
+                         const std::vector<Benchmark>& all) {
+  for (const Family& family : families) {
+    if (family.name == text) {
+      return family_text(family);
+    }
+  }
   const auto exact = std::find_if(all.begin(), all.end(),
                                   [&](const Benchmark& benchmark) { return benchmark.id.name() == text; });
   if (exact != all.end()) {

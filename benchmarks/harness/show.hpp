@@ -15,9 +15,14 @@ namespace grainscope::harness {
 // `--plan`: cases, time and memory by family, and what is skipped and why.
 [[nodiscard]] std::string plan_text(const Selection& selection, const Scope& scope);
 
-// `--explain`: of the case named, or else of the first that `text` finds as a filter.
-// Throws UsageError, with near names, where there is none.
-[[nodiscard]] std::string explain_text(const std::string& text, const std::vector<Benchmark>& all);
+// `--families`: each with its question; as JSON also its axes and what each preset takes of them.
+[[nodiscard]] std::string families_text(const std::vector<Family>& families);
+[[nodiscard]] std::string families_json(const std::vector<Family>& families);
+
+// `--explain`: of the family named, its axes and what each preset takes of them; of the case named; or else
+// of the first that `text` finds as a filter. Throws UsageError, with near names, where there is none.
+[[nodiscard]] std::string explain_text(const std::string& text, const std::vector<Family>& families,
+                                       const std::vector<Benchmark>& all);
 
 }  // namespace grainscope::harness
 

@@ -1,223 +1,284 @@
-"""Checks of a result file that a schema cannot say: whether its numbers agree with each other."""
+"""Whether the numbers of a result agree with each other, by the rules of docs/result-rules.txt.
 
+A load takes the rules for a glance, `validate` and `merge` take all: they work every number out anew.
+"""
+
+import ast
+import itertools
 import math
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from statistics import fmean, harmonic_mean
+from types import CodeType
+from typing import Any, NamedTuple
 
-from grainscope_report import (
-    checks_families,
-    checks_gnn,
-    checks_lanes,
-    checks_links,
-    checks_traversals,
-    statistics,
-)
-from grainscope_report.checks_parts import ROUNDING, Raw, RowProblems, differ
-from grainscope_report.schema import Problem
+from grainscope_report import resources, statistics
+from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, READERS, TO_PEER, WALKS, Ends, ends
+from grainscope_report.model import Lane, Link, Row
+from grainscope_report.result import Result
+from grainscope_report.typed import Problem, Record
 
-# The model counts whole periods of a walk: what is left of a small buffer is not in its requests.
-MODEL_ROUNDING = 0.05
-# The largest number that grainscope writes: of 64 bits.
-MOST = 2**64 - 1
+ROUNDING = 1e-6  # numbers that follow from others in the file may differ by what printing rounds away
+MOST = 2**64 - 1  # the largest number that grainscope writes
+KERNELS = (None, "zero_copy_sequential", "zero_copy_random", "kernel_write_random")
+SHARED = {"transfer/collective", "contention"}  # rows that may be a share of one of the links of their lanes
+WAYS = {"to_gpu": HOST_TO_GPU, "to_host": GPU_TO_HOST, "to_peer": TO_PEER, "from_peer": FROM_PEER}
+BETWEEN = {"host_gpu": ("to_gpu", "to_host"), "gpu_gpu": ("to_peer", "from_peer")}
 TIMES = ("samples_s", "median_s", "ci95_s", "mad_s", "p5_s", "p95_s", "bandwidth_gb_s", "operation_s")
+HEADING = re.compile(r"\[(glance )?(\w+)(?: of (.*?))?(?: if (.*))?\]")
+WORDS = ("if", "within", "apart")
+SAYS = {
+    ast.Eq: "is {left}, {words} is {right}",
+    ast.LtE: "is {left}, above {words}, which is {right}",
+    ast.GtE: "is {left}, below {words}, which is {right}",
+}
 
 
-def problems(document: Raw) -> list[Problem]:
-    """Everything in which a file that follows the schema contradicts itself."""
-    context, rows = document["context"], document["benchmarks"]
-    links, run = context["links"], context["run"]
-    found = [*_counts(run, rows), *_run(run), *checks_links.of_links(links), *_unique(rows)]
-    for index, row in enumerate(rows):
-        path = f"$.benchmarks[{index}]"
-        for check in ROW_CHECKS:
-            found += [Problem(f"{path}.{field}", message) for field, message in _answers(check, row)]
-        found += [Problem(f"{path}.{field}", message) for field, message in checks_links.of_row(row, links)]
+def at_a_glance(result: Result) -> list[Problem]:
+    """The contradictions that show without working anything out anew."""
+    return list(_contradictions(result, glance=True))
+
+
+def problems(result: Result) -> list[Problem]:
+    """Everything in which a result contradicts itself."""
+    return list(_contradictions(result, glance=False))
+
+
+def same(one: float, other: float, within: float = ROUNDING, apart: float = 1e-15) -> bool:
+    """Whether numbers are equal but for rounding."""
+    return math.isclose(one, other, rel_tol=within, abs_tol=apart)
+
+
+class Rule(NamedTuple):
+    """A line of the rules; of a comparison `value` is both sides, and `words` say the right one."""
+
+    field: str
+    applies: CodeType
+    value: CodeType
+    sign: type | None
+    words: str
+    why: str
+    within: float
+    apart: float
+
+
+@cache
+def _rules(glance: bool, each: str, family: str) -> list[Rule]:
+    """The rules of rows of a family, or of what each of them holds."""
+    found, mine, condition = [], False, ""
+    for line in re.sub(r"\n +", " ", resources.rules_path().read_text(encoding="utf-8")).splitlines():
+        if heading := HEADING.fullmatch(line):
+            early, what, families, condition = heading.groups(default="")
+            named = any(
+                family.startswith(one) if one[-1] == "/" else family == one for one in families.split()
+            )
+            mine = what == each and (named or not families) and bool(early or not glance)
+        elif mine and line and line[0] != "#":
+            found.append(_rule(line, condition))
     return found
 
 
-def _answers(check: Callable[[Raw], RowProblems], row: Raw) -> RowProblems:
-    """What a check says; one that fails says that the row's numbers are none to reckon with."""
-    try:
-        yield from check(row)
-    except (ArithmeticError, TypeError, ValueError) as error:
-        yield "case", f"has numbers with which nothing can be reckoned ({error})"
+def _rule(line: str, condition: str) -> Rule:
+    text, *more = line.split(" | ")
+    said = {one.split()[0]: one.partition(" ")[2] for one in more if one.split()[0] in WORDS}
+    why = [one for one in more if one.split()[0] not in WORDS]
+    field, _, rest = text.partition(": ")
+    body, sign, words = ast.parse(rest or text, mode="eval").body, None, ""
+    if isinstance(body, ast.Compare) and type(body.ops[0]) in SAYS:
+        sign, right = type(body.ops[0]), body.comparators[0]
+        words = (ast.get_source_segment(rest or text, right) or "").replace(" * ", " × ").replace("axes.", "")
+        body = ast.Tuple([body.left, right], ast.Load())
+    applies = ast.parse(f"({condition or True}) and ({said.get('if', True)})", mode="eval").body
+    within = said.get("within", ROUNDING if sign is ast.Eq else 0)
+    amounts = (float(within), float(said.get("apart", 1e-15)))
+    why = why[0] if why else SAYS[sign]
+    return Rule(field.split()[0], _compiled(applies), _compiled(body), sign, words, why, *amounts)
 
 
-def of_times(document: Raw) -> list[Problem]:
-    """Only whether medians and intervals are those of the samples, which is all that a comparison uses."""
-    return [
-        Problem(f"$.benchmarks[{index}].{field}", message)
-        for index, row in enumerate(document["benchmarks"])
-        if "samples_s" in row
-        for check in (_median, _interval)
-        for field, message in check(row)
-    ]
+class _Keys(ast.NodeTransformer):
+    """Makes every attribute one that may be a key."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        return ast.Call(ast.Name("at", ast.Load()), [node.value, ast.Constant(node.attr)], [])
 
 
-def _counts(run: Raw, rows: list[Raw]) -> Iterator[Problem]:
-    counted = Counter(row["status"] for row in rows)
-    for status, said in run["counts"].items():
-        if said != counted[status]:
-            yield Problem(
-                f"$.context.run.counts.{status}", f"is {said}, the file has {counted[status]} such rows"
-            )
+def _at(thing: Any, name: str) -> Any:
+    """An attribute or a key; one that is not there is a LookupError."""
+    value = thing[name] if isinstance(thing, dict) else getattr(thing, name)
+    if value is None:
+        raise LookupError(name)
+    return value
 
 
-def _run(run: Raw) -> Iterator[Problem]:
-    if run["complete"] and run["why_incomplete"] is not None:
-        yield Problem("$.context.run.why_incomplete", "gives a reason though the run is complete")
-    if not run["complete"] and not run["why_incomplete"]:
-        yield Problem("$.context.run.why_incomplete", "gives no reason though the run is not complete")
-    if run["shard"]["index"] > run["shard"]["count"]:
-        yield Problem("$.context.run.shard.index", f"is above the count of {run['shard']['count']}")
+def _compiled(body: ast.expr) -> CodeType:
+    return compile(ast.fix_missing_locations(ast.Expression(_Keys().visit(body))), "a rule", "eval")
 
 
-def _unique(rows: list[Raw]) -> Iterator[Problem]:
-    first: dict[tuple[str, int], int] = {}
-    for index, row in enumerate(rows):
-        key = (row["name"], row.get("repetition_index", 0))
-        if key in first:
-            yield Problem(
-                f"$.benchmarks[{index}].name",
-                f"{key[0]!r} with repetition_index {key[1]} is already $.benchmarks[{first[key]}]",
-            )
-        first.setdefault(key, index)
+def _agree(left: Any, right: Any, rule: Rule) -> bool:
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(_agree(*pair, rule) for pair in zip(left, right, strict=True))
+    if rule.sign is not ast.Eq:
+        return (left - right if rule.sign is ast.LtE else right - left) <= rule.within * abs(right)
+    exact = isinstance(left, str) or not rule.within
+    return left == right if exact else same(left, right, rule.within, rule.apart)
 
 
-def _status(row: Raw) -> RowProblems:
-    if row["status"] == "skipped" and (times := [name for name in TIMES if name in row]):
-        yield times[0], "is given though the row was skipped"
-    if row["status"] != "ok" and not row["reason"].strip():
-        yield "reason", "is blank though the row is not ok"
+def _broken(rules: Sequence[Rule], path: str, names: Mapping[str, Any]) -> Iterator[Problem]:
+    for rule in rules:
+        try:
+            if not eval(rule.applies, FUNCTIONS, names):
+                continue
+            value = eval(rule.value, FUNCTIONS, names)
+            left, right = value if rule.sign else (value, None)
+            if _agree(left, right, rule) if rule.sign else value:
+                continue
+            left, right = (list(side) if isinstance(side, tuple) else side for side in (left, right))
+            said = rule.why.format_map({**names, "left": left, "right": right, "words": rule.words})
+        except (LookupError, NameError):
+            continue
+        except (ArithmeticError, TypeError, ValueError) as error:
+            said = f"follows from numbers with which nothing can be reckoned ({error})"
+        yield Problem(f"{path}.{rule.field}", said)
 
 
-def _median(row: Raw) -> RowProblems:
-    if not (samples := row.get("samples_s")) or "median_s" not in row:
-        if "samples_s" in row and row["status"] == "ok":
-            yield "samples_s", "is empty though the row is ok"
-        return
-    if differ(row["median_s"], right := statistics.median(samples)):
-        yield "median_s", f"is {row['median_s']}, the median of samples_s is {right}"
-    if "mad_s" in row and differ(row["mad_s"], right := statistics.mad(samples)):
-        yield "mad_s", f"is {row['mad_s']}, that of samples_s is {right}"
+def _contradictions(result: Result, glance: bool) -> Iterator[Problem]:
+    links = {link.ends: link for link in result.links}
+    counts = Counter(row.status for row in result.rows)
+    yield from _broken(_rules(glance, "result", ""), "$", {"rows": result.rows, "links": result.links})
+    yield from _broken(_rules(glance, "run", ""), "$.context.run", _names(result.run, rows=counts))
+    for index, link in enumerate(result.links):
+        yield from _broken(_rules(glance, "link", ""), f"$.context.links[{index}]", _names(link))
+    for index, row in enumerate(result.rows):
+        path, names = f"$.benchmarks[{index}]", _of_row(row, links)
+        yield from _broken(_rules(glance, "row", row.case.family), path, names)
+        for each in ("traffic", "counted", "lanes", "trials"):
+            parts, rules = getattr(row, each), _rules(glance, each, row.case.family)
+            for at, part in (
+                enumerate(parts if isinstance(parts, tuple) else [parts]) if parts and rules else ()
+            ):
+                where = f"{path}.{each}[{at}]" if isinstance(parts, tuple) else f"{path}.{each}"
+                yield from _broken(rules, where, _names(part, row=names, links=links, index=at))
 
 
-def _interval(row: Raw) -> RowProblems:
-    if "ci95_s" not in row or "median_s" not in row:
-        return
-    low, high = row["ci95_s"]
-    if not low * (1 - ROUNDING) <= row["median_s"] <= high * (1 + ROUNDING):
-        yield "ci95_s", f"is [{low}, {high}], which does not contain median_s {row['median_s']}"
-    elif len(samples := row.get("samples_s", ())) >= statistics.FEWEST_FOR_INTERVAL:
-        right_low, right_high = statistics.median_interval(samples)
-        if differ(low, right_low) or differ(high, right_high):
-            yield (
-                "ci95_s",
-                f"is [{low}, {high}], the rank interval of samples_s is [{right_low}, {right_high}]",
-            )
+def _names(record: Record, **more: Any) -> dict[str, Any]:
+    """What the rules of a record may use: the fields that it has, and what is made of them."""
+    names = {name: value for name, value in (vars(record) | more).items() if value is not None}
+    return names | {"self": record, "has": lambda *wanted: names.keys() >= {*wanted}}
 
 
-def _percentiles(row: Raw) -> RowProblems:
-    samples = row.get("samples_s")
-    if not samples or "median_s" not in row:
-        return
-    slack = 1 + ROUNDING
-    if "p5_s" in row and not min(samples) <= row["p5_s"] * slack <= row["median_s"] * slack**2:
-        yield "p5_s", f"is {row['p5_s']}, not between the smallest sample and the median"
-    if "p95_s" in row and not row["median_s"] <= row["p95_s"] * slack <= max(samples) * slack**2:
-        yield "p95_s", f"is {row['p95_s']}, not between the median and the largest sample"
+def _of_row(row: Row, links: Mapping[Ends, Link]) -> dict[str, Any]:
+    axes = row.case.axes
+    more = {"ok": row.ok, "links": links, "axes": axes, "site": row.case.site, "store": axes.get("store")}
+    more["crossed"] = row.bytes if row.link_bytes is None else row.link_bytes
+    more["times"] = [name for name in TIMES if row.status == "skipped" and name in vars(row)]
+    more["measured"] = [lane for lane in row.lanes if not lane.background]
+    more["lane"] = {lane.name: lane for lane in row.lanes}
+    more["alone"] = [lane.alone_s for lane in row.lanes if lane.alone_s]
+    return _names(row, pairs=_pairs(row), **more)
 
 
-def _bandwidth(row: Raw) -> RowProblems:
-    if "bandwidth_gb_s" not in row:
-        return
-    if "bytes" not in row or "median_s" not in row:
-        yield "bandwidth_gb_s", "is given without bytes and median_s"
-    elif differ(row["bandwidth_gb_s"], right := row["bytes"] / row["median_s"] / 1e9):
-        yield "bandwidth_gb_s", f"is {row['bandwidth_gb_s']}, bytes / median_s / 1e9 is {right}"
+def _pairs(row: Row) -> list[Ends]:
+    """The links that the measured lanes cross, each once."""
+    lanes = [lane for lane in row.lanes if lane.bytes and not lane.background]
+    return list(dict.fromkeys((lane.source, lane.target) for lane in lanes if lane.source != lane.target))
 
 
-def _operation(row: Raw) -> RowProblems:
-    if "operation_s" in row and "operations" in row and "median_s" in row:
-        right = row["median_s"] / row["operations"]
-        if differ(row["operation_s"], right):
-            yield "operation_s", f"is {row['operation_s']}, median_s / operations is {right}"
+def _rates(row: Row) -> list[float]:
+    """The rates of which the share may be given: that over the link, too, where a family counts it."""
+    counts = row.case.family.startswith(WALKS) or row.case.family in READERS
+    both = (row.counters.get("link_gb_s") if counts else None, row.bandwidth_gb_s)
+    return [rate for rate in both if rate is not None]
 
 
-def _limit(row: Raw) -> RowProblems:
-    if row["status"] != "ok" or "limit_gb_s" not in row or "median_s" not in row:
-        return
-    crossed = row.get("link_bytes", row.get("bytes"))
-    if crossed is not None and (rate := crossed / row["median_s"] / 1e9) > row["limit_gb_s"] * (1 + ROUNDING):
-        yield "status", f"is ok, but {rate:.4g} GB/s beats limit_gb_s {row['limit_gb_s']}: it must be failed"
+def shares(row: Row, links: Mapping[Ends, Link]) -> list[float]:
+    """What a row may be of copy peaks: of all links of its lanes together, or of its own link."""
+    crossed, case = _pairs(row), row.case
+    peaks = [sum(links[pair].peak_gb_s for pair in crossed)] if crossed and links.keys() >= {*crossed} else []
+    for pair, link in links.items() if not crossed or case.family in SHARED else ():
+        alike = all(case.site.get(end) == getattr(link, end) for end in ("gpu", "numa", "peer"))
+        peaks += [link.peak_gb_s] * (pair == case.ends if case.direction else alike)
+    return [rate / peak for rate in _rates(row) for peak in peaks]
 
 
-def _axes(row: Raw) -> RowProblems:
-    for name, value in row["case"]["axes"].items():
-        if not isinstance(value, str) and not 0 <= value <= MOST:
-            yield f"case.axes.{name}", f"is {value:g}, which no run was asked for"
-    for name in ("bytes", "link_bytes", "operations"):
-        if row.get(name, 0) > MOST:
-            yield name, f"is {row[name]:g}, more than any machine counts"
+def _share(row: Row, links: Mapping[Ends, Link]) -> float:
+    """The share that a row gives, where it is one that it may give, else the first that it may."""
+    found = shares(row, links)
+    return next((one for one in found if same(one, row.link_fraction)), found[0])
 
 
-def _repetition(row: Raw) -> RowProblems:
-    if row.get("repetition_index", 0) >= row.get("repetitions", math.inf) > 0:
-        yield (
-            "repetition_index",
-            f"is {row['repetition_index']}, but there are {row['repetitions']} repetitions",
-        )
+def _twice(keys: Sequence[Any]) -> str:
+    """The first key that is there twice, and where."""
+    key = next((key for key, count in Counter(keys).items() if count > 1), None)
+    return (
+        ""
+        if key is None
+        else f"{key}, first [{keys.index(key)}] and again [{keys.index(key, keys.index(key) + 1)}]"
+    )
 
 
-def _traffic(row: Raw) -> RowProblems:
-    for field in ("traffic", "counted"):
-        # The requests of a row with trials may be those of one trial, its bytes those of the middle one.
-        asked = None if "trials" in row else _asked_over_link(row)
-        for part, message in _requests(row.get(field, {}), asked):
-            yield f"{field}.{part}", message
+def _odd_axes(axes: Mapping[str, Any]) -> str:
+    odd = [name for name, value in axes.items() if not isinstance(value, str) and not 0 <= value <= MOST]
+    return ", ".join(f"{name} of {axes[name]:g}" for name in odd)
 
 
-def _asked_over_link(row: Raw) -> float | None:
-    """Bytes asked for of the host: all, but of a table whose rows are partly in GPU memory."""
-    axes, per_row = row["case"]["axes"], row.get("counters", {}).get("requests_per_row")
-    if axes.get("store") not in ("tiered", "multi_gpu") or not per_row:
-        return row.get("bytes")
-    return row.get("traffic", {}).get("requests", 0) / per_row * axes["row"]
+def _odd_hits(counters: Mapping[str, float], curve: Sequence[tuple[float, float]], optimal: bool) -> str:
+    """What is wrong with the shares of accesses of a ranking, by percent of the rows and as a curve."""
+    at = {round(100 * rows, 9): accesses for rows, accesses in curve}
+    odd, before = [], 0.0
+    for percent in sorted(int(name[9:]) for name in counters if re.fullmatch(r"hit_rate_\d+", name)):
+        rate, best = counters[f"hit_rate_{percent}"], counters.get(f"of_optimal_{percent}", 1.0)
+        odd += [f"hit_rate_{percent} of {rate}, more than all accesses"] * (rate > 1 + ROUNDING)
+        there = at.get(percent, rate)
+        odd += [f"hit_rate_{percent} of {rate}, hit_curve has {there}"] * (not same(rate, there))
+        odd += [f"hit_rate_{percent} of {rate}, less than of fewer rows"] * (rate < before * (1 - ROUNDING))
+        odd += [f"of_optimal_{percent} of {best}, better than the optimal order"] * (best > 1 + ROUNDING)
+        odd += [f"of_optimal_{percent} of {best} in the optimal order"] * (optimal and best < 1 - ROUNDING)
+        before = rate
+    return "; ".join(odd)
 
 
-def _requests(traffic: Raw, asked: float | None) -> RowProblems:
-    by_size = traffic.get("requests_by_size", {})
-    if bad := [size for size in by_size if not (size.isdecimal() and len(size) < 20)]:
-        yield "requests_by_size", f"has the key {bad[0]!r}, which is no size in bytes"
-        return
-    if by_size and "requests" in traffic and differ(traffic["requests"], total := sum(by_size.values())):
-        yield "requests", f"is {traffic['requests']}, requests_by_size add up to {total}"
-    if by_size and "bytes" in traffic:
-        total = sum(int(size) * count for size, count in by_size.items())
-        if differ(traffic["bytes"], total):
-            yield "bytes", f"is {traffic['bytes']}, requests_by_size carry {total}"
-    if asked and "bytes" in traffic and "amplification" in traffic:
-        right = traffic["bytes"] / asked
-        if differ(traffic["amplification"], right, MODEL_ROUNDING):
-            yield (
-                "amplification",
-                f"is {traffic['amplification']}, traffic.bytes / bytes asked for is {right}",
-            )
+def _asked(row: Row) -> float | None:
+    """Bytes asked for of the host, where traffic is of those: of a table partly in GPU memory not all are."""
+    per_row = row.counters.get("requests_per_row")
+    if row.trials or row.case.axes.get("store") not in ("tiered", "multi_gpu") or not per_row:
+        return None if row.trials else row.bytes
+    return ((row.traffic and row.traffic.requests) or 0) / per_row * row.case.axes["row"]
 
 
-ROW_CHECKS: tuple[Callable[[Raw], RowProblems], ...] = (
-    _status,
-    _median,
-    _interval,
-    _percentiles,
-    _bandwidth,
-    _operation,
-    _limit,
-    _axes,
-    _repetition,
-    _traffic,
-    *checks_lanes.CHECKS,
-    *checks_families.CHECKS,
-    *checks_gnn.CHECKS,
-    *checks_traversals.CHECKS,
-)
+def _saved(time_s: float, *stages: float) -> float:
+    """What a pipeline saves of what it could save of its stages one after another."""
+    return (sum(stages) - time_s) / _at({True: sum(stages) - max(stages)}, sum(stages) > max(stages))
+
+
+def _mean_time(row: Row) -> float:
+    times = [statistics.median(trial.samples_s) for trial in row.trials]
+    return fmean(times or row.samples_s or [row.median_s])
+
+
+def _span(timed: Row | Lane) -> tuple[float, float]:
+    return timed.ci95_s or (timed.median_s, timed.median_s)
+
+
+FUNCTIONS: dict[str, Any] = {
+    "__builtins__": {one.__name__: one for one in (len, max, min, range, sum, tuple)},  # `bytes` is a field
+    "WAYS": WAYS, "MOST": MOST, "at": _at, "get": dict.get, "ends": ends, "harmonic_mean": harmonic_mean,
+    "shares": shares, "share": _share, "has_rate": _rates, "twice": _twice, "odd_axes": _odd_axes,
+    "odd_hits": _odd_hits, "asked": _asked, "saved": _saved, "mean_time": _mean_time, "span": _span,
+    "median": statistics.median, "mad": statistics.mad, "median_interval": statistics.median_interval,
+    "percentile": statistics.percentile, "is_place": re.compile(r"(host|gpu):\d+").fullmatch,
+    "contains": lambda ends, value: ends[0] * (1 - ROUNDING) <= value <= ends[1] * (1 + ROUNDING),
+    "limits": lambda pairs, links: [_at(links[pair], "theoretical_gb_s") for pair in pairs],
+    "differ": lambda found: len(set(found)) == len(found),
+    "total": lambda sizes: sum(sizes.values()),
+    "carried": lambda sizes: sum(size * count for size, count in sizes.items()),
+    "absent": lambda between, lanes: ", ".join(way for way in BETWEEN.get(between, ()) if way not in lanes),
+    "slower_alone": lambda lanes: any(lane.alone_s > _span(lane)[1] for lane in lanes if lane.alone_s),
+    # Kernels reach over the link in requests of a cache line; everything else asks for a whole piece.
+    "request": lambda axes: min(axes["grain"], 128 if axes.get("method") in KERNELS else math.inf),
+    "rises": lambda curve: all(
+        two[0] > one[0] and two[1] >= one[1] * (1 - ROUNDING) for one, two in itertools.pairwise(curve)
+    ),
+}  # fmt: skip

@@ -3,12 +3,15 @@
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from grainscope_report import naming, statistics
 from grainscope_report import reasons as why
+from grainscope_report.cases import MODEL, WALKS
 from grainscope_report.gnn import answers
-from grainscope_report.model import MODEL, WALKS, Result, Row
+from grainscope_report.model import Row
+from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent
 
@@ -80,6 +83,7 @@ class Group:
     counts: Counter
     slow: tuple[Slow, ...] = ()
     flushed: bool = False
+    rows: tuple[Row, ...] = field(default=(), repr=False)
 
 
 def groups(result: Result) -> list[Group]:
@@ -89,10 +93,30 @@ def groups(result: Result) -> list[Group]:
         # Some families' answers are in tables of their own: one line counts their rows.
         families[row.case.family]["" if _apart(row.case.family) else naming.name(row)].append(row)
     return [
-        _group(family, name, rows)
+        replace(_group(family, name, rows), rows=tuple(rows))
         for family in _in_order(result.rows)
         for name, rows in families[family].items()
     ]
+
+
+def as_json(group: Group) -> dict[str, Any]:
+    """A group as plain data."""
+    peak = group.peak
+    return {
+        "family": group.family,
+        "name": group.name,
+        "counts": dict(group.counts),
+        "peak": peak
+        and {
+            "gb_s": {"value": peak.rate.value, "low": peak.rate.low, "high": peak.rate.high},
+            "bytes": peak.bytes,
+            "axes": dict(peak.axes),
+            "link_fraction": peak.link_fraction,
+        },
+        "flushed": group.flushed,
+        "smallest": group.smallest and asdict(group.smallest),
+        "largest": group.largest and asdict(group.largest),
+    }
 
 
 def _in_order(rows: Sequence[Row]) -> list[str]:
@@ -243,6 +267,12 @@ class Reason:
     def names(self) -> tuple[str, ...]:
         """What they are called."""
         return tuple(row.name for row in self.rows)
+
+
+def reason_as_json(reason: Reason) -> dict[str, Any]:
+    """A reason as plain data."""
+    parts = ("status", "text", "count", "families", "names")
+    return {part: getattr(reason, part) for part in parts}
 
 
 def reasons(result: Result) -> list[Reason]:

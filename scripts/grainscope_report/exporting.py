@@ -5,8 +5,9 @@ import io
 from collections.abc import Iterator, Sequence
 
 from grainscope_report.machine import machines
-from grainscope_report.model import Result, Row
+from grainscope_report.model import Row
 from grainscope_report.naming import SIZES
+from grainscope_report.result import Result
 from grainscope_report.units import format_bytes, format_percent, format_rate, format_time
 
 FIXED = (
@@ -40,7 +41,7 @@ def _record(result: Result, row: Row) -> dict[str, object]:
         "status": row.status,
         "reason": row.reason,
         "label": row.label,
-        "repetition": row.repetition,
+        "repetition": row.repetition_index,
         "samples": len(row.samples_s),
         "median_s": row.median_s,
         "ci95_low_s": low,
@@ -90,7 +91,7 @@ def _numbers(row: Row) -> list[str]:
     else_ = [
         "" if row.ok else f"{row.status}: {row.reason}",
         "" if row.label == "measured" else row.label,
-        f"session {row.repetition + 1}" if row.repetition else "",
+        f"session {row.repetition_index + 1}" if row.repetition_index else "",
         *sorted(row.flags),
     ]
     return [

@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from grainscope_report.errors import ReportError
+from grainscope_report.model import SCHEMA_VERSION
 
-SCHEMA_VERSION = 1
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
 GZIP = b"\x1f\x8b"  # how a file begins that was packed; what is in it counts, not its name
 LONG = 30  # digits that a message need not repeat
-# A double ends at 1.8e308: only what has such a number may, of all digits made zeros.
-_ZEROS = bytes.maketrans(b"123456789", b"000000000")
-_MAYBE_INFINITE = (b"e000", b"e+000", b"E000", b"E+000", b"0" * 300)
+# A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
+_ZEROS = bytes.maketrans(b"123456789ED", b"000000000ed")
+_MAYBE_INFINITE = (b"e000", b"0" * 300)
 
 
 def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, Any]]:
@@ -150,7 +150,7 @@ def _parse(path: Path, text: str) -> Any:
 
     try:
         # To look at each number takes as long as all the rest.
-        zeros = text.encode().translate(_ZEROS)
+        zeros = text.encode().translate(_ZEROS, b"+")
         careful = any(said in zeros for said in _MAYBE_INFINITE)
         found = json.loads(
             text,
@@ -158,7 +158,7 @@ def _parse(path: Path, text: str) -> Any:
             parse_float=number if careful else None,
             parse_int=whole if careful else None,
         )
-        if "\\ud" in text or "\\uD" in text:
+        if b"\\ud" in zeros:
             json.dumps(found, ensure_ascii=False).encode()
         return found
     except json.JSONDecodeError as error:

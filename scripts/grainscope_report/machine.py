@@ -3,16 +3,19 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any
 
-from grainscope_report.model import Result
+from grainscope_report.model import Concern
+from grainscope_report.result import Result
 from grainscope_report.units import format_duration
 
 # Sessions that took so many times a run's time were not all of its last part.
 SEVERAL_PARTS = 1.01
+# CPUs that a hypervisor took on average: from so many on it is said.
+STOLEN_CPUS = 0.05
 _NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
 
 
@@ -51,7 +54,7 @@ def machines(results: Sequence[Result]) -> list[Machine]:
 
 def provenance(result: Result) -> list[str]:
     """What identifies a measurement: GPU, CPU, host, driver, CUDA, suite with commit, date."""
-    driver = result.environment.driver
+    driver = result.environment.driver_version
     commit = "commit unknown" if result.commit in ("", "unknown") else f"commit {result.commit[:10]}"
     parts = [
         gpus(result) or "no GPU",
@@ -142,3 +145,39 @@ def _files(results: Sequence[Result]) -> list[str]:
 def letter(index: int) -> str:
     """What stands for a file among those shown together: A, B, …, and numbers beyond Z."""
     return ascii_uppercase[index] if index < len(ascii_uppercase) else f"{index + 1}"
+
+
+def concerns(result: Result) -> Iterator[Concern]:
+    """What can spoil numbers: what the machine report says, and what a hypervisor took meanwhile."""
+    yield from result.environment.warnings
+    told = [row for row in result.rows if row.stolen_s is not None and row.session_s]
+    stolen = math.fsum(row.stolen_s for row in told)
+    measured = math.fsum(row.session_s for row in told)
+    if stolen > STOLEN_CPUS * measured:
+        yield Concern(
+            id="stolen_time",
+            severity="warning",
+            finding=f"the hypervisor took {stolen:.3g} s of the CPUs' time in {measured:.3g} s of measuring",
+            effect="rows in which the CPUs have a part are slower than the hardware, and vary; "
+            "those of several threads most",
+            remedy="measure again when the host has less to do, or on a host of one's own; `stolen_s` says "
+            "which rows were hit",
+        )
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A data or unified cache of the CPU."""
+
+    level: int
+    bytes: int
+
+
+def caches(result: Result) -> list[Cache]:
+    """Data and unified caches, once for each level and size, smallest first."""
+    listed = result.environment.cpu["caches"]
+    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    data = [one for one in found if str(one.get("type", "")).lower() != "instruction"]
+    sizes = {(one.get("level"), one.get("bytes")) for one in data}
+    known = [size for size in sizes if all(isinstance(part, int) for part in size) and size[1] > 0]
+    return [Cache(*size) for size in sorted(known)]

@@ -5,10 +5,11 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks_links
-from grainscope_report.checks_parts import differ
+from grainscope_report import checks
+from grainscope_report.cases import Ends, ends
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
-from grainscope_report.model import Case, Ends, ends
+from grainscope_report.model import Link, Row
+from grainscope_report.typed import shape_of
 
 Raw = dict[str, Any]
 Loaded = tuple[Path, Raw]
@@ -26,9 +27,9 @@ def merge(files: Sequence[Loaded]) -> Raw:
     shards = [document for _, document in sorted(files, key=lambda one: _shard(one[1])["index"])]
     links = _best_links(shards)
     rows = list(_rows(shards))
-    best = _by_ends(links)
+    best = _typed(links)
     for shard, row in rows:
-        own = _by_ends(shard["context"]["links"])
+        own = _typed(shard["context"]["links"])
         _share_of(row, own, {pair: best[pair] for pair in own})
     context = dict(shards[0]["context"])
     context["links"] = links
@@ -106,17 +107,16 @@ def _by_ends(links: Sequence[Raw]) -> dict[Ends | None, Raw]:
     return {ends(link, link["direction"]): link for link in links}
 
 
-def _share_of(row: Raw, own: Mapping[Ends | None, Raw], best: Mapping[Ends | None, Raw]) -> None:
+def _typed(links: Sequence[Raw]) -> dict[Ends, Link]:
+    return {one.ends: one for one in (shape_of(Link).read(link, (), []) for link in links)}
+
+
+def _share_of(row: Raw, own: Mapping[Ends, Link], best: Mapping[Ends, Link]) -> None:
     """A share of its own shard's peak becomes one of the run's. Both have the same links in one order."""
-    if "link_fraction" not in row:
-        return
-    case = Case(row["case"]["family"], row["case"]["axes"], row["case"]["site"])
-    before, after = (checks_links.peaks(row, case, links) for links in (own, best))
-    for rate in checks_links.rates(row, case).values():
-        for old, new in zip(before, after, strict=False):
-            if not differ(row["link_fraction"], rate / old):
-                row["link_fraction"] = rate / new
-                return
+    if "link_fraction" in row:
+        typed = shape_of(Row).read(row, (), [])
+        shares = zip(checks.shares(typed, own), checks.shares(typed, best), strict=True)
+        row["link_fraction"] = next(new for old, new in shares if checks.same(old, row["link_fraction"]))
 
 
 def _rows(shards: Sequence[Raw]) -> Iterator[tuple[Raw, Raw]]:

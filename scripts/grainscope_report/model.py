@@ -1,132 +1,288 @@
-"""What a result file says, as frozen data: `Result` holds `Row`s, a `Row` answers one `Case`.
+"""The result format, declared: what a result file may say, as frozen data that `typed` reads a file into.
 
-Units are the file's: seconds, bytes, decimal GB/s. What the file does not tell is `None`.
+Units are the file's: seconds, bytes, decimal GB/s. What the file does not tell is `None`. The schema in
+docs/ is made of this: `python -m grainscope_report.reader > docs/result.schema.json` from `scripts/`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+from dataclasses import field
+from typing import Annotated, Any, ClassVar, Literal
 
-from grainscope_report.row_parts import Graph, Interval, Lane, Level, Traffic, Trial
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Case, Ends, ends
+from grainscope_report.typed import NULLABLE, Record
 
-HOST_TO_GPU = "host_to_gpu"
-GPU_TO_HOST = "gpu_to_host"
-# Between GPUs, as seen by the one that issues the transfer: the site's `gpu`; the other is its `peer`.
-TO_PEER = "to_peer"
-FROM_PEER = "from_peer"
-OPPOSITE = {HOST_TO_GPU: GPU_TO_HOST, GPU_TO_HOST: HOST_TO_GPU, TO_PEER: FROM_PEER, FROM_PEER: TO_PEER}
-_DIRECTIONS = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
-# Families whose kernels only read what is far away, and so name no direction.
-READERS = {
-    "reach/gather",
-    "latency/chase",
-    "gather",
-    "gather/bag",
-    "sm_share/gather",
-    "sm_share/split",
-    "pipeline/graphsage",
-}
-# Graph algorithms that read edges on the GPU, one family each, and what only a model answers.
-TRAVERSAL, LEAN, MODEL = "traversal/", "lean/", "model/"
-# Edges are read over the link, and how many may differ from run to run.
-WALKS = (TRAVERSAL, LEAN)
-JOINED = {"nvlink", "pcie", "none"}
+SCHEMA_VERSION = 1
 
-Ends = tuple[str, str]
+Positive = Annotated[float, ("exclusiveMinimum", 0)]
+Amount = Annotated[float, ("minimum", 0)]
+Count = Annotated[int, ("minimum", 0)]
+Ordinal = Annotated[int, ("minimum", 1)]
+SOME = ("minItems", 1)
+Interval = tuple[Amount, Amount]
+Curve = Annotated[tuple[Interval, ...], SOME]
+Raw = Mapping[str, Any]
 
 
-def ends(site: Mapping[str, int], direction: str | None) -> Ends | None:
-    """Where bytes come from and go to, `("host:0", "gpu:1")`; None where the site does not say."""
-    near, far = site.get("gpu"), site.get("peer")
-    if direction in (TO_PEER, FROM_PEER):
-        pair = (f"gpu:{near}", f"gpu:{far}")
-        known = near is not None and far is not None
-        return (pair if direction == TO_PEER else pair[::-1]) if known else None
-    pair = (f"host:{site.get('numa')}", f"gpu:{near}")
-    known = direction is not None and near is not None and "numa" in site
-    return (pair if direction == HOST_TO_GPU else pair[::-1]) if known else None
+class Suite(Record):
+    """The program that measured."""
+
+    version: str
+    commit: str
+    compiler: str
+    cuda: str | None
+    benchmark_library: str
 
 
-@dataclass(frozen=True)
-class Case:
-    """A named point: `family` and `axes` are the question, `site` says where it was asked."""
+class Shard(Record):
+    """Which part of a run a file holds."""
 
-    family: str
-    axes: Mapping[str, str | float]
-    site: Mapping[str, int]
+    index: Ordinal
+    count: Ordinal
+
+
+class Counts(Record):
+    """Rows by status."""
+
+    ok: Count
+    skipped: Count
+    failed: Count
+
+
+class Run(Record):
+    """How the run was asked for and how it ended."""
+
+    id: str
+    preset: Literal["smoke", "quick", "full", "paper", "acceptance"]
+    filter: str
+    flags: tuple[str, ...]
+    started: str
+    ended: str
+    complete: bool
+    why_incomplete: str | None
+    shard: Shard
+    ci_target: Positive
+    counts: Counts
+    wall_s: Amount | None = None
+
+
+class Concern(Record):
+    """What the machine has that can spoil a number."""
+
+    id: str
+    severity: Literal["info", "warning", "severe"]
+    finding: str
+    effect: str
+    remedy: str
+
+
+class Environment(Record):
+    """The machine report; `raw` keeps every field of it."""
+
+    OPEN = True
+    cpu: Annotated[Raw, ("required", ("model", "caches"))]
+    gpus: tuple[Annotated[Raw, ("required", ("name",))], ...]
+    driver: Annotated[Raw, ("required", ("version",))]
+    warnings: tuple[Concern, ...]
+    raw: Raw = field(repr=False)
+    kernel: Annotated[Raw | None, NULLABLE] = None
+
+    cpu_model = property(lambda self: str(self.cpu["model"] or "") or None)
+    driver_version = property(lambda self: str(self.driver["version"] or "") or None)
+    gpu_names = property(lambda self: tuple(str(gpu["name"]) for gpu in self.gpus))
+
+
+class Link(Record):
+    """The measured copy peak of one GPU, one node or peer, and direction in this run, GB/s."""
+
+    gpu: int
+    direction: str
+    peak_gb_s: Positive
+    ci95_gb_s: Interval
+    bytes: int
+    numa: int | None = None
+    peer: int | None = None
+    theoretical_gb_s: Annotated[float | None, NULLABLE] = None
+    generation: Annotated[int | None, NULLABLE] = None
+    width: Annotated[int | None, NULLABLE] = None
+    nvlinks: Annotated[Ordinal | None, NULLABLE] = None
+
+    NEEDS: ClassVar = {
+        "if": {"required": ["peer"]},
+        "then": {"properties": {"direction": {"const": TO_PEER}}},
+        "else": {"required": ["numa"], "properties": {"direction": {"enum": [HOST_TO_GPU, GPU_TO_HOST]}}},
+    }
 
     @property
-    def locality(self) -> str:
-        """`local`, `remote` or `unknown`."""
-        return str(said) if (said := self.axes.get("locality")) in ("local", "remote") else "unknown"
+    def ends(self) -> Ends:
+        """Where the copied bytes come from and go to."""
+        site = {"gpu": self.gpu, "numa": self.numa, "peer": self.peer}
+        return ends({end: at for end, at in site.items() if at is not None}, self.direction) or ("", "")
 
     @property
-    def place(self) -> str:
-        """What stands between the ends: the locality of the host, or between GPUs what joins them."""
-        if "link" not in self.axes or "locality" in self.axes or self.family.startswith(MODEL):
-            return self.locality
-        return str(said) if (said := self.axes["link"]) in JOINED else "link unknown"
-
-    @property
-    def direction(self) -> str | None:
-        """Which way bytes cross the link to the host or to the peer; None where both or neither."""
-        said = self.axes.get("direction")
-        reads = self.family in READERS or self.family.startswith(WALKS)
-        if "peer" in self.site:
-            if self.axes.get("between"):
-                return None
-            fetched = said == "read" or reads or self.axes.get("path") == "peer_to_gpu"
-            return FROM_PEER if fetched else TO_PEER
-        if said in _DIRECTIONS:
-            return _DIRECTIONS[said]
-        path = str(self.axes.get("path", ""))
-        if path.endswith("_to_gpu") or (reads and "gpu" in self.site):
-            return HOST_TO_GPU
-        return GPU_TO_HOST if path.startswith("gpu_to_") else None
-
-    @property
-    def ends(self) -> Ends | None:
-        """Where bytes come from and go to, where the case has one direction."""
-        return ends(self.site, self.direction)
-
-    def without(self, *axes: str) -> tuple[tuple[str, str | float], ...]:
-        """The axes but these, sorted: equal for rows that differ in nothing else."""
-        return tuple(sorted((name, value) for name, value in self.axes.items() if name not in axes))
+    def negotiated(self) -> str | None:
+        """`PCIe 5 ×16` or `NVLink ×18`, as sampled under load; None where that is not known."""
+        if self.nvlinks:
+            return f"NVLink ×{self.nvlinks}"
+        return f"PCIe {self.generation} ×{self.width}" if self.generation and self.width else None
 
 
-@dataclass(frozen=True)
-class Row:
-    """One session of one case. Only `ok` rows may be drawn or compared."""
+class Context(Record):
+    """Everything in a file that is not a row."""
+
+    OPEN = True
+    schema_version: Literal[1]
+    grainscope: Suite
+    run: Run
+    environment: Environment
+    links: tuple[Link, ...]
+    date: str | None = None
+    host_name: str | None = None
+
+
+class Lane(Record):
+    """One of several operations that ran at once: its bytes, its own time, and how it does alone.
+
+    `background` lanes only load the link or the GPU; lanes of a computing kernel have no bytes.
+    """
 
     name: str
-    case: Case
-    status: str
+    bytes: Count
+    source: Annotated[str, ("name", "from")]
+    target: Annotated[str, ("name", "to")]
+    median_s: Positive
+    ci95_s: Interval | None = None
+    bandwidth_gb_s: Positive | None = None
+    background: bool = False
+    alone_gb_s: Positive | None = None
+    alone_s: Positive | None = None
+
+
+class Trial(Record):
+    """One of several runs of a program on different inputs, such as a traversal from one source."""
+
     label: str
-    reason: str
-    repetition: int
-    samples_s: tuple[float, ...] = field(repr=False)
-    median_s: float | None
-    ci95_s: Interval | None
-    flags: frozenset[str]
-    bytes: int | None
-    link_bytes: int | None
-    bandwidth_gb_s: float | None
-    link_fraction: float | None
-    operations: int | None
-    operation_s: float | None
-    traffic: Traffic | None
-    counters: Mapping[str, float]
-    lanes: tuple[Lane, ...] = ()
-    overlap: float | None = None
-    counted: Traffic | None = None
-    trials: tuple[Trial, ...] = ()
-    levels: tuple[Level, ...] = ()
+    samples_s: Annotated[tuple[Positive, ...], SOME] = field(repr=False)
+    counters: Mapping[str, float] = field(default_factory=dict)
+
+
+class Level(Record):
+    """One round of the first trial: active vertices, edges in their lists, what was timed and asked for."""
+
+    level: Count
+    active: Count
+    edges: Count
+    seconds: Positive | None = None
+    requests: Amount | None = None
+    link_bytes: Amount | None = None
+
+
+class Graph(Record):
+    """The graph that a program ran on; `degree_cdf` are degrees with the share of entries in lists up to it.
+
+    `entries` are adjacency entries: an undirected edge has two.
+    """
+
+    vertices: Count
+    entries: Count
+    degree_cdf: Curve = ()
+
+
+class Features(Record):
+    """A feature table of one's own; `element` in bytes."""
+
+    rows: Ordinal
+    columns: Ordinal
+    element: Literal[2, 4]
+
+
+class Timing(Record):
+    """How a sample was timed, and what of it."""
+
+    clock: Literal["event", "steady"]
+    gated: bool
+    timed: str
+
+
+class Traffic(Record):
+    """Requests and bytes over the link in one sample, as a model or counters have them."""
+
+    label: Literal["modelled", "counted"]
+    requests: Amount | None = None
+    requests_by_size: Mapping[int, float] = field(default_factory=dict)
+    bytes: Amount | None = None
+    amplification: Amount | None = None
+
+
+class Counted(Traffic):
+    """What counters say. They tell no sizes of requests, but bytes that PCIe carried, headers among them."""
+
+    label: Literal["counted"]
+    sectors: Amount | None = None
+    pcie_read_bytes: Amount | None = None
+
+
+_MEASURED = {
+    "required": ["samples_s", "timing"], "if": {"required": ["trials"]}, "else": {"required": ["ci95_s"]}
+}  # fmt: skip
+
+
+class Row(Record):
+    """One session of one case. Only `ok` rows may be drawn or compared."""
+
+    OPEN = True
+    name: str
+    run_type: Literal["iteration"]
+    case: Case
+    status: Literal["ok", "skipped", "failed"]
+    label: Literal["measured", "counted", "modelled"]
+    run_name: str | None = None
+    repetitions: int | None = None
+    repetition_index: int = 0
+    real_time: float | None = None
+    cpu_time: float | None = None
+    time_unit: Literal["ns", "us", "ms", "s"] | None = None
+    reason: str = ""
+    samples_s: tuple[Positive, ...] = field(default=(), repr=False)
+    dropped_samples: Annotated[int | None, ("minimum", 8)] = None
+    dropped_median_s: Positive | None = None
+    median_s: Positive | None = None
+    ci95_s: Interval | None = None
+    mad_s: Amount | None = None
+    p5_s: Positive | None = None
+    p95_s: Positive | None = None
+    flags: frozenset[Literal["wide_interval", "bimodal", "slower_alone"]] = frozenset()
+    timing: Timing | None = None
+    bytes: Count | None = None
+    link_bytes: Count | None = None
+    bandwidth_gb_s: Positive | None = None
+    limit_gb_s: Positive | None = None
+    limit: str | None = None
+    link_fraction: Positive | None = None
+    operations: Ordinal | None = None
+    operation_s: Positive | None = None
+    session_s: Amount | None = None
+    preemptions: Count | None = None
+    stolen_s: Amount | None = None
+    verified: bool | None = None
+    verification: str | None = None
+    traffic: Traffic | None = None
+    counted: Counted | None = None
+    trials: Annotated[tuple[Trial, ...], SOME] = ()
+    levels: Annotated[tuple[Level, ...], SOME] = ()
     graph: Graph | None = None
-    hit_curve: tuple[tuple[float, float], ...] = ()
-    session_s: float | None = None
-    stolen_s: float | None = None
+    features: Features | None = None
+    hit_curve: Curve = ()
+    energy_j: Amount | None = None
+    lanes: Annotated[tuple[Lane, ...], SOME] = ()
+    overlap: Annotated[float | None, ("minimum", 0), ("maximum", 1)] = None
+    counters: Mapping[str, float] = field(default_factory=dict)
+
+    NEEDS: ClassVar = {
+        "if": {"properties": {"status": {"const": "ok"}}},
+        "then": {"required": ["median_s", "verified"], "properties": {"verified": {"const": True}}}
+        | {"if": {"properties": {"label": {"const": "modelled"}}}, "else": _MEASURED},
+        "else": {"required": ["reason"]},
+    }
 
     @property
     def ok(self) -> bool:
@@ -140,112 +296,8 @@ class Row:
         return self.ci95_s or (min(samples), max(samples))
 
 
-@dataclass(frozen=True)
-class Link:
-    """The measured copy peak of one GPU, one node or peer, and direction in this run, GB/s."""
+class File(Record):
+    """A result file as it is."""
 
-    gpu: int
-    numa: int | None
-    peer: int | None
-    direction: str
-    peak_gb_s: float
-    ci95_gb_s: Interval
-    bytes: int
-    theoretical_gb_s: float | None
-    generation: int | None
-    width: int | None
-    nvlinks: int | None
-
-    @property
-    def ends(self) -> Ends:
-        """Where the copied bytes come from and go to."""
-        numa = {} if self.numa is None else {"numa": self.numa}
-        peer = {} if self.peer is None else {"peer": self.peer}
-        return ends({"gpu": self.gpu, **numa, **peer}, self.direction) or ("", "")
-
-    @property
-    def negotiated(self) -> str | None:
-        """`PCIe 5 ×16` or `NVLink ×18`, as sampled under load; None where that is not known."""
-        if self.nvlinks:
-            return f"NVLink ×{self.nvlinks}"
-        return f"PCIe {self.generation} ×{self.width}" if self.generation and self.width else None
-
-
-@dataclass(frozen=True)
-class Cache:
-    """A data or unified cache of the CPU."""
-
-    level: int
-    bytes: int
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A finding about the machine that can spoil a number."""
-
-    id: str
-    severity: str
-    finding: str
-    effect: str
-    remedy: str
-
-
-@dataclass(frozen=True)
-class Environment:
-    """The machine report; `raw` keeps every field of it."""
-
-    cpu_model: str | None
-    caches: tuple[Cache, ...]
-    gpu_names: tuple[str, ...]
-    driver: str | None
-    warnings: tuple[Finding, ...]
-    raw: Mapping[str, Any] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Run:
-    """How the run was asked for and how it ended."""
-
-    id: str
-    preset: str
-    filter: str
-    flags: tuple[str, ...]
-    started: str
-    complete: bool
-    why_incomplete: str | None
-    ci_target: float
-    wall_s: float | None
-
-
-@dataclass(frozen=True)
-class Result:
-    """One result file."""
-
-    path: Path
-    host: str | None
-    date: str
-    version: str
-    commit: str
-    cuda: str | None
-    run: Run
-    environment: Environment
-    links: tuple[Link, ...]
-    rows: tuple[Row, ...] = field(repr=False)
-
-    @cached_property
-    def _by_family(self) -> Mapping[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
-        for row in self.rows:
-            found.setdefault(row.case.family, []).append(row)
-        return found
-
-    def of(self, *families: str) -> list[Row]:
-        """The rows of these families, in file order, whatever their status."""
-        if len(families) == 1:
-            return list(self._by_family.get(families[0], ()))
-        there = self._by_family.keys() & set(families)
-        return [row for row in self.rows if row.case.family in there] if there else []
-
-    def link(self, between: Ends | None) -> Link | None:
-        """The measured link between these ends in this direction."""
-        return next((link for link in self.links if link.ends == between), None)
+    context: Context
+    benchmarks: tuple[Row, ...]

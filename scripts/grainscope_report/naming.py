@@ -1,6 +1,7 @@
 """What a case is called in a table: its words in speaking order, what stands between its ends, its label."""
 
-from grainscope_report.model import Case, Row
+from grainscope_report.cases import Case
+from grainscope_report.model import Row
 from grainscope_report.units import format_bytes
 
 # Axes that vary within a line of the summary rather than name it.

@@ -1,4 +1,4 @@
-"""Finds the files that live outside the package: the schema, the papers' numbers, the version.
+"""Finds the files that live outside the package: the rules of results, the papers' numbers, the version.
 
 In a checkout they are read where they are kept (`docs/`, `results/papers/`, `VERSION`). In an
 installed package pyproject.toml has put the same files in the folders `_docs` and `_papers`.
@@ -19,9 +19,9 @@ def in_checkout() -> bool:
     return PACKAGE.parent.name == "scripts" and (CHECKOUT / "VERSION").is_file()
 
 
-def schema_path() -> Path:
-    """The JSON Schema of the result file."""
-    return _existing(CHECKOUT / "docs" if in_checkout() else PACKAGE / "_docs", "result.schema.json")
+def rules_path() -> Path:
+    """What numbers of a result file must agree with each other."""
+    return _existing(CHECKOUT / "docs" if in_checkout() else PACKAGE / "_docs", "result-rules.txt")
 
 
 def paper_path(name: str) -> Path:

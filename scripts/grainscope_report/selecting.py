@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grainscope_report.model import Case
+from grainscope_report.cases import Case
 from grainscope_report.naming import SIZES
 from grainscope_report.toml_file import Table, Value, size
 

@@ -48,6 +48,15 @@ bool is_unsettled(std::span<const double> seconds, double least) {
 
 }  // namespace
 
+void Samples::append(const Samples& more) {
+  reached_target = more.reached_target && (seconds.empty() || reached_target);
+  seconds.insert(seconds.end(), more.seconds.begin(), more.seconds.end());
+  dropped.insert(dropped.end(), more.dropped.begin(), more.dropped.end());
+  warmups += more.warmups;
+  wall_s += more.wall_s;
+  summary = summarize(seconds);
+}
+
 double steady_now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

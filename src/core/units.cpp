@@ -22,7 +22,7 @@ std::string three_digits(double value) {
 
 // The factor that a unit stands for, 0 for none that is known.
 std::uint64_t unit_factor(std::string_view unit) {
-  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 14> kUnits{{{"", 1},
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 18> kUnits{{{"", 1},
                                                                                       {"B", 1},
                                                                                       {"K", kKiB},
                                                                                       {"KiB", kKiB},
@@ -35,7 +35,11 @@ std::uint64_t unit_factor(std::string_view unit) {
                                                                                       {"g", kGiB},
                                                                                       {"T", kKiB * kGiB},
                                                                                       {"TiB", kKiB * kGiB},
-                                                                                      {"t", kKiB * kGiB}}};
+                                                                                      {"t", kKiB * kGiB},
+                                                                                      {"KB", 1'000},
+                                                                                      {"kB", 1'000},
+                                                                                      {"MB", 1'000'000},
+                                                                                      {"GB", 1'000'000'000}}};
   for (const auto& [name, factor] : kUnits) {
     if (name == unit) {
       return factor;

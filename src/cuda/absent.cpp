@@ -41,21 +41,21 @@ PeerAccess::PeerAccess(int gpu, int peer) : gpu_(gpu), peer_(peer) {
 
 PeerAccess::~PeerAccess() = default;
 
-std::unique_ptr<Probe> make_chase(const ChaseSpec& /*spec*/, const Topology& /*topology*/) {
+std::unique_ptr<Operation> make_chase(const ChaseSpec& /*spec*/, const Topology& /*topology*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<Probe> make_flag(const FlagSpec& /*spec*/, const Topology& /*topology*/) {
+std::unique_ptr<Operation> make_flag(const FlagSpec& /*spec*/, const Topology& /*topology*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<Probe> make_managed_touch(const TouchSpec& /*spec*/, const Topology& /*topology*/,
-                                          ManagedBudget& /*budget*/) {
+std::unique_ptr<Operation> make_managed_touch(const TouchSpec& /*spec*/, const Topology& /*topology*/,
+                                              ManagedBudget& /*budget*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<Probe> make_call(const CallSpec& /*spec*/, const Topology& /*topology*/,
-                                 ManagedBudget& /*budget*/) {
+std::unique_ptr<Operation> make_call(const CallSpec& /*spec*/, const Topology& /*topology*/,
+                                     ManagedBudget& /*budget*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -43,7 +43,7 @@ __global__ void count_touched_pages(const std::uint32_t* words, std::uint64_t pa
   }
 }
 
-class FirstTouchProbe final : public Probe {
+class FirstTouchProbe final : public CallProbe {
  public:
   FirstTouchProbe(const CallSpec& spec, ManagedBudget& budget)
       : spec_(spec),
@@ -58,7 +58,7 @@ class FirstTouchProbe final : public Probe {
     check(cudaFuncGetAttributes(&attributes, count_touched_pages), "load the kernel that counts pages");
   }
 
-  double sample() override {
+  double run() override {
     const ManagedBuffer memory(budget_, spec_.gpu, spec_.bytes);
     auto* words = static_cast<std::uint32_t*>(memory.data());
     // Another pattern each time, so that nothing left over can pass for it.
@@ -81,7 +81,7 @@ class FirstTouchProbe final : public Probe {
     }
     return {Clock::event, true, "a kernel that writes one word to each page of a fresh allocation"};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return 1; }
+  void describe(Measurement& measurement) override { measurement.operations = 1; }
 
  private:
   double touch_from_gpu(std::uint32_t* words) {
@@ -139,7 +139,7 @@ class FirstTouchProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_first_touch_call(const CallSpec& spec, ManagedBudget& budget) {
+std::unique_ptr<CallProbe> make_first_touch_call(const CallSpec& spec, ManagedBudget& budget) {
   if (spec.bytes == 0 || spec.bytes % base_page_bytes() != 0) {
     throw UsageError("a first touch is of whole pages of " + format_bytes(base_page_bytes()) + ", not of " +
                      format_bytes(spec.bytes));

@@ -12,7 +12,7 @@
 namespace grainscope::cuda {
 namespace {
 
-class GraphProbe final : public Probe {
+class GraphProbe final : public CallProbe {
  public:
   explicit GraphProbe(const CallSpec& spec)
       : launches_graph_(spec.what != Call::graph_instantiate && spec.what != Call::graph_instantiate_copies),
@@ -30,7 +30,7 @@ class GraphProbe final : public Probe {
     stream_.synchronize();
   }
 
-  double sample() override {
+  double run() override {
     work_->prepare(stream_);
     const double seconds = launches_graph_ ? time_launches() : time_instantiations();
     work_->expect(launched_, stream_);
@@ -47,11 +47,13 @@ class GraphProbe final : public Probe {
                                   " that was uploaded, into a stream empty at first"
                             : "cudaGraphInstantiate of a chain of " + work_->nodes()};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return static_cast<std::uint64_t>(calls_); }
+  void describe(Measurement& measurement) override {
+    measurement.operations = static_cast<std::uint64_t>(calls_);
+  }
 
  private:
   double time_launches() {
-    launched_ += operations();
+    launched_ += static_cast<std::uint64_t>(calls_);
     const double seconds = time_calls(calls_, "launch a graph",
                                       [this](int) { return cudaGraphLaunch(ready_.get(), stream_.get()); });
     stream_.synchronize();
@@ -59,7 +61,7 @@ class GraphProbe final : public Probe {
   }
 
   double time_instantiations() {
-    std::vector<cudaGraphExec_t> made(operations(), nullptr);
+    std::vector<cudaGraphExec_t> made(static_cast<std::size_t>(calls_), nullptr);
     const double seconds = time_calls(calls_, "instantiate a graph", [&](int i) {
       return cudaGraphInstantiate(&made[static_cast<std::size_t>(i)], graph_.get(), 0);
     });
@@ -86,7 +88,7 @@ class GraphProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_graph_call(const CallSpec& spec) {
+std::unique_ptr<CallProbe> make_graph_call(const CallSpec& spec) {
   if (spec.graph_nodes < 1) {
     throw UsageError("a graph has a node or more, not " + std::to_string(spec.graph_nodes));
   }

@@ -54,7 +54,7 @@ class ManagedShare {
   std::uint64_t bytes_;
 };
 
-class MemoryProbe final : public Probe {
+class MemoryProbe final : public CallProbe {
  public:
   MemoryProbe(const CallSpec& spec, const Topology& topology, ManagedBudget& budget)
       : spec_(spec), topology_(topology), guard_(spec.gpu), echo_(spec.gpu, sizeof(std::uint64_t)) {
@@ -82,7 +82,7 @@ class MemoryProbe final : public Probe {
     }
   }
 
-  double sample() override {
+  double run() override {
     const double take_s =
         time_calls(1, "take " + format_bytes(spec_.bytes) + " of memory", [this](int) { return take(); });
     taken_ = true;
@@ -103,7 +103,7 @@ class MemoryProbe final : public Probe {
   }
 
   [[nodiscard]] Timing timing() const override { return {Clock::steady, false, timed()}; }
-  [[nodiscard]] std::uint64_t operations() const override { return 1; }
+  void describe(Measurement& measurement) override { measurement.operations = 1; }
 
  private:
   [[nodiscard]] const char* timed() const {
@@ -198,8 +198,8 @@ class MemoryProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_memory_call(const CallSpec& spec, const Topology& topology,
-                                        ManagedBudget& budget) {
+std::unique_ptr<CallProbe> make_memory_call(const CallSpec& spec, const Topology& topology,
+                                            ManagedBudget& budget) {
   if (spec.bytes < 2 * sizeof(std::uint64_t)) {
     throw UsageError("memory to be taken is 16 bytes or more, not " + std::to_string(spec.bytes));
   }

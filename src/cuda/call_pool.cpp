@@ -53,7 +53,7 @@ class Pool {
   cudaMemPool_t pool_ = nullptr;
 };
 
-class PoolProbe final : public Probe {
+class PoolProbe final : public CallProbe {
  public:
   explicit PoolProbe(const CallSpec& spec)
       : gives_back_(spec.what == Call::free_async),
@@ -77,7 +77,7 @@ class PoolProbe final : public Probe {
     static_cast<void>(cudaStreamSynchronize(stream_.get()));
   }
 
-  double sample() override {
+  double run() override {
     const int calls = static_cast<int>(taken_.size());
     const double take_s = time_calls(calls, "take memory from a pool", [this](int i) {
       return cudaMallocFromPoolAsync(&taken_[static_cast<std::size_t>(i)], bytes_, pool_.get(),
@@ -107,7 +107,7 @@ class PoolProbe final : public Probe {
             gives_back_ ? "cudaFreeAsync of pieces that nothing uses any more"
                         : "cudaMallocFromPoolAsync from a pool that keeps its memory"};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return taken_.size(); }
+  void describe(Measurement& measurement) override { measurement.operations = taken_.size(); }
 
  private:
   [[nodiscard]] std::byte* end_of(std::size_t piece, bool last) const {
@@ -147,7 +147,7 @@ class PoolProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_pool_call(const CallSpec& spec) {
+std::unique_ptr<CallProbe> make_pool_call(const CallSpec& spec) {
   if (spec.bytes < 2 * sizeof(std::uint64_t)) {
     throw UsageError("memory to be taken is 16 bytes or more, not " + std::to_string(spec.bytes));
   }

@@ -16,15 +16,15 @@ constexpr int kManyCalls = 128;
 constexpr int kFewCalls = 16;  // where each waits for the GPU
 
 // Launches alone, with more arguments, or each with a wait for its end.
-class LaunchProbe final : public Probe {
+class LaunchProbe final : public CallProbe {
  public:
   explicit LaunchProbe(const CallSpec& spec)
       : waits_(spec.what == Call::launch_and_wait),
         guard_(spec.gpu),
         counter_(spec.gpu, spec.what == Call::launch_with_arguments ? spec.argument_bytes : 8) {}
 
-  double sample() override {
-    launches_ += operations();
+  double run() override {
+    launches_ += static_cast<std::uint64_t>(calls());
     const double seconds = time_calls(calls(), "launch a kernel", [this](int) {
       const cudaError_t status = counter_.try_launch(stream_);
       return waits_ && status == cudaSuccess ? cudaStreamSynchronize(stream_.get()) : status;
@@ -43,7 +43,9 @@ class LaunchProbe final : public Probe {
             waits_ ? "launches of a kernel of one thread, each followed by cudaStreamSynchronize"
                    : "launches of a kernel of one thread into a stream that is empty at first"};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return static_cast<std::uint64_t>(calls()); }
+  void describe(Measurement& measurement) override {
+    measurement.operations = static_cast<std::uint64_t>(calls());
+  }
 
  private:
   [[nodiscard]] int calls() const { return waits_ ? kFewCalls : kManyCalls; }
@@ -56,11 +58,11 @@ class LaunchProbe final : public Probe {
 };
 
 // Waiting for what is done already: the least that a wait costs.
-class IdleWaitProbe final : public Probe {
+class IdleWaitProbe final : public CallProbe {
  public:
   explicit IdleWaitProbe(const CallSpec& spec) : what_(spec.what), guard_(spec.gpu), counter_(spec.gpu) {}
 
-  double sample() override {
+  double run() override {
     counter_.launch(stream_);
     ++launches_;
     event_.record(stream_);
@@ -83,7 +85,7 @@ class IdleWaitProbe final : public Probe {
             : what_ == Call::device_synchronize ? "cudaDeviceSynchronize on a GPU whose work is done"
                                                 : "cudaStreamSynchronize on a stream whose work is done"};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return kManyCalls; }
+  void describe(Measurement& measurement) override { measurement.operations = kManyCalls; }
 
  private:
   Call what_;
@@ -94,11 +96,11 @@ class IdleWaitProbe final : public Probe {
   std::uint64_t launches_ = 0;
 };
 
-class EventRecordProbe final : public Probe {
+class EventRecordProbe final : public CallProbe {
  public:
   explicit EventRecordProbe(const CallSpec& spec) : guard_(spec.gpu), events_(kManyCalls) {}
 
-  double sample() override {
+  double run() override {
     before_.record(stream_);
     const double seconds = time_calls(kManyCalls, "record an event", [this](int i) {
       return cudaEventRecord(events_[static_cast<std::size_t>(i)].get(), stream_.get());
@@ -120,7 +122,7 @@ class EventRecordProbe final : public Probe {
   [[nodiscard]] Timing timing() const override {
     return {Clock::steady, false, "cudaEventRecord of events that take the time, into an empty stream"};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return kManyCalls; }
+  void describe(Measurement& measurement) override { measurement.operations = kManyCalls; }
 
  private:
   DeviceGuard guard_;
@@ -130,16 +132,14 @@ class EventRecordProbe final : public Probe {
 };
 
 // One stream is told to wait for another, which a gate holds back.
-class StreamWaitProbe final : public Probe {
+class StreamWaitProbe final : public CallProbe {
  public:
   explicit StreamWaitProbe(const CallSpec& spec) : guard_(spec.gpu), counter_(spec.gpu) {}
 
-  double sample() override {
-    gate_.close(held_);
+  double run() override {
     double seconds = 0;
     bool waited = false;
-    try {
-      event_.record(held_);
+    const auto enqueue = [&] {
       seconds = time_calls(kCalls, "make a stream wait for an event",
                            [this](int) { return cudaStreamWaitEvent(waiting_.get(), event_.get(), 0); });
       counter_.launch(waiting_);
@@ -147,14 +147,8 @@ class StreamWaitProbe final : public Probe {
       waited = cudaStreamQuery(waiting_.get()) == cudaErrorNotReady;
       // That answer counts as an error until somebody reads it.
       static_cast<void>(cudaGetLastError());
-    } catch (...) {
-      gate_.open();
-      static_cast<void>(cudaStreamSynchronize(held_.get()));
-      throw;
-    }
-    gate_.open();
-    held_.synchronize();
-    gate_.check_opened_in_time();
+    };
+    GatedRun(gate_, {{&held_, enqueue, &event_}}).open();
     waiting_.synchronize();
     if (!waited) {
       throw FailedError("wrong result: the stream did not wait for the event");
@@ -170,7 +164,7 @@ class StreamWaitProbe final : public Probe {
   [[nodiscard]] Timing timing() const override {
     return {Clock::steady, false, "cudaStreamWaitEvent on an event of another stream, yet to happen"};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return kCalls; }
+  void describe(Measurement& measurement) override { measurement.operations = kCalls; }
 
  private:
   static constexpr int kCalls = 64;
@@ -186,7 +180,7 @@ class StreamWaitProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_submission_call(const CallSpec& spec) {
+std::unique_ptr<CallProbe> make_submission_call(const CallSpec& spec) {
   switch (spec.what) {
     case Call::launch:
     case Call::launch_with_arguments:

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kCalls = 128;  // of each thread a sample
 
-class ThreadedProbe final : public Probe {
+class ThreadedProbe final : public CallProbe {
  public:
   explicit ThreadedProbe(const CallSpec& spec)
       : launches_kernels_(spec.what == Call::launch_by_threads),
@@ -30,7 +30,7 @@ class ThreadedProbe final : public Probe {
     expect_success("make a GPU current on every thread");
   }
 
-  double sample() override {
+  double run() override {
     if (!launches_kernels_) {
       launch_one_each();
     }
@@ -63,7 +63,7 @@ class ThreadedProbe final : public Probe {
                 : "cudaDeviceSynchronize on a GPU whose work is done, by host threads that start together"};
   }
   // What one thread does: a call's cost to who makes it.
-  [[nodiscard]] std::uint64_t operations() const override { return kCalls; }
+  void describe(Measurement& measurement) override { measurement.operations = kCalls; }
 
  private:
   void note(int worker, cudaError_t status) {
@@ -103,7 +103,7 @@ class ThreadedProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_threaded_call(const CallSpec& spec) {
+std::unique_ptr<CallProbe> make_threaded_call(const CallSpec& spec) {
   if (spec.threads < 2) {
     throw UsageError("calls by threads are by two or more, not " + std::to_string(spec.threads));
   }

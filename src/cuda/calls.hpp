@@ -7,13 +7,25 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
 
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/cuda/probe.hpp"
+#include "grainscope/system/numa.hpp"
 
 namespace grainscope::cuda {
+
+// A call, made by the CPUs of one node: what it costs depends on whether they are near the GPU.
+class CallProbe : public Operation {
+ public:
+  // For as long as it lives.
+  void keep(std::unique_ptr<NodeBinding> binding) { binding_ = std::move(binding); }
+
+ private:
+  std::unique_ptr<NodeBinding> binding_;
+};
 
 // Seconds on the steady clock for call(0) … call(count − 1), each of which gives a status; nothing but the
 // calls is in them. Throws FailedError for one that failed.
@@ -31,13 +43,13 @@ template <class Call>
 }
 
 // The probes of a call, by what it is about. The calling thread is bound to the node.
-[[nodiscard]] std::unique_ptr<Probe> make_submission_call(const CallSpec& spec);
-[[nodiscard]] std::unique_ptr<Probe> make_threaded_call(const CallSpec& spec);
-[[nodiscard]] std::unique_ptr<Probe> make_graph_call(const CallSpec& spec);
-[[nodiscard]] std::unique_ptr<Probe> make_memory_call(const CallSpec& spec, const Topology& topology,
-                                                      ManagedBudget& budget);
-[[nodiscard]] std::unique_ptr<Probe> make_pool_call(const CallSpec& spec);
-[[nodiscard]] std::unique_ptr<Probe> make_first_touch_call(const CallSpec& spec, ManagedBudget& budget);
+[[nodiscard]] std::unique_ptr<CallProbe> make_submission_call(const CallSpec& spec);
+[[nodiscard]] std::unique_ptr<CallProbe> make_threaded_call(const CallSpec& spec);
+[[nodiscard]] std::unique_ptr<CallProbe> make_graph_call(const CallSpec& spec);
+[[nodiscard]] std::unique_ptr<CallProbe> make_memory_call(const CallSpec& spec, const Topology& topology,
+                                                          ManagedBudget& budget);
+[[nodiscard]] std::unique_ptr<CallProbe> make_pool_call(const CallSpec& spec);
+[[nodiscard]] std::unique_ptr<CallProbe> make_first_touch_call(const CallSpec& spec, ManagedBudget& budget);
 
 }  // namespace grainscope::cuda
 

@@ -1,9 +1,13 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include "global_timer.cuh"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/gate.hpp"
 
@@ -60,20 +64,70 @@ void Gate::check_opened_in_time() const {
   }
 }
 
-double GatedStopwatch::time_s(const Stream& stream, const std::function<void()>& enqueue) {
-  gate_.close(stream);
+GatedRun::GatedRun(Gate& gate, std::vector<GatedWork> works) : gate_(gate), works_(std::move(works)) {
+  const auto make_current = [](const GatedWork& work, std::optional<DeviceGuard>& guard) {
+    if (work.gpu) {
+      guard.emplace(*work.gpu);
+    }
+  };
   try {
-    start_.record(stream);
-    enqueue();
-    stop_.record(stream);
+    for (const GatedWork& work : works_) {
+      std::optional<DeviceGuard> guard;
+      make_current(work, guard);
+      gate_.close(*work.stream);
+      if (work.start != nullptr) {
+        work.start->record(*work.stream);
+      }
+    }
+    for (const GatedWork& work : works_) {
+      std::optional<DeviceGuard> guard;
+      make_current(work, guard);
+      work.enqueue();
+      if (work.stop != nullptr) {
+        work.stop->record(*work.stream);
+      }
+    }
   } catch (...) {
-    gate_.open();
-    static_cast<void>(cudaStreamSynchronize(stream.get()));
+    let_go();
     throw;
   }
+}
+
+GatedRun::~GatedRun() {
+  if (!ended_) {
+    let_go();
+  }
+}
+
+void GatedRun::let_go() noexcept {
   gate_.open();
-  stop_.synchronize();
+  for (const GatedWork& work : works_) {
+    static_cast<void>(cudaStreamSynchronize(work.stream->get()));
+  }
+}
+
+GatedRun::Times GatedRun::open(double start_s) {
+  Times times;
+  while (steady_now_s() < start_s) {
+  }
+  times.begun_s = steady_now_s();
+  gate_.open();
+  times.opened_s = steady_now_s();
+  for (const GatedWork& work : works_) {
+    if (work.stop != nullptr) {
+      work.stop->synchronize();
+    } else {
+      work.stream->synchronize();
+    }
+  }
+  times.ended_s = steady_now_s();
+  ended_ = true;
   gate_.check_opened_in_time();
+  return times;
+}
+
+double GatedStopwatch::time_s(const Stream& stream, const std::function<void()>& enqueue) {
+  GatedRun(gate_, {{&stream, std::cref(enqueue), &start_, &stop_}}).open();
   return elapsed_s(start_, stop_);
 }
 

@@ -5,7 +5,8 @@
 namespace grainscope::cuda {
 namespace {
 
-std::unique_ptr<Probe> make_unbound(const CallSpec& spec, const Topology& topology, ManagedBudget& budget) {
+std::unique_ptr<CallProbe> make_unbound(const CallSpec& spec, const Topology& topology,
+                                        ManagedBudget& budget) {
   switch (spec.what) {
     case Call::launch:
     case Call::launch_with_arguments:
@@ -44,26 +45,13 @@ std::unique_ptr<Probe> make_unbound(const CallSpec& spec, const Topology& topolo
   throw UsageError("there is no such call");
 }
 
-// What a call costs depends on which CPU makes it: one near the GPU, or one that is not.
-class BoundProbe final : public Probe {
- public:
-  BoundProbe(const CallSpec& spec, const Topology& topology, ManagedBudget& budget)
-      : binding_(topology, spec.node), probe_(make_unbound(spec, topology, budget)) {}
-
-  double sample() override { return probe_->sample(); }
-  std::string verify() override { return probe_->verify(); }
-  [[nodiscard]] Timing timing() const override { return probe_->timing(); }
-  [[nodiscard]] std::uint64_t operations() const override { return probe_->operations(); }
-
- private:
-  NodeBinding binding_;
-  std::unique_ptr<Probe> probe_;
-};
-
 }  // namespace
 
-std::unique_ptr<Probe> make_call(const CallSpec& spec, const Topology& topology, ManagedBudget& budget) {
-  return std::make_unique<BoundProbe>(spec, topology, budget);
+std::unique_ptr<Operation> make_call(const CallSpec& spec, const Topology& topology, ManagedBudget& budget) {
+  auto binding = std::make_unique<NodeBinding>(topology, spec.node);
+  auto call = make_unbound(spec, topology, budget);
+  call->keep(std::move(binding));
+  return call;
 }
 
 }  // namespace grainscope::cuda

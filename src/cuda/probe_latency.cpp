@@ -36,7 +36,7 @@ Length length_of(const ChaseSpec& spec) {
   return spec.bytes <= kMostFirstLevel ? Length{1 << 20, 2} : Length{1 << 16, 8};
 }
 
-class ChaseProbe final : public Probe {
+class ChaseProbe final : public Operation {
  public:
   ChaseProbe(const ChaseSpec& spec, const Topology& topology) : length_(length_of(spec)), guard_(spec.gpu) {
     Chase::Memory memory{nullptr, nullptr, spec.bytes};
@@ -64,7 +64,7 @@ class ChaseProbe final : public Probe {
     chase_->expect_one_cycle();
   }
 
-  double sample() override { return chase_->walk(length_.steps, length_.kernels); }
+  double run() override { return chase_->walk(length_.steps, length_.kernels); }
 
   std::string verify() override {
     return "the links are one cycle through every line, and each sample's walk ended where as many of them "
@@ -75,7 +75,7 @@ class ChaseProbe final : public Probe {
     return {Clock::event, true, "a walk of dependent loads by one thread, in kernels between two events"};
   }
 
-  [[nodiscard]] std::uint64_t operations() const override { return length_.steps; }
+  void describe(Measurement& measurement) override { measurement.operations = length_.steps; }
 
  private:
   Length length_;
@@ -92,20 +92,20 @@ constexpr PingPongPlan kWithHost{.rounds = 1024};
 constexpr PingPongPlan kWithPeer{.rounds = 4096};
 constexpr const char* kEveryRound = "both sides heard the number of every round, in turn";
 
-class HostFlagProbe final : public Probe {
+class HostFlagProbe final : public Operation {
  public:
   HostFlagProbe(const FlagSpec& spec, const Topology& topology)
       : binding_(topology, spec.node), guard_(spec.gpu), ping_pong_(spec.gpu, kWithHost) {
     expect_node(topology, ping_pong_.data(), ping_pong_.bytes(), spec.node);
   }
 
-  double sample() override { return ping_pong_.run(); }
+  double run() override { return ping_pong_.run(); }
   std::string verify() override { return kEveryRound; }
   [[nodiscard]] Timing timing() const override {
     return {Clock::steady, false,
             "round trips of a flag between the CPU and a kernel that runs, by flags in host memory"};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return kWithHost.rounds; }
+  void describe(Measurement& measurement) override { measurement.operations = kWithHost.rounds; }
 
  private:
   NodeBinding binding_;
@@ -113,7 +113,7 @@ class HostFlagProbe final : public Probe {
   HostPingPong ping_pong_;
 };
 
-class PeerFlagProbe final : public Probe {
+class PeerFlagProbe final : public Operation {
  public:
   explicit PeerFlagProbe(const FlagSpec& spec)
       : there_(spec.gpu, spec.peer),
@@ -121,14 +121,14 @@ class PeerFlagProbe final : public Probe {
         guard_(spec.gpu),
         ping_pong_(spec.gpu, spec.peer, kWithPeer) {}
 
-  double sample() override { return ping_pong_.run(); }
+  double run() override { return ping_pong_.run(); }
   std::string verify() override { return kEveryRound; }
   [[nodiscard]] Timing timing() const override {
     return {Clock::event, true,
             "a kernel that leads the round trips of a flag, each side waiting on its own memory, while the "
             "peer's answers"};
   }
-  [[nodiscard]] std::uint64_t operations() const override { return kWithPeer.rounds; }
+  void describe(Measurement& measurement) override { measurement.operations = kWithPeer.rounds; }
 
  private:
   PeerAccess there_;
@@ -137,7 +137,7 @@ class PeerFlagProbe final : public Probe {
   PeerPingPong ping_pong_;
 };
 
-class TouchProbe final : public Probe {
+class TouchProbe final : public Operation {
  public:
   TouchProbe(const TouchSpec& spec, const Topology& topology, ManagedBudget& budget)
       : to_gpu_(spec.to_gpu),
@@ -146,10 +146,8 @@ class TouchProbe final : public Probe {
         guard_(spec.gpu),
         touch_(budget, spec.gpu, spec.node, spec.to_gpu, kBits, spec.from_peer) {}
 
-  double sample() override {
-    touch_.prepare();
-    return touch_.run();
-  }
+  void prepare() override { touch_.prepare(); }
+  double run() override { return touch_.run(); }
 
   std::string verify() override {
     if (from_peer_) {
@@ -167,7 +165,7 @@ class TouchProbe final : public Probe {
     return {Clock::steady, false, "one CPU thread that reads one page after another"};
   }
 
-  [[nodiscard]] std::uint64_t operations() const override { return touch_.pages(); }
+  void describe(Measurement& measurement) override { measurement.operations = touch_.pages(); }
 
  private:
   static constexpr int kBits = 6;  // 64 pages
@@ -181,19 +179,19 @@ class TouchProbe final : public Probe {
 
 }  // namespace
 
-std::unique_ptr<Probe> make_chase(const ChaseSpec& spec, const Topology& topology) {
+std::unique_ptr<Operation> make_chase(const ChaseSpec& spec, const Topology& topology) {
   return std::make_unique<ChaseProbe>(spec, topology);
 }
 
-std::unique_ptr<Probe> make_flag(const FlagSpec& spec, const Topology& topology) {
+std::unique_ptr<Operation> make_flag(const FlagSpec& spec, const Topology& topology) {
   if (spec.between_gpus) {
     return std::make_unique<PeerFlagProbe>(spec);
   }
   return std::make_unique<HostFlagProbe>(spec, topology);
 }
 
-std::unique_ptr<Probe> make_managed_touch(const TouchSpec& spec, const Topology& topology,
-                                          ManagedBudget& budget) {
+std::unique_ptr<Operation> make_managed_touch(const TouchSpec& spec, const Topology& topology,
+                                              ManagedBudget& budget) {
   return std::make_unique<TouchProbe>(spec, topology, budget);
 }
 

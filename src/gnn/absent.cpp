@@ -20,8 +20,8 @@ std::unique_ptr<FeatureStore> make_table_store(const StoreRequest& /*request*/, 
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<Gather> make_gpu_gather(FeatureStore& /*store*/, RowLists /*lists*/,
-                                        const GatherRequest& /*request*/) {
+std::unique_ptr<Operation> make_gpu_gather(FeatureStore& /*store*/, RowLists /*lists*/,
+                                           const GatherRequest& /*request*/) {
   throw SkipError("built without CUDA");
 }
 

@@ -97,9 +97,9 @@ std::function<void(const BagLists&, cudaStream_t)> bag_function(const TableView&
   return bind_bags(view, group, gpu);
 }
 
-void check_bags(const BagLists& lists, const TableShape& table, void* first_wrong, cudaStream_t stream) {
-  check<<<kCheckBlocks, kCheckThreads, 0, stream>>>(lists, table,
-                                                    static_cast<unsigned long long*>(first_wrong));
+void check_bags(const BagLists& lists, const TableShape& table, unsigned long long* first_wrong,
+                cudaStream_t stream) {
+  check<<<kCheckBlocks, kCheckThreads, 0, stream>>>(lists, table, first_wrong);
   cuda::check_launch("check_bags");
 }
 

@@ -22,7 +22,8 @@ struct BagLists {
 
 // Enqueues a check of a whole output: the lowest wrong element goes to `first_wrong` (u64, device), else it
 // is left as it was.
-void check_bags(const BagLists& lists, const TableShape& table, void* first_wrong, cudaStream_t stream);
+void check_bags(const BagLists& lists, const TableShape& table, unsigned long long* first_wrong,
+                cudaStream_t stream);
 
 }  // namespace grainscope::gnn
 

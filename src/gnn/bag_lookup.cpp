@@ -17,36 +17,26 @@ class CudaBagLookup final : public BagLookup {
         request_(request),
         guard_(store.request().gpu),
         lists_(copy_to_gpu(lists, store.request().gpu)),
-        out_(store.request().gpu, request.outputs() * store.shape().row_bytes),
-        evictor_(store.request().gpu, evictor_bytes(store.request().gpu)),
-        first_wrong_(store.request().gpu, sizeof(unsigned long long)),
-        pool_(bag_function(store.view(), store.request().gpu)) {
-    cuda::check(cudaMemset(first_wrong_.data(), 0xff, first_wrong_.bytes()), "clear a check's result");
+        rig_(store.request().gpu, lists.size(), request.outputs() * store.shape().row_bytes,
+             cuda::GatherRig::Word::lowest),
+        pool_(bag_function(store.view(), store.request().gpu)) {}
+
+  void prepare() override {
+    store_.make_cold();
+    rig_.make_cold(stream_);
   }
 
   double run() override {
-    constexpr int kOther = 0xa5;
-    const std::size_t list = samples_++ % lists_.size();
-    const BagLists lists{static_cast<const std::uint32_t*>(lists_[list].data()), request_.outputs(),
-                         request_.pooling, static_cast<float*>(out_.data())};
-    store_.make_cold();
-    cuda::check(cudaMemsetAsync(out_.data(), kOther, out_.bytes(), stream_.get()), "overwrite an output");
-    cuda::check(cudaMemsetAsync(evictor_.data(), 0, evictor_.bytes(), stream_.get()),
-                "overwrite the GPU's cache");
+    const BagLists lists{static_cast<const std::uint32_t*>(lists_[rig_.next_list()].data()),
+                         request_.outputs(), request_.pooling, reinterpret_cast<float*>(rig_.output())};
     const double seconds = stopwatch_.time_s(stream_, [&] { pool_(lists, stream_.get()); });
-    check_bags(lists, store_.shape(), first_wrong_.data(), stream_.get());
+    check_bags(lists, store_.shape(), rig_.word(), stream_.get());
     return seconds;
   }
 
   std::string verify() override {
-    stream_.synchronize();
-    unsigned long long first = 0;
-    cuda::check(cudaMemcpy(&first, first_wrong_.data(), sizeof(first), cudaMemcpyDeviceToHost),
-                "read a check's result");
-    if (samples_ == 0) {
-      throw FailedError("wrong result: no bags were pooled");
-    }
-    if (first != ~0ULL) {
+    const std::uint64_t first = rig_.found(stream_, "no bags were pooled");
+    if (first != cuda::GatherRig::kNothingWrong) {
       const std::uint64_t elements = store_.shape().row_bytes / sizeof(float);
       throw FailedError("wrong result: element " + std::to_string(first % elements) + " of bag " +
                         std::to_string(first / elements) + " is not the sum of its rows");
@@ -60,8 +50,8 @@ class CudaBagLookup final : public BagLookup {
 
   [[nodiscard]] std::vector<float> output() const override {
     stream_.synchronize();
-    std::vector<float> elements(out_.bytes() / sizeof(float));
-    cuda::check(cudaMemcpy(elements.data(), out_.data(), out_.bytes(), cudaMemcpyDeviceToHost),
+    std::vector<float> elements(rig_.output_bytes() / sizeof(float));
+    cuda::check(cudaMemcpy(elements.data(), rig_.output(), rig_.output_bytes(), cudaMemcpyDeviceToHost),
                 "read an output");
     return elements;
   }
@@ -73,11 +63,8 @@ class CudaBagLookup final : public BagLookup {
   cuda::Stream stream_;
   cuda::GatedStopwatch stopwatch_;
   std::vector<cuda::DeviceBuffer> lists_;
-  cuda::DeviceBuffer out_;
-  cuda::DeviceBuffer evictor_;
-  cuda::DeviceBuffer first_wrong_;  // u64
+  cuda::GatherRig rig_;
   std::function<void(const BagLists&, cudaStream_t)> pool_;
-  std::uint64_t samples_ = 0;
 };
 
 }  // namespace

@@ -79,12 +79,12 @@ class RowDma final : public GpuGather {
 
 }  // namespace
 
-std::unique_ptr<Gather> make_staged_gather(FeatureStore& store, RowLists lists,
-                                           const GatherRequest& request) {
+std::unique_ptr<Operation> make_staged_gather(FeatureStore& store, RowLists lists,
+                                              const GatherRequest& request) {
   return std::make_unique<StagedGather>(store, std::move(lists), request);
 }
 
-std::unique_ptr<Gather> make_row_dma(FeatureStore& store, RowLists lists) {
+std::unique_ptr<Operation> make_row_dma(FeatureStore& store, RowLists lists) {
   return std::make_unique<RowDma>(store, std::move(lists));
 }
 

@@ -33,7 +33,7 @@ void require_possible(const FeatureStore& store, const RowLists& lists, const Ga
   }
 }
 
-std::unique_ptr<Gather> make_gather(FeatureStore& store, RowLists lists, const GatherRequest& request) {
+std::unique_ptr<Operation> make_gather(FeatureStore& store, RowLists lists, const GatherRequest& request) {
   require_possible(store, lists, request);
   return request.mode == Mode::cpu_gather ? make_host_gather(store, std::move(lists), request)
                                           : make_gpu_gather(store, std::move(lists), request);

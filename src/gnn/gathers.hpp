@@ -14,11 +14,11 @@ namespace grainscope::gnn {
 // Throws as make_gather for what cannot be on any machine.
 void require_possible(const FeatureStore& store, const RowLists& lists, const GatherRequest& request);
 
-[[nodiscard]] std::unique_ptr<Gather> make_host_gather(FeatureStore& store, RowLists lists,
-                                                       const GatherRequest& request);
+[[nodiscard]] std::unique_ptr<Operation> make_host_gather(FeatureStore& store, RowLists lists,
+                                                          const GatherRequest& request);
 // Of all other modes; SkipError without CUDA.
-[[nodiscard]] std::unique_ptr<Gather> make_gpu_gather(FeatureStore& store, RowLists lists,
-                                                      const GatherRequest& request);
+[[nodiscard]] std::unique_ptr<Operation> make_gpu_gather(FeatureStore& store, RowLists lists,
+                                                         const GatherRequest& request);
 
 // Copies rows of a table that the host reads, one after another, to `out`. Rows that are to come are
 // prefetched, or each would wait for memory by itself.

@@ -8,23 +8,23 @@
 #include "gathers.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/gate.hpp"
+#include "grainscope/cuda/gather_rig.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "rows_on_gpu.hpp"
 
 namespace grainscope::gnn {
 
-// Twice the cache, so that nothing that was read before is left of it.
-[[nodiscard]] std::uint64_t evictor_bytes(int gpu);
 [[nodiscard]] std::vector<cuda::DeviceBuffer> copy_to_gpu(const RowLists& lists, int gpu);
 
-class GpuGather : public Gather {
+class GpuGather : public Operation {
  public:
   GpuGather(FeatureStore& store, RowLists lists);
 
+  void prepare() final;
   double run() final;
-  void run_ungated() final;
+  void run_counted() final;
   std::string verify() final;
-  [[nodiscard]] std::optional<std::uint64_t> moved_bytes() const final;
+  void describe(Measurement& measurement) override;
 
  protected:
   // Seconds of the gather of a list into out().
@@ -43,13 +43,11 @@ class GpuGather : public Gather {
   [[nodiscard]] const std::uint32_t* on_gpu(std::size_t list) const {
     return static_cast<const std::uint32_t*>(device_lists_[list].data());
   }
-  [[nodiscard]] std::byte* out() const { return static_cast<std::byte*>(out_.data()); }
+  [[nodiscard]] std::byte* out() const { return rig_.output(); }
   [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
   [[nodiscard]] cuda::GatedStopwatch& stopwatch() { return stopwatch_; }
 
  private:
-  // Nothing that was read or written before is left in the output or the GPU's cache.
-  void make_cold();
   void check(std::size_t list);
 
   FeatureStore& store_;
@@ -58,21 +56,18 @@ class GpuGather : public Gather {
   cuda::Stream stream_;
   cuda::GatedStopwatch stopwatch_;
   std::vector<cuda::DeviceBuffer> device_lists_;
-  cuda::DeviceBuffer out_;
-  cuda::DeviceBuffer evictor_;
-  RowCheck check_;
-  std::uint64_t unlike_file_ = 0;  // elements, of rows that are a file's
-  std::uint64_t samples_ = 0;
+  cuda::GatherRig rig_;
+  std::uint64_t unlike_file_ = 0;           // elements, of rows that are a file's
   std::vector<std::uint64_t> moved_bytes_;  // in each sample, warm-ups among them
 };
 
 // naive, circular_shift, masked, vector, address_ordered, graphbolt.
-[[nodiscard]] std::unique_ptr<Gather> make_kernel_gather(FeatureStore& store, RowLists lists,
-                                                         const GatherRequest& request);
+[[nodiscard]] std::unique_ptr<Operation> make_kernel_gather(FeatureStore& store, RowLists lists,
+                                                            const GatherRequest& request);
 // cpu_gather_dma and row_dma.
-[[nodiscard]] std::unique_ptr<Gather> make_staged_gather(FeatureStore& store, RowLists lists,
-                                                         const GatherRequest& request);
-[[nodiscard]] std::unique_ptr<Gather> make_row_dma(FeatureStore& store, RowLists lists);
+[[nodiscard]] std::unique_ptr<Operation> make_staged_gather(FeatureStore& store, RowLists lists,
+                                                            const GatherRequest& request);
+[[nodiscard]] std::unique_ptr<Operation> make_row_dma(FeatureStore& store, RowLists lists);
 
 }  // namespace grainscope::gnn
 

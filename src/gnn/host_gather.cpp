@@ -13,7 +13,7 @@
 namespace grainscope::gnn {
 namespace {
 
-class HostGather final : public Gather {
+class HostGather final : public Operation {
  public:
   HostGather(FeatureStore& store, RowLists lists, const GatherRequest& request)
       : store_(store),
@@ -21,14 +21,17 @@ class HostGather final : public Gather {
         out_(lists_.front().size() * store.shape().row_bytes),
         team_(request.threads, current_affinity()) {}
 
-  double run() override {
-    const std::span<const std::uint32_t> rows = lists_[samples_++ % lists_.size()];
-    const std::size_t row_bytes = store_.shape().row_bytes;
+  void prepare() override {
     constexpr int kOther = 0xa5;
     team_.run([&](int worker) {
       const Share share = share_of(out_.size(), worker, team_.size());
       std::memset(out_.data() + share.first, kOther, share.last - share.first);
     });
+  }
+
+  double run() override {
+    const std::span<const std::uint32_t> rows = lists_[samples_++ % lists_.size()];
+    const std::size_t row_bytes = store_.shape().row_bytes;
     const double seconds = team_.run([&](int worker) {
       const Share share = share_of(rows.size(), worker, team_.size());
       copy_rows(store_.view(), rows.subspan(share.first, share.last - share.first),
@@ -90,7 +93,8 @@ class HostGather final : public Gather {
 
 }  // namespace
 
-std::unique_ptr<Gather> make_host_gather(FeatureStore& store, RowLists lists, const GatherRequest& request) {
+std::unique_ptr<Operation> make_host_gather(FeatureStore& store, RowLists lists,
+                                            const GatherRequest& request) {
   return std::make_unique<HostGather>(store, std::move(lists), request);
 }
 

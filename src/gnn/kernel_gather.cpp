@@ -26,9 +26,10 @@ class KernelGather final : public GpuGather {
                               : "one kernel between two events"};
   }
 
-  [[nodiscard]] std::optional<double> sort_s() override {
+  void describe(Measurement& measurement) override {
+    GpuGather::describe(measurement);
     if (order_ == nullptr) {
-      return std::nullopt;
+      return;
     }
     std::array<double, 9> seconds{};
     for (double& each : seconds) {
@@ -36,7 +37,7 @@ class KernelGather final : public GpuGather {
           stream(), [&] { static_cast<void>(order_->sort(on_gpu(0), count(), out(), stream())); });
     }
     std::sort(seconds.begin(), seconds.end());
-    return seconds[seconds.size() / 2];
+    measurement.counters["sort_s"] = seconds[seconds.size() / 2];
   }
 
  protected:
@@ -57,8 +58,8 @@ class KernelGather final : public GpuGather {
 
 }  // namespace
 
-std::unique_ptr<Gather> make_kernel_gather(FeatureStore& store, RowLists lists,
-                                           const GatherRequest& request) {
+std::unique_ptr<Operation> make_kernel_gather(FeatureStore& store, RowLists lists,
+                                              const GatherRequest& request) {
   return std::make_unique<KernelGather>(store, std::move(lists), request);
 }
 

@@ -64,9 +64,9 @@ void launch_fill(std::byte* memory, std::uint32_t rows, std::uint32_t row_bytes,
 
 template <class Unit>
 void launch_check(const std::byte* out, const std::uint32_t* rows, std::uint64_t count,
-                  const TableShape& table, void* first_wrong, cudaStream_t stream) {
+                  const TableShape& table, unsigned long long* first_wrong, cudaStream_t stream) {
   check<<<kBlocks, kThreads, 0, stream>>>(reinterpret_cast<const Unit*>(out), rows, count, table,
-                                          static_cast<unsigned long long*>(first_wrong));
+                                          first_wrong);
   cuda::check_launch("check");
 }
 
@@ -82,29 +82,18 @@ void fill_rows(std::byte* memory, std::uint32_t rows, std::uint32_t row_bytes, s
   stream.synchronize();
 }
 
-RowCheck::RowCheck(int gpu) : first_wrong_(gpu, sizeof(unsigned long long)) {
-  cuda::check(cudaMemset(first_wrong_.data(), 0xff, sizeof(unsigned long long)), "clear a check's result");
-}
-
-void RowCheck::enqueue(const std::byte* out, const std::uint32_t* rows, std::uint64_t count,
-                       const TableShape& table, const cuda::Stream& stream) {
-  ++outputs_;
+void check_rows(const std::byte* out, const std::uint32_t* rows, std::uint64_t count, const TableShape& table,
+                unsigned long long* first_wrong, const cuda::Stream& stream) {
   if (in_words(table.row_bytes)) {
-    launch_check<std::uint32_t>(out, rows, count, table, first_wrong_.data(), stream.get());
+    launch_check<std::uint32_t>(out, rows, count, table, first_wrong, stream.get());
   } else {
-    launch_check<std::uint16_t>(out, rows, count, table, first_wrong_.data(), stream.get());
+    launch_check<std::uint16_t>(out, rows, count, table, first_wrong, stream.get());
   }
 }
 
-void RowCheck::require_right(const cuda::Stream& stream) const {
-  stream.synchronize();
-  unsigned long long first = 0;
-  cuda::check(cudaMemcpy(&first, first_wrong_.data(), sizeof(first), cudaMemcpyDeviceToHost),
-              "read a check's result");
-  if (outputs_ == 0) {
-    throw FailedError("wrong result: no rows were gathered");
-  }
-  if (first != ~0ULL) {
+void require_rows_right(const cuda::GatherRig& rig, const cuda::Stream& stream) {
+  const std::uint64_t first = rig.found(stream, "no rows were gathered");
+  if (first != cuda::GatherRig::kNothingWrong) {
     throw FailedError("wrong result: row " + std::to_string(first) +
                       " of a gather's output does not hold what the table has there");
   }

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/gather_rig.hpp"
 #include "grainscope/gnn/table.hpp"
 
 namespace grainscope::gnn {
@@ -16,22 +16,13 @@ namespace grainscope::gnn {
 void fill_rows(std::byte* memory, std::uint32_t rows, std::uint32_t row_bytes, std::uint32_t seed,
                std::uint32_t first, std::uint32_t step, const cuda::Stream& stream);
 
-// Finds the first wrong row of gathers' outputs, all of each output looked at.
-class RowCheck {
- public:
-  explicit RowCheck(int gpu);
-  // Enqueues: whether `out` (device, rows one after another) holds the table's rows `rows` (u32[count],
-  // device).
-  void enqueue(const std::byte* out, const std::uint32_t* rows, std::uint64_t count, const TableShape& table,
-               const cuda::Stream& stream);
-  // Waits. Throws FailedError, naming the row of the output, where any output was wrong, or none was checked.
-  void require_right(const cuda::Stream& stream) const;
-  [[nodiscard]] std::uint64_t outputs() const noexcept { return outputs_; }
-
- private:
-  cuda::DeviceBuffer first_wrong_;  // u64: the lowest position of a wrong row
-  std::uint64_t outputs_ = 0;
-};
+// Enqueues: whether `out` (device, rows one after another) holds the table's rows `rows` (u32[count],
+// device). The position of the first that is wrong, if it is lower, goes to `first_wrong` (device).
+void check_rows(const std::byte* out, const std::uint32_t* rows, std::uint64_t count, const TableShape& table,
+                unsigned long long* first_wrong, const cuda::Stream& stream);
+// Waits for all such checks. Throws FailedError, naming the row of the output, where any output was wrong, or
+// none was checked.
+void require_rows_right(const cuda::GatherRig& rig, const cuda::Stream& stream);
 
 }  // namespace grainscope::gnn
 

@@ -20,28 +20,30 @@ std::unique_ptr<ShareWork> make_step_work(int /*gpu*/, const FixedBatch& /*batch
   throw SkipError("built without CUDA");
 }
 
-struct ShareClock::Parts {};
+struct SharedRun::Parts {
+  std::vector<double> seconds;
+};
 
-ShareClock::ShareClock(int /*gpu*/) {
+SharedRun::SharedRun(std::vector<ShareWork*> /*works*/) {
   throw SkipError("built without CUDA");
 }
-
-ShareClock::~ShareClock() = default;
-
-double ShareClock::alone(ShareWork& /*work*/) {
-  throw SkipError("built without CUDA");
+SharedRun::~SharedRun() = default;
+void SharedRun::prepare() {}
+double SharedRun::run() {
+  return 0;
 }
-
-ShareClock::Together ShareClock::together(ShareWork& /*first*/, ShareWork& /*second*/) {
-  throw SkipError("built without CUDA");
+std::string SharedRun::verify() {
+  return {};
 }
-
-void ShareClock::get_ready(ShareWork& /*work*/) {
-  throw SkipError("built without CUDA");
+Timing SharedRun::timing() const {
+  return {};
 }
-
-ShareTimes ShareClock::run_at(ShareWork& /*work*/, double /*start_s*/) {
-  throw SkipError("built without CUDA");
+const std::vector<double>& SharedRun::seconds() const {
+  return parts_->seconds;
+}
+void SharedRun::get_ready() {}
+ShareTimes SharedRun::run_at(double /*start_s*/) {
+  return {};
 }
 
 }  // namespace grainscope::gnn

@@ -21,27 +21,22 @@ class GatherWork final : public ShareWork {
         stream_(part.stream()),
         lists_(copy_to_gpu(lists, gpu())),
         rows_(lists.front().size()),
-        out_(gpu(), rows_ * store.shape().row_bytes),
-        evictor_(gpu(), evictor_bytes(gpu())),
-        check_(gpu()),
+        rig_(gpu(), lists.size(), rows_ * store.shape().row_bytes, cuda::GatherRig::Word::lowest),
         kernel_(store.view(), Mode::masked, width, gpu(), 0, part.given_sms()) {}
 
-  void prepare() override {
-    constexpr int kOther = 0xa5;
-    cuda::check(cudaMemsetAsync(out_.data(), kOther, out_.bytes(), stream_.get()), "overwrite an output");
-    cuda::check(cudaMemsetAsync(evictor_.data(), 0, evictor_.bytes(), stream_.get()),
-                "overwrite the GPU's cache");
-  }
+  void prepare() override { rig_.make_cold(stream_); }
 
   void enqueue() override {
-    list_ = samples_++ % lists_.size();
-    kernel_.launch({rows_of_list(), nullptr, rows_, out()}, stream_);
+    list_ = rig_.next_list();
+    kernel_.launch({rows_of_list(), nullptr, rows_, rig_.output()}, stream_);
   }
 
-  void check() override { check_.enqueue(out(), rows_of_list(), rows_, store_.shape(), stream_); }
+  void check() override {
+    check_rows(rig_.output(), rows_of_list(), rows_, store_.shape(), rig_.word(), stream_);
+  }
 
   std::string verify() override {
-    check_.require_right(stream_);
+    require_rows_right(rig_, stream_);
     return "every byte of every sample's output against the table's closed form";
   }
 
@@ -50,7 +45,6 @@ class GatherWork final : public ShareWork {
   [[nodiscard]] int blocks() const override { return kernel_.most_blocks(); }
 
  private:
-  [[nodiscard]] std::byte* out() const { return static_cast<std::byte*>(out_.data()); }
   [[nodiscard]] const std::uint32_t* rows_of_list() const {
     return static_cast<const std::uint32_t*>(lists_[list_].data());
   }
@@ -60,12 +54,9 @@ class GatherWork final : public ShareWork {
   cuda::Stream stream_;
   std::vector<cuda::DeviceBuffer> lists_;
   std::uint64_t rows_;
-  cuda::DeviceBuffer out_;
-  cuda::DeviceBuffer evictor_;
-  RowCheck check_;
+  cuda::GatherRig rig_;
   GatherKernel kernel_;
   std::size_t list_ = 0;
-  std::uint64_t samples_ = 0;
 };
 
 }  // namespace

@@ -12,12 +12,13 @@ std::unique_ptr<PlacedGraph> place_graph(const Csr& /*graph*/, const PlacementRe
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<Traversal> make_traversal(const PlacedGraph& /*graph*/, Algorithm /*algorithm*/,
-                                          Access /*access*/) {
+std::unique_ptr<WalkingTraversal> make_traversal(const PlacedGraph& /*graph*/, Algorithm /*algorithm*/,
+                                                 Access /*access*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<Sweep> make_sweep(const PlacedGraph& /*graph*/, Access /*access*/) {
+std::unique_ptr<Operation> make_sweep(const PlacedGraph& /*graph*/, Access /*access*/,
+                                      std::span<const Vertex> /*active*/, std::uint64_t /*expected*/) {
   throw SkipError("built without CUDA");
 }
 

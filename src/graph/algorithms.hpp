@@ -8,10 +8,10 @@
 
 namespace grainscope::graph {
 
-[[nodiscard]] std::unique_ptr<Traversal> make_bfs(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<Traversal> make_sssp(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<WalkingTraversal> make_bfs(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<WalkingTraversal> make_sssp(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<WalkingTraversal> make_cc(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<WalkingTraversal> make_pr(const PlacedGraph& graph, Access access);
 
 // The same over compacted copies.
 [[nodiscard]] std::unique_ptr<SubwayTraversal> make_bfs_subway(const Csr& graph,

@@ -86,7 +86,7 @@ class BfsState {
 
 }  // namespace
 
-std::unique_ptr<Traversal> make_bfs(const PlacedGraph& graph, Access access) {
+std::unique_ptr<WalkingTraversal> make_bfs(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<BfsState>>(graph, access);
 }
 

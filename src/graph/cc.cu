@@ -55,7 +55,7 @@ struct CcProgram : Lowering {
 
 }  // namespace
 
-std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access) {
+std::unique_ptr<WalkingTraversal> make_cc(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<LoweringState<CcProgram>>>(graph, access);
 }
 

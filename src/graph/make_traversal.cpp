@@ -3,7 +3,8 @@
 
 namespace grainscope::graph {
 
-std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm, Access access) {
+std::unique_ptr<WalkingTraversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm,
+                                                 Access access) {
   switch (algorithm) {
     case Algorithm::bfs:
       return make_bfs(graph, access);

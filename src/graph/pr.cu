@@ -102,7 +102,7 @@ class PrState {
 
 }  // namespace
 
-std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access) {
+std::unique_ptr<WalkingTraversal> make_pr(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<PrState>>(graph, access);
 }
 

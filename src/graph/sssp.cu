@@ -31,7 +31,7 @@ struct SsspProgram : Lowering {
 
 }  // namespace
 
-std::unique_ptr<Traversal> make_sssp(const PlacedGraph& graph, Access access) {
+std::unique_ptr<WalkingTraversal> make_sssp(const PlacedGraph& graph, Access access) {
   if (graph.view().weights == nullptr) {
     throw UsageError("sssp needs weights, and the graph was placed without");
   }

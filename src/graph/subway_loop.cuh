@@ -172,29 +172,27 @@ class SubwayLoop {
   std::vector<LevelResult> levels_;
 };
 
+// What a traversal by compaction has before it is one.
+struct CompactedGraph {
+  CompactedGraph(const Csr& graph, const SubwayRequest& request)
+      : guard(request.gpu), placed(graph, request) {}
+  cuda::DeviceGuard guard;
+  OffsetsOnGpu placed;
+};
+
 // An algorithm's traversal by compaction, from the state that its other traversals have too.
 template <class State>
-class CompactingTraversal final : public SubwayTraversal {
+class CompactingTraversal final
+    : private CompactedGraph,
+      public ProgramTraversal<State, SubwayLoop<typename State::Program>, SubwayTraversal> {
+  using Walks = ProgramTraversal<State, SubwayLoop<typename State::Program>, SubwayTraversal>;
+
  public:
   CompactingTraversal(const Csr& graph, const SubwayRequest& request)
-      : guard_(request.gpu), placed_(graph, request), traversal_(placed_, graph, request) {}
+      : CompactedGraph(graph, request), Walks(placed, graph, request) {}
 
-  double run(Vertex source) override { return traversal_.run(source); }
-  [[nodiscard]] std::vector<LevelResult> levels() const override { return traversal_.levels(); }
-  void follow(Vertex source, const LevelVisitor& visit) override { traversal_.follow(source, visit); }
-  std::vector<std::vector<WarpLoad>> trace(Vertex source) override { return traversal_.trace(source); }
-  WalkStatistics statistics(Vertex source) override { return traversal_.statistics(source); }
-  [[nodiscard]] std::vector<std::uint32_t> answer() const override { return traversal_.answer(); }
-  [[nodiscard]] std::vector<float> ranks() const override { return traversal_.ranks(); }
-  [[nodiscard]] std::uint64_t gpu_bytes() const override {
-    return placed_.gpu_bytes() + traversal_.gpu_bytes();
-  }
-  [[nodiscard]] std::vector<SubwayLevel> parts() const override { return traversal_.loop().parts(); }
-
- private:
-  cuda::DeviceGuard guard_;
-  OffsetsOnGpu placed_;
-  ProgramTraversal<State, SubwayLoop<typename State::Program>> traversal_;
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return placed.gpu_bytes() + Walks::gpu_bytes(); }
+  [[nodiscard]] std::vector<SubwayLevel> parts() const override { return this->loop().parts(); }
 };
 
 }  // namespace grainscope::graph

@@ -34,22 +34,27 @@ struct SweepProgram : ProgramDefaults {
   static constexpr int kTotals = 1024;
 };
 
-class CudaSweep final : public Sweep {
+class CudaSweep final : public Operation {
  public:
-  CudaSweep(const PlacedGraph& graph, Access access)
+  CudaSweep(const PlacedGraph& graph, Access access, std::span<const Vertex> active, std::uint64_t expected)
       : guard_(graph.request().gpu),
         loop_(graph, access),
         wanted_(graph.request().gpu, graph.view().vertices / kWarpLanes + 1),
-        totals_(graph.request().gpu, SweepProgram::kTotals) {}
-
-  double run(std::span<const Vertex> active, std::uint64_t expected) override {
-    std::vector<std::uint32_t> bits(wanted_.bytes() / sizeof(std::uint32_t));
+        totals_(graph.request().gpu, SweepProgram::kTotals),
+        bits_(wanted_.bytes() / sizeof(std::uint32_t)),
+        expected_(expected) {
     for (const Vertex v : active) {
-      bits.at(v / kWarpLanes) |= 1U << v % kWarpLanes;
+      bits_.at(v / kWarpLanes) |= 1U << v % kWarpLanes;
     }
-    cuda::check(cudaMemcpy(wanted_.data(), bits.data(), wanted_.bytes(), cudaMemcpyDefault),
+  }
+
+  void prepare() override {
+    cuda::check(cudaMemcpy(wanted_.data(), bits_.data(), wanted_.bytes(), cudaMemcpyDefault),
                 "copy a frontier to the GPU");
     totals_.fill_bytes(0, loop_.stream());
+  }
+
+  double run() override {
     SweepProgram program;
     program.wanted = wanted_.data();
     program.total = totals_.data();
@@ -58,11 +63,16 @@ class CudaSweep final : public Sweep {
     for (const unsigned long long total : totals_.read(SweepProgram::kTotals)) {
       sum += total;
     }
-    if (sum != expected) {
+    if (sum != expected_) {
       throw FailedError("wrong result: the neighbours that a sweep read add up to " + std::to_string(sum) +
-                        ", not " + std::to_string(expected));
+                        ", not " + std::to_string(expected_));
     }
     return seconds;
+  }
+
+  std::string verify() override { return "the sum of all neighbours that each sample read"; }
+  [[nodiscard]] Timing timing() const override {
+    return {Clock::event, false, "one kernel that reads lists, between two events"};
   }
 
  private:
@@ -70,12 +80,15 @@ class CudaSweep final : public Sweep {
   LevelLoop<SweepProgram> loop_;
   DeviceArray<std::uint32_t> wanted_;
   DeviceArray<unsigned long long> totals_;
+  std::vector<std::uint32_t> bits_;
+  std::uint64_t expected_;
 };
 
 }  // namespace
 
-std::unique_ptr<Sweep> make_sweep(const PlacedGraph& graph, Access access) {
-  return std::make_unique<CudaSweep>(graph, access);
+std::unique_ptr<Operation> make_sweep(const PlacedGraph& graph, Access access, std::span<const Vertex> active,
+                                      std::uint64_t expected) {
+  return std::make_unique<CudaSweep>(graph, access, active, expected);
 }
 
 }  // namespace grainscope::graph

@@ -16,7 +16,7 @@ std::unique_ptr<LeanBfs> make_lean_bfs(const LeanLists& /*lists*/, const Turning
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/) {
+std::unique_ptr<LeanTraversal> make_lean_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/) {
   throw SkipError("built without CUDA");
 }
 
@@ -24,20 +24,20 @@ SegmentRates measure_segment_rates(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanSssp> make_hybrid_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/,
-                                           const LinkCosts& /*costs*/) {
+std::unique_ptr<LeanTraversal> make_hybrid_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/,
+                                                const LinkCosts& /*costs*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanCc> make_lean_cc(const LeanLists& /*lists*/) {
+std::unique_ptr<LeanTraversal> make_lean_cc(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& /*lists*/) {
+std::unique_ptr<LeanTraversal> make_lean_pr(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanPr> make_hybrid_pr(const LeanLists& /*lists*/, const LinkCosts& /*costs*/) {
+std::unique_ptr<LeanTraversal> make_hybrid_pr(const LeanLists& /*lists*/, const LinkCosts& /*costs*/) {
   throw SkipError("built without CUDA");
 }
 

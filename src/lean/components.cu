@@ -19,7 +19,7 @@ namespace {
 
 using graph::Vertex;
 
-class CudaLeanCc final : public LeanCc {
+class CudaLeanCc final : public LeanTraversal {
  public:
   explicit CudaLeanCc(const LeanLists& lists)
       : lists_(view_of(lists)),
@@ -31,7 +31,7 @@ class CudaLeanCc final : public LeanCc {
         reads_(lists.gpu(), kCcStages),
         grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm) {}
 
-  double run() override {
+  double run(Vertex /*source*/) override {
     start_.record(stream_);
     if (stages_) {
       stages_->launch(stream_);
@@ -45,26 +45,25 @@ class CudaLeanCc final : public LeanCc {
     }
     return cuda::elapsed_s(start_, stop_);
   }
-  std::array<LinkReads, kCcStages> count() override {
+  std::vector<LinkReads> count(Vertex /*source*/) override {
     reads_.fill_bytes(0, stream_);
     submit<true>();
     stream_.synchronize();
-    const std::vector<ReadNote> notes = reads_.read(kCcStages);
-    std::array<LinkReads, kCcStages> reads;
-    for (std::size_t i = 0; i < reads.size(); ++i) {
-      reads[i] = {notes[i].sectors, notes[i].elements, notes[i].hot};
+    std::vector<LinkReads> reads;
+    for (const ReadNote& note : reads_.read(kCcStages)) {
+      reads.push_back({note.sectors, note.elements, note.hot});
     }
     return reads;
   }
-  [[nodiscard]] std::array<double, kCcStages> stage_seconds() const override {
+  [[nodiscard]] std::vector<LevelResult> levels() const override {
     const ComponentState state = state_.read(1).front();
-    std::array<double, kCcStages> seconds{};
-    for (std::size_t i = 0; i < seconds.size(); ++i) {
-      seconds[i] = static_cast<double>(state.began_ns[i + 1] - state.began_ns[i]) * 1e-9;
+    std::vector<LevelResult> stages(kCcStages);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      stages[i].seconds = static_cast<double>(state.began_ns[i + 1] - state.began_ns[i]) * 1e-9;
     }
-    return seconds;
+    return stages;
   }
-  [[nodiscard]] std::vector<Vertex> labels() const override { return parents_.read(lists_.vertices); }
+  [[nodiscard]] std::vector<Vertex> answer() const override { return parents_.read(lists_.vertices); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
     return parents_.bytes() + roots_.bytes() + pieces_.bytes();
   }
@@ -141,7 +140,7 @@ class CudaLeanCc final : public LeanCc {
 
 }  // namespace
 
-std::unique_ptr<LeanCc> make_lean_cc(const LeanLists& lists) {
+std::unique_ptr<LeanTraversal> make_lean_cc(const LeanLists& lists) {
   if (view_of(lists).out.words != view_of(lists).in.words) {
     throw UsageError("components are those of an undirected graph");
   }

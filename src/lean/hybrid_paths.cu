@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kLeanThreads)
   visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr, longer}, a.counters->pieces, note, relax);
 }
 
-class HybridSssp final : public LeanSssp {
+class HybridSssp final : public LeanTraversal {
  public:
   HybridSssp(const LeanLists& lists, std::uint32_t delta, const LinkCosts& costs)
       : lists_(view_of(lists)),
@@ -57,7 +57,7 @@ class HybridSssp final : public LeanSssp {
     return run_.reads();
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
-  [[nodiscard]] std::vector<std::uint32_t> distances() const override { return state_.distances(); }
+  [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.distances(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
@@ -129,8 +129,8 @@ class HybridSssp final : public LeanSssp {
 
 }  // namespace
 
-std::unique_ptr<LeanSssp> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
-                                           const LinkCosts& costs) {
+std::unique_ptr<LeanTraversal> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
+                                                const LinkCosts& costs) {
   const Coding coding = view_of(lists).out.coding;
   if (coding == Coding::beside) {
     throw SkipError(

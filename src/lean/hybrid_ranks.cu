@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kLeanThreads) scale_ranks(RankArrays a, Vertex
   scale(a, vertices, factor);
 }
 
-class HybridPr final : public LeanPr {
+class HybridPr final : public LeanTraversal {
  public:
   HybridPr(const LeanLists& lists, const LinkCosts& costs)
       : lists_(view_of(lists)),
@@ -66,8 +66,8 @@ class HybridPr final : public LeanPr {
     lists_.in = run_.staged().view(lists_.in);
   }
 
-  double run() override { return sweeps<false>(); }
-  std::vector<LinkReads> count() override {
+  double run(Vertex /*source*/) override { return sweeps<false>(); }
+  std::vector<LinkReads> count(Vertex /*source*/) override {
     static_cast<void>(sweeps<true>());
     return run_.reads();
   }
@@ -130,7 +130,7 @@ class HybridPr final : public LeanPr {
 
 }  // namespace
 
-std::unique_ptr<LeanPr> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs) {
+std::unique_ptr<LeanTraversal> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs) {
   return std::make_unique<HybridPr>(lists, costs);
 }
 

@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kLeanThreads)
   }
 }
 
-class CudaLeanSssp final : public LeanSssp {
+class CudaLeanSssp final : public LeanTraversal {
  public:
   CudaLeanSssp(const LeanLists& lists, std::uint32_t delta)
       : lists_(view_of(lists)),
@@ -78,7 +78,7 @@ class CudaLeanSssp final : public LeanSssp {
   }
 
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
-  [[nodiscard]] std::vector<std::uint32_t> distances() const override { return state_.distances(); }
+  [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.distances(); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
 
  private:
@@ -114,7 +114,7 @@ class CudaLeanSssp final : public LeanSssp {
 
 }  // namespace
 
-std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& lists, std::uint32_t delta) {
+std::unique_ptr<LeanTraversal> make_lean_sssp(const LeanLists& lists, std::uint32_t delta) {
   return std::make_unique<CudaLeanSssp>(lists, delta);
 }
 

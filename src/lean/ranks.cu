@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kLeanThreads)
   }
 }
 
-class CudaLeanPr final : public LeanPr {
+class CudaLeanPr final : public LeanTraversal {
  public:
   explicit CudaLeanPr(const LeanLists& lists)
       : lists_(view_of(lists)),
@@ -68,8 +68,8 @@ class CudaLeanPr final : public LeanPr {
         run_(lists.gpu(), kMostSweeps, "PageRank"),
         state_(lists_, lists.gpu(), run_.stream()) {}
 
-  double run() override { return launch<false>(run_.board()); }
-  std::vector<LinkReads> count() override {
+  double run(Vertex /*source*/) override { return launch<false>(run_.board()); }
+  std::vector<LinkReads> count(Vertex /*source*/) override {
     return run_.count([&](const StepBoard& board) { return launch<true>(board); });
   }
   [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
@@ -94,7 +94,7 @@ class CudaLeanPr final : public LeanPr {
 
 }  // namespace
 
-std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& lists) {
+std::unique_ptr<LeanTraversal> make_lean_pr(const LeanLists& lists) {
   return std::make_unique<CudaLeanPr>(lists);
 }
 

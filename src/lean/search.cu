@@ -152,7 +152,7 @@ class CudaLeanBfs final : public LeanBfs {
     }
     return pulled;
   }
-  [[nodiscard]] std::vector<std::uint32_t> depths() const override { return depths_.read(lists_.vertices); }
+  [[nodiscard]] std::vector<std::uint32_t> answer() const override { return depths_.read(lists_.vertices); }
   [[nodiscard]] std::uint64_t gpu_bytes() const override {
     return bits_.bytes() + depths_.bytes() + left_.bytes() + pieces_.bytes() + counters_.bytes() +
            run_.bytes();

@@ -10,6 +10,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/gate.hpp"
+#include "grainscope/cuda/gather_rig.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "row_lists.hpp"
 
@@ -94,12 +95,6 @@ unsigned full_grid(int gpu) {
   return static_cast<unsigned>(std::max(1, blocks * cuda::sm_count(gpu)));
 }
 
-std::uint64_t l2_bytes(int gpu) {
-  int bytes = 0;
-  cuda::check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, gpu), "read the size of a GPU's cache");
-  return static_cast<std::uint64_t>(bytes);
-}
-
 class CudaRowGather final : public RowGather {
  public:
   CudaRowGather(const SpanMemory& memory, const GatherRequest& request)
@@ -109,32 +104,23 @@ class CudaRowGather final : public RowGather {
         lists_(draw_row_lists(request, kSpanSeed, gpu_, stream_)),
         layout_(layout_of(memory, request)),
         blocks_(full_grid(gpu_)),
-        // Twice the cache, so that nothing that was read over the link is left of it.
-        evictor_(gpu_, std::max<std::uint64_t>(2 * l2_bytes(gpu_), kMiB)),
-        total_(gpu_, sizeof(unsigned long long)) {
-    cuda::check(cudaMemset(total_.data(), 0, sizeof(unsigned long long)), "clear a sum on the GPU");
-  }
+        rig_(gpu_, lists_.size(), 0, cuda::GatherRig::Word::sum) {}
+
+  void prepare() override { rig_.make_cold(stream_); }
 
   double run() override {
-    const RowList& list = lists_[samples_++ % lists_.size()];
-    evict();
+    const RowList& list = lists_[rig_.next_list()];
     return stopwatch_.time_s(stream_, [&] { gather(list); });
   }
 
-  void run_ungated() override {
-    evict();
+  void run_counted() override {
+    prepare();
     gather(lists_.front());
     stream_.synchronize();
   }
 
   std::string verify() override {
-    stream_.synchronize();
-    if (samples_ == 0) {
-      throw FailedError("wrong result: no rows were read");
-    }
-    unsigned long long total = 0;
-    cuda::check(cudaMemcpy(&total, total_.data(), sizeof(total), cudaMemcpyDeviceToHost), "read a sum");
-    if (total != expected_) {
+    if (rig_.found(stream_, "no rows were read") != expected_) {
       throw FailedError("wrong result: the words read do not add up to those of the rows asked for");
     }
     return "the sum of every word of every row that every sample read";
@@ -163,16 +149,11 @@ class CudaRowGather final : public RowGather {
   }
 
  private:
-  void evict() {
-    cuda::check(cudaMemsetAsync(evictor_.data(), 0, evictor_.bytes(), stream_.get()),
-                "overwrite the GPU's cache");
-  }
-
   void gather(const RowList& list) {
     expected_ += list.sum;
     gather_rows<<<blocks_, kThreads, 0, stream_.get()>>>(
         layout_, static_cast<const std::uint64_t*>(list.rows.data()),
-        request_.asked_bytes() / sizeof(Element), static_cast<unsigned long long*>(total_.data()));
+        request_.asked_bytes() / sizeof(Element), rig_.word());
     cuda::check_launch("gather_rows");
   }
 
@@ -184,9 +165,7 @@ class CudaRowGather final : public RowGather {
   std::vector<RowList> lists_;
   Layout layout_;
   unsigned blocks_;
-  cuda::DeviceBuffer evictor_;
-  cuda::DeviceBuffer total_;
-  std::uint64_t samples_ = 0;
+  cuda::GatherRig rig_;
   std::uint64_t expected_ = 0;
 };
 

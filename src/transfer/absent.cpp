@@ -24,7 +24,7 @@ double Mover::run() {
 double Mover::run_alone(std::size_t /*lane*/) {
   return 0;
 }
-void Mover::run_ungated() {}
+void Mover::run_counted() {}
 const std::vector<Span>& Mover::spans() const {
   return state_->spans;
 }
@@ -34,7 +34,7 @@ std::string Mover::verify() {
 Timing Mover::timing() const {
   return {};
 }
-void Mover::annotate(Measurement& /*measurement*/) const {}
+void Mover::describe(Measurement& /*measurement*/) {}
 
 std::unique_ptr<Lane> make_lane(const Transfer& /*transfer*/, const Surroundings& /*surroundings*/) {
   throw SkipError("built without CUDA");

@@ -5,10 +5,6 @@
 namespace grainscope::transfer {
 namespace {
 
-// More operations than this are not enqueued behind a closed gate: near a thousand a stream is full, and the
-// next call would wait for the gate.
-constexpr std::uint64_t kMostBehindGate = 512;
-
 class DirectBoxLane final : public BoxLane {
  public:
   DirectBoxLane(const BoxCopy& copy, const Topology& topology)
@@ -35,7 +31,7 @@ class DirectBoxLane final : public BoxLane {
     }
   }
 
-  void annotate(Measurement& measurement) const override {
+  void describe(Measurement& measurement) const override {
     if (is_kernel(copy().method)) {
       const BoxLaunch launch = box_launch(to_.box, from_.box, copy().method == BoxMethod::kernel_chunked);
       measurement.counters["blocks"] = launch.blocks;

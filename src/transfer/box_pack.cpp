@@ -76,7 +76,7 @@ class PackedBoxLane final : public BoxLane {
                     : "a kernel that packs, one contiguous copy and a kernel that unpacks";
   }
 
-  void annotate(Measurement& measurement) const override {
+  void describe(Measurement& measurement) const override {
     if (packers_) {
       measurement.counters["host_threads"] = packers_->size();
     }

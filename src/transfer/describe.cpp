@@ -88,6 +88,20 @@ const char* name(Placement placement) {
   throw std::logic_error("a placement has no name");
 }
 
+const char* name(Engine engine) {
+  switch (engine) {
+    case Engine::copy_engine:
+      return "copy_engine";
+    case Engine::sm:
+      return "sm";
+    case Engine::fault:
+      return "fault";
+    case Engine::prefetch:
+      return "prefetch";
+  }
+  throw std::logic_error("an engine has no name");
+}
+
 const char* name(Allocation allocation) {
   switch (allocation) {
     case Allocation::host_alloc:

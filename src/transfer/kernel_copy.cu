@@ -61,7 +61,7 @@ class KernelCopyLane final : public EndsLane {
 
   [[nodiscard]] std::string action() const override { return "one kernel that copies"; }
 
-  void annotate(Measurement& measurement) const override { measurement.counters["blocks"] = blocks(); }
+  void describe(Measurement& measurement) const override { measurement.counters["blocks"] = blocks(); }
 
  private:
   [[nodiscard]] std::uint64_t elements() const { return bytes() / sizeof(uint4); }

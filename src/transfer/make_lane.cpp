@@ -19,11 +19,9 @@ std::unique_ptr<Lane> make_lane(const Transfer& transfer, const Surroundings& su
   switch (transfer.engine) {
     case Engine::copy_engine:
       return make_copy_lane(transfer, surroundings);
-    case Engine::sm: {
-      const bool walks = transfer.source.placement == Placement::registers ||
-                         transfer.destination.placement == Placement::registers;
-      return walks ? make_walk_lane(transfer, surroundings) : make_kernel_copy_lane(transfer, surroundings);
-    }
+    case Engine::sm:
+      return transfer.walks() ? make_walk_lane(transfer, surroundings)
+                              : make_kernel_copy_lane(transfer, surroundings);
     case Engine::fault:
     case Engine::prefetch:
       return make_managed_lane(transfer, surroundings);

@@ -82,7 +82,7 @@ class ManagedPiecesLane final : public ManagedLane {
 
   // Of an odd number of samples the median, of an even number the lower of the two in the middle: a count
   // that a sample had.
-  void annotate(Measurement& measurement) const override {
+  void describe(Measurement& measurement) const override {
     if (moved_bytes_.empty()) {
       return;
     }

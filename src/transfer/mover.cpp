@@ -96,35 +96,14 @@ struct Mover::State {
     return time_any_ran(measured);
   }
 
-  void enqueue(const Chosen& chosen) {
-    for (const std::size_t i : chosen) {
-      const cuda::DeviceGuard guard(lanes[i].lane().gpu());
-      lanes[i].issue();
-      lanes[i].stop.record(lanes[i].stream);
-    }
-  }
-
-  // Every gate is closed before anything stands behind one: streams may share a queue of the hardware.
   void time_behind_gates(const Chosen& chosen) {
-    try {
-      for (const std::size_t i : chosen) {
-        const cuda::DeviceGuard guard(lanes[i].lane().gpu());
-        gate->close(lanes[i].stream);
-        lanes[i].start.record(lanes[i].stream);
-      }
-      enqueue(chosen);
-    } catch (...) {
-      gate->open();
-      for (const std::size_t i : chosen) {
-        static_cast<void>(cudaStreamSynchronize(lanes[i].stream.get()));
-      }
-      throw;
-    }
-    gate->open();
+    std::vector<cuda::GatedWork> works;
     for (const std::size_t i : chosen) {
-      lanes[i].stop.synchronize();
+      const Running& running = lanes[i];
+      works.push_back({&running.stream, [&running] { running.issue(); }, &running.start, &running.stop,
+                       running.lane().gpu()});
     }
-    gate->check_opened_in_time();
+    cuda::GatedRun(*gate, std::move(works)).open();
     const Running& first = lanes[chosen.front()];
     for (const std::size_t i : chosen) {
       const Running& running = lanes[i];
@@ -138,19 +117,12 @@ struct Mover::State {
 
   void time_submission(const Running& running) {
     const cuda::DeviceGuard guard(running.lane().gpu());
-    gate->close(running.stream);
-    const double start_s = steady_now_s();
-    try {
+    const auto submit = [&] {
+      const double start_s = steady_now_s();
       running.issue();
-    } catch (...) {
-      gate->open();
-      static_cast<void>(cudaStreamSynchronize(running.stream.get()));
-      throw;
-    }
-    spans.front() = {0, steady_now_s() - start_s};
-    gate->open();
-    running.stream.synchronize();
-    gate->check_opened_in_time();
+      spans.front() = {0, steady_now_s() - start_s};
+    };
+    cuda::GatedRun(*gate, {{&running.stream, submit}}).open();
   }
 
   // On the host's clock where the host has a part in it, else by events; the stream is idle at the start.
@@ -225,7 +197,8 @@ double Mover::run_alone(std::size_t lane) {
   return state_->run({lane});
 }
 
-void Mover::run_ungated() {
+void Mover::run_counted() {
+  prepare();
   const Running& only = state_->lanes.front();
   const cuda::DeviceGuard guard(only.lane().gpu());
   only.issue();
@@ -274,10 +247,10 @@ Timing Mover::timing() const {
   return {};
 }
 
-void Mover::annotate(Measurement& measurement) const {
+void Mover::describe(Measurement& measurement) {
   if (state_->lanes.size() == 1) {
     const cuda::DeviceGuard guard(state_->lanes.front().lane().gpu());
-    state_->lanes.front().lane().annotate(measurement);
+    state_->lanes.front().lane().describe(measurement);
   }
 }
 

@@ -122,7 +122,7 @@ class WalkLane final : public Lane {
 
   [[nodiscard]] std::string action() const override { return "one kernel"; }
 
-  void annotate(Measurement& measurement) const override {
+  void describe(Measurement& measurement) const override {
     measurement.traffic = walk_traffic(transfer_.walk, bytes(), false);
     const Traffic without_cache = walk_traffic(transfer_.walk, bytes(), true);
     measurement.counters["requests_without_cache"] = static_cast<double>(without_cache.requests);

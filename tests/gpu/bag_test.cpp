@@ -67,8 +67,8 @@ TEST_F(Bags, of_every_shape_and_store_are_the_sums_of_their_rows) {
                      std::to_string(request.pooling));
         const RowLists lists{draw_bags(request, Indices::zipf, store->shape().rows, 1, 0)};
         const auto lookup = make_bag_lookup(*store, lists, request);
-        for (int sample = 0; sample < 2; ++sample) {
-          EXPECT_GT(lookup->run(), 0);
+        for (int turn = 0; turn < 2; ++turn) {
+          EXPECT_GT(sample(*lookup), 0);
         }
         EXPECT_FALSE(lookup->verify().empty());
         expect_right(lookup->output(), lists.front(), request, store->shape());
@@ -87,7 +87,7 @@ TEST_F(Bags, that_are_wrong_or_never_pooled_are_caught) {
   auto* byte = static_cast<std::uint8_t*>(memory_->host_chunks().at(place.part)) + place.row * 256 + 255;
   *byte ^= 1;  // of the upper eight bits of the last word
   const auto wrong = make_bag_lookup(*store, lists, request);
-  static_cast<void>(wrong->run());
+  static_cast<void>(sample(*wrong));
   *byte ^= 1;
   try {
     static_cast<void>(wrong->verify());

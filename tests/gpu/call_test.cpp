@@ -15,9 +15,16 @@
 namespace grainscope::cuda {
 namespace {
 
+// Of one call, in one sample.
+double operation_s(Operation& operation) {
+  Measurement measurement;
+  operation.describe(measurement);
+  return sample(operation) / static_cast<double>(measurement.operations);
+}
+
 class Calls : public GpuTest {
  protected:
-  [[nodiscard]] std::unique_ptr<Probe> make(CallSpec spec) {
+  [[nodiscard]] std::unique_ptr<Operation> make(CallSpec spec) {
     spec.node = topology_.usable_nodes().front();
     return make_call(spec, topology_, budget_);
   }
@@ -28,7 +35,7 @@ class Calls : public GpuTest {
                  std::to_string(spec.graph_nodes) + " nodes");
     const auto probe = make(spec);
     for (int i = 0; i < 4; ++i) {
-      const double call_s = probe->sample() / static_cast<double>(probe->operations());
+      const double call_s = operation_s(*probe);
       EXPECT_GT(call_s, 2e-9);
       EXPECT_LT(call_s, 1.0);
     }
@@ -127,8 +134,8 @@ TEST_F(Calls, more_nodes_take_longer_to_instantiate) {
   double few_s = 0;
   double many_s = 0;
   for (int i = 0; i < 5; ++i) {
-    few_s += few->sample() / static_cast<double>(few->operations());
-    many_s += many->sample() / static_cast<double>(many->operations());
+    few_s += operation_s(*few);
+    many_s += operation_s(*many);
   }
   EXPECT_GT(many_s, 3 * few_s);
 }
@@ -139,8 +146,8 @@ TEST_F(Calls, a_launch_with_a_wait_costs_more_than_one_without) {
   double launch_s = 0;
   double both_s = 0;
   for (int i = 0; i < 5; ++i) {
-    launch_s += launch->sample() / static_cast<double>(launch->operations());
-    both_s += both->sample() / static_cast<double>(both->operations());
+    launch_s += operation_s(*launch);
+    both_s += operation_s(*both);
   }
   EXPECT_GT(both_s, launch_s);
 }

@@ -117,8 +117,8 @@ class FeatureGather : public GpuTest {
                  " rows of " + std::to_string(store.shape().row_bytes) + " by " +
                  std::to_string(request.width) + " from " + name(store.request().store));
     const auto gather = make_gather(store, lists, request);
-    for (std::size_t sample = 0; sample < lists.size() + 1; ++sample) {
-      EXPECT_GT(gather->run(), 0);
+    for (std::size_t turn = 0; turn < lists.size() + 1; ++turn) {
+      EXPECT_GT(sample(*gather), 0);
     }
     EXPECT_FALSE(gather->verify().empty());
   }

@@ -68,7 +68,7 @@ TEST_F(FeatureGather, one_wrong_byte_of_the_table_is_caught_and_the_row_named) {
   *byte ^= 1;
   for (const Mode mode : {Mode::masked, Mode::naive, Mode::graphbolt}) {
     const auto gather = make_gather(*store, lists, {mode, 4, 0, 1});
-    static_cast<void>(gather->run());
+    static_cast<void>(sample(*gather));
     try {
       static_cast<void>(gather->verify());
       FAIL() << "a wrong byte was not found by " << name(mode);
@@ -79,7 +79,7 @@ TEST_F(FeatureGather, one_wrong_byte_of_the_table_is_caught_and_the_row_named) {
   }
   *byte ^= 1;
   const auto gather = make_gather(*store, lists, {Mode::masked, 4, 0, 1});
-  static_cast<void>(gather->run());
+  static_cast<void>(sample(*gather));
   EXPECT_NO_THROW(static_cast<void>(gather->verify()));
 }
 
@@ -132,11 +132,13 @@ TEST_F(FeatureGather, what_cannot_be_is_refused_before_anything_is_launched) {
 TEST_F(FeatureGather, a_managed_table_is_on_the_host_before_each_sample) {
   const auto store = store_of(Store::managed, 512);
   const auto gather = make_gather(*store, lists_of(*store, 100), {Mode::masked, 16, 0, 1});
-  for (int sample = 0; sample < 3; ++sample) {
-    EXPECT_GT(gather->run(), 0);
+  for (int turn = 0; turn < 3; ++turn) {
+    EXPECT_GT(sample(*gather), 0);
   }
   EXPECT_FALSE(gather->verify().empty());
-  if (const auto moved = gather->moved_bytes()) {
+  Measurement measurement;
+  gather->describe(measurement);
+  if (const auto moved = measurement.link_bytes) {
     EXPECT_GT(*moved, 0U);
     EXPECT_LE(*moved, kMiB);
   }
@@ -147,8 +149,10 @@ TEST_F(FeatureGather, only_modes_that_sort_tell_how_long_that_takes) {
   for (const Mode mode : kKernelModes) {
     const std::uint32_t width = mode == Mode::naive || mode == Mode::circular_shift ? 4 : 16;
     const auto gather = make_gather(*store, lists_of(*store, 4096), {mode, width, 0, 1});
-    static_cast<void>(gather->run());
-    EXPECT_EQ(gather->sort_s().has_value(), sorts(mode)) << name(mode);
+    static_cast<void>(sample(*gather));
+    Measurement measurement;
+    gather->describe(measurement);
+    EXPECT_EQ(measurement.counters.contains("sort_s"), sorts(mode)) << name(mode);
     EXPECT_TRUE(gather->timing().gated);
   }
 }

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/memory.hpp"
@@ -68,6 +70,45 @@ TEST_F(Gates, stopwatch_opens_its_gate_when_submitting_throws) {
   // A gate left closed would hold this for its whole time-out.
   const auto start = std::chrono::steady_clock::now();
   stream.synchronize();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
+}
+
+TEST_F(Gates, hold_several_streams_and_open_at_a_moment_of_the_steady_clock) {
+  Gate gate;
+  const Stream streams[2];
+  const Event starts[2];
+  const Event stops[2];
+  const DeviceBuffer buffer(0, kMiB);
+  std::vector<GatedWork> works;
+  for (int i = 0; i < 2; ++i) {
+    const auto clear = [&, i] {
+      check(cudaMemsetAsync(buffer.data(), 0, buffer.bytes(), streams[i].get()), "clear a buffer");
+    };
+    works.push_back({&streams[i], clear, &starts[i], &stops[i], 0});
+  }
+  GatedRun run(gate, works);
+  for (const Stream& stream : streams) {
+    EXPECT_EQ(cudaStreamQuery(stream.get()), cudaErrorNotReady);
+  }
+  const double start_s = steady_now_s() + 0.01;
+  const GatedRun::Times times = run.open(start_s);
+  EXPECT_GE(times.begun_s, start_s);
+  EXPECT_GE(times.opened_s, times.begun_s);
+  EXPECT_GT(times.ended_s, times.opened_s);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(stops[i].done());
+    EXPECT_GT(elapsed_s(starts[i], stops[i]), 0);
+  }
+}
+
+TEST_F(Gates, open_where_a_run_goes_away_closed) {
+  const Stream stream;
+  Gate gate;
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const GatedRun run(gate, {{&stream, [] {}}});
+  }
+  EXPECT_EQ(cudaStreamQuery(stream.get()), cudaSuccess);
   EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);
 }
 

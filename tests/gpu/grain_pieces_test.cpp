@@ -84,7 +84,7 @@ TEST_F(PiecesOnDemand, move_whole_pages_and_say_how_many) {
       static_cast<void>(mover->run());
     }
     Measurement measurement;
-    mover->annotate(measurement);
+    mover->describe(measurement);
     if (!measurement.link_bytes) {
       GTEST_SKIP() << "the system does not tell where pages live";
     }

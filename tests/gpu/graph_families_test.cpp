@@ -47,15 +47,15 @@ TEST_F(GraphFamilies, lean_reads_that_are_not_the_model_s_are_told) {
     const LoadedGraph graph(point.spec, point.graph.order, "");
     const LeanLayout layout(point, graph);
     const auto lists = lean::place_lean(layout.placement());
-    const auto traversal = make_lean_run(point, graph, *lists, layout);
+    const LeanRun run = make_lean_run(point, graph, *lists, layout);
     const graph::Vertex source = graph.sources(1).front();
-    static_cast<void>(traversal->run(source));
-    const std::vector<lean::LinkReads> reads = traversal->count(source);
-    EXPECT_NO_THROW(static_cast<void>(traversal->model(layout, source, reads))) << name(algorithm);
+    static_cast<void>(run.traversal->run(source));
+    const std::vector<lean::LinkReads> reads = run.traversal->count(source);
+    EXPECT_NO_THROW(static_cast<void>(run.model(source, reads))) << name(algorithm);
     std::vector<lean::LinkReads> more = reads;
     more.front().sectors += 1;
     more.front().elements += 3000 + graph.csr().edges();
-    EXPECT_THROW(static_cast<void>(traversal->model(layout, source, more)), FailedError) << name(algorithm);
+    EXPECT_THROW(static_cast<void>(run.model(source, more)), FailedError) << name(algorithm);
   }
 }
 

@@ -15,10 +15,10 @@ class LeanRanks : public LeanTest {
     const auto ranks = make_lean_pr(*placed);
     const model::LeanPr expected = model::replay_pr(lists.pulled(), both.graph);
     for (int run = 0; run < 3; ++run) {
-      EXPECT_GT(ranks->run(), 0);
+      EXPECT_GT(ranks->run(0), 0);
       EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), ranks->ranks())));
     }
-    const std::vector<LinkReads> reads = ranks->count();
+    const std::vector<LinkReads> reads = ranks->count(0);
     EXPECT_EQ(reads.size(), ranks->levels().size());
     // Warps come in no fixed order: of a small graph all at once.
     EXPECT_LE(reads.size(), 2 * expected.sweeps + 10U);

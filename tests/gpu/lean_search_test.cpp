@@ -27,7 +27,7 @@ class LeanSearches : public LeanTest {
     const auto placed = lists.place();
     const auto search = make_lean_bfs(*placed, turning);
     EXPECT_GT(search->run(source), 0);
-    ASSERT_EQ(search->depths(), graph::serial_bfs(both.graph, source));
+    ASSERT_EQ(search->answer(), graph::serial_bfs(both.graph, source));
     const model::LeanBfs expected = model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
     const std::vector<LevelResult> levels = search->levels();
     ASSERT_EQ(levels.size(), expected.levels.size());
@@ -41,7 +41,7 @@ class LeanSearches : public LeanTest {
       EXPECT_EQ(search->pulled()[i], level.pull);
       expect_equal(reads[i], level.link, level.hot_reads);
     }
-    EXPECT_EQ(search->depths(), expected.depths) << "after counting";
+    EXPECT_EQ(search->answer(), expected.depths) << "after counting";
   }
 
   static void expect_right_over_all_lists(const BothWays& both, TierPolicy policy, int percent,
@@ -138,7 +138,7 @@ TEST_F(LeanSearches, go_on_from_source_to_source) {
   const auto search = make_lean_bfs(*placed, {});
   for (Vertex source = 0; source < 200; ++source) {
     static_cast<void>(search->run(source));
-    ASSERT_EQ(search->depths(), graph::serial_bfs(both.graph, source)) << source;
+    ASSERT_EQ(search->answer(), graph::serial_bfs(both.graph, source)) << source;
   }
   EXPECT_GT(placed->hot_bytes(), 0U);
 }

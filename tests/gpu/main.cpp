@@ -7,19 +7,15 @@
 #include <vector>
 
 #include "grainscope/system/mps.hpp"
-#include "pipeline_worker.hpp"
-#include "share_worker.hpp"
+#include "worker_process.hpp"
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == grainscope::kMpsGuardCommand) {
     return grainscope::guard_mps({words.begin() + 1, words.end()});
   }
-  if (!words.empty() && words.front() == grainscope::harness::kShareWorkerCommand) {
-    return grainscope::harness::share_worker({words.begin() + 1, words.end()});
-  }
-  if (!words.empty() && words.front() == grainscope::harness::kPipelineWorkerCommand) {
-    return grainscope::harness::pipeline_worker({words.begin() + 1, words.end()});
+  if (!words.empty() && words.front() == grainscope::harness::kWorkerCommand) {
+    return grainscope::harness::run_worker({words.begin() + 1, words.end()});
   }
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -80,8 +80,8 @@ TEST_F(OwnFeaturesOnGpu, are_gathered_by_every_mode_from_every_store) {
       const auto gather =
           make_gather(*store, lists(kRows),
                       {way.mode, narrow ? element : widest_load(way.mode, features.row_bytes()), 0, 2});
-      for (int sample = 0; sample < 3; ++sample) {
-        EXPECT_GT(gather->run(), 0);
+      for (int turn = 0; turn < 3; ++turn) {
+        EXPECT_GT(sample(*gather), 0);
       }
       EXPECT_NE(gather->verify().find("the mapped file"), std::string::npos);
     }
@@ -94,10 +94,10 @@ TEST_F(OwnFeaturesOnGpu, that_differ_from_the_file_are_found) {
   const auto table = make_pinned_table(2000, features);
   const auto store = make_table_store(request_of(*table, Store::mapped, 0), *table, features);
   const auto gather = make_gather(*store, {{5, 6, 7}}, {Mode::masked, 4, 0, 1});
-  static_cast<void>(gather->run());
+  static_cast<void>(sample(*gather));
   EXPECT_NO_THROW(static_cast<void>(gather->verify()));
   table->bytes()[6 * 132 + 131] ^= std::byte{1};
-  static_cast<void>(gather->run());
+  static_cast<void>(sample(*gather));
   EXPECT_THROW(static_cast<void>(gather->verify()), FailedError);
 }
 

@@ -6,6 +6,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "harness/link_peaks.hpp"
+#include "harness/selection.hpp"
 #include "span_cache.hpp"
 
 namespace grainscope::harness {
@@ -31,7 +32,7 @@ TEST_F(ReachSessions, every_case_of_the_smoke_preset_is_measured_or_skipped_with
       make_scope(Preset::smoke, gpu_targets(*machine_, {}), false, node_targets(*machine_, {}));
   LinkPeaks peaks(*machine_, [](const LinkPeak&, const std::vector<Warning>&) {});
   std::size_t measured = 0;
-  for (const Benchmark& benchmark : reach_gather().list(*machine_, scope)) {
+  for (const Benchmark& benchmark : list_all({reach_gather()}, *machine_, scope)) {
     SCOPED_TRACE(benchmark.id.name());
     if (!benchmark.skip.empty()) {
       continue;

@@ -91,8 +91,8 @@ class Reach : public GpuTest {
       fewest = std::min(fewest, distinct_rows(rows));
     }
     EXPECT_EQ(gather->unique_rows(), fewest);
-    for (int sample = 0; sample < kLists + 1; ++sample) {
-      EXPECT_GT(gather->run(), 0);
+    for (int turn = 0; turn < kLists + 1; ++turn) {
+      EXPECT_GT(sample(*gather), 0);
     }
     EXPECT_FALSE(gather->verify().empty());
     EXPECT_TRUE(gather->timing().gated);
@@ -158,19 +158,19 @@ TEST_F(Reach, one_wrong_word_in_a_row_that_is_read_is_caught) {
   // The last word of a row of the first list, and of no other row.
   const std::uint64_t word = row_list(request, 0).at(500) * 32 + 31;
   plant(*memory, word, pattern_word(word, kSpanSeed) ^ 1U);
-  static_cast<void>(gather->run());
+  static_cast<void>(sample(*gather));
   EXPECT_THROW(static_cast<void>(gather->verify()), FailedError);
   plant(*memory, word, pattern_word(word, kSpanSeed));
   const auto again = make_row_gather(*memory, request);
-  static_cast<void>(again->run());
+  static_cast<void>(sample(*again));
   EXPECT_NO_THROW(static_cast<void>(again->verify()));
 }
 
 TEST_F(Reach, what_is_done_once_more_for_a_profiler_is_checked_too) {
   const auto memory = memory_of(SpanKind::host_alloc, kChunk);
   const auto gather = make_row_gather(*memory, gather_of(128, 1000, kChunk));
-  static_cast<void>(gather->run());
-  gather->run_ungated();
+  static_cast<void>(sample(*gather));
+  gather->run_counted();
   EXPECT_NO_THROW(static_cast<void>(gather->verify()));
 }
 

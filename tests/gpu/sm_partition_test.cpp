@@ -122,13 +122,13 @@ TEST_F(SmPartitions, gathers_in_a_part_are_right_for_every_width) {
   if (!possible([&] { part = cuda::make_partition(kGpu, ShareBy::green_context, 8); })) {
     GTEST_SKIP() << why_not_;
   }
-  gnn::ShareClock clock(kGpu);
   for (const std::uint32_t width : {4U, 8U, 16U}) {
     const auto work = gnn::make_gather_work(*store_, lists_, width, *part);
     EXPECT_GT(work->blocks(), 0);
     EXPECT_EQ(work->blocks() % part->given_sms(), 0);
-    for (int sample = 0; sample < 4; ++sample) {
-      EXPECT_GT(clock.alone(*work), 0);
+    gnn::SharedRun run({work.get()});
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_GT(sample(run), 0);
     }
     EXPECT_EQ(work->verify(), "every byte of every sample's output against the table's closed form");
   }
@@ -137,15 +137,15 @@ TEST_F(SmPartitions, gathers_in_a_part_are_right_for_every_width) {
 TEST_F(SmPartitions, wrong_bytes_and_work_that_never_ran_are_caught) {
   make_table(512);
   const auto whole = cuda::make_partition(kGpu, ShareBy::unlimited, all());
-  gnn::ShareClock clock(kGpu);
   const auto idle = gnn::make_gather_work(*store_, lists_, 16, *whole);
+  gnn::SharedRun run({idle.get()});
   EXPECT_THROW(static_cast<void>(idle->verify()), FailedError);
   EXPECT_THROW(static_cast<void>(gnn::make_product_work(kGpu, 1, *whole)->verify()), FailedError);
   EXPECT_THROW(static_cast<void>(gnn::make_product_work(kGpu, 0, *whole)), UsageError);
   const std::uint32_t row = lists_[0][7];
   auto* byte = const_cast<std::byte*>(store_->view().row(row));
   *byte ^= std::byte{1};
-  static_cast<void>(clock.alone(*idle));
+  static_cast<void>(sample(run));
   EXPECT_THROW(static_cast<void>(idle->verify()), FailedError);
 }
 
@@ -158,13 +158,14 @@ TEST_F(SmPartitions, a_gather_and_products_are_right_beside_each_other) {
     }
     const auto gather = gnn::make_gather_work(*store_, lists_, 16, *split.part);
     const auto products = gnn::make_product_work(kGpu, 3, *split.rest);
-    gnn::ShareClock clock(kGpu);
-    for (int sample = 0; sample < 4; ++sample) {
-      const auto times = clock.together(*gather, *products);
-      EXPECT_GT(times.first, 0);
-      EXPECT_GT(times.second, 0);
-      EXPECT_GE(times.seconds, std::max(times.first, times.second));
-      EXPECT_LE(times.seconds, times.first + times.second + 1e-3);
+    gnn::SharedRun both({gather.get(), products.get()});
+    for (int i = 0; i < 4; ++i) {
+      const double seconds = sample(both);
+      const std::vector<double>& each = both.seconds();
+      EXPECT_GT(each[0], 0);
+      EXPECT_GT(each[1], 0);
+      EXPECT_GE(seconds, std::max(each[0], each[1]));
+      EXPECT_LE(seconds, each[0] + each[1] + 1e-3);
     }
     EXPECT_FALSE(gather->verify().empty());
     EXPECT_EQ(products->verify(), "every element of every sample's last product");
@@ -189,13 +190,15 @@ TEST_F(SmPartitions, a_gather_and_training_steps_are_right_beside_each_other) {
     }
     const auto gather = gnn::make_gather_work(*store_, lists_, 16, *split.part);
     const auto steps = gnn::make_step_work(kGpu, *batch, gnn::kMostSteps, *split.rest);
-    gnn::ShareClock clock(kGpu);
-    EXPECT_GT(clock.alone(*steps), 0);
-    for (int sample = 0; sample < 4; ++sample) {
-      const auto times = clock.together(*gather, *steps);
-      EXPECT_GT(times.first, 0);
-      EXPECT_GT(times.second, 0);
-      EXPECT_GE(times.seconds, std::max(times.first, times.second));
+    gnn::SharedRun alone({steps.get()});
+    EXPECT_GT(sample(alone), 0);
+    gnn::SharedRun both({gather.get(), steps.get()});
+    for (int i = 0; i < 4; ++i) {
+      const double seconds = sample(both);
+      const std::vector<double>& each = both.seconds();
+      EXPECT_GT(each[0], 0);
+      EXPECT_GT(each[1], 0);
+      EXPECT_GE(seconds, std::max(each[0], each[1]));
     }
     EXPECT_FALSE(gather->verify().empty());
     EXPECT_NE(steps->verify().find("bit for bit"), std::string::npos);
@@ -225,10 +228,10 @@ TEST_F(SmPartitions, training_steps_that_never_ran_or_went_wrong_are_caught) {
 TEST_F(SmPartitions, work_begins_at_a_moment_of_the_steady_clock) {
   const auto whole = cuda::make_partition(kGpu, ShareBy::unlimited, all());
   const auto products = gnn::make_product_work(kGpu, 2, *whole);
-  gnn::ShareClock clock(kGpu);
-  clock.get_ready(*products);
+  gnn::SharedRun run({products.get()});
+  run.get_ready();
   const double start_s = steady_now_s() + 0.01;
-  const gnn::ShareTimes times = clock.run_at(*products, start_s);
+  const gnn::ShareTimes times = run.run_at(start_s);
   EXPECT_GE(times.begun_s, start_s);
   EXPECT_GE(times.opened_s, times.begun_s);
   EXPECT_LT(times.opened_s, start_s + 0.005);
@@ -241,24 +244,24 @@ TEST_F(SmPartitions, work_that_takes_long_to_enqueue_begins_at_its_moment) {
   const auto whole = cuda::make_partition(kGpu, ShareBy::unlimited, all());
   // A launch each, which take longer than what is left until the moment.
   const auto products = gnn::make_product_work(kGpu, 500, *whole);
-  gnn::ShareClock clock(kGpu);
+  gnn::SharedRun run({products.get()});
   double late_s = 1;
-  for (int sample = 0; sample < 8; ++sample) {
-    clock.get_ready(*products);
+  for (int i = 0; i < 8; ++i) {
+    run.get_ready();
     const double start_s = steady_now_s() + 5e-4;
-    late_s = std::min(late_s, clock.run_at(*products, start_s).opened_s - start_s);
+    late_s = std::min(late_s, run.run_at(start_s).opened_s - start_s);
   }
   EXPECT_GE(late_s, 0);
   EXPECT_LT(late_s, 5e-5);
 }
 
-TEST_F(SmPartitions, a_clock_that_goes_away_opens_its_gate) {
+TEST_F(SmPartitions, a_run_that_goes_away_opens_its_gate) {
   const auto whole = cuda::make_partition(kGpu, ShareBy::unlimited, all());
   const auto products = gnn::make_product_work(kGpu, 2, *whole);
   const double before_s = steady_now_s();
   {
-    gnn::ShareClock clock(kGpu);
-    clock.get_ready(*products);
+    gnn::SharedRun run({products.get()});
+    run.get_ready();
   }
   products->stream().synchronize();
   // The gate would give up after 5 s.

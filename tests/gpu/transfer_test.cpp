@@ -1,9 +1,11 @@
 #include "grainscope/transfer/transfer.hpp"
 
-#include "grainscope/transfer/mover.hpp"
+#include <algorithm>
 
+#include "every_transfer.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/transfer/written.hpp"
 #include "transfer_fixture.hpp"
 
 namespace grainscope::transfer {
@@ -39,6 +41,36 @@ TEST_F(Transfers, copies_move_every_byte_of_every_placement_both_ways) {
   }
 }
 
+// The enumeration of tests/unit/core/possible_transfers_test.cpp, carried out.
+TEST_F(Transfers, all_that_can_be_move_every_byte) {
+  const auto reaches = [&](int from, int to) {
+    const auto& peers = runtime().peers;
+    return std::any_of(peers.begin(), peers.end(), [&](const cuda::PeerLink& peer) {
+      return peer.from == from && peer.to == to && peer.access;
+    });
+  };
+  const bool two_gpus = reaches(0, 1) && reaches(1, 0);
+  int moved = 0;
+  for (const std::uint64_t bytes : {64 * kKiB, kMiB}) {
+    for (const Transfer& transfer : test::every_transfer(bytes, node())) {
+      try {
+        require_possible(transfer);
+      } catch (const UsageError&) {
+        continue;
+      }
+      const bool second = (!transfer.source.on_host() && transfer.source.id == 1) ||
+                          (!transfer.destination.on_host() && transfer.destination.id == 1);
+      if ((second && !two_gpus) || (transfer.migrates() && !runtime().devices[0].concurrent_managed_access)) {
+        continue;
+      }
+      SCOPED_TRACE(testing::Message() << to_text({{transfer}}) << (transfer.by_source ? ", by source" : ""));
+      expect_moves(transfer);
+      ++moved;
+    }
+  }
+  EXPECT_GE(moved, 2 * 30);
+}
+
 TEST_F(Transfers, a_copy_that_moved_nothing_is_caught) {
   for (const bool to_gpu : {true, false}) {
     const auto mover = make(one_way(Engine::copy_engine, Placement::pinned, Placement::device, to_gpu, kMiB));
@@ -57,7 +89,7 @@ TEST_F(Transfers, without_a_gate_move_the_same) {
   for (const bool read : {true, false}) {
     const auto mover = make(walk_of(read, kMiB, Walk{}));
     mover->prepare();
-    mover->run_ungated();
+    mover->run_counted();
     EXPECT_FALSE(mover->verify().empty());
   }
 }

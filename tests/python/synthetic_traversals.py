@@ -6,6 +6,7 @@ requests, so that pictures look as they will.
 
 import random
 
+from grainscope_report.statistics import percentile
 from synthetic import File
 from synthetic_graphs import ACCESSES, ALGORITHMS, BEST, GRAPHS, PAGES, WORK, graph_facts, question, traffic
 from synthetic_models import add_models
@@ -137,8 +138,8 @@ def statistics_of(samples: list[float]) -> dict:
         "samples_s": samples,
         "median_s": middle,
         "mad_s": (off[(count - 1) // 2] + off[count // 2]) / 2,
-        "p5_s": ordered[0],
-        "p95_s": ordered[-1],
+        "p5_s": percentile(ordered, 5),
+        "p95_s": percentile(ordered, 95),
         "ci95_s": [ordered[0], ordered[-1]],
     }
     if count >= 8:

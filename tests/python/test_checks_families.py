@@ -21,11 +21,15 @@ def gathered() -> File:
 
 GATHER_FAULTS = [
     (lambda row: row.update(link_bytes=row["bytes"] + 1), "link_bytes", "more than the 134217728 bytes"),
-    (lambda row: row["counters"].update(unique_rows=900_000), "counters.unique_bytes", "make it 115200000"),
-    (lambda row: row["counters"].update(unique_gb_s=1.0), "counters.unique_gb_s", "make it 40.96"),
-    (lambda row: row["counters"].update(rows_per_granule=16), "counters.rows_per_granule", "make it 256"),
+    (lambda row: row["counters"].update(unique_rows=900_000), "counters.unique_bytes", " is 115200000"),
+    (lambda row: row["counters"].update(unique_gb_s=1.0), "counters.unique_gb_s", " is 40.96"),
+    (lambda row: row["counters"].update(rows_per_granule=16), "counters.rows_per_granule", " is 256"),
     (lambda row: row.update(link_bytes=row["bytes"]), "link_bytes", "counters.unique_bytes is 102400000"),
-    (lambda row: row["case"]["axes"].update(span=1 << 26), "counters.unique_rows", "at most 524288 rows"),
+    (
+        lambda row: row["case"]["axes"].update(span=1 << 26),
+        "counters.unique_rows",
+        "span // row), which is 524288",
+    ),
     (lambda row: row["case"]["axes"].update(row=256), "bytes", "row × rows is 268435456"),
     (lambda row: row.update(limit_gb_s=40.0), "status", "40.96 GB/s beats limit_gb_s"),
 ]
@@ -50,7 +54,7 @@ def test_requests_in_flight_are_rate_times_latency_over_size():
     add_piece(file, SITE, "host_to_gpu", "zero_copy_random", 4096, 50.0, 1.2e-6, 460.0)
     assert faults_of(file) == []
     [found] = faults_of(file, lambda row: row["counters"].update(requests_in_flight=14.6))
-    assert "rate × latency / 128 bytes is 460" in found
+    assert "rate × latency / bytes of a request is 460" in found
 
 
 def test_requests_in_flight_of_gpu_memory_are_of_pieces_up_to_a_line():
@@ -61,14 +65,14 @@ def test_requests_in_flight_of_gpu_memory_are_of_pieces_up_to_a_line():
     counted = [text for text in faults_of(file) if "latency" in text]
     assert counted == []
     found = faults_of(file, lambda row: row["counters"].update(requests_in_flight=469.0))
-    assert any("rate × latency / 64 bytes is 937.5" in text for text in found)
+    assert any("rate × latency / bytes of a request is 937.5" in text for text in found)
 
 
 MOVED_FAULTS = [
     (lambda row: row.update(link_bytes=row["link_bytes"] - 1), "no multiple of a page"),
     (lambda row: row.update(link_bytes=4096), "less than the 2097152 bytes"),
-    (lambda row: row["counters"].update(moved_bytes=7), "link_bytes makes it"),
-    (lambda row: row["counters"].update(moved_bytes_per_piece=32.0), "link_bytes makes it 65536"),
+    (lambda row: row["counters"].update(moved_bytes=7), "link_bytes is"),
+    (lambda row: row["counters"].update(moved_bytes_per_piece=32.0), "link_bytes / operations is 65536"),
     (lambda row: row.update(limit_gb_s=7.0), "8.192 GB/s beats limit_gb_s"),
 ]
 
@@ -83,7 +87,7 @@ def test_pieces_on_demand_move_whole_pages_and_no_less_than_was_useful(spoil, me
 
 SMS = [
     ({"sms": 200}, "counters.sms", "the GPU has 132"),
-    ({"saturated_gb_s": 46.0}, "counters.saturated_gb_s", "below threshold × full_gb_s"),
+    ({"saturated_gb_s": 46.0}, "counters.saturated_gb_s", "below counters.threshold × counters.full_gb_s"),
 ]
 
 

@@ -30,12 +30,12 @@ def gathered(**more) -> File:
 GATHERS = [
     (lambda row: row["case"]["axes"].update(window=2), "bytes", "row × rows × window is 268435456"),
     (counters(unique_bytes=1e12), "counters.unique_bytes", "more than the 536870912 bytes asked for"),
-    (counters(unique_rows=7.0), "counters.unique_bytes", "make it 896"),
-    (counters(unique_gb_s=9.0), "counters.unique_gb_s", "make it 35.1"),
-    (counters(link_gb_s=9.0), "counters.link_gb_s", "make it 35.1"),
-    (counters(rows_per_s=9.0), "counters.rows_per_s", "make it 3125"),
+    (counters(unique_rows=7.0), "counters.unique_bytes", " is 896"),
+    (counters(unique_gb_s=9.0), "counters.unique_gb_s", " is 35.1"),
+    (counters(link_gb_s=9.0), "counters.link_gb_s", " is 35.1"),
+    (counters(rows_per_s=9.0), "counters.rows_per_s", " is 3125"),
     (lambda row: row.update(link_bytes=row["bytes"]), "link_bytes", "bytes of different rows"),
-    (lambda row: row.update(link_fraction=0.99), "link_fraction", "counters.link_gb_s / peak_gb_s is 0.64"),
+    (lambda row: row.update(link_fraction=0.99), "link_fraction", "its rate over the copy peak is 0.64"),
 ]
 
 
@@ -48,7 +48,7 @@ def test_of_a_tiered_table_the_host_has_its_share():
     file = gpu_file()
     axes = gather_axes("masked_wide", 512, store="tiered", span=4 * GIB, hot=10)
     add_gather(file, axes, 90.0, host=0.5)
-    check(file, counters(host_share=0.9), "counters.host_share", "make it 0.49")
+    check(file, counters(host_share=0.9), "counters.host_share", " is 0.49")
 
 
 def test_managed_memory_may_move_more_than_was_asked_for():
@@ -76,11 +76,11 @@ def point(at: int, *value: float):
 
 
 HITS = [
-    (0, counters(hit_rate_50=1.01), "counters.hit_rate_50", "more than all accesses"),
-    (0, counters(hit_rate_20=0.01), "counters.hit_rate_20", "hit_curve has"),
-    (0, counters(hit_rate_20=0.01), "counters.hit_rate_20", "less than hit_rate_10"),
-    (0, counters(of_optimal_10=1.001), "counters.of_optimal_10", "no order beats the optimal one"),
-    (-1, counters(of_optimal_10=0.9), "counters.of_optimal_10", "this is the optimal order"),
+    (0, counters(hit_rate_50=1.01), "counters", "hit_rate_50 of 1.01, more than all accesses"),
+    (0, counters(hit_rate_20=0.01), "counters", "hit_rate_20 of 0.01, hit_curve has 0."),
+    (0, counters(hit_rate_20=0.01), "counters", "hit_rate_20 of 0.01, less than of fewer rows"),
+    (0, counters(of_optimal_10=1.001), "counters", "of_optimal_10 of 1.001, better than the optimal order"),
+    (-1, counters(of_optimal_10=0.9), "counters", "of_optimal_10 of 0.9 in the optimal order"),
     (0, point(-1, 1.0, 0.99), "hit_curve", "ends at [1.0, 0.99]"),
     (0, point(3, 0.0001, 0.3), "hit_curve", "does not rise"),
 ]
@@ -99,7 +99,7 @@ def test_edges_a_second_follow_from_the_time():
     file = File()
     axes = {"lists": "pasted", "score": "degree", "graph": "kron18"}
     file.add("tiering/reorder", axes, {}, 0.5, operations=1000, counters={"edges_per_s": 2000.5})
-    check(file, counters(edges_per_s=1900.0), "counters.edges_per_s", "make it 2000")
+    check(file, counters(edges_per_s=1900.0), "counters.edges_per_s", " is 2000")
 
 
 def shared(by: str = "green_context", sms: int = 12) -> File:
@@ -117,7 +117,7 @@ GIVEN = [
     ),
     ("grid_cap", counters(given_sms=13.0), "counters.given_sms", "is 13.0, only 12.0 were asked for"),
     ("grid_cap", counters(seen_sms=133.0), "counters.seen_sms", "the GPU has 132"),
-    ("grid_cap", counters(given_share=0.5), "counters.given_share", "make it 0.0909"),
+    ("grid_cap", counters(given_share=0.5), "counters.given_share", " is 0.0909"),
 ]
 
 
@@ -140,13 +140,13 @@ def test_more_may_be_given_in_whole_groups_or_with_a_reason():
 def test_a_split_beside_training_steps_is_checked_like_any():
     file = gpu_file()
     add_split(file, "green_context", 10, "graphsage")
-    check(file, counters(compute_slowdown=0.5), "counters.compute_slowdown", "make it 1.13")
+    check(file, counters(compute_slowdown=0.5), "counters.compute_slowdown", " is 1.13")
 
 
 SPLITS = [
-    (counters(gather_slowdown=9.0), "counters.gather_slowdown", "make it 1.02"),
-    (counters(compute_slowdown=0.5), "counters.compute_slowdown", "make it 1.13"),
-    (counters(pipeline_overlap=0.2), "counters.pipeline_overlap", "times alone make it 0.86"),
+    (counters(gather_slowdown=9.0), "counters.gather_slowdown", " is 1.02"),
+    (counters(compute_slowdown=0.5), "counters.compute_slowdown", " is 1.13"),
+    (counters(pipeline_overlap=0.2), "counters.pipeline_overlap", "/ min(alone) is 0.86"),
 ]
 
 
@@ -158,9 +158,9 @@ def test_sides_of_a_split_agree_with_themselves_alone(spoil, field, message):
 
 
 STAGES = [
-    (counters(overlap=0.5), "counters.overlap", "stages of 0.0047 s, the longest 0.0022 s, make it 0.9"),
-    (counters(train_s=5e-3), "counters.overlap", "make it 1.9"),
-    (counters(p99_batch_s=1e-3), "counters.p99_batch_s", "less than the median"),
+    (counters(overlap=0.5), "counters.overlap", "stages' times alone make it 0.9"),
+    (counters(train_s=5e-3), "counters.overlap", "alone make it 1.9"),
+    (counters(p99_batch_s=1e-3), "counters.p99_batch_s", "below median_s"),
 ]
 
 
@@ -172,13 +172,13 @@ def test_stages_and_overlap_of_a_pipeline_agree(spoil, field, message):
 
 
 PROCESSES = [
-    (counters(gather_slowdown=3.0), "counters.gather_slowdown", "make it 1.08"),
-    (counters(train_slowdown=0.5), "counters.train_slowdown", "make it 1.1"),
-    (counters(gather_gb_s=50.0), "counters.gather_gb_s", "make it 44.7"),
+    (counters(gather_slowdown=3.0), "counters.gather_slowdown", " is 1.08"),
+    (counters(train_slowdown=0.5), "counters.train_slowdown", " is 1.1"),
+    (counters(gather_gb_s=50.0), "counters.gather_gb_s", " is 44.7"),
     (counters(given_sms=33.0), "counters.given_sms", "only 14.0 were asked for, and no reason"),
     (counters(rest_sms=133.0), "counters.rest_sms", "the GPU has 132"),
-    (counters(given_share=0.5), "counters.given_share", "make it 0.106"),
-    (counters(overlap=0.1), "counters.overlap", "make it 0.9"),
+    (counters(given_share=0.5), "counters.given_share", " is 0.106"),
+    (counters(overlap=0.1), "counters.overlap", "alone make it 0.9"),
     (lambda row: row["case"]["axes"].pop("percent"), "case.axes", "the share belongs to two processes"),
 ]
 
@@ -209,8 +209,8 @@ def test_an_epoch_has_whole_mini_batches(batches):
 
 
 OWN = [
-    ({"columns": 127}, "case.axes.row", "columns × element of the features is 508"),
-    ({"element": 2}, "case.axes.row", "of the features is 256"),
+    ({"columns": 127}, "case.axes.row", "features.columns × features.element is 508"),
+    ({"element": 2}, "case.axes.row", "features.element is 256"),
     ({"rows": 4096}, "features.rows", "the graph has 4097 vertices"),
 ]
 
@@ -227,4 +227,4 @@ def test_a_table_of_ones_own_fits_the_row_and_the_graph(wrong, field, message):
 def test_a_gather_from_ones_own_table_spans_all_of_it():
     file = gathered(span=4097 * 128)
     file.rows[0]["features"] = {"rows": 4097, "columns": 32, "element": 4}
-    check(file, lambda row: row["case"]["axes"].update(span=1 << 30), "case.axes.span", "take 524416")
+    check(file, lambda row: row["case"]["axes"].update(span=1 << 30), "case.axes.span", "is 524416")

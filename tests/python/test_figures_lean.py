@@ -5,6 +5,7 @@ import json
 import pytest
 
 from grainscope_report import reader
+from grainscope_report.analysis import Analysis
 from grainscope_report.answers import traversals
 from grainscope_report.cli import main
 from grainscope_report.figures.lean import method
@@ -215,7 +216,7 @@ def test_the_same_source_has_another_number_in_another_order(tmp_path):
 def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
     path = planted().write(tmp_path / "result.json")
     [machine] = machines([reader.read(path)])
-    access, fewer = traversals.said(machine, None)
+    access, fewer = traversals.said(Analysis(machine))
     assert access.startswith("Of 2 measured traversals of edges in host memory the fastest access is")
     assert fewer.startswith(
         "What an algorithm that moves fewer bytes buys beside the fastest walk over whole lists (EMOGI's or "
@@ -238,7 +239,7 @@ def test_lean_rows_alone_say_that_there_is_nothing_beside_them(tmp_path):
     file = machine_file()
     add_lean(file, "cc", KRON, 0.03)
     [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
-    assert traversals.said(machine, None) == [
+    assert traversals.said(Analysis(machine)) == [
         "1 traversal that moves fewer bytes has none of EMOGI's beside it"
     ]
 

@@ -73,7 +73,7 @@ def test_a_run_whose_sessions_took_longer_was_resumed(tmp_path, capsys, session_
     assert took(result) == said
     assert cli.main(["summary", str(path)]) == 0
     assert f", {said}" in capsys.readouterr().out
-    page = machine_part.part([machine_part.Subject(machines([result])[0], ())])
+    page = machine_part.part([*machines([result])])
     assert f"took {said}" in page
 
 
@@ -84,7 +84,7 @@ def test_the_page_says_how_many_sides_were_slower_alone(tmp_path):
     for flags in ((), ("slower_alone",)):
         file.together("contention", axes, {"gpu": 0, "numa": 0}, [lane], overlap=1.0, flags=flags)
         [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
-        page = machine_part.part([machine_part.Subject(machine, ())])
+        page = machine_part.part([machine])
         assert ("1 row has a side that took longer alone" in page) == bool(flags)
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from grainscope_report import checks, reader, schema
+from grainscope_report import reader
 from grainscope_report.cli import main
+from planted import contradictions, spoiled
 from synthetic import MIB, File
 
 SITE = {"numa": 0, "gpu": 0}
@@ -53,7 +54,7 @@ def test_rows_stand_as_in_one_piece(tmp_path):
     assert run["shard"] == {"index": 1, "count": 1}
     assert run["counts"] == {"ok": 5, "skipped": 1, "failed": 0}
     assert run["flags"] == ["--preset=full"]
-    assert schema.problems(document) == checks.problems(document) == []
+    assert contradictions(document) == []
 
 
 def test_one_shard_of_one_is_the_run_itself(tmp_path):
@@ -67,7 +68,7 @@ def test_shares_are_of_the_best_peak_of_all_shards(tmp_path):
     assert link["peak_gb_s"] == 55.0
     for row in document["benchmarks"][1:]:
         assert row["link_fraction"] == pytest.approx(row["bandwidth_gb_s"] / 55.0)
-    assert checks.problems(document) == []
+    assert contradictions(document) == []
 
 
 def test_sessions_of_a_case_stay_together(tmp_path):
@@ -109,6 +110,14 @@ def test_what_is_no_shard_of_the_run_is_refused(tmp_path, capsys, context, says)
 def test_a_missing_shard_is_named(tmp_path, capsys):
     assert main(["merge", str(shard(tmp_path, 1, count=3)), "-o", str(tmp_path / "merged.json")]) == 3
     assert "shard 2/3, 3/3 is missing" in capsys.readouterr().err
+
+
+def test_a_shard_that_contradicts_itself_is_refused(tmp_path, capsys):
+    paths = [shard(tmp_path, index) for index in (1, 2)]
+    spoiled(paths[1], lambda document: document["benchmarks"][0].update(mad_s=1.0))
+    assert main(["merge", *map(str, paths), "-o", str(tmp_path / "merged.json")]) == 2
+    assert "contradicts itself (1 problem, first $.benchmarks[0].mad_s" in capsys.readouterr().err
+    assert not (tmp_path / "merged.json").exists()
 
 
 def test_what_cannot_be_written_is_said(tmp_path, capsys):

@@ -64,8 +64,8 @@ ODD = {
     "kernel number": ("h100", kernel(5), "environment.kernel: is 5, not of type object"),
     "sms": ("learning", fewer_sms, "the GPU has -1"),
     "no grain": ("linked", grain(0), "nothing can be reckoned"),
-    "grain below": ("linked", grain(-5), "case.axes.grain: is -5, which no run was asked for"),
-    "huge grain": ("linked", grain(1e308), "case.axes.grain: is 1e+308, which no run was asked for"),
+    "grain below": ("linked", grain(-5), "case.axes: has grain of -5, which no run was asked for"),
+    "huge grain": ("linked", grain(1e308), "case.axes: has grain of 1e+308, which no run was asked for"),
     "grain in words": ("linked", grain("big"), "nothing can be reckoned"),
     "access": ("traversing", access, ""),
 }

@@ -5,10 +5,13 @@ import json
 
 import pytest
 
-from grainscope_report import reader, schema
+from grainscope_report import reader
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, Case
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Case
+from grainscope_report.machine import caches, concerns
+from grainscope_report.model import SCHEMA_VERSION
+from planted import departures
 from synthetic import MIB, File
 
 
@@ -43,7 +46,7 @@ def stolen(tmp_path, *rows: tuple[float, float | None]) -> list:
         row["session_s"] = session_s
         if stolen_s is not None:
             row["stolen_s"] = stolen_s
-    return list(reader.read(file.write(tmp_path / "result.json")).environment.warnings)
+    return list(concerns(reader.read(file.write(tmp_path / "result.json"))))
 
 
 def test_a_hypervisor_that_took_more_than_a_twentieth_of_a_cpu_is_warned_of(tmp_path):
@@ -66,8 +69,8 @@ def test_reads_what_the_file_says(tmp_path):
         "13.0",
     )
     assert result.environment.gpu_names == ("NVIDIA H100 80GB HBM3",)
-    assert result.environment.driver == "580.159"
-    assert [(cache.level, cache.bytes) for cache in result.environment.caches] == [
+    assert result.environment.driver_version == "580.159"
+    assert [(cache.level, cache.bytes) for cache in caches(result)] == [
         (1, 48 << 10), (2, 2 << 20), (3, 105 << 20),
     ]  # fmt: skip
     assert [finding.finding for finding in result.environment.warnings] == ["governor is powersave"]
@@ -132,10 +135,10 @@ def test_direction_over_the_link(axes, direction):
 
 def test_known_version_is_the_schema_s():
     file = small()
-    file.context["schema_version"] = reader.SCHEMA_VERSION
-    assert schema.problems(file.document()) == []
-    file.context["schema_version"] = reader.SCHEMA_VERSION + 1
-    assert schema.problems(file.document())
+    file.context["schema_version"] = SCHEMA_VERSION
+    assert departures(file.document()) == []
+    file.context["schema_version"] = SCHEMA_VERSION + 1
+    assert departures(file.document())
 
 
 def test_a_larger_version_is_refused(tmp_path):

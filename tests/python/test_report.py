@@ -106,8 +106,8 @@ def test_a_run_that_is_not_complete_says_so_first(small, tmp_path):
 
 
 def test_a_file_that_contradicts_itself_says_so_first(small, tmp_path, capsys):
-    page = written(tmp_path, spoiled(small, lambda document: document["benchmarks"][0].update(mad_s=21e-6)))
-    assert "<b>severe</b> the file contradicts itself (1 problem, first $.benchmarks[0].mad_s" in page
+    page = written(tmp_path, spoiled(small, lambda document: document["benchmarks"][0].update(bytes=1)))
+    assert "<b>severe</b> the file contradicts itself (1 problem, first $.benchmarks[0].bandwidth" in page
     assert "contradicts itself" in capsys.readouterr().err
 
 

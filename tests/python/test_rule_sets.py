@@ -9,7 +9,7 @@ import pytest
 from grainscope_report import reader
 from grainscope_report.acceptance import judge, rules
 from grainscope_report.cli import main
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 
 ROOT = Path(__file__).resolve().parents[2]
 # `…: 96.3 to 98.3 % on PCIe 5, …; less 3 points of the lowest`, or `10 % above the slowest`.

@@ -197,7 +197,7 @@ def test_paragraphs_put_one_cause_together_and_what_is_known_last(tmp_path):
     assert "; transfer/memcpy gpu_to_pinned" in said[0][0]
     assert said[0][1].startswith("grainscope ")
     assert said[-1][1] == ""
-    assert findings.as_json(there)[0]["cause"]["command"] == said[0][1]
+    assert findings.as_json(there[0])["cause"]["command"] == said[0][1]
 
 
 def gathers(file: File, rates: dict, order: str = "as_asked", row: int = 128) -> None:

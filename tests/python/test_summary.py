@@ -176,6 +176,6 @@ def test_colours_only_on_a_terminal_and_not_with_no_color(files, monkeypatch):
 
 
 def test_a_file_that_contradicts_itself_is_shown_with_a_warning(small, capsys):
-    spoiled(small, lambda document: document["benchmarks"][0].update(mad_s=1.0))
+    spoiled(small, lambda document: document["benchmarks"][0].update(bandwidth_gb_s=1.0))
     assert main(["summary", str(small)]) == 0
-    assert "contradicts itself (1 problem, first $.benchmarks[0].mad_s" in capsys.readouterr().err
+    assert "contradicts itself (1 problem, first $.benchmarks[0].bandwidth_gb_s" in capsys.readouterr().err

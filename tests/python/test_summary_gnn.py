@@ -5,6 +5,7 @@ import json
 import pytest
 
 from grainscope_report import reader
+from grainscope_report.analysis import Analysis
 from grainscope_report.answers import networks
 from grainscope_report.cli import main
 from grainscope_report.machine import machines
@@ -136,5 +137,5 @@ def test_without_a_gpu_each_family_has_a_line_with_a_number(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["managed_under_pressure"][0]["data_set_times"] == {"25": 3.5, "50": 3.25, "100": 1.0}
     [machine] = machines([reader.read(path)])
-    [said] = networks.training(machine, None)
+    [said] = networks.training(Analysis(machine))
     assert said.endswith("rows of 512 B, was fed only by training on the CPU: 34.5 ms a step")

@@ -29,6 +29,9 @@ struct Samples {
   bool reached_target = false;
   double wall_s = 0;  // of the sampling, warm-up excluded
 
+  // Takes up those of one more visit to the same operation.
+  void append(const Samples& more);
+
   // Of what was noted once a call, warm-ups and dropped samples included, leaves what belongs to `seconds`.
   template <class Noted>
   void keep_sampled(std::vector<Noted>& noted) const {

@@ -7,6 +7,8 @@
 #include <cuda_runtime_api.h>
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
@@ -33,6 +35,45 @@ class Gate {
   struct Flags;  // in mapped host memory
   PinnedBuffer memory_;
   double timeout_s_;
+};
+
+// A stream's part of what stands behind one gate.
+struct GatedWork {
+  const Stream* stream = nullptr;
+  std::function<void()> enqueue;
+  const Event* start = nullptr;  // recorded as soon as the gate is closed; null: by nobody
+  const Event* stop = nullptr;   // recorded behind the work, and waited for; null: the stream is waited for
+  std::optional<int> gpu = {};   // made current for this part; absent: it is
+};
+
+// Work of one or several streams behind one gate. Every gate is closed before any work stands behind one:
+// streams may share a queue of the hardware. What the works use outlives the run.
+class GatedRun {
+ public:
+  // Closes the gate and enqueues. What `enqueue` throws opens it again.
+  GatedRun(Gate& gate, std::vector<GatedWork> works);
+  // One that was not opened is opened and waited for: the GPU is never left to spin.
+  ~GatedRun();
+  GatedRun(const GatedRun&) = delete;
+  GatedRun& operator=(const GatedRun&) = delete;
+
+  // On the clock of steady_now_s, which all processes of a machine share: when the gate was about to open,
+  // when it surely had, and when all work had ended.
+  struct Times {
+    double begun_s = 0;
+    double opened_s = 0;
+    double ended_s = 0;
+  };
+  // Opens the gate, at a moment of that clock or at once where it is past, and waits. Throws FailedError for
+  // a failed operation or a gate that timed out.
+  Times open(double start_s = 0);
+
+ private:
+  void let_go() noexcept;
+
+  Gate& gate_;
+  std::vector<GatedWork> works_;
+  bool ended_ = false;
 };
 
 // Seconds that `enqueue`'s work takes on `stream`, between two events behind a closed gate.

@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_CUDA_PROBE_HPP
 #define GRAINSCOPE_CUDA_PROBE_HPP
 
-// Latencies and costs of calls as data: what is asked, and something that can be sampled. Families include
-// this; it knows nothing of the toolkit.
+// Latencies and costs of calls as data: what is asked, and its operation, which knows how many operations are
+// in a sample. Families include this; it knows nothing of the toolkit.
 
 #include <cstdint>
 #include <memory>
@@ -10,33 +10,13 @@
 #include <string>
 
 #include "grainscope/core/cycle.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/topology.hpp"
 
 namespace grainscope::cuda {
 
 class ManagedBudget;
-
-// A measurement with its memory: sampled, then verified. Not thread-safe.
-class Probe {
- public:
-  virtual ~Probe() = default;
-  Probe(const Probe&) = delete;
-  Probe& operator=(const Probe&) = delete;
-
-  // Seconds of one sample; what prepares it is not in them. Throws FailedError for a wrong result.
-  [[nodiscard]] virtual double sample() = 0;
-  // Throws FailedError unless everything that was sampled really happened; says what was checked.
-  [[nodiscard]] virtual std::string verify() = 0;
-  // What `sample` times.
-  [[nodiscard]] virtual Timing timing() const = 0;
-  // Equal operations in one sample.
-  [[nodiscard]] virtual std::uint64_t operations() const = 0;
-
- protected:
-  Probe() = default;
-};
 
 // A walk along a chain of pointers by one thread of a GPU.
 struct ChaseSpec {
@@ -110,12 +90,12 @@ struct CallSpec {
 
 // Allocate and initialise. SkipError where this machine cannot, EnvironmentError or FailedError where
 // something that should work does not; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<Probe> make_chase(const ChaseSpec& spec, const Topology& topology);
-[[nodiscard]] std::unique_ptr<Probe> make_flag(const FlagSpec& spec, const Topology& topology);
-[[nodiscard]] std::unique_ptr<Probe> make_managed_touch(const TouchSpec& spec, const Topology& topology,
-                                                        ManagedBudget& budget);
-[[nodiscard]] std::unique_ptr<Probe> make_call(const CallSpec& spec, const Topology& topology,
-                                               ManagedBudget& budget);
+[[nodiscard]] std::unique_ptr<Operation> make_chase(const ChaseSpec& spec, const Topology& topology);
+[[nodiscard]] std::unique_ptr<Operation> make_flag(const FlagSpec& spec, const Topology& topology);
+[[nodiscard]] std::unique_ptr<Operation> make_managed_touch(const TouchSpec& spec, const Topology& topology,
+                                                            ManagedBudget& budget);
+[[nodiscard]] std::unique_ptr<Operation> make_call(const CallSpec& spec, const Topology& topology,
+                                                   ManagedBudget& budget);
 
 }  // namespace grainscope::cuda
 

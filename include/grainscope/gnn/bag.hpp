@@ -5,10 +5,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/gnn/feature_store.hpp"
 #include "grainscope/gnn/gather.hpp"
 #include "grainscope/gnn/row_lists.hpp"
@@ -36,22 +35,11 @@ inline constexpr std::uint32_t kMostPooled = 1 << 15;
 [[nodiscard]] std::vector<std::uint32_t> draw_bags(const BagRequest& request, Indices indices,
                                                    std::uint32_t store_rows, std::uint64_t seed, int list);
 
-class BagLookup {
+// Timed and checked as a gather (gather.hpp): the next list in turn.
+class BagLookup : public Operation {
  public:
-  virtual ~BagLookup() = default;
-  BagLookup(const BagLookup&) = delete;
-  BagLookup& operator=(const BagLookup&) = delete;
-
-  // As of a Gather: one timed sample, in seconds, of the next list in turn.
-  [[nodiscard]] virtual double run() = 0;
-  // Throws FailedError unless every element of every sample's output was right; says what was checked.
-  [[nodiscard]] virtual std::string verify() = 0;
-  [[nodiscard]] virtual Timing timing() const = 0;
   // For tests: the last output, f32[bags][tables][row_bytes / 4].
   [[nodiscard]] virtual std::vector<float> output() const = 0;
-
- protected:
-  BagLookup() = default;
 };
 
 // The store, of rows of whole 16 bytes that kernels can read, outlives it. Throws as make_gather; in a build

@@ -5,11 +5,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/gnn/feature_store.hpp"
 #include "grainscope/gnn/modes.hpp"
 
@@ -25,37 +23,16 @@ struct GatherRequest {
 // What samples ask for, in turn: each list is a window of mini-batches behind one another, all of one length.
 using RowLists = std::vector<std::vector<std::uint32_t>>;
 
-class Gather {
- public:
-  virtual ~Gather() = default;
-  Gather(const Gather&) = delete;
-  Gather& operator=(const Gather&) = delete;
-
-  // One timed sample, in seconds: the next list in turn, in the order asked, into the GPU's memory (of
-  // cpu_gather into the host's). Before it, untimed, the output is overwritten, and so is the GPU's L2 cache;
-  // after it the whole output is checked.
-  [[nodiscard]] virtual double run() = 0;
-  // One more gather of the first list, where a kernel does it: not timed, behind no gate; else nothing.
-  virtual void run_ungated() {}
-  // Throws FailedError unless every output was right; says what was checked.
-  [[nodiscard]] virtual std::string verify() = 0;
-  // What `run` times.
-  [[nodiscard]] virtual Timing timing() const = 0;
-  // Seconds of the sort alone, measured now; of modes that do not sort nothing.
-  [[nodiscard]] virtual std::optional<double> sort_s() { return std::nullopt; }
-  // Of a managed store: bytes that left the host in a sample, the median; where the system tells.
-  [[nodiscard]] virtual std::optional<std::uint64_t> moved_bytes() const { return std::nullopt; }
-
- protected:
-  Gather() = default;
-};
-
+// A gather of the next list in turn, in the order asked, into the GPU's memory (of cpu_gather into the
+// host's). Before each sample the output is overwritten, and so is the GPU's L2 cache; after it the whole
+// output is checked. Describes how long the sort takes alone (`sort_s`), of modes that sort, and of a managed
+// store the bytes that left the host in a sample, the median, where the system tells (`link_bytes`).
 // The store outlives the gather. Threads of the CPU's modes are bound to the CPUs of the calling one. Throws
 // UsageError, naming it, for an index that is not in the table, for no lists or unequal ones, for a mode that
 // cannot read the store or load so wide; SkipError where the GPU has no room for output, lists and sort; in a
 // build without CUDA SkipError, but for cpu_gather.
-[[nodiscard]] std::unique_ptr<Gather> make_gather(FeatureStore& store, RowLists lists,
-                                                  const GatherRequest& request);
+[[nodiscard]] std::unique_ptr<Operation> make_gather(FeatureStore& store, RowLists lists,
+                                                     const GatherRequest& request);
 
 // Bytes of the GPU's memory that a gather takes beside its store, about.
 [[nodiscard]] std::uint64_t gather_bytes(Mode mode, std::uint64_t rows, std::uint64_t row_bytes,

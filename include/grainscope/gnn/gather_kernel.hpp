@@ -2,7 +2,7 @@
 #define GRAINSCOPE_GNN_GATHER_KERNEL_HPP
 
 // The gather kernels as something that can be enqueued: on any stream, with any number of blocks. For code
-// that overlaps gathers with other work; Gather (gather.hpp) times them alone.
+// that overlaps gathers with other work; make_gather (gather.hpp) times them alone.
 
 #include <cuda_runtime_api.h>
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/sm_partition.hpp"
 #include "grainscope/gnn/feature_store.hpp"
 #include "grainscope/gnn/gather.hpp"
@@ -82,30 +83,26 @@ struct ShareTimes {
   double ended_s = 0;
 };
 
-// Samples of one side, or of both at once.
-class ShareClock {
+// One side alone, or several of a GPU at once, behind one gate: seconds from the first's beginning to the
+// last's end. Then each is checked, one after the other, so that no check runs beside another side's.
+class SharedRun final : public Operation {
  public:
-  // For works on `gpu`.
-  explicit ShareClock(int gpu);
-  ~ShareClock();
-  ShareClock(const ShareClock&) = delete;
-  ShareClock& operator=(const ShareClock&) = delete;
+  // The works outlive it.
+  explicit SharedRun(std::vector<ShareWork*> works);
+  // Opens the gate if it is still closed.
+  ~SharedRun() override;
 
-  // Seconds of one sample of a side that runs alone, between two events behind a closed gate; then its check.
-  [[nodiscard]] double alone(ShareWork& work);
-  // Both at once, behind one gate: seconds from the first's beginning to the last's end.
-  struct Together {
-    double seconds = 0;
-    double first = 0;
-    double second = 0;
-  };
-  [[nodiscard]] Together together(ShareWork& first, ShareWork& second);
+  void prepare() override;
+  double run() override;
+  std::string verify() override;
+  [[nodiscard]] Timing timing() const override;
+  // Of each side in the sample before.
+  [[nodiscard]] const std::vector<double>& seconds() const;
 
-  // In two steps, for sides that are processes of their own: gets ready, waits for that and enqueues behind
-  // a closed gate; then opens it at a moment of the steady clock, or at once where that is past: see
-  // `opened_s`. A clock that goes away before opens its gate; the work outlives it.
-  void get_ready(ShareWork& work);
-  [[nodiscard]] ShareTimes run_at(ShareWork& work, double start_s);
+  // In two steps, for sides that are processes of their own: prepares and enqueues behind a closed gate; then
+  // opens it at a moment of the steady clock, or at once where that is past: see `opened_s`.
+  void get_ready();
+  [[nodiscard]] ShareTimes run_at(double start_s);
 
  private:
   struct Parts;

@@ -40,7 +40,7 @@ struct SubwayLevel {
 
 // Its levels' `link_bytes` are all bytes copied: edge_bytes + list_bytes. `trace` throws UsageError: what is
 // walked is a copy.
-class SubwayTraversal : public Traversal {
+class SubwayTraversal : public WalkingTraversal {
  public:
   // Of the last run, one for each of levels().
   [[nodiscard]] virtual std::vector<SubwayLevel> parts() const = 0;

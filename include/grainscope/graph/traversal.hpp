@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/graph/access.hpp"
 #include "grainscope/graph/csr.hpp"
@@ -98,31 +99,28 @@ struct WalkStatistics {
   }
 };
 
-// An algorithm with its state in GPU memory, over a placed graph that outlives it.
+// An algorithm with its state in GPU memory. Whoever samples it holds its answers against the graph.
 class Traversal {
  public:
   virtual ~Traversal() = default;
   Traversal(const Traversal&) = delete;
   Traversal& operator=(const Traversal&) = delete;
 
-  // One traversal, in seconds between two events around everything it does on the GPU, the clearing of its
-  // state included. `source` is not read by cc and pr. Throws FailedError where it does not come to an end.
-  [[nodiscard]] virtual double run(Vertex source) = 0;
+  // One run, in seconds between two events around everything it does on the GPU, the clearing of its state
+  // included. `source` is not read by cc and pr. Throws UsageError for a source that is no vertex,
+  // FailedError where the run does not come to an end.
+  virtual double run(Vertex source) = 0;
   // Of the last run: vertices, edges and time of each level (the first includes clearing the state).
   [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
 
-  // The same untimed, telling each level's active vertices, ascending, before their lists are walked.
-  virtual void follow(Vertex source, const LevelVisitor& visit) = 0;
-  // The same untimed, recording every warp-wide load of neighbours of each level: small graphs only.
-  [[nodiscard]] virtual std::vector<std::vector<WarpLoad>> trace(Vertex source) = 0;
-  // The same untimed, counting what each block's warps load; the grid is that of the timed run, but of
-  // edge_gather smaller where fewer of the counting blocks fit the GPU at once.
-  [[nodiscard]] virtual WalkStatistics statistics(Vertex source) = 0;
-
   // The last run's answer, copied from the GPU: depths, distances or labels; pr's ranks. [V], host memory.
   // Throws UsageError for the other kind.
-  [[nodiscard]] virtual std::vector<std::uint32_t> answer() const = 0;
-  [[nodiscard]] virtual std::vector<float> ranks() const = 0;
+  [[nodiscard]] virtual std::vector<std::uint32_t> answer() const {
+    throw UsageError("an answer of ranks is read as ranks");
+  }
+  [[nodiscard]] virtual std::vector<float> ranks() const {
+    throw UsageError("an answer of whole numbers is not read as ranks");
+  }
 
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state
 
@@ -130,10 +128,22 @@ class Traversal {
   Traversal() = default;
 };
 
-// Throws SkipError where the GPU has no room for the state, with the numbers, or UsageError for sssp over a
-// graph placed without weights; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm,
-                                                        Access access);
+// One whose walks over a placed graph can be followed, untimed.
+class WalkingTraversal : public Traversal {
+ public:
+  // Tells each level's active vertices, ascending, before their lists are walked.
+  virtual void follow(Vertex source, const LevelVisitor& visit) = 0;
+  // Records every warp-wide load of neighbours of each level: small graphs only.
+  [[nodiscard]] virtual std::vector<std::vector<WarpLoad>> trace(Vertex source) = 0;
+  // Counts what each block's warps load; the grid is that of the timed run, but of edge_gather smaller where
+  // fewer of the counting blocks fit the GPU at once.
+  [[nodiscard]] virtual WalkStatistics statistics(Vertex source) = 0;
+};
+
+// `graph` outlives it. Throws SkipError where the GPU has no room for the state, with the numbers, or
+// UsageError for sssp over a graph placed without weights; in a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<WalkingTraversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm,
+                                                               Access access);
 
 }  // namespace grainscope::graph
 

@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
 #include "grainscope/graph/csr.hpp"
+#include "grainscope/graph/traversal.hpp"
 #include "grainscope/lean/compressed_lists.hpp"
 #include "grainscope/lean/firsts.hpp"
 #include "grainscope/lean/hot_tier.hpp"
@@ -65,25 +65,17 @@ struct LeanPlacement {
 };
 [[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement);
 
-class LeanBfs {
+// One of the four algorithms over such lists; its levels are steps, by the GPU's clock. One more run tells
+// what it reads.
+class LeanTraversal : public graph::Traversal {
  public:
-  virtual ~LeanBfs() = default;
-  LeanBfs(const LeanBfs&) = delete;
-  LeanBfs& operator=(const LeanBfs&) = delete;
+  // Untimed; of each step.
+  virtual std::vector<LinkReads> count(graph::Vertex source) = 0;
+};
 
-  // One search, in seconds between two events around everything it does, the clearing of its state included.
-  // Throws UsageError for a source that is no vertex, FailedError where it does not come to an end.
-  [[nodiscard]] virtual double run(graph::Vertex source) = 0;
-  // Of the last run: vertices and edges of each level's frontier, by the GPU's clock the time of each.
-  [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
+class LeanBfs : public LeanTraversal {
+ public:
   [[nodiscard]] virtual std::vector<bool> pulled() const = 0;  // of each level, whether it was a pull
-  // The same untimed, counting what is read; of each level.
-  [[nodiscard]] virtual std::vector<LinkReads> count(graph::Vertex source) = 0;
-  [[nodiscard]] virtual std::vector<std::uint32_t> depths() const = 0;  // [V], copied from the GPU
-  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;            // of its state
-
- protected:
-  LeanBfs() = default;
 };
 
 // `lists` outlives it. Throws SkipError where the GPU has no room for the state, with the numbers, or cannot

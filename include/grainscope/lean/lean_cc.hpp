@@ -6,7 +6,6 @@
 // (list_phases.hpp), then two neighbours of every vertex outside the largest component. That makes one
 // component of most of the graph, and only lists of vertices that are still not in it are read.
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -41,30 +40,12 @@ enum CcStage : std::uint8_t {
 inline constexpr int kCcStages = 3;
 inline constexpr graph::Vertex kNoComponent = 0xffffffff;  // is the largest: nothing was joined
 
-class LeanCc {
- public:
-  virtual ~LeanCc() = default;
-  LeanCc(const LeanCc&) = delete;
-  LeanCc& operator=(const LeanCc&) = delete;
-
-  // One run, in seconds between two events around everything it does, its state's clearing included.
-  [[nodiscard]] virtual double run() = 0;
-  // Of the last run: from each stage's begin to the next one's, by the GPU's clock. What comes after the
-  // last, the settling of all trees, is in none.
-  [[nodiscard]] virtual std::array<double, kCcStages> stage_seconds() const = 0;
-  // The same untimed, counting what is read by each stage.
-  [[nodiscard]] virtual std::array<LinkReads, kCcStages> count() = 0;
-  // Of the last run: each vertex's component by its lowest vertex. [V], copied from the GPU.
-  [[nodiscard]] virtual std::vector<graph::Vertex> labels() const = 0;
-  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state
-
- protected:
-  LeanCc() = default;
-};
-
+// Its steps are the stages: times are from each one's begin to the next one's. What comes after the last, the
+// settling of all trees, is in none; vertices and edges are not counted where it is timed. The answer is each
+// vertex's component by its lowest vertex.
 // `lists`, of an undirected graph, outlives it. Throws UsageError for a directed graph; SkipError where the
 // GPU has no room for the state, with the numbers; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<LeanCc> make_lean_cc(const LeanLists& lists);
+[[nodiscard]] std::unique_ptr<LeanTraversal> make_lean_cc(const LeanLists& lists);
 
 }  // namespace grainscope::lean
 

@@ -8,7 +8,6 @@
 // teleport 0.15 / V, to GAP's 1e-4.
 
 #include <memory>
-#include <vector>
 
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/lean/hybrid.hpp"
@@ -28,32 +27,13 @@ namespace grainscope::lean {
 inline constexpr double kRankGoal = 0.9 * graph::kRankTolerance;
 inline constexpr std::uint32_t kMostSweeps = 1000;
 
-class LeanPr {
- public:
-  virtual ~LeanPr() = default;
-  LeanPr(const LeanPr&) = delete;
-  LeanPr& operator=(const LeanPr&) = delete;
-
-  // One run, in seconds between two events around everything it does, its state's setting included. Throws
-  // FailedError where it does not come to an end.
-  [[nodiscard]] virtual double run() = 0;
-  // Of the last run: lists and edges read in each sweep, and its time by the GPU's clock.
-  [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
-  // The same untimed, counting what is read; of each sweep, all of which read the same.
-  [[nodiscard]] virtual std::vector<LinkReads> count() = 0;
-  [[nodiscard]] virtual std::vector<float> ranks() const = 0;  // [V], copied from the GPU
-  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;   // of its state
-
- protected:
-  LeanPr() = default;
-};
-
+// Its steps are sweeps, all of which read the same.
 // `lists` outlives it. Throws UsageError for lists that are placed with weights, or a graph without vertices;
 // SkipError where the GPU has no room for the state, with the numbers, or cannot launch blocks that wait for
 // each other; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<LeanPr> make_lean_pr(const LeanLists& lists);
+[[nodiscard]] std::unique_ptr<LeanTraversal> make_lean_pr(const LeanLists& lists);
 // The same by segments that are read or copied as these costs say, the host submitting each sweep's kernels.
-[[nodiscard]] std::unique_ptr<LeanPr> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs);
+[[nodiscard]] std::unique_ptr<LeanTraversal> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs);
 
 }  // namespace grainscope::lean
 

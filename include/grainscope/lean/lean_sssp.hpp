@@ -15,27 +15,6 @@
 
 namespace grainscope::lean {
 
-class LeanSssp {
- public:
-  virtual ~LeanSssp() = default;
-  LeanSssp(const LeanSssp&) = delete;
-  LeanSssp& operator=(const LeanSssp&) = delete;
-
-  // One run, in seconds between two events around everything it does, the clearing of its state included.
-  // Throws UsageError for a source that is no vertex, FailedError where it does not come to an end.
-  [[nodiscard]] virtual double run(graph::Vertex source) = 0;
-  // Of the last run: vertices whose lists were read in each step, edges in them, time by the GPU's clock.
-  [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
-  // The same untimed, counting what is read; of each step. Distances fall while lists are read, in no fixed
-  // order, so that another run may read a little more or less.
-  [[nodiscard]] virtual std::vector<LinkReads> count(graph::Vertex source) = 0;
-  [[nodiscard]] virtual std::vector<std::uint32_t> distances() const = 0;  // [V], copied from the GPU
-  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;               // of its state
-
- protected:
-  LeanSssp() = default;
-};
-
 // Whether every neighbour fits into four bytes together with its weight, which has the bits above it.
 [[nodiscard]] bool packs_weights(const graph::Csr& graph);
 // Bits of the highest vertex.
@@ -51,14 +30,15 @@ struct WeightBounds {
 // which lists are read little more than once and above which many more than that (docs/lean.md).
 [[nodiscard]] std::uint32_t usual_delta(const graph::Csr& graph);
 
-// `lists`, placed with weights, outlives it. Throws UsageError for lists without weights or a delta of 0;
-// SkipError where the GPU has no room for the state, with the numbers, or cannot launch blocks that wait for
-// each other; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<LeanSssp> make_lean_sssp(const LeanLists& lists, std::uint32_t delta);
+// Distances fall while lists are read, in no fixed order, so that a run that counts may read a little more or
+// less than one that is timed. `lists`, placed with weights, outlives it. Throws UsageError for lists without
+// weights or a delta of 0; SkipError where the GPU has no room for the state, with the numbers, or cannot
+// launch blocks that wait for each other; in a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<LeanTraversal> make_lean_sssp(const LeanLists& lists, std::uint32_t delta);
 // The same by segments that are read or copied, step by step, as these costs say: the host asks what a step
 // wants and submits its kernels. Throws SkipError also for weights in an array of their own.
-[[nodiscard]] std::unique_ptr<LeanSssp> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
-                                                         const LinkCosts& costs);
+[[nodiscard]] std::unique_ptr<LeanTraversal> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
+                                                              const LinkCosts& costs);
 
 }  // namespace grainscope::lean
 

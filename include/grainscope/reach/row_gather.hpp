@@ -5,32 +5,18 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/reach/row_list.hpp"
 #include "grainscope/reach/span_memory.hpp"
 
 namespace grainscope::reach {
 
-class RowGather {
+// Timed is one kernel over the next list in turn. Before it the GPU's L2 cache is overwritten; in the end the
+// words that all samples read must add up to what is in the rows they asked for.
+class RowGather : public Operation {
  public:
-  virtual ~RowGather() = default;
-  RowGather(const RowGather&) = delete;
-  RowGather& operator=(const RowGather&) = delete;
-
-  // One timed sample, in seconds: the next list in turn. Before it, untimed, the GPU's L2 cache is
-  // overwritten.
-  [[nodiscard]] virtual double run() = 0;
-  // The first list, behind no gate and untimed: for a profiler, which waits for each kernel before the next
-  // is submitted.
-  virtual void run_ungated() = 0;
-  // Throws FailedError unless the words that all samples read add up to what is in the rows they asked for;
-  // says what was checked.
-  [[nodiscard]] virtual std::string verify() = 0;
-  // What `run` times.
-  [[nodiscard]] virtual Timing timing() const = 0;
   // Different rows in a sample: exactly, of the list that has fewest.
   [[nodiscard]] virtual std::uint64_t unique_rows() const = 0;
 
@@ -38,9 +24,6 @@ class RowGather {
   [[nodiscard]] virtual std::vector<std::uint64_t> rows_of(int list) const = 0;
   // For tests: the sum of their words.
   [[nodiscard]] virtual std::uint64_t sum_of(int list) const = 0;
-
- protected:
-  RowGather() = default;
 };
 
 // Draws and sorts the lists on the GPU that reads `memory`, which outlives the gather and does not shrink.

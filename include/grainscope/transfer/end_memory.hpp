@@ -35,7 +35,7 @@ class EndMemory {
   [[nodiscard]] bool on_host() const noexcept { return end_.on_host(); }
   // As a copy, or the host, addresses it.
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
-  // As kernels of the current GPU address it; not for pageable or write-combined memory.
+  // As kernels of the current GPU address it; not for pageable memory.
   [[nodiscard]] std::byte* device_data() const;
   // Evicts memory of the host from the CPU's caches; nothing to do for write-combined memory, which is in
   // none, and for that of a GPU.

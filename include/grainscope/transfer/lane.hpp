@@ -31,6 +31,10 @@ enum class Conduct {
   on_host,   // the CPU, all of it: done when issue() returns
 };
 
+// Calls of a lane that stand behind a closed gate: near a thousand a stream is full, and the next call would
+// wait for the gate.
+inline constexpr std::uint64_t kMostBehindGate = 512;
+
 // Every call is made with gpu() current, by a thread that is bound to node(). Not thread-safe.
 class Lane {
  public:
@@ -58,7 +62,7 @@ class Lane {
   // What issue() is, after "time of": "one cudaMemcpyAsync".
   [[nodiscard]] virtual std::string action() const = 0;
   // Anything worth a number beside the times.
-  virtual void annotate(Measurement& measurement) const { static_cast<void>(measurement); }
+  virtual void describe(Measurement& measurement) const { static_cast<void>(measurement); }
 
  protected:
   Lane(int gpu, int node, std::uint64_t bytes) : gpu_(gpu), node_(node), bytes_(bytes) {}

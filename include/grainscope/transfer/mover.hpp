@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/transfer/lane.hpp"
 #include "grainscope/transfer/transfer.hpp"
 
@@ -31,33 +31,28 @@ struct MoverLane {
   int repeats = 1;          // how often it is issued in a sample
 };
 
-class Mover {
+class Mover final : public Operation {
  public:
   // Lanes that are all enqueued start behind closed gates that open together and are timed by events; a
   // single lane that the driver works on within the call is timed by events too; all others start together
   // on host threads and are timed by the host's clock.
   // `submission_only`, of a single lane: the time of issue() alone, behind a closed gate.
   Mover(std::vector<MoverLane> lanes, const Surroundings& surroundings, bool submission_only = false);
-  ~Mover();
-  Mover(const Mover&) = delete;
-  Mover& operator=(const Mover&) = delete;
+  ~Mover() override;
 
-  // Brings every lane to where a sample starts. Untimed.
-  void prepare();
-  // One sample: seconds during which any lane that is not background ran.
-  [[nodiscard]] double run();
+  void prepare() override;
+  // Seconds during which any lane that is not background ran.
+  double run() override;
   // The same of one lane alone.
   [[nodiscard]] double run_alone(std::size_t lane);
-  // What a sample of a single lane issues, not timed and behind no gate.
-  void run_ungated();
+  // What a sample of a single lane issues.
+  void run_counted() override;
   // When each lane ran in the sample before.
   [[nodiscard]] const std::vector<Span>& spans() const;
-  // Throws FailedError unless every lane moved what was asked; says what was checked.
-  [[nodiscard]] std::string verify();
-  // What a sample times.
-  [[nodiscard]] Timing timing() const;
-  // Anything worth a number beside the times, where there is one lane.
-  void annotate(Measurement& measurement) const;
+  std::string verify() override;
+  [[nodiscard]] Timing timing() const override;
+  // Where there is one lane.
+  void describe(Measurement& measurement) override;
 
  private:
   struct State;

@@ -62,6 +62,8 @@ struct Walk {
 // Of a copy by a kernel: what a block has asked for at once.
 inline constexpr std::uint64_t kUnderWayOfCopyBlock = 32 * kKiB;  // bytes
 
+inline constexpr std::uint64_t kMostBytes = kKiB * kKiB * kGiB;  // of a transfer: no machine has as much
+
 struct Transfer {
   Endpoint source;
   Endpoint destination;
@@ -82,6 +84,12 @@ struct Transfer {
 
   [[nodiscard]] bool between_gpus() const { return !source.on_host() && !destination.on_host(); }
   [[nodiscard]] bool within_gpu() const { return between_gpus() && source.id == destination.id; }
+  // A kernel only reads, or only writes, the memory at one end.
+  [[nodiscard]] bool walks() const {
+    return source.placement == Placement::registers || destination.placement == Placement::registers;
+  }
+  // Pages of managed memory move: no copy is made.
+  [[nodiscard]] bool migrates() const { return engine == Engine::fault || engine == Engine::prefetch; }
   [[nodiscard]] bool to_gpu() const { return !destination.on_host(); }
   // Of the buffer at an end: more than `bytes` where pieces lie apart.
   [[nodiscard]] std::uint64_t memory_bytes() const {
@@ -100,6 +108,7 @@ struct Transfer {
 };
 
 [[nodiscard]] const char* name(Placement placement);
+[[nodiscard]] const char* name(Engine engine);
 [[nodiscard]] const char* name(Allocation allocation);
 // "strided", "merged" (off a 128-byte boundary), "merged_aligned" or "scattered".
 [[nodiscard]] const char* access_name(const Walk& walk);

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from grainscope_report import metrics, selecting, statistics
 from grainscope_report.acceptance.rules import LINK, REFERENCE, THEORETICAL, Rule, RuleSet
-from grainscope_report.machine import spoken_site
-from grainscope_report.model import Link, Result, Row
+from grainscope_report.machine import concerns, spoken_site
+from grainscope_report.model import Link, Row
+from grainscope_report.result import Result
 
 PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
 BROKEN = (FAILED, MISSING)
@@ -68,7 +69,7 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
         wrong = "" if there == asked.gpus else f"there are {there}"
         yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong)
     if asked.severe_warnings:
-        severe = [one.finding for one in result.environment.warnings if one.severity == "severe"]
+        severe = [one.finding for one in concerns(result) if one.severity == "severe"]
         yield _of_run("severe_warnings", "the machine report has no severe warning", "; ".join(severe))
 
 
@@ -161,7 +162,7 @@ def _case(
 ) -> Judged:
     site = spoken_site(sorted(rows[0].case.site.items()))
     what = f"{_axes(rows[0], rule)}{site}"
-    rows = sorted(rows, key=lambda row: row.repetition)
+    rows = sorted(rows, key=lambda row: row.repetition_index)
     measured = [_measurement(result, rule, row, expected) for row in rows]
     if repetitions and any(row.ok for row in rows):
         left = range(len(measured), repetitions)
@@ -179,9 +180,9 @@ def _axes(row: Row, rule: Rule) -> str:
 
 def _measurement(result: Result, rule: Rule, row: Row, expected: _Reference | None) -> Measurement:
     if not row.ok:
-        return Measurement(row.repetition, None, f"{row.status}: {row.reason}")
+        return Measurement(row.repetition_index, None, f"{row.status}: {row.reason}")
     value, why = _value(result, rule, row, expected)
-    return Measurement(row.repetition, value, why if value is None else rule.limits.broken_by(value))
+    return Measurement(row.repetition_index, value, why if value is None else rule.limits.broken_by(value))
 
 
 def _value(result: Result, rule: Rule, row: Row, expected: _Reference | None) -> tuple[float | None, str]:

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from grainscope_report import statistics
+from grainscope_report.analysis import Analysis
 from grainscope_report.answers import segments
-from grainscope_report.fits.everything import Fits
-from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
@@ -24,10 +23,10 @@ NEAREST = ("local", "unknown", "remote")
 Question = tuple[tuple[str, str | float], ...]
 
 
-def said(machine: Machine, _fits: Fits) -> list[str]:
+def said(run: Analysis) -> list[str]:
     """A sentence about the work that most ways and sizes of row were measured for."""
     works: dict[Question, list[Row]] = defaultdict(list)
-    for row in machine.result.of(FAMILY):
+    for row in run.result.of(FAMILY):
         if _usable(row):
             works[row.case.without(*OWN)].append(row)
     if not works:

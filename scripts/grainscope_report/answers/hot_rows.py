@@ -2,17 +2,16 @@
 
 from collections.abc import Sequence
 
-from grainscope_report.fits.everything import Fits
+from grainscope_report.analysis import Analysis
 from grainscope_report.gnn import gathers, payback
 from grainscope_report.gnn.payback import Payback
-from grainscope_report.machine import Machine
 from grainscope_report.units import format_time
 
 
-def said(machine: Machine, _fits: Fits) -> list[str]:
+def said(run: Analysis) -> list[str]:
     """A sentence for each training: the share of hot rows that pays first."""
     works: dict[tuple, list[Payback]] = {}
-    for one in payback.paybacks(machine):
+    for one in payback.paybacks(run.machine):
         works.setdefault((one.tiered.work, one.tiered.word("mode")), []).append(one)
     return [_sentence(there) for there in works.values()]
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from grainscope_report.analysis import Analysis
 from grainscope_report.fits.everything import Fits
-from grainscope_report.machine import Machine
-from grainscope_report.model import Result, Row
+from grainscope_report.model import Row
+from grainscope_report.result import Result
 from grainscope_report.units import format_time
 
 CHASE, FLAG, HOST = "latency/chase", "latency/flag", "host/latency"
@@ -13,12 +14,12 @@ PLACES = {"host_memory": "host memory", "peer_memory": "a peer's memory", "own_m
 WIDE = 1.5  # an upper end this many times the value is said
 
 
-def said(machine: Machine, fits: Fits) -> list[str]:
+def said(run: Analysis) -> list[str]:
     """A sentence about loads and one about copies and flags; without a GPU one about the CPU."""
-    result = machine.result
+    result = run.result
     loads = [f"{time} from {name}" for to, name in PLACES.items() if (time := _load(result, to))]
     found = [f"A load by the GPU takes {', '.join(loads)}"] if loads else []
-    rest = [part for part in (_copy(fits), _flag(result)) if part]
+    rest = [part for part in (_copy(run.fits), _flag(result)) if part]
     if rest:
         found += rest
     return found or _host(result)

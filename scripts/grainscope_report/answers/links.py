@@ -2,24 +2,25 @@
 
 from collections.abc import Sequence
 
-from grainscope_report import digest
+from grainscope_report.analysis import Analysis
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures.parts import ARROWS
 from grainscope_report.fits.everything import Fits
-from grainscope_report.machine import Machine
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result
+from grainscope_report.model import Link
+from grainscope_report.result import Result
 from grainscope_report.units import format_bytes, format_percent
 
 HOST = "host/memcpy"
 
 
-def said(machine: Machine, fits: Fits) -> list[str]:
+def said(run: Analysis) -> list[str]:
     """A sentence for the host's links, one for those between GPUs, or one for the host's memory."""
-    result = machine.result
+    result = run.result
     ways = [part for way in (HOST_TO_GPU, GPU_TO_HOST) if (part := _way(result, way))]
-    found = [f"A pinned copy reaches {' and '.join(ways)}{_both(fits, 'host_gpu')}"] if ways else []
+    found = [f"A pinned copy reaches {' and '.join(ways)}{_both(run.fits, 'host_gpu')}"] if ways else []
     if peers := _way(result, TO_PEER):
-        found.append(f"Between GPUs a copy reaches {peers}{_both(fits, 'gpu_gpu')}")
-    return found or _host(result)
+        found.append(f"Between GPUs a copy reaches {peers}{_both(run.fits, 'gpu_gpu')}")
+    return found or _host(run)
 
 
 def _way(result: Result, direction: str) -> str:
@@ -66,8 +67,8 @@ def _both(fits: Fits, between: str) -> str:
     return f"; both ways at once {best.rate.value:.1f} GB/s"
 
 
-def _host(result: Result) -> list[str]:
-    groups = [group for group in digest.groups(result) if group.family == HOST and group.peak]
+def _host(run: Analysis) -> list[str]:
+    groups = [group for group in run.groups if group.family == HOST and group.peak]
     if not groups:
         return []
     best = max(groups, key=lambda group: group.peak.rate.value)

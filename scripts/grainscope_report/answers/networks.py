@@ -3,12 +3,11 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from grainscope_report.fits.everything import Fits
-from grainscope_report.gnn import answers, gathers, pipelines, shares, tiers
+from grainscope_report.analysis import Analysis
+from grainscope_report.gnn import gathers, pipelines, shares, tiers
 from grainscope_report.gnn.answers import Answer
 from grainscope_report.gnn.gathers import Gather
 from grainscope_report.gnn.shares import Share
-from grainscope_report.machine import Machine
 from grainscope_report.units import format_percent, format_time
 
 TOP = "10"  # % of the rows
@@ -17,10 +16,10 @@ SAME = (
 )  # fmt: skip
 
 
-def tiering(machine: Machine, _fits: Fits) -> list[str]:
+def tiering(run: Analysis) -> list[str]:
     """The best score for each training, and what the hottest rows in the GPU's memory bring a gather."""
     said = []
-    for one in answers.tiered(machine):
+    for one in run.networks["tiers"]:
         hits, optimal = one["hits"][TOP], one["of_optimal"][TOP]
         if hits is None:
             continue
@@ -30,7 +29,7 @@ def tiering(machine: Machine, _fits: Fits) -> list[str]:
             f"Of {one['graph']} ({_sampled(one)}, {one['labelled']:g} % labelled) the first {TOP} % of the "
             f"rows by {score} take {format_percent(hits)} of the accesses{best}"
         )
-    return said + _tiered(gathers.measured(machine))
+    return said + _tiered(gathers.measured(run.machine))
 
 
 def _tiered(found: Sequence[Gather]) -> list[str]:
@@ -64,10 +63,10 @@ def _indices(one: Gather) -> str:
     return f"{one.word('graph')}'s" if one.word("graph") else one.word("indices")
 
 
-def training(machine: Machine, _fits: Fits) -> list[str]:
+def training(run: Analysis) -> list[str]:
     """For each training the fastest way to feed it whose rows are not all in the GPU."""
     said = []
-    for one in answers.trained(machine):
+    for one in run.networks["training"]:
         hot = f" ({one['hot']:g} % hot)" if one["hot"] else ""
         gpus = f" on {one['gpus']:g} GPUs" if one["gpus"] > 1 else ""
         over = [
@@ -96,22 +95,22 @@ def _times(one: Answer, base: str) -> str:
     return f"{one['over'][base]:.2f} times as fast as"
 
 
-def shared(machine: Machine, _fits: Fits) -> list[str]:
+def shared(run: Analysis) -> list[str]:
     """The fewest multiprocessors for a gather alone, and the best split beside a computation."""
     said = []
-    if alone := [one for one in answers.shared(machine) if one["gb_s"]]:
+    if alone := [one for one in run.networks["shares"] if one["gb_s"]]:
         one = min(alone, key=lambda each: (each["given_sms"], -each["gb_s"]["value"]))
         said.append(
-            f"A gather alone needs {_sms(one, shares.alone(machine))}, given by {_by(one)}: "
+            f"A gather alone needs {_sms(one, shares.alone(run.machine))}, given by {_by(one)}: "
             f"{one['gb_s']['value']:.1f} GB/s with loads of {one['width']:g} B"
         )
-    if splits := [one for one in answers.split(machine) if one["given_sms"]]:
+    if splits := [one for one in run.networks["splits"] if one["given_sms"]]:
         one = min(splits, key=lambda each: each["time_s"]["value"])
         slow = one["compute_slowdown"]
         pays = f", the computation takes {slow:.2f} times as long as alone" if slow else ""
         said.append(
-            f"Beside a computation both end soonest with {_sms(one, shares.splits(machine))} for the gather, "
-            f"by {_by(one)} ({format_time(one['time_s']['value'])}{pays})"
+            f"Beside a computation both end soonest with {_sms(one, shares.splits(run.machine))} for the "
+            f"gather, by {_by(one)} ({format_time(one['time_s']['value'])}{pays})"
         )
     return said
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import reasons
+from grainscope_report.analysis import Analysis
 from grainscope_report.answers import (
     gathers,
     hot_rows,
@@ -16,10 +17,8 @@ from grainscope_report.answers import (
 )
 from grainscope_report.figures.parts import ARROWS
 from grainscope_report.fits import methods
-from grainscope_report.fits.everything import Fits
 from grainscope_report.fits.flight import Fewest
-from grainscope_report.machine import Machine
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 from grainscope_report.units import format_bytes
 
 
@@ -42,18 +41,18 @@ class Question:
     """What is asked, what answers it, and which families of rows it takes."""
 
     name: str
-    answer: Callable[[Machine, Fits], list[str]]
+    answer: Callable[[Analysis], list[str]]
     families: tuple[str, ...]
 
 
-def answers(machine: Machine, fits: Fits) -> list[Answer]:
-    """An answer to each question, or why this run has none; `fits` are those of the same machine."""
+def answers(run: Analysis) -> list[Answer]:
+    """An answer to each question, or why this run has none."""
     found = []
     for question in QUESTIONS:
-        if said := question.answer(machine, fits):
+        if said := question.answer(run):
             found.append(Answer(question.name, tuple(f"{one}." for one in said)))
         else:
-            found.append(Answer(question.name, (f"{_why_not(machine.result, question)}.",), known=False))
+            found.append(Answer(question.name, (f"{_why_not(run.result, question)}.",), known=False))
     return found
 
 
@@ -67,19 +66,20 @@ def _why_not(result: Result, question: Question) -> str:
     return f"Not part of this run (preset {result.run.preset}{asked})"
 
 
-def _methods(machine: Machine, _fits: Fits) -> list[str]:
+def _methods(run: Analysis) -> list[str]:
     said = []
     for direction in methods.WAYS:
         rates = {
-            curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in methods.ways(machine, direction)
+            curve.name: dict(zip(curve.x, curve.y, strict=True))
+            for curve in methods.ways(run.machine, direction)
         }
         if found := segments.segments(rates):
             said.append(f"Fastest {ARROWS[direction]}: {segments.text(found, format_bytes)}")
     return said
 
 
-def _fewest(_machine: Machine, fits: Fits) -> list[str]:
-    return [_full(*one) for one in _least(fits.fewest)]
+def _fewest(run: Analysis) -> list[str]:
+    return [_full(*one) for one in _least(run.fits.fewest)]
 
 
 def _least(found: Sequence[Fewest]) -> Iterator[tuple[str, Fewest]]:

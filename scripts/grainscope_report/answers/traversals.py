@@ -3,19 +3,18 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from grainscope_report.fits.everything import Fits
-from grainscope_report.machine import Machine
-from grainscope_report.traversal import answers, compare, lean, lean_answers, runs
+from grainscope_report.analysis import Analysis
+from grainscope_report.traversal import compare, lean, runs
 from grainscope_report.traversal.answers import Answer
 from grainscope_report.traversal.lean_answers import Gain
 from grainscope_report.units import significant
 
 
-def said(machine: Machine, _fits: Fits) -> list[str]:
+def said(run: Analysis) -> list[str]:
     """A sentence on what was measured, or where nothing was, on what is modelled."""
-    found = answers.answers(machine)
+    found = run.traversals
     measured = [answer for answer in found if answer.label == "measured"]
-    fewer = _fewer_bytes(lean_answers.gains(machine))
+    fewer = _fewer_bytes(run.gains)
     there = measured or found
     if not there:
         return fewer

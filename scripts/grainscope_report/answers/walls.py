@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 
+from grainscope_report.analysis import Analysis
 from grainscope_report.fits import wall
-from grainscope_report.fits.everything import Fits
 from grainscope_report.fits.wall import Edge, Wall
-from grainscope_report.machine import Machine
 from grainscope_report.units import format_bytes
 
 
-def said(_machine: Machine, fits: Fits) -> list[str]:
+def said(run: Analysis) -> list[str]:
     """A sentence for the first wall of the host's memory and one for that of another GPU's."""
     first: dict[str, Wall] = {}
-    for one in fits.walls:
+    for one in run.fits.walls:
         if one.edges:
             first.setdefault(one.link, one)
     return [_wall(one) for _, one in sorted(first.items())]

@@ -41,7 +41,7 @@ def resampling(machine: Machine, draws: int, seed: tuple[int, ...]) -> Resamplin
     """Draws nodes and sessions; of one node there is nothing to draw."""
     random = np.random.default_rng(seed)
     count = len(machine.nodes)
-    most = max(sum(1 + max((row.repetition for row in result.rows), default=0) for result in node)
+    most = max(sum(1 + max((row.repetition_index for row in result.rows), default=0) for result in node)
                for node in machine.nodes)  # fmt: skip
     return Resampling(
         random.integers(count, size=(draws, count)), random.random((draws, count, max(most, 1))), seed

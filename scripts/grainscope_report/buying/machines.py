@@ -1,16 +1,20 @@
 """The machines of a workload: the runs of each node, and of these only the rows that a component means."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from grainscope_report import checks, reader
 from grainscope_report.buying.workload import Workload
+from grainscope_report.cases import Case
 from grainscope_report.comparison import facts
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
 from grainscope_report.loading import load, load_environment
-from grainscope_report.model import Case, Result
+from grainscope_report.machine import concerns
+from grainscope_report.model import Counts
+from grainscope_report.result import Result
 from grainscope_report.selecting import Where
 
 REFERENCE = "the reference"
@@ -81,16 +85,13 @@ def _result(path: Path, wanted: Sequence[Where]) -> tuple[Result, list[Case]]:
     found, document = load(path)
     rows = [row for row in document["benchmarks"] if _wanted(row, wanted)]
     cases = [case for row in document["benchmarks"] if (case := _case(row))]
-    kept = document | {"benchmarks": rows}
-    result = reader.parse(found, kept)
-    counts = {status: sum(row["status"] == status for row in rows) for status in ("ok", "skipped", "failed")}
-    context = document["context"]
-    kept["context"] = context | {"run": context["run"] | {"counts": counts}}
+    result = reader.parse(found, document | {"benchmarks": rows})
+    counted = Counter(row.status for row in result.rows)
+    counts = Counts(*(counted[status] for status in ("ok", "skipped", "failed")))
+    run = replace(result.run, counts=counts)
+    kept = replace(result, context=replace(result.context, run=run))
     if problems := checks.problems(kept):
-        raise NotComparableError(
-            f"{found} contradicts itself (first {problems[0]}): "
-            f"see all with `grainscope-report validate {found}`"
-        )
+        raise NotComparableError(reader.contradicts(replace(kept, contradictions=problems)))
     return result, cases
 
 
@@ -145,12 +146,12 @@ def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
         yield f"{named.name}: between-node variance not seen, one node was measured"
-    sessions = [1 + max((row.repetition for row in result.rows), default=0) for result in named.results]
+    sessions = [1 + max((row.repetition_index for row in result.rows), default=0) for result in named.results]
     if sum(sessions) == len(named.nodes):
         yield f"{named.name}: between-run variance not seen, each node was measured once"
     for result in named.results:
         if not result.run.complete:
             yield f"{named.name}: {result.path} is not complete ({result.run.why_incomplete})"
-        for one in result.environment.warnings:
+        for one in concerns(result):
             if one.severity in ("severe", "warning"):
                 yield f"{named.name}: {one.severity}: {one.finding}"

@@ -13,7 +13,7 @@ from grainscope_report.buying.flips import Ranked
 from grainscope_report.buying.machines import Machine
 from grainscope_report.buying.predict import Part, Prediction, Predictor
 from grainscope_report.buying.workload import Workload
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 
 FORMAT = 1
 TIE = 0.02

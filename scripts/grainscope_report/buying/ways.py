@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from grainscope_report import naming, selecting
 from grainscope_report.buying.machines import Machine, NotComparableError
 from grainscope_report.buying.workload import Component
+from grainscope_report.cases import Case
 from grainscope_report.errors import ReportError
-from grainscope_report.model import Case, Row
+from grainscope_report.model import Row
 from grainscope_report.toml_file import Value
 
 # How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.

@@ -8,7 +8,7 @@ from grainscope_report.acceptance import judge, output, rules
 from grainscope_report.acceptance.rules import REFERENCE, RuleSet
 from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 from grainscope_report.terminal import terminal
 
 

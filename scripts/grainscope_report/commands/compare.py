@@ -6,19 +6,16 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grainscope_report import reader
 from grainscope_report.commands import asked, files, plot
-from grainscope_report.comparison import sides
+from grainscope_report.comparison import as_data, as_text, document, joined, sides
+from grainscope_report.comparison.joined import Comparison
 from grainscope_report.comparison.sides import Side
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
 from grainscope_report.figures.table import FIGURES
 from grainscope_report.machine import machines
 from grainscope_report.terminal import terminal
-
-if TYPE_CHECKING:
-    from grainscope_report.comparison.joined import Comparison
 
 FORMATS = ("text", "md", "csv", "json")
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
@@ -74,13 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
         found = sides.pool(found)
         if len(found) < 2:
             raise ReportError("--pool makes one side of all these files: give files of another machine, too")
-    # Only here: reading needs no numpy, and starts processes, which should not inherit its threads.
-    try:
-        from grainscope_report.comparison import joined
-    except ModuleNotFoundError as error:
-        raise ReportError(
-            f"comparing needs numpy, and Python finds no module {error.name}: python3 -m pip install numpy"
-        ) from None
     comparison = joined.compare(found, arguments.threshold)
     most = None if arguments.all else MOST_ROWS
     kinds = dict.fromkeys([arguments.format, *(path.suffix[1:] for path in arguments.out)])
@@ -94,9 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     return _status(comparison, arguments.fail_on)
 
 
-def _content(comparison: "Comparison", kind: str, most: int | None) -> str:
-    from grainscope_report.comparison import as_data, as_text, document
-
+def _content(comparison: Comparison, kind: str, most: int | None) -> str:
     makers: dict[str, Callable[[], str]] = {
         "csv": lambda: as_data.as_csv(comparison),
         "json": lambda: as_data.as_json(comparison),
@@ -108,7 +96,7 @@ def _content(comparison: "Comparison", kind: str, most: int | None) -> str:
     return makers[kind]()
 
 
-def _status(comparison: "Comparison", kinds: Sequence[str]) -> int:
+def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
     counts = [against.counts for against in comparison.against]
     there = {kind for kind in kinds if any(one[kind] for one in counts)}
     if there - {"unclear"}:
@@ -139,7 +127,7 @@ def _chosen(found: Sequence[Side], pattern: str | None) -> list[Side]:
     return chosen
 
 
-def _draw(comparison: "Comparison", folder: Path) -> None:
+def _draw(comparison: Comparison, folder: Path) -> None:
     """Overlays of the base and of the new sides that differ most."""
     ranked = sorted(
         comparison.against, key=lambda one: one.counts["slower"] + one.counts["faster"], reverse=True

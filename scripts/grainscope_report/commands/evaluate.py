@@ -9,7 +9,7 @@ from grainscope_report.commands import asked, plot
 from grainscope_report.commands.files import write
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
 from grainscope_report.figures import candidates
-from grainscope_report.model import Result
+from grainscope_report.result import Result
 from grainscope_report.terminal import terminal
 
 # More take gigabytes of memory, and change no digit that is said.

@@ -6,35 +6,22 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from grainscope_report import checks, loading, reader
+from grainscope_report import loading, reader
 from grainscope_report.errors import ReportError
-from grainscope_report.model import Result
-from grainscope_report.schema import Problem
+from grainscope_report.result import Result
 
 
 def results(paths: Sequence[Path]) -> list[Result]:
     """Reads result files for showing; says on stderr where a file's numbers contradict each other."""
-    return [result for result, _ in checked(paths)]
-
-
-def checked(paths: Sequence[Path]) -> list[tuple[Result, list[Problem]]]:
-    """The same, each with its contradictions."""
     return read([reader.load(path) for path in paths])
 
 
-def read(loaded: Sequence[tuple[Path, dict]]) -> list[tuple[Result, list[Problem]]]:
+def read(loaded: Sequence[tuple[Path, dict]]) -> list[Result]:
     """The same of what was loaded already."""
-    found = []
-    for path, document in loaded:
-        result = reader.parse(path, document)
-        if problems := checks.problems(document):
-            print(
-                f"warning: {result.path} contradicts itself "
-                f"({len(problems)} problem{'s' * (len(problems) > 1)}, "
-                f"first {problems[0]}): see all with `grainscope-report validate {result.path}`",
-                file=sys.stderr,
-            )
-        found.append((result, problems))
+    found = [reader.parse(path, document) for path, document in loaded]
+    for result in found:
+        if result.contradictions:
+            print(f"warning: {reader.contradicts(result)}", file=sys.stderr)
     return found
 
 

@@ -90,7 +90,7 @@ def _colour(row: Row | None) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    name = row.name if not row.repetition else f"{row.name} (session {row.repetition + 1})"
+    name = row.name if not row.repetition_index else f"{row.name} (session {row.repetition_index + 1})"
     return (
         row.status,
         format_time(row.median_s) if row.median_s else "-",

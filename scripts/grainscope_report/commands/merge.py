@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import merging, reader, schema
+from grainscope_report import merging, reader
 from grainscope_report.commands import asked, files
-from grainscope_report.errors import EXIT_OK, ReportError
+from grainscope_report.errors import EXIT_OK
 
 
 def register(commands: argparse._SubParsersAction) -> None:
@@ -31,12 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     files.keep(arguments.files, [arguments.out])
     loaded = [reader.load(path) for path in arguments.files]
     for path, document in loaded:
-        if problems := schema.problems(document):
-            raise ReportError(
-                f"{path} does not follow the result format (first {problems[0]}): "
-                f"see all with `grainscope-report validate {path}`"
-            )
+        reader.require_right(path, document)
     document = merging.merge(loaded)
+    reader.require_right(arguments.out, document)
     files.write(arguments.out, _text(document))
     counts = document["context"]["run"]["counts"]
     print(

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise ReportError(
             f"{other} is Google Benchmark's own JSON and {own[0]} is GrainScope's: plot files of one kind"
         )
-    shown = machines([result for result, _ in files.read(loaded)])
+    shown = machines(files.read(loaded))
     drawn = 0
     for entry in arguments.figures:
         written = draw(entry, shown, arguments.output, arguments.format)

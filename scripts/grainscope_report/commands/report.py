@@ -5,7 +5,6 @@ import argparse
 from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK
 from grainscope_report.machine import machines
-from grainscope_report.page.machine_part import Subject
 
 
 def register(commands: argparse._SubParsersAction) -> None:
@@ -28,11 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
     from grainscope_report.page import page
 
     files.keep(arguments.files, [arguments.output])
-    loaded = files.checked(arguments.files)
-    shown = machines([result for result, _ in loaded])
-    subjects = [Subject(machine, problems) for machine, (_, problems) in zip(shown, loaded, strict=True)]
-    text = page.write(subjects)
+    shown = machines(files.results(arguments.files))
+    text = page.write(shown)
     size = files.write(arguments.output, text)
-    rows = sum(len(subject.result.rows) for subject in subjects)
+    rows = sum(len(machine.result.rows) for machine in shown)
     print(f"{arguments.output}: {rows} rows, {size / 1e6:.1f} MB")
     return EXIT_OK

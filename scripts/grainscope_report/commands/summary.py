@@ -2,9 +2,10 @@
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from grainscope_report import digest, link_cells, machine, naming
+from grainscope_report import findings, link_cells, machine, naming
+from grainscope_report.analysis import Analysis
 from grainscope_report.commands import (
     asked,
     files,
@@ -17,12 +18,10 @@ from grainscope_report.commands import (
 )
 from grainscope_report.digest import Group
 from grainscope_report.errors import EXIT_OK
-from grainscope_report.fits import everything
-from grainscope_report.gnn import answers as gnn_answers
-from grainscope_report.model import Result
-from grainscope_report.shape import findings, words
+from grainscope_report.findings import Finding
+from grainscope_report.result import Result
+from grainscope_report.shape import words
 from grainscope_report.terminal import Column, Terminal, terminal
-from grainscope_report.traversal import answers, lean_answers, pressure
 from grainscope_report.units import format_bytes, format_interval, format_time
 
 SEVERITIES = ("severe", "warning", "info")
@@ -85,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
+    found = findings.of(Analysis(machine.machines([result])[0]), but=("answers",))
     for block in (
         _warnings,
         _machine,
@@ -98,15 +98,15 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
         _shape,
         _reasons,
     ):
-        found = list(block(result, out))
-        if found:
-            yield from found
+        shown = list(block(result, found, out))
+        if shown:
+            yield from shown
             if block is not _reasons:
                 yield ""
 
 
-def _warnings(result: Result, out: Terminal) -> Iterator[str]:
-    warnings = result.environment.warnings
+def _warnings(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    warnings = list(machine.concerns(result))
     for severity in SEVERITIES:
         for finding in (one for one in warnings if one.severity == severity):
             yield out.wrap(f"{severity}: {finding.finding}", "").replace(
@@ -118,7 +118,7 @@ def _warnings(result: Result, out: Terminal) -> Iterator[str]:
         yield out.paint(out.wrap(f"The run is not complete: {result.run.why_incomplete}", ""), "red")
 
 
-def _machine(result: Result, out: Terminal) -> Iterator[str]:
+def _machine(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
     yield out.paint(str(result.path), "bold")
     yield out.wrap(" · ".join(machine.provenance(result)), "  ")
     wall = f", {took}" if (took := machine.took(result)) else ""
@@ -126,29 +126,29 @@ def _machine(result: Result, out: Terminal) -> Iterator[str]:
     yield out.wrap(f"preset {result.run.preset}{asked}, started {result.run.started}{wall}", "  ")
 
 
-def _links(result: Result, out: Terminal) -> Iterator[str]:
+def _links(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
     if result.links:
         first, *rest = out.table(LINK_COLUMNS, [link_cells.cells(link) for link in result.links])
         yield out.paint(first, "bold")
         yield from rest
 
 
-def _groups(result: Result, out: Terminal) -> Iterator[str]:
-    found = digest.groups(result)
-    if not found:
+def _groups(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    groups = findings.facts(found, "groups")
+    if not groups:
         yield "The file has no rows."
         return
-    families = dict.fromkeys(group.family for group in found)
-    cells = [row for family in families for row in _family(family, found)]
+    families = dict.fromkeys(group.family for group in groups)
+    cells = [row for family in families for row in _family(family, groups)]
     first, *rest = out.table(GROUP_COLUMNS, cells)
     yield out.paint(first, "bold")
     for line, row in zip(rest, cells, strict=True):
         yield out.paint(line, "red" if "failed" in row[-1] else "" if row[-1] else "bold")
-    if any(group.peak and group.peak.most_of_link for group in found):
+    if any(group.peak and group.peak.most_of_link for group in groups):
         yield out.paint(out.wrap(OF_LINK, "  "), "dim")
-    if flushed := dict.fromkeys(group.family for group in found if group.flushed):
+    if flushed := dict.fromkeys(group.family for group in groups if group.flushed):
         yield out.paint(out.wrap(FLUSHED.format(" and ".join(flushed)), "  "), "dim")
-    yield from _slow_sites(found, out)
+    yield from _slow_sites(groups, out)
 
 
 def _family(family: str, found: list[Group]) -> Iterator[tuple[str, ...]]:
@@ -220,31 +220,32 @@ def _over(group: Group) -> str:
     return f" ({said} to {naming.size(axis, large.of[1])})"
 
 
-def _traversals(result: Result, out: Terminal) -> Iterator[str]:
-    yield from summary_traversals.lines(answers.answers(machine.machines([result])[0]), out)
+def _traversals(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    yield from summary_traversals.lines(findings.facts(found, "traversals"), out)
 
 
-def _pressed(result: Result, out: Terminal) -> Iterator[str]:
-    yield from summary_pressure.lines(pressure.moved(machine.machines([result])[0]), out)
+def _pressed(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    yield from summary_pressure.lines(findings.facts(found, "managed_under_pressure"), out)
 
 
-def _fewer_bytes(result: Result, out: Terminal) -> Iterator[str]:
-    yield from summary_lean.lines(lean_answers.gains(machine.machines([result])[0]), out)
+def _fewer_bytes(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    yield from summary_lean.lines(findings.facts(found, "fewer_bytes"), out)
 
 
-def _networks(result: Result, out: Terminal) -> Iterator[str]:
-    yield from summary_gnn.lines(gnn_answers.of(machine.machines([result])[0]), out)
+def _networks(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    questions = summary_gnn.TABLES
+    yield from summary_gnn.lines({one: findings.facts(found, f"networks.{one}") for one in questions}, out)
 
 
-def _fits(result: Result, out: Terminal) -> Iterator[str]:
-    yield from summary_fits.lines(everything.of(machine.machines([result])[0], every=False), out)
+def _fits(result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    yield from summary_fits.lines(findings.fits(found, result), out)
 
 
-def _shape(result: Result, out: Terminal) -> Iterator[str]:
-    found = list(words.paragraphs(findings.findings(result)))
-    if found:
+def _shape(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    said = list(words.paragraphs(findings.facts(found, "shape")))
+    if said:
         yield out.paint("Shape of the curves", "bold")
-    for text, command in found:
+    for text, command in said:
         first, *rest = out.wrap(text, "    ").splitlines()
         yield from (f"  - {first.strip()}", *rest)
         if command:
@@ -252,8 +253,8 @@ def _shape(result: Result, out: Terminal) -> Iterator[str]:
             yield f"    next: {command}"
 
 
-def _reasons(result: Result, out: Terminal) -> Iterator[str]:
-    for reason in digest.reasons(result):
+def _reasons(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+    for reason in findings.facts(found, "reasons"):
         colour = "red" if reason.status == "failed" else "dim"
         rows = f"{reason.count} row{'s' if reason.count > 1 else ''}"
         said = f"{reason.status}: {rows} of {', '.join(reason.families)}: {reason.text}"

@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, reader, schema
+from grainscope_report import reader
 from grainscope_report.commands import asked
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_USAGE, ReportError
-from grainscope_report.schema import Problem
+from grainscope_report.typed import Problem
 
 SHOWN = 20
 _ROW = re.compile(r"^\$\.benchmarks\[(\d+)\]")
@@ -39,18 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     return max(_one(path, arguments.all) for path in arguments.files)
 
 
-def problems(document: dict[str, Any]) -> list[Problem]:
-    """Departures from the schema, or where there is none, contradictions."""
-    return schema.problems(document) or checks.problems(document)
-
-
 def _one(path: Path, every: bool) -> int:
     try:
         found, document = reader.load(path)
     except ReportError as error:
         print(f"grainscope-report: {error}", file=sys.stderr)
         return EXIT_USAGE
-    wrong = problems(document)
+    wrong = reader.problems(found, document)
     if not wrong:
         print(f"{found}: valid, {len(document['benchmarks'])} rows")
         return EXIT_OK

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import reasons, statistics
+from grainscope_report.cases import WALKS
 from grainscope_report.comparison import outliers, verdicts
 from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.facts import Difference, differences
@@ -13,7 +14,6 @@ from grainscope_report.comparison.questions import MEASURED, Answer, Question
 from grainscope_report.comparison.sides import Side
 from grainscope_report.comparison.verdicts import FASTER, SAME, SLOWER, UNCLEAR, Verdict
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
-from grainscope_report.model import WALKS
 
 FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
 # Bytes of one question that differ by more are other work; of traversals they depend on the order of races.

@@ -9,12 +9,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from statistics import fmean
 
 from grainscope_report import statistics
 from grainscope_report.comparison import student
-from grainscope_report.comparison.bootstrap import Floats
 from grainscope_report.comparison.questions import MEASURED, Answer, Answers, Question
 from grainscope_report.comparison.verdicts import ALPHA
 
@@ -53,77 +51,73 @@ def by_node(sides: Sequence[tuple[str, Answers]]) -> dict[str, dict[Question, li
 
 def find(nodes: Nodes, threshold: float) -> list[Outlier]:
     """The nodes that stand out by more than `threshold`, the worst first; none among fewer than five."""
-    if len(nodes) < FEWEST_NODES:
-        return []
-    names = list(nodes)
     asked = list(dict.fromkeys(question for node in nodes.values() for question in node))
-    times = np.array([[_seconds(nodes[name].get(question)) for name in names] for question in asked])
-    kept = np.isfinite(times).sum(axis=1) >= FEWEST_NODES
-    asked = [question for question, keep in zip(asked, kept, strict=True) if keep]
-    if not asked:
-        return []
-    logs = np.log(times[kept])
-    apart = _standing_out(logs)
-    apart[np.abs(apart) <= math.log1p(threshold)] = 0.0
-    found = [
-        outlier for at, name in enumerate(names) for outlier in _of_node(name, at, asked, logs, apart, nodes)
-    ]
+    logs = {question: _logs(question, nodes) for question in asked}
+    logs = {question: there for question, there in logs.items() if len(there) >= FEWEST_NODES}
+    steps = max(1, (len(nodes) - 1) // 3)
+    apart = {
+        question: {node: far for node, far in out.items() if abs(far) > math.log1p(threshold)}
+        for question, there in logs.items()
+        if (out := _standing_out(there, ALPHA / (len(logs) * steps)))
+    }
+    found = [outlier for name in nodes for outlier in _of_node(name, logs, apart, nodes)]
     return sorted(found, key=lambda one: (not one.slower, -one.rows, one.node, one.family))
 
 
-def _seconds(answers: Sequence[Answer] | None) -> float:
-    return statistics.median([answer.seconds for answer in answers]) if answers else math.nan
+def _logs(question: Question, nodes: Nodes) -> dict[str, float]:
+    """The logarithms of the times of the nodes that have any."""
+    times = {
+        name: statistics.median([answer.seconds for answer in node[question]])
+        for name, node in nodes.items()
+        if node.get(question)
+    }
+    return {name: math.log(seconds) for name, seconds in times.items() if math.isfinite(seconds)}
 
 
-def _standing_out(logs: Floats) -> Floats:
-    """How far each node stands from the mean of those that do not stand out; 0 for these.
-
-    `logs` are logarithms of times, a question a row and a node a column, NaN where a node has none.
-    """
-    count = np.isfinite(logs).sum(axis=1)
-    steps = max(1, (logs.shape[1] - 1) // 3)
-    rest = logs.copy()
-    order = np.empty((len(logs), steps), int)
-    outside = np.zeros(len(logs), int)
-    for step in range(steps):
-        left = count - step
-        far = np.abs(rest - np.nanmean(rest, axis=1, keepdims=True))
-        order[:, step] = np.nanargmax(far, axis=1)
-        p = _p(np.nanmax(far, axis=1), np.nanstd(rest, axis=1, ddof=1), left)
-        allowed = (step < np.maximum(1, (count - 1) // 3)) & (p <= ALPHA / (len(logs) * steps))
-        outside[allowed] = step + 1
-        rest[np.arange(len(logs)), order[:, step]] = np.nan
-    apart = np.zeros_like(logs)
-    for row in np.flatnonzero(outside):
-        out = order[row, : outside[row]]
-        others = np.delete(logs[row], out)
-        apart[row, out] = logs[row, out] - np.nanmean(others)
-    return apart
+def _standing_out(logs: Mapping[str, float], level: float) -> dict[str, float]:
+    """How far the nodes that stand out are from the mean of the others."""
+    rest, order, outside = dict(logs), [], 0
+    for step in range(max(1, (len(logs) - 1) // 3)):
+        mean = fmean(rest.values())
+        order.append(max(rest, key=lambda name: abs(rest[name] - mean)))
+        spread = math.sqrt(sum((value - mean) ** 2 for value in rest.values()) / (len(rest) - 1))
+        if _p(abs(rest[order[-1]] - mean), spread, len(rest)) <= level:
+            outside = step + 1
+        del rest[order[-1]]
+    out = order[:outside]
+    others = [value for name, value in logs.items() if name not in out]
+    return {name: logs[name] - fmean(others) for name in out}
 
 
-def _p(far: Floats, spread: Floats, count: Floats) -> Floats:
-    """Grubbs' test of the furthest of `count` nodes, two-sided, for all of them."""
-    g = np.square(far / np.maximum(spread, 1e-12))
+def _p(far: float, spread: float, count: int) -> float:
+    """Grubbs' test of the furthest of `count` nodes, two-sided."""
+    if spread < 1e-12:
+        return 1.0
+    g = (far / spread) ** 2
     # Nearer to its bound than digits can tell is not further than that.
-    room = np.maximum((count - 1.0) ** 2 - count * g, 1e-9)
-    t = np.sqrt(count * (count - 2.0) * g / room)
-    return np.where(spread < 1e-12, 1.0, np.minimum(1.0, 2 * count * student.above(t, count - 2.0)))
+    room = max((count - 1) ** 2 - count * g, 1e-9)
+    return min(1.0, 2 * count * student.above(math.sqrt(count * (count - 2) * g / room), count - 2))
 
 
 def _of_node(
-    name: str, at: int, asked: Sequence[Question], logs: Floats, apart: Floats, nodes: Nodes
+    name: str,
+    logs: Mapping[Question, Mapping[str, float]],
+    apart: Mapping[Question, Mapping[str, float]],
+    nodes: Nodes,
 ) -> Iterator[Outlier]:
-    has: dict[str, list[int]] = defaultdict(list)
-    for row in np.flatnonzero(np.isfinite(logs[:, at])):
-        has[asked[row].family if asked[row].axes else "all"].append(row)
-    for family, rows in has.items():
+    has: dict[str, list[Question]] = defaultdict(list)
+    for question, there in logs.items():
+        if name in there:
+            has[question.family if question.axes else "all"].append(question)
+    for family, questions in has.items():
+        far = {one: apart[one][name] for one in questions if name in apart.get(one, ())}
         for slower in (True, False):
-            out = [row for row in rows if (apart[row, at] > 0 if slower else apart[row, at] < 0)]
+            out = [question for question, value in far.items() if (value > 0) == slower]
             if out:
-                worst = max(out, key=lambda row: abs(apart[row, at]))
+                worst = max(out, key=lambda question: abs(far[question]))
                 yield Outlier(
-                    name, family, slower, len(out), len(rows),
-                    math.exp(statistics.median([apart[row, at] for row in out])),
-                    math.exp(apart[worst, at]),
-                    nodes[name][asked[worst]][0].spoken,
+                    name, family, slower, len(out), len(questions),
+                    math.exp(statistics.median([far[question] for question in out])),
+                    math.exp(far[worst]),
+                    nodes[name][worst][0].spoken,
                 )  # fmt: skip

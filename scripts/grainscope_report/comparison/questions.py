@@ -111,7 +111,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
     each = all(row.operations for row in good)
     by_session: dict[int, list[Row]] = defaultdict(list)
     for row in good:
-        by_session[row.repetition].append(row)
+        by_session[row.repetition_index].append(row)
     return Answer(
         sessions=tuple(_session(there, each) for _, there in sorted(by_session.items())),
         each=each,

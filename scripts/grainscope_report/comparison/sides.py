@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, loading, machine, processes, reader
+from grainscope_report import loading, machine, processes, reader
 from grainscope_report.comparison import foreign, questions
 from grainscope_report.comparison.facts import Facts, facts
 from grainscope_report.comparison.questions import Answers
@@ -107,12 +107,7 @@ def read_one(path: Path) -> Side:
 def _of_result(path: Path, document: dict[str, Any]) -> Side:
     result = reader.parse(path, document)
     context = document["context"]
-    warnings = []
-    if problems := checks.of_times(document):
-        warnings.append(
-            f"{path} contradicts itself ({len(problems)} problem{'s' * (len(problems) > 1)}, first "
-            f"{problems[0]}): see all with `grainscope-report validate {path}`"
-        )
+    warnings = [reader.contradicts(result)] if result.contradictions else []
     if not result.run.complete:
         warnings.append(f"{path} is not complete ({result.run.why_incomplete})")
     gpus = [str(gpu.get("uuid") or gpu.get("name")) for gpu in context["environment"]["gpus"]]
@@ -126,7 +121,7 @@ def _of_result(path: Path, document: dict[str, Any]) -> Side:
         host=result.host or "",
         machine=(result.host or "", machine.cpu(result), *gpus),
         software=(
-            result.environment.driver or "",
+            result.environment.driver_version or "",
             f"{result.version} {result.commit} {result.cuda}",
             str(kernel.get("release", "")),
         ),

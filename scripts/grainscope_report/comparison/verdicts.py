@@ -9,16 +9,13 @@ same where the row's own p is. Either way the 95 % percentile interval has to ag
 often that errs.
 """
 
+import itertools
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from grainscope_report import statistics
 from grainscope_report.comparison import bootstrap, student
-from grainscope_report.comparison.bootstrap import Floats
 from grainscope_report.comparison.questions import Session
 
 FEWEST = 5
@@ -27,6 +24,7 @@ SAME, FASTER, SLOWER, UNCLEAR = "same", "faster", "slower", "unclear"
 # A median of normal values varies so much more than their mean.
 _MEDIAN_OVER_MEAN = math.pi / 2
 _TINY = 1e-12
+_LARGEST = 709.0  # of which there is an exponential
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ Pair = tuple[Sequence[Session], Sequence[Session]]
 def verdicts(pairs: Sequence[Pair], threshold: float) -> list[Verdict]:
     """The verdict on each pair of (base's sessions, new's sessions); `threshold` is a share of the time."""
     enough = [at for at, (base, new) in enumerate(pairs) if min(len(base), len(new)) >= FEWEST]
-    ratios = compare([pairs[at] for at in enough], threshold)
+    ratios = [compare(pairs[at], threshold) for at in enough]
     same = [region(ratio.value, ratio.value, threshold) == SAME for ratio in ratios]
     adjusted = holm([1.0 if inside else ratio.p for ratio, inside in zip(ratios, same, strict=True)])
     found = {
@@ -100,62 +98,35 @@ def region(low: float, high: float, threshold: float) -> str:
     return SAME if 1 / (1 + threshold) <= low and high <= 1 + threshold else UNCLEAR
 
 
-def compare(pairs: Sequence[Pair], threshold: float) -> list[Ratio]:
-    """The ratio of each pair, all with at least two sessions a side; those of one shape at once."""
-    shapes: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for at, (base, new) in enumerate(pairs):
-        shapes[len(base), len(new)].append(at)
-    found: dict[int, Ratio] = {}
-    for places in shapes.values():
-        columns = _ratios(*(_sides([pairs[at][side] for at in places]) for side in (0, 1)), threshold)
-        for at, *row in zip(places, *(column.tolist() for column in columns), strict=True):
-            found[at] = Ratio(*row)
-    return [found[at] for at in range(len(pairs))]
+def compare(pair: Pair, threshold: float) -> Ratio:
+    """The ratio of new to base, with at least two sessions a side."""
+    base, new = (sorted(math.log(session.seconds) for session in side) for side in pair)
+    apart = statistics.median(new) - statistics.median(base)
+    parts = [_variance(side, sessions) for side, sessions in zip((base, new), pair, strict=True)]
+    freedom = [len(side) - 1 for side in pair]
+    error = math.sqrt(sum(parts)) + _TINY
+    welch = sum(parts) ** 2 / sum(part**2 / count for part, count in zip(parts, freedom, strict=True))
+    p = _p(apart, error, min(welch, 2 * min(freedom)), math.log1p(threshold))
+    low, high = bootstrap.difference(new, base)
+    # No interval is narrower than the sessions' own errors allow.
+    floor = 1.96 * math.sqrt(sum(map(_own, pair)))
+    ends = (apart, min(low, apart - floor), max(high, apart + floor))
+    return Ratio(*(math.exp(min(end, _LARGEST)) for end in ends), p)
 
 
-def _sides(sessions: Sequence[Sequence[Session]]) -> tuple[Floats, Floats]:
-    """Sorted logarithms of the times, and the standard errors, a question a row."""
-    flat = np.array([[(one.seconds, one.error) for one in side] for side in sessions])
-    return np.sort(np.log(flat[..., 0]), axis=1), flat[..., 1]
+def _variance(ordered: Sequence[float], sessions: Sequence[Session]) -> float:
+    between = bootstrap.variance(ordered) * len(ordered) / (len(ordered) - 1)
+    return max(between, _own(sessions)) + _TINY**2
 
 
-def _ratios(
-    base: tuple[Floats, Floats], new: tuple[Floats, Floats], threshold: float
-) -> tuple[Floats, Floats, Floats, Floats]:
-    apart = np.median(new[0], axis=1) - np.median(base[0], axis=1)
-    parts = [_variance(*side) for side in (base, new)]
-    counts = [side[0].shape[1] - 1 for side in (base, new)]
-    error = np.sqrt(parts[0] + parts[1]) + _TINY
-    welch = np.square(parts[0] + parts[1]) / sum(
-        np.square(part) / count for part, count in zip(parts, counts, strict=True)
-    )
-    p = _p(apart, error, np.minimum(welch, 2 * min(counts)), math.log1p(threshold))
-    low, high = bootstrap.difference(new[0], base[0])
-    floor = _narrowest(base[1], new[1])
-    low, high = np.minimum(low, apart - floor), np.maximum(high, apart + floor)
-    return np.exp(apart), np.exp(low), np.exp(high), p
-
-
-def _variance(ordered: Floats, errors: Floats) -> Floats:
-    count = ordered.shape[1]
-    between = bootstrap.variance(ordered) * count / (count - 1)
-    return np.maximum(between, _own(errors)) + _TINY**2
-
-
-def _own(errors: Floats) -> Floats:
+def _own(sessions: Sequence[Session]) -> float:
     """The variance of the median of sessions that differ by no more than each one's own interval says."""
-    return _MEDIAN_OVER_MEAN * np.mean(np.square(errors), axis=1) / errors.shape[1]
+    return _MEDIAN_OVER_MEAN * sum(session.error**2 for session in sessions) / len(sessions) ** 2
 
 
-def _narrowest(base: Floats, new: Floats) -> Floats:
-    """Half of the narrowest interval that the sessions' own errors allow."""
-    return 1.96 * np.sqrt(_own(base) + _own(new))
-
-
-def _p(apart: Floats, error: Floats, freedom: Floats, threshold: float) -> Floats:
+def _p(apart: float, error: float, freedom: float, threshold: float) -> float:
     """The p of the claim that `apart` itself supports: beyond the threshold, or within it on both sides."""
-    distance = np.where(np.abs(apart) > threshold, np.abs(apart) - threshold, threshold - np.abs(apart))
-    return np.minimum(1.0, 2 * student.above(distance / error, freedom))
+    return min(1.0, 2 * student.above(abs(abs(apart) - threshold) / error, freedom))
 
 
 def holm(p: Sequence[float]) -> list[float]:
@@ -163,9 +134,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
     Source: Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6 (1979).
     """
-    values = np.asarray(p, float)
-    order = np.argsort(values, kind="stable")
-    stepped = values[order] * np.arange(len(values), 0, -1)
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(stepped)) if len(values) else stepped
-    return adjusted.tolist()
+    order = sorted(range(len(p)), key=p.__getitem__)
+    stepped = (p[at] * (len(p) - rank) for rank, at in enumerate(order))
+    adjusted = dict(zip(order, itertools.accumulate(stepped, max), strict=True))
+    return [min(1.0, adjusted[at]) for at in range(len(p))]

@@ -7,6 +7,7 @@ from grainscope_report.drawing import style, tables, text
 from grainscope_report.drawing.axes import is_banded
 from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, Figure, Panel
 from grainscope_report.figures.text_table import TablePanel
+from grainscope_report.machine import concerns
 
 LEFT, RIGHT, GUTTER = 0.58, 0.14, 0.62
 TITLE_HEIGHT = 0.26
@@ -90,7 +91,7 @@ def footer_lines(figure: Figure) -> list[str]:
     for machine in figure.machines:
         result = machine.result
         lines.append(f"{machine.letter}: {machine.provenance}" if several else machine.provenance)
-        severe = [finding.finding for finding in result.environment.warnings if finding.severity == "severe"]
+        severe = [finding.finding for finding in concerns(result) if finding.severity == "severe"]
         owner = f"{machine.letter}: " if several else ""
         if severe:
             lines.append(f"{owner}severe warning{'s' if len(severe) > 1 else ''}: {'; '.join(severe)}")

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.cases import measured
 from grainscope_report.figures.model import Curve, CurvePanel, Figure
 from grainscope_report.figures.series import NEAREST, curves, select
 from grainscope_report.figures.shapes import PATHS
 from grainscope_report.machine import Machine
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.units import format_bytes, format_time
 
 FAMILY = "shape/batch"

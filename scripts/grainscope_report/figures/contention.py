@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.cases import Measured, cases
 from grainscope_report.figures.model import Dot, DotPanel, DotRow, Figure, Level
 from grainscope_report.machine import Machine
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 

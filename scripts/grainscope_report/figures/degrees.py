@@ -10,8 +10,8 @@ from grainscope_report.figures import accesses
 from grainscope_report.figures.columns import exact, graph_methods
 from grainscope_report.figures.model import Curve, CurvePanel, Figure, Point, Region
 from grainscope_report.machine import Machine
+from grainscope_report.model import Graph
 from grainscope_report.papers import EMOGI, paper
-from grainscope_report.row_parts import Graph
 from grainscope_report.traversal import runs
 from grainscope_report.units import format_large, significant
 

@@ -15,13 +15,16 @@ from grainscope_report.comparison.foreign import answers
 from grainscope_report.comparison.questions import Answer
 from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Figure, Point
 from grainscope_report.machine import Machine, letter
-from grainscope_report.model import Environment, Result, Run
+from grainscope_report.model import SCHEMA_VERSION, Context, Counts, Environment, Run, Shard
+from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate
 
 ID, STEM, TITLE = "g", "figure_g_google_benchmark", "Rates of Google Benchmark's own files"
 NUMBER = re.compile(r"/(\d+)(?=/|$)")
 METHODS = 8
 MOST_CURVES, MOST_ROWS = 8, 60
+# Such files do not say how they were asked for.
+COMPLETE = Run("", "", "", (), "", "", True, None, Shard(1, 1), 0.0, Counts(0, 0, 0))
 Document = tuple[Path, Mapping[str, Any]]
 
 
@@ -67,10 +70,11 @@ def _machines(documents: Sequence[Document]) -> list[Foreign]:
     shown = []
     for order, (path, document) in enumerate(documents):
         context = document["context"]
-        environment = Environment(None, (), (), None, (), context)
-        run = Run("", "", "", (), str(context.get("date", "")), True, None, 0.0, None)
+        environment = Environment(
+            cpu={"model": ""}, gpus=(), driver={"version": ""}, warnings=(), raw=context
+        )
         host, date = str(context.get("host_name") or ""), str(context.get("date", ""))
-        result = Result(path, host, date, "", "", None, run, environment, (), ())
+        result = Result(path, Context(SCHEMA_VERSION, None, COMPLETE, environment, (), date, host), ())
         shown.append(Foreign(order, letter(order), f"{host or 'host unknown'} ({path})", result))
     return shown
 

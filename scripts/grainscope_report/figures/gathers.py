@@ -7,6 +7,7 @@ model's, and hatched.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
+from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import by_way, gather_papers, parts, sm_shares
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import (
@@ -23,7 +24,6 @@ from grainscope_report.figures.model import (
 from grainscope_report.gnn import gathers
 from grainscope_report.gnn.gathers import Gather
 from grainscope_report.machine import Machine
-from grainscope_report.model import HOST_TO_GPU
 from grainscope_report.statistics import Estimate
 from grainscope_report.traversal import compare
 from grainscope_report.units import format_bytes, significant

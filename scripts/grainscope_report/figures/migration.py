@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.explicit import copies
 from grainscope_report.figures.model import Curve, CurvePanel, Figure
 from grainscope_report.figures.series import NEAREST, curves, select
 from grainscope_report.machine import Machine
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.papers import COMM_SCOPE, paper
 from grainscope_report.units import format_bytes
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 from string import ascii_lowercase
 
 from grainscope_report import reasons, statistics
+from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, ends
 from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region, Site
-from grainscope_report.machine import Machine, spoken_site
-from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, Link, Row, ends
+from grainscope_report.machine import Machine, caches, spoken_site
+from grainscope_report.model import Link, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 
@@ -70,7 +71,7 @@ def cache_marks(machines: Iterable[Machine]) -> tuple[Mark, ...]:
     return tuple(
         Mark(f"L{cache.level}", cache.bytes, machine)
         for machine in machines
-        for cache in machine.result.environment.caches
+        for cache in caches(machine.result)
     )
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 
+from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts, requests_graphs, requests_papers
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, Figure, Level, Panel
 from grainscope_report.figures.series import NEAREST, curves
 from grainscope_report.machine import Machine
-from grainscope_report.model import HOST_TO_GPU, Row
+from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, significant
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import columns, parts
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level
 from grainscope_report.machine import Machine
-from grainscope_report.model import HOST_TO_GPU
 from grainscope_report.traversal import runs
 from grainscope_report.traversal.runs import Run
 

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, ends
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
 from grainscope_report.figures.series import NEAREST, as_it_is, counter, crossed, curves, select
 from grainscope_report.fits import flight
 from grainscope_report.fits.flight import AT_ONCE, KERNELS, LINE, PIECES, Flight
 from grainscope_report.machine import Machine, spoken_site
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, ends
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, format_time, significant
 

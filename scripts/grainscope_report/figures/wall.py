@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from grainscope_report.cases import FROM_PEER, HOST_TO_GPU
 from grainscope_report.figures import parts, wall_ways
 from grainscope_report.figures.model import Curve, CurvePanel, Figure, Mark, Point, Region
 from grainscope_report.figures.series import NEAREST, curves, select
 from grainscope_report.fits import wall
 from grainscope_report.fits.translation import SORTED, Translation
 from grainscope_report.machine import Machine, between
-from grainscope_report.model import FROM_PEER, HOST_TO_GPU, Row
+from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate, rate_gb_s
 from grainscope_report.units import format_bytes, format_count
 

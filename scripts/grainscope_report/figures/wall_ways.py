@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import Curve, CurvePanel, Point
 from grainscope_report.gnn import gathers
 from grainscope_report.gnn.gathers import Gather
 from grainscope_report.machine import Machine
-from grainscope_report.model import HOST_TO_GPU
 from grainscope_report.units import format_bytes
 
 WAYS = ("masked_wide", "graphbolt", "address_ordered")

@@ -1,6 +1,6 @@
-"""All fits of one run, as data, as JSON and as sentences."""
+"""All fits of one run, as data, as plain data and as sentences."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -81,23 +81,6 @@ def _farther(one: paths.Farther) -> str:
     return f"{one.family} {one.name}: {share}, {later}"
 
 
-def as_json(fits: Fits) -> dict[str, Any]:
-    """Everything, plain; seconds, bytes, GB/s; estimates as `value`, `low`, `high`."""
-    return {
-        "paths": [_path(one) for one in fits.paths],
-        "path_method": line.METHOD,
-        "remote_over_local": [_plain(asdict(one)) for one in fits.farther],
-        "crossovers": [_plain(asdict(one)) for one in fits.swaps],
-        "both_ways": [_plain(asdict(one)) for one in fits.duplexes],
-        "peer_access": [_plain(asdict(one)) for one in fits.accesses],
-        "walls": [_wall(one) for one in fits.walls],
-        "wall_method": translation_fit.METHOD,
-        "fewest_multiprocessors": [_plain(asdict(one)) for one in fits.fewest],
-        "requests_in_flight": [_plain(asdict(one)) for one in fits.flights],
-        "between": fits.between,
-    }
-
-
 def _path(one: paths.Path) -> dict[str, Any]:
     return {
         "family": one.family,
@@ -167,3 +150,21 @@ def _value(name: str, value: Any) -> Any:
     if isinstance(value, dict) and value.keys() >= {"value", "low", "high"}:
         return {part: value[part] for part in ("value", "low", "high")}
     return value
+
+
+def _fields(one: Any) -> dict[str, Any]:
+    return _plain(asdict(one))
+
+
+# What is fitted as plain data, by its name there: where `Fits` has it, and how one is written.
+PLAIN: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
+    "paths": ("paths", _path),
+    "remote_over_local": ("farther", _fields),
+    "crossovers": ("swaps", _fields),
+    "both_ways": ("duplexes", _fields),
+    "peer_access": ("accesses", _fields),
+    "walls": ("walls", _wall),
+    "fewest_multiprocessors": ("fewest", _fields),
+    "requests_in_flight": ("flights", _fields),
+}
+METHODS = {"path_method": line.METHOD, "wall_method": translation_fit.METHOD}

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from grainscope_report.figures import parts
 from grainscope_report.machine import spoken_site
-from grainscope_report.model import Result, Row
+from grainscope_report.model import Row
+from grainscope_report.result import Result
 from grainscope_report.units import format_bytes, format_time, significant
 
 SATURATION = "grain/saturation"

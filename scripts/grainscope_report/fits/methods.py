@@ -3,11 +3,11 @@
 import itertools
 from dataclasses import dataclass
 
+from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import Curve
 from grainscope_report.figures.series import NEAREST, Where, curves
 from grainscope_report.machine import Machine
-from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.statistics import Estimate
 
 FLUSH = ("on", "off")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from grainscope_report import statistics
@@ -24,18 +25,7 @@ BASES = ("cpu_gather_dma", "naive", "graphbolt")
 
 def of(machine: Machine) -> dict[str, list[Answer]]:
     """Everything, by question; plain data: seconds, GB/s, shares."""
-    return {
-        "gathers": gathered(machine),
-        "modelled_gathers": bounded(machine),
-        "row_copies": copied(machine),
-        "tiers": tiered(machine),
-        "sampling": edges(machine, tiers.SAMPLING, ("graph", "fanout", "batch", "by", "placement")),
-        "reordering": edges(machine, tiers.REORDER, ("graph", "lists", "score")),
-        "shares": shared(machine),
-        "splits": split(machine),
-        "training": trained(machine),
-        "payback": paid(machine),
-    }
+    return {name: answer(machine) for name, answer in QUESTIONS.items()}
 
 
 def gathered(machine: Machine) -> list[Answer]:
@@ -290,3 +280,17 @@ def _grouped(found: Iterable[Sessions], key: Callable) -> list[list]:
 
 def _estimate(value: Estimate | None) -> dict[str, float] | None:
     return value and {"value": value.value, "low": value.low, "high": value.high}
+
+
+QUESTIONS: dict[str, Callable[[Machine], list[Answer]]] = {
+    "gathers": gathered,
+    "modelled_gathers": bounded,
+    "row_copies": copied,
+    "tiers": tiered,
+    "sampling": partial(edges, family=tiers.SAMPLING, axes=("graph", "fanout", "batch", "by", "placement")),
+    "reordering": partial(edges, family=tiers.REORDER, axes=("graph", "lists", "score")),
+    "shares": shared,
+    "splits": split,
+    "training": trained,
+    "payback": paid,
+}

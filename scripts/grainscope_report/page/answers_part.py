@@ -3,14 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from grainscope_report import digest, naming
-from grainscope_report.answers import questions
+from grainscope_report import findings, naming
+from grainscope_report.analysis import Analysis
 from grainscope_report.answers.questions import Answer
 from grainscope_report.digest import Group
+from grainscope_report.findings import Finding
 from grainscope_report.fits import everything, paths
+from grainscope_report.machine import Machine
 from grainscope_report.page import markup
-from grainscope_report.page.machine_part import Subject
-from grainscope_report.shape import findings, words
+from grainscope_report.shape import words
 from grainscope_report.units import format_bytes, format_error, format_interval, time_unit
 
 SHOWN = 3  # sentences of an answer
@@ -18,20 +19,20 @@ PEAKS = ("family", "what", "peak GB/s", "95 % interval", "at", "of link", "rows"
 LINES = ("family", "path", "latency", "95 % interval", "GB/s", "95 % interval", "off by: median, worst")
 
 
-def part(subjects: Sequence[Subject]) -> str:
+def part(machines: Sequence[Machine]) -> str:
     """The answers of each machine."""
-    said = "".join(_of(subject, len(subjects) > 1) for subject in subjects)
+    said = "".join(_of(machine, len(machines) > 1) for machine in machines)
     return f'<section id="answers"><h2>Answers</h2>{said}</section>'
 
 
-def _of(subject: Subject, several: bool) -> str:
-    machine = subject.machine
+def _of(machine: Machine, several: bool) -> str:
     heading = f"<h3>{markup.escaped(f'{machine.letter}: {machine.label}')}</h3>" if several else ""
-    fits = everything.of(machine, every=False)
-    found = questions.answers(machine, fits)
-    known = markup.described(((one.question, sentences(one)) for one in found if one.known), "answers")
-    unknown = "".join(markup.paragraph(text, "unknown") for text in _unknown(found))
-    return heading + known + unknown + _peaks(subject) + _fits(fits) + _shape(subject)
+    found = findings.of(Analysis(machine))
+    answers = findings.facts(found, "answers")
+    known = markup.described(((one.question, sentences(one)) for one in answers if one.known), "answers")
+    unknown = "".join(markup.paragraph(text, "unknown") for text in _unknown(answers))
+    fits = findings.fits(found, machine.result)
+    return heading + known + unknown + _peaks(found) + _fits(fits) + _shape(found)
 
 
 def sentences(answer: Answer) -> str:
@@ -51,8 +52,8 @@ def _unknown(found: Sequence[Answer]) -> Iterator[str]:
         yield f"{', '.join([names[0], *map(str.lower, names[1:])])}: {text[0].lower()}{text[1:]}"
 
 
-def _peaks(subject: Subject) -> str:
-    rows = [_peak(group) for group in digest.groups(subject.result) if group.peak]
+def _peaks(found: Sequence[Finding]) -> str:
+    rows = [_peak(group) for group in findings.facts(found, "groups") if group.peak]
     right = (False, False, True, False, False, True, True)
     return markup.folded(f"Peak of each path ({len(rows)})", markup.table(PEAKS, rows, right)) if rows else ""
 
@@ -84,12 +85,12 @@ def _fits(fits: everything.Fits) -> str:
     return said
 
 
-def _shape(subject: Subject) -> str:
+def _shape(found: Sequence[Finding]) -> str:
     """Dips, plateaus, two speeds and inversions, each with its cause and the next command."""
-    found = list(words.paragraphs(findings.findings(subject.result)))
-    if not found:
+    paragraphs = words.paragraphs(findings.facts(found, "shape"))
+    said = [f"{text}. Next: `{command}`" if command else f"{text}." for text, command in paragraphs]
+    if not said:
         return ""
-    said = [f"{text}. Next: `{command}`" if command else f"{text}." for text, command in found]
     return markup.folded(f"Shape of the curves ({len(said)})", markup.listed(said))
 
 

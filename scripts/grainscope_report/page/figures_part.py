@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from grainscope_report.figures.model import Figure
 from grainscope_report.figures.table import FIGURES, Entry, figure, why_not
+from grainscope_report.machine import Machine
 from grainscope_report.page import figure_tables, markup
-from grainscope_report.page.machine_part import Subject
 from grainscope_report.page.pictures import Pictures
 
 BARS = (
@@ -15,26 +15,25 @@ BARS = (
 )
 
 
-def figures(subjects: Sequence[Subject]) -> list[tuple[Entry, Figure]]:
+def figures(machines: Sequence[Machine]) -> list[tuple[Entry, Figure]]:
     """All figures as data, also those without panels."""
-    shown = [subject.machine for subject in subjects]
-    return [(entry, figure(entry, shown)) for entry in FIGURES]
+    return [(entry, figure(entry, machines)) for entry in FIGURES]
 
 
-def part(subjects: Sequence[Subject], made: Sequence[tuple[Entry, Figure]], pictures: Pictures) -> str:
+def part(machines: Sequence[Machine], made: Sequence[tuple[Entry, Figure]], pictures: Pictures) -> str:
     """The section of all figures."""
     drawn = [(entry, one) for entry, one in made if one.rows]
-    machines = "" if len(subjects) < 2 else _machines(subjects)
+    listed = "" if len(machines) < 2 else _machines(machines)
     shown = "".join(_figure(entry, one, pictures[entry.id]) for entry, one in drawn)
     intro = markup.paragraph(BARS, "bars") if drawn else markup.paragraph("The rows make no figure.")
     return (
-        f'<section id="figures"><h2>Figures</h2>{intro}{machines}{_contents(drawn)}{shown}'
-        f"{_absent(subjects, made)}</section>"
+        f'<section id="figures"><h2>Figures</h2>{intro}{listed}{_contents(drawn)}{shown}'
+        f"{_absent(machines, made)}</section>"
     )
 
 
-def _machines(subjects: Sequence[Subject]) -> str:
-    return markup.listed(f"{subject.machine.letter}: {subject.machine.provenance}" for subject in subjects)
+def _machines(machines: Sequence[Machine]) -> str:
+    return markup.listed(f"{machine.letter}: {machine.provenance}" for machine in machines)
 
 
 def _contents(drawn: Sequence[tuple[Entry, Figure]]) -> str:
@@ -59,12 +58,12 @@ def _figure(entry: Entry, made: Figure, picture: str) -> str:
     )
 
 
-def _absent(subjects: Sequence[Subject], made: Sequence[tuple[Entry, Figure]]) -> str:
+def _absent(machines: Sequence[Machine], made: Sequence[tuple[Entry, Figure]]) -> str:
     """Why the other figures are not there, by the reason."""
     reasons: dict[str, list[str]] = defaultdict(list)
     for entry, one in made:
         if not one.rows:
-            why = why_not(entry, [subject.machine for subject in subjects])
+            why = why_not(entry, machines)
             reasons[why].append(f"{entry.id} {entry.title}")
     said = [f"{'; '.join(names)}: {why}" for why, names in reasons.items()]
     return f"<h3>Figures that the rows do not make</h3>{markup.listed(said)}" if said else ""

@@ -2,46 +2,32 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from grainscope_report import link_cells, reasons
-from grainscope_report.machine import Machine, between, cpu, gpus, took
-from grainscope_report.model import Finding, Link, Result
+from grainscope_report.machine import Machine, between, concerns, cpu, gpus, took
+from grainscope_report.model import Concern, Link
 from grainscope_report.page import markup
-from grainscope_report.schema import Problem
+from grainscope_report.result import Result
 
 SEVERITIES = ("severe", "warning", "info")
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A file as the page shows it: the machine, and where its numbers contradict each other."""
-
-    machine: Machine
-    problems: Sequence[Problem]
-
-    @property
-    def result(self) -> Result:
-        """What the file says."""
-        return self.machine.result
-
-
-def part(subjects: Sequence[Subject]) -> str:
+def part(machines: Sequence[Machine]) -> str:
     """A section for each machine."""
-    several = len(subjects) > 1
-    return "".join(_machine(subject, several) for subject in subjects)
+    several = len(machines) > 1
+    return "".join(_machine(machine, several) for machine in machines)
 
 
-def title(subject: Subject) -> str:
+def title(machine: Machine) -> str:
     """The machine in a few words."""
-    return gpus(subject.result) or cpu(subject.result)
+    return gpus(machine.result) or cpu(machine.result)
 
 
-def _machine(subject: Subject, several: bool) -> str:
-    result = subject.result
-    heading = f"{subject.machine.letter}: {subject.machine.label}" if several else "Machine"
-    name = f"machine-{subject.machine.letter}"
-    found = sorted(_findings(subject), key=lambda one: SEVERITIES.index(one.severity))
+def _machine(machine: Machine, several: bool) -> str:
+    result = machine.result
+    heading = f"{machine.letter}: {machine.label}" if several else "Machine"
+    name = f"machine-{machine.letter}"
+    found = sorted(_findings(machine), key=lambda one: SEVERITIES.index(one.severity))
     loud = "".join(_finding(one) for one in found if one.severity != "info")
     quiet = [_finding(one) for one in found if one.severity == "info"]
     folded = markup.folded(f"Remarks ({len(quiet)})", "".join(quiet)) if quiet else ""
@@ -52,20 +38,20 @@ def _machine(subject: Subject, several: bool) -> str:
     )
 
 
-def _findings(subject: Subject) -> Iterator[Finding]:
+def _findings(machine: Machine) -> Iterator[Concern]:
     """The machine's own warnings and what else spoils the file."""
-    result = subject.result
+    result = machine.result
     if not result.run.complete:
-        yield Finding(
+        yield Concern(
             "incomplete", "severe", f"the run is not complete: {result.run.why_incomplete}",
             "rows are missing, and figures and answers may be for lack of them",
             "finish it with `grainscope --resume DIR`",
         )  # fmt: skip
-    if subject.problems:
-        count = len(subject.problems)
-        yield Finding(
+    if result.contradictions:
+        count, first = len(result.contradictions), result.contradictions[0]
+        yield Concern(
             "contradiction", "severe",
-            f"the file contradicts itself ({count} problem{'s' * (count > 1)}, first {subject.problems[0]})",
+            f"the file contradicts itself ({count} problem{'s' * (count > 1)}, first {first})",
             "some numbers of this report are wrong",
             f"see all with `grainscope-report validate {result.path}`",
         )  # fmt: skip
@@ -73,28 +59,28 @@ def _findings(subject: Subject) -> Iterator[Finding]:
     if failed:
         [(reason, most)] = failed.most_common(1)
         rows = f"{failed.total()} row{'s' * (failed.total() > 1)} failed"
-        yield Finding(
+        yield Concern(
             "failed", "severe", f"{rows}, {most} because: {reason}",
             "failed rows are in no figure and no answer",
             "see them below, under Not measured",
         )  # fmt: skip
-    for finding in result.environment.warnings:
+    for finding in concerns(result):
         yield (
             finding
             if finding.severity in SEVERITIES
-            else Finding(finding.id, "warning", finding.finding, finding.effect, finding.remedy)
+            else Concern(finding.id, "warning", finding.finding, finding.effect, finding.remedy)
         )
     wide = sum("wide_interval" in row.flags for row in result.rows)
     two = sum("bimodal" in row.flags for row in result.rows)
     if wide or two:
-        yield Finding(
+        yield Concern(
             "unsteady", "info",
             f"{wide} rows have a wider interval than asked for, {two} are bimodal",
             "their medians are less certain; figures draw them hollow",
             "choose them under Every row; a longer run narrows them",
         )  # fmt: skip
     if slower := sum("slower_alone" in row.flags for row in result.rows):
-        yield Finding(
+        yield Concern(
             "slower_alone", "info",
             f"{slower} {'row has' if slower == 1 else 'rows have'} a side that took longer alone than beside "
             "the other",
@@ -103,7 +89,7 @@ def _findings(subject: Subject) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _finding(one: Finding) -> str:
+def _finding(one: Concern) -> str:
     said = [f"<b>{markup.escaped(one.severity)}</b> {markup.spoken(one.finding)}"]
     if one.effect:
         said.append(f"<span>Effect: {markup.spoken(one.effect)}</span>")
@@ -117,7 +103,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
     yield "GPU", gpus(result) or "none"
     yield "CPU", cpu(result)
     yield "Host", result.host or "unknown"
-    yield "Driver", result.environment.driver or "no NVIDIA driver"
+    yield "Driver", result.environment.driver_version or "no NVIDIA driver"
     yield "CUDA", result.cuda or "built without CUDA"
     yield "GPU ↔ memory", between(result)
     yield "Suite", f"GrainScope {result.version}{commit}"

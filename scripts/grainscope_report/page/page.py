@@ -5,24 +5,24 @@ import hashlib
 from collections.abc import Sequence
 
 from grainscope_report import resources
+from grainscope_report.machine import Machine
 from grainscope_report.page import answers_part, figures_part, machine_part, markup, pictures, rows_part
-from grainscope_report.page.machine_part import Subject
 
 SECTIONS = (("answers", "Answers"), ("figures", "Figures"), ("rows", "Every row"), ("skips", "Not measured"))
 
 
-def write(subjects: Sequence[Subject]) -> str:
+def write(machines: Sequence[Machine]) -> str:
     """The whole document."""
-    made = figures_part.figures(subjects)
+    made = figures_part.figures(machines)
     with pictures.drawing([one for _, one in made if one.rows]) as drawn:
-        before = machine_part.part(subjects) + answers_part.part(subjects)
-        after = rows_part.part(subjects) + rows_part.skips(subjects)
-        figures = figures_part.part(subjects, made, drawn())
-    return f"{_head(subjects)}{_header(subjects)}<main>{before}{figures}{after}</main>{_script()}\n"
+        before = machine_part.part(machines) + answers_part.part(machines)
+        after = rows_part.part(machines) + rows_part.skips(machines)
+        figures = figures_part.part(machines, made, drawn())
+    return f"{_head(machines)}{_header(machines)}<main>{before}{figures}{after}</main>{_script()}\n"
 
 
-def _head(subjects: Sequence[Subject]) -> str:
-    title = f"GrainScope: {', '.join(subject.machine.label for subject in subjects)}"
+def _head(machines: Sequence[Machine]) -> str:
+    title = f"GrainScope: {', '.join(machine.label for machine in machines)}"
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -37,13 +37,13 @@ def _policy() -> str:
     return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
 
 
-def _header(subjects: Sequence[Subject]) -> str:
-    dates = sorted({subject.result.date[:10] for subject in subjects})
-    names = dict.fromkeys(machine_part.title(subject) for subject in subjects)
+def _header(machines: Sequence[Machine]) -> str:
+    dates = sorted({machine.result.date[:10] for machine in machines})
+    names = dict.fromkeys(machine_part.title(machine) for machine in machines)
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    first = f"machine-{subjects[0].machine.letter}"
-    machines = "Machines" if len(subjects) > 1 else "Machine"
-    links = "".join(f'<a href="#{name}">{said}</a>' for name, said in ((first, machines), *SECTIONS))
+    first = f"machine-{machines[0].letter}"
+    title = "Machines" if len(machines) > 1 else "Machine"
+    links = "".join(f'<a href="#{name}">{said}</a>' for name, said in ((first, title), *SECTIONS))
     return (
         f"<header><p>GrainScope report, measured {when}</p>"
         f"<h1>{markup.escaped(' and '.join(names))}</h1><nav>{links}</nav></header>"

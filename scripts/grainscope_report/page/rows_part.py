@@ -6,7 +6,6 @@ from grainscope_report import digest
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.page import markup
-from grainscope_report.page.machine_part import Subject
 from grainscope_report.units import format_percent, format_rate, format_time
 
 # Name, and whether it is sorted by a number.
@@ -24,11 +23,11 @@ COLUMNS = (
 STATUSES = ("failed", "ok", "skipped")
 
 
-def part(subjects: Sequence[Subject]) -> str:
+def part(machines: Sequence[Machine]) -> str:
     """The section with the controls, which only a script makes work, and the table."""
-    several = len(subjects) > 1
-    rows = [(subject.machine, row) for subject in subjects for row in subject.result.rows]
-    whys = {id(row): why for subject in subjects for why, one in _reasons(subject) for row in one.rows}
+    several = len(machines) > 1
+    rows = [(machine, row) for machine in machines for row in machine.result.rows]
+    whys = {id(row): why for machine in machines for why, one in _reasons(machine) for row in one.rows}
     rows.sort(key=lambda one: STATUSES.index(one[1].status))
     columns = [("file", False)] * several + list(COLUMNS)
     head = "".join(
@@ -72,7 +71,7 @@ def _choice(name: str, everything: str, values: Sequence[str]) -> str:
 
 def _row(machine: Machine, row: Row, several: bool, why: str) -> str:
     letter = f"<td>{machine.letter}" * several
-    session = f" (session {row.repetition + 1})" if row.repetition else ""
+    session = f" (session {row.repetition_index + 1})" if row.repetition_index else ""
     name = markup.escaped(row.name + session).replace("/", "/<wbr>")
     state = "" if row.status == "ok" else f' class="{row.status}" data-why="{why}"'
     modelled = "" if row.label == "measured" else f' data-label="{markup.escaped(row.label)}"'
@@ -109,24 +108,21 @@ def _remarks(row: Row) -> str:
     return " ".join([*said, *(f"<i>{markup.escaped(flag)}</i>" for flag in sorted(row.flags))])
 
 
-def _reasons(subject: Subject) -> list[tuple[str, digest.Reason]]:
+def _reasons(machine: Machine) -> list[tuple[str, digest.Reason]]:
     """Why rows are not ok, each with a name for its rows to refer to."""
-    found = digest.reasons(subject.result)
-    return [(f"{subject.machine.letter}{order}", one) for order, one in enumerate(found)]
+    found = digest.reasons(machine.result)
+    return [(f"{machine.letter}{order}", one) for order, one in enumerate(found)]
 
 
-def skips(subjects: Sequence[Subject]) -> str:
+def skips(machines: Sequence[Machine]) -> str:
     """Why rows failed or were skipped, the failed first."""
-    said = "".join(_not_measured(subject, len(subjects) > 1) for subject in subjects)
+    said = "".join(_not_measured(machine, len(machines) > 1) for machine in machines)
     return f'<section id="skips"><h2>Not measured</h2>{said}</section>'
 
 
-def _not_measured(subject: Subject, several: bool) -> str:
-    heading = (
-        f"<h3>{markup.escaped(subject.machine.letter)}: {markup.escaped(subject.machine.label)}</h3>"
-        * several
-    )
-    found = _reasons(subject)
+def _not_measured(machine: Machine, several: bool) -> str:
+    heading = f"<h3>{markup.escaped(machine.letter)}: {markup.escaped(machine.label)}</h3>" * several
+    found = _reasons(machine)
     if not found:
         return heading + markup.paragraph("Every row that was asked for was measured.", "fine")
     rows = "".join(_reason(why, one) for why, one in found)

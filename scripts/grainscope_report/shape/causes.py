@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grainscope_report.model import Cache, Result
+from grainscope_report.machine import Cache, caches
 from grainscope_report.papers import COMM_SCOPE, paper
+from grainscope_report.result import Result
 from grainscope_report.shape.curves import BYTES, Curve
 from grainscope_report.units import format_bytes
 
@@ -74,14 +75,14 @@ def _cache(curve: Curve, low: int, high: int, result: Result) -> str:
         return ""
     threads = curve.case.axes.get("threads", 1)
     share = threads if isinstance(threads, (int, float)) else 1
-    caches = sorted(result.environment.caches, key=lambda cache: cache.level)
-    first, last = (_outgrown(caches, share, size if flushed else 2 * size) for size in (low, high))
+    found = caches(result)
+    first, last = (_outgrown(found, share, size if flushed else 2 * size) for size in (low, high))
     if not first:
         return ""
-    outgrown = caches[first - 1]
+    outgrown = found[first - 1]
     each = " a core" if share > 1 and outgrown.level <= OWN else ""
-    levels = dict.fromkeys(f"its level-{cache.level} cache" for cache in caches[first : last + 1])
-    decides = [*levels, *(["the memory"] if last == len(caches) else [])]
+    levels = dict.fromkeys(f"its level-{cache.level} cache" for cache in found[first : last + 1])
+    decides = [*levels, *(["the memory"] if last == len(found) else [])]
     written = ": of what is written, since what is read was flushed and comes from memory" if flushed else ""
     return (
         f"beyond the CPU's level-{outgrown.level} cache of {format_bytes(outgrown.bytes)}{each} "

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grainscope_report import naming, statistics
-from grainscope_report.model import Case, Result, Row
+from grainscope_report.cases import Case
+from grainscope_report.model import Row
+from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate
 
 FAMILIES = (

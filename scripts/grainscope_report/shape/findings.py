@@ -1,12 +1,13 @@
 """What is odd about the curves of a run, each with its cause; the same at several sites is one finding."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from grainscope_report import naming, statistics
 from grainscope_report.machine import spoken_site
-from grainscope_report.model import Result
+from grainscope_report.model import Row
+from grainscope_report.result import Result
 from grainscope_report.shape import causes
 from grainscope_report.shape.causes import Cause
 from grainscope_report.shape.curves import BYTES, Curve, curves
@@ -33,6 +34,7 @@ class Finding:
     seen: str
     cause: Cause
     axis: str = BYTES
+    rows: tuple[Row, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def text(self) -> str:
@@ -57,14 +59,16 @@ def findings(result: Result) -> list[Finding]:
     return sorted(_merged(found), key=lambda one: one.cause.known)
 
 
-def as_json(found: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Findings as plain data."""
-    return [asdict(one) | {"text": one.text} for one in found]
+def as_json(one: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
+    plain = {part.name: getattr(one, part.name) for part in fields(one) if part.name != "rows"}
+    return plain | {"cause": asdict(one.cause), "text": one.text}
 
 
 def _finding(kind: str, curve: Curve, low: int, high: int, seen: str, cause: Cause) -> Finding:
     site = spoken_site(sorted(curve.case.site.items()))
-    return Finding(kind, curve.name, (site,) if site else (), low, high, seen, cause, curve.axis)
+    rows = tuple(row for there in curve.points.values() for row in there)
+    return Finding(kind, curve.name, (site,) if site else (), low, high, seen, cause, curve.axis, rows)
 
 
 def _dips(curve: Curve, result: Result) -> Iterator[Finding]:
@@ -207,8 +211,14 @@ def _merged(found: Sequence[Finding]) -> list[Finding]:
     for one in found:
         key = (one.kind, one.name, one.axis, one.low, one.high)
         same = merged.get(key)
-        merged[key] = replace(same, sites=tuple(dict.fromkeys(same.sites + one.sites))) if same else one
+        merged[key] = _joined(same, one) if same else one
     return list(merged.values())
+
+
+def _joined(first: Finding, other: Finding) -> Finding:
+    return replace(
+        first, sites=tuple(dict.fromkeys(first.sites + other.sites)), rows=(*first.rows, *other.rows)
+    )
 
 
 def between(low: int, high: int, axis: str = BYTES) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grainscope_report.machine import Machine
-from grainscope_report.row_parts import Level
+from grainscope_report.model import Level
 from grainscope_report.statistics import Estimate
 from grainscope_report.traversal import compare, runs
 from grainscope_report.traversal.runs import ORDERS, Run, Work

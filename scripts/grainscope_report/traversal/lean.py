@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grainscope_report.cases import LEAN
 from grainscope_report.machine import Machine
-from grainscope_report.model import LEAN
 from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate
 from grainscope_report.traversal import runs
 from grainscope_report.traversal.runs import Run, Work

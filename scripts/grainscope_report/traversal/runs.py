@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grainscope_report import statistics
+from grainscope_report.cases import LEAN, MODEL, TRAVERSAL
 from grainscope_report.machine import Machine
-from grainscope_report.model import LEAN, MODEL, TRAVERSAL, Row
-from grainscope_report.row_parts import Graph, Traffic
+from grainscope_report.model import Graph, Row, Traffic
 from grainscope_report.statistics import Estimate
 
 UVM = "model/uvm"

@@ -349,5 +349,27 @@ TEST(SteadyNow, never_goes_back) {
   }
 }
 
+TEST(Samples, of_several_visits_are_all_kept_and_summarised_together) {
+  Samples all;
+  Samples first;
+  first.seconds = {1, 2};
+  first.dropped = {9};
+  first.warmups = 2;
+  first.reached_target = true;
+  first.wall_s = 0.5;
+  all.append(first);
+  EXPECT_TRUE(all.reached_target);
+  Samples second = first;
+  second.seconds = {3, 4, 5};
+  second.reached_target = false;
+  all.append(second);
+  EXPECT_EQ(all.seconds, (std::vector<double>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(all.dropped, (std::vector<double>{9, 9}));
+  EXPECT_EQ(all.warmups, 4U);
+  EXPECT_EQ(all.wall_s, 1);
+  EXPECT_EQ(all.summary.median, 3);
+  EXPECT_FALSE(all.reached_target) << "one visit did not";
+}
+
 }  // namespace
 }  // namespace grainscope

@@ -32,6 +32,14 @@ TEST(ParseBytes, units_are_binary_however_they_are_spelled) {
   }
 }
 
+TEST(ParseBytes, units_with_a_b_alone_are_decimal) {
+  for (const char* text : {"64KB", "64kB", "64 KB"}) {
+    EXPECT_EQ(parse_bytes(text), 64'000U) << text;
+  }
+  EXPECT_EQ(parse_bytes("3MB"), 3'000'000U);
+  EXPECT_EQ(parse_bytes("2GB"), 2'000'000'000U);
+}
+
 TEST(ParseBytes, the_largest_number_fits_and_the_next_does_not) {
   EXPECT_EQ(parse_bytes("18446744073709551615"), std::numeric_limits<std::uint64_t>::max());
   EXPECT_THROW(static_cast<void>(parse_bytes("18446744073709551616")), UsageError);
@@ -56,7 +64,7 @@ TEST_P(RefusedSize, says_what_was_given_and_what_to_write) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, RefusedSize,
                          testing::Values("", " ", "-1", "+1", "-0", "1.5GiB", "1,5", "1e3", "0x10", "KiB",
-                                         "1KB", "1 MB", "1kib", "1MiBs", "1 M iB", "1PiB", " 4096", "4096 ",
+                                         "1KBs", "1 mb", "1kib", "1MiBs", "1 M iB", "1PiB", " 4096", "4096 ",
                                          "4096  ", "1KiB ", "1 KiB ", " 1KiB ", "0 ", "one"));
 
 TEST(FormatBytes, whole_numbers_have_no_decimal_and_others_one) {

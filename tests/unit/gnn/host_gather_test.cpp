@@ -30,8 +30,8 @@ TEST(HostGather, of_every_size_and_number_of_threads_is_right) {
         RowLists lists{draw_rows(Indices::uniform, rows, store->shape().rows, 1, 0),
                        draw_rows(Indices::zipf, rows, store->shape().rows, 1, 1)};
         const auto gather = make_gather(*store, lists, by_threads(threads));
-        for (int sample = 0; sample < 3; ++sample) {
-          EXPECT_GT(gather->run(), 0);
+        for (int turn = 0; turn < 3; ++turn) {
+          EXPECT_GT(sample(*gather), 0);
         }
         EXPECT_FALSE(gather->verify().empty());
       }
@@ -44,7 +44,7 @@ TEST(HostGather, finds_a_wrong_byte) {
   const auto gather = make_gather(*store, {{3, 4}}, by_threads(1));
   auto* byte = const_cast<std::byte*>(store->view().row(4)) + 1027;
   *byte ^= std::byte{1};
-  static_cast<void>(gather->run());
+  static_cast<void>(sample(*gather));
   EXPECT_THROW(static_cast<void>(gather->verify()), FailedError);
 }
 

@@ -26,12 +26,10 @@ std::map<std::string, std::size_t> cases_of(Preset preset, int gpus = 1) {
   const Machine machine = machine_of_gpus(gpus);
   const int node = machine.topology.usable_nodes().front();
   std::map<std::string, std::size_t> cases;
-  for (const Family& family : all_families()) {
-    for (const Benchmark& benchmark :
-         family.list(machine, make_scope(preset, gpu_targets(machine, {}), false, {node}))) {
-      if (benchmark.skip.find("two GPUs") == std::string::npos) {
-        ++cases[benchmark.id.family];
-      }
+  const Scope scope = make_scope(preset, gpu_targets(machine, {}), false, {node});
+  for (const Benchmark& benchmark : list_all(all_families(), machine, scope)) {
+    if (benchmark.skip.find("two GPUs") == std::string::npos) {
+      ++cases[benchmark.id.family];
     }
   }
   return cases;

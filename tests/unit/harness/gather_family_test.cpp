@@ -11,6 +11,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/link_peaks.hpp"
+#include "harness/selection.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -26,7 +27,10 @@ class GatherFamilies : public testing::Test {
   }
   [[nodiscard]] static std::vector<Benchmark> listed(const Family& family, const Machine& machine,
                                                      Preset preset) {
-    return family.list(machine, scope_of(machine, preset));
+    return list_all({family}, machine, scope_of(machine, preset));
+  }
+  [[nodiscard]] static std::uint64_t span_of(const Benchmark& benchmark) {
+    return static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis("span")));
   }
   [[nodiscard]] static Machine roomy_machine(int gpus) {
     Machine machine = test::machine_with_gpus(gpus);
@@ -36,41 +40,48 @@ class GatherFamilies : public testing::Test {
   }
 };
 
-TEST_F(GatherFamilies, every_point_of_every_preset_can_be) {
-  const Machine machine = test::machine_without_gpu();
+TEST_F(GatherFamilies, lines_of_presets_ask_for_what_can_be) {
   for (const Preset preset : kPresets) {
-    std::vector<GatherPoint> points = gather_points(scope_of(machine, preset), 2);
-    EXPECT_FALSE(points.empty());
-    std::uint64_t span = 0;
-    for (const GatherPoint& point : points) {
-      EXPECT_TRUE(gnn::can_read(point.mode, point.store)) << name(point.mode) << ' ' << name(point.store);
-      EXPECT_TRUE(!gnn::is_kernel(point.mode) ||
-                  gnn::may_load(point.mode, point.row_bytes, point.element, point.width))
-          << name(point.mode) << ' ' << point.row_bytes << ' ' << point.width;
-      EXPECT_EQ(point.row_bytes % point.element, 0U);
-      EXPECT_GE(point.rows, 1U);
-      EXPECT_GE(point.span_bytes, span) << "memory grows from case to case";
-      span = point.span_bytes;
+    std::set<std::string> reasons;
+    EXPECT_FALSE(
+        list_all({gather(), gather_bag()}, roomy_machine(2), scope_of(roomy_machine(2), preset), &reasons)
+            .empty());
+    for (const std::string& why : reasons) {
+      EXPECT_TRUE(why.starts_with("vector loads more than an element")) << name(preset) << ": " << why;
     }
   }
 }
 
-TEST_F(GatherFamilies, full_has_every_mode_store_and_law) {
-  const Machine machine = test::machine_without_gpu();
-  std::set<gnn::Mode> modes;
-  std::set<gnn::Store> stores;
-  std::set<int> windows;
-  std::set<std::uint32_t> elements;
-  for (const GatherPoint& point : gather_points(scope_of(machine, Preset::full), 2)) {
-    modes.insert(point.mode);
-    stores.insert(point.store);
-    windows.insert(point.window);
-    elements.insert(point.element);
+TEST_F(GatherFamilies, memory_grows_from_case_to_case) {
+  const Machine machine = roomy_machine(1);
+  for (const Preset preset : kPresets) {
+    std::uint64_t span = 0;
+    std::size_t cases = 0;
+    for (const Benchmark& benchmark : listed(gather(), machine, preset)) {
+      if (text_of(benchmark, "mode") != "cpu_gather" && text_of(benchmark, "indices") != "sampled") {
+        EXPECT_GE(span_of(benchmark), span) << benchmark.id.name();
+        span = span_of(benchmark);
+        ++cases;
+      }
+    }
+    EXPECT_GT(cases, 1U);
   }
-  EXPECT_EQ(modes.size(), std::size(gnn::kAllModes) - 1);  // cpu_gather is the host's
-  EXPECT_EQ(stores.size(), std::size(gnn::kAllStores));
-  EXPECT_EQ(windows, (std::set<int>{1, 2, 4, 8, 16}));
-  EXPECT_EQ(elements, (std::set<std::uint32_t>{2, 4}));
+}
+
+TEST_F(GatherFamilies, full_has_every_mode_store_and_law) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const Benchmark& benchmark : listed(gather(), roomy_machine(2), Preset::full)) {
+    if (text_of(benchmark, "indices") != "sampled") {
+      for (const Axis& axis : benchmark.id.axes) {
+        values[axis.key].insert(to_string(axis.value));
+      }
+    }
+  }
+  EXPECT_EQ(values["mode"].size(), std::size(gnn::kAllModes));
+  EXPECT_EQ(values["store"].size(), std::size(gnn::kAllStores));
+  EXPECT_EQ(values["window"], (std::set<std::string>{"1", "2", "4", "8", "16"}));
+  EXPECT_EQ(values["element"], (std::set<std::string>{"2", "4"}));
+  EXPECT_EQ(values["indices"], (std::set<std::string>{"uniform", "zipf"}));
 }
 
 TEST_F(GatherFamilies, lists_that_take_turns_ask_for_more_places_than_translations_are_kept_of) {
@@ -89,47 +100,118 @@ TEST_F(GatherFamilies, lists_that_take_turns_ask_for_more_places_than_translatio
 }
 
 TEST_F(GatherFamilies, max_bytes_reaches_farther_behind_the_wall) {
-  for (const Preset preset : {Preset::quick, Preset::full, Preset::paper, Preset::acceptance}) {
-    Scope scope = scope_of(test::machine_without_gpu(), preset);
-    const std::vector<GatherPoint> usual = gather_points(scope, 2);
+  const Machine machine = roomy_machine(1);
+  const auto names_of = [&](const Scope& scope) {
+    std::set<std::string> names;
+    std::uint64_t farthest = 0;
+    for (const Benchmark& benchmark : list_all({gather()}, machine, scope)) {
+      names.insert(benchmark.id.name());
+      farthest = std::max(farthest, span_of(benchmark));
+    }
+    return std::pair(names, farthest);
+  };
+  for (const Preset preset : {Preset::full, Preset::paper}) {
+    Scope scope = scope_of(machine, preset);
+    const auto [usual, usually_farthest] = names_of(scope);
+    EXPECT_EQ(usually_farthest, 32 * kGiB);
     scope.max_bytes = 200 * kGiB;
-    std::vector<GatherPoint> farther = gather_points(scope, 2);
-    EXPECT_EQ(farther.back().span_bytes, 128 * kGiB);
-    std::erase_if(farther, [&](const GatherPoint& each) {
-      return std::find(usual.begin(), usual.end(), each) == usual.end();
-    });
-    EXPECT_EQ(farther, usual);
+    const auto [farther, farthest] = names_of(scope);
+    EXPECT_EQ(farthest, 128 * kGiB);
+    EXPECT_TRUE(std::includes(farther.begin(), farther.end(), usual.begin(), usual.end()));
   }
 }
 
-TEST_F(GatherFamilies, tables_that_max_bytes_adds_are_tried_up_to_the_groups_limit) {
+TEST_F(GatherFamilies, tables_that_max_bytes_allows_are_tried_up_to_the_groups_limit) {
   Machine machine = roomy_machine(1);
   machine.environment.memory.available.cgroup_bytes = 100 * kGiB;
   Scope scope = scope_of(machine, Preset::quick);
   scope.max_bytes = 512 * kGiB;
+  scope.axes = {{"store", "mapped"}, {"row", "512"}, {"span", "64GiB..512GiB"}};
   std::map<std::string, std::string> skips;
-  for (const Benchmark& benchmark : gather().list(machine, scope)) {
-    if (text_of(benchmark, "row") == "512") {
-      skips[text_of(benchmark, "span")] = benchmark.skip;
-    }
+  for (const Benchmark& benchmark : list_all({gather()}, machine, scope)) {
+    skips[text_of(benchmark, "span")] = benchmark.skip;
   }
   EXPECT_EQ(skips.at(std::to_string(64 * kGiB)), "");
   EXPECT_EQ(skips.at(std::to_string(128 * kGiB)), "needs 128 GiB of host memory; 100 GiB are available");
   EXPECT_EQ(skips.at(std::to_string(512 * kGiB)), "a span is 256 GiB at most");
 }
 
+TEST_F(GatherFamilies, axes_take_what_no_preset_has) {
+  const Machine machine = roomy_machine(4);
+  Scope scope = scope_of(machine, Preset::smoke);
+  scope.axes = {{"mode", "masked"}, {"store", "multi_gpu"}, {"indices", "zipf"}, {"row", "96"},
+                {"width", "8"},     {"span", "3GiB"},       {"hot", "33"},       {"replicated", "2"},
+                {"gpus", "3,all"},  {"element", "2"},       {"rows", "77"}};
+  std::set<std::string> found;
+  for (const Benchmark& benchmark : list_all({gather()}, machine, scope)) {
+    EXPECT_EQ(benchmark.skip, "");
+    const std::string name = benchmark.id.name();
+    found.insert(name.substr(name.find("/row:")));
+  }
+  const std::string what =
+      "/row:96/rows:77/span:3221225472/indices:zipf/element:2/width:8/hot:33/replicated:2/gpus:";
+  EXPECT_EQ(found, (std::set<std::string>{what + "3", what + "4"}));
+  scope.axes.emplace_back("gpus", "9");
+  for (const Benchmark& benchmark : list_all({gather()}, machine, scope)) {
+    EXPECT_EQ(benchmark.skip, "GPU 0 shares rows with 3 others at most");
+  }
+}
+
+TEST_F(GatherFamilies, sampled_rows_are_of_any_graph_fan_out_and_batch) {
+  const Machine machine = roomy_machine(1);
+  Scope scope = scope_of(machine, Preset::quick);
+  scope.axes = {{"indices", "sampled"}, {"mode", "naive"}, {"store", "mapped"}, {"graph", "kron:10,power"},
+                {"fanout", "5x5x5"},    {"batch", "30"},   {"span", "graph"},   {"row", "256"}};
+  std::vector<std::string> graphs;
+  for (const Benchmark& benchmark : list_all({gather()}, machine, scope)) {
+    EXPECT_EQ(text_of(benchmark, "fanout") + " " + text_of(benchmark, "batch"), "5x5x5 30");
+    graphs.push_back(text_of(benchmark, "graph"));
+  }
+  EXPECT_EQ(graphs, (std::vector<std::string>{"kron10", "power"}));
+}
+
+TEST_F(GatherFamilies, what_cannot_be_is_left_out_with_the_reason) {
+  const Machine machine = roomy_machine(1);
+  using Axes = std::vector<std::pair<std::string, std::string>>;
+  const std::map<std::string, Axes> reasons{
+      {"row_dma reads no table that is mapped: store is pinned", {{"mode", "row_dma"}, {"store", "mapped"}}},
+      {"an element has 2 or 4 bytes", {{"element", "3"}}},
+      {"a row of 30 bytes is no whole number of elements of 4", {{"row", "30"}}},
+      {"naive cannot load 16 bytes at once of rows of 512: width is widest or element",
+       {{"mode", "naive"}, {"row", "512"}, {"width", "16"}, {"store", "mapped"}}},
+      {"vector loads more than an element at once, which divides the row: of 1028 bytes nothing does",
+       {{"mode", "vector"}, {"row", "1028"}, {"store", "mapped"}}},
+      {"hot and replicated are 100 percent of the rows at most",
+       {{"mode", "masked"}, {"store", "multi_gpu"}, {"hot", "60"}, {"replicated", "60"}}},
+      {"a row of 8192 bytes does not fit: it is as large as the table at most, and as a GiB",
+       {{"row", "8KiB"}, {"span", "4KiB"}}},
+      {"sampled rows are of a table with one for each vertex: span is graph",
+       {{"indices", "sampled"}, {"span", "1GiB"}}},
+      {"rows that are drawn are of a table of some size: span cannot be graph",
+       {{"indices", "zipf"}, {"span", "graph"}}},
+  };
+  for (const auto& [reason, axes] : reasons) {
+    Scope scope = scope_of(machine, Preset::smoke);
+    scope.axes = axes;
+    std::set<std::string> left_out;
+    EXPECT_TRUE(list_all({gather()}, machine, scope, &left_out).empty()) << reason;
+    EXPECT_TRUE(left_out.contains(reason)) << reason;
+  }
+  Scope scope = scope_of(machine, Preset::smoke);
+  scope.axes = {{"row", "72"}};
+  std::set<std::string> left_out;
+  EXPECT_TRUE(list_all({gather_bag()}, machine, scope, &left_out).empty());
+  EXPECT_EQ(left_out,
+            (std::set<std::string>{"rows of bags are read 16 bytes at once: row is a multiple of them"}));
+}
+
 TEST_F(GatherFamilies, full_has_every_mode_and_store_on_one_sampled_trace) {
-  std::set<gnn::Mode> modes;
-  std::set<gnn::Store> stores;
-  for (const SampledPoint& point : sampled_points(scope_of(test::machine_without_gpu(), Preset::full), 2)) {
-    const GatherPoint& gather = point.gather;
-    EXPECT_TRUE(gnn::can_read(gather.mode, gather.store)) << name(gather.mode) << ' ' << name(gather.store);
-    EXPECT_TRUE(!gnn::is_kernel(gather.mode) ||
-                gnn::may_load(gather.mode, gather.row_bytes, gather.element, gather.width));
-    if (gather.row_bytes == 512) {
-      modes.insert(gather.mode);
-      stores.insert(gather.store);
-      EXPECT_EQ(gather.gpus, gather.store == gnn::Store::multi_gpu ? 2 : 1);
+  std::set<std::string> modes;
+  std::set<std::string> stores;
+  for (const Benchmark& benchmark : listed(gather(), roomy_machine(2), Preset::full)) {
+    if (text_of(benchmark, "indices") == "sampled" && text_of(benchmark, "row") == "512") {
+      modes.insert(text_of(benchmark, "mode"));
+      stores.insert(text_of(benchmark, "store"));
     }
   }
   EXPECT_EQ(modes.size(), std::size(gnn::kAllModes));
@@ -206,7 +288,7 @@ TEST_F(GatherFamilies, needs_count_what_lies_where) {
   const Machine machine = roomy_machine(1);
   for (const Benchmark& benchmark : listed(gather(), machine, Preset::quick)) {
     const std::string store = text_of(benchmark, "store");
-    const auto span = static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis("span")));
+    const std::uint64_t span = span_of(benchmark);
     if (!benchmark.skip.empty() || store == "pageable") {
       continue;
     }

@@ -80,7 +80,7 @@ TEST(GraphNeeds, of_managed_edges_count_where_the_host_keeps_them) {
       make_scope(Preset::paper, gpu_targets(machine, {}), false, {machine.topology.usable_nodes().front()});
   scope.graphs = {graph::parse_graph_spec("kron:26")};
   std::map<std::string, std::uint64_t> needs;
-  for (const Benchmark& benchmark : traversal().list(machine, scope)) {
+  for (const Benchmark& benchmark : list_all({traversal()}, machine, scope)) {
     if (benchmark.id.family == "traversal/sssp" && to_string(benchmark.id.axis("edge")) == "8") {
       needs[to_string(benchmark.id.axis("placement"))] = benchmark.needs.host_bytes;
     }

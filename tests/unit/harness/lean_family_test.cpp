@@ -57,6 +57,36 @@ TEST(LeanFamily, skips_a_budget_that_the_gpu_has_not) {
   EXPECT_GT(skipped, 0U);
 }
 
+TEST(LeanFamily, has_the_budgets_of_the_axis_in_place_of_its_own) {
+  const Machine machine = test::machine_with_gpus(1);
+  Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  scope.axes = {{"hot_budget", "64MiB"}, {"algorithm", "cc"}, {"graph", "kron:20"}};
+  std::set<std::string> ways;
+  for (const Benchmark& benchmark : list_all({lean_traversal()}, machine, scope)) {
+    EXPECT_EQ(to_string(benchmark.id.axis("hot_budget")), "67108864");
+    ways.insert(to_string(benchmark.id.axis("tier")) + " " + to_string(benchmark.id.axis("lists")));
+  }
+  EXPECT_EQ(ways, (std::set<std::string>{"heads plain", "heads compressed", "lists plain"}));
+}
+
+TEST(LeanFamily, leaves_out_what_cannot_be_and_says_why) {
+  const Machine machine = test::machine_with_gpus(1);
+  Scope scope = make_scope(Preset::smoke, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  using Axes = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<std::pair<Axes, std::string>> expected{
+      {{{"tier", "none"}, {"hot", "5"}}, "edges are hot in a tier: tier is heads, lists or reuse"},
+      {{{"tier", "heads"}, {"hot", "0"}}, "a tier holds some of the edges: hot or hot_budget is above 0"},
+      {{{"tier", "reuse"}, {"hot", "5"}, {"algorithm", "cc"}},
+       "reuse is learnt from searches: its algorithm is bfs"},
+      {{{"segments", "hybrid"}, {"algorithm", "bfs"}}, "segments are copied whole in pr and sssp alone"}};
+  for (const auto& [axes, why] : expected) {
+    scope.axes = axes;
+    std::set<std::string> left_out;
+    EXPECT_TRUE(list_all({lean_traversal()}, machine, scope, &left_out).empty()) << why;
+    EXPECT_TRUE(left_out.contains(why)) << why;
+  }
+}
+
 TEST(HotElements, are_what_fits_beside_where_they_begin) {
   const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("urand:10"), false);
   const std::uint64_t places = 4 * (std::uint64_t{1024} + 1);

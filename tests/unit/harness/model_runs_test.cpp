@@ -10,6 +10,7 @@
 #include "fake_run.hpp"
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
+#include "harness/selection.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -92,11 +93,7 @@ class ModelFamilies : public testing::Test {
   }
   [[nodiscard]] std::vector<Benchmark> list(const Scope& scope) const {
     const auto runs = std::make_shared<ModelRuns>();
-    std::vector<Benchmark> all = model_traversal(runs).list(machine_, scope);
-    for (Benchmark& benchmark : model_uvm(runs).list(machine_, scope)) {
-      all.push_back(std::move(benchmark));
-    }
-    return all;
+    return list_all({model_traversal(runs), model_uvm(runs)}, machine_, scope);
   }
   static std::set<std::string> values_of(const std::vector<Benchmark>& all, const char* axis) {
     std::set<std::string> values;
@@ -150,6 +147,33 @@ TEST_F(ModelFamilies, acceptance_asks_nothing_of_a_model) {
   EXPECT_TRUE(list(scope_of(Preset::acceptance)).empty());
 }
 
+TEST_F(ModelFamilies, have_the_values_that_axes_are_given) {
+  Scope scope = scope_of(Preset::quick);
+  scope.axes = {{"algorithm", "bfs"}, {"link", "pcie6x16"}, {"graph", "kron:12,web:9"}};
+  const auto all = list(scope);
+  EXPECT_EQ(values_of(all, "graph"), (std::set<std::string>{"kron12", "web9"}));
+  EXPECT_EQ(values_of(all, "link"), (std::set<std::string>{"pcie6x16"}));
+  for (const Benchmark& benchmark : all) {
+    EXPECT_NE(benchmark.id.name().find("/bfs/"), std::string::npos) << benchmark.id.name();
+  }
+}
+
+TEST_F(ModelFamilies, leave_out_what_cannot_be_and_say_why) {
+  Scope scope = scope_of(Preset::quick);
+  std::set<std::string> left_out;
+  static_cast<void>(list_all({model_uvm(std::make_shared<ModelRuns>())}, machine_, scope, &left_out));
+  EXPECT_TRUE(left_out.empty()) << "nobody asked for " << *left_out.begin();
+  scope.axes = {{"page", "2MiB"}, {"graph", "power"}};
+  EXPECT_TRUE(list_all({model_uvm(std::make_shared<ModelRuns>())}, machine_, scope, &left_out).empty());
+  EXPECT_EQ(left_out, (std::set<std::string>{"the edges of power are on fewer than 8 pages of 2 MiB"}));
+  left_out.clear();
+  scope.axes = {{"mode", "naive"}, {"row", "1024"}, {"width", "16"}};
+  EXPECT_TRUE(list_all({model_gather()}, machine_, scope, &left_out).empty());
+  EXPECT_EQ(
+      left_out,
+      (std::set<std::string>{"naive of rows of 1024 bytes cannot load 16 bytes at once: width is element"}));
+}
+
 // The run is a forked process, where the threads that earlier tests of this one started do not exist: OpenMP
 // would wait for them.
 class ModelRun : public test::FakeRun {
@@ -167,11 +191,9 @@ TEST_F(ModelRun, ends_in_rows_that_are_modelled_and_verified) {
   scope.graphs = {graph::parse_graph_spec("kron:9")};
   const auto runs = std::make_shared<ModelRuns>();
   std::vector<Benchmark> cases;
-  for (const Family& family : {model_traversal(runs), model_uvm(runs)}) {
-    for (Benchmark& benchmark : family.list(machine, scope)) {
-      if (to_string(benchmark.id.axis("link")) != "measured") {
-        cases.push_back(std::move(benchmark));
-      }
+  for (Benchmark& benchmark : list_all({model_traversal(runs), model_uvm(runs)}, machine, scope)) {
+    if (to_string(benchmark.id.axis("link")) != "measured") {
+      cases.push_back(std::move(benchmark));
     }
   }
   EXPECT_EQ(begin(cases).status, 0);

@@ -17,7 +17,6 @@
 #include "harness/run.hpp"
 #include "harness/selection.hpp"
 #include "npy_files.hpp"
-#include "pipeline_points.hpp"
 #include "schema_check.hpp"
 
 namespace grainscope::harness {
@@ -69,30 +68,47 @@ TEST_F(OwnFeatureFamilies, have_the_files_rows_in_every_preset) {
       EXPECT_NE(benchmark.explanation.measures.find("mine.npy") == std::string::npos,
                 benchmark.explanation.limits.find("mine.npy") == std::string::npos)
           << "--explain names the file once";
+      if (benchmark.id.family == "gather") {
+        EXPECT_EQ(test::text_of(benchmark, "span"), std::to_string(kVertices * 132));
+      }
       families.insert(benchmark.id.family);
     }
     EXPECT_EQ(families, (std::set<std::string>{"gather", "pipeline/graphsage"}));
-    for (const SampledPoint& point : sampled_points(scope, 2)) {
-      EXPECT_EQ(point.gather.span_bytes, kVertices * 132U);
-      EXPECT_TRUE(!gnn::is_kernel(point.gather.mode) ||
-                  gnn::may_load(point.gather.mode, 132, 4, point.gather.width))
-          << name(point.gather.mode);
-    }
   }
+}
+
+// The stores that a file's rows can be copied to, and the file itself for the CPU; smoke has a mode of each.
+TEST_F(OwnFeatureFamilies, are_gathered_from_where_a_file_can_be) {
+  const Machine machine = test::machine_with_gpus(2);
+  for (const Preset preset : kPresets) {
+    std::set<std::string> stores;
+    bool by_cpu = false;
+    for (const Benchmark& benchmark : listed(machine, scope_with(machine, preset))) {
+      if (benchmark.id.family == "gather") {
+        stores.insert(test::text_of(benchmark, "store"));
+        by_cpu = by_cpu || test::text_of(benchmark, "mode") == "cpu_gather";
+      }
+    }
+    EXPECT_TRUE(by_cpu) << name(preset);
+    EXPECT_EQ(stores, preset == Preset::smoke ? (std::set<std::string>{"mapped", "pageable"})
+                      : preset == Preset::quick
+                          ? (std::set<std::string>{"mapped", "pageable", "tiered"})
+                          : (std::set<std::string>{"device", "mapped", "pageable", "pinned", "tiered"}))
+        << name(preset);
+  }
+  Scope scope = scope_with(machine, Preset::full);
+  scope.axes = {{"indices", "sampled"}, {"store", "managed"}, {"mode", "masked"}};
+  std::set<std::string> left_out;
+  EXPECT_TRUE(list_all({gather()}, machine, scope, &left_out).empty());
+  EXPECT_TRUE(left_out.contains("a table of --features cannot be managed for masked"));
 }
 
 TEST_F(OwnFeatureFamilies, of_float16_are_gathered_and_not_trained_on) {
   const Machine machine = test::machine_with_gpus(1);
   const Scope scope = scope_with(machine, Preset::full, kVertices, 33, 2);
-  for (const SampledPoint& point : sampled_points(scope, 2)) {
-    EXPECT_EQ(point.gather.row_bytes, 66U);
-    EXPECT_TRUE(!gnn::is_kernel(point.gather.mode) ||
-                gnn::may_load(point.gather.mode, 66, 2, point.gather.width))
-        << name(point.gather.mode) << ' ' << point.gather.width;
-  }
   for (const Benchmark& benchmark : listed(machine, scope)) {
     if (benchmark.id.family == "gather") {
-      EXPECT_EQ(test::text_of(benchmark, "element"), "2");
+      EXPECT_EQ(test::text_of(benchmark, "element") + " " + test::text_of(benchmark, "row"), "2 66");
     } else {
       EXPECT_NE(benchmark.skip.find("float16"), std::string::npos) << benchmark.id.name();
     }

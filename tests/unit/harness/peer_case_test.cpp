@@ -8,6 +8,7 @@
 
 #include "fakes.hpp"
 #include "families.hpp"
+#include "harness/selection.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -126,7 +127,7 @@ std::set<std::string> staged_in(Preset preset) {
   const Machine machine = machine_with_gpus(2);
   std::set<std::string> found;
   for (const Benchmark& benchmark :
-       transfer_peer().list(machine, make_scope(preset, gpu_targets(machine, {}), false, {0}))) {
+       list_all({transfer_peer()}, machine, make_scope(preset, gpu_targets(machine, {}), false, {0}))) {
     if (to_string(benchmark.id.axis("access")) == "off") {
       EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
       found.insert(to_string(benchmark.id.axis("method")) + " " + to_string(benchmark.id.axis("direction")));

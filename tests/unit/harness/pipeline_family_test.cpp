@@ -17,7 +17,8 @@
 #include "grainscope/gnn/pipeline_sides.hpp"
 #include "grainscope/system/mps.hpp"
 #include "harness/row.hpp"
-#include "pipeline_points.hpp"
+#include "harness/selection.hpp"
+#include "pipeline_case.hpp"
 #include "schema_check.hpp"
 
 namespace grainscope::harness {
@@ -52,13 +53,9 @@ TEST(PipelineGraphsage, lists_the_ways_of_the_dissertation) {
                                    "masked device", "masked mapped", "masked tiered", "naive mapped"}));
 }
 
-TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
+TEST(PipelineGraphsage, skips_what_needs_two_gpus_or_mps_alone) {
   for (const Preset preset : kAllPresets) {
-    std::set<std::string> names;
-    std::size_t cases = 0;
     for (const Benchmark& benchmark : training_cases(test::machine_with_gpus(1), preset)) {
-      names.insert(benchmark.id.name());
-      ++cases;
       const bool two = text_of(benchmark, "mode") != "cpu_only" && text_of(benchmark, "gpus") == "2";
       const bool no_mps = by_processes(benchmark) && find_program(kMpsControl).empty();
       EXPECT_EQ(benchmark.skip,
@@ -66,21 +63,6 @@ TEST(PipelineGraphsage, lists_each_case_once_and_each_that_a_pipeline_can_be) {
                 : no_mps ? "nvidia-cuda-mps-control is not in PATH: it comes with the driver's utilities"
                          : "")
           << benchmark.id.name();
-    }
-    EXPECT_EQ(names.size(), cases);
-    for (const PipelinePoint& point :
-         pipeline_points(make_scope(preset, {}, false, {0}), graph::parse_graph_spec("kron:20"), 16)) {
-      gnn::PipelineRequest request;
-      request.mode = point.mode;
-      request.store = point.store;
-      request.window = point.window;
-      EXPECT_NO_THROW(gnn::require_possible(request));
-      if (point.percent > 0) {
-        EXPECT_NO_THROW(gnn::require_processes(request));
-        EXPECT_EQ(point.gpus, 1);
-      }
-      EXPECT_GE(point.training.batches,
-                static_cast<std::uint64_t>(3 * point.window) * static_cast<std::uint64_t>(point.gpus));
     }
   }
 }
@@ -162,11 +144,54 @@ TEST(PipelineGraphsage, without_a_gpu_only_the_cpu_trains) {
   }
 }
 
-TEST(PipelineGraphsage, of_one_graph_and_row_all_modes_share_a_plan) {
-  const auto points =
-      pipeline_points(make_scope(Preset::quick, {}, false, {0}), graph::parse_graph_spec("kron:20"), 2);
-  for (const PipelinePoint& point : points) {
-    EXPECT_EQ(point.training, points.front().training);
+// What was asked for in place of the preset's values.
+std::vector<Benchmark> asked(const std::vector<std::pair<std::string, std::string>>& axes,
+                             std::set<std::string>* left_out = nullptr) {
+  const Machine machine = test::machine_with_gpus(2);
+  Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, {0});
+  scope.axes = axes;
+  return list_all(training(), machine, scope, left_out);
+}
+
+TEST(PipelineGraphsage, has_cases_that_share_a_plan_together) {
+  std::string last;
+  std::set<std::string> ended;
+  for (const Benchmark& benchmark : asked({})) {
+    std::string plan;
+    for (const char* const axis : {"graph", "fanout", "batch", "row", "hidden"}) {
+      plan += text_of(benchmark, axis) + " ";
+    }
+    if (plan != last) {
+      EXPECT_TRUE(ended.insert(plan).second) << benchmark.id.name() << " is made once more";
+    }
+    last = plan;
+  }
+  EXPECT_GT(ended.size(), 5U);
+}
+
+TEST(PipelineGraphsage, has_the_values_that_axes_are_given) {
+  const auto cases = asked({{"store", "tiered"}, {"hot", "3"}, {"graph", "kron:14"}, {"row", "128"}});
+  ASSERT_FALSE(cases.empty());
+  for (const Benchmark& benchmark : cases) {
+    EXPECT_EQ(text_of(benchmark, "store") + " " + text_of(benchmark, "hot"), "tiered 3");
+    EXPECT_EQ(text_of(benchmark, "graph") + " " + text_of(benchmark, "row"), "kron14 128");
+  }
+}
+
+TEST(PipelineGraphsage, leaves_out_what_cannot_be_and_says_why) {
+  const std::vector<std::pair<std::vector<std::pair<std::string, std::string>>, std::string>> expected{
+      {{{"mode", "naive"}, {"store", "pinned"}}, "naive from a table that is pinned is not among its modes"},
+      {{{"mode", "circular_shift"}, {"store", "mapped"}, {"row", "512"}, {"percent", "none"}},
+       "a circular shift leaves rows of whole lines as they are"},
+      {{{"batches", "2"}}, "3 mini-batches at least"},
+      {{{"row", "130"}, {"batches", "48"}}, "no whole number of float32 features"}};
+  for (const auto& [axes, why] : expected) {
+    std::set<std::string> left_out;
+    EXPECT_TRUE(asked(axes, &left_out).empty()) << why;
+    EXPECT_TRUE(std::any_of(
+        left_out.begin(), left_out.end(),
+        [&, &why = why](const std::string& reason) { return reason.find(why) != std::string::npos; }))
+        << why << " is not in " << (left_out.empty() ? "nothing" : *left_out.begin());
   }
 }
 

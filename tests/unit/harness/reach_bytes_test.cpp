@@ -100,5 +100,14 @@ TEST(ReachBytes, lists_that_take_long_to_go_over_have_no_traffic) {
   EXPECT_FALSE(measurement.traffic);
 }
 
+TEST(UsualRows, are_a_million_or_what_makes_256_mib) {
+  EXPECT_EQ(usual_rows(32), 1U << 20);
+  EXPECT_EQ(usual_rows(128), 1U << 20);
+  EXPECT_EQ(usual_rows(256), 1U << 20);
+  EXPECT_EQ(usual_rows(512), 1U << 19);
+  EXPECT_EQ(usual_rows(4096), 1U << 16);
+  EXPECT_EQ(usual_rows(1 << 30), 1U);
+}
+
 }  // namespace
 }  // namespace grainscope::harness

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
+#include "harness/selection.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -58,7 +60,7 @@ class ReachGather : public testing::Test {
   }
 
   [[nodiscard]] std::vector<Benchmark> listed(const Scope& scope) const {
-    return reach_gather().list(machine_, scope);
+    return list_all({reach_gather()}, machine_, scope);
   }
 
   Machine machine_ = test::machine_without_gpu();
@@ -181,6 +183,22 @@ TEST_F(ReachGather, the_users_range_cuts_the_spans) {
                                             640 * kMiB, 768 * kMiB, 896 * kMiB, kGiB}));
 }
 
+TEST_F(ReachGather, paper_has_the_largest_power_of_two_once) {
+  if (machine_.topology.nodes().size() > 1) {
+    GTEST_SKIP() << "a node's memory bounds it too";
+  }
+  available(24 * kGiB);  // of which three quarters of 19.6 GiB
+  std::map<std::uint64_t, int> cases;
+  for (const Benchmark& benchmark : listed(scope_of(Preset::paper))) {
+    if (text_of(benchmark, "memory") == "host_alloc" && text_of(benchmark, "row") == "4096") {
+      ++cases[span_of(benchmark)];
+    }
+  }
+  EXPECT_EQ(cases,
+            (std::map<std::uint64_t, int>{
+                {256 * kMiB, 1}, {kGiB, 1}, {4 * kGiB, 1}, {8 * kGiB, 1}, {32 * kGiB, 1}, {64 * kGiB, 1}}));
+}
+
 // 640 GiB less a tenth and 2 GiB, of which three quarters are 430.
 TEST_F(ReachGather, paper_goes_to_the_largest_span_that_can_be_taken) {
   const auto spans = [this](Preset preset) {
@@ -207,6 +225,76 @@ TEST_F(ReachGather, paper_goes_to_the_largest_span_that_can_be_taken) {
   }
   machine_.environment.memory.available.meminfo_bytes.reset();
   EXPECT_EQ(spans(Preset::paper).rbegin()->first, 64 * kGiB) << "nothing tells how much there is";
+}
+
+// Quarters of an octave, for rows of up to 256 bytes in the order asked.
+TEST_F(ReachGather, spans_of_full_lie_closer_where_the_rates_of_small_rows_fall) {
+  std::map<std::uint64_t, std::set<std::string>> rows;
+  std::set<std::uint64_t> octaves;
+  for (const Benchmark& benchmark : listed(scope_of(Preset::full))) {
+    if (text_of(benchmark, "memory") != "host_alloc") {
+      continue;
+    }
+    const std::uint64_t span = span_of(benchmark);
+    if (std::has_single_bit(span)) {
+      octaves.insert(span);
+    } else {
+      EXPECT_EQ(text_of(benchmark, "order"), "as_asked");
+      rows[span].insert(text_of(benchmark, "row"));
+    }
+  }
+  EXPECT_EQ(octaves.size(), 10U) << "from 64 MiB to 32 GiB";
+  const std::set<std::string> small{"32", "64", "128", "256"};
+  EXPECT_EQ(rows, (std::map<std::uint64_t, std::set<std::string>>{{320 * kMiB, small},
+                                                                  {384 * kMiB, small},
+                                                                  {448 * kMiB, small},
+                                                                  {640 * kMiB, small},
+                                                                  {768 * kMiB, small},
+                                                                  {896 * kMiB, small}}));
+}
+
+TEST_F(ReachGather, max_bytes_reaches_no_farther_than_a_span_can_be) {
+  Scope scope = scope_of(Preset::full);
+  scope.max_bytes = 64 * 1024 * kGiB;
+  std::uint64_t farthest = 0;
+  for (const Benchmark& benchmark : listed(scope)) {
+    farthest = std::max(farthest, span_of(benchmark));
+  }
+  EXPECT_EQ(farthest, 1024 * kGiB);
+}
+
+TEST_F(ReachGather, axes_take_what_no_preset_has) {
+  add_gpu();
+  join(0, 1, true);
+  join(1, 0, true);
+  Scope scope = scope_of(Preset::quick);
+  scope.axes = {
+      {"memory", "peer,hugetlb"}, {"row", "64"}, {"rows", "5"}, {"order", "sorted"}, {"span", "most"}};
+  std::map<std::string, std::size_t> cases;
+  for (const Benchmark& benchmark : listed(scope)) {
+    ++cases[text_of(benchmark, "memory")];
+    EXPECT_EQ(text_of(benchmark, "row") + " " + text_of(benchmark, "rows"), "64 5");
+    if (text_of(benchmark, "memory") == "peer") {
+      EXPECT_EQ(span_of(benchmark), 32 * kGiB) << "the largest power of two of three quarters of 80 GiB";
+    }
+  }
+  EXPECT_EQ(cases, (std::map<std::string, std::size_t>{{"peer", 2}, {"hugetlb", 1}}));
+}
+
+TEST_F(ReachGather, what_cannot_be_is_left_out_with_the_reason) {
+  Scope scope = scope_of(Preset::smoke);
+  scope.axes = {{"row", "96"}};
+  std::set<std::string> reasons;
+  EXPECT_TRUE(list_all({reach_gather()}, machine_, scope, &reasons).empty());
+  ASSERT_EQ(reasons.size(), 1U);
+  EXPECT_NE(reasons.begin()->find("a power of two"), std::string::npos) << *reasons.begin();
+  scope.axes = {{"span", "most"}};
+  machine_.environment.memory.available.meminfo_bytes.reset();
+  reasons.clear();
+  for (const Benchmark& benchmark : list_all({reach_gather()}, machine_, scope, &reasons)) {
+    ADD_FAILURE() << benchmark.id.name();
+  }
+  EXPECT_EQ(reasons, (std::set<std::string>{"nothing tells how much memory there is: span cannot be most"}));
 }
 
 TEST_F(ReachGather, full_sorts_rows_of_every_memory_over_three_spans) {

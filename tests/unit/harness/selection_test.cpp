@@ -147,8 +147,20 @@ TEST_F(SelectionOf, a_families_own_reason_comes_before_memory) {
   EXPECT_EQ(select_from({large}).skipped.at(0).skip, "no such thing here");
 }
 
-TEST_F(SelectionOf, two_cases_of_one_name_are_a_bug) {
-  EXPECT_THROW(static_cast<void>(select_from({fake_case("a"), fake_case("a")})), std::logic_error);
+TEST_F(SelectionOf, two_lines_of_a_family_that_meet_give_a_case_once) {
+  EXPECT_EQ(select_from({fake_case("a"), fake_case("a")}).runnable.size(), 1U);
+}
+
+TEST_F(SelectionOf, two_families_with_a_case_of_one_name_are_a_bug) {
+  std::vector<Family> families = fake_family({fake_case("a")});
+  families.push_back(families.front());
+  EXPECT_THROW(static_cast<void>(select(families, machine_, scope_, "", 1, 1)), std::logic_error);
+}
+
+TEST_F(SelectionOf, what_cannot_be_is_no_case) {
+  Benchmark impossible = fake_case("a");
+  impossible.impossible = "bytes go nowhere: name a destination";
+  EXPECT_EQ(select_from({impossible, fake_case("b")}).runnable.size(), 1U);
 }
 
 TEST_F(SelectionOf, is_listed_a_name_a_line_without_the_skipped) {
@@ -170,11 +182,11 @@ TEST_F(SelectionOf, explains_the_case_named_or_the_first_that_matches) {
   Benchmark second = fake_case("ab");
   second.explanation.measures = "the second thing";
   const std::vector<Benchmark> all{first, second};
-  EXPECT_NE(explain_text(fake_name("ab"), all).find("the second thing"), std::string::npos);
-  const std::string both = explain_text("fake/", all);
+  EXPECT_NE(explain_text(fake_name("ab"), {}, all).find("the second thing"), std::string::npos);
+  const std::string both = explain_text("fake/", {}, all);
   EXPECT_NE(both.find("the first thing"), std::string::npos);
   EXPECT_NE(both.find("1 more cases match"), std::string::npos);
-  EXPECT_THROW(static_cast<void>(explain_text("nothing", all)), UsageError);
+  EXPECT_THROW(static_cast<void>(explain_text("nothing", {}, all)), UsageError);
 }
 
 }  // namespace

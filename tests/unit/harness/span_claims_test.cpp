@@ -53,10 +53,10 @@ TEST(SpanClaims, of_cases_that_a_filter_or_a_shard_leaves_out_are_gone) {
   const Machine machine = test::machine_without_gpu();
   const Scope scope = make_scope(Preset::smoke, {}, false, {});
   SpanCache claims;
-  const auto list = [&claims](const Machine&, const Scope&) {
+  const auto list = [&claims](const Machine&, const Scope&, const Grids&) {
     return std::vector{claiming(claims, "small", kMiB), claiming(claims, "large", kGiB)};
   };
-  const std::vector<Family> families{{"fake", "Does a claim go with its case?", list}};
+  const std::vector<Family> families{{"fake", "Does a claim go with its case?", {}, list}};
   {
     const Selection filtered = select(families, machine, scope, "small", 1, 1);
     EXPECT_EQ(claims.most_bytes(kPinned), kMiB);
@@ -73,10 +73,10 @@ TEST(SpanClaims, of_cases_that_a_resumed_run_has_finished_are_gone) {
   const Machine machine = test::machine_without_gpu();
   const Scope scope = make_scope(Preset::smoke, {}, false, {});
   SpanCache claims;
-  const auto list = [&claims](const Machine&, const Scope&) {
+  const auto list = [&claims](const Machine&, const Scope&, const Grids&) {
     return std::vector{claiming(claims, "small", kMiB), claiming(claims, "large", kGiB)};
   };
-  Selection selection = select({{"fake", "Does a claim go with its case?", list}}, machine, scope, "", 1, 1);
+  Selection selection = select({{"fake", "Does a claim go with its case?", {}, list}}, machine, scope, "", 1, 1);
   // As the suite does with what the journal has.
   std::erase_if(selection.runnable,
                 [](const Benchmark& benchmark) { return benchmark.id.name() == test::fake_name("large"); });

@@ -60,7 +60,7 @@ TEST(MallocWorker, times_batches) {
 }
 
 TEST(MallocWorker, is_not_for_users) {
-  const test::Ended ended = test::run_program({kMallocWorkerCommand});
+  const test::Ended ended = test::run_program({kWorkerCommand, kMallocKind});
   EXPECT_EQ(ended.status, 2);
   EXPECT_NE(ended.err.find("started by the program itself"), std::string::npos) << ended.err;
 }

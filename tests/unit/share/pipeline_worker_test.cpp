@@ -50,8 +50,9 @@ class PipelineWorkers : public testing::Test {
   // A program of which each process answers as its script says: $w is the word it was asked, $n what follows.
   [[nodiscard]] std::string program(const std::string& gather, const std::string& train) {
     const std::filesystem::path path = directory_ / ("worker" + std::to_string(programs_++));
-    test::write_text(path, "#!/bin/sh\n[ $1 = pipeline-worker ] || exit 9\nif [ $2 = gather ]; then\n" +
-                               gather + "\nelse\n" + train + "\nfi\n");
+    test::write_text(path,
+                     "#!/bin/sh\n[ \"$1 $2\" = \"worker pipeline\" ] || exit 9\nif [ $3 = gather ]; then\n" +
+                         gather + "\nelse\n" + train + "\nfi\n");
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path.string();
   }
@@ -131,7 +132,7 @@ TEST_F(PipelineWorkers, give_stages_and_runs_as_they_tell_them) {
 TEST_F(PipelineWorkers, get_their_shares_by_the_environment_and_the_plan_by_a_descriptor) {
   const std::string told = (directory_ / "told").string();
   const std::string note =
-      "echo \"$2 $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE $8 $(stat -Lc %s /proc/self/fd/$7)\" >>" + told + "\n";
+      "echo \"$3 $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE $9 $(stat -Lc %s /proc/self/fd/$8)\" >>" + told + "\n";
   static_cast<void>(started(program(note + good_gather(), note + good_train())));
   const std::string text = test::read_text(told);
   for (const std::string side : {"gather 2.5 ", "train 97.5 "}) {
@@ -186,7 +187,7 @@ TEST_F(PipelineWorkers, that_tell_too_little_are_no_result) {
   EXPECT_EQ(words_of(program(good_gather(), good_train("losses) echo 'losses 1 nan';;\n")), "stages"),
             "the process that trains gave 1 numbers, not 3");
   EXPECT_EQ(words_of(program("echo 'started 3'", good_train())),
-            "the process that gathers does not say what it was given");
+            "the process that gathers gave 1 numbers, not 3");
 }
 
 TEST_F(PipelineWorkers, end_with_their_owner_also_those_that_hang) {
@@ -236,7 +237,7 @@ TEST_F(PipelineWorkers, of_the_program_itself_say_why_they_cannot_work_without_a
 }
 
 TEST_F(PipelineWorkers, are_not_for_users) {
-  const test::Ended ended = test::run_program({kPipelineWorkerCommand});
+  const test::Ended ended = test::run_program({kWorkerCommand, kPipelineKind});
   EXPECT_EQ(ended.status, 2);
   EXPECT_NE(ended.err.find("started by the program itself"), std::string::npos) << ended.err;
 }

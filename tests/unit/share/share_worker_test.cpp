@@ -184,7 +184,7 @@ TEST_F(Workers, of_the_program_itself_say_why_they_cannot_work_without_mps) {
 }
 
 TEST_F(Workers, are_not_for_users) {
-  const test::Ended ended = test::run_program({kShareWorkerCommand});
+  const test::Ended ended = test::run_program({kWorkerCommand, kShareKind});
   EXPECT_EQ(ended.status, 2);
   EXPECT_NE(ended.err.find("started by the program itself"), std::string::npos) << ended.err;
 }

@@ -10,6 +10,7 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
+#include "harness/selection.hpp"
 #include "sm_share_case.hpp"
 
 namespace grainscope::harness {
@@ -28,7 +29,8 @@ Machine roomy_machine() {
 }
 
 std::vector<Benchmark> listed(const Family& family, const Machine& machine, Preset preset) {
-  return family.list(machine, make_scope(preset, gpu_targets(machine, {}), false, node_targets(machine, {})));
+  return list_all({family}, machine,
+                  make_scope(preset, gpu_targets(machine, {}), false, node_targets(machine, {})));
 }
 
 std::string text(const Benchmark& benchmark, const char* key) {
@@ -177,8 +179,45 @@ TEST(SmShares, need_a_driver_with_green_contexts_and_mps_s_daemon) {
   }
 }
 
+TEST(SmShares, axes_take_what_no_preset_has) {
+  const Machine machine = roomy_machine();
+  Scope scope = make_scope(Preset::smoke, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  scope.axes = {{"by", "grid_cap"}, {"sms", "3,none"}, {"percent", "33.3,none"}, {"width", "8"},
+                {"row", "256"},     {"rows", "99"},    {"span", "1MiB"},         {"consumer", "graphsage"}};
+  std::set<std::string> names;
+  std::set<std::string> left_out;
+  for (const Benchmark& benchmark : list_all({sm_share_split()}, machine, scope, &left_out)) {
+    const std::string name = benchmark.id.name();
+    names.insert(name.substr(name.find("/consumer")));
+  }
+  const std::string gather = "/width:8/row:256/rows:99/span:1048576";
+  EXPECT_EQ(names, (std::set<std::string>{"/consumer:graphsage/sms:3" + gather,
+                                          "/consumer:graphsage/percent:33.3" + gather}));
+  EXPECT_EQ(left_out,
+            (std::set<std::string>{"by grid_cap a share is in sms or in percent: one of them is none"}));
+}
+
+TEST(SmShares, that_cannot_be_are_left_out_with_the_reason) {
+  const Machine machine = roomy_machine();
+  const std::map<std::string, std::vector<std::pair<std::string, std::string>>> reasons{
+      {"by unlimited nothing is parted: sms and percent are none", {{"by", "unlimited"}}},
+      {"a masked gather cannot load 16 bytes at once of rows of 1028 in a table of 64 MiB",
+       {{"row", "1028"}}},
+      {"a masked gather cannot load 16 bytes at once of rows of 1024 in a table of 512 B",
+       {{"span", "512"}}}};
+  for (const auto& [reason, axes] : reasons) {
+    Scope scope = make_scope(Preset::smoke, gpu_targets(machine, {}), false, node_targets(machine, {}));
+    scope.axes = axes;
+    std::set<std::string> left_out;
+    EXPECT_TRUE(list_all({sm_share_gather()}, machine, scope, &left_out).empty()) << reason;
+    EXPECT_EQ(left_out, std::set<std::string>{reason});
+  }
+}
+
 TEST(SmShares, sides_of_a_split_ask_for_all_of_the_gpu_together) {
-  SharePoint point = share_point(ShareBy::mps_percentage, 16, 1000, kMiB);
+  SharePoint point;
+  point.by = ShareBy::mps_percentage;
+  point.gather.width = 16;
   point.percent = 2.5;
   const GatherSite site{1, GpuTarget{0, {}, {}}, {}};
   EXPECT_DOUBLE_EQ(gather_job(point, site, 132).percent, 2.5);

@@ -1,0 +1,98 @@
+"""What a run says, as one list: the summary, its JSON and the page's answers all show what is in it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from grainscope_report import digest
+from grainscope_report.analysis import Analysis
+from grainscope_report.answers import questions
+from grainscope_report.fits import everything
+from grainscope_report.gnn import answers as networks
+from grainscope_report.machine import between
+from grainscope_report.model import Row
+from grainscope_report.result import Result
+from grainscope_report.shape import findings as shape
+from grainscope_report.traversal import answers, lean_answers, pressure
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A kind of findings: how they come from a run, how they are plain data, and on which rows they rest."""
+
+    name: str
+    facts: Callable[[Analysis], Iterable[Any]]
+    data: Callable[[Any], Any]
+    rows: Callable[[Any], Iterable[Row]] = lambda _fact: ()
+    figure: str = ""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a run says: the fact itself, from which a sentence or the cells of a table are made."""
+
+    topic: Topic
+    fact: Any
+
+    @property
+    def id(self) -> str:
+        """The topic's name."""
+        return self.topic.name
+
+    @property
+    def data(self) -> Any:
+        """The fact as plain data: seconds, bytes, GB/s; estimates as `value`, `low`, `high`."""
+        return self.topic.data(self.fact)
+
+    @property
+    def evidence(self) -> list[str]:
+        """The names of the rows that it rests on, where the fact keeps them."""
+        return list(dict.fromkeys(row.name for row in self.topic.rows(self.fact)))
+
+    @property
+    def figure(self) -> str:
+        """The number of the figure that draws it, if any."""
+        return self.topic.figure
+
+
+def of(run: Analysis, *, but: Sequence[str] = ()) -> list[Finding]:
+    """Everything that a run says, in the order of the summary; `but` these topics, which may cost time."""
+    return [Finding(topic, fact) for topic in TOPICS if topic.name not in but for fact in topic.facts(run)]
+
+
+def facts(found: Sequence[Finding], topic: str) -> list[Any]:
+    """The facts of a topic."""
+    return [one.fact for one in found if one.id == topic]
+
+
+def data(found: Sequence[Finding], topic: str) -> list[Any]:
+    """The facts of a topic as plain data."""
+    return [one.data for one in found if one.id == topic]
+
+
+def fits(found: Sequence[Finding], result: Result) -> everything.Fits:
+    """What was fitted, together with what stands between the GPUs and the host."""
+    lists = (facts(found, f"fits.{name}") for name in everything.PLAIN)
+    return everything.Fits(*lists, between(result))
+
+
+def _network(question: str) -> Topic:
+    return Topic(f"networks.{question}", lambda run: run.networks[question], dict)
+
+
+def _fit(name: str) -> Topic:
+    field, plain = everything.PLAIN[name]
+    return Topic(f"fits.{name}", lambda run: getattr(run.fits, field), plain)
+
+
+TOPICS = (
+    Topic("groups", lambda run: run.groups, digest.as_json, lambda one: one.rows),
+    Topic("traversals", lambda run: run.traversals, answers.as_json, lambda one: one.best.rows, figure="16"),
+    Topic("managed_under_pressure", lambda run: run.pressed, pressure.as_json, figure="9"),
+    Topic("fewer_bytes", lambda run: run.gains, lean_answers.as_json, lambda one: one.best.run.rows),
+    *map(_network, networks.QUESTIONS),
+    *map(_fit, everything.PLAIN),
+    Topic("shape", lambda run: run.shape, shape.as_json, lambda one: one.rows),
+    Topic("reasons", lambda run: run.reasons, digest.reason_as_json, lambda one: one.rows),
+    Topic("answers", lambda run: questions.answers(run), asdict),
+)

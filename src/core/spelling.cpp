@@ -1,0 +1,44 @@
+#include "grainscope/core/spelling.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace grainscope {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string not_among(std::string_view word, std::string_view what, const std::vector<std::string>& known) {
+  const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(word, a) < edit_distance(word, b);
+  });
+  std::string text = "'" + std::string(word) + "' is not " + std::string(what) + "; the nearest is " +
+                     *nearest + "; there are ";
+  for (const std::string& name : known) {
+    text += (&name == &known.front() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& known) {
+  const auto best = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(word, a) < edit_distance(word, b);
+  });
+  const bool near =
+      best != known.end() && edit_distance(word, *best) <= std::max<std::size_t>(2, best->size() / 3);
+  return near ? *best : std::string();
+}
+
+}  // namespace grainscope

@@ -1,0 +1,51 @@
+"""`summary`, `check`, `validate` and `compare` run on nodes: they need the standard library alone."""
+
+import subprocess
+import sys
+
+import pytest
+
+from grainscope_report import resources
+
+# Nothing is found but what Python brings and the package itself.
+ALONE = """
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] not in sys.stdlib_module_names | {"grainscope_report"}:
+            raise ModuleNotFoundError(f"no {name} on this node", name=name)
+
+sys.meta_path.insert(0, Nothing())
+from grainscope_report.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    code = f"import sys; sys.path.insert(0, {SCRIPTS!r})\n{ALONE}"
+    command = [sys.executable, "-I", "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+SCRIPTS = str(resources.PACKAGE.parent)
+COMMANDS = {
+    "summary": ("summary", "h100"),
+    "summary --json": ("summary", "--json", "learning"),
+    "validate": ("validate", "traversing"),
+    "check": ("check", "h100", "--rules", "pcie5", "--any-run"),
+    "compare": ("compare", "h100", "two_nodes", "--all"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_of_a_node_needs_nothing_else(name, files):
+    ran = run(*(str(files.get(word, word)) for word in COMMANDS[name]))
+    assert "on this node" not in ran.stderr, ran.stderr
+    assert ran.returncode in (0, 1), ran.stderr
+    assert ran.stdout
+
+
+def test_what_is_not_there_is_noticed(files, tmp_path):
+    ran = run("plot", str(files["h100"]), "-o", str(tmp_path))
+    assert "Python finds no module" in ran.stderr

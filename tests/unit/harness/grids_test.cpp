@@ -1,0 +1,281 @@
+// Values as they are written, the table of presets, and what a run takes of it.
+
+#include "harness/grids.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "fakes.hpp"
+#include "families.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "harness/options.hpp"
+#include "harness/selection.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using Numbers = std::vector<std::uint64_t>;
+
+const DeclaredAxis kBytes = size_axis("bytes", "bytes moved", {64, 64 * kGiB}, true, "", {}, {"most"});
+const DeclaredAxis kFlush = switch_axis("flush", "whether caches are flushed", "off");
+const DeclaredAxis kThreads = number_axis("threads", "threads that copy", {1, 1024}, "1", {}, {"all"});
+const DeclaredAxis kBlocks = number_axis("blocks", "blocks of the grid", {1, 1024}, "full", {"full"});
+const DeclaredAxis kPercent = percent_axis("percent", "share of the GPU");
+
+Numbers numbers_of(const std::string& text, const SizeRange& sizes = {}) {
+  Numbers numbers;
+  for (const AxisValue& value : values_of(kBytes, text, {{"most", 32 * kGiB}}, sizes)) {
+    numbers.push_back(static_cast<std::uint64_t>(std::get<std::int64_t>(value)));
+  }
+  return numbers;
+}
+
+std::string why_not(const DeclaredAxis& axis, const std::string& text) {
+  try {
+    require_values(axis, text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Values, are_lists_and_ranges_by_factors) {
+  EXPECT_EQ(numbers_of("4KiB,1MiB"), (Numbers{4 * kKiB, kMiB}));
+  EXPECT_EQ(numbers_of("256..2KiB"), (Numbers{256, 512, 1024, 2048}));
+  EXPECT_EQ(numbers_of("256..x4..4KiB"), (Numbers{256, 1024, 4096}));
+  EXPECT_EQ(numbers_of("256..1KiB,1KiB..x4..16KiB"), (Numbers{256, 512, 1024, 4096, 16384}));
+}
+
+TEST(Values, of_a_range_always_have_its_end) {
+  EXPECT_EQ(numbers_of("256..x4..2KiB"), (Numbers{256, 1024, 2048}));
+  EXPECT_EQ(numbers_of("3KiB..8KiB"), (Numbers{3 * kKiB, 6 * kKiB, 8 * kKiB}));
+  EXPECT_EQ(numbers_of("4KiB..4KiB"), (Numbers{4 * kKiB}));
+}
+
+TEST(Values, are_each_there_once) {
+  EXPECT_EQ(numbers_of("1KiB,512..2KiB"), (Numbers{1024, 512, 2048}));
+}
+
+TEST(Values, may_be_numbers_that_the_machine_names) {
+  EXPECT_EQ(numbers_of("16GiB..most"), (Numbers{16 * kGiB, 32 * kGiB}));
+  EXPECT_EQ(values_of(kThreads, "1..x4..all", {{"all", 6}}),
+            (std::vector<AxisValue>{std::int64_t{1}, std::int64_t{4}, std::int64_t{6}}));
+  EXPECT_THROW(static_cast<void>(values_of(kThreads, "1..some", {{"all", 6}})), UsageError);
+}
+
+TEST(Values, are_cut_to_the_users_sizes_and_a_range_at_the_end_goes_on_to_them) {
+  EXPECT_EQ(numbers_of("256..4KiB", {1000, 3000}), (Numbers{1024, 2048}));
+  EXPECT_EQ(numbers_of("1KiB..4KiB", {{}, 16 * kKiB}), (Numbers{1024, 2048, 4096, 8192, 16384}));
+  EXPECT_EQ(numbers_of("1KiB..4KiB,64KiB", {{}, 1 * kMiB}), (Numbers{1024, 2048, 4096, 64 * kKiB}));
+  EXPECT_EQ(numbers_of("1KiB,4KiB", {{}, 1 * kMiB}), (Numbers{1024, 4096}));
+  EXPECT_TRUE(numbers_of("1KiB..4KiB", {8 * kKiB, 4 * kKiB}).empty());
+}
+
+TEST(Values, end_also_where_the_user_asks_for_the_largest_number_there_is) {
+  const Numbers sizes = numbers_of("256..4KiB", {{}, std::numeric_limits<std::uint64_t>::max()});
+  EXPECT_LE(sizes.size(), 64U);
+  EXPECT_GE(sizes.back(), std::uint64_t{1} << 60);
+  EXPECT_TRUE(std::is_sorted(sizes.begin(), sizes.end()));
+}
+
+TEST(Values, that_an_axis_cannot_take_are_refused_with_what_it_takes) {
+  const std::vector<std::tuple<DeclaredAxis, std::string, std::string>> refused{
+      {kBytes, "0", "64 B to 64 GiB"},
+      {kBytes, "-1", "whole number"},
+      {kBytes, "1PiB", "unit is unknown"},
+      {kBytes, "99999999999999999999", "too large"},
+      {kBytes, "128GiB", "64 B to 64 GiB"},
+      {kBytes, "", "64 B to 64 GiB"},
+      {kBytes, "4KiB..", "whole number"},
+      {kBytes, "..4KiB", "whole number"},
+      {kBytes, "4KiB..x1..8KiB", "from 2 on"},
+      {kBytes, "4KiB..y4..8KiB", "from 2 on"},
+      {kBytes, "4KiB..x99999999999999999999..8KiB", "from 2 on"},
+      {kBytes, "8KiB..4KiB", "ends before it begins"},
+      {kFlush, "onn", "did you mean on?"},
+      {kFlush, "1", "on or off"},
+      {kThreads, "all threads", "1 to 1024 or all"},
+      {kThreads, "2KiB", "1 to 1024"},
+      {kBlocks, "ful", "did you mean full?"},
+      {kPercent, "0", "above 0"},
+      {kPercent, "101", "up to 100"},
+      {kPercent, "nan", "above 0"},
+  };
+  for (const auto& [axis, text, what] : refused) {
+    const std::string why = why_not(axis, text);
+    EXPECT_NE(why.find(what), std::string::npos) << axis.key << "=" << text << ": " << why;
+  }
+}
+
+TEST(Values, that_an_axis_takes_are_not_refused) {
+  EXPECT_EQ(why_not(kBytes, "64,4KiB..x8..most"), "");
+  EXPECT_EQ(why_not(kFlush, "on,off"), "");
+  EXPECT_EQ(why_not(kThreads, "1..all"), "");
+  EXPECT_EQ(why_not(kBlocks, "full,8"), "");
+  EXPECT_EQ(why_not(kPercent, "2.5,100"), "");
+}
+
+TEST(Table, is_read_line_by_line_and_what_holds_of_all_families_stands_where_a_line_says_nothing) {
+  const auto lines = read_presets(
+      "let small = 4KiB,8KiB\n"
+      "*\n"
+      "  quick full  gpu=first  node=each\n"
+      "a/b  # a comment\n"
+      "  quick full  bytes=$small,1MiB  gpu=each\n"
+      "\n"
+      "  full        bytes=1GiB\n");
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0].family, "a/b");
+  EXPECT_EQ(lines[0].presets, std::vector{Preset::quick});
+  const std::vector<std::pair<std::string, std::string>> first{
+      {"bytes", "4KiB,8KiB,1MiB"}, {"gpu", "each"}, {"node", "each"}};
+  EXPECT_EQ(lines[0].axes, first);
+  EXPECT_EQ(lines[2].axes.back(), (std::pair<std::string, std::string>("node", "each")));
+}
+
+TEST(Table, that_cannot_be_read_says_which_line) {
+  for (const char* text : {"  quick bytes=1\n", "a\n  quik bytes=1\n", "a\n  bytes=1\n", "a\n  quick bytes\n",
+                           "a\n  quick bytes=\n", "a\n  quick =1\n", "a\n  quick bytes=$none\n",
+                           "a\n  quick bytes=1 bytes=2\n", "let x\n"}) {
+    EXPECT_THROW(static_cast<void>(read_presets(text)), std::logic_error) << text;
+  }
+}
+
+const std::set<std::string>& places() {
+  static const std::set<std::string> words{"gpu", "node", "pairs", "orders", "root"};
+  return words;
+}
+
+TEST(Table, names_families_that_there_are_and_axes_that_they_declare) {
+  std::map<std::string, const Family*> families;
+  const std::vector<Family> all = all_families();
+  for (const Family& family : all) {
+    families[family.name] = &family;
+  }
+  for (const PresetLine& line : preset_lines()) {
+    ASSERT_TRUE(families.contains(line.family)) << line.family;
+    const auto& axes = families[line.family]->axes;
+    for (const auto& [key, values] : line.axes) {
+      const auto axis = std::find_if(axes.begin(), axes.end(),
+                                     [&key = key](const DeclaredAxis& each) { return each.key == key; });
+      if (axis == axes.end()) {
+        EXPECT_TRUE(places().contains(key)) << line.family << " " << key << "=" << values;
+      } else if (values != "given") {
+        EXPECT_NO_THROW(require_values(*axis, values)) << line.family << " " << key << "=" << values;
+      }
+    }
+    for (const DeclaredAxis& axis : axes) {
+      const bool named = std::any_of(line.axes.begin(), line.axes.end(),
+                                     [&](const auto& each) { return each.first == axis.key; });
+      EXPECT_TRUE(named || !axis.otherwise.empty()) << line.family << " has no value for " << axis.key;
+    }
+  }
+}
+
+TEST(Families, declare_axes_with_a_meaning_and_a_default_that_they_take) {
+  for (const Family& family : all_families()) {
+    std::set<std::string> keys;
+    for (const DeclaredAxis& axis : family.axes) {
+      EXPECT_TRUE(keys.insert(axis.key).second) << family.name << " declares " << axis.key << " twice";
+      EXPECT_FALSE(axis.means.empty()) << family.name << " " << axis.key;
+      EXPECT_FALSE(places().contains(axis.key)) << family.name << " " << axis.key;
+      if (!axis.otherwise.empty()) {
+        EXPECT_EQ(why_not(axis, axis.otherwise), "") << family.name;
+      }
+    }
+  }
+}
+
+class AxesOf : public testing::Test {
+ protected:
+  std::vector<std::string> names(const std::string& family,
+                                 std::vector<std::pair<std::string, std::string>> axes,
+                                 Preset preset = Preset::quick) {
+    left_out_.clear();
+    Scope scope =
+        make_scope(preset, gpu_targets(machine_, {}), false, {machine_.topology.nodes().front().id});
+    scope.axes = std::move(axes);
+    std::vector<std::string> names;
+    for (const Benchmark& benchmark : list_all(all_families(), machine_, scope, &left_out_)) {
+      if (benchmark.id.family == family) {
+        names.push_back(benchmark.id.name());
+      }
+    }
+    return names;
+  }
+  std::string refusal(std::vector<std::pair<std::string, std::string>> axes) {
+    try {
+      static_cast<void>(names("", std::move(axes)));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  Machine machine_ = test::machine_with_gpus(2);
+  std::set<std::string> left_out_;
+};
+
+TEST_F(AxesOf, the_user_stand_in_place_of_the_presets) {
+  const auto found = names("transfer/kernel_copy", {{"bytes", "12KiB"}});
+  EXPECT_EQ(found.size(), 2U);
+  for (const std::string& name : found) {
+    EXPECT_NE(name.find("bytes:12288"), std::string::npos) << name;
+  }
+}
+
+TEST_F(AxesOf, a_value_that_no_preset_takes_is_built_in) {
+  const auto found = names("transfer/zero_copy", {{"access", "strided"},
+                                                  {"width", "16"},
+                                                  {"blocks", "7"},
+                                                  {"threads", "96"},
+                                                  {"allocation", "registered"},
+                                                  {"direction", "write"},
+                                                  {"bytes", "1MiB"},
+                                                  {"offset", "0"}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NE(found.front().find("blocks:7/threads:96"), std::string::npos) << found.front();
+}
+
+TEST_F(AxesOf, combinations_that_cannot_be_are_left_out_with_the_reason) {
+  EXPECT_TRUE(names("transfer/zero_copy", {{"offset", "4"}, {"width", "16"}}).empty());
+  ASSERT_FALSE(left_out_.empty());
+  EXPECT_NE(left_out_.begin()->find("begins at a multiple"), std::string::npos) << *left_out_.begin();
+}
+
+TEST_F(AxesOf, a_transfer_that_cannot_be_is_left_out_by_the_librarys_reason) {
+  EXPECT_TRUE(names("transfer/kernel_copy", {{"bytes", "5"}}).empty());
+  ASSERT_FALSE(left_out_.empty());
+}
+
+TEST_F(AxesOf, a_family_that_can_take_no_value_lists_nothing_and_others_what_they_can) {
+  EXPECT_TRUE(names("transfer/local", {{"method", "prefetch"}}).empty());
+  EXPECT_FALSE(names("transfer/managed", {{"method", "prefetch"}}).empty());
+  EXPECT_FALSE(names("transfer/local", {{"method", "prefetch,copy_engine"}}).empty());
+}
+
+TEST_F(AxesOf, names_and_values_that_nobody_has_are_refused_with_the_nearest) {
+  EXPECT_NE(refusal({{"byts", "4KiB"}}).find("did you mean bytes?"), std::string::npos);
+  EXPECT_NE(refusal({{"method", "prefetsch"}}).find("did you mean prefetch?"), std::string::npos);
+  EXPECT_NE(refusal({{"flush", "maybe"}}).find("on or off"), std::string::npos);
+}
+
+TEST(AxisFlags, that_say_nothing_or_something_twice_are_refused) {
+  for (const char* text : {"--axis=bytes", "--axis==4KiB", "--axis=bytes=4KiB,4KiB",
+                           "--axis=bytes=4KiB,,8KiB", "--axis=bytes=,"}) {
+    EXPECT_THROW(static_cast<void>(parse_options({text})), UsageError) << text;
+  }
+  EXPECT_THROW(static_cast<void>(parse_options({"--axis", "bytes=4KiB", "--axis", "bytes=8KiB"})),
+               UsageError);
+  const Options options = parse_options({"--axis", "bytes=4KiB", "--axis=flush=on"});
+  EXPECT_EQ(options.axes.size(), 2U);
+  EXPECT_EQ(options.selection_flags.size(), 2U);
+  EXPECT_EQ(parse_options(options.selection_flags).axes, options.axes);
+}
+
+}  // namespace
+}  // namespace grainscope::harness
