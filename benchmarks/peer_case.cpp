@@ -104,12 +104,6 @@ std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const
   return pairs;
 }
 
-std::vector<GpuPair> gpu_pairs(const Machine& machine, const Scope& scope) {
-  const std::vector<DeclaredAxis> none;
-  const Grids grids(none, "transfer/peer", scope);
-  return gpu_pairs(machine, grids, grids.all().front());
-}
-
 void each_pair(const Machine& machine, const Grids& grids,
                const std::function<void(const GpuPair&, const Grid&)>& visit) {
   std::vector<std::vector<GpuPair>> of_grid;

@@ -32,7 +32,6 @@ struct GpuPair {
 // in the orders that it asks for. On a machine with one GPU, or none, one pair with a nominal peer, so that a
 // reader sees what is skipped and why.
 [[nodiscard]] std::vector<GpuPair> gpu_pairs(const Machine& machine, const Grids& grids, const Grid& grid);
-[[nodiscard]] std::vector<GpuPair> gpu_pairs(const Machine& machine, const Scope& scope);  // TODO: goes
 
 // Pair by pair, each line that takes it.
 void each_pair(const Machine& machine, const Grids& grids,

@@ -103,7 +103,8 @@ TEST(Grains, bytes_are_whole_pieces_and_demand_is_of_memory_that_holds_each_in_a
 TEST(Grains, every_transfer_of_a_grain_can_be) {
   for (const GrainMethod& method : grain_methods()) {
     for (std::uint64_t grain = 4 * kKiB; grain <= kLargestGrain; grain *= 2) {
-      EXPECT_NO_THROW(require_grain(method, grain)) << method.name << " " << grain;
+      EXPECT_EQ(why_no_grain(method, grain), "") << method.name << " " << grain;
+      EXPECT_NO_THROW(require_possible(grain_transfer(method, 0, 0, grain))) << method.name << " " << grain;
     }
   }
 }

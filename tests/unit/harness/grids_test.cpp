@@ -146,7 +146,8 @@ TEST(Table, that_cannot_be_read_says_which_line) {
 }
 
 const std::set<std::string>& places() {
-  static const std::set<std::string> words{"gpu", "node", "pairs", "orders", "root"};
+  static const std::set<std::string> words{"gpu",  "node",     "pairs",     "orders",
+                                           "root", "streamed", "plane_rows"};
   return words;
 }
 
@@ -250,6 +251,48 @@ TEST_F(AxesOf, combinations_that_cannot_be_are_left_out_with_the_reason) {
 TEST_F(AxesOf, a_transfer_that_cannot_be_is_left_out_by_the_librarys_reason) {
   EXPECT_TRUE(names("transfer/kernel_copy", {{"bytes", "5"}}).empty());
   ASSERT_FALSE(left_out_.empty());
+}
+
+TEST_F(AxesOf, calls_are_taken_by_those_that_have_them) {
+  const auto found = names("call", {{"what", "graph_launch,launch_by_threads,malloc,event_record"},
+                                    {"nodes", "5"},
+                                    {"threads", "3"},
+                                    {"bytes", "none,2MiB"}});
+  EXPECT_EQ(found.size(), 4U);
+  for (const char* own : {"call/graph_launch/.*/nodes:5$", "call/launch_by_threads/.*/threads:3$",
+                          "call/malloc/.*/bytes:2097152$", "call/event_record/numa:[0-9]+/gpu:0$"}) {
+    EXPECT_EQ(
+        std::count_if(found.begin(), found.end(), [&](const auto& each) { return Filter(own).keeps(each); }),
+        1)
+        << own;
+  }
+  EXPECT_TRUE(left_out_.contains("the call malloc is of memory: bytes is a size"));
+}
+
+TEST_F(AxesOf, first_touches_are_of_whole_pages) {
+  const auto found = names("call", {{"what", "managed_first_touch"}, {"bytes", "192KiB,1000"}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_NE(found.front().find("bytes:196608"), std::string::npos) << found.front();
+  EXPECT_TRUE(std::any_of(left_out_.begin(), left_out_.end(), [](const std::string& why) {
+    return why.find("whole pages") != std::string::npos;
+  }));
+}
+
+TEST_F(AxesOf, a_chase_are_powers_of_two) {
+  const auto found =
+      names("latency/chase", {{"to", "own_memory"}, {"order", "shuffled"}, {"bytes", "3MiB,512"}});
+  EXPECT_EQ(found, std::vector<std::string>{"latency/chase/own_memory/gpu:0/order:shuffled/bytes:512"});
+  EXPECT_TRUE(left_out_.contains("a cycle of pointers goes through a power of two of bytes, not 3145728"));
+}
+
+TEST_F(AxesOf, contention_divide_the_bytes_among_the_streams) {
+  EXPECT_EQ(
+      names("contention", {{"what", "streams"}, {"streams", "5"}, {"path", "host_to_gpu"}, {"bytes", "1MiB"}})
+          .size(),
+      1U);
+  EXPECT_TRUE(names("contention", {{"what", "streams"}, {"streams", "64"}, {"bytes", "128"}}).empty());
+  ASSERT_FALSE(left_out_.empty());
+  EXPECT_NE(left_out_.begin()->find("at least 4; not 0"), std::string::npos) << *left_out_.begin();
 }
 
 TEST_F(AxesOf, a_family_that_can_take_no_value_lists_nothing_and_others_what_they_can) {

@@ -52,7 +52,10 @@ NvmlNvlink to_gpu(int peer) {
 }
 
 std::vector<GpuPair> pairs_of(const Machine& machine, Preset preset, const std::vector<int>& wanted = {}) {
-  return gpu_pairs(machine, make_scope(preset, gpu_targets(machine, wanted), !wanted.empty(), {0}));
+  const std::vector<DeclaredAxis> axes;
+  const Scope scope = make_scope(preset, gpu_targets(machine, wanted), !wanted.empty(), {0});
+  const Grids grids(axes, "transfer/peer", scope);
+  return gpu_pairs(machine, grids, grids.all().front());
 }
 
 std::set<std::pair<int, int>> orders(const std::vector<GpuPair>& pairs) {
