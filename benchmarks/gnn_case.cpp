@@ -23,6 +23,12 @@ const std::vector<double>& GnnGraph::pushed_rank(int iterations, int labelled_pe
                    .first->second;
 }
 
+DeclaredAxis fanout_axis(std::string otherwise) {
+  return checked_axis(
+      "fanout", "neighbours sampled of each vertex, from the seeds outward",
+      [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, std::move(otherwise));
+}
+
 std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec) {
   const std::uint64_t lists = spec.most_entries().value_or(0) * sizeof(graph::Vertex);
   const std::uint64_t offsets = spec.vertices().value_or(0) * sizeof(graph::Edge);

@@ -65,10 +65,15 @@ class Rule(NamedTuple):
 
 
 @cache
+def _lines() -> list[str]:
+    return re.sub(r"\n +", " ", resources.rules_path().read_text(encoding="utf-8")).splitlines()
+
+
+@cache
 def _rules(glance: bool, each: str, family: str) -> list[Rule]:
     """The rules of rows of a family, or of what each of them holds."""
     found, mine, condition = [], False, ""
-    for line in re.sub(r"\n +", " ", resources.rules_path().read_text(encoding="utf-8")).splitlines():
+    for line in _lines():
         if heading := HEADING.fullmatch(line):
             early, what, families, condition = heading.groups(default="")
             named = any(
@@ -80,6 +85,7 @@ def _rules(glance: bool, each: str, family: str) -> list[Rule]:
     return found
 
 
+@cache
 def _rule(line: str, condition: str) -> Rule:
     text, *more = line.split(" | ")
     said = {one.split()[0]: one.partition(" ")[2] for one in more if one.split()[0] in WORDS}
