@@ -96,7 +96,7 @@ std::optional<CallSpec> call_of(const Values& values, const Grids& grids) {
     spec.graph_nodes = values.number_as<int>("nodes");
   }
   if (spec.what == Call::launch_with_arguments) {
-    spec.argument_bytes = std::stoi(values.word("arguments"));
+    spec.argument_bytes = values.number_as<int>("arguments");
   }
   if (is_by_threads(spec.what)) {
     spec.threads = values.number_as<int>("threads");
@@ -175,18 +175,17 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, cons
 }  // namespace
 
 Family call() {
-  return {
-      "call",
-      "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
-      {word_axis("what", "the call", names_of(calls(), [](Call each) { return cuda::name(each); })),
-       number_axis("nodes", "kernels or copies in a graph", {1, 65536}, "1"),
-       word_axis("arguments", "bytes of arguments of launch_with_arguments", {"64", "1024", "4096"}, "64"),
-       number_axis("threads", "that make a call by threads", {2, 1024}, "2"),
-       pages_axis("pages of memory that is registered",
-                  {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}, "base"),
-       size_axis("bytes", "of calls that take memory or give it back; page: one page of the base size",
-                 {16, 1024 * kGiB}, true, kNone, {kNone}, {"page"})},
-      list};
+  return {"call",
+          "What does a call of the CUDA runtime cost: launch, wait, graph, memory?",
+          {word_axis("what", "the call", names_of(calls(), [](Call each) { return cuda::name(each); })),
+           number_axis("nodes", "kernels or copies in a graph", {1, 65536}, "1"),
+           choice_axis("arguments", "bytes of arguments of launch_with_arguments", {64, 1024, 4096}, "64"),
+           number_axis("threads", "that make a call by threads", {2, 1024}, "2"),
+           pages_axis("pages of memory that is registered",
+                      {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb}, "base"),
+           size_axis("bytes", "of calls that take memory or give it back; page: one page of the base size",
+                     {16, 1024 * kGiB}, true, kNone, {kNone}, {"page"})},
+          list};
 }
 
 }  // namespace grainscope::harness

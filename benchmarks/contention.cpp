@@ -152,11 +152,6 @@ class Lister {
 
   void add(const GpuTarget& gpu, int node, bool to_gpu, std::uint64_t bytes, const char* what,
            const std::vector<Axis>& more, const std::vector<PlannedLane>& lanes) {
-    for (const PlannedLane& lane : lanes) {
-      if (lane.transfer && !grids_.can_be([&] { require_possible(*lane.transfer); })) {
-        return;
-      }
-    }
     Benchmark benchmark;
     benchmark.id.family = kFamily;
     benchmark.id.axes = {{"what", what, AxisStyle::bare}, {"path", path_name(to_gpu), AxisStyle::bare}};

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "shape_case.hpp"
 #include "transfer_case.hpp"
@@ -53,6 +52,16 @@ const std::vector<GrainMethod>& grain_methods() {
   return all;
 }
 
+std::string why_no_grain(const GrainMethod& method, std::uint64_t grain) {
+  if (!std::has_single_bit(grain)) {
+    return "a piece is a power of two of bytes, not " + std::to_string(grain);
+  }
+  if (method.engine == Engine::prefetch && grain < kSmallestPrefetch) {
+    return "a prefetch moves pages: a piece of it is " + format_bytes(kSmallestPrefetch) + " or more";
+  }
+  return {};
+}
+
 Transfer grain_transfer(const GrainMethod& method, int node, int gpu, std::uint64_t grain) {
   Transfer transfer;
   transfer.engine = method.engine;
@@ -88,17 +97,6 @@ Transfer grain_transfer(const GrainMethod& method, int node, int gpu, std::uint6
     std::swap(transfer.source, transfer.destination);
   }
   return transfer;
-}
-
-void require_grain(const GrainMethod& method, std::uint64_t grain) {
-  if (!std::has_single_bit(grain)) {
-    throw UsageError("a piece is a power of two of bytes, not " + std::to_string(grain));
-  }
-  if (method.engine == Engine::prefetch && grain < kSmallestPrefetch) {
-    throw UsageError("a prefetch moves pages: a piece of it is " + format_bytes(kSmallestPrefetch) +
-                     " or more");
-  }
-  require_possible(grain_transfer(method, 0, 0, grain));
 }
 
 std::string why_not(const Machine& machine, int gpu, const GrainMethod& method) {

@@ -27,15 +27,14 @@ struct GrainMethod {
 
 [[nodiscard]] const std::vector<GrainMethod>& grain_methods();
 
-// What they divide: no piece is larger.
 inline constexpr std::uint64_t kLargestGrain = 64 * kMiB;
+
+// Why no piece of the method is of that grain; empty where it can be.
+[[nodiscard]] std::string why_no_grain(const GrainMethod& method, std::uint64_t grain);
 
 // The transfer of all pieces of a grain, its bytes those of the pieces.
 [[nodiscard]] transfer::Transfer grain_transfer(const GrainMethod& method, int node, int gpu,
                                                 std::uint64_t grain);
-
-// Throws UsageError, saying why, for a grain that the method does not have.
-void require_grain(const GrainMethod& method, std::uint64_t grain);
 
 // Why the method cannot be used here; empty where it can.
 [[nodiscard]] std::string why_not(const Machine& machine, int gpu, const GrainMethod& method);

@@ -75,15 +75,13 @@ std::vector<std::string> method_names() {
   return names;
 }
 
-// The method of a point; null, with the reason, where it cannot be.
-const GrainMethod* method_of(const Values& values, const Grids& grids) {
-  for (const GrainMethod& method : grain_methods()) {
-    if (values.is("method", method.name) && values.is("path", method.path())) {
-      return grids.can_be([&] { require_grain(method, values.number("grain")); }) ? &method : nullptr;
-    }
-  }
-  grids.leave_out(values.word("method") + " goes the other way: path is not " + values.word("path"));
-  return nullptr;
+// The method of a point; null where it does not go that way.
+const GrainMethod* method_of(const Values& values) {
+  const auto& methods = grain_methods();
+  const auto method = std::find_if(methods.begin(), methods.end(), [&](const GrainMethod& each) {
+    return values.is("method", each.name) && values.is("path", each.path());
+  });
+  return method == methods.end() ? nullptr : &*method;
 }
 
 std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
@@ -91,11 +89,16 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, cons
   const auto latencies = std::make_shared<LoadLatencies>();
   grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
     for (const Values& values : grid.points()) {
-      const GrainMethod* const method = method_of(values, grids);
-      if (method == nullptr) {
+      const GrainMethod* const method = method_of(values);
+      const std::uint64_t grain = values.number("grain");
+      const std::string why_left_out =
+          method == nullptr
+              ? values.word("method") + " goes the other way: path is not " + values.word("path")
+              : why_no_grain(*method, grain);
+      if (!why_left_out.empty()) {
+        grids.leave_out(why_left_out);
         continue;
       }
-      const std::uint64_t grain = values.number("grain");
       const Transfer transfer = grain_transfer(*method, node, gpu.ordinal, grain);
       Benchmark benchmark = transfer_benchmark(kFamily,
                                                {{"method", method->name, AxisStyle::bare},

@@ -98,9 +98,6 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& /*scope*/, cons
       transfer.bytes = values.number("bytes");
       transfer.flush = true;  // lines in the CPU's caches answer otherwise than memory
       transfer.walk.width_bytes = values.number_as<int>("width");
-      if (!grids.can_be([&] { require_possible(transfer); })) {
-        continue;
-      }
       Benchmark benchmark = transfer_benchmark(
           kFamily, {{"direction", values.at("direction"), AxisStyle::bare}, {"width", values.at("width")}},
           transfer, gpu, text);
@@ -118,7 +115,7 @@ Family grain_saturation() {
   return {kFamily,
           "How few multiprocessors does a kernel need to fill the link?",
           {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
-           size_axis("width", "bytes of an access: 4, 8 or 16", {4, 16}, false),
+           choice_axis("width", "bytes of an access", {4, 8, 16}),
            size_axis("bytes", "bytes that the kernel asks for", {128, 1024 * kGiB})},
           list};
 }

@@ -314,21 +314,26 @@ contention
 
 # ---- grain ---------------------------------------------------------------------------------------------------
 
-let by_kernel = zero_copy_random,kernel_write_random
-let submitted = batch,graph
+# Sizes of pieces that grain/pieces, grain/gpu_memory and shape/batch have in common, so that one question can
+# be asked of all of them: a sector, a kernel's full request of 128 bytes, pages, and beyond. Prefetches begin
+# with a page.
+let few_pieces = 128,4KiB,64KiB
+let pieces     = 32..x4..512,4KiB..x4..256KiB
 
-# What the driver or a batch takes for a piece changes slowly, and each takes long: of those fewer. A kernel's
-# full request, 128 bytes, has its place everywhere.
+let by_kernel  = zero_copy_random,kernel_write_random
+let submitted  = batch,graph
+
+# What the driver or a batch takes for a piece changes slowly, and each takes long: of those fewer.
 grain/pieces
   smoke             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=128
   smoke             method=managed_prefetch        path=$both_ways  grain=4KiB
-  quick acceptance  method=copy_engine,$by_kernel  path=$both_ways  grain=32..x4..64MiB
-  quick acceptance  method=$submitted              path=$both_ways  grain=128,4KiB,128KiB,4MiB
-  quick acceptance  method=pageable_copy           path=$both_ways  grain=128,4KiB,128KiB,4MiB,64MiB
+  quick acceptance  method=copy_engine,$by_kernel  path=$both_ways  grain=$pieces,1MiB..x4..64MiB
+  quick acceptance  method=$submitted              path=$both_ways  grain=$few_pieces,4MiB
+  quick acceptance  method=pageable_copy           path=$both_ways  grain=$few_pieces,4MiB,64MiB
   quick acceptance  method=managed_prefetch        path=$both_ways  grain=4KiB,64KiB,1MiB,8MiB,64MiB
-  quick acceptance  method=managed_demand          path=host_to_gpu  grain=128,4KiB,64KiB,2MiB,64MiB
+  quick acceptance  method=managed_demand          path=host_to_gpu  grain=$few_pieces,2MiB,64MiB
   full   gpu=first  method=copy_engine,pageable_copy,$by_kernel  path=$both_ways  grain=32..64MiB
-  full   gpu=first  method=$submitted,managed_demand             path=$both_ways  grain=32..x4..64MiB
+  full   gpu=first  method=$submitted,managed_demand             path=$both_ways  grain=$pieces,1MiB..x4..64MiB
   full   gpu=first  method=managed_prefetch                      path=$both_ways  grain=4KiB..x4..64MiB
   paper             method=copy_engine,pageable_copy,$submitted,$by_kernel,managed_demand  path=$both_ways  grain=32..64MiB
   paper             method=managed_prefetch        path=$both_ways  grain=4KiB..64MiB
@@ -336,11 +341,11 @@ grain/pieces
 # Of its own memory many times what a GPU's cache holds, and so long that a kernel's few microseconds do not
 # count.
 grain/gpu_memory
-  smoke             memory=own,peer  orders=one  direction=read,write  grain=4,128                    bytes=1MiB
-  quick acceptance  memory=own                   direction=read,write  grain=4,16,32,64,128,512,4KiB  bytes=512MiB
-  quick acceptance  memory=peer      orders=one  direction=read,write  grain=4,16,32,64,128,512,4KiB  bytes=64MiB
-  full paper        memory=own                   direction=read,write  grain=4..64KiB                 bytes=512MiB
-  full paper        memory=peer                  direction=read,write  grain=4..64KiB                 bytes=64MiB
+  smoke             memory=own,peer  orders=one  direction=read,write  grain=4,128                   bytes=1MiB
+  quick acceptance  memory=own                   direction=read,write  grain=4,16,32,64,$few_pieces  bytes=512MiB
+  quick acceptance  memory=peer      orders=one  direction=read,write  grain=4,16,32,64,$few_pieces  bytes=64MiB
+  full paper        memory=own                   direction=read,write  grain=4..256KiB               bytes=512MiB
+  full paper        memory=peer                  direction=read,write  grain=4..256KiB               bytes=64MiB
 
 grain/saturation
   smoke                   direction=read,write  width=4,16  bytes=1MiB
@@ -398,14 +403,14 @@ shape/copy
 let each_way = one_by_one,batch,graph,kernel
 
 shape/batch
-  smoke       node=nearest  orders=one  path=$card,gpu_to_peer  piece=4KiB              pieces=64    method=$each_way
-  quick       node=nearest  orders=one  path=$card,gpu_to_peer  piece=256,4KiB,64KiB    pieces=256   method=$each_way
-  full        gpu=first     path=$card        piece=64..x4..256KiB   pieces=256          method=$each_way
-  full        gpu=first     path=$card        piece=256,4KiB,64KiB   pieces=64,1024      method=$each_way
-  full                      path=gpu_to_peer  piece=64..x4..256KiB   pieces=256          method=$each_way
-  full                      path=gpu_to_peer  piece=256,4KiB,64KiB   pieces=64,1024      method=$each_way
-  paper                     path=$card,gpu_to_peer  piece=64..x4..256KiB  pieces=64,256,1024  method=$each_way
-  acceptance  node=nearest  path=$card,gpu_to_peer  piece=4KiB            pieces=256          method=$each_way
+  smoke       node=nearest  orders=one  path=$card,gpu_to_peer  piece=4KiB         pieces=64           method=$each_way
+  quick       node=nearest  orders=one  path=$card,gpu_to_peer  piece=$few_pieces  pieces=256          method=$each_way
+  full        gpu=first     path=$card                          piece=$pieces      pieces=256          method=$each_way
+  full        gpu=first     path=$card                          piece=$few_pieces  pieces=64,1024      method=$each_way
+  full                      path=gpu_to_peer                    piece=$pieces      pieces=256          method=$each_way
+  full                      path=gpu_to_peer                    piece=$few_pieces  pieces=64,1024      method=$each_way
+  paper                     path=$card,gpu_to_peer              piece=$pieces      pieces=64,256,1024  method=$each_way
+  acceptance  node=nearest  path=$card,gpu_to_peer              piece=4KiB         pieces=256          method=$each_way
 
 # ---- reach ---------------------------------------------------------------------------------------------------
 

@@ -159,13 +159,14 @@ std::vector<Benchmark> list(const Machine& machine, const Scope& scope, const Gr
     const auto method =
         enumerator(values.word("method"), kMethods, [](BoxMethod each) { return name(each); });
     const bool submission = values.is("timed", kSubmission);
-    Box box;
-    const bool possible = grids.can_be([&] {
-      box = box_of(values, grid.written("plane_rows"));
+    try {
+      const Box box = box_of(values, grid.written("plane_rows"));
       require_method(path, box, method, submission);
-    });
-    if (possible && scope.in_range(box.bytes())) {
-      benchmarks.push_back(make_benchmark(machine, path, box, method, submission));
+      if (scope.in_range(box.bytes())) {
+        benchmarks.push_back(make_benchmark(machine, path, box, method, submission));
+      }
+    } catch (const UsageError& error) {
+      grids.leave_out(error.what());
     }
   });
   return benchmarks;

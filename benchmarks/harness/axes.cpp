@@ -258,13 +258,15 @@ std::vector<AxisValue> values_of(const DeclaredAxis& axis, const std::string& te
 }
 
 void require_values(const DeclaredAxis& axis, const std::string& text) {
-  NamedNumbers any;  // what they are, a machine tells
+  NamedNumbers least;  // what they are, a machine tells: any number of the axis
+  NamedNumbers any;
   for (const std::string& name : axis.named) {
+    least[name] = axis.numbers->least;
     any[name] = axis.numbers->most;
   }
   for (const std::string& word : by_commas(text)) {
     if (const auto range = range_of(axis, word)) {
-      if (number_of(axis, range->first, any) > number_of(axis, range->last, any)) {
+      if (number_of(axis, range->first, least) > number_of(axis, range->last, any)) {
         refuse(axis, word, "it ends before it begins");
       }
       static_cast<void>(numbers_of(axis, *range, any, 0));

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "axes.hpp"
-#include "grainscope/core/error.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "scope.hpp"
 
@@ -77,17 +76,6 @@ class Grids {
 
   // A combination that cannot be is left out; the reason is told where nothing else is left.
   void leave_out(const std::string& why) const { left_out_.insert(why); }
-  // Whether `require` lets a combination be; it is left out for the reason of the UsageError that it throws.
-  template <class Require>
-  [[nodiscard]] bool can_be(Require require) const {
-    try {
-      require();
-      return true;
-    } catch (const UsageError& error) {
-      leave_out(error.what());
-      return false;
-    }
-  }
   [[nodiscard]] const std::set<std::string>& left_out() const noexcept { return left_out_; }
 
  private:

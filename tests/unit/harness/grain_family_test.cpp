@@ -68,7 +68,8 @@ TEST(Grains, a_full_run_goes_from_32_bytes_to_64_mebibytes_and_paper_has_every_o
       EXPECT_EQ(*grains.begin(), prefetch ? 4 * kKiB : 32) << method;
       EXPECT_EQ(*grains.rbegin(), 64 * kMiB) << method;
       const std::size_t every = prefetch ? 15 : 22;
-      EXPECT_EQ(grains.size(), preset == Preset::full && slow ? every / 2 + 1 : every) << method;
+      const std::size_t fewer = prefetch ? 8 : 11;
+      EXPECT_EQ(grains.size(), preset == Preset::full && slow ? fewer : every) << method;
     }
   }
 }
@@ -100,10 +101,34 @@ TEST(Grains, bytes_are_whole_pieces_and_demand_is_of_memory_that_holds_each_in_a
   }
 }
 
+// One question, of pieces of one size, can be asked of a copy each, of a batch and of a kernel.
+TEST(Grains, are_those_of_batches_and_of_the_gpus_memory_too) {
+  for (const Preset preset : {Preset::quick, Preset::full}) {
+    std::map<std::string, std::set<std::uint64_t>> sizes;
+    for (const Benchmark& benchmark : test::listed({grain_pieces(), grain_gpu_memory(), shape_batch()},
+                                                   test::machine_with_gpus(2), preset, false)) {
+      const std::string& family = benchmark.id.family;
+      const bool own = family == "grain/gpu_memory";
+      sizes[family + " " + text_of(benchmark, own ? "memory" : "method") + " " +
+            text_of(benchmark, own ? "direction" : "path")]
+          .insert(number(benchmark, family == "shape/batch" ? "piece" : "grain"));
+    }
+    const std::set<std::uint64_t> common = sizes.at("shape/batch batch host_to_gpu");
+    EXPECT_EQ(common.size(), preset == Preset::quick ? 3U : 7U);
+    for (const auto& [where, there] : sizes) {
+      for (const std::uint64_t size : common) {
+        const bool page = size >= 4 * kKiB || where.find("managed_prefetch") == std::string::npos;
+        EXPECT_EQ(there.contains(size), page) << where << " " << size << " " << name(preset);
+      }
+    }
+  }
+}
+
 TEST(Grains, every_transfer_of_a_grain_can_be) {
   for (const GrainMethod& method : grain_methods()) {
     for (std::uint64_t grain = 4 * kKiB; grain <= kLargestGrain; grain *= 2) {
-      EXPECT_NO_THROW(require_grain(method, grain)) << method.name << " " << grain;
+      EXPECT_EQ(why_no_grain(method, grain), "") << method.name << " " << grain;
+      EXPECT_NO_THROW(require_possible(grain_transfer(method, 0, 0, grain))) << method.name << " " << grain;
     }
   }
 }
