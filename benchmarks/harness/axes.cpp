@@ -114,8 +114,9 @@ std::optional<WrittenRange> range_of(const DeclaredAxis& axis, const std::string
     const std::string factor = range.last.substr(0, more);
     range.last = range.last.substr(more + 2);
     const char* const end = factor.data() + factor.size();
-    if (!factor.starts_with('x') || std::from_chars(factor.data() + 1, end, range.factor).ptr != end ||
-        range.factor < 2) {
+    const auto [rest, error] =
+        std::from_chars(factor.data() + std::min<std::size_t>(1, factor.size()), end, range.factor);
+    if (!factor.starts_with('x') || error != std::errc{} || rest != end || range.factor < 2) {
       refuse(axis, text, "between its ends a range has x and a whole number from 2 on, e.g. 4KiB..x4..1GiB");
     }
   }

@@ -203,6 +203,18 @@ def test_large_families_run_in_part_and_the_rest_whole(tool, tmp_path):
     }
 
 
+def test_lists_in_another_order_run_in_part_by_name(tool, tmp_path):
+    lists = {side: {"quick": tool.listed(make(tmp_path / side), "quick", [])} for side in "AB"}
+    lists["B"]["quick"]["cases"].reverse()
+    parts = tool.parts_of(lists, argparse.Namespace(filter=None, shard_count=4, preset="quick"))
+    assert "shard" not in parts
+    (picked,) = parts["named-1"]
+    cases = lists["A"]["quick"]["cases"]
+    taken = [name for name in cases if re.search(picked.split("=", 1)[1], name)]
+    assert {name.split("/")[0] for name in taken} == {"transfer", "call"}
+    assert 0 < len(taken) < len([name for name in cases if name.startswith(("transfer/", "call/"))]) / 3
+
+
 def test_filters_pick_the_names_alone_and_stay_short(tool):
     names = [f"gather/a.b/axis-{at}/bytes:{at}" for at in range(400)]
     filters = [text.split("=", 1)[1] for text in tool.filters_of(names)]

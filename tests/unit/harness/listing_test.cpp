@@ -1,5 +1,5 @@
 // What every preset lists on machines that are not here, with its reasons for skipping and the memory it
-// needs: held to tests/golden/listings.txt, a line for each machine, what was asked for, and family.
+// needs: held to tests/golden/listings.txt, a line for each machine and what was asked for.
 //
 // To look at a difference: GRAINSCOPE_LISTINGS=FOLDER writes the whole lists there, for `diff -r` with those
 // of another commit. GRAINSCOPE_NEW_LISTINGS=1 writes the golden file anew.
@@ -207,15 +207,16 @@ TEST_F(Listings, of_every_preset_on_every_machine_are_as_they_were) {
                                     (question.empty() ? "" : " ") + question;
           auto lists = list(machine, preset, asked_for, asked);
           keep(title, lists);
+          std::size_t cases = 0;
+          std::string all;
           for (auto& [family, lines] : lists) {
             std::sort(lines.begin(), lines.end());
-            std::string all;
+            cases += lines.size();
             for (const std::string& line : lines) {
               all += line + "\n";
             }
-            found.push_back(title + ": " + family + " " + std::to_string(lines.size()) + " " +
-                            hexadecimal(digest_of(all)));
           }
+          found.push_back(title + ": " + std::to_string(cases) + " " + hexadecimal(digest_of(all)));
         }
       }
     }
@@ -239,7 +240,7 @@ TEST_F(Listings, of_every_preset_on_every_machine_are_as_they_were) {
   for (const std::string& line : was) {
     EXPECT_TRUE(is.contains(line)) << "before: " << line;
   }
-  EXPECT_GT(found.size(), 1000U);
+  EXPECT_GT(found.size(), 100U);
 }
 
 }  // namespace
