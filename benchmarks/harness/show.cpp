@@ -235,7 +235,10 @@ std::string explain_text(const std::string& text, const std::vector<Family>& fam
                          const std::vector<Benchmark>& all) {
   for (const Family& family : families) {
     if (family.name == text) {
-      return family_text(family);
+      const auto example = std::find_if(all.begin(), all.end(), [&](const Benchmark& benchmark) {
+        return (benchmark.id.family + "/").starts_with(family.name + "/");
+      });
+      return family_text(family) + (example == all.end() ? "" : "\nfor instance " + explanation_of(*example));
     }
   }
   const auto exact = std::find_if(all.begin(), all.end(),
