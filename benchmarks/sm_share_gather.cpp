@@ -63,7 +63,7 @@ Measurement measure_by_client(Session& session, const SharePoint& point, const G
 }
 
 Measurement measure_share(Session& session, const SharePoint& point, const GatherSite& site,
-                    const ShareCaches& caches, const ShareClaims& claims) {
+                          const ShareCaches& caches, const ShareClaims& claims) {
   Measurement measurement = cuda::needs_mps(point.by)
                                 ? measure_by_client(session, point, site, caches, claims)
                                 : measure_here(session, point, site, caches, claims);

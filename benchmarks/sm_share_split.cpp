@@ -199,7 +199,7 @@ Measurement measure_both(Session& session, const SharePoint& point, const Gather
 }
 
 Measurement measure_share(Session& session, const SharePoint& point, const GatherSite& site,
-                    const ShareCaches& caches, const ShareClaims& claims) {
+                          const ShareCaches& caches, const ShareClaims& claims) {
   const NodeBinding binding(session.machine().topology, site.node);
   std::optional<FixedBatchCache::Lease> batch;
   if (claims.batch) {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -125,6 +126,7 @@ template <class All, class ToName>
 template <class All, class ToName>
 [[nodiscard]] std::vector<std::string> names_of(const All& all, ToName to_name) {
   std::vector<std::string> names;
+  names.reserve(std::size(all));
   for (const auto each : all) {
     names.emplace_back(to_name(each));
   }

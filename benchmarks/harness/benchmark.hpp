@@ -93,6 +93,7 @@ struct Benchmark {
   Needs needs;
   Explanation explanation;
   std::function<Measurement(Session&)> run;
+  int version = 1;                     // of its family
   std::optional<double> about_s = {};  // of a session that does not sample by the plan: for --plan
 
   // One more reason not to run; the first that is not empty stands.

@@ -115,16 +115,17 @@ std::vector<std::pair<std::string, std::string>> parse_axes(const std::vector<st
     const std::string key = text.substr(0, equals);
     const std::vector<std::string> values = by_commas(text.substr(equals + 1));
     if (std::find(values.begin(), values.end(), "") != values.end()) {
-      throw UsageError("--axis " + text + " has an empty value: write e.g. --axis " + key + "=" +
-                       (values.front().empty() ? "A,B" : values.front()));
+      const std::string& first = values.front();
+      throw UsageError(std::string("--axis ").append(text).append(" has an empty value: write e.g. --axis ") +
+                       key + "=" + (first.empty() ? "A,B" : first));
     }
     if (std::set<std::string>(values.begin(), values.end()).size() < values.size()) {
-      throw UsageError("--axis " + text + " gives a value twice: name each once");
+      throw UsageError(std::string("--axis ").append(text).append(" gives a value twice: name each once"));
     }
     for (const auto& [known, there] : axes) {
       if (known == key) {
-        throw UsageError("--axis " + key + " is given twice: write --axis " + key + "=" + there + "," +
-                         text.substr(equals + 1));
+        throw UsageError(std::string("--axis ").append(key).append(" is given twice: write --axis ") + key +
+                         "=" + there + "," + text.substr(equals + 1));
       }
     }
     axes.emplace_back(key, text.substr(equals + 1));

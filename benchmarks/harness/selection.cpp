@@ -67,7 +67,7 @@ std::set<std::string> parts_of(const std::string& name) {
   std::string message = "no case matches '" + filter + "'";
   if (!scope.axes.empty()) {
     for (const auto& [key, values] : scope.axes) {
-      message += " with " + key + "=" + values;
+      message.append(" with ").append(key).append("=").append(values);
     }
     for (const std::string& why : left_out) {
       message += "; left out: " + why;
@@ -186,9 +186,10 @@ void require_axes(const std::vector<Family>& families, const Scope& scope) {
     const auto declarations = declarations_of(families, key);
     if (declarations.empty()) {
       const std::string near = nearest(key, all_keys(families));
-      throw UsageError(
-          "--axis " + key + "=" + values + ": no family has an axis " + key +
-          (near.empty() ? "; --explain FAMILY tells those it has" : "; did you mean " + near + "?"));
+      std::string message = "--axis ";
+      message.append(key).append("=").append(values).append(": no family has an axis ").append(key);
+      throw UsageError(message.append(near.empty() ? "; --explain FAMILY tells those it has"
+                                                   : "; did you mean " + near + "?"));
     }
     for (const std::string& value : by_commas(values)) {
       if (std::none_of(declarations.begin(), declarations.end(),
@@ -246,6 +247,7 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
       if (!names.insert(name).second) {
         throw std::logic_error("two families have a case named " + name);
       }
+      benchmark.version = family.version;
       if (benchmark.skip.empty()) {
         benchmark.skip = why_too_large(benchmark.needs, machine);
         if (!benchmark.skip.empty()) {

@@ -110,7 +110,7 @@ std::string values_of_line(const Family& family, const PresetLine& line) {
     const bool declared = std::any_of(family.axes.begin(), family.axes.end(),
                                       [&key = key](const DeclaredAxis& axis) { return axis.key == key; });
     if (declared) {
-      values += (values.empty() ? "" : " ") + key + "=" + written;
+      values.append(values.empty() ? "" : " ").append(key).append("=").append(written);
     }
   }
   return values;

@@ -56,6 +56,7 @@ class Suite {
         identity_(request.resumed != nullptr ? identity_of(request.resumed->header) : new_identity()) {}
 
   int run() {
+    note_versions();
     take_over_finished();
     note_skipped();
     const GpuLock lock(gpus_used(request_.machine, request_.selection.runnable), options_.wait_for_gpu,
@@ -77,6 +78,15 @@ class Suite {
   }
 
  private:
+  // Of what each family measures; of the whole run, also where it goes on.
+  void note_versions() {
+    for (const auto* benchmarks : {&request_.selection.runnable, &request_.selection.skipped}) {
+      for (const Benchmark& benchmark : *benchmarks) {
+        versions_[benchmark.id.family] = benchmark.version;
+      }
+    }
+  }
+
   // Everything that an earlier part of this run finished is a result of this one.
   void take_over_finished() {
     if (request_.resumed == nullptr) {
@@ -186,9 +196,9 @@ class Suite {
     }
     const double wall_s = steady_now_s() - start_s_;
     if (request_.store != nullptr) {
-      const json context =
-          result_context(library_context, identity_, options_, request_.scope.sampling.ci_target,
-                         request_.machine, peaks_.all(), outcome_, earlier_s_ + wall_s);
+      json context = result_context(library_context, identity_, options_, request_.scope.sampling.ci_target,
+                                    request_.machine, peaks_.all(), outcome_, earlier_s_ + wall_s);
+      context["family_versions"] = versions_;
       request_.store->finish({{"context", context}, {"benchmarks", rows_}});
     }
     std::cerr << "grainscope: " << outcome_.ok << " ok, " << outcome_.skipped << " skipped, "
@@ -222,6 +232,7 @@ class Suite {
   Progress progress_;
   CaseRunner runner_;
   RunIdentity identity_;
+  std::map<std::string, int> versions_;
   std::vector<json> rows_;
   Outcome outcome_;
   std::string store_error_;
