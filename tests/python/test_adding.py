@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
 BUILD = Path(PROGRAM).parent.parent if PROGRAM else None
 GUIDE = ROOT / "docs/adding-a-benchmark.md"
-BLOCK = re.compile(r'^```\w+ (file|add)=(\S+)(?: after="(.*)")?\n(.*?)^```', re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r'^```\w+ (file|add)=(\S+)(?: after="([^\n]*)")?\n(.*?)^```', re.DOTALL | re.MULTILINE)
 
 pytestmark = pytest.mark.skipif(
     BUILD is None or not (BUILD / "compile_commands.json").exists(),
@@ -63,7 +63,10 @@ def compile_in(copy: Path, name: str) -> Path:
 def link(copy: Path, objects: list[Path]) -> Path:
     """Links as the build links the program, with these objects before the libraries."""
     said = subprocess.run(
-        ["ninja", "-C", BUILD, "-t", "commands", PROGRAM], capture_output=True, text=True, check=False
+        ["ninja", "-C", BUILD, "-t", "commands", "benchmarks/grainscope"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if said.returncode == 0:
         command = said.stdout.strip().splitlines()[-1]
