@@ -59,6 +59,7 @@ class Named {
 
   [[nodiscard]] std::vector<Site> site() const {
     std::vector<Site> site;
+    site.reserve(nodes_.size() + gpus_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       site.push_back({numbered("numa", i), nodes_[i]});
     }

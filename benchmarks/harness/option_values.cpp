@@ -124,8 +124,9 @@ std::vector<std::pair<std::string, std::string>> parse_axes(const std::vector<st
     }
     for (const auto& [known, there] : axes) {
       if (known == key) {
-        throw UsageError(std::string("--axis ").append(key).append(" is given twice: write --axis ") + key +
-                         "=" + there + "," + text.substr(equals + 1));
+        std::string message = "--axis ";
+        message.append(key).append(" is given twice: write --axis ").append(key).append("=").append(there);
+        throw UsageError(message.append(",").append(text, equals + 1));
       }
     }
     axes.emplace_back(key, text.substr(equals + 1));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <variant>
@@ -75,6 +76,7 @@ const char* name(const char* word) {
 template <class Names>
 std::size_t find_word(std::string_view word, const char* what, const Names& all) {
   std::vector<std::string> names;
+  names.reserve(std::size(all));
   for (const auto& candidate : all) {
     names.emplace_back(name(candidate));
   }
