@@ -11,8 +11,8 @@
 
 #include "grainscope/core/operation.hpp"
 #include "grainscope/graph/frontiers.hpp"
-#include "harness/axes.hpp"
 #include "grainscope/graph/traversal.hpp"
+#include "harness/axes.hpp"
 #include "loaded_graph.hpp"
 
 namespace grainscope::harness {
