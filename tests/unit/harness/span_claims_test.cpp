@@ -76,7 +76,8 @@ TEST(SpanClaims, of_cases_that_a_resumed_run_has_finished_are_gone) {
   const auto list = [&claims](const Machine&, const Scope&, const Grids&) {
     return std::vector{claiming(claims, "small", kMiB), claiming(claims, "large", kGiB)};
   };
-  Selection selection = select({{"fake", "Does a claim go with its case?", {}, list}}, machine, scope, "", 1, 1);
+  Selection selection =
+      select({{"fake", "Does a claim go with its case?", {}, list}}, machine, scope, "", 1, 1);
   // As the suite does with what the journal has.
   std::erase_if(selection.runnable,
                 [](const Benchmark& benchmark) { return benchmark.id.name() == test::fake_name("large"); });
