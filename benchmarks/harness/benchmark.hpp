@@ -113,7 +113,7 @@ struct Family {
   std::function<std::vector<Benchmark>(const Machine&, const Scope&, const Grids&)> list;
   bool written = false;  // lists what --transfer writes down, and then it alone is listed
   // Of what it measures: it rises when a kernel, the timed region or the formula changes, and results of two
-  // versions are not compared. tests/golden/measured_code.json holds the code to it.
+  // versions do not measure the same. tests/golden/measured_code.json holds the code to it.
   int version = 1;
 };
 

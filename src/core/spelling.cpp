@@ -20,12 +20,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string not_among(std::string_view word, std::string_view what, const std::vector<std::string>& known) {
-  const auto nearest = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
+namespace {
+
+// The word of `known`, which is not empty, that takes the fewest changes.
+const std::string& closest(std::string_view word, const std::vector<std::string>& known) {
+  return *std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
     return edit_distance(word, a) < edit_distance(word, b);
   });
+}
+
+}  // namespace
+
+std::string not_among(std::string_view word, std::string_view what, const std::vector<std::string>& known) {
   std::string text = "'" + std::string(word) + "' is not " + std::string(what) + "; the nearest is " +
-                     *nearest + "; there are ";
+                     closest(word, known) + "; there are ";
   for (const std::string& name : known) {
     text += (&name == &known.front() ? "" : ", ") + name;
   }
@@ -33,12 +41,11 @@ std::string not_among(std::string_view word, std::string_view what, const std::v
 }
 
 std::string nearest(const std::string& word, const std::vector<std::string>& known) {
-  const auto best = std::min_element(known.begin(), known.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(word, a) < edit_distance(word, b);
-  });
-  const bool near =
-      best != known.end() && edit_distance(word, *best) <= std::max<std::size_t>(2, best->size() / 3);
-  return near ? *best : std::string();
+  if (known.empty()) {
+    return {};
+  }
+  const std::string& best = closest(word, known);
+  return edit_distance(word, best) <= std::max<std::size_t>(2, best.size() / 3) ? best : std::string();
 }
 
 }  // namespace grainscope
