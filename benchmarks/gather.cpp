@@ -264,7 +264,7 @@ class Lister {
                                                             const GatherPoint& point,
                                                             const GatherSite& site) const {
     return benchmark.skip.empty() && shares_memory(point)
-               ? cache_->claim(span_key(site), scope_.repetitions, benchmark.needs.shared_host_bytes)
+               ? cache_->claim(span_key(site), scope_.visits_here, benchmark.needs.shared_host_bytes)
                : nullptr;
   }
 
@@ -296,7 +296,7 @@ class Lister {
     benchmark.needs.host_bytes += benchmark.skip.empty() ? gnn_host_bytes(sampled.spec) : 0;
     const auto claim = claim_for(benchmark, point, site);
     const auto trace_claim =
-        benchmark.skip.empty() ? traces_->claim(sampled.trace, scope_.repetitions) : nullptr;
+        benchmark.skip.empty() ? traces_->claim(sampled.trace, scope_.visits_here) : nullptr;
     benchmark.run = [sampled, site, cache = cache_, claim, traces = traces_, trace_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const TraceCache::Lease sample(*traces, *trace_claim, [&](const TraceKey& key) {
@@ -325,8 +325,8 @@ class Lister {
     std::shared_ptr<TraceCache::Claim> trace_claim;
     std::shared_ptr<OwnTableCache::Claim> claim;
     if (benchmark.skip.empty()) {
-      trace_claim = traces_->claim(sampled.trace, scope_.repetitions);
-      claim = site.gpu ? own_tables_->claim({sampled.trace, site.node}, scope_.repetitions) : nullptr;
+      trace_claim = traces_->claim(sampled.trace, scope_.visits_here);
+      claim = site.gpu ? own_tables_->claim({sampled.trace, site.node}, scope_.visits_here) : nullptr;
     }
     benchmark.run = [sampled, site, own = scope_.features, tables = own_tables_, claim, traces = traces_,
                      trace_claim, cache_dir = scope_.graph_cache](Session& session) {

@@ -140,7 +140,7 @@ class Lister {
     if (benchmark.skip.empty()) {
       benchmark.needs = gather_needs(point.table, site);
       if (shares_memory(point.table)) {
-        claim = cache_->claim(span_key(site), scope_.repetitions, benchmark.needs.shared_host_bytes);
+        claim = cache_->claim(span_key(site), scope_.visits_here, benchmark.needs.shared_host_bytes);
       }
     }
     benchmark.run = [point, site, cache = cache_, claim](Session& session) {

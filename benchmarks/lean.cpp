@@ -174,7 +174,7 @@ class Lister {
     benchmark.skip = why_not(gpu, point);
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
-    const auto claim = benchmark.skip.empty() ? graphs_->claim(point.graph, scope_.repetitions) : nullptr;
+    const auto claim = benchmark.skip.empty() ? graphs_->claim(point.graph, scope_.visits_here) : nullptr;
     benchmark.run = [point, graphs = graphs_, claim, cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *claim, [&](const GraphKey& key) {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);

@@ -20,6 +20,7 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
+#include "harness/visits.hpp"
 #include "worker_process.hpp"
 
 namespace {
@@ -94,6 +95,12 @@ int main(int argc, char** argv) {
     }
     if (!words.empty() && words.front() == kWorkerCommand) {
       return run_worker({words.begin() + 1, words.end()});
+    }
+    if (!words.empty() && words.front() == kVisitCommand) {
+      catch_signals();
+      Machine machine = read_machine();
+      run_visits(all_families(), {words.begin() + 1, words.end()}, machine);
+      return 0;
     }
     const int status = act(parse_options(words));
     require_output_whole();

@@ -243,9 +243,9 @@ class Lister {
     if (scope_.features != nullptr) {
       key.ordered_by = training;
     }
-    return {graphs_->claim(training.graph, scope_.repetitions), plans_->claim(training, scope_.repetitions),
-            point.percent > 0 ? nullptr : tables_->claim(key, scope_.repetitions),
-            point.percent > 0 ? daemons_->claim(site.gpu->ordinal, scope_.repetitions) : nullptr};
+    return {graphs_->claim(training.graph, scope_.visits_here), plans_->claim(training, scope_.visits_here),
+            point.percent > 0 ? nullptr : tables_->claim(key, scope_.visits_here),
+            point.percent > 0 ? daemons_->claim(site.gpu->ordinal, scope_.visits_here) : nullptr};
   }
 
   [[nodiscard]] Case case_of(const PipelinePoint& point, const PipelineSite& site) const {

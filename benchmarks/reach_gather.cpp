@@ -186,7 +186,7 @@ class Lister {
     benchmark.explanation = explain();
     // A case that is skipped will not ask for memory: nobody should keep it for one.
     const auto claim =
-        benchmark.skip.empty() ? cache_->claim(point.where, scope_.repetitions, span) : nullptr;
+        benchmark.skip.empty() ? cache_->claim(point.where, scope_.visits_here, span) : nullptr;
     benchmark.run = [point, cache = cache_, claim](Session& session) {
       return measure(session, point, *cache, *claim);
     };

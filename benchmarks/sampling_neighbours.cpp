@@ -99,9 +99,9 @@ class Lister {
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
     const auto graph_claim =
-        benchmark.skip.empty() ? graphs_->claim(point.spec.name(), scope_.repetitions) : nullptr;
+        benchmark.skip.empty() ? graphs_->claim(point.spec.name(), scope_.visits_here) : nullptr;
     const auto batches_claim =
-        benchmark.skip.empty() ? expected_->claim(key_of(point), scope_.repetitions) : nullptr;
+        benchmark.skip.empty() ? expected_->claim(key_of(point), scope_.visits_here) : nullptr;
     benchmark.run = [point, graphs = graphs_, graph_claim, expected = expected_, batches_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const GnnGraphCache::Lease graph(*graphs, *graph_claim, [&](const std::string&) {

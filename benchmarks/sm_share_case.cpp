@@ -155,15 +155,15 @@ ShareClaims claim_share(Benchmark& benchmark, const SharePoint& point, const Gat
   if (cuda::needs_mps(point.by)) {
     needs.host_bytes += point.gather.span_bytes;
     needs.device_bytes *= here_too ? 2 : 1;
-    claims.daemon = caches.daemons->claim(site.gpu->ordinal, scope.repetitions);
+    claims.daemon = caches.daemons->claim(site.gpu->ordinal, scope.visits_here);
   }
   if (point.consumer == Consumer::graphsage) {
     needs.host_bytes += kShareBatchBytes;
     needs.device_bytes += kShareBatchBytes;
-    claims.batch = caches.batches->claim(0, scope.repetitions);
+    claims.batch = caches.batches->claim(0, scope.visits_here);
   }
   if (here_too || !cuda::needs_mps(point.by)) {
-    claims.span = caches.spans->claim(span_key(site), scope.repetitions, needs.shared_host_bytes);
+    claims.span = caches.spans->claim(span_key(site), scope.visits_here, needs.shared_host_bytes);
   } else {
     needs.shared_host_bytes = 0;
   }

@@ -79,7 +79,7 @@ void add(std::vector<Benchmark>& benchmarks, const Scope& scope, const GnnGraphs
                   {}};
   benchmark.explanation = explain(lists);
   benchmark.needs.host_bytes = gnn_host_bytes(spec);
-  const auto claim = graphs->claim(spec.name(), scope.repetitions);
+  const auto claim = graphs->claim(spec.name(), scope.visits_here);
   benchmark.run = [spec, lists, graphs, claim, cache_dir = scope.graph_cache](Session& session) {
     const GnnGraphCache::Lease graph(
         *graphs, *claim, [&](const std::string&) { return std::make_unique<GnnGraph>(spec, cache_dir); });

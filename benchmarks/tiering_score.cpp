@@ -85,8 +85,8 @@ class Lister {
     const double fewer_cpus = 16.0 / std::clamp(omp_get_max_threads(), 1, 16);
     benchmark.about_s = 0.3 + 2.5e-8 * fewer_cpus * static_cast<double>(spec.most_entries().value_or(0));
     benchmark.needs.host_bytes = gnn_host_bytes(spec) + spec.vertices().value_or(0) * 64;
-    const auto graph_claim = graphs_->claim(run.graph, scope_.repetitions);
-    const auto run_claim = runs_->claim(run, scope_.repetitions);
+    const auto graph_claim = graphs_->claim(run.graph, scope_.visits_here);
+    const auto run_claim = runs_->claim(run, scope_.visits_here);
     benchmark.run = [spec, run, score, graphs = graphs_, runs = runs_, graph_claim, run_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const GnnGraphCache::Lease graph(*graphs, *graph_claim, [&](const std::string&) {

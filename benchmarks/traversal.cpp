@@ -156,9 +156,9 @@ class Lister {
     benchmark.explanation = explain(point);
     benchmark.needs = needs_of(point);
     const bool runs = benchmark.skip.empty();
-    const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.repetitions) : nullptr;
+    const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.visits_here) : nullptr;
     const auto placed_claim =
-        runs && !point.subway ? placed_->claim(point.where, scope_.repetitions) : nullptr;
+        runs && !point.subway ? placed_->claim(point.where, scope_.visits_here) : nullptr;
     benchmark.run = [point, graphs = graphs_, placed = placed_, graph_claim, placed_claim,
                      cache_dir = scope_.graph_cache](Session& session) {
       const GraphCache::Lease graph(*graphs, *graph_claim, [&](const GraphKey& key) {

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <ctime>
 #include <new>
 #include <optional>
 #include <utility>
@@ -21,6 +22,13 @@ using nlohmann::json;
 
 bool interrupted() {
   return signal_received() != 0;
+}
+
+// CPU time of this process.
+double cpu_now_s() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // How often the kernel has taken a CPU from a thread of this process that could have gone on.
@@ -42,17 +50,6 @@ std::string why_interrupted() {
   return "interrupted by signal " + std::to_string(signal_received());
 }
 
-void tell_library(const Measurement& measurement, benchmark::State& state) {
-  state.SetIterationTime(measurement.samples.summary.median);
-  // A rate of nothing would give a coefficient of variation that is not a number, which is no JSON.
-  if (measurement.bytes > 0) {
-    state.SetBytesProcessed(static_cast<std::int64_t>(measurement.bytes));
-  }
-  if (measurement.operations > 0) {
-    state.SetItemsProcessed(static_cast<std::int64_t>(measurement.operations));
-  }
-}
-
 }  // namespace
 
 CaseRunner::CaseRunner(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks,
@@ -63,40 +60,31 @@ CaseRunner::CaseRunner(const Machine& machine, const SamplingPlan& plan, LinkPea
       managed_(allow_managed_oversubscription),
       hooks_(std::move(hooks)) {}
 
-void CaseRunner::run_session(const Benchmark& benchmark, benchmark::State& state) {
-  const std::string name = benchmark.id.name();
+json CaseRunner::visit(const Benchmark& benchmark, benchmark::State& state) {
+  json row;
   for ([[maybe_unused]] auto _ : state) {
-    if (const std::string why = why_not_start(name); !why.empty()) {
+    if (const std::string why = why_not_start(); !why.empty()) {
       stop(why, state);
       break;
     }
     Measurement measurement;
-    const json row = session_row(benchmark, measurement);
+    row = measured_row(benchmark, measurement);
     if (row.is_null()) {
       stop(why_interrupted(), state);
       break;
     }
-    rows_[name].push_back(row);
     if (row["status"] != "ok") {
       state.SkipWithError(row["error_message"].get<std::string>().c_str());
       break;
     }
-    tell_library(measurement, state);
+    state.SetIterationTime(measurement.samples.summary.median);
   }
+  return row;
 }
 
-std::vector<json> CaseRunner::take_rows(const std::string& name) {
-  auto node = rows_.extract(name);
-  return node.empty() ? std::vector<json>{} : std::move(node.mapped());
-}
-
-std::string CaseRunner::why_not_start(const std::string& name) const {
+std::string CaseRunner::why_not_start() const {
   if (interrupted()) {
     return why_interrupted();
-  }
-  // Once begun, a case ends all its sessions before anything else is looked at.
-  if (rows_.contains(name)) {
-    return {};
   }
   return gpu_lost_.empty() ? hooks_.why_stop() : gpu_lost_;
 }
@@ -106,25 +94,23 @@ void CaseRunner::stop(const std::string& why, benchmark::State& state) {
   state.SkipWithError(why.c_str());
 }
 
-// The row of one session; null where it was interrupted.
-json CaseRunner::session_row(const Benchmark& benchmark, Measurement& measurement) {
+// Null where it was interrupted.
+json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measurement) {
   const double begun_s = steady_now_s();
+  const double begun_cpu_s = cpu_now_s();
   const long begun_preemptions = preemptions();
   const std::optional<double> begun_stolen_s = stolen_so_far_s();
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark.id, status, reason);
     add_measurement(outcome, measurement);
     outcome["session_s"] = steady_now_s() - begun_s;
+    outcome["cpu_s"] = cpu_now_s() - begun_cpu_s;
     outcome["preemptions"] = preemptions() - begun_preemptions;
     if (const auto now_s = stolen_so_far_s(); now_s && begun_stolen_s) {
       outcome["stolen_s"] = std::max(0.0, *now_s - *begun_stolen_s);
     }
     return outcome;
   };
-  if (!gpu_lost_.empty()) {
-    // An earlier session of this case met the loss: the case is over.
-    return row(Status::failed, "not started: " + gpu_lost_);
-  }
   hooks_.starting(benchmark.id.name());
   Session session(machine_, plan_, peaks_, &managed_, interrupted);
   try {

@@ -81,7 +81,7 @@ RunIdentity new_identity() {
   std::random_device random;
   std::array<char, 40> text{};
   std::snprintf(text.data(), text.size(), "%08x-%08x", random(), random());
-  return {text.data(), utc_now()};
+  return {text.data(), utc_now(), random()};
 }
 
 json fingerprint(const Machine& machine) {
@@ -99,6 +99,7 @@ json fingerprint(const Machine& machine) {
 json journal_header(const RunIdentity& identity, const Options& options, const Machine& machine) {
   return {{"id", identity.id},
           {"started", identity.started},
+          {"seed", identity.seed},
           {"flags", options.selection_flags},
           {"fingerprint", fingerprint(machine)},
           {"files", file_stamps(options)}};
@@ -129,7 +130,8 @@ void require_same_files(const json& header) {
 }
 
 RunIdentity identity_of(const json& header) {
-  return {header.at("id").get<std::string>(), header.at("started").get<std::string>()};
+  return {header.at("id").get<std::string>(), header.at("started").get<std::string>(),
+          header.value("seed", std::uint64_t{0})};
 }
 
 json link_json(const LinkPeak& peak) {

@@ -3,6 +3,7 @@
 
 // What a result file says beside its rows: who measured, what, where, and how far the run came.
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ namespace grainscope::harness {
 // Of one run, kept across --resume.
 struct RunIdentity {
   std::string id;
-  std::string started;  // UTC, ISO 8601
+  std::string started;     // UTC, ISO 8601
+  std::uint64_t seed = 0;  // of the order in which rounds come to cases
 };
 [[nodiscard]] RunIdentity new_identity();
 

@@ -22,7 +22,8 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kRefused{{
     {"--benchmark_min_time",
      "a session samples until its interval is narrow enough: use --ci-target or a larger --preset"},
     {"--benchmark_min_warmup_time", "every session warms up by itself"},
-    {"--benchmark_enable_random_interleaving", "a session is never cut: use --benchmark_repetitions"},
+    {"--benchmark_enable_random_interleaving",
+     "several visits come in an order of their own: use --benchmark_repetitions"},
     {"--benchmark_perf_counters", "run the program under `perf stat` instead"},
     {"--benchmark_dry_run", "use --plan, or --preset smoke"},
 }};
@@ -47,7 +48,11 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
   app.add_option("--ci-target", raw.ci_target,
                  "Half-width of the 95 % interval to reach, over the median, e.g. 0.01")
       ->group(group);
-  app.add_option("--benchmark_repetitions", raw.repetitions, "Sessions of every case, each with new buffers")
+  app.add_option("--benchmark_repetitions", raw.visits,
+                 "Visits to every case, spread over the run, each from a process and with buffers of its own")
+      ->group(group);
+  app.add_flag("--one-process", options.one_process,
+               "All visits from one process: for profilers, and to see how far processes differ")
       ->group(group);
   app.add_option(
          "--graph", raw.graphs,
@@ -122,7 +127,8 @@ void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_option("--benchmark_time_unit", raw.time_unit, "ns, us, ms or s for Google Benchmark's output")
       ->group(group);
-  app.add_flag("--benchmark_report_aggregates_only", raw.aggregates_only, "Of repetitions, aggregates alone")
+  app.add_flag("--benchmark_report_aggregates_only", raw.aggregates_only,
+               "Of several visits, aggregates alone")
       ->group(group);
   app.add_flag("--benchmark_display_aggregates_only", raw.display_aggregates_only, "The same, on stdout only")
       ->group(group);

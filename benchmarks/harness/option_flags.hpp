@@ -31,7 +31,7 @@ struct RawOptions {
   std::string context;
   std::string time_unit;
   double ci_target = 0;
-  int repetitions = 0;
+  int visits = 0;
   int trials = 0;
   bool version = false;
   bool list = false;

@@ -89,10 +89,10 @@ void understand_selection(const CLI::App& app, Options& options, const RawOption
     options.ci_target = raw.ci_target;
   }
   if (app.count("--benchmark_repetitions") > 0) {
-    if (raw.repetitions < 1) {
+    if (raw.visits < 1) {
       throw UsageError("--benchmark_repetitions must be at least 1");
     }
-    options.repetitions = raw.repetitions;
+    options.visits = raw.visits;
   }
 }
 

@@ -31,7 +31,8 @@ struct Options {
   std::optional<std::uint64_t> min_bytes;
   std::optional<std::uint64_t> max_bytes;
   std::optional<double> ci_target;
-  std::optional<int> repetitions;
+  std::optional<int> visits;
+  bool one_process = false;              // for all of them
   std::vector<graph::GraphSpec> graphs;  // empty: those of each family
   std::string features;                  // path of a .npy file; empty: synthetic ones
   std::optional<int> trials;

@@ -18,7 +18,7 @@ enum class Preset {
   quick,       // three minutes: what a look at a machine needs
   full,        // for a quarter of an hour on one GPU, twenty minutes on two: every method, octave and node
   paper,       // the points of the papers' figures
-  acceptance,  // a fixed set with repetitions, for accepting a machine
+  acceptance,  // a fixed set of cases, visited often, for accepting a machine
 };
 inline constexpr Preset kAllPresets[] = {Preset::smoke, Preset::quick, Preset::full, Preset::paper,
                                          Preset::acceptance};
@@ -30,8 +30,8 @@ inline constexpr Preset kAllPresets[] = {Preset::smoke, Preset::quick, Preset::f
 // How a preset samples.
 struct PresetSampling {
   SamplingPlan plan;
-  int repetitions = 1;  // of every case
-  int trials = 8;       // sources of a traversal
+  int visits = 1;  // to every case
+  int trials = 8;  // sources of a traversal
 };
 [[nodiscard]] const PresetSampling& sampling_of(Preset preset);
 

@@ -1,5 +1,6 @@
 #include "reporter.hpp"
 
+#include <benchmark/benchmark.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,7 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <utility>
 
+#include "google_benchmark.hpp"
 #include "grainscope/core/units.hpp"
 #include "result_store.hpp"
 
@@ -29,12 +35,9 @@ bool is_aggregate(const Run& run) {
   return run.run_type == Run::RT_Aggregate;
 }
 
-bool wants_color(const std::string& color) {
-  if (color != "auto") {
-    return color == "true";
-  }
-  const char* no_color = std::getenv("NO_COLOR");
-  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) != 0;
+double in_unit(double seconds, const std::string& unit) {
+  const std::map<std::string, double> per_second{{"ns", 1e9}, {"us", 1e6}, {"ms", 1e3}, {"s", 1}};
+  return seconds * per_second.at(unit);
 }
 
 std::string percent(double fraction, int decimals) {
@@ -101,58 +104,98 @@ void Table::row(const json& row) {
        << std::flush;
 }
 
-SuiteReporter::SuiteReporter(const Options& options, std::size_t name_width, Hooks hooks)
-    : options_(options), name_width_(name_width), hooks_(std::move(hooks)) {
-  capture_.SetOutputStream(&captured_);
-  capture_.SetErrorStream(&captured_);
-  sinks_.push_back(make_sink(options.display_format, std::cout, options.display_aggregates_only,
-                             wants_color(options.color)));
-  if (!options.file_out.empty()) {
-    sinks_.push_back(make_sink(options.file_format, file_text_, options.file_aggregates_only, false));
+bool wants_color(const std::string& color) {
+  if (color != "auto") {
+    return color == "true";
   }
+  const char* no_color = std::getenv("NO_COLOR");
+  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) != 0;
 }
 
-SuiteReporter::Sink SuiteReporter::make_sink(const std::string& format, std::ostream& out,
-                                             bool aggregates_only, bool color) const {
-  Sink sink;
-  sink.out = &out;
-  sink.aggregates_only = aggregates_only;
-  if (format == "console") {
-    sink.table = std::make_unique<Table>(out, name_width_, color);
-    return sink;
+namespace {
+
+// Gives cases their own names back, and each recorded row Google Benchmark's fields.
+class LibraryReporter final : public benchmark::BenchmarkReporter {
+ public:
+  LibraryReporter(const Options& options, const std::map<std::string, const std::vector<json>*>& recorded,
+                  std::size_t name_width)
+      : recorded_(recorded) {
+    capture_.SetOutputStream(&captured_);
+    capture_.SetErrorStream(&captured_);
+    if (options.display_format != "console") {
+      sinks_.push_back(make_sink(options.display_format, std::cout, options.display_aggregates_only));
+    }
+    if (options.file_out.empty()) {
+      return;
+    }
+    if (options.file_format == "console") {
+      table_ = std::make_unique<Table>(file_text_, name_width, false);
+    } else {
+      sinks_.push_back(make_sink(options.file_format, file_text_, options.file_aggregates_only));
+    }
   }
-  if (format == "csv") {
+
+  bool ReportContext(const Context& context) override {
+    capture_.ReportContext(context);
+    report_.context = json::parse(captured_.str() + "]}")["context"];
+    captured_.str("");
+    for (Sink& sink : sinks_) {
+      sink.library->ReportContext(context);
+    }
+    if (table_) {
+      table_->header();
+    }
+    return true;
+  }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::vector<Run> named(runs.size());
+    std::transform(runs.begin(), runs.end(), named.begin(), with_own_name);
+    if (named.empty()) {
+      return;
+    }
+    if (!is_aggregate(named.front())) {
+      add_rows(named);
+    }
+    for (Sink& sink : sinks_) {
+      show(sink, named);
+    }
+  }
+
+  void Finalize() override {
+    for (Sink& sink : sinks_) {
+      sink.library->Finalize();
+    }
+  }
+
+  [[nodiscard]] LibraryReport take() { return std::move(report_); }
+  [[nodiscard]] std::string file_text() const { return file_text_.str(); }
+
+ private:
+  struct Sink {
+    bool aggregates_only = false;
+    std::unique_ptr<BenchmarkReporter> library;  // json or csv
+  };
+
+  static Sink make_sink(const std::string& format, std::ostream& out, bool aggregates_only) {
+    Sink sink{aggregates_only, nullptr};
+    if (format == "csv") {
 // Google Benchmark marks its CSV reporter as deprecated; it is the one that writes the format people know.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    sink.library = std::make_unique<benchmark::CSVReporter>();
+      sink.library = std::make_unique<benchmark::CSVReporter>();
 #pragma GCC diagnostic pop
-  } else {
-    sink.library = std::make_unique<benchmark::JSONReporter>();
-  }
-  sink.library->SetOutputStream(&out);
-  sink.library->SetErrorStream(&std::cerr);
-  return sink;
-}
-
-bool SuiteReporter::ReportContext(const Context& context) {
-  capture_.ReportContext(context);
-  context_ = json::parse(captured_.str() + "]}")["context"];
-  captured_.str("");
-  for (Sink& sink : sinks_) {
-    if (sink.library) {
-      sink.library->ReportContext(context);
     } else {
-      sink.table->header();
+      sink.library = std::make_unique<benchmark::JSONReporter>();
     }
+    sink.library->SetOutputStream(&out);
+    sink.library->SetErrorStream(&std::cerr);
+    return sink;
   }
-  return true;
-}
 
-void SuiteReporter::show(Sink& sink, const std::vector<Run>& runs, const Rows& rows) const {
-  if (sink.library) {
+  static void show(Sink& sink, const std::vector<Run>& runs) {
     std::vector<Run> shown;
-    // A preset may repeat without being asked to.
+    // A preset may come several times without being asked to.
     const bool has_aggregates = runs.front().repetitions > 1;
     std::copy_if(runs.begin(), runs.end(), std::back_inserter(shown), [&](const Run& run) {
       return !sink.aggregates_only || !has_aggregates || is_aggregate(run);
@@ -160,57 +203,81 @@ void SuiteReporter::show(Sink& sink, const std::vector<Run>& runs, const Rows& r
     if (!shown.empty()) {
       sink.library->ReportRuns(shown);
     }
-    return;
   }
-  for (const json& row : rows) {
-    sink.table->row(row);
-  }
-}
 
-void SuiteReporter::ReportRuns(const std::vector<Run>& runs) {
-  std::vector<Run> named(runs.size());
-  std::transform(runs.begin(), runs.end(), named.begin(), with_own_name);
-  if (named.empty()) {
-    return;
-  }
-  Rows rows;
-  if (!is_aggregate(named.front())) {
-    rows = hooks_.take_recorded(named.front().run_name.str());
-    if (rows.size() != named.size()) {
-      return;  // interrupted: a case counts when all its sessions are done
-    }
-    capture_.ReportRuns(named);
+  void add_rows(const std::vector<Run>& runs) {
+    capture_.ReportRuns(runs);
     const std::string text = captured_.str();
     captured_.str("");
     const json library_rows = json::parse("[" + text.substr(text.find('{')) + "]");
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      json merged = library_rows[i];
-      merged.update(rows[i]);
-      rows[i] = std::move(merged);
+    const std::vector<json>& recorded = *recorded_.at(runs.front().run_name.str());
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      json row = library_rows[i];
+      row.update(recorded[i]);
+      if (const auto cpu_s = row.find("cpu_s"); cpu_s != row.end()) {
+        row["cpu_time"] = in_unit(*cpu_s, row["time_unit"]);  // of the visit, not of this replay
+        row.erase("cpu_s");
+      }
+      if (table_) {
+        table_->row(row);
+      }
+      report_.rows.push_back(std::move(row));
     }
   }
-  hooks_.before_output();
-  for (Sink& sink : sinks_) {
-    show(sink, named, rows);
-  }
-  hooks_.after_output();
-  if (!rows.empty()) {
-    hooks_.finished(rows);
+
+  const std::map<std::string, const std::vector<json>*>& recorded_;
+  LibraryReport report_;
+  std::ostringstream file_text_;
+  std::vector<Sink> sinks_;
+  std::unique_ptr<Table> table_;  // of a file
+  std::ostringstream captured_;
+  benchmark::JSONReporter capture_;  // its text is where Google Benchmark's fields come from
+};
+
+void replay(const json& row, benchmark::State& state) {
+  for ([[maybe_unused]] auto _ : state) {
+    if (row.at("status") != "ok") {
+      state.SkipWithError(row.at("error_message").get<std::string>().c_str());
+      break;
+    }
+    state.SetIterationTime(row.at("median_s"));
+    // A rate of nothing would give a coefficient of variation that is not a number, which is no JSON.
+    if (row.contains("bytes")) {
+      state.SetBytesProcessed(row["bytes"].get<std::int64_t>());
+    }
+    if (row.contains("operations")) {
+      state.SetItemsProcessed(row["operations"].get<std::int64_t>());
+    }
   }
 }
 
-void SuiteReporter::Finalize() {
-  for (Sink& sink : sinks_) {
-    if (sink.library) {
-      sink.library->Finalize();
-    }
-  }
-}
+}  // namespace
 
-void SuiteReporter::save() const {
-  if (!options_.file_out.empty()) {
-    write_whole(options_.file_out, file_text_.str());
+LibraryReport report_by_library(const Options& options, const std::vector<std::vector<json>>& cases) {
+  std::map<std::string, const std::vector<json>*> recorded;
+  std::size_t name_width = 0;
+  benchmark::ClearRegisteredBenchmarks();
+  for (const std::vector<json>& rows : cases) {
+    const std::string name = rows.front().at("name");
+    recorded[name] = &rows;
+    name_width = std::max(name_width, name.size());
+    register_case(
+        name, static_cast<int>(rows.size()), options.library_flags,
+        [&rows, next = std::size_t{0}](benchmark::State& state) mutable { replay(rows.at(next++), state); });
   }
+  LibraryReporter reporter(options, recorded, name_width);
+  if (cases.empty()) {
+    benchmark::BenchmarkReporter::Context context;
+    reporter.ReportContext(context);
+    reporter.Finalize();
+  } else {
+    benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
+  }
+  benchmark::ClearRegisteredBenchmarks();
+  if (!options.file_out.empty()) {
+    write_whole(options.file_out, reporter.file_text());
+  }
+  return reporter.take();
 }
 
 }  // namespace grainscope::harness

@@ -98,21 +98,13 @@ bool take_line(const json& line, Journal& journal) {
     return true;
   }
   if (line.contains("link") && line["link"].is_object()) {
-    journal.links.push_back(line["link"]);
+    journal.links.push_back(line);
     return true;
   }
   return false;
 }
 
 }  // namespace
-
-std::set<std::string> Journal::finished() const {
-  std::set<std::string> names;
-  for (const json& row : rows) {
-    names.insert(row.at("name").get<std::string>());
-  }
-  return names;
-}
 
 Journal read_journal(const fs::path& directory) {
   std::ifstream file(journal_path(directory), std::ios::binary);
@@ -226,8 +218,8 @@ void ResultStore::append_rows(const json& rows) {
   append_line({{"rows", rows}});
 }
 
-void ResultStore::append_link(const json& link) {
-  append_line({{"link", link}});
+void ResultStore::append_link(const json& link, const json& warnings) {
+  append_line({{"link", link}, {"warnings", warnings}});
 }
 
 void ResultStore::finish(const json& result) const {

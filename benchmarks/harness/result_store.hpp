@@ -8,7 +8,6 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -18,11 +17,9 @@ namespace grainscope::harness {
 struct Journal {
   nlohmann::json header;              // the first line: what was asked for, where, by which version
   std::vector<nlohmann::json> rows;   // of finished cases, in order
-  std::vector<nlohmann::json> links;  // measured copy peaks
+  std::vector<nlohmann::json> links;  // measured copy peaks, each as {"link": …, "warnings": […]}
   std::uint64_t valid_bytes = 0;      // a last line that was cut is not among them
   std::uint64_t lost_lines = 0;       // whole ones behind the first that cannot be read
-
-  [[nodiscard]] std::set<std::string> finished() const;
 };
 
 // Reads a journal as far as it can be read. Throws UsageError where there is none, where it was cut within
@@ -55,7 +52,7 @@ class ResultStore {
 
   // Each is on disk when the call returns; throws EnvironmentError otherwise (a full disk).
   void append_rows(const nlohmann::json& rows);
-  void append_link(const nlohmann::json& link);
+  void append_link(const nlohmann::json& link, const nlohmann::json& warnings);
 
   // Writes `result.json` to a temporary file, syncs and renames it.
   void finish(const nlohmann::json& result) const;

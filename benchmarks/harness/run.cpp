@@ -8,6 +8,7 @@
 
 #include "context.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/cuda/profile_range.hpp"
 #include "result_store.hpp"
 #include "suite.hpp"
 
@@ -52,6 +53,11 @@ void require_writable(const Options& options) {
   }
 }
 
+// A profiler looks at one process.
+bool has_a_process_each(const Options& options, const Scope& scope) {
+  return scope.visits > 1 && !options.one_process && !cuda::is_counted();
+}
+
 }  // namespace
 
 Scope scope_of(const Options& options, const Machine& machine) {
@@ -71,9 +77,8 @@ Scope scope_of(const Options& options, const Machine& machine) {
   if (options.ci_target) {
     scope.sampling.ci_target = *options.ci_target;
   }
-  if (options.repetitions) {
-    scope.repetitions = *options.repetitions;
-  }
+  scope.visits = options.visits.value_or(scope.visits);
+  scope.visits_here = has_a_process_each(options, scope) ? 1 : scope.visits;
   return scope;
 }
 
@@ -104,7 +109,14 @@ int run_families(const std::vector<Family>& families, const Options& given, Mach
     journal = read_journal(options.out_dir);
   }
   return run_suite({options, machine, scope, std::move(selection), store ? &*store : nullptr,
-                    journal ? &*journal : nullptr});
+                    journal ? &*journal : nullptr, has_a_process_each(options, scope)});
+}
+
+void run_visits(const std::vector<Family>& families, const std::vector<std::string>& flags,
+                Machine& machine) {
+  const Options options = parse_options(flags);
+  const Scope scope = scope_of(options, machine);
+  run_round({options, machine, scope, selection_of(families, options, machine, scope)});
 }
 
 }  // namespace grainscope::harness

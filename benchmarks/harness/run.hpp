@@ -4,6 +4,7 @@
 // A run from its flags to its exit status: what is asked for, where it is kept, and whether it goes on with
 // one that ended early.
 
+#include <string>
 #include <vector>
 
 #include "machine.hpp"
@@ -24,6 +25,9 @@ namespace grainscope::harness {
 // Runs them: in a new folder, in the one that --resume names, or without keeping anything. Returns the
 // program's exit status, as run_suite does. Throws UsageError or EnvironmentError before the first case.
 [[nodiscard]] int run_families(const std::vector<Family>& families, const Options& options, Machine& machine);
+
+// The process of one round of visits, which run_families starts as `grainscope visit FLAGS`.
+void run_visits(const std::vector<Family>& families, const std::vector<std::string>& flags, Machine& machine);
 
 }  // namespace grainscope::harness
 

@@ -31,7 +31,7 @@ Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for
   Scope scope;
   scope.preset = preset;
   scope.sampling = sampling_of(preset).plan;
-  scope.repetitions = sampling_of(preset).repetitions;
+  scope.visits = sampling_of(preset).visits;
   scope.trials = sampling_of(preset).trials;
   scope.gpus_asked_for = gpus_asked_for;
   scope.gpus = std::move(gpus);

@@ -22,7 +22,8 @@ namespace grainscope::harness {
 struct Scope {
   Preset preset = Preset::quick;
   SamplingPlan sampling;
-  int repetitions = 1;
+  int visits = 1;                          // of a run to each case
+  int visits_here = 1;                     // of those, by this process
   std::optional<std::uint64_t> min_bytes;  // what the user set; else a family's own range holds
   std::optional<std::uint64_t> max_bytes;
   std::vector<GpuTarget> gpus;
@@ -50,7 +51,7 @@ struct Scope {
   [[nodiscard]] int nearest_node(const GpuTarget& gpu) const;
 };
 
-// The preset's own sampling and repetitions, on the GPUs and nodes given. Which of them a case is listed for,
+// The preset's own sampling and visits, on the GPUs and nodes given. Which of them a case is listed for,
 // the table of presets says.
 [[nodiscard]] Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for,
                                std::vector<int> nodes);

@@ -25,11 +25,10 @@ constexpr double kShared_s_per_byte = 0.6e-9;
 
 double estimate_s(const Benchmark& benchmark, const Scope& scope) {
   if (benchmark.about_s) {
-    return scope.repetitions * *benchmark.about_s;
+    return scope.visits * *benchmark.about_s;
   }
   const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  return scope.repetitions *
-         (kSession_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s);
+  return scope.visits * (kSession_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s);
 }
 
 // The first case that asks for most of what is made once for all families.
@@ -213,8 +212,8 @@ std::string plan_text(const Selection& selection, const Scope& scope) {
     add(name, plan);
   }
   add("all", total);
-  text += "preset " + std::string(name(scope.preset)) + ", " + std::to_string(scope.repetitions) +
-          " session(s) a case, interval target " +
+  text += "preset " + std::string(name(scope.preset)) + ", " + std::to_string(scope.visits) +
+          " visit(s) to a case, interval target " +
           std::to_string(scope.sampling.ci_target * 100).substr(0, 4) +
           " %; memory is the most that one case holds\n";
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> skipped;

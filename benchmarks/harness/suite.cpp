@@ -3,8 +3,14 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
+#include <iterator>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "case_runner.hpp"
 #include "context.hpp"
@@ -12,11 +18,13 @@
 #include "gpu_lock.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/system/environment_json.hpp"
 #include "interrupt.hpp"
 #include "link_peaks.hpp"
 #include "progress.hpp"
 #include "reporter.hpp"
 #include "row.hpp"
+#include "visits.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -42,47 +50,105 @@ std::vector<std::string> gpus_used(const Machine& machine, const std::vector<Ben
   return list;
 }
 
+// Has Google Benchmark call `visit` once for each case, in that order.
+void run_under_library(const std::vector<const Benchmark*>& cases, const std::vector<std::string>& flags,
+                       const std::function<void(const Benchmark&, benchmark::State&)>& visit) {
+  class Silent final : public benchmark::BenchmarkReporter {
+    bool ReportContext(const Context& /*context*/) override { return true; }
+    void ReportRuns(const std::vector<Run>& /*runs*/) override {}
+  } silent;
+  benchmark::ClearRegisteredBenchmarks();
+  for (const Benchmark* benchmark : cases) {
+    register_case(benchmark->id.name(), 1, flags, [&, benchmark](auto& state) { visit(*benchmark, state); });
+  }
+  if (!cases.empty()) {
+    benchmark::RunSpecifiedBenchmarks(&silent, nullptr, "all");
+  }
+}
+
+// What a round tells the run that it is part of.
+struct RoundHooks {
+  std::function<void(const std::string& name)> starting;
+  std::function<void(const json& rows)> finished;
+  std::function<void(const LinkPeak&, const std::vector<Warning>&)> link;
+  std::function<std::string()> why_stop;
+};
+
+// Visits to cases from this process.
+class Visitor {
+ public:
+  Visitor(const RunRequest& request, RoundHooks hooks)
+      : options_(request.options),
+        hooks_(std::move(hooks)),
+        peaks_(request.machine, hooks_.link),
+        runner_(request.machine, request.scope.sampling, peaks_,
+                request.options.allow_managed_oversubscription,
+                {.starting = hooks_.starting, .why_stop = hooks_.why_stop}) {}
+
+  void know(const LinkPeak& peak) { peaks_.add(peak); }
+
+  // Why it stopped; empty where each case was visited.
+  std::string visit(const std::vector<const Benchmark*>& cases, int round) {
+    run_under_library(cases, options_.library_flags, [&](const Benchmark& benchmark, auto& state) {
+      if (json row = runner_.visit(benchmark, state); !row.is_null()) {
+        row["visit"] = round;
+        hooks_.finished(json::array({std::move(row)}));
+      }
+    });
+    return runner_.why_incomplete();
+  }
+
+ private:
+  const Options& options_;
+  RoundHooks hooks_;
+  LinkPeaks peaks_;
+  CaseRunner runner_;
+};
+
 class Suite {
  public:
   explicit Suite(RunRequest& request)
       : request_(request),
         options_(request.options),
-        peaks_(request.machine, [this](const LinkPeak& peak,
-                                       const std::vector<Warning>& warnings) { note_link(peak, warnings); }),
-        progress_(request.selection.runnable.size()),
-        runner_(request.machine, request.scope.sampling, peaks_, options_.allow_managed_oversubscription,
-                {.starting = [this](const std::string& name) { progress_.start_case(name); },
-                 .why_stop = [this] { return why_stop(); }}),
+        progress_(request.selection.runnable.size() * static_cast<std::size_t>(request.scope.visits)),
         identity_(request.resumed != nullptr ? identity_of(request.resumed->header) : new_identity()) {}
 
   int run() {
-    note_versions();
+    note_names();
     take_over_finished();
     note_skipped();
+    leave_finished();
     const GpuLock lock(gpus_used(request_.machine, request_.selection.runnable), options_.wait_for_gpu,
                        [] { return signal_received() != 0; });
     initialise_library(options_.library_flags);
-    SuiteReporter reporter(options_, longest_name(), hooks());
-    register_all();
-    if (request_.selection.runnable.empty()) {
-      benchmark::BenchmarkReporter::Context context;
-      reporter.ReportContext(context);
-      reporter.Finalize();
-    } else {
-      benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
+    if (options_.display_format == "console") {
+      table_.emplace(std::cout, longest_name(), wants_color(options_.color));
+      table_->header();
+    }
+    for (int round = 1; round <= request_.scope.visits && outcome_.why_incomplete.empty(); ++round) {
+      if (const auto cases = cases_of(round); !cases.empty()) {
+        outcome_.why_incomplete = why_stop();
+        if (outcome_.why_incomplete.empty()) {
+          outcome_.why_incomplete =
+              request_.starts_processes ? run_in_process(cases, round) : visitor().visit(cases, round);
+        }
+      }
     }
     progress_.wipe();
-    finish(reporter.context());
-    reporter.save();
+    finish();
     return exit_status();
   }
 
  private:
-  // Of what each family measures; of the whole run, also where it goes on.
-  void note_versions() {
-    for (const auto* benchmarks : {&request_.selection.runnable, &request_.selection.skipped}) {
+  using Cases = std::vector<const Benchmark*>;
+
+  // The places of cases in the listing, and what each family measures; of the whole run, also where it goes
+  // on.
+  void note_names() {
+    for (const auto* benchmarks : {&request_.selection.skipped, &request_.selection.runnable}) {
       for (const Benchmark& benchmark : *benchmarks) {
         versions_[benchmark.id.family] = benchmark.version;
+        places_.emplace(benchmark.id.name(), places_.size());
       }
     }
   }
@@ -96,19 +162,21 @@ class Suite {
       keep(row);
       earlier_s_ += row.value("session_s", 0.0);
     }
-    for (const json& link : request_.resumed->links) {
-      peaks_.add(link_from_json(link));
+    for (std::size_t i = 0; i < request_.resumed->links.size(); ++i) {
+      const json& link = request_.resumed->links[i];
+      links_.push_back(link_from_json(link["link"]));
+      const std::vector<Warning> warnings = warnings_from_json(link.value("warnings", json::array()));
+      request_.machine.warnings.insert(request_.machine.warnings.end(), warnings.begin(), warnings.end());
     }
-    const std::set<std::string> done = request_.resumed->finished();
-    const auto is_done = [&](const Benchmark& benchmark) { return done.contains(benchmark.id.name()); };
-    std::erase_if(request_.selection.runnable, is_done);
-    std::erase_if(request_.selection.skipped, is_done);
   }
 
   void note_skipped() {
     json rows = json::array();
     std::map<std::pair<std::string, std::string>, int> reasons;
     for (const Benchmark& benchmark : request_.selection.skipped) {
+      if (visited_.contains(benchmark.id.name())) {
+        continue;  // as an earlier part of this run has noted
+      }
       rows.push_back(outcome_row(benchmark.id, Status::skipped, benchmark.skip));
       keep(rows.back());
       ++reasons[{benchmark.id.family, benchmark.skip}];
@@ -121,14 +189,105 @@ class Suite {
     }
   }
 
-  void register_all() {
-    for (const Benchmark& benchmark : request_.selection.runnable) {
-      register_case(benchmark.id.name(), request_.scope.repetitions, options_.library_flags,
-                    [this, &benchmark](auto& state) { runner_.run_session(benchmark, state); });
+  // The cases that a round still has to visit, in its order. What the machine has refused once it refuses
+  // again.
+  [[nodiscard]] Cases cases_of(int round) const {
+    const std::vector<Benchmark>& all = request_.selection.runnable;
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (request_.scope.visits > 1) {
+      order = visit_order(all, identity_.seed, round);
+    }
+    Cases cases;
+    for (const std::size_t i : order) {
+      const auto seen = visited_.find(all[i].id.name());
+      if (seen == visited_.end() || !(seen->second.contains(round) || seen->second.contains(kForGood))) {
+        cases.push_back(&all[i]);
+      }
+    }
+    return cases;
+  }
+
+  // Who has all its visits needs no graph any more.
+  void leave_finished() {
+    std::set<std::string> open;
+    for (int round = 1; round <= request_.scope.visits; ++round) {
+      for (const Benchmark* benchmark : cases_of(round)) {
+        open.insert(benchmark->id.name());
+      }
+    }
+    std::erase_if(request_.selection.runnable,
+                  [&](const Benchmark& benchmark) { return !open.contains(benchmark.id.name()); });
+  }
+
+  Visitor& visitor() {
+    if (!visitor_) {
+      visitor_.emplace(
+          request_,
+          RoundHooks{.starting = [this](const auto& name) { start(name); },
+                     .finished = [this](const json& rows) { finished(rows); },
+                     .link = [this](const auto& peak, const auto& warnings) { note_link(peak, warnings); },
+                     .why_stop = [this] { return why_stop(); }});
+      for (const LinkPeak& peak : links_) {
+        visitor_->know(peak);
+      }
+    }
+    return *visitor_;
+  }
+
+  std::string run_in_process(const Cases& cases, int round) {
+    Round job{{"round", round}, {"names", json::array()}, {"links", json::array()}};
+    for (const Benchmark* benchmark : cases) {
+      job["names"].push_back(benchmark->id.name());
+    }
+    for (const LinkPeak& peak : links_) {
+      job["links"].push_back(link_json(peak));
+    }
+    if (options_.max_time_s) {
+      job["left_s"] = *options_.max_time_s - (steady_now_s() - start_s_);
+    }
+    std::vector<std::string> flags = options_.selection_flags;
+    if (!options_.graph_cache.empty()) {
+      flags.push_back("--graph-cache=" + options_.graph_cache);
+    }
+    const auto take = [&](const json& line) {
+      if (line.contains("starting")) {
+        start(line["starting"]);
+      } else if (line.contains("rows")) {
+        finished(line["rows"]);
+      } else if (line.contains("link")) {
+        note_link(link_from_json(line["link"]), warnings_from_json(line["warnings"]));
+      }
+    };
+    try {
+      RoundProcess process(flags, job);
+      const std::string why = process.listen(take);
+      return why.empty() ? why_stop() : why;
+    } catch (const FailedError& died) {
+      process_died_ = signal_received() == 0;
+      return died.what();
     }
   }
 
+  void start(const std::string& name) { progress_.start_case(name); }
+
+  void finished(const json& rows) {
+    for (const json& row : rows) {
+      keep(row);
+      if (table_) {
+        progress_.wipe();
+        table_->row(row);
+        progress_.draw();
+      }
+      progress_.finish_case();
+    }
+    to_store([&](ResultStore& store) { store.append_rows(rows); });
+  }
+
   [[nodiscard]] std::string why_stop() const {
+    if (signal_received() != 0) {
+      return "interrupted by signal " + std::to_string(signal_received());
+    }
     if (!store_error_.empty()) {
       return store_error_;
     }
@@ -138,22 +297,9 @@ class Suite {
     return {};
   }
 
-  SuiteReporter::Hooks hooks() {
-    return {.take_recorded = [this](const std::string& name) { return runner_.take_rows(name); },
-            .finished =
-                [this](const std::vector<json>& rows) {
-                  for (const json& row : rows) {
-                    keep(row);
-                  }
-                  progress_.finish_case();
-                  to_store([&](ResultStore& store) { store.append_rows(rows); });
-                },
-            .before_output = [this] { progress_.wipe(); },
-            .after_output = [this] { progress_.draw(); }};
-  }
-
   void note_link(const LinkPeak& peak, const std::vector<Warning>& warnings) {
-    to_store([&](ResultStore& store) { store.append_link(link_json(peak)); });
+    links_.push_back(peak);
+    to_store([&](ResultStore& store) { store.append_link(link_json(peak), warnings_json(warnings)); });
     for (const Warning& warning : warnings) {
       progress_.wipe();
       std::cerr << "grainscope: " << severity_name(warning.severity) << ": " << warning.finding << '\n';
@@ -175,8 +321,10 @@ class Suite {
   }
 
   void keep(const json& row) {
-    rows_.push_back(row);
+    const std::string name = row.at("name");
     const std::string status = row.at("status");
+    rows_[name].push_back(row);
+    visited_[name].insert(status == "skipped" ? kForGood : row.value("visit", 1));
     ++(status == "ok" ? outcome_.ok : status == "skipped" ? outcome_.skipped : outcome_.failed);
   }
 
@@ -188,18 +336,51 @@ class Suite {
     return longest;
   }
 
-  void finish(const json& library_context) {
-    outcome_.why_incomplete = runner_.why_incomplete();
+  // The rows of each case, in the order of the listing; of one that was skipped at once, without Google
+  // Benchmark's fields.
+  [[nodiscard]] std::vector<json> rows_in_order(json& library_context) {
+    std::vector<std::vector<json>> cases(places_.size());
+    std::vector<json> rows;
+    std::set<std::string> listed_as_skipped;
+    for (const Benchmark& benchmark : request_.selection.skipped) {
+      listed_as_skipped.insert(benchmark.id.name());
+    }
+    for (auto& [name, visits] : rows_) {
+      const auto place = places_.find(name);
+      std::vector<json>& own = place != places_.end() ? cases[place->second] : cases.emplace_back();
+      own = std::move(visits);
+      std::sort(own.begin(), own.end(),
+                [](const json& a, const json& b) { return a.value("visit", 1) < b.value("visit", 1); });
+      for (json& row : own) {
+        row.erase("visit");
+      }
+    }
+    std::erase_if(cases, [&](const std::vector<json>& visits) {
+      const bool skipped = !visits.empty() && listed_as_skipped.contains(visits.front().at("name"));
+      if (skipped) {
+        rows.push_back(visits.front());
+      }
+      return skipped || visits.empty();
+    });
+    LibraryReport report = report_by_library(options_, cases);
+    library_context = std::move(report.context);
+    std::move(report.rows.begin(), report.rows.end(), std::back_inserter(rows));
+    return rows;
+  }
+
+  void finish() {
     outcome_.complete = outcome_.why_incomplete.empty();
+    json library_context;
+    const std::vector<json> rows = rows_in_order(library_context);
     if (!store_error_.empty()) {
       throw EnvironmentError(store_error_);
     }
     const double wall_s = steady_now_s() - start_s_;
     if (request_.store != nullptr) {
       json context = result_context(library_context, identity_, options_, request_.scope.sampling.ci_target,
-                                    request_.machine, peaks_.all(), outcome_, earlier_s_ + wall_s);
+                                    request_.machine, links_, outcome_, earlier_s_ + wall_s);
       context["family_versions"] = versions_;
-      request_.store->finish({{"context", context}, {"benchmarks", rows_}});
+      request_.store->finish({{"context", context}, {"benchmarks", rows}});
     }
     std::cerr << "grainscope: " << outcome_.ok << " ok, " << outcome_.skipped << " skipped, "
               << outcome_.failed << " failed in " << format_seconds(wall_s);
@@ -221,21 +402,27 @@ class Suite {
     if (signal_received() != 0) {
       return 128 + signal_received();
     }
-    return static_cast<int>(outcome_.failed > 0 ? ExitStatus::failed : ExitStatus::ok);
+    return static_cast<int>(outcome_.failed > 0 || process_died_ ? ExitStatus::failed : ExitStatus::ok);
   }
+
+  static constexpr int kForGood = 0;  // in place of a visit's number: no other is to come
 
   RunRequest& request_;
   const Options& options_;
   const double start_s_ = steady_now_s();
-  double earlier_s_ = 0;  // of sessions in earlier parts of this run
-  LinkPeaks peaks_;
+  double earlier_s_ = 0;  // of visits in earlier parts of this run
   Progress progress_;
-  CaseRunner runner_;
   RunIdentity identity_;
+  std::optional<Visitor> visitor_;
+  std::optional<Table> table_;
   std::map<std::string, int> versions_;
-  std::vector<json> rows_;
+  std::map<std::string, std::size_t> places_;
+  std::map<std::string, std::vector<json>> rows_;
+  std::map<std::string, std::set<int>> visited_;
+  std::vector<LinkPeak> links_;
   Outcome outcome_;
   std::string store_error_;
+  bool process_died_ = false;  // of itself, within a round
 };
 
 }  // namespace
@@ -243,6 +430,49 @@ class Suite {
 int run_suite(RunRequest request) {
   Suite suite(request);
   return suite.run();
+}
+
+void run_round(RunRequest request) {
+  const double start_s = steady_now_s();
+  const Round round = read_round();
+  const std::set<std::string> names(round.at("names").begin(), round.at("names").end());
+  std::erase_if(request.selection.runnable,
+                [&](const Benchmark& benchmark) { return !names.contains(benchmark.id.name()); });
+  std::map<std::string, const Benchmark*> by_name;
+  for (const Benchmark& benchmark : request.selection.runnable) {
+    by_name[benchmark.id.name()] = &benchmark;
+  }
+  std::vector<const Benchmark*> cases;
+  for (const json& name : round.at("names")) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) {
+      say({{"end", "this machine no longer lists " + name.get<std::string>()}});
+      return;
+    }
+    cases.push_back(found->second);
+  }
+  const auto why_stop = [&]() -> std::string {
+    const bool late = round.contains("left_s") && steady_now_s() - start_s > round["left_s"].get<double>();
+    return late ? "--max-time reached" : "";
+  };
+  Visitor visitor(request, {.starting =
+                                [](const std::string& name) {
+                                  say({{"starting", name}});
+                                },
+                            .finished =
+                                [](const json& rows) {
+                                  say({{"rows", rows}});
+                                },
+                            .link =
+                                [](const LinkPeak& peak, const std::vector<Warning>& warnings) {
+                                  say({{"link", link_json(peak)}, {"warnings", warnings_json(warnings)}});
+                                },
+                            .why_stop = why_stop});
+  for (const json& link : round.at("links")) {
+    visitor.know(link_from_json(link));
+  }
+  initialise_library({});
+  say({{"end", visitor.visit(cases, round.at("round"))}});
 }
 
 }  // namespace grainscope::harness

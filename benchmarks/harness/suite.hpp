@@ -1,8 +1,9 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_SUITE_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_SUITE_HPP
 
-// Runs a selection under Google Benchmark, which owns registration, running, repetitions and reporters;
-// one of its iterations is one sampling session of ours.
+// Runs a selection, round after round: each comes to every case once, under Google Benchmark, one iteration
+// of which is one visit. Google Benchmark owns registration, running and output formats; when a case samples
+// enough, and in what order cases come, is decided here.
 
 #include "machine.hpp"
 #include "options.hpp"
@@ -19,10 +20,15 @@ struct RunRequest {
   Selection selection;
   ResultStore* store = nullptr;      // null: nothing is kept
   const Journal* resumed = nullptr;  // what an earlier part of this run finished
+  bool starts_processes = false;     // one for each round
 };
 
 // The program's exit status: 0, 1 where a row failed, 128 + n for signal n.
 [[nodiscard]] int run_suite(RunRequest request);
+
+// The other end of a round that a process of its own makes: runs what standard input names, and says on
+// standard output what becomes of it.
+void run_round(RunRequest request);
 
 }  // namespace grainscope::harness
 

@@ -166,18 +166,12 @@ void ChildProcess::close_input() noexcept {
   shutdown(socket_, SHUT_WR);
 }
 
-std::optional<std::string> ChildProcess::read_line(double timeout_s) {
+bool ChildProcess::readable(double timeout_s) {
   const double deadline_s = steady_now_s() + timeout_s;
-  for (;;) {
-    if (const auto end = read_.find('\n'); end != std::string::npos) {
-      std::string line = read_.substr(0, end);
-      read_.erase(0, end + 1);
-      return line;
-    }
+  while (!ended_ && read_.find('\n') == std::string::npos) {
     const double left_s = deadline_s - steady_now_s();
     if (left_s <= 0) {
-      throw FailedError(name_ + " has not answered for " + std::to_string(static_cast<int>(timeout_s)) +
-                        " s");
+      return false;
     }
     pollfd wanted{socket_, POLLIN, 0};
     if (poll(&wanted, 1, static_cast<int>(std::min(left_s, 60.0) * 1e3) + 1) <= 0) {
@@ -187,10 +181,24 @@ std::optional<std::string> ChildProcess::read_line(double timeout_s) {
     const ssize_t got = recv(socket_, bytes.data(), bytes.size(), 0);
     if (got > 0) {
       read_.append(bytes.data(), static_cast<std::size_t>(got));
-    } else if (got == 0 || errno != EINTR) {
-      return std::nullopt;
+    } else {
+      ended_ = got == 0 || errno != EINTR;
     }
   }
+  return true;
+}
+
+std::optional<std::string> ChildProcess::read_line(double timeout_s) {
+  if (!readable(timeout_s)) {
+    throw FailedError(name_ + " has not answered for " + std::to_string(static_cast<int>(timeout_s)) + " s");
+  }
+  const auto end = read_.find('\n');
+  if (end == std::string::npos) {
+    return std::nullopt;
+  }
+  std::string line = read_.substr(0, end);
+  read_.erase(0, end + 1);
+  return line;
 }
 
 std::optional<ChildEnd> ChildProcess::wait(double timeout_s) noexcept {

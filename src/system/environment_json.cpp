@@ -183,6 +183,32 @@ json gpu_json(const GpuReport& gpu) {
 
 }  // namespace
 
+json warnings_json(const std::vector<Warning>& warnings) {
+  json rows = json::array();
+  for (const Warning& warning : warnings) {
+    rows.push_back({{"id", warning.id},
+                    {"severity", severity_name(warning.severity)},
+                    {"finding", warning.finding},
+                    {"effect", warning.effect},
+                    {"remedy", warning.remedy}});
+  }
+  return rows;
+}
+
+std::vector<Warning> warnings_from_json(const json& rows) {
+  std::vector<Warning> warnings;
+  for (const json& row : rows) {
+    Warning warning{row.at("id"), Severity::info, row.at("finding"), row.at("effect"), row.at("remedy")};
+    for (const Severity severity : {Severity::warning, Severity::severe}) {
+      if (row.at("severity") == severity_name(severity)) {
+        warning.severity = severity;
+      }
+    }
+    warnings.push_back(std::move(warning));
+  }
+  return warnings;
+}
+
 json environment_json(const Environment& environment, const std::vector<Warning>& warnings) {
   json gpus = json::array();
   for (const GpuReport& gpu : environment.gpus) {
@@ -195,14 +221,6 @@ json environment_json(const Environment& environment, const std::vector<Warning>
                      {"access", peer.access},
                      {"native_atomics", peer.native_atomics}});
   }
-  json rows = json::array();
-  for (const Warning& warning : warnings) {
-    rows.push_back({{"id", warning.id},
-                    {"severity", severity_name(warning.severity)},
-                    {"finding", warning.finding},
-                    {"effect", warning.effect},
-                    {"remedy", warning.remedy}});
-  }
   const json whole = {{"cpu", cpu_json(environment.cpu)},
                       {"memory", memory_json(environment.memory)},
                       {"kernel", kernel_json(environment.kernel)},
@@ -211,7 +229,7 @@ json environment_json(const Environment& environment, const std::vector<Warning>
                       {"driver", driver_json(environment.driver)},
                       {"gpus", gpus},
                       {"peers", peers},
-                      {"warnings", rows}};
+                      {"warnings", warnings_json(warnings)}};
   // Text from firmware, drivers and other processes need not be UTF-8, which JSON must be.
   return json::parse(whole.dump(-1, ' ', false, json::error_handler_t::replace));
 }

@@ -55,6 +55,8 @@ class ChildProcess {
   bool write_line(std::string_view line) noexcept;
   // It reads the end of its input.
   void close_input() noexcept;
+  // Whether a line of its output, or the end of it, is there within that time.
+  [[nodiscard]] bool readable(double timeout_s);
   // The next line of its output; nothing at the end of it. Throws FailedError, naming the program, where
   // none has come in time.
   [[nodiscard]] std::optional<std::string> read_line(double timeout_s);
@@ -70,7 +72,8 @@ class ChildProcess {
   std::string name_;
   pid_t pid_ = -1;
   int socket_ = -1;
-  std::string read_;  // of its output, not yet taken as a line
+  std::string read_;    // of its output, not yet taken as a line
+  bool ended_ = false;  // its output
   std::optional<ChildEnd> end_;
 };
 

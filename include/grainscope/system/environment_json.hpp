@@ -15,6 +15,10 @@ namespace grainscope {
 [[nodiscard]] nlohmann::json environment_json(const Environment& environment,
                                               const std::vector<Warning>& warnings);
 
+// The warnings in it, from process to process and back. Reading throws json::exception for what is none.
+[[nodiscard]] nlohmann::json warnings_json(const std::vector<Warning>& warnings);
+[[nodiscard]] std::vector<Warning> warnings_from_json(const nlohmann::json& rows);
+
 }  // namespace grainscope
 
 #endif

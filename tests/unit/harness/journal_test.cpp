@@ -25,7 +25,7 @@ const json kHeader{{"id", "x"}, {"journal", 1}};
 // Lines 2, 3 and 4 of a journal: two cases, one of them with two sessions, and a link.
 std::vector<json> lines() {
   return {{{"rows", {{{"name", "a"}, {"status", "ok"}, {"t", 0.1}}}}},
-          {{"link", {{"gpu", 0}}}},
+          {{"link", {{"gpu", 0}}}, {"warnings", json::array()}},
           {{"rows", {{{"name", "b\n\"}"}, {"status", "ok"}}, {{"name", "b\n\"}"}, {"status", "ok"}}}}}};
 }
 
@@ -41,7 +41,7 @@ void append(ResultStore& store, const json& line) {
   if (line.contains("rows")) {
     store.append_rows(line["rows"]);
   } else {
-    store.append_link(line["link"]);
+    store.append_link(line["link"], line["warnings"]);
   }
 }
 
@@ -51,10 +51,10 @@ TEST_F(LeftJournal, of_a_whole_run_reads_back) {
   EXPECT_EQ(left.header, kHeader);
   EXPECT_EQ(left.rows.size(), 3U);
   ASSERT_EQ(left.links.size(), 1U);
-  EXPECT_EQ(left.links[0]["gpu"], 0);
+  EXPECT_EQ(left.links[0]["link"]["gpu"], 0);
   EXPECT_EQ(left.valid_bytes, whole_text().size());
   EXPECT_EQ(left.lost_lines, 0U);
-  EXPECT_EQ(left.finished(), (std::set<std::string>{"a", "b\n\"}"}));
+  EXPECT_EQ(test::cases_in(left), (std::set<std::string>{"a", "b\n\"}"}));
 }
 
 TEST_F(LeftJournal, cut_behind_its_header_holds_its_whole_lines_and_goes_on_to_the_same_end) {
@@ -121,7 +121,7 @@ TEST_F(LeftJournal, ends_before_a_line_whose_rows_are_none) {
     EXPECT_TRUE(left.rows.empty()) << damaged;
     EXPECT_TRUE(left.links.empty()) << damaged;
     EXPECT_EQ(left.valid_bytes, head.size()) << damaged;
-    EXPECT_TRUE(left.finished().empty()) << damaged;
+    EXPECT_TRUE(test::cases_in(left).empty()) << damaged;
   }
 }
 

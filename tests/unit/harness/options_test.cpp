@@ -20,7 +20,7 @@ TEST(Options, nothing_given_is_a_quick_run_of_everything) {
   EXPECT_TRUE(options.gpus.empty());
   EXPECT_TRUE(options.nodes.empty());
   EXPECT_EQ(options.shard_count, 1);
-  EXPECT_FALSE(options.repetitions.has_value());
+  EXPECT_FALSE(options.visits.has_value());
   EXPECT_FALSE(options.resume);
   EXPECT_TRUE(options.wait_for_gpu);
   EXPECT_EQ(options.display_format, "console");
@@ -46,7 +46,7 @@ TEST(Options, everything_that_says_what_is_run_is_understood) {
   EXPECT_EQ(options.min_bytes, 4 * kKiB);
   EXPECT_EQ(options.max_bytes, kGiB);
   EXPECT_EQ(options.ci_target, 0.01);
-  EXPECT_EQ(options.repetitions, 3);
+  EXPECT_EQ(options.visits, 3);
   EXPECT_EQ(options.hot_budgets, (std::vector<std::uint64_t>{512 * kMiB, 2 * kGiB}));
 }
 
@@ -125,7 +125,7 @@ void expect_same_selection(const Words& given) {
   EXPECT_EQ(again.min_bytes, first.min_bytes);
   EXPECT_EQ(again.max_bytes, first.max_bytes);
   EXPECT_EQ(again.ci_target, first.ci_target);
-  EXPECT_EQ(again.repetitions, first.repetitions);
+  EXPECT_EQ(again.visits, first.visits);
   EXPECT_EQ(again.allow_managed_oversubscription, first.allow_managed_oversubscription);
 }
 

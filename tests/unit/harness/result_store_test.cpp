@@ -54,7 +54,7 @@ TEST_F(BegunRun, has_every_line_on_disk_when_the_call_returns) {
   ResultStore store = begin();
   store.append_rows(json::array({kRow}));
   EXPECT_EQ(journal().rows.size(), 1U);
-  store.append_link({{"gpu", 0}});
+  store.append_link({{"gpu", 0}}, nlohmann::json::array());
   EXPECT_EQ(journal().links.size(), 1U);
 }
 

@@ -4,6 +4,14 @@
 
 namespace grainscope::test {
 
+std::set<std::string> cases_in(const harness::Journal& journal) {
+  std::set<std::string> names;
+  for (const nlohmann::json& row : journal.rows) {
+    names.insert(row.at("name").get<std::string>());
+  }
+  return names;
+}
+
 FullDisk::FullDisk(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
   getrlimit(RLIMIT_FSIZE, &old_);
   const rlimit limit{bytes, old_.rlim_max};

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "child.hpp"
@@ -33,6 +34,9 @@ class RunFolder : public testing::Test {
  private:
   TemporaryDirectory directory_;
 };
+
+// The cases that a journal has rows of.
+[[nodiscard]] std::set<std::string> cases_in(const harness::Journal& journal);
 
 // No file may grow beyond `bytes` while this lives: what a full disk does, for one process.
 class [[nodiscard]] FullDisk {

@@ -72,8 +72,8 @@ TEST(Places, are_the_first_gpu_alone_unless_gpus_were_asked_for) {
 }
 
 TEST(MakeScope, acceptance_repeats_and_the_others_do_not) {
-  EXPECT_EQ(scope_of(Preset::acceptance).repetitions, 5);
-  EXPECT_EQ(scope_of(Preset::quick).repetitions, 1);
+  EXPECT_EQ(scope_of(Preset::acceptance).visits, 5);
+  EXPECT_EQ(scope_of(Preset::quick).visits, 1);
 }
 
 }  // namespace

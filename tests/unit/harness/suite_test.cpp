@@ -110,8 +110,9 @@ TEST_F(SuiteRun, of_nothing_but_skipped_cases_is_a_whole_result) {
   EXPECT_TRUE(result["context"].contains("num_cpus"));
 }
 
-TEST_F(SuiteRun, gives_every_repetition_a_row_and_a_session_of_its_own) {
-  const json result = result_of({fake_case("a"), fake_case("b")}, 0, {"--benchmark_repetitions=3"});
+TEST_F(SuiteRun, gives_every_visit_a_row_of_its_own) {
+  const json result =
+      result_of({fake_case("a"), fake_case("b")}, 0, {"--benchmark_repetitions=3", "--one-process"});
   ASSERT_EQ(result["benchmarks"].size(), 6U);
   for (int i = 0; i < 6; ++i) {
     const json& row = result["benchmarks"][static_cast<std::size_t>(i)];
@@ -122,8 +123,9 @@ TEST_F(SuiteRun, gives_every_repetition_a_row_and_a_session_of_its_own) {
 }
 
 TEST_F(SuiteRun, shows_aggregates_alone_when_the_preset_repeats) {
-  const Ended ended = begin({fake_case("a")}, {"--preset=acceptance", "--benchmark_format=csv",
-                                               "--benchmark_report_aggregates_only"});
+  const Ended ended =
+      begin({fake_case("a")}, {"--preset=acceptance", "--one-process", "--benchmark_format=csv",
+                               "--benchmark_report_aggregates_only"});
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_NE(ended.out.find("_median"), std::string::npos) << ended.out;
   EXPECT_EQ(ended.out.find("bytes:1000000\","), std::string::npos) << ended.out;
@@ -139,7 +141,7 @@ TEST_F(SuiteRun, whose_disk_fills_up_ends_with_3_and_keeps_what_was_written) {
   EXPECT_EQ(ended.status, 3) << ended.err;
   EXPECT_FALSE(std::filesystem::exists(folder() / "result.json"));
   const Journal journal = read_journal(folder());
-  EXPECT_EQ(journal.finished(), std::set<std::string>{fake_name("a")});
+  EXPECT_EQ(test::cases_in(journal), std::set<std::string>{fake_name("a")});
 }
 
 }  // namespace

@@ -1,0 +1,58 @@
+#ifndef GRAINSCOPE_BENCHMARKS_HARNESS_VISITS_HPP
+#define GRAINSCOPE_BENCHMARKS_HARNESS_VISITS_HPP
+
+// A run comes to its cases several times: in which order, and from which process. What places memory and
+// threads is decided when a process starts, so the program starts itself once for each round of visits.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "benchmark.hpp"
+
+namespace grainscope {
+class ChildProcess;
+}
+
+namespace grainscope::harness {
+
+// The word by which this program starts itself for a round.
+inline constexpr const char* kVisitCommand = "visit";
+
+// In which order a round comes to these cases, as indices: drawn from the run's seed. Families stand
+// together, and in a family the cases that share a graph or a span of memory, which keep their order.
+[[nodiscard]] std::vector<std::size_t> visit_order(const std::vector<Benchmark>& cases, std::uint64_t seed,
+                                                   int round);
+
+// What a process is told of its round. JSON: {"names": […], "links": […]}, names in their order; and
+// "left_s", seconds until --max-time, where it is set.
+using Round = nlohmann::json;
+
+// The process of one round, as the run sees it. A line of its output is an object: {"starting": name};
+// {"rows": […]}; {"link": …, "warnings": […]}; {"end": why it stopped, or ""}.
+class RoundProcess {
+ public:
+  // Starts this program with `flags`, which say what is run.
+  RoundProcess(const std::vector<std::string>& flags, const Round& round);
+  ~RoundProcess();
+  RoundProcess(const RoundProcess&) = delete;
+  RoundProcess& operator=(const RoundProcess&) = delete;
+
+  // Gives each line but the last to `take`; returns why it stopped, empty where it came to its end. A signal
+  // to this process is handed on. Throws FailedError, naming the case, for a process that died.
+  [[nodiscard]] std::string listen(const std::function<void(const nlohmann::json&)>& take);
+
+ private:
+  std::unique_ptr<ChildProcess> process_;
+};
+
+// The other end: reads the round from standard input, and says a line.
+[[nodiscard]] Round read_round();
+void say(const nlohmann::json& line);
+
+}  // namespace grainscope::harness
+
+#endif
