@@ -1,0 +1,246 @@
+"""How far repeated measurements differ, and at which level: visit, process, machine.
+
+The data are medians of visits, with the sampling error of each. They come from result files, or from a file
+of medians that an earlier study kept (`medians_json`), with the checksums of the results it was made of.
+
+A value is the logarithm of a visit's median, so a spread is relative. For one row, mean squares of the nested
+design (visits in processes in machines) give a variance for each level; of a level that is not there, or has
+one member, nothing is known. Variances are pooled over the rows of a family and clock before the root is
+taken: those of single rows have too few degrees of freedom to mean anything.
+Source: Searle, Casella, McCulloch, Variance Components (1992), section 3.6. The standard library alone.
+"""
+
+import gzip
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import NormalDist, fmean
+from typing import Any
+
+from grainscope_report.errors import ReportError
+from grainscope_report.loading import load
+
+FORMAT = "grainscope medians 1"
+LEVELS = ("sample", "visit", "process", "machine")
+# A tenth of the rows varies so much more than the rest that it would stand for all of them.
+TYPICAL = 0.9
+
+Key = tuple[str, str]  # family and clock
+Variances = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One visit to a case: seconds, and the standard error of their logarithm by sampling alone."""
+
+    median_s: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one run measured: by question, its visits, in processes."""
+
+    source: str
+    sha256: str
+    started: str
+    commit: str
+    machine: str
+    clocks: Mapping[str, Key]
+    processes: Mapping[str, tuple[tuple[Visit, ...], ...]]
+
+
+@dataclass(frozen=True)
+class Component:
+    """The spread at each level of a family on a clock, as standard deviations relative to the value."""
+
+    key: Key
+    rows: int
+    whole: Variances  # of all rows
+    typical: Variances  # without the tenth of rows that varies most
+
+
+def clock_of(row: Mapping[str, Any]) -> str:
+    """`gated` (events behind a gate), `open` (events) or `host`."""
+    timing = row.get("timing") or {}
+    return "host" if timing.get("clock") != "event" else "gated" if timing.get("gated") else "open"
+
+
+def read(path: Path) -> list[Measured]:
+    """The runs in a file: a result, or medians that were kept."""
+    content = path.read_bytes() if path.is_file() else b""
+    text = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    if text.lstrip()[:1] == b"{" and FORMAT.encode() in text[:200]:
+        return [_from_kept(run) for run in json.loads(text)["runs"]]
+    found, document = load(path)
+    return [_from_result(found, document)]
+
+
+def kept(runs: Iterable[Measured]) -> str:
+    """The runs as text that `read` takes."""
+    whole = {"format": FORMAT, "runs": [_kept(run) for run in runs]}
+    return json.dumps(whole, separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+def components(runs: Sequence[Measured]) -> list[Component]:
+    """The spread of each family and clock at each level, for the rows that all runs measured."""
+    if not runs:
+        return []
+    shared = set.intersection(*(set(run.processes) for run in runs))
+    by_key: dict[Key, list[Variances]] = defaultdict(list)
+    for question in sorted(shared):
+        machines: dict[str, list[tuple[Visit, ...]]] = defaultdict(list)
+        for run in runs:
+            machines[run.machine].extend(run.processes[question])
+        by_key[runs[0].clocks[question]].append(row_variances(list(machines.values())))
+    return [_pooled(key, rows) for key, rows in sorted(by_key.items())]
+
+
+def row_variances(machines: Sequence[Sequence[Sequence[Visit]]]) -> Variances:
+    """The variances of one row at each level; each may be negative, since only their means are unbiased."""
+    values = [
+        [[math.log(visit.median_s) for visit in process] for process in machine] for machine in machines
+    ]
+    errors = [visit.error**2 for machine in machines for process in machine for visit in process]
+    variances = {"sample": fmean(errors)}
+    processes = [process for machine in values for process in machine]
+    within = _mean_square(processes)
+    if within is not None:
+        variances["visit"] = within - variances["sample"]
+    below = within if within is not None else None
+    means = [[fmean(process) for process in machine] for machine in values]
+    between = _mean_square(means)
+    if between is not None:
+        visits = 1 / fmean(1 / len(process) for process in processes)
+        # Of one visit a process, what visits and processes add cannot be told apart.
+        variances["process"] = between - (below / visits if below is not None else variances["sample"])
+    if len(values) > 1:
+        each = 1 / fmean(1 / len(machine) for machine in values)
+        top = _mean_square([[fmean(machine) for machine in means]]) or 0.0
+        variances["machine"] = top - (between / each if between is not None else 0.0)
+    return variances
+
+
+def table(found: Sequence[Component]) -> str:
+    """The components as a table of percent, the typical rows first."""
+    lines = [f"{'family':26}{'clock':7}{'rows':>5}  {'of nine rows in ten, %':^32}  {'of all rows, %':^32}"]
+    heads = "".join(f"{level:>8}" for level in LEVELS)
+    lines.append(f"{'':38}  {heads}  {heads}")
+    for component in found:
+        family, clock = component.key
+        cells = "  ".join(_cells(part) for part in (component.typical, component.whole))
+        lines.append(f"{family:26}{clock:7}{component.rows:5}  {cells}".rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _cells(spread: Variances) -> str:
+    return "".join(f"{100 * spread[level]:8.2f}" if level in spread else f"{'-':>8}" for level in LEVELS)
+
+
+def _mean_square(groups: Sequence[Sequence[float]]) -> float | None:
+    """The variance within groups; None where none has two members."""
+    freedom = sum(len(group) - 1 for group in groups)
+    if freedom == 0:
+        return None
+    return sum((x - mean) ** 2 for group in groups for mean in [fmean(group)] for x in group) / freedom
+
+
+def _pooled(key: Key, rows: Sequence[Variances]) -> Component:
+    ordered = sorted(rows, key=lambda row: sum(row.values()))
+    typical = ordered[: max(1, math.ceil(TYPICAL * len(ordered)))]
+    return Component(key, len(rows), _roots(rows), _roots(typical))
+
+
+def _roots(rows: Sequence[Variances]) -> Variances:
+    levels = [level for level in LEVELS if all(level in row for row in rows)]
+    return {level: math.sqrt(max(0.0, fmean(row[level] for row in rows))) for level in levels}
+
+
+def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
+    context = document["context"]
+    one_process = "--one-process=true" in context["run"]["flags"]
+    visits: dict[str, list[Visit]] = defaultdict(list)
+    clocks: dict[str, Key] = {}
+    for row in document["benchmarks"]:
+        if row.get("status") != "ok" or row.get("label") != "measured" or not row.get("samples_s"):
+            continue
+        case = row["case"]
+        question = json.dumps([case["family"], case["axes"], case["site"]], sort_keys=True)
+        clocks[question] = (case["family"], clock_of(row))
+        visits[question].append(Visit(row["median_s"], _sampling_error(row)))
+    if not visits:
+        raise ReportError(f"{path} has no measured row: give runs that were not cut at once")
+    return Measured(
+        path.name if path.name != "result.json" else path.parent.name,
+        hashlib.sha256(path.read_bytes()).hexdigest(),
+        context["run"]["started"],
+        context["grainscope"]["commit"],
+        _machine(context),
+        clocks,
+        {
+            question: (tuple(each),) if one_process else tuple((visit,) for visit in each)
+            for question, each in visits.items()
+        },
+    )
+
+
+def _sampling_error(row: Mapping[str, Any]) -> float:
+    """The standard error of a median's logarithm, from its rank interval; 0 of trials, which are not alike."""
+    if "ci95_s" not in row or row.get("trials"):
+        return 0.0
+    low, high = row["ci95_s"]
+    return (high - low) / (2 * _deviations(len(row["samples_s"])) * row["median_s"])
+
+
+@cache
+def _deviations(n: int) -> float:
+    """How many standard errors the rank interval of a median reaches to each side, by its exact coverage."""
+    low = math.floor((n - 1.96 * math.sqrt(n)) / 2)
+    outside = sum(math.comb(n, k) for k in range(low)) / 2**n
+    return -NormalDist().inv_cdf(outside)
+
+
+def _machine(context: Mapping[str, Any]) -> str:
+    """GPUs by UUID where there are any, else the host: what tells machines apart."""
+    uuids = [gpu["uuid"] for gpu in context["environment"]["gpus"] if gpu.get("uuid")]
+    return " ".join(uuids) or f"{context['host_name']} {context['environment']['cpu']['model']}"
+
+
+def _kept(run: Measured) -> dict[str, Any]:
+    return {
+        "source": run.source,
+        "sha256": run.sha256,
+        "started": run.started,
+        "commit": run.commit,
+        "machine": run.machine,
+        "rows": [
+            [
+                json.loads(question),
+                run.clocks[question][1],
+                [
+                    [[_short(visit.median_s), _short(visit.error)] for visit in process]
+                    for process in processes
+                ],
+            ]
+            for question, processes in run.processes.items()
+        ],
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.5g}")
+
+
+def _from_kept(run: Mapping[str, Any]) -> Measured:
+    clocks, processes = {}, {}
+    for case, clock, visits in run["rows"]:
+        question = json.dumps(case, sort_keys=True)
+        clocks[question] = (case[0], clock)
+        processes[question] = tuple(tuple(Visit(*visit) for visit in process) for process in visits)
+    facts = (run[key] for key in ("source", "sha256", "started", "commit", "machine"))
+    return Measured(*facts, clocks, processes)
