@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import reasons, statistics
-from grainscope_report.cases import WALKS
+from grainscope_report import families, reasons, statistics
 from grainscope_report.comparison import outliers, verdicts
 from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.facts import Difference, differences
@@ -180,7 +179,7 @@ def _other_work(question: Question, one: Answer, two: Answer) -> str:
     if one.beside and two.beside and one.beside != two.beside:
         (name, count), (_, before) = two.beside, one.beside
         return f"other work: {count:.0f} {name} beside, {before:.0f} in the base"
-    if one.each or question.family.startswith(WALKS) or not one.bytes or not two.bytes:
+    if one.each or families.of(question.family).walks or not one.bytes or not two.bytes:
         return ""
     if not question.axes or abs(two.bytes / one.bytes - 1) <= SAME_WORK:
         return ""

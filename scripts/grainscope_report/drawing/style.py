@@ -40,7 +40,7 @@ METHODS = {
     "one_by_one": "#0072B2",
     "kernel": "#332288",
     "partner": "#999999",
-    "call": "#0072B2",
+    "single": "#0072B2",
     "host_alloc": "#0072B2",
     "transparent_huge": "#E69F00",
     "hugetlb": "#D55E00",
