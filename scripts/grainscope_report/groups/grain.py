@@ -11,7 +11,7 @@ from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, ends
 from grainscope_report.figures import parts
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
-from grainscope_report.figures.series import NEAREST, as_it_is, counter, crossed, curves, select
+from grainscope_report.figures.series import NEAREST, as_it_is, counter, crossed, curves, named, select
 from grainscope_report.groups.latency import CHASE
 from grainscope_report.groups.transfer.copies import ZERO_COPY
 from grainscope_report.machine import Machine, spoken_site
@@ -252,7 +252,7 @@ def _where(method: str, path: str) -> dict:
 
 def _drawn(machines: Sequence[Machine], path: str) -> list[Curve]:
     found: list[Curve] = []
-    for method, name in METHODS.items():
+    for method, name in named(machines, PIECES, METHODS).items():
         found += curves(
             machines, PIECES, _where(method, path), name=name, method=method, x="grain", whatever="bytes"
         ).curves
@@ -302,7 +302,7 @@ def _moved(machine: Machine, owner: str) -> list[str]:
 def _paced(machine: Machine, path: str) -> list[str]:
     """The shortest time of a piece where pieces are asked for all at once."""
     return [
-        f"{METHODS[one.method]}, a piece every {format_time(one.latency_s)}"
+        f"{METHODS.get(one.method, one.method)}, a piece every {format_time(one.latency_s)}"
         for one in flights(machine.result)
         if one.method in AT_ONCE and one.path == path
     ]

@@ -10,7 +10,7 @@ from grainscope_report.figures import parts
 from grainscope_report.figures.cases import Measured, cases, measured
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Figure
-from grainscope_report.figures.series import NEAREST, curves, select
+from grainscope_report.figures.series import NEAREST, curves, named, select
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import rate_gb_s
 from grainscope_report.units import format_bytes, format_time
@@ -83,7 +83,7 @@ def _size(machines: Sequence[Machine]) -> float:
 def _panel(machines: Sequence[Machine], path: str, size: float) -> CurvePanel | None:
     title, direction = PATHS[path]
     drawn: list[Curve] = []
-    for method, name in METHODS.items():
+    for method, name in named(machines, COPY, METHODS).items():
         where = {"path": path, "method": method, "planes": 1, "bytes": size}
         if path in (HOST_TO_GPU, GPU_TO_HOST):
             where["locality"] = NEAREST
@@ -143,7 +143,7 @@ def _faces(machines: Sequence[Machine]) -> DotPanel | None:
 def _dot(machine: Machine, one: Measured) -> Dot:
     method = str(one.axis("method"))
     rate = rate_gb_s(one.time_s, one.rows[0].bytes or 0)
-    return Dot(rate, method, machine, METHODS.get(method, method), one.flags)
+    return Dot(rate, method, machine, METHODS.get(method, method.replace("_", " ")), one.flags)
 
 
 BATCH = "shape/batch"
@@ -185,7 +185,7 @@ def _count(machines: Sequence[Machine]) -> float:
 def _batch_panel(machines: Sequence[Machine], path: str, count: float) -> CurvePanel | None:
     title, direction = PATHS[path]
     drawn: list[Curve] = []
-    for method, name in BATCH_METHODS.items():
+    for method, name in named(machines, BATCH, BATCH_METHODS).items():
         where = {"path": path, "method": method, "pieces": count}
         if path in (HOST_TO_GPU, GPU_TO_HOST):
             where["locality"] = NEAREST

@@ -7,7 +7,7 @@ from grainscope_report.figures import parts
 from grainscope_report.figures.cases import Measured, cases
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level, Part
-from grainscope_report.figures.series import select
+from grainscope_report.figures.series import named, select
 from grainscope_report.machine import Machine
 from grainscope_report.model import Lane, Link
 from grainscope_report.statistics import Estimate, median, rate_gb_s
@@ -72,7 +72,8 @@ def _panels(
     there = [pattern for pattern in patterns if any(pattern == each for each, _ in asked)]
     if not there:
         return None
-    methods = [method for method in METHODS if any((pattern, method) in asked for pattern in there)]
+    spoken = named(machines, FAMILY, METHODS)
+    methods = [method for method in spoken if any((pattern, method) in asked for pattern in there)]
     owners = [
         machine for machine in machines if any(one.axis("pattern") in there for one in found[machine.index])
     ]
@@ -82,7 +83,7 @@ def _panels(
     def series(bar: Callable[[Measured], Bar]) -> tuple[BarSeries, ...]:
         return tuple(
             BarSeries(
-                f"{METHODS[method]}, {machine.letter}" if len(owners) > 1 else METHODS[method],
+                f"{spoken[method]}, {machine.letter}" if len(owners) > 1 else spoken[method],
                 method,
                 tuple(_bar(found[machine.index], pattern, method, bar) for pattern in there),
                 machine,

@@ -7,7 +7,7 @@ from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures import parts
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Curve, CurvePanel, Figure
-from grainscope_report.figures.series import NEAREST, as_it_is, curves, lane, overlap
+from grainscope_report.figures.series import NEAREST, as_it_is, curves, lane, named, overlap
 from grainscope_report.machine import Machine
 from grainscope_report.papers import COMM_SCOPE, paper
 
@@ -83,7 +83,7 @@ def _lane(machines: Sequence[Machine], between: str, name: str, direction: str) 
 
 def _drawn(machines: Sequence[Machine], between: str, **more) -> list[Curve]:
     found: list[Curve] = []
-    for method, name in METHODS.items():
+    for method, name in named(machines, FAMILY, METHODS).items():
         where = {"between": between, "method": method}
         if between == "gpu_gpu":
             where |= EACH_SENDS
