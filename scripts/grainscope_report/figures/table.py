@@ -1,9 +1,9 @@
-"""The table of all figures, those of each group of families in the order of their numbers and letters."""
+"""The table of all figures in the order of their numbers and letters: of each group, and of what is left."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grainscope_report.figures import parts
+from grainscope_report.figures import others, parts
 from grainscope_report.figures.entry import Entry, why_absent, why_not
 from grainscope_report.figures.model import Figure
 from grainscope_report.groups import call, contention, grain, host, shape
@@ -27,16 +27,18 @@ def _place(entry: Entry) -> tuple[bool, int, str]:
     return not entry.id.isdigit(), int(entry.id) if entry.id.isdigit() else 0, entry.id
 
 
-FIGURES: tuple[Entry, ...] = tuple(sorted((entry for one in SOURCES for entry in one.FIGURES), key=_place))
+OWN = [entry for one in SOURCES for entry in one.FIGURES]
+SHOWN = frozenset(family for entry in OWN for family in (*entry.families, *entry.beside))
+FIGURES: tuple[Entry, ...] = tuple(sorted([*OWN, others.entry(SHOWN)], key=_place))
 
 
 def figure(entry: Entry, machines: Sequence[Machine]) -> Figure:
     """Computes a figure with its title and notes; without data for it, it has no panels."""
-    made = entry.build(machines)
+    made, families = entry.build(machines), entry.of(machines)
     notes = list(made.notes)
     owners: dict[str, list[str]] = {}
     for machine in machines if made.rows else ():
-        for note in parts.left_out(machine.result.of(*entry.families, *entry.beside)):
+        for note in parts.left_out(machine.result.of(*families, *entry.beside)):
             owners.setdefault(note, []).append(machine.letter)
     for note, letters in owners.items():
         notes.append(f"{', '.join(letters)}: {note}" if len(machines) > 1 else note)
@@ -45,6 +47,6 @@ def figure(entry: Entry, machines: Sequence[Machine]) -> Figure:
         id=entry.id,
         stem=entry.stem,
         title=made.title or entry.title,
-        families=entry.families,
+        families=families,
         notes=tuple(notes),
     )
