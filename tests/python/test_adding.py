@@ -1,4 +1,4 @@
-"""docs/adding-a-benchmark.md, followed word by word, gives a row, a line of summary and a point in a figure."""
+"""docs/adding-a-benchmark.md, followed word by word, gives a row, a line of summary and a point drawn."""
 
 import csv
 import json
