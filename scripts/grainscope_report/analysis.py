@@ -6,11 +6,11 @@ from typing import Any
 
 from grainscope_report import digest
 from grainscope_report.fits import everything
-from grainscope_report.gnn import answers as networks
+from grainscope_report.groups.gnn import answers as networks
+from grainscope_report.groups.traversal import answers, lean_answers, pressure
 from grainscope_report.machine import Machine
 from grainscope_report.result import Result
 from grainscope_report.shape import findings as shape
-from grainscope_report.traversal import answers, lean_answers, pressure
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from grainscope_report import families
 from grainscope_report.typed import Record
 
 HOST_TO_GPU = "host_to_gpu"
@@ -11,20 +12,11 @@ TO_PEER = "to_peer"
 FROM_PEER = "from_peer"
 OPPOSITE = {HOST_TO_GPU: GPU_TO_HOST, GPU_TO_HOST: HOST_TO_GPU, TO_PEER: FROM_PEER, FROM_PEER: TO_PEER}
 _DIRECTIONS = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
-# Families whose kernels only read what is far away, and so name no direction.
-READERS = {
-    "reach/gather",
-    "latency/chase",
-    "gather",
-    "gather/bag",
-    "sm_share/gather",
-    "sm_share/split",
-    "pipeline/graphsage",
-}
-# Graph algorithms that read edges on the GPU, one family each, and what only a model answers.
-TRAVERSAL, LEAN, MODEL = "traversal/", "lean/", "model/"
-# Edges are read over the link, and how many may differ from run to run.
-WALKS = (TRAVERSAL, LEAN)
+# What only a model answers.
+MODEL = "model/"
+# Families whose kernels only read what is far away; how families begin that read the edges of graphs.
+READERS = frozenset(families.having("reads"))
+WALKS = tuple(f"{name}/" for name in families.having("walks"))
 JOINED = {"nvlink", "pcie", "none"}
 
 Ends = tuple[str, str]
@@ -65,7 +57,8 @@ class Case(Record):
     def direction(self) -> str | None:
         """Which way bytes cross the link to the host or to the peer; None where both or neither."""
         said = self.axes.get("direction")
-        reads = self.family in READERS or self.family.startswith(WALKS)
+        known = families.of(self.family)
+        reads = known.reads or known.walks
         if "peer" in self.site:
             if self.axes.get("between"):
                 return None

@@ -14,7 +14,7 @@ from statistics import fmean, harmonic_mean
 from types import CodeType
 from typing import Any, NamedTuple
 
-from grainscope_report import resources, statistics
+from grainscope_report import families, resources, statistics
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, READERS, TO_PEER, WALKS, Ends, ends
 from grainscope_report.model import Lane, Link, Row
 from grainscope_report.result import Result
@@ -23,7 +23,7 @@ from grainscope_report.typed import Problem, Record
 ROUNDING = 1e-6  # numbers that follow from others in the file may differ by what printing rounds away
 MOST = 2**64 - 1  # the largest number that grainscope writes
 KERNELS = (None, "zero_copy_sequential", "zero_copy_random", "kernel_write_random")
-SHARED = {"transfer/collective", "contention"}  # rows that may be a share of one of the links of their lanes
+SHARED = frozenset(families.having("spread_links"))  # their rows may be a share of one of their links
 WAYS = {"to_gpu": HOST_TO_GPU, "to_host": GPU_TO_HOST, "to_peer": TO_PEER, "from_peer": FROM_PEER}
 BETWEEN = {"host_gpu": ("to_gpu", "to_host"), "gpu_gpu": ("to_peer", "from_peer")}
 TIMES = ("samples_s", "median_s", "ci95_s", "mad_s", "p5_s", "p95_s", "bandwidth_gb_s", "operation_s")

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from grainscope_report import naming, statistics
+from grainscope_report import families, naming, statistics
 from grainscope_report import reasons as why
-from grainscope_report.cases import MODEL, WALKS
-from grainscope_report.gnn import answers
+from grainscope_report.cases import MODEL
+from grainscope_report.groups.gnn import answers
 from grainscope_report.model import Row
 from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate
@@ -22,8 +22,6 @@ HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
 CLEARLY = 1.01
 # Where one of these varies the total says nothing.
 INSTEAD = {"row", "grain", "piece"}
-# What a call's time goes by where it has no bytes.
-CALL, COUNTED = "call", ("nodes", "threads", "arguments")
 
 
 @dataclass(frozen=True)
@@ -88,14 +86,14 @@ class Group:
 
 def groups(result: Result) -> list[Group]:
     """The groups, family by family, as the suite runs them."""
-    families: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    named: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in result.rows:
         # Some families' answers are in tables of their own: one line counts their rows.
-        families[row.case.family]["" if _apart(row.case.family) else naming.name(row)].append(row)
+        named[row.case.family]["" if _apart(row.case.family) else naming.name(row)].append(row)
     return [
         replace(_group(family, name, rows), rows=tuple(rows))
         for family in _in_order(result.rows)
-        for name, rows in families[family].items()
+        for name, rows in named[family].items()
     ]
 
 
@@ -135,7 +133,7 @@ def _in_order(rows: Sequence[Row]) -> list[str]:
 
 
 def _apart(family: str) -> bool:
-    return family.startswith((*WALKS, MODEL)) or family in answers.FAMILIES
+    return families.of(family).walks or family.startswith(MODEL) or family in answers.FAMILIES
 
 
 def _group(family: str, name: str, rows: list[Row]) -> Group:
@@ -194,7 +192,7 @@ def _bytes(case: Sequence[Row]) -> float | None:
 def _of(case: Sequence[Row]) -> tuple[str, float] | None:
     """What a call has in place of bytes, and how many."""
     axes = case[0].case.axes
-    counts = ((axis, axes.get(axis)) for axis in COUNTED if case[0].case.family == CALL)
+    counts = ((axis, axes.get(axis)) for axis in families.of(case[0].case.family).counted_by)
     return next(((axis, count) for axis, count in counts if isinstance(count, (int, float))), None)
 
 

@@ -8,12 +8,12 @@ from grainscope_report import digest
 from grainscope_report.analysis import Analysis
 from grainscope_report.answers import questions
 from grainscope_report.fits import everything
-from grainscope_report.gnn import answers as networks
+from grainscope_report.groups.gnn import answers as networks
+from grainscope_report.groups.traversal import answers, lean_answers, pressure
 from grainscope_report.machine import between
 from grainscope_report.model import Row
 from grainscope_report.result import Result
 from grainscope_report.shape import findings as shape
-from grainscope_report.traversal import answers, lean_answers, pressure
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,9 @@ def merge(files: Sequence[Loaded]) -> Raw:
     context = dict(shards[0]["context"])
     context["links"] = links
     context["run"] = _run([shard["context"]["run"] for shard in shards])
+    versions = [shard["context"].get("family_versions", {}) for shard in shards]
+    if any(versions):
+        context["family_versions"] = {name: one for part in versions for name, one in part.items()}
     context["environment"] = _environment([shard["context"]["environment"] for shard in shards])
     return {"context": context, "benchmarks": [row for _, row in rows]}
 

@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from grainscope_report import families
 from grainscope_report.cases import Case
 from grainscope_report.naming import SIZES
 from grainscope_report.toml_file import Table, Value, size
 
-# What people write for what the file calls otherwise.
-_SUFFIXED = ("traversal", "lean", "model")
-_ALIASES = {"gather": {"placement": "store"}, "gather/bag": {"placement": "store"}}
 _SHOWN = 8
 
 
@@ -36,14 +34,14 @@ class Where:
 def where(table: Table) -> Where:
     """Reads `{ family = …, axis = value or list of values, … }`; sizes may be written as `"64MiB"`."""
     family = table.text("family")
-    if family in _SUFFIXED and "algorithm" in table:
+    by_algorithm = families.of(family).each_algorithm
+    if by_algorithm and "/" not in family and "algorithm" in table:
         family = f"{family}/{table.text('algorithm')}"
-    names = _ALIASES.get(family, {})
+    # What people write for what the file calls otherwise.
+    names = families.of(family).aliases
     axes = {}
     for key in table.raw:
-        if key == "family" or (
-            key == "algorithm" and family.startswith(tuple(f"{one}/" for one in _SUFFIXED))
-        ):
+        if key == "family" or (key == "algorithm" and by_algorithm):
             continue
         said = table.take(key, (str, int, float, list), "a value, or a list of values")
         values = said if isinstance(said, list) else [said]

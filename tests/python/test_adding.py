@@ -1,11 +1,13 @@
-"""docs/adding-a-benchmark.md, followed word by word in a copy of the sources, gives a row."""
+"""docs/adding-a-benchmark.md, followed word by word, gives a row, a line of summary and a point drawn."""
 
+import csv
 import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,7 +84,13 @@ def link(copy: Path, objects: list[Path]) -> Path:
     return program
 
 
-def test_the_guide_followed_word_by_word_gives_a_row(tmp_path):
+def report(*arguments) -> str:
+    """What a command of the scripts prints."""
+    command = [sys.executable, ROOT / "scripts/grainscope-report", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_guide_followed_word_by_word_gives_a_row_a_line_and_a_point(tmp_path):
     shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks")
     follow(GUIDE.read_text(), tmp_path)
     program = link(tmp_path, [compile_in(tmp_path, name) for name in ("host_example", "families", "presets")])
@@ -99,13 +107,18 @@ def test_the_guide_followed_word_by_word_gives_a_row(tmp_path):
         subprocess.run([program, "--families=json"], capture_output=True, check=True).stdout
     )
     assert "host/example" in [family["name"] for family in families]
-    listed = subprocess.run(
-        [ROOT / "scripts/grainscope-report", "list", tmp_path / "run"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "host/example" in listed.stdout
+    assert "host/example" in report("list", tmp_path / "run")
+    assert re.search(r"^host/example\n  all +\d", report("summary", tmp_path / "run"), re.MULTILINE)
+    sizes = (64 << 10, 1 << 20)
+    run = [program, "--preset=smoke", "--benchmark_filter=^host/example", f"--out={tmp_path / 'sizes'}"]
+    subprocess.run([*run, "--axis=bytes=64KiB,1MiB"], capture_output=True, check=True)
+    said = report("plot", tmp_path / "sizes", "-o", tmp_path / "figures", "--format", "png")
+    assert "figure o: " in said
+    [table] = (tmp_path / "figures").glob("*.csv")
+    points = [row for row in csv.DictReader(table.read_text().splitlines()) if row["kind"] == "point"]
+    assert {row["panel"] for row in points} == {"host/example"}
+    assert {float(row["x"]) for row in points} == set(sizes)
+    assert all(float(row["y"]) > 0 and row["y_unit"] == "GB/s" for row in points)
 
 
 def test_a_guide_whose_anchor_is_gone_is_seen(tmp_path):

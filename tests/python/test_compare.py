@@ -145,6 +145,53 @@ def test_other_work_is_not_compared(tmp_path, capsys):
     assert row["why"].startswith("other work: 2147483648 bytes")
 
 
+def of_version(file: File, version: int | None) -> File:
+    """The file with a second family of which there is one version, and copies of another one."""
+    for session in range(5):
+        file.add("host/flush", {"state": "cached", "bytes": MIB}, {"node": 0}, 1e-4, repetition=session)
+    if version is not None:
+        file.context["family_versions"] = {"transfer/memcpy": version, "host/flush": 1}
+    return file
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, 2), (None, 2), (3, None)])
+def test_a_family_of_another_version_is_left_out_with_a_sentence(tmp_path, capsys, before, now):
+    base, new = of_version(node(), before), of_version(node("node-b", 2, slow={SIZES[2]: 2.0}), now)
+    files = written(tmp_path, base, new)
+    document = compared(capsys, *files, status=0)
+    said = f"version {now or 1} of what transfer/memcpy measures, {before or 1} in the base"
+    assert {(row["family"], row["verdict"], row["why"]) for row in document["new"][0]["rows"]} == {
+        ("host/flush", "same", ""), ("transfer/memcpy", "missing", said),
+    }  # fmt: skip
+    assert main(["compare", *files]) == 0
+    warning = " ".join(capsys.readouterr().out.split())
+    assert "they do not measure the same, so its rows are not compared" in warning
+    assert main(["compare", *files, "--fail-on", "missing"]) == 1
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, None), (None, 1), (2, 2)])
+def test_a_family_of_one_version_is_compared(tmp_path, capsys, before, now):
+    files = written(tmp_path, of_version(node(), before), of_version(node("node-b", 2), now))
+    document = compared(capsys, *files, status=0)
+    assert len(document["new"][0]["rows"]) == len(SIZES) + 1
+    assert {row["verdict"] for row in document["new"][0]["rows"]} == {"same"}
+
+
+def test_files_of_other_versions_alone_are_refused(tmp_path, capsys):
+    other = node("node-b", 2)
+    other.context["family_versions"] = {"transfer/memcpy": 2}
+    assert main(["compare", *written(tmp_path, node(), other)]) == 3
+    assert "version 2 of what transfer/memcpy measures, 1 in the base" in capsys.readouterr().err
+
+
+def test_runs_of_other_versions_are_no_one_side(tmp_path, capsys):
+    other = node(seed=2)
+    other.context["family_versions"] = {"transfer/memcpy": 2}
+    files = written(tmp_path, node(), other, node("node-b", 3))
+    assert main(["compare", *files, "--pool"]) == 2
+    assert "leave out --pool" in capsys.readouterr().err
+
+
 def test_a_gather_beside_more_products_is_not_compared(tmp_path, capsys):
     base, new = node(), node("node-b", 2)
     for file, counts in ((base, (27, 27, 27, 28, 27)), (new, (28, 28, 27, 28, 28))):

@@ -5,9 +5,9 @@ import copy
 import pytest
 
 from boxes import check_told_apart
-from grainscope_report.figures import shapes
 from grainscope_report.figures.model import DotPanel
 from grainscope_report.figures.table import why_absent
+from grainscope_report.groups import shape as shapes
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import ENTRIES, around, linked_file, made, only, point, table

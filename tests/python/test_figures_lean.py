@@ -6,11 +6,11 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import traversals
 from grainscope_report.cli import main
-from grainscope_report.figures.lean import method
+from grainscope_report.groups.traversal import compare, lean, runs
+from grainscope_report.groups.traversal import sentences as traversals
+from grainscope_report.groups.traversal.lean_figure import method
 from grainscope_report.machine import machines
-from grainscope_report.traversal import compare, lean, runs
 from planted import made, only, table
 from planted_traversals import KRON, machine_file, model, steady, traverse
 from synthetic_lean import add_lean

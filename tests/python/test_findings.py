@@ -33,7 +33,9 @@ def test_a_run_is_worked_out_once(show, monkeypatch):
     [machine] = show("traversing")
     asked = []
     run = Analysis(machine)
-    monkeypatch.setattr("grainscope_report.traversal.answers.answers", lambda one: asked.append(one) or [])
+    monkeypatch.setattr(
+        "grainscope_report.groups.traversal.answers.answers", lambda one: asked.append(one) or []
+    )
     findings.of(run)
     assert len(asked) == 1
 

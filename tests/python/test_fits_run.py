@@ -6,7 +6,9 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.cli import main
-from grainscope_report.fits import everything, flight, methods, paths, together
+from grainscope_report.fits import everything
+from grainscope_report.groups import grain
+from grainscope_report.groups.transfer import methods, paths, together
 from grainscope_report.machine import machines
 from planted import FAR, SITE, add_copy, linked_file, zero_copy
 from synthetic import GIB, KIB, MIB, File
@@ -137,7 +139,7 @@ def test_requests_in_flight_from_rate_and_latency_where_nothing_counts_them(tmp_
     file = linked_file()
     add_latency(file, SITE)
     file.add("transfer/zero_copy", zero_copy(256 * MIB), SITE, 256 * MIB / 50e9)
-    [found] = flight.flights(read(tmp_path, file).result)
+    [found] = grain.flights(read(tmp_path, file).result)
     assert found.derived
     assert found.requests == pytest.approx(50e9 * 1190e-9 / 128)
     assert found.text == (
@@ -148,11 +150,11 @@ def test_requests_in_flight_from_rate_and_latency_where_nothing_counts_them(tmp_
 
 def test_copies_start_one_after_another(tmp_path):
     file = linked_file()
-    for grain, each_s in ((32, 2.1e-6), (4 * KIB, 2e-6), (MIB, 20e-6)):
-        axes = {"method": "copy_engine", "path": "host_to_gpu", "grain": grain, "bytes": 64 * grain}
+    for piece, each_s in ((32, 2.1e-6), (4 * KIB, 2e-6), (MIB, 20e-6)):
+        axes = {"method": "copy_engine", "path": "host_to_gpu", "grain": piece, "bytes": 64 * piece}
         axes["locality"] = "local"
         file.add("grain/pieces", axes, SITE, 64 * each_s, operations=64)
-    [found] = flight.flights(read(tmp_path, file).result)
+    [found] = grain.flights(read(tmp_path, file).result)
     assert found.text == "copy engine, host → GPU: a piece every 2 µs, one after another"
 
 
@@ -160,7 +162,7 @@ def test_pieces_of_a_batch_are_asked_for_at_once(tmp_path):
     file = linked_file()
     axes = {"method": "batch", "path": "gpu_to_host", "grain": 128, "bytes": 32768, "locality": "local"}
     file.add("grain/pieces", axes, SITE, 256 * 0.4e-6, operations=256)
-    [found] = flight.flights(read(tmp_path, file).result)
+    [found] = grain.flights(read(tmp_path, file).result)
     assert found.text == "batch, GPU → host: a piece every 400 ns, asked for at once"
 
 

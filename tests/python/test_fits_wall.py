@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from grainscope_report import reader
-from grainscope_report.fits import knee, translation, wall
+from grainscope_report.fits import knee, translation
 from grainscope_report.fits.translation import Gather
 from grainscope_report.fits.translation_fit import fit
+from grainscope_report.groups.reach import walls as wall
 from grainscope_report.statistics import Estimate
 from synthetic import GIB, KIB, MIB
 from synthetic_links import SPANS, gathered

@@ -1,6 +1,8 @@
 """Rules of the house that a reader of the sources could check."""
 
+import ast
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -32,3 +34,74 @@ def test_families_see_nothing_of_google_benchmark():
     library = re.compile(r"#include <benchmark/")
     outside = [path for path in FAMILIES if path.name != "main.cpp"]
     assert lines_with(library, [*outside, *(ROOT / "include").rglob("*.hpp")]) == []
+
+
+# Files that name a family outside its group, and why; the tables of families and of presets are for that.
+OUTSIDE = {
+    "scripts/grainscope_report/families.py": "the table that the scripts read instead of naming families",
+    "benchmarks/pipeline_worker.cpp": "`gather` is the lane of a row, whichever way its rows are gathered",
+    "benchmarks/sm_share_split.cpp": "`gather` is the lane of a row, whichever way its rows are gathered",
+}
+NAMES = re.findall(r"^## ([a-z_]+(?:/[a-z_]+)?)$", (ROOT / "docs/axes.md").read_text(), re.MULTILINE)
+PACKAGE = ROOT / "scripts/grainscope_report"
+# Packages and modules that hold more than the group that they are called by.
+GROUPS = {
+    "gather": ("gather", "sm_share"),
+    "gnn": ("sampling", "tiering", "pipeline"),
+    "traversal": ("traversal", "lean"),
+}
+LITERAL = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.)*)"')
+
+
+def named(strings: Iterable[str]) -> set[str]:
+    """The groups of the families that these strings name."""
+    return {
+        name.partition("/")[0]
+        for string in strings
+        for name in NAMES
+        if string == name or string.startswith(f"{name}/")
+    }
+
+
+def groups_in_python(path: Path) -> tuple[set[str], set[str]]:
+    """The groups that a file of the scripts names, and those that it belongs to."""
+    found = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
+    home = path.relative_to(PACKAGE).parts if path.is_relative_to(PACKAGE) else ()
+    own = home[1].removesuffix(".py") if home[:1] == ("groups",) else ""
+    return named(node.value for node in found if isinstance(node.value, str)), {*GROUPS.get(own, (own,))}
+
+
+def groups_in_cpp(path: Path) -> tuple[set[str], set[str]]:
+    """The groups that a source names outside comments, and that which its file is called by."""
+    groups = {name.partition("/")[0] for name in NAMES}
+    own = {group for group in groups if f"{path.stem}_".startswith(f"{group}_")}
+    return named(match[1] for match in LITERAL.finditer(path.read_text()) if match[1]), own
+
+
+def outside() -> dict[str, set[str]]:
+    """The files that name families of other groups, and which."""
+    python = [(path, groups_in_python(path)) for path in sorted((ROOT / "scripts").rglob("*.py"))]
+    sources = [
+        path
+        for folder in ("benchmarks", "include", "src")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in (".cpp", ".hpp", ".cu", ".cuh") and path.stem not in ("families", "presets")
+    ]
+    found = [*python, *((path, groups_in_cpp(path)) for path in sources)]
+    return {str(path.relative_to(ROOT)): groups - own for path, (groups, own) in found if groups - own}
+
+
+def test_few_files_name_a_family_outside_its_group():
+    assert len(NAMES) > 30
+    assert outside().keys() == OUTSIDE.keys(), outside()
+    assert len(OUTSIDE) <= 3
+
+
+def test_a_file_that_names_a_family_of_another_group_would_be_seen(tmp_path):
+    python, cpp = tmp_path / "one.py", tmp_path / "host_one.cpp"
+    python.write_text(
+        'def of(result):\n    return result.of("transfer/peer"), f"traversal/{result}", "hosts"\n'
+    )
+    cpp.write_text('// "gather"\nauto one = "lean/bfs"; auto two = "host/flush"; auto three = "model/";\n')
+    assert groups_in_python(python) == ({"transfer", "traversal"}, {""})
+    assert groups_in_cpp(cpp) == ({"lean", "host"}, {"host"})

@@ -57,6 +57,12 @@ def test_rows_stand_as_in_one_piece(tmp_path):
     assert contradictions(document) == []
 
 
+def test_versions_of_families_are_those_of_all_shards(tmp_path):
+    one = shard(tmp_path, 1, family_versions={"transfer/memcpy": 2})
+    two = shard(tmp_path, 2, family_versions={"transfer/memcpy": 2, "host/flush": 1})
+    assert merged(tmp_path, one, two)["context"]["family_versions"] == {"transfer/memcpy": 2, "host/flush": 1}
+
+
 def test_one_shard_of_one_is_the_run_itself(tmp_path):
     alone = shard(tmp_path, 1, count=1)
     assert merged(tmp_path, alone)["benchmarks"] == json.loads(alone.read_text())["benchmarks"]

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import hot_rows
 from grainscope_report.cli import main
-from grainscope_report.gnn import answers, payback
+from grainscope_report.groups.gnn import answers, payback, sentences
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import gpu_file
@@ -85,7 +84,7 @@ def test_where_a_step_is_no_shorter_it_never_pays(tmp_path):
     machine = of(file, tmp_path)
     [one] = payback.paybacks(machine)
     assert (one.epochs, one.spoken) == (None, "never")
-    assert "they never pay" in hot_rows.said(Analysis(machine))[0]
+    assert "they never pay" in sentences.hot_rows(Analysis(machine))[0]
 
 
 def test_an_interval_that_meets_nothing_has_no_latest_epoch(tmp_path):
@@ -122,7 +121,7 @@ def test_a_file_that_does_not_know_one_of_them_has_no_answer(tmp_path, name):
     file.rows[-1]["counters"].pop(name)
     machine = of(file, tmp_path)
     assert payback.paybacks(machine) == []
-    assert hot_rows.said(Analysis(machine)) == []
+    assert sentences.hot_rows(Analysis(machine)) == []
 
 
 def test_without_the_same_way_mapped_there_is_no_answer(tmp_path):
@@ -150,7 +149,7 @@ def test_the_report_says_which_share_pays_first(tmp_path):
     row["case"]["axes"]["hot"] = 25
     row["name"] += "/25"
     machine = of(file, tmp_path)
-    [said] = hot_rows.said(Analysis(machine))
+    [said] = sentences.hot_rows(Analysis(machine))
     assert said.startswith("pareto22, fan-out 10×25, batch 1000, hidden 256, rows of 512 B, masked: 25 % of")
     assert "pay after 1.3 epochs (presampling, ranking and renumbering 750 ms, filling 50 ms;" in said
     assert said.endswith("an epoch saves 600 ms)")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from grainscope_report.cli import main
-from grainscope_report.gnn import row_copies
+from grainscope_report.groups.gather import row_copies
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import gpu_file

@@ -6,8 +6,8 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import networks
 from grainscope_report.cli import main
+from grainscope_report.groups.gnn import sentences as networks
 from grainscope_report.machine import machines
 from planted_traversals import KRON, pages
 from synthetic import File

@@ -3,10 +3,10 @@
 import pytest
 
 from grainscope_report import reader
+from grainscope_report.groups.traversal import compare, runs
+from grainscope_report.groups.traversal.runs import Run, Work
 from grainscope_report.machine import Machine, machines
 from grainscope_report.statistics import Estimate
-from grainscope_report.traversal import compare, runs
-from grainscope_report.traversal.runs import Run, Work
 from planted_traversals import KRON, URAND, machine_file, model, pages, steady, traverse
 
 

@@ -1,25 +1,17 @@
 """The questions that every run is asked, in the order in which they are answered."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from grainscope_report import reasons
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import (
-    gathers,
-    hot_rows,
-    latencies,
-    links,
-    networks,
-    segments,
-    traversals,
-    walls,
-)
-from grainscope_report.figures.parts import ARROWS
-from grainscope_report.fits import methods
-from grainscope_report.fits.flight import Fewest
+from grainscope_report.groups import grain, latency
+from grainscope_report.groups.gather import fastest, gathers
+from grainscope_report.groups.gnn import pipelines, sentences
+from grainscope_report.groups.reach import walls
+from grainscope_report.groups.transfer import methods, peaks
+from grainscope_report.groups.traversal import sentences as traversals
 from grainscope_report.result import Result
-from grainscope_report.units import format_bytes
 
 
 @dataclass(frozen=True)
@@ -66,47 +58,16 @@ def _why_not(result: Result, question: Question) -> str:
     return f"Not part of this run (preset {result.run.preset}{asked})"
 
 
-def _methods(run: Analysis) -> list[str]:
-    said = []
-    for direction in methods.WAYS:
-        rates = {
-            curve.name: dict(zip(curve.x, curve.y, strict=True))
-            for curve in methods.ways(run.machine, direction)
-        }
-        if found := segments.segments(rates):
-            said.append(f"Fastest {ARROWS[direction]}: {segments.text(found, format_bytes)}")
-    return said
-
-
-def _fewest(run: Analysis) -> list[str]:
-    return [_full(*one) for one in _least(run.fits.fewest)]
-
-
-def _least(found: Sequence[Fewest]) -> Iterator[tuple[str, Fewest]]:
-    """Of each direction the grid that needs fewest."""
-    for direction in dict.fromkeys(one.direction for one in found):
-        there = [one for one in found if one.direction == direction]
-        yield direction, min(there, key=lambda one: (one.sms, -one.saturated_gb_s))
-
-
-def _full(direction: str, one: Fewest) -> str:
-    of = f" of {one.sms_available:g}" if one.sms_available else ""
-    return (
-        f"{one.sms:g}{of} fill the link with {direction}s of {format_bytes(one.width)} a lane "
-        f"({one.saturated_gb_s:.1f} of {one.full_gb_s:.1f} GB/s)"
-    )
-
-
 QUESTIONS = (
-    Question("Peak", links.said, ("transfer/memcpy", "transfer/peer", "host/memcpy")),
-    Question("Latency", latencies.said, ("latency/", "transfer/memcpy", "host/latency")),
-    Question("Translation wall", walls.said, ("reach/gather",)),
-    Question("Which method at which size", _methods, ("transfer/",)),
-    Question("Which gather", gathers.said, ("gather",)),
-    Question("Which rows in the GPU's memory", networks.tiering, ("tiering/", "gather")),
-    Question("When hot rows pay", hot_rows.said, ("pipeline/graphsage",)),
-    Question("Which way to feed a training", networks.training, ("pipeline/",)),
-    Question("Which share of the GPU", networks.shared, ("sm_share/",)),
-    Question("Which traversal", traversals.said, ("traversal/", "lean/", "model/bfs")),
-    Question("Fewest multiprocessors", _fewest, ("grain/saturation",)),
+    Question("Peak", peaks.said, peaks.FAMILIES),
+    Question("Latency", lambda run: latency.said(run.result, run.fits.paths), latency.FAMILIES),
+    Question("Translation wall", lambda run: walls.said(run.fits.walls), (walls.FAMILY,)),
+    Question("Which method at which size", lambda run: methods.said(run.machine), ("transfer/",)),
+    Question("Which gather", fastest.said, (gathers.FAMILY,)),
+    Question("Which rows in the GPU's memory", sentences.tiering, ("tiering/", gathers.FAMILY)),
+    Question("When hot rows pay", sentences.hot_rows, (pipelines.FAMILY,)),
+    Question("Which way to feed a training", sentences.training, ("pipeline/",)),
+    Question("Which share of the GPU", sentences.shared, ("sm_share/",)),
+    Question("Which traversal", traversals.said, traversals.FAMILIES),
+    Question("Fewest multiprocessors", lambda run: grain.said(run.fits.fewest), (grain.SATURATION,)),
 )

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from grainscope_report.fits import everything, paths
+from grainscope_report.fits import everything
 from grainscope_report.fits.everything import Fits
+from grainscope_report.groups.transfer import paths
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import (

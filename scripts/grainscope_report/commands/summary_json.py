@@ -6,7 +6,7 @@ from typing import Any
 from grainscope_report import findings
 from grainscope_report.analysis import Analysis
 from grainscope_report.fits import everything
-from grainscope_report.gnn import answers as networks
+from grainscope_report.groups.gnn import answers as networks
 from grainscope_report.machine import between, machines, provenance
 from grainscope_report.result import Result
 

@@ -5,10 +5,10 @@ A line is for the widest edges, with the time of the narrower ones beside it; `-
 
 from collections.abc import Iterator, Sequence
 
+from grainscope_report.groups.traversal import compare, runs
+from grainscope_report.groups.traversal.answers import Answer
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal
-from grainscope_report.traversal import compare, runs
-from grainscope_report.traversal.answers import Answer
 from grainscope_report.units import format_percent, format_time, significant
 
 MEASURED = (

@@ -2,15 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from grainscope_report import reasons, statistics
-from grainscope_report.cases import WALKS
+from grainscope_report import families, reasons, statistics
 from grainscope_report.comparison import outliers, verdicts
 from grainscope_report.comparison import sides as sides_of
 from grainscope_report.comparison.facts import Difference, differences
 from grainscope_report.comparison.outliers import Outlier
-from grainscope_report.comparison.questions import MEASURED, Answer, Question
+from grainscope_report.comparison.questions import MEASURED, Answer, Answers, Question
 from grainscope_report.comparison.sides import Side
 from grainscope_report.comparison.verdicts import FASTER, SAME, SLOWER, UNCLEAR, Verdict
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
@@ -112,16 +111,44 @@ class Comparison:
 
 
 def compare(sides: Sequence[Side], threshold: float) -> Comparison:
-    """Joins the sides to the first; NotComparableError where one shares nothing with it."""
+    """Joins the sides to the first; NotComparableError where one shares nothing with it.
+
+    A family whose versions differ measures something else on each side: it is left out, with a sentence.
+    """
     base, *others = sides
+    others = [_warned(base, new) for new in others]
     parts = [(new, *_joined(base, new)) for new in others]
     for new, shared, unmatched in parts:
         if not shared:
             raise NotComparableError(_why_not(base, new, unmatched))
     against = [_against(base, new, shared, unmatched, threshold) for new, shared, unmatched in parts]
-    named = zip(sides_of.nodes(sides), [side.answers for side in sides], strict=True)
+    named = zip(sides_of.nodes(sides), _of_one_version(sides), strict=True)
     nodes = outliers.by_node(list(named))
     return Comparison(base, tuple(against), threshold, tuple(outliers.find(nodes, threshold)), len(nodes))
+
+
+def _warned(base: Side, new: Side) -> Side:
+    said = tuple(
+        f"{family} is version {new.version(family)} in {new.paths[0]} and {base.version(family)} in "
+        f"{base.paths[0]}: they do not measure the same, so its rows are not compared"
+        for family in sides_of.changed(base, new)
+    )
+    return replace(new, warnings=(*new.warnings, *said))
+
+
+def _of_one_version(sides: Sequence[Side]) -> list[Answers]:
+    """The answers of each side, without families of which any other has another version."""
+    versions: dict[str, set[int]] = defaultdict(set)
+    for side in sides:
+        for family in {question.family for question in side.answers}:
+            versions[family].add(side.version(family))
+    mixed = {family for family, found in versions.items() if len(found) > 1}
+    return [
+        {question: answer for question, answer in side.answers.items() if question.family not in mixed}
+        if mixed
+        else side.answers
+        for side in sides
+    ]
 
 
 def _against(
@@ -142,6 +169,7 @@ def _against(
 
 def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
     shared, unmatched = [], []
+    changed = set(sides_of.changed(base, new))
     for question, one in base.answers.items():
         if not one.sessions:
             continue
@@ -151,6 +179,10 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
         elif not two.sessions:
             kind = FAILED if two.status == "failed" else MISSING
             unmatched.append(Unmatched(question, kind, f"{two.status}: {two.reason}", one.spoken))
+        elif question.family in changed:
+            before, now = base.version(question.family), new.version(question.family)
+            said = f"version {now} of what {question.family} measures, {before} in the base"
+            unmatched.append(Unmatched(question, MISSING, said, one.spoken))
         elif other := _other_work(question, one, two):
             unmatched.append(Unmatched(question, MISSING, other, one.spoken))
         else:
@@ -180,7 +212,7 @@ def _other_work(question: Question, one: Answer, two: Answer) -> str:
     if one.beside and two.beside and one.beside != two.beside:
         (name, count), (_, before) = two.beside, one.beside
         return f"other work: {count:.0f} {name} beside, {before:.0f} in the base"
-    if one.each or question.family.startswith(WALKS) or not one.bytes or not two.bytes:
+    if one.each or families.of(question.family).walks or not one.bytes or not two.bytes:
         return ""
     if not question.axes or abs(two.bytes / one.bytes - 1) <= SAME_WORK:
         return ""

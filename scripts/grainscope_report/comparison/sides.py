@@ -1,12 +1,13 @@
 """Reads the files of a comparison, several at a time, and keeps of each what a comparison needs."""
 
 import gc
+import itertools
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ class Side:
     """One run, or several of one machine counted together.
 
     `machine` identifies the machine, `software` what runs on it that may change its numbers; runs that
-    share both may be counted together. `warnings` are sentences about the files.
+    share both may be counted together. `warnings` are sentences about the files, `versions` those of what
+    families measure: 1 where a file does not say.
     """
 
     paths: tuple[Path, ...]
@@ -42,6 +44,11 @@ class Side:
     facts: Facts
     warnings: tuple[str, ...]
     answers: Answers
+    versions: Mapping[str, int] = field(default_factory=dict)
+
+    def version(self, family: str) -> int:
+        """The version of what a family measures."""
+        return self.versions.get(family, 1)
 
 
 def nodes(sides: Sequence[Side]) -> list[str]:
@@ -129,7 +136,13 @@ def _of_result(path: Path, document: dict[str, Any]) -> Side:
         facts=facts(context),
         warnings=tuple(warnings),
         answers=questions.answers(result.rows),
+        versions=_versions(context),
     )
+
+
+def _versions(context: Mapping[str, Any]) -> dict[str, int]:
+    said = context.get("family_versions")
+    return {name: one for name, one in said.items() if isinstance(one, int)} if isinstance(said, dict) else {}
 
 
 def _runs(run_id: str) -> tuple[str, ...]:
@@ -176,13 +189,26 @@ def _pooled(group: Sequence[Side]) -> Side:
     if len(every := [run for side in group for run in side.runs]) > len(set(every)):
         names = ", ".join(str(side.paths[0]) for side in group)
         raise ReportError(f"{names} hold one run twice: give each run once, or leave out --pool")
+    for one, two in itertools.combinations(group, 2):
+        for family in changed(one, two):
+            raise ReportError(
+                f"{two.paths[0]} has version {two.version(family)} of {family}, {one.paths[0]} version "
+                f"{one.version(family)}, which do not measure the same: leave out --pool"
+            )
     return replace(
         first,
         paths=tuple(path for side in group for path in side.paths),
         runs=tuple(run for side in group for run in side.runs),
         warnings=tuple(warning for side in group for warning in side.warnings),
         answers=questions.together([side.answers for side in group]),
+        versions={name: one for side in group for name, one in side.versions.items()},
     )
+
+
+def changed(one: Side, two: Side) -> list[str]:
+    """The families that both have rows of and whose versions differ: they do not measure the same."""
+    shared = {each.family for each in one.answers} & {each.family for each in two.answers}
+    return sorted(family for family in shared if one.version(family) != two.version(family))
 
 
 def _distinct(sides: Sequence[Side]) -> list[Side]:

@@ -4,8 +4,7 @@ The colours are Okabe and Ito's and two of Paul Tol's, told apart with any colou
 """
 
 import re
-
-from grainscope_report.errors import ReportError
+import zlib
 
 METHODS = {
     "pageable": "#D55E00",
@@ -40,7 +39,7 @@ METHODS = {
     "one_by_one": "#0072B2",
     "kernel": "#332288",
     "partner": "#999999",
-    "call": "#0072B2",
+    "single": "#0072B2",
     "host_alloc": "#0072B2",
     "transparent_huge": "#E69F00",
     "hugetlb": "#D55E00",
@@ -165,12 +164,13 @@ RC = {
     "axes.unicode_minus": False,
 }
 
+COMPONENTS = 8  # the colours `component 0` to `component 7`
 _STEP = re.compile(r"\w+ \d+ of \d+")
 
 
 def colour(method: str, machine: int = 0) -> str:
     """The colour of a method; bars of further machines are lighter or darker."""
-    base = METHODS.get(method) or _step(method)
+    base = METHODS.get(method) or (_step(method) if _STEP.fullmatch(method) else _by_name(method))
     if machine == 0:
         return base
     share, towards = (0.5, 255) if machine % 2 else (0.4, 0)
@@ -178,10 +178,13 @@ def colour(method: str, machine: int = 0) -> str:
     return "#" + "".join(f"{round(part + share * (towards - part)):02x}" for part in parts)
 
 
+def _by_name(method: str) -> str:
+    """A colour for what has none of its own: the same in every figure and file, since it follows its name."""
+    return METHODS[f"component {zlib.crc32(method.encode()) % COMPONENTS}"]
+
+
 def _step(method: str) -> str:
     """`step 1 of 4`: the place in an ordered scale."""
-    if not _STEP.fullmatch(method):
-        raise ReportError(f"there is no colour for {method!r}: what grainscope measures has other names")
     kind, order, _, count = method.split()
     if kind in ("row", "link"):
         return blend(ROW_STEPS if kind == "row" else LINK_STEPS, int(order) / max(1, int(count) - 1))

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Panel
+from grainscope_report.groups.traversal import compare
+from grainscope_report.groups.traversal.runs import Run, Work
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
-from grainscope_report.traversal import compare
-from grainscope_report.traversal.runs import Run, Work
 from grainscope_report.units import format_time, significant
 
 MEAN = "geometric\nmean"

@@ -1,9 +1,10 @@
 """What a figure is called, which rows it needs, what computes it; and why one is absent."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import reasons
+from grainscope_report.cases import MODEL
 from grainscope_report.figures.model import Figure
 from grainscope_report.machine import Machine
 
@@ -12,7 +13,8 @@ from grainscope_report.machine import Machine
 class Entry:
     """One figure: number, file stem, title, the families it is about, and what it needs of them in words.
 
-    `beside` are families drawn beside the figure's own, which alone do not make it.
+    `beside` are families drawn beside the figure's own, which alone do not make it. A figure without families
+    of its own takes all `but` these and what is modelled.
     """
 
     id: str
@@ -22,16 +24,25 @@ class Entry:
     needs: str
     build: Callable[[Sequence[Machine]], Figure]
     beside: tuple[str, ...] = ()
+    but: frozenset[str] = frozenset()
+
+    def of(self, machines: Iterable[Machine]) -> tuple[str, ...]:
+        """The families that it is about on these machines."""
+        if self.families:
+            return self.families
+        names = dict.fromkeys(row.case.family for machine in machines for row in machine.result.rows)
+        return tuple(name for name in names if name not in self.but and not name.startswith(MODEL))
 
 
 def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
     """One line: which rows a figure without data lacks, and why."""
-    return f"figure {entry.id}: no {entry.needs} of {_listed(entry.families)}: {why_not(entry, machines)}"
+    about = _listed(entry.families) if entry.families else "a family that no other figure shows"
+    return f"figure {entry.id}: no {entry.needs} of {about}: {why_not(entry, machines)}"
 
 
 def why_not(entry: Entry, machines: Sequence[Machine]) -> str:
     """Why a figure has no data: its rows are of other use, failed, were skipped or were not asked for."""
-    rows = [row for machine in machines for row in machine.result.of(*entry.families)]
+    rows = [row for machine in machines for row in machine.result.of(*entry.of(machines))]
     why = []
     if there := sum(row.ok for row in rows):
         why.append(

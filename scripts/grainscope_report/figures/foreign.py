@@ -126,7 +126,7 @@ def _dots(
             name,
             "",
             tuple(
-                Dot(rates[name][machine.index], "call", machine)
+                Dot(rates[name][machine.index], "single", machine)
                 for machine in shown
                 if machine.index in rates[name]
             ),

@@ -78,6 +78,15 @@ def select(rows: Sequence[Row], where: Where) -> list[Row]:
     return chosen
 
 
+def named(
+    machines: Sequence[Machine], family: str, known: Mapping[str, str], axis: str = "method"
+) -> dict[str, str]:
+    """What the values of an axis are called: known ones in their order, then others in their own words."""
+    there = {row.case.axes.get(axis) for one in machines for row in one.result.of(family) if row.ok}
+    more = sorted(value for value in there - known.keys() if isinstance(value, str))
+    return {**known, **{value: value.replace("_", " ") for value in more}}
+
+
 @dataclass(frozen=True)
 class Curves:
     """The curves of one method on all machines, all of one configuration; `others` were left out."""

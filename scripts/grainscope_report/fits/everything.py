@@ -5,8 +5,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from grainscope_report.figures import parts
-from grainscope_report.fits import flight, line, methods, paths, together, translation_fit, wall
+from grainscope_report.fits import line, translation_fit
 from grainscope_report.fits.translation import Translation
+from grainscope_report.groups import grain
+from grainscope_report.groups.reach import walls as wall
+from grainscope_report.groups.transfer import methods, paths, together
 from grainscope_report.machine import Machine, between
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_time
@@ -26,8 +29,8 @@ class Fits:
     duplexes: list[together.Duplex]
     accesses: list[together.Access]
     walls: list[wall.Wall]
-    fewest: list[flight.Fewest]
-    flights: list[flight.Flight]
+    fewest: list[grain.Fewest]
+    flights: list[grain.Flight]
     between: str
 
 
@@ -42,8 +45,8 @@ def of(machine: Machine, every: bool = True) -> Fits:
         together.duplexes(result),
         together.accesses(result),
         wall.walls(result),
-        flight.fewest(result),
-        flight.flights(result),
+        grain.fewest(result),
+        grain.flights(result),
         between(result),
     )
 

@@ -8,7 +8,8 @@ from grainscope_report.analysis import Analysis
 from grainscope_report.answers.questions import Answer
 from grainscope_report.digest import Group
 from grainscope_report.findings import Finding
-from grainscope_report.fits import everything, paths
+from grainscope_report.fits import everything
+from grainscope_report.groups.transfer import paths
 from grainscope_report.machine import Machine
 from grainscope_report.page import markup
 from grainscope_report.shape import words

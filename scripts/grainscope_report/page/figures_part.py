@@ -44,7 +44,7 @@ def _contents(drawn: Sequence[tuple[Entry, Figure]]) -> str:
 
 
 def _figure(entry: Entry, made: Figure, picture: str) -> str:
-    families = " ".join((*entry.families, *entry.beside))
+    families = " ".join((*made.families, *entry.beside))
     notes = markup.listed((*made.subtitle, *made.notes), "notes")
     heading = f"<figcaption><h3>Figure {entry.id} · {markup.escaped(entry.title)}</h3></figcaption>"
     its_rows = (

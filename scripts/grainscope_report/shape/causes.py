@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from grainscope_report import families
+from grainscope_report.families import BYTES
 from grainscope_report.machine import Cache, caches
 from grainscope_report.papers import COMM_SCOPE, paper
 from grainscope_report.result import Result
-from grainscope_report.shape.curves import BYTES, Curve
+from grainscope_report.shape.curves import Curve
 from grainscope_report.units import format_bytes
 
 DIP, PLATEAU, TWO_SPEEDS, INVERSION, SLOW_MIDDLE = "dip", "plateau", "two speeds", "inversion", "slow middle"
@@ -68,10 +70,11 @@ def _cache(curve: Curve, low: int, high: int, result: Result) -> str:
 
     Of flushed buffers only what is written is in a cache, what is read comes from memory.
     """
-    if curve.case.family == "transfer/local":
+    known = families.of(curve.case.family)
+    if known.in_gpu:
         return "beyond the GPU's second-level cache its memory decides"
     flushed = curve.case.axes.get("flush") != "off"
-    if flushed and curve.case.family != "host/memcpy":
+    if flushed and not known.in_host:
         return ""
     threads = curve.case.axes.get("threads", 1)
     share = threads if isinstance(threads, (int, float)) else 1
@@ -107,7 +110,7 @@ def of_plateau(curve: Curve) -> Cause:
         return Cause("the driver's own work on pages", False, _explain(curve))
     if axes.get("access") == "off":
         return Cause("without peer access the host stages the copy", True, "nvidia-smi topo -p2p r")
-    if curve.case.family == "transfer/zero_copy" and _short_requests(curve):
+    if families.of(curve.case.family).odd_requests and _short_requests(curve):
         text = "requests are short, not aligned or too few in flight: that is what this case asks for"
         return Cause(text, True, _explain(curve))
     if curve.case.place == "remote":

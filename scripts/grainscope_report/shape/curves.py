@@ -5,35 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from grainscope_report import naming, statistics
+from grainscope_report import families, naming, statistics
 from grainscope_report.cases import Case
+from grainscope_report.families import BYTES, FAMILIES, Along
 from grainscope_report.model import Row
 from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate
 
-FAMILIES = (
-    "host/memcpy",
-    "transfer/memcpy",
-    "transfer/host_copy",
-    "transfer/kernel_copy",
-    "transfer/zero_copy",
-    "transfer/managed",
-    "transfer/duplex",
-    "transfer/peer",
-    "transfer/local",
-)
-BYTES = "bytes"
-# Other axes along which a family is a curve, and the axes that follow from them.
-OTHERS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("host/memcpy", "threads", ()),
-    ("transfer/zero_copy", "blocks", ()),
-    ("grain/pieces", "grain", ("bytes",)),
-    ("reach/gather", "span", ("rows",)),
-    ("gather", "span", ("rows",)),
-    ("gather", "row", ("rows",)),
-    ("sm_share/gather", "sms", ()),
-    ("sm_share/gather", "percent", ()),
-)
 FEWEST = 3  # points that make a curve along another axis
 REQUEST = 128  # bytes; rows of other multiples ask for more than they are long, which is no oddity
 SHORT = 8  # times fewer bytes than the most along a curve: what takes so little is another question
@@ -78,7 +56,8 @@ class Curve:
         numbers = [
             naming.number(axis, self.case.axes[axis])
             for axis in ("threads", "host_threads", "blocks")
-            if isinstance(self.case.axes.get(axis), (int, float)) and self.case.family != "transfer/zero_copy"
+            if isinstance(self.case.axes.get(axis), (int, float))
+            and not families.of(self.case.family).odd_requests
         ]
         flush = {"off": ["not flushed"]}.get(str(self.case.axes.get("flush")), [])
         words = naming.name(self.first)
@@ -98,8 +77,9 @@ class Curve:
 
 def curves(result: Result) -> list[Curve]:
     """Every measured curve of a run, family by family."""
+    sized = [family for family, known in FAMILIES.items() if Along(BYTES) in known.curves]
     found: dict[tuple, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
-    for family in FAMILIES:
+    for family in sized:
         for row in result.of(family):
             if _usable(row):
                 site = tuple(sorted(row.case.site.items()))
@@ -107,11 +87,18 @@ def curves(result: Result) -> list[Curve]:
     return [
         Curve(next(iter(there.values()))[0].case, {size: tuple(there[size]) for size in sorted(there)})
         for there in found.values()
-    ] + [curve for family, axis, follow in OTHERS for curve in _along(result, family, axis, follow)]
+    ] + [
+        curve
+        for family, known in FAMILIES.items()
+        for along in known.curves
+        if along.axis != BYTES
+        for curve in _along(result, family, along)
+    ]
 
 
-def _along(result: Result, family: str, axis: str, follow: tuple[str, ...]) -> Iterator[Curve]:
+def _along(result: Result, family: str, along: Along) -> Iterator[Curve]:
     """The curves of a family along another axis than size."""
+    axis, follow = along.axis, along.follow
     found: dict[tuple, dict[float, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in result.of(family):
         at = row.case.axes.get(axis)

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from grainscope_report import naming, statistics
+from grainscope_report import families, naming, statistics
+from grainscope_report.families import BYTES
 from grainscope_report.machine import spoken_site
 from grainscope_report.model import Row
 from grainscope_report.result import Result
 from grainscope_report.shape import causes
 from grainscope_report.shape.causes import Cause
-from grainscope_report.shape.curves import BYTES, Curve, curves
+from grainscope_report.shape.curves import Curve, curves
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, format_percent, format_rate
 
@@ -112,9 +113,10 @@ def _plateau(curve: Curve, result: Result) -> Iterator[Finding]:
 def _limit(curve: Curve, result: Result) -> tuple[float | None, str]:
     """What a curve should come near to: the copy peak, or for pinned copies, which make it, the theory."""
     link = result.link(curve.case.ends)
-    if link is None or curve.case.family == "transfer/duplex":
+    known = families.of(curve.case.family)
+    if link is None or known.no_peak:
         return None, ""
-    if curve.case.family == "transfer/memcpy" and "pinned" in str(curve.case.axes.get("path")):
+    if known.sets_peak and "pinned" in str(curve.case.axes.get("path")):
         return link.theoretical_gb_s, "what the negotiated link can do"
     return link.peak_gb_s, "the copy peak"
 
@@ -177,16 +179,12 @@ def _slow_middle(there: Sequence[Curve]) -> Iterator[Finding]:
         (curve.case.direction, curve.case.place, tuple(sorted(curve.case.site.items()))): curve
         for curve in there
         if curve.axis == BYTES
-        and curve.case.family == "transfer/memcpy"
+        and families.of(curve.case.family).sets_peak
         and str(curve.case.axes.get("path")) in ("pinned_to_gpu", "gpu_to_pinned")
         and curve.case.axes.get("flush", "on") == "on"
     }
     for curve in there:
-        if (
-            curve.axis != BYTES
-            or curve.case.family != "transfer/managed"
-            or curve.case.axes.get("method") != "prefetch"
-        ):
+        if curve.axis != BYTES or curve.case.axes.get("method") != "prefetch":
             continue
         key = (curve.case.direction, curve.case.place, tuple(sorted(curve.case.site.items())))
         copy = pinned.get(key)

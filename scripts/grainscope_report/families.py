@@ -1,0 +1,93 @@
+"""What holds of the rows of a family without standing in them: the one table that other modules read.
+
+A family that is not here needs nothing of it: it is listed, summarised, compared and drawn by its axes alone.
+What is particular to one group of families (its figures, its fits, its answers) is in `groups`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+BYTES = "bytes"
+
+
+@dataclass(frozen=True)
+class Along:
+    """An axis along which rates of a family are a curve, and the axes that follow from it."""
+
+    axis: str
+    follow: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Family:
+    """What is known of a family, or of all families of an algorithm each: `traversal/bfs`, `traversal/cc`.
+
+    `reads`: its kernels only read what is far away, and so name no direction. `walks`: it reads the edges of
+    a graph over the link, and how many may differ from run to run. `each_algorithm`: the family's name ends
+    in the algorithm. `spread_links`: a row may be a share of one of the links that its lanes cross. `aliases`
+    are axes that people call otherwise. `counted_by`: what a time goes by where it has no bytes.
+
+    Of rates: `curves` are looked at for their shape. `sets_peak`: pinned copies, which make the copy peak;
+    `no_peak`: no single copy peak is its limit. `in_gpu` and `in_host`: what it copies stays in the memory of
+    one GPU, of the host. `odd_requests`: some of its cases ask for short or few
+    requests on purpose, by their access, offset or blocks, of which its curves are not named.
+    """
+
+    reads: bool = False
+    walks: bool = False
+    each_algorithm: bool = False
+    spread_links: bool = False
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    counted_by: tuple[str, ...] = ()
+    curves: tuple[Along, ...] = ()
+    sets_peak: bool = False
+    no_peak: bool = False
+    in_gpu: bool = False
+    in_host: bool = False
+    odd_requests: bool = False
+
+
+SIZES = (Along(BYTES),)
+TABLE_OF_ROWS = {"placement": "store"}
+
+FAMILIES: Mapping[str, Family] = {
+    "host/memcpy": Family(in_host=True, curves=(*SIZES, Along("threads"))),
+    "transfer/memcpy": Family(sets_peak=True, curves=SIZES),
+    "transfer/host_copy": Family(curves=SIZES),
+    "transfer/kernel_copy": Family(curves=SIZES),
+    "transfer/zero_copy": Family(odd_requests=True, curves=(*SIZES, Along("blocks"))),
+    "transfer/managed": Family(curves=SIZES),
+    "transfer/duplex": Family(no_peak=True, curves=SIZES),
+    "transfer/peer": Family(curves=SIZES),
+    "transfer/local": Family(in_gpu=True, curves=SIZES),
+    "transfer/collective": Family(spread_links=True),
+    "latency/chase": Family(reads=True),
+    "call": Family(counted_by=("nodes", "threads", "arguments")),
+    "contention": Family(spread_links=True),
+    "grain/pieces": Family(curves=(Along("grain", (BYTES,)),)),
+    "reach/gather": Family(reads=True, curves=(Along("span", ("rows",)),)),
+    "gather": Family(
+        reads=True, aliases=TABLE_OF_ROWS, curves=(Along("span", ("rows",)), Along("row", ("rows",)))
+    ),
+    "gather/bag": Family(reads=True, aliases=TABLE_OF_ROWS),
+    "sm_share/gather": Family(reads=True, curves=(Along("sms"), Along("percent"))),
+    "sm_share/split": Family(reads=True),
+    "pipeline/graphsage": Family(reads=True),
+    "traversal": Family(walks=True, each_algorithm=True),
+    "lean": Family(walks=True, each_algorithm=True),
+    "model": Family(each_algorithm=True),
+}
+UNKNOWN = Family()
+
+
+@cache
+def of(name: str) -> Family:
+    """What is known of a family by its name, or by that of its group where each algorithm is a family."""
+    group = FAMILIES.get(name.partition("/")[0], UNKNOWN)
+    return FAMILIES.get(name) or (group if group.each_algorithm else UNKNOWN)
+
+
+def having(part: str) -> tuple[str, ...]:
+    """The families of which this is known, in the order of the table."""
+    return tuple(name for name, family in FAMILIES.items() if getattr(family, part))

@@ -1,1 +1,0 @@
-"""Rows of graph neural networks as answers: gathers, tiers, shares of a GPU, training pipelines."""

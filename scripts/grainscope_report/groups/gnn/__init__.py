@@ -1,0 +1,1 @@
+"""Graph neural networks: sampling, tiers of a feature table, and pipelines that train."""

@@ -1,0 +1,419 @@
+"""Grains: useful GB/s against the size of a piece under measured roofs (figure 14), and what fills the link:
+the fewest multiprocessors that do, and how many requests are under way.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, ends
+from grainscope_report.figures import parts
+from grainscope_report.figures.entry import Entry
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
+from grainscope_report.figures.series import NEAREST, as_it_is, counter, crossed, curves, named, select
+from grainscope_report.groups.latency import CHASE
+from grainscope_report.groups.transfer.copies import ZERO_COPY
+from grainscope_report.machine import Machine, spoken_site
+from grainscope_report.model import Row
+from grainscope_report.result import Result
+from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_bytes, format_time, significant
+
+SATURATION = "grain/saturation"
+PIECES = "grain/pieces"
+ZERO = "zero_copy"
+LINE = 128
+# Kernels ask for a line at a time whatever the piece; the others ask for the piece.
+KERNELS = ("zero_copy_sequential", "zero_copy_random", "kernel_write_random")
+# Their pieces are asked for all at once, so that one does not wait for the one before.
+AT_ONCE = ("batch", "graph", "managed_demand")
+# Fewer than this are one after another.
+SEVERAL = 1.5
+
+
+@dataclass(frozen=True)
+class Fewest:
+    """The smallest grid of a kernel that fills the link; the rates are GB/s, `width` bytes a lane."""
+
+    direction: str
+    width: float
+    site: tuple[tuple[str, int], ...]
+    sms: float
+    sms_available: float | None
+    saturated_gb_s: float
+    full_gb_s: float
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        of = f" of {self.sms_available:g}" if self.sms_available else ""
+        return (
+            f"{self.direction}s of {format_bytes(self.width)} a lane fill the link with {self.sms:g}{of} "
+            f"multiprocessors: {self.saturated_gb_s:.1f} GB/s, all of them {self.full_gb_s:.1f} "
+            f"({spoken_site(self.site)})"
+        )
+
+    @property
+    def short(self) -> str:
+        """In few words."""
+        of = f" of {self.sms_available:g}" if self.sms_available else ""
+        return (
+            f"{self.direction} of {format_bytes(self.width)} a lane {self.sms:g}{of} "
+            f"({self.saturated_gb_s:.1f} of {self.full_gb_s:.1f} GB/s)"
+        )
+
+
+@dataclass(frozen=True)
+class Flight:
+    """The most requests of a method that were under way, of which size, with which latency.
+
+    `derived` where they are worked out from the rate of one family and the latency of another.
+    """
+
+    method: str
+    path: str
+    requests: float
+    size: float
+    latency_s: float
+    derived: bool
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        who = f"{self.method.replace('_', ' ')}, {parts.ARROWS.get(self.path, self.path)}"
+        if self.requests < SEVERAL:
+            order = "asked for at once" if self.method in AT_ONCE else "one after another"
+            return f"{who}: a piece every {format_time(self.latency_s / self.requests)}, {order}"
+        source = ", from its rate and the latency of a dependent load" if self.derived else ""
+        return (
+            f"{who}: up to {significant(self.requests)} requests of {format_bytes(self.size)} in flight, "
+            f"{format_time(self.latency_s)} each{source}"
+        )
+
+
+def fewest(result: Result) -> list[Fewest]:
+    """The fewest multiprocessors, by direction, width and site; of several sessions the most cautious."""
+    found: dict[tuple, Fewest] = {}
+    for row in result.of(SATURATION):
+        if not row.ok or not {"sms", "saturated_gb_s", "full_gb_s"} <= row.counters.keys():
+            continue
+        direction, width = str(row.case.axes.get("direction")), row.case.axes.get("width", 0)
+        site = tuple(sorted(row.case.site.items()))
+        counters = row.counters
+        one = Fewest(
+            direction,
+            float(width),
+            site,
+            counters["sms"],
+            counters.get("sms_available"),
+            counters["saturated_gb_s"],
+            counters["full_gb_s"],
+        )
+        found[direction, width, site] = max(one, found.get((direction, width, site), one), key=_sms)
+    return [found[key] for key in sorted(found)]
+
+
+def _sms(one: Fewest) -> float:
+    return one.sms
+
+
+def said(found: Sequence[Fewest]) -> list[str]:
+    """A sentence for each direction about the grid that needs fewest."""
+    sentences = []
+    for direction in dict.fromkeys(one.direction for one in found):
+        there = [one for one in found if one.direction == direction]
+        one = min(there, key=lambda one: (one.sms, -one.saturated_gb_s))
+        of = f" of {one.sms_available:g}" if one.sms_available else ""
+        sentences.append(
+            f"{one.sms:g}{of} fill the link with {direction}s of {format_bytes(one.width)} a lane "
+            f"({one.saturated_gb_s:.1f} of {one.full_gb_s:.1f} GB/s)"
+        )
+    return sentences
+
+
+def flights(result: Result) -> list[Flight]:
+    """The requests in flight of each method: as counted, or a piece at a time.
+
+    Where nothing counts those of zero-copy reads, they are worked out.
+    """
+    best: dict[tuple[str, str], Row] = {}
+    each: dict[tuple[str, str], Row] = {}
+    for row in result.of(PIECES):
+        key = (str(row.case.axes.get("method")), str(row.case.axes.get("path")))
+        if row.ok and {"requests_in_flight", "latency_s"} <= row.counters.keys():
+            best[key] = max(row, best.get(key, row), key=_most)
+        elif row.ok and row.operation_s and key[0] not in KERNELS:
+            each[key] = min(row, each.get(key, row), key=_shortest)
+    found = [_flight(method, path, row) for (method, path), row in best.items()]
+    found += [_one_by_one(*key, row) for key, row in each.items() if key not in best]
+    counted = any(method.startswith(ZERO) for method, _ in best)
+    return found if counted else [*found, *_derived(result)]
+
+
+def _shortest(row: Row) -> float:
+    return row.operation_s or 0.0
+
+
+def _one_by_one(method: str, path: str, row: Row) -> Flight:
+    """Nothing counts them: the shortest time of a piece is the cost of starting one."""
+    return Flight(method, path, 1.0, float(row.case.axes.get("grain", 0.0)), row.operation_s or 0.0, False)
+
+
+def _most(row: Row) -> tuple[float, float]:
+    """By requests, and of as many by the grain: there the link and not the piece is the limit."""
+    return float(f"{row.counters['requests_in_flight']:.3g}"), row.case.axes.get("grain", 0.0)
+
+
+def _flight(method: str, path: str, row: Row) -> Flight:
+    grain = float(row.case.axes.get("grain", 0.0))
+    size = min(grain, LINE) if method in KERNELS else grain
+    return Flight(method, path, row.counters["requests_in_flight"], size, row.counters["latency_s"], False)
+
+
+def _derived(result: Result) -> list[Flight]:
+    """Little's law: the rate of a zero-copy read times the latency of one load, in lines."""
+    latencies: dict[tuple, float] = defaultdict(float)
+    for row in result.of(CHASE):
+        if row.ok and row.operation_s and row.case.axes.get("to") == "host_memory":
+            site = tuple(sorted(row.case.site.items()))
+            known = latencies.get(site, row.operation_s)
+            latencies[site] = min(known, row.operation_s)
+    reads = [
+        row
+        for row in result.of(ZERO_COPY)
+        if row.ok
+        and row.bandwidth_gb_s
+        and row.case.axes.get("direction") == "read"
+        and row.case.axes.get("access") == "merged_aligned"
+        and tuple(sorted(row.case.site.items())) in latencies
+    ]
+    if not reads:
+        return []
+    top = max(reads, key=lambda row: row.bandwidth_gb_s)
+    latency_s = latencies[tuple(sorted(top.case.site.items()))]
+    requests = top.bandwidth_gb_s * 1e9 * latency_s / LINE
+    return [Flight("zero_copy", "host_to_gpu", requests, LINE, latency_s, True)]
+
+
+METHODS = {
+    "copy_engine": "a copy a piece",
+    "pageable_copy": "a copy a piece, pageable",
+    "batch": "batch of copies",
+    "graph": "graph of copies",
+    "zero_copy_sequential": "zero-copy, in order",
+    "zero_copy_random": "zero-copy, at random",
+    "kernel_write_random": "kernel writes, at random",
+    "managed_prefetch": "managed, prefetch",
+    "managed_demand": "managed, demand",
+}
+# Timed with their calls.
+CALLED = {"pageable_copy", "batch", "graph"}
+DEMAND = "managed_demand"
+MOVED = "pages that moved on demand"
+PATHS = (HOST_TO_GPU, GPU_TO_HOST)
+# Where curves lie farthest apart: their order in the legend is their order there.
+APART = 4096
+
+
+def build(machines: Sequence[Machine]) -> Figure:
+    """Rates under roofs above; requests in flight and the fewest multiprocessors below."""
+    drawn = {path: _drawn(machines, path) for path in PATHS}
+    roofs = {path: _roofs(curves, path) for path, curves in drawn.items()}
+    top = [_panel(drawn[path], roofs[path], path) for path in PATHS]
+    below = [_in_flight(machines), _fewest(machines)]
+    rows = tuple(tuple(panel for panel in row if panel) for row in (top, below))
+    if not any(top):
+        return Figure(machines, ())
+    several = len(machines) > 1
+    notes = parts.slow_sites([panel for panel in top if panel], several)
+    if any(curve.method in CALLED for there in drawn.values() for curve in there):
+        notes.append(
+            "Batches and graphs of copies, and copies of pageable memory: from the call until the last piece "
+            "has arrived, by the host's clock; other copies: without the calls, which were made before."
+        )
+    for machine in machines:
+        owner = f"{machine.letter}: " if several else ""
+        notes += _moved(machine, owner)
+        if said := [one.short for one in fewest(machine.result)]:
+            notes.append(f"{owner}Fewest multiprocessors that fill the link: {'; '.join(said)}.")
+        for path in PATHS:
+            there = [f"{roof.name}: {roof.note}" for roof in roofs[path] if roof.machine is machine]
+            if there:
+                notes.append(f"{owner}Roofs, {parts.ARROWS[path]}: {'; '.join(there)}.")
+            if paced := _paced(machine, path):
+                notes.append(f"{owner}At best, {parts.ARROWS[path]}: {'; '.join(paced)}.")
+    return Figure(machines, tuple(row for row in rows if row), tuple(notes))
+
+
+def _where(method: str, path: str) -> dict:
+    return {"method": method, "path": path, "locality": NEAREST}
+
+
+def _drawn(machines: Sequence[Machine], path: str) -> list[Curve]:
+    found: list[Curve] = []
+    for method, name in named(machines, PIECES, METHODS).items():
+        found += curves(
+            machines, PIECES, _where(method, path), name=name, method=method, x="grain", whatever="bytes"
+        ).curves
+        if method == DEMAND:
+            found += _moved_pages(machines, path)
+    return _highest_first(found)
+
+
+def _highest_first(found: Sequence[Curve]) -> list[Curve]:
+    """By name in the order of the first curves of that name; those that begin further right come last."""
+    order: dict[str, tuple[bool, float]] = {}
+    for curve in found:
+        near = min(curve.points, key=lambda point: abs(math.log(point.x / APART)))
+        order.setdefault(curve.name, (near.x > 2 * APART, -near.y.value))
+    return sorted(found, key=lambda curve: order[curve.name])
+
+
+def _moved_pages(machines: Sequence[Machine], path: str) -> Sequence[Curve]:
+    """What the driver moved for the pieces that were read: whole pages, and some around them."""
+    return curves(
+        machines,
+        PIECES,
+        _where(DEMAND, path),
+        name=MOVED,
+        method=DEMAND,
+        x="grain",
+        view=crossed,
+        dash="dashed",
+        whatever="bytes",
+    ).curves
+
+
+def _moved(machine: Machine, owner: str) -> list[str]:
+    """How much moved for the smallest piece that was read on demand, against what was useful of it."""
+    where = {"method": DEMAND}
+    rows = [row for row in select(machine.result.of(PIECES), where) if row.link_bytes and row.operations]
+    if not rows:
+        return []
+    least = min(rows, key=lambda row: row.case.axes.get("grain", 0.0))
+    useful, moved = least.bytes / least.operations, least.link_bytes / least.operations
+    return [
+        f"{owner}Managed, demand: a piece in each 2 MiB; of {format_bytes(useful)} each "
+        f"{format_bytes(moved)} moved, {significant(moved / useful)} times what was useful (dashed)."
+    ]
+
+
+def _paced(machine: Machine, path: str) -> list[str]:
+    """The shortest time of a piece where pieces are asked for all at once."""
+    return [
+        f"{METHODS.get(one.method, one.method)}, a piece every {format_time(one.latency_s)}"
+        for one in flights(machine.result)
+        if one.method in AT_ONCE and one.path == path
+    ]
+
+
+def _panel(drawn: Sequence[Curve], roofs: Sequence[Roof], path: str) -> CurvePanel | None:
+    if not drawn:
+        return None
+    return CurvePanel(
+        parts.ARROWS[path],
+        tuple(drawn),
+        x_label="grain",
+        y_label="useful bytes (GB/s)",
+        y_log=True,
+        levels=parts.levels(drawn, path),
+        roofs=tuple(roofs),
+    )
+
+
+def _roofs(drawn: Sequence[Curve], path: str) -> list[Roof]:
+    """For each method whose requests were counted: as many as ever in flight, at every grain."""
+    found = []
+    for curve in drawn:
+        known = [one for one in flights(curve.machine.result) if not one.derived]
+        most = next((one for one in known if (one.method, one.path) == (curve.method, path)), None)
+        if most and curve.primary and curve.marked and curve.method not in AT_ONCE:
+            found += _roof(curve, most, path)
+    return found
+
+
+def _roof(curve: Curve, most: Flight, path: str) -> list[Roof]:
+    link = curve.machine.result.link(ends(dict(curve.site), path))
+    top = link.peak_gb_s if link else max(point.y.high for point in curve.points)
+    low, high = min(curve.x), max(curve.x)
+    request = LINE if curve.method in KERNELS else high
+    # Beyond the size of a request more of them cannot be under way, and above the peak there is another roof.
+    full = top * 1e9 * most.latency_s / most.requests
+    bend = min(request, full, high)
+    if bend <= low:
+        return []
+    slope = most.requests / most.latency_s / 1e9
+    points = [(low, slope * low), (bend, slope * bend)]
+    if bend < high and bend < full:
+        points.append((high, slope * bend))
+    note = f"{significant(most.requests)} in flight, {format_time(most.latency_s)} each"
+    return [Roof(curve.name, curve.method, tuple(points), curve.machine, note)]
+
+
+def _in_flight(machines: Sequence[Machine]) -> CurvePanel | None:
+    """Of kernels: a copy is one request, and of those less than one is in flight as soon as they overlap."""
+    drawn: list[Curve] = []
+    for method in KERNELS[:2]:
+        name = METHODS[method]
+        drawn += curves(
+            machines,
+            PIECES,
+            _where(method, HOST_TO_GPU),
+            name=name,
+            method=method,
+            x="grain",
+            view=counter("requests_in_flight"),
+            measure=as_it_is,
+            whatever="bytes",
+        ).curves
+    if not drawn:
+        return None
+    return CurvePanel(
+        f"requests in flight, {parts.ARROWS[HOST_TO_GPU]}",
+        tuple(drawn),
+        x_label="grain",
+        y_label="requests of 128 B or less",
+        y_unit="requests",
+    )
+
+
+def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
+    """The fewest multiprocessors that fill the link, by direction and width, first site of each machine."""
+    bars: dict[tuple[str, float], dict[int, Bar]] = {}
+    for machine in machines:
+        for one in reversed(fewest(machine.result)):
+            of = f"\nof {one.sms_available:g}" if one.sms_available else ""
+            letter = f"{machine.letter}\n" if len(machines) > 1 else ""
+            value = Estimate(one.sms, one.sms, one.sms)
+            note = f"{spoken_site(one.site)}: {one.saturated_gb_s:.1f} of {one.full_gb_s:.1f} GB/s"
+            key = (one.direction, one.width)
+            bars.setdefault(key, {})[machine.index] = Bar(value, f"{letter}{one.sms:g}{of}", note=note)
+    if not bars:
+        return None
+    keys = sorted(bars)
+    owners = [machine for machine in machines if any(machine.index in there for there in bars.values())]
+    series = tuple(
+        BarSeries(
+            f"fewest multiprocessors, {machine.letter}" if len(owners) > 1 else "fewest multiprocessors",
+            "traffic",
+            tuple(bars[key].get(machine.index, Bar(None, "no row")) for key in keys),
+            machine,
+        )
+        for machine in owners
+    )
+    names = tuple(f"{direction}\n{format_bytes(width)} a lane" for direction, width in keys)
+    return BarPanel("fewest multiprocessors that fill the link", names, series, "multiprocessors", "SMs")
+
+
+FIGURES = (
+    Entry(
+        "14",
+        "figure_14_link_roofline",
+        "The link roofline: useful bytes by grain",
+        (PIECES,),
+        "rows",
+        build,
+        beside=(SATURATION,),
+    ),
+)

@@ -1,0 +1,171 @@
+"""Traversals that move fewer bytes (families `lean/`): what each technique is, takes and moves.
+
+A technique is what is done beside the algorithm itself: beginnings of lists kept in GPU memory, compressed
+lists, and whatever further axis says something else than that there is none of it.
+"""
+
+import math
+import statistics as plain
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grainscope_report.groups.traversal import runs
+from grainscope_report.groups.traversal.runs import LEAN, Run, Work
+from grainscope_report.machine import Machine
+from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate
+
+FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
+WEIGHT = 4
+# Axes that say what is computed and where, and those that are told in words of their own.
+_OTHERS = {"graph", "weights", "locality", "strategy", "tier", "hot", "hot_budget", "lists", "segments"}
+_NOT_THERE = {"none", "off", "no", "plain", "read", 0}
+HOT = "hot"
+EXCHANGE = "edge_gather"  # GraphPEG's, emulated
+
+
+@dataclass(frozen=True)
+class Lean:
+    """One technique on one work: `tier` is which beginnings of lists are hot, `hot` percent of the edges.
+
+    `more` are the other techniques in words: `compressed lists`.
+    """
+
+    run: Run
+    strategy: str
+    tier: str
+    hot: float
+    more: tuple[str, ...]
+
+    @property
+    def techniques(self) -> tuple[str, ...]:
+        """What is done beside the algorithm, whatever is hot and how much."""
+        return (*self.more, *([HOT] if self.hot else []))
+
+    @property
+    def technique(self) -> str:
+        """`compressed lists, 25 % hot (heads)`, or `alone`."""
+        hot = [f"{self.hot:.3g} % hot ({self.tier})"] if self.hot else []
+        return ", ".join([*self.more, *hot]) or "alone"
+
+    @property
+    def text(self) -> str:
+        """`direction-optimising, compressed lists, 25 % hot (heads)`."""
+        return ", ".join([spoken(self.strategy), *([] if self.technique == "alone" else [self.technique])])
+
+    @property
+    def hot_bytes(self) -> float:
+        """GPU memory for edges."""
+        return self.run.counter("hot_bytes") or 0.0
+
+    @property
+    def modelled(self) -> tuple[float, float] | None:
+        """The model's time of the first trial, seconds, and how far off it is, as a share of the measured."""
+        seconds, share = self.run.counter("modelled_s"), self.run.counter("modelled_over_measured")
+        return (seconds, share - 1) if seconds is not None and share is not None else None
+
+    @property
+    def modelled_bytes(self) -> tuple[float, float] | None:
+        """The model's bytes over the link in the first trial, and how far off what was moved they are.
+
+        Rows whose reads are not the model's fail, but for sssp, whose reads depend on who comes first.
+        """
+        traffic = self.run.traffic("modelled")
+        if traffic is None or traffic.bytes is None:
+            return None
+        modelled = traffic.bytes + (self.run.counter("modelled_copied_bytes") or 0)
+        first = self.run.rows[0].trials[0].counters.get("link_bytes") if self.run.rows[0].trials else None
+        return modelled, modelled / first - 1 if first else 0.0
+
+
+def spoken(strategy: str) -> str:
+    """`direction-optimising`, `near-far`."""
+    return strategy.replace("_", "-")
+
+
+def measured(machine: Machine) -> list[Lean]:
+    """What this machine measured, at the site that most of its rows are of."""
+    there = runs.of_family(machine, LEAN)
+    usual = {
+        algorithm: Counter(_strategy(run) for run in there if run.work.algorithm == algorithm)
+        for algorithm in runs.algorithms(there)
+    }
+    return [_lean(run, usual[run.work.algorithm].most_common(1)[0][0]) for run in there]
+
+
+def _strategy(run: Run) -> str:
+    return str(run.rows[0].case.axes.get("strategy", ""))
+
+
+def _lean(run: Run, usual: str) -> Lean:
+    """Another strategy than the usual one of the algorithm is a technique, too."""
+    axes = run.rows[0].case.axes
+    lists, strategy = str(axes.get("lists", "plain")), _strategy(run)
+    segments = str(axes.get("segments", "read"))
+    more = [] if strategy == usual else [spoken(strategy)]
+    more += [] if lists in _NOT_THERE else [f"{lists} lists"]
+    more += [] if segments in _NOT_THERE else [segments]
+    for axis, value in axes.items():
+        if axis not in _OTHERS and value not in _NOT_THERE:
+            more.append(axis if value in ("on", "yes", 1) else f"{axis} {value}")
+    return Lean(run, usual, str(axes.get("tier", "none")), _hot(run), tuple(more))
+
+
+def _hot(run: Run) -> float:
+    """Percent of the edge list in GPU memory; of a budget in bytes, what it came to."""
+    axes = run.rows[0].case.axes
+    return (run.counter("hot_percent") or 0.0) if "hot_budget" in axes else float(axes.get("hot", 0))
+
+
+def like(run: Run, work: Work) -> bool:
+    """Whether a run is of the same algorithm, graph and weights, whatever its edges' width."""
+    one = run.work
+    return (one.algorithm, one.graph) == (work.algorithm, work.graph) and one.weights == work.weights
+
+
+def base(there: Sequence[Run], work: Work, placement: str) -> Run | None:
+    """The fastest walk over whole lists of a work, in the original order, with its edges in this placement.
+
+    By EMOGI's accesses or GraphPEG's exchange.
+    """
+    return runs.fastest(
+        run for run in there if like(run, work) and (run.placement, run.order) == (placement, runs.ORDERS[0])
+    )
+
+
+def whose(run: Run) -> str:
+    """Who walks whole lists so."""
+    return "GraphPEG" if run.access == EXCHANGE else "EMOGI"
+
+
+def edge_bytes(run: Run) -> float:
+    """Bytes that the edges of a walk over whole lists take where they lie, with the weights of sssp."""
+    each = run.work.edge + (WEIGHT if run.work.algorithm == "sssp" else 0)
+    return run.entries * each
+
+
+def mean_time(run: Run) -> Estimate:
+    """Seconds, the mean over trials after GAP: a mean trial's edges over the harmonic mean of TEPS.
+
+    So a source from which little is reached counts for little. Whiskers are 95 % of that mean, of fewer
+    than 8 trials their range.
+    """
+    times, edges = run.trials, _edges(run)
+    if not times:
+        return run.time
+    mean = plain.fmean(edges.get(label, 1.0) for label in times)
+    each = [time * mean / edges.get(label, 1.0) for label, time in times.items()]
+    value, sessions = plain.fmean(each), len(run.rows)
+    if len(each) < FEWEST_FOR_INTERVAL:
+        return Estimate(value, min(each), max(each), sessions)
+    off = Z_95 * plain.stdev(each) / math.sqrt(len(each))
+    return Estimate(value, value - off, value + off, sessions)
+
+
+def _edges(run: Run) -> dict[str, float]:
+    """The edges that each trial's TEPS counts; nothing where any trial has none."""
+    found = {
+        trial.label: trial.counters.get("teps", 0.0) * plain.median(trial.samples_s)
+        for trial in run.rows[0].trials
+    }
+    return found if all(found.values()) and found.keys() == run.trials.keys() else {}
