@@ -190,7 +190,7 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
 
 
 def _sampling_error(row: Mapping[str, Any]) -> float:
-    """The standard error of a median's logarithm, from its rank interval; 0 of trials, which are not alike."""
+    """The standard error of a median's logarithm, from its rank interval; 0 of trials, which differ."""
     if "ci95_s" not in row or row.get("trials"):
         return 0.0
     low, high = row["ci95_s"]
