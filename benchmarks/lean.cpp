@@ -118,7 +118,7 @@ class Lister {
         budgets.push_back({.bytes = bytes});
       }
     } else {
-      budgets.push_back({.bytes = values.number("hot_budget")});
+      budgets.push_back({.bytes = values.number("hot_budget"), .given_by = "--axis hot_budget"});
     }
     return budgets;
   }
@@ -194,7 +194,7 @@ class Lister {
     }
     const GpuReport* report = machine_.find_gpu(gpu.ordinal);
     if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->total_memory_bytes) {
-      return "--hot-budget " + format_bytes(point.hot.bytes) + " are more than GPU " +
+      return std::string(point.hot.given_by) + ": " + format_bytes(point.hot.bytes) + " are more than GPU " +
              std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->total_memory_bytes);
     }
     return why_no_mapping(machine_, gpu.ordinal);

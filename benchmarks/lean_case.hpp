@@ -17,6 +17,7 @@ namespace grainscope::harness {
 struct HotBudget {
   int percent = 0;          // of the edge list
   std::uint64_t bytes = 0;  // or so many, with all that hot edges bring along; 0: `percent` tells
+  const char* given_by = "--hot-budget";  // what said how many bytes
 
   // Of the GPU, where the edge list takes `edges`.
   [[nodiscard]] std::uint64_t most_bytes(std::uint64_t edges) const {

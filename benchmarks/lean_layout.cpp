@@ -19,7 +19,7 @@ lean::HotTier plan(const LeanPoint& point, const LoadedGraph& loaded, const grap
                    lean::TierPolicy policy, std::uint64_t directions) {
   const std::uint64_t elements =
       point.hot.bytes > 0
-          ? hot_elements(lists, point.hot.bytes, directions,
+          ? hot_elements(lists, point.hot, directions,
                          point.algorithm == graph::Algorithm::sssp && !lean::packs_weights(lists))
           : lists.edges() * static_cast<std::uint64_t>(point.hot.percent) / 100;
   if (policy != lean::TierPolicy::reuse) {
@@ -42,16 +42,16 @@ const T* address(const std::optional<T>& value) {
 
 }  // namespace
 
-std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes, std::uint64_t directions,
+std::uint64_t hot_elements(const graph::Csr& lists, const HotBudget& budget, std::uint64_t directions,
                            bool weighted) {
   const std::uint64_t places = (lists.vertices() + std::uint64_t{1}) * sizeof(std::uint32_t);
   const std::uint64_t element = sizeof(graph::Vertex) + (weighted ? sizeof(graph::Weight) : 0);
-  if (bytes / directions < places + element) {
-    throw SkipError("--hot-budget: where the hot part of each list begins takes " +
-                    format_bytes(directions * places) + " of GPU memory; " + format_bytes(bytes) +
+  if (budget.bytes / directions < places + element) {
+    throw SkipError(std::string(budget.given_by) + ": where the hot part of each list begins takes " +
+                    format_bytes(directions * places) + " of GPU memory; " + format_bytes(budget.bytes) +
                     " leave nothing for edges");
   }
-  return std::min(lists.edges(), (bytes / directions - places) / element);
+  return std::min(lists.edges(), (budget.bytes / directions - places) / element);
 }
 
 model::TieredLists LeanLayout::Direction::of(const graph::Csr& lists) const {

@@ -14,10 +14,10 @@
 
 namespace grainscope::harness {
 
-// How many edges of one direction fit into its part of so many bytes of GPU memory, beside the offsets of
-// where each list's hot part begins; no more than there are. `weighted`: each has four bytes of weight beside
-// its own. Throws SkipError where none fits.
-[[nodiscard]] std::uint64_t hot_elements(const graph::Csr& lists, std::uint64_t bytes,
+// How many edges of one direction fit into its part of a budget in bytes, beside the offsets of where each
+// list's hot part begins; no more than there are. `weighted`: each has four bytes of weight beside its own.
+// Throws SkipError where none fits.
+[[nodiscard]] std::uint64_t hot_elements(const graph::Csr& lists, const HotBudget& budget,
                                          std::uint64_t directions, bool weighted);
 
 // Of a directed graph each direction has the same share of its lists hot. The graph outlives it, and it what

@@ -349,7 +349,7 @@ Family pipeline_graphsage(const GnnGraphs& graphs) {
            word_axis("store", "where the feature table lies",
                      names_of(kStores, [](Store each) { return name(each); })),
            fanout_axis("10x25"), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
-           number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24"),
+           unnamed(number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24")),
            size_axis("row", "bytes of a row; those of --features where given", {4, kGiB}, false, "512"),
            number_axis("hidden", "features of a hidden layer", {1, 1 << 16}, "128"),
            number_axis("hot", "percent of the rows on the GPU, of store tiered", {0, 100}, "10"),

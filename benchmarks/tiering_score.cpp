@@ -112,8 +112,9 @@ Family tiering_score(const GnnGraphs& graphs) {
           "Which rows of a feature table should a GPU keep, and how many accesses do they take?",
           {graph_axis(), fanout_axis(), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
            number_axis("labelled", "percent of the vertices that are trained on", {1, 100}),
-           number_axis("edges_at_most", "edges that a training run samples at most, if not in four batches",
-                       {1, UINT32_MAX}, "33554432"),
+           unnamed(number_axis("edges_at_most",
+                               "edges that a training run samples at most, if not in four batches",
+                               {1, UINT32_MAX}, "33554432")),
            word_axis("score", "by what rows are ranked",
                      names_of(gnn::kAllScores, [](Score each) { return name(each); }))},
           [graphs](const Machine& /*machine*/, const Scope& scope, const Grids& grids) {

@@ -171,7 +171,7 @@ std::string what_it_takes(const DeclaredAxis& axis) {
     const bool last = i + 1 == words.size();
     text += (text.empty() ? "" : last ? " or " : ", ") + words[i];
   }
-  return text;
+  return text + (axis.unnamed ? "; one value a run" : "");
 }
 
 DeclaredAxis word_axis(std::string key, std::string means, std::vector<std::string> words,
@@ -233,6 +233,11 @@ DeclaredAxis checked_axis(std::string key, std::string means, std::function<void
           .check = std::move(check)};
 }
 
+DeclaredAxis unnamed(DeclaredAxis axis) {
+  axis.unnamed = true;
+  return axis;
+}
+
 std::vector<AxisValue> values_of(const DeclaredAxis& axis, const std::string& text, const NamedNumbers& names,
                                  const SizeRange& sizes) {
   std::vector<AxisValue> values;
@@ -274,6 +279,14 @@ void require_values(const DeclaredAxis& axis, const std::string& text) {
     } else {
       static_cast<void>(value_of(axis, word, any));
     }
+  }
+}
+
+void require_told_apart(const DeclaredAxis& axis, const std::string& text) {
+  if (axis.unnamed && (text.find(',') != std::string::npos || range_of(axis, text))) {
+    throw UsageError("--axis " + axis.key + "=" + text + ": no name of a case tells " + axis.key +
+                     ", so results could not be told apart: give one value, and each other in a run of its "
+                     "own");
   }
 }
 

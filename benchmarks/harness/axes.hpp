@@ -41,6 +41,7 @@ struct DeclaredAxis {
   Unit unit = Unit::none;
   std::string otherwise = {};  // the value where nobody names one; empty: each preset does
   bool cut = false;            // --min-bytes and --max-bytes cut it
+  bool unnamed = false;        // no name of a case tells it: a run takes one value of it
   // Of words that are not listed ("kron:20"): throws UsageError for one that is none. Absent: there are none.
   std::function<void(const std::string&)> check = {};
 };
@@ -66,6 +67,9 @@ struct DeclaredAxis {
                                         std::function<void(const std::string&)> check,
                                         std::string otherwise = {});
 
+// The same axis, of which no name of a case tells the value.
+[[nodiscard]] DeclaredAxis unnamed(DeclaredAxis axis);
+
 // The sizes that --min-bytes and --max-bytes leave.
 struct SizeRange {
   std::optional<std::uint64_t> least;
@@ -85,11 +89,13 @@ using NamedNumbers = std::map<std::string, std::uint64_t>;
 [[nodiscard]] std::vector<AxisValue> values_of(const DeclaredAxis& axis, const std::string& text,
                                                const NamedNumbers& names, const SizeRange& sizes = {});
 
-// "on or off", "a whole number from 1 to 1024 or all", "a size from 4 B to 8 GiB".
+// "on or off", "a whole number from 1 to 1024 or all", "a size from 4 B to 8 GiB", "…; one value a run".
 [[nodiscard]] std::string what_it_takes(const DeclaredAxis& axis);
 
 // Throws UsageError unless `text` gives values of the axis, whatever its names of numbers mean on a machine.
 void require_values(const DeclaredAxis& axis, const std::string& text);
+// Throws UsageError where `text`, values of the axis, gives several to one that no name of a case tells.
+void require_told_apart(const DeclaredAxis& axis, const std::string& text);
 
 // The value of each axis at one point.
 class Values {

@@ -68,6 +68,10 @@ Machine read_machine(const Roots& roots) {
                  std::move(warnings)};
 }
 
+bool is_gpu(const Site& site) {
+  return site.key.starts_with("gpu") || site.key == "peer";
+}
+
 std::string GpuTarget::locality(int node) const {
   if (!local_node) {
     return "unknown";

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "grainscope/core/case.hpp"
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/system/environment.hpp"
@@ -39,6 +40,9 @@ struct GpuTarget {
   // "local", "remote", or "unknown" where the machine does not tell.
   [[nodiscard]] std::string locality(int node) const;
 };
+
+// Whether a place of a case is a GPU: else it is a NUMA node.
+[[nodiscard]] bool is_gpu(const Site& site);
 
 // The GPUs asked for; `wanted` empty: all, or the nominal one. Throws EnvironmentError for one that does
 // not exist.

@@ -15,6 +15,8 @@ namespace grainscope::harness {
 namespace {
 
 constexpr std::size_t kNearNames = 5;
+// GPUs or nodes that a filter may name: more than machines have.
+constexpr std::size_t kMostPlaces = 16;
 // The rest of the process, and of the machine, needs some too.
 constexpr double kUsableShare = 0.8;
 // Longer expressions overrun the stack of a library that walks them recursively.
@@ -58,32 +60,6 @@ std::set<std::string> parts_of(const std::string& name) {
     start = end + 1;
   }
   return parts;
-}
-
-[[noreturn]] void refuse_empty(const std::string& filter, const std::vector<Benchmark>& all,
-                               const Scope& scope, const std::set<std::string>& left_out) {
-  std::vector<std::string> names(all.size());
-  std::transform(all.begin(), all.end(), names.begin(), [](const Benchmark& b) { return b.id.name(); });
-  std::string message = "no case matches '" + filter + "'";
-  if (!scope.axes.empty()) {
-    for (const auto& [key, values] : scope.axes) {
-      message.append(" with ").append(key).append("=").append(values);
-    }
-    for (const std::string& why : left_out) {
-      message += "; left out: " + why;
-    }
-    if (!left_out.empty()) {
-      throw UsageError(message);
-    }
-  }
-  if (names.empty()) {
-    throw UsageError(message + ": the size range leaves none at all");
-  }
-  message += "; near it are\n";
-  for (const std::string& name : near_names(filter, names, kNearNames)) {
-    message += "  " + name + "\n";
-  }
-  throw UsageError(message + "--benchmark_list_tests lists all; a denser --preset has more sizes");
 }
 
 }  // namespace
@@ -197,6 +173,9 @@ void require_axes(const std::vector<Family>& families, const Scope& scope) {
         require_values(*declarations.front(), value);  // which says why not
       }
     }
+    for (const DeclaredAxis* axis : declarations) {
+      require_told_apart(*axis, values_taken(*axis, values));
+    }
   }
 }
 
@@ -220,33 +199,26 @@ std::optional<Scope> scope_for(const Family& family, const Scope& scope) {
 
 }  // namespace
 
-std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
-                                const Scope& scope, std::set<std::string>* left_out) {
-  require_axes(families, scope);
-  std::vector<Benchmark> all;
+namespace {
+
+struct Listed {
+  std::vector<Benchmark> cases;
+  std::set<std::string> left_out;  // why combinations with the user's values cannot be
+};
+
+// What one family lists here, each case once.
+Listed list_family(const Family& family, const Machine& machine, const Scope& scope) {
+  Listed listed;
+  const std::optional<Scope> own = scope_for(family, scope);
+  if (!own || family.written == scope.transfers.empty()) {
+    return listed;
+  }
+  const Grids grids(family.axes, family.name, *own);
   std::set<std::string> names;
-  for (const Family& family : families) {
-    if (family.written == scope.transfers.empty()) {
-      continue;
-    }
-    const std::optional<Scope> own = scope_for(family, scope);
-    if (!own) {
-      continue;
-    }
-    const Grids grids(family.axes, family.name, *own);
-    std::set<std::string> of_family;
-    for (Benchmark& benchmark : family.list(machine, *own, grids)) {
-      if (!benchmark.impossible.empty()) {
-        grids.leave_out(benchmark.impossible);
-        continue;
-      }
-      const std::string name = benchmark.id.name();
-      if (!of_family.insert(name).second) {
-        continue;  // lines of the table may meet
-      }
-      if (!names.insert(name).second) {
-        throw std::logic_error("two families have a case named " + name);
-      }
+  for (Benchmark& benchmark : family.list(machine, *own, grids)) {
+    if (!benchmark.impossible.empty()) {
+      grids.leave_out(benchmark.impossible);
+    } else if (names.insert(benchmark.id.name()).second) {  // lines of the table may meet
       benchmark.version = family.version;
       if (benchmark.skip.empty()) {
         benchmark.skip = why_too_large(benchmark.needs, machine);
@@ -254,20 +226,227 @@ std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machi
           benchmark.run = nullptr;  // and its claim to a graph that others wait to see gone
         }
       }
+      listed.cases.push_back(std::move(benchmark));
+    }
+  }
+  if (!own->axes.empty()) {  // the table's own are nobody's question
+    listed.left_out = grids.left_out();
+  }
+  return listed;
+}
+
+}  // namespace
+
+std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
+                                const Scope& scope, std::set<std::string>* left_out) {
+  require_axes(families, scope);
+  std::vector<Benchmark> all;
+  std::set<std::string> names;
+  for (const Family& family : families) {
+    Listed listed = list_family(family, machine, scope);
+    for (Benchmark& benchmark : listed.cases) {
+      const std::string name = benchmark.id.name();
+      if (!names.insert(name).second) {
+        throw std::logic_error("two families have a case named " + name);
+      }
       all.push_back(std::move(benchmark));
     }
-    if (left_out != nullptr && !own->axes.empty()) {  // the table's own are nobody's question
-      left_out->insert(grids.left_out().begin(), grids.left_out().end());
+    if (left_out != nullptr) {
+      left_out->merge(listed.left_out);
     }
   }
   return all;
 }
 
+namespace {
+
+// Why a filter that is right in itself is left with nothing, and what would leave it something.
+class EmptyChoice {
+ public:
+  EmptyChoice(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
+              const std::string& filter)
+      : families_(families), machine_(machine), scope_(scope), text_(filter), filter_(filter) {}
+
+  [[noreturn]] void refuse() const {
+    std::string message = "no case matches '" + text_ + "'";
+    for (const auto& [key, values] : scope_.axes) {
+      message.append(" with ").append(key).append("=").append(values);
+    }
+    throw UsageError(message + why());
+  }
+
+ private:
+  [[nodiscard]] std::string why() const {
+    for (const auto& reason : {why_of_sizes(), why_of_place(), why_of_axes()}) {
+      if (!reason.empty()) {
+        return reason;
+      }
+    }
+    const std::vector<std::string> names = names_in(scope_);
+    if (names.empty()) {
+      return sizes().empty() ? ": nothing is listed here" : ": " + sizes() + " leaves none at all";
+    }
+    std::string message = "; near it are\n";
+    for (const std::string& name : near_names(text_, names, kNearNames)) {
+      message += "  " + name + "\n";
+    }
+    return message + "--benchmark_list_tests lists all; a denser --preset has more sizes";
+  }
+
+  // Where the range of sizes alone leaves nothing.
+  [[nodiscard]] std::string why_of_sizes() const {
+    const std::vector<std::string> without = kept(without_sizes(scope_));
+    if (sizes().empty() || without.empty()) {
+      return {};
+    }
+    return ": " + sizes() + " leaves none of the " + std::to_string(without.size()) +
+           " that would, the first of them " + without.front();
+  }
+
+  // Of families that the filter is about: it keeps cases of theirs with the preset's values, or names them.
+  [[nodiscard]] std::string why_of_axes() const {
+    if (scope_.axes.empty()) {
+      return {};
+    }
+    Scope usual = without_sizes(scope_);
+    usual.axes.clear();
+    std::string reasons;
+    std::vector<std::string> kept_usually;
+    for (const Family& family : families_) {
+      bool about = names_it(family.name);
+      for (const Benchmark& benchmark : list_family(family, machine_, usual).cases) {
+        const std::string name = benchmark.id.name();
+        if (filter_.keeps(name)) {
+          kept_usually.push_back(name);
+        }
+        about = about || filter_.keeps(name) || names_it(benchmark.id.family);
+      }
+      for (const std::string& left_out :
+           about ? list_family(family, machine_, scope_).left_out : std::set<std::string>()) {
+        reasons += "; left out: " + left_out;
+      }
+    }
+    if (!reasons.empty() || kept_usually.empty()) {
+      return reasons;
+    }
+    return ": with the preset's values " + std::to_string(kept_usually.size()) +
+           " would, the first of them " + kept_usually.front();
+  }
+
+  // A GPU or a node that the filter names, and this machine lacks or the run does not take.
+  [[nodiscard]] std::string why_of_place() const {
+    std::set<std::string> keys;
+    std::vector<Case> cases;
+    for (const Family& family : families_) {
+      for (const Benchmark& benchmark : list_family(family, machine_, scope_).cases) {
+        cases.push_back(benchmark.id);
+        for (const Site& site : benchmark.id.site) {
+          keys.insert(site.key);
+        }
+      }
+    }
+    std::erase_if(keys, [&](const std::string& key) { return !names_it(key + ":"); });
+    for (Case& each : cases) {
+      if (std::string reason = keys.empty() ? "" : why_not_at(each, keys); !reason.empty()) {
+        return reason;
+      }
+    }
+    return {};
+  }
+
+  // Tries the case at all places that its sites of these keys can name.
+  [[nodiscard]] std::string why_not_at(Case& moved, const std::set<std::string>& keys) const {
+    std::vector<Site*> free;
+    for (Site& site : moved.site) {
+      if (keys.contains(site.key)) {
+        free.push_back(&site);
+      }
+    }
+    std::size_t ways = free.empty() ? 0 : 1;
+    for (std::size_t i = 0; i < free.size(); ++i) {
+      ways *= kMostPlaces;
+    }
+    for (std::size_t way = 0; way < ways; ++way) {
+      std::size_t digits = way;
+      for (Site* site : free) {
+        site->value = static_cast<std::int64_t>(digits % kMostPlaces);
+        digits /= kMostPlaces;
+      }
+      const bool to_itself =
+          free.size() == 2 && is_gpu(*free[0]) && is_gpu(*free[1]) && free[0]->value == free[1]->value;
+      if (!to_itself && filter_.keeps(moved.name())) {
+        return why_not_taken(free);
+      }
+    }
+    return {};
+  }
+
+  // Of places of a case that is not listed: the first that is not there, or that is not taken.
+  [[nodiscard]] std::string why_not_taken(const std::vector<Site*>& places) const {
+    std::string taken;
+    for (const Site* site : places) {
+      const bool gpu = is_gpu(*site);
+      const auto id = static_cast<int>(site->value);
+      try {
+        static_cast<void>(gpu ? gpu_targets(machine_, {id}).size() : node_targets(machine_, {id}).size());
+      } catch (const EnvironmentError& error) {
+        return std::string(": ") + error.what();
+      }
+      taken += (taken.empty() ? "" : " and ") + std::string(gpu ? "GPU " : "NUMA node ") + std::to_string(id);
+    }
+    return ": the run does not take " + taken + " there; --gpu and --numa name those to take";
+  }
+
+  // A filter that is turned round names what it leaves out.
+  [[nodiscard]] bool names_it(const std::string& what) const {
+    return !text_.starts_with('-') && text_.find(what) != std::string::npos;
+  }
+
+  [[nodiscard]] std::string sizes() const {
+    std::string text;
+    if (scope_.min_bytes) {
+      text = "--min-bytes " + format_bytes(*scope_.min_bytes);
+    }
+    if (scope_.max_bytes) {
+      text += (text.empty() ? "" : " with ") + ("--max-bytes " + format_bytes(*scope_.max_bytes));
+    }
+    return text;
+  }
+
+  [[nodiscard]] static Scope without_sizes(Scope scope) {
+    scope.min_bytes.reset();
+    scope.max_bytes.reset();
+    return scope;
+  }
+
+  [[nodiscard]] std::vector<std::string> names_in(const Scope& scope) const {
+    std::vector<std::string> names;
+    for (const Family& family : families_) {
+      for (const Benchmark& benchmark : list_family(family, machine_, scope).cases) {
+        names.push_back(benchmark.id.name());
+      }
+    }
+    return names;
+  }
+  [[nodiscard]] std::vector<std::string> kept(const Scope& scope) const {
+    std::vector<std::string> names = names_in(scope);
+    std::erase_if(names, [&](const std::string& name) { return !filter_.keeps(name); });
+    return names;
+  }
+
+  const std::vector<Family>& families_;
+  const Machine& machine_;
+  const Scope& scope_;
+  const std::string& text_;
+  Filter filter_;
+};
+
+}  // namespace
+
 Selection select(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
                  const std::string& filter_text, int shard_index, int shard_count) {
   const Filter filter(filter_text);
-  std::set<std::string> left_out;
-  std::vector<Benchmark> all = list_all(families, machine, scope, &left_out);
+  std::vector<Benchmark> all = list_all(families, machine, scope);
   Selection selection;
   std::size_t matched = 0;
   std::size_t runnable = 0;
@@ -287,7 +466,7 @@ Selection select(const std::vector<Family>& families, const Machine& machine, co
     }
   }
   if (matched == 0) {
-    refuse_empty(filter_text, all, scope, left_out);
+    EmptyChoice(families, machine, scope, filter_text).refuse();
   }
   return selection;
 }

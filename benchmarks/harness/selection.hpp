@@ -31,15 +31,16 @@ struct Selection {
 
 // Lists, filters, skips what is larger than memory, and takes the i-th of n parts. The first part carries
 // all skipped cases, so that parts put together hold each once.
-// Throws UsageError, with near names, where the filter matches nothing.
+// Throws UsageError where the filter matches nothing: what emptied it, of what the user asked and of families
+// that the filter is about, else near names.
 [[nodiscard]] Selection select(const std::vector<Family>& families, const Machine& machine,
                                const Scope& scope, const std::string& filter, int shard_index,
                                int shard_count);
 
 // Everything the families list here, unfiltered. Families that can take none of the values that the user
 // gives an axis of theirs list nothing. `left_out`: gets why combinations with the user's values cannot be.
-// Throws UsageError, with what would be right, for an axis that no family declares or a value that none can
-// take.
+// Throws UsageError, with what would be right, for an axis that no family declares, a value that none can
+// take, or several of an axis that no name tells.
 [[nodiscard]] std::vector<Benchmark> list_all(const std::vector<Family>& families, const Machine& machine,
                                               const Scope& scope, std::set<std::string>* left_out = nullptr);
 

@@ -35,8 +35,7 @@ std::vector<std::string> gpus_used(const Machine& machine, const std::vector<Ben
   std::map<int, std::string> uuids;
   for (const Benchmark& benchmark : benchmarks) {
     for (const Site& site : benchmark.id.site) {
-      const bool is_gpu = site.key.starts_with("gpu") || site.key == "peer";
-      const GpuReport* gpu = is_gpu ? machine.find_gpu(static_cast<int>(site.value)) : nullptr;
+      const GpuReport* gpu = is_gpu(site) ? machine.find_gpu(static_cast<int>(site.value)) : nullptr;
       if (gpu != nullptr) {
         uuids[static_cast<int>(site.value)] = gpu->cuda->uuid;
       }

@@ -17,15 +17,9 @@ RuntimeReport read_runtime() {
   return report;
 }
 
-std::uint64_t ManagedBudget::available(int /*gpu*/) const {
-  return 0;
-}
-
-void ManagedBudget::reserve(int /*gpu*/, std::uint64_t /*bytes*/) {
+std::uint64_t free_memory(int /*gpu*/) {
   throw SkipError("built without CUDA");
 }
-
-void ManagedBudget::release(int /*gpu*/, std::uint64_t /*bytes*/) noexcept {}
 
 ProfileRange::ProfileRange(const char* /*name*/) {}
 

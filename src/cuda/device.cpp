@@ -3,6 +3,7 @@
 #include <string>
 
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/managed_budget.hpp"
 
 namespace grainscope::cuda {
 
@@ -26,6 +27,10 @@ MemoryInfo memory_info(int gpu) {
   std::size_t total_bytes = 0;
   check(cudaMemGetInfo(&free_bytes, &total_bytes), "read the free memory of GPU " + std::to_string(gpu));
   return {free_bytes, total_bytes};
+}
+
+std::uint64_t free_memory(int gpu) {
+  return memory_info(gpu).free_bytes;
 }
 
 int sm_count(int gpu) {

@@ -4,12 +4,11 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/device.hpp"
 
 namespace grainscope::cuda {
 
 std::uint64_t ManagedBudget::available(int gpu) const {
-  const std::uint64_t free_bytes = memory_info(gpu).free_bytes;
+  const std::uint64_t free_bytes = free_bytes_(gpu);
   if (lift_cap_) {
     return UINT64_MAX;
   }

@@ -29,8 +29,8 @@ std::optional<std::string> transparent_mode(const Roots& roots, std::size_t page
   return own && *own != "inherit" ? own : sysfs::read_choice(directory / "enabled");
 }
 
-void require_transparent_huge(const HostMemoryRequest& request, std::size_t page) {
-  if (transparent_mode({}, page) == "never") {
+void require_transparent_huge(const HostMemoryRequest& request, std::size_t page, const Roots& roots) {
+  if (transparent_mode(roots, page) == "never") {
     throw EnvironmentError(describe(request) +
                            ": the kernel is set to give none; to allow them on request: "
                            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled");
@@ -38,20 +38,22 @@ void require_transparent_huge(const HostMemoryRequest& request, std::size_t page
 }
 
 // Too few reserved pages on the node would end the process with SIGBUS at the first touch.
-void require_hugetlb(const HostMemoryRequest& request, std::size_t page) {
+void require_hugetlb(const HostMemoryRequest& request, std::size_t page, const Roots& roots) {
   const std::uint64_t wanted = round_up(request.bytes, page) / page;
-  const std::filesystem::path system = "/sys/kernel/mm/hugepages";
-  std::filesystem::path pool = system / pool_name(page);
+  std::filesystem::path pool = std::filesystem::path("/sys/kernel/mm/hugepages") / pool_name(page);
+  const auto below = [&](const std::filesystem::path& path) {
+    return roots.filesystem / path.relative_path();
+  };
   if (request.node) {
     const auto of_node =
         std::filesystem::path("/sys/devices/system/node/node" + std::to_string(*request.node)) / "hugepages" /
         pool_name(page);
     std::error_code error;
-    pool = std::filesystem::exists(of_node, error) ? of_node : pool;
+    pool = std::filesystem::exists(below(of_node), error) ? of_node : pool;
   }
-  const auto free_pages = sysfs::read_unsigned(pool / "free_hugepages");
+  const auto free_pages = sysfs::read_unsigned(below(pool) / "free_hugepages");
   if (free_pages && *free_pages < wanted) {
-    const std::uint64_t total = sysfs::read_unsigned(pool / "nr_hugepages").value_or(0);
+    const std::uint64_t total = sysfs::read_unsigned(below(pool) / "nr_hugepages").value_or(0);
     throw EnvironmentError(
         describe(request) + ": " + std::to_string(wanted) + " pages of " + std::to_string(page >> 10) +
         " KiB are needed and " + std::to_string(*free_pages) + " are free; to reserve them: echo " +
@@ -90,7 +92,7 @@ const Node* require_node(const Topology& topology, const HostMemoryRequest& requ
   return node;
 }
 
-void require_pages(const HostMemoryRequest& request, std::size_t page) {
+void require_pages(const HostMemoryRequest& request, std::size_t page, const Roots& roots) {
   // A control group's limit is certain death. MemAvailable is not asked: virtual machines grow theirs.
   const auto group = available_memory().cgroup_bytes;
   if (group && request.pages != PageKind::hugetlb && request.bytes > *group) {
@@ -99,9 +101,9 @@ void require_pages(const HostMemoryRequest& request, std::size_t page) {
                            "; choose a smaller size, or raise the container's limit");
   }
   if (request.pages == PageKind::transparent_huge) {
-    require_transparent_huge(request, page);
+    require_transparent_huge(request, page, roots);
   } else if (request.pages == PageKind::hugetlb) {
-    require_hugetlb(request, page);
+    require_hugetlb(request, page, roots);
   }
 }
 

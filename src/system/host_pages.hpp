@@ -7,6 +7,7 @@
 #include <string>
 
 #include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/roots.hpp"
 
 namespace grainscope {
 
@@ -22,8 +23,9 @@ struct Node;  // system/topology.hpp
 // The request's node, nullptr when it names none. EnvironmentError: it is absent, empty or forbidden.
 [[nodiscard]] const Node* require_node(const Topology& topology, const HostMemoryRequest& request);
 
-// EnvironmentError: the kernel gives no pages of the kind, or has too few. `page` is one page's bytes.
-void require_pages(const HostMemoryRequest& request, std::size_t page);
+// EnvironmentError: the kernel gives no pages of the kind, or has too few. `page` is one page's bytes;
+// `roots` says where the kernel's own numbers are read.
+void require_pages(const HostMemoryRequest& request, std::size_t page, const Roots& roots = {});
 
 }  // namespace grainscope
 

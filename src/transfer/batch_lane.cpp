@@ -16,6 +16,8 @@ class BatchLane final : public ShapeLane<BatchCopy, BatchEnds> {
 
   [[nodiscard]] Conduct conduct() const override { return Conduct::hosted; }
 
+  [[nodiscard]] bool launches_kernels() const override { return copy().method == BatchMethod::kernel; }
+
   [[nodiscard]] std::string action() const override {
     switch (copy().method) {
       case BatchMethod::one_by_one:

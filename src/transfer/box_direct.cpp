@@ -18,6 +18,7 @@ class DirectBoxLane final : public BoxLane {
     return operations() <= kMostBehindGate ? Conduct::enqueued : Conduct::called;
   }
 
+  [[nodiscard]] bool launches_kernels() const override { return is_kernel(copy().method); }
   [[nodiscard]] std::string action() const override {
     switch (copy().method) {
       case BoxMethod::row_copies:

@@ -38,6 +38,7 @@ class CopyLane final : public EndsLane {
     return staged ? Conduct::called : Conduct::enqueued;
   }
 
+  [[nodiscard]] bool launches_kernels() const override { return false; }
   [[nodiscard]] std::string action() const override {
     return transfer().piece_bytes > 0 ? "one cudaMemcpyAsync a piece" : "one cudaMemcpyAsync";
   }

@@ -44,6 +44,7 @@ class HostCopyLane final : public Lane {
 
   // Where the CPU copies, the clock is the host's.
   [[nodiscard]] Conduct conduct() const override { return Conduct::hosted; }
+  [[nodiscard]] bool launches_kernels() const override { return false; }
   [[nodiscard]] std::string action() const override { return "one cudaMemcpyAsync from host to host"; }
 
  private:

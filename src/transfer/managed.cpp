@@ -61,6 +61,9 @@ class HostManagedLane final : public ManagedLane {
   [[nodiscard]] Conduct conduct() const override {
     return touches_from_host() ? Conduct::on_host : ManagedLane::conduct();
   }
+  [[nodiscard]] bool launches_kernels() const override {
+    return transfer().engine == Engine::fault && transfer().to_gpu();
+  }
   [[nodiscard]] std::optional<double> own_time_s() const override {
     return touches_from_host() ? std::optional<double>(touched_s_) : std::nullopt;
   }
@@ -143,6 +146,8 @@ class PeerManagedLane final : public ManagedLane {
     return "every word at the destination, and by how fast they answer that pages live there after each "
            "sample";
   }
+
+  [[nodiscard]] bool launches_kernels() const override { return transfer().engine == Engine::fault; }
 
  private:
   static void require_none(std::uint64_t elsewhere, int gpu, const char* when) {

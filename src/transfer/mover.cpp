@@ -198,8 +198,11 @@ double Mover::run_alone(std::size_t lane) {
 }
 
 void Mover::run_counted() {
-  prepare();
   const Running& only = state_->lanes.front();
+  if (!only.lane().launches_kernels()) {
+    return;
+  }
+  prepare();
   const cuda::DeviceGuard guard(only.lane().gpu());
   only.issue();
   only.stream.synchronize();

@@ -26,6 +26,26 @@ class IdleLane final : public Lane {
   std::unique_ptr<Lane> real_;
 };
 
+// A lane that counts how often it is issued.
+class CountedLane final : public Lane {
+ public:
+  CountedLane(std::unique_ptr<Lane> real, int& issued)
+      : Lane(real->gpu(), real->node(), real->bytes()), real_(std::move(real)), issued_(issued) {}
+  void prepare() override { real_->prepare(); }
+  void issue(const cuda::Stream& stream) override {
+    ++issued_;
+    real_->issue(stream);
+  }
+  std::string verify() override { return real_->verify(); }
+  [[nodiscard]] Conduct conduct() const override { return real_->conduct(); }
+  [[nodiscard]] bool launches_kernels() const override { return real_->launches_kernels(); }
+  [[nodiscard]] std::string action() const override { return real_->action(); }
+
+ private:
+  std::unique_ptr<Lane> real_;
+  int& issued_;
+};
+
 class Lanes : public TransferTest {
  protected:
   [[nodiscard]] static bool has_peers() {
@@ -73,6 +93,31 @@ TEST_F(Lanes, go_both_ways_by_every_method) {
     SCOPED_TRACE(name(host));
     const auto mover = together({one_way(engine, host, gpu, true), one_way(engine, host, gpu, false)});
     expect_moves(*mover);
+  }
+}
+
+// For a profiler, which counts kernels.
+TEST_F(Lanes, are_issued_once_more_to_be_counted_where_they_launch_kernels) {
+  for (const auto& [engine, host, gpu, to_gpu, kernels] :
+       {std::tuple{Engine::copy_engine, Placement::pinned, Placement::device, true, 0},
+        std::tuple{Engine::copy_engine, Placement::pageable, Placement::device, false, 0},
+        std::tuple{Engine::sm, Placement::pinned, Placement::device, true, 1},
+        std::tuple{Engine::sm, Placement::mapped, Placement::registers, true, 1},
+        std::tuple{Engine::fault, Placement::managed, Placement::managed, true, 1},
+        std::tuple{Engine::fault, Placement::managed, Placement::managed, false, 0},
+        std::tuple{Engine::prefetch, Placement::managed, Placement::managed, true, 0}}) {
+    SCOPED_TRACE(std::string(name(engine)) + " " + name(host));
+    int issued = 0;
+    std::vector<MoverLane> lanes;
+    lanes.push_back({std::make_unique<CountedLane>(
+        make_lane(one_way(engine, host, gpu, to_gpu), surroundings()), issued)});
+    Mover mover(std::move(lanes), surroundings());
+    mover.prepare();
+    EXPECT_GT(mover.run(), 0);
+    EXPECT_EQ(issued, 1);
+    mover.run_counted();
+    EXPECT_EQ(issued, 1 + kernels);
+    EXPECT_FALSE(mover.verify().empty());
   }
 }
 

@@ -56,6 +56,8 @@ class Lane {
   [[nodiscard]] virtual std::string verify() = 0;
 
   [[nodiscard]] virtual Conduct conduct() const { return Conduct::enqueued; }
+  // Whether issue() launches kernels of its own, which a profiler can count.
+  [[nodiscard]] virtual bool launches_kernels() const { return true; }
   // Seconds of the last issue() by the lane's own watch, which on_host lanes may hold: their threads take
   // time to wake before they start together.
   [[nodiscard]] virtual std::optional<double> own_time_s() const { return {}; }

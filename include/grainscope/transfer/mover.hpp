@@ -45,7 +45,7 @@ class Mover final : public Operation {
   double run() override;
   // The same of one lane alone.
   [[nodiscard]] double run_alone(std::size_t lane);
-  // What a sample of a single lane issues.
+  // What a sample of a single lane issues; nothing where that launches no kernel.
   void run_counted() override;
   // When each lane ran in the sample before.
   [[nodiscard]] const std::vector<Span>& spans() const;

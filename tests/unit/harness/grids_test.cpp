@@ -222,6 +222,46 @@ class AxesOf : public testing::Test {
     return "";
   }
 
+  // Whether of any two values one gives no case that the other does not: some may be too small for some.
+  [[nodiscard]] bool tells_nothing(const Family& family, const DeclaredAxis& axis) const {
+    std::size_t compared = 0;
+    for (const Preset preset : {Preset::smoke, Preset::quick, Preset::paper}) {
+      std::vector<std::set<std::string>> ways;
+      for (const std::string& value : some_values(axis)) {
+        Scope scope =
+            make_scope(preset, gpu_targets(machine_, {}), false, {machine_.topology.nodes().front().id});
+        scope.axes = {{axis.key, value}};
+        std::set<std::string> names;
+        for (const Benchmark& benchmark : list_all({family}, machine_, scope)) {
+          names.insert(benchmark.id.name());
+        }
+        for (const std::set<std::string>& other : ways) {
+          if (!std::includes(names.begin(), names.end(), other.begin(), other.end()) &&
+              !std::includes(other.begin(), other.end(), names.begin(), names.end())) {
+            return false;
+          }
+          compared += names.empty() || other.empty() ? 0 : 1;
+        }
+        ways.push_back(std::move(names));
+      }
+    }
+    return compared > 0;
+  }
+  static std::vector<std::string> some_values(const DeclaredAxis& axis) {
+    std::vector<std::string> values = axis.words;
+    for (const std::uint64_t number : axis.only) {
+      values.push_back(std::to_string(number));
+    }
+    for (const std::uint64_t number : {1, 2, 3, 4, 5, 8, 16, 48, 64, 1024, 65536, 1 << 20, 1 << 24}) {
+      values.push_back(std::to_string(number));
+    }
+    for (const char* text : {"kron:20", "power", "5x5", "10x25", "degree", "uniform", "zipf:0.99", "0.5"}) {
+      values.emplace_back(text);
+    }
+    std::erase_if(values, [&](const std::string& value) { return !why_not(axis, value).empty(); });
+    return values;
+  }
+
   [[nodiscard]] bool is_left_out(const std::string& reason) const {
     return std::any_of(left_out_.begin(), left_out_.end(),
                        [&](const std::string& why) { return why.find(reason) != std::string::npos; });
@@ -311,6 +351,33 @@ TEST_F(AxesOf, names_and_values_that_nobody_has_are_refused_with_the_nearest) {
   EXPECT_NE(refusal({{"byts", "4KiB"}}).find("did you mean bytes?"), std::string::npos);
   EXPECT_NE(refusal({{"method", "prefetsch"}}).find("did you mean prefetch?"), std::string::npos);
   EXPECT_NE(refusal({{"flush", "maybe"}}).find("on or off"), std::string::npos);
+}
+
+TEST_F(AxesOf, no_name_tells_are_given_one_value) {
+  for (const auto& [key, values] : {std::pair{"batches", "24,48"}, std::pair{"sources_at_most", "4..16"},
+                                    std::pair{"edges_at_most", "1048576,2097152"}}) {
+    EXPECT_EQ(refusal({{key, values}}),
+              "--axis " + std::string(key) + "=" + values + ": no name of a case tells " + key +
+                  ", so results could not be told apart: give one value, and each other in a run of its own");
+  }
+  EXPECT_EQ(refusal({{"batches", "48"}, {"sources_at_most", "4"}, {"edges_at_most", "2097152"}}), "");
+}
+
+// Two values of an axis that give the same names, case by case: one of them would be lost in silence.
+TEST_F(AxesOf, a_name_tells_unless_they_are_declared_otherwise) {
+  std::set<std::string> untold;
+  std::set<std::string> declared;
+  for (const Family& family : all_families()) {
+    for (const DeclaredAxis& axis : family.axes) {
+      if (axis.unnamed) {
+        declared.insert(family.name + " " + axis.key);
+      }
+      if (tells_nothing(family, axis)) {
+        untold.insert(family.name + " " + axis.key);
+      }
+    }
+  }
+  EXPECT_EQ(untold, declared);
 }
 
 TEST(AxisFlags, that_say_nothing_or_something_twice_are_refused) {

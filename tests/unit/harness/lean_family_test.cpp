@@ -69,6 +69,33 @@ TEST(LeanFamily, has_the_budgets_of_the_axis_in_place_of_its_own) {
   EXPECT_EQ(ways, (std::set<std::string>{"heads plain", "heads compressed", "lists plain"}));
 }
 
+TEST(LeanFamily, names_what_gave_a_budget_that_is_too_large_or_too_small) {
+  const Machine machine = test::machine_with_gpus(1);
+  for (const bool by_axis : {false, true}) {
+    const std::string name = by_axis ? "--axis hot_budget" : "--hot-budget";
+    Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, node_targets(machine, {}));
+    scope.axes = {{"tier", "heads"}, {"algorithm", "cc"}, {"graph", "kron:20"}};
+    if (by_axis) {
+      scope.axes.emplace_back("hot_budget", "512GiB");
+    } else {
+      scope.axes.emplace_back("hot_budget", "given");
+      scope.hot_budgets = {512 * kGiB};
+    }
+    const std::vector<Benchmark> all = list_all({lean_traversal()}, machine, scope);
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(all.front().skip, name + ": 512 GiB are more than GPU 0 has: 80 GiB");
+
+    const HotBudget small{.bytes = 4, .given_by = name.c_str()};
+    const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("urand:10"), false);
+    try {
+      static_cast<void>(hot_elements(graph, small, 1, false));
+      ADD_FAILURE() << "edges in 4 bytes";
+    } catch (const SkipError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(name + ": where the hot part")) << error.what();
+    }
+  }
+}
+
 TEST(LeanFamily, leaves_out_what_cannot_be_and_says_why) {
   const Machine machine = test::machine_with_gpus(1);
   Scope scope = make_scope(Preset::smoke, gpu_targets(machine, {}), false, node_targets(machine, {}));
@@ -90,12 +117,13 @@ TEST(LeanFamily, leaves_out_what_cannot_be_and_says_why) {
 TEST(HotElements, are_what_fits_beside_where_they_begin) {
   const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("urand:10"), false);
   const std::uint64_t places = 4 * (std::uint64_t{1024} + 1);
-  EXPECT_EQ(hot_elements(graph, places + 400, 1, false), 100U);
-  EXPECT_EQ(hot_elements(graph, places + 403, 1, false), 100U);
-  EXPECT_EQ(hot_elements(graph, places + 400, 1, true), 50U);
-  EXPECT_EQ(hot_elements(graph, kGiB, 1, false), graph.edges()) << "no more than there are";
-  EXPECT_THROW(static_cast<void>(hot_elements(graph, places, 1, false)), SkipError);
-  EXPECT_THROW(static_cast<void>(hot_elements(graph, places + 4, 1, true)), SkipError);
+  EXPECT_EQ(hot_elements(graph, HotBudget{.bytes = places + 400}, 1, false), 100U);
+  EXPECT_EQ(hot_elements(graph, HotBudget{.bytes = places + 403}, 1, false), 100U);
+  EXPECT_EQ(hot_elements(graph, HotBudget{.bytes = places + 400}, 1, true), 50U);
+  EXPECT_EQ(hot_elements(graph, HotBudget{.bytes = kGiB}, 1, false), graph.edges())
+      << "no more than there are";
+  EXPECT_THROW(static_cast<void>(hot_elements(graph, HotBudget{.bytes = places}, 1, false)), SkipError);
+  EXPECT_THROW(static_cast<void>(hot_elements(graph, HotBudget{.bytes = places + 4}, 1, true)), SkipError);
 }
 
 TEST(HotElements, of_a_budget_in_bytes_are_placed_in_both_directions_of_a_directed_graph) {
@@ -111,7 +139,7 @@ TEST(HotElements, of_a_budget_in_bytes_are_placed_in_both_directions_of_a_direct
   EXPECT_EQ(layout.pulled().tier->elements(), 1000U);
   EXPECT_NEAR(layout.counters().at("hot_percent"), 100.0 * 1000 / static_cast<double>(graph.csr().edges()),
               1e-9);
-  EXPECT_EQ(hot_elements(graph.csr(), point.hot.bytes, 2, false), 1000U);
+  EXPECT_EQ(hot_elements(graph.csr(), point.hot, 2, false), 1000U);
 }
 
 }  // namespace

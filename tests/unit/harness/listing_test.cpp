@@ -14,17 +14,15 @@
 #include <set>
 #include <sstream>
 
-#include "../system/machine_tree.hpp"
 #include "child.hpp"
 #include "fakes.hpp"
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
+#include "stored_machines.hpp"
 
 namespace grainscope::harness {
 namespace {
-
-using test::MachineTree;
 
 // FNV-1a: short, and the same everywhere.
 std::uint64_t digest_of(const std::string& text) {
@@ -53,73 +51,6 @@ std::string line_of(const Benchmark& benchmark) {
        << needs.managed_bytes << " " << needs.shared_host_bytes << "\t"
        << hexadecimal(digest_of(said.measures + said.timed + said.formula + said.source + said.limits));
   return line.str();
-}
-
-// A machine of `sockets` nodes of four CPUs with `gpus` GPUs, divided among the nodes; all that families look
-// at is set, so that it does not matter where this runs.
-struct Described {
-  int sockets = 1;
-  int gpus = 0;
-  bool peers = true;
-  bool maps = true;
-  bool mps = true;
-};
-
-Machine machine_of(const Described& described, const MachineTree& tree) {
-  Machine machine = test::machine_with_gpus(described.gpus);
-  machine.topology = Topology::read(tree.roots());
-  machine.nvml.reset();
-  machine.warnings.clear();
-  machine.environment.memory.available = {};
-  machine.environment.memory.available.meminfo_bytes = 120 * kGiB;
-  machine.environment.driver = {};
-  if (described.gpus == 0) {
-    machine.runtime.why_none = "there is no driver";
-  }
-  for (GpuReport& gpu : machine.environment.gpus) {
-    gpu.cuda->sm_count = 132;
-    gpu.cuda->can_map_host_memory = described.maps;
-    gpu.cuda->concurrent_managed_access = described.maps;
-    if (described.sockets > 1) {
-      gpu.near.node = gpu.cuda->ordinal * described.sockets / described.gpus;
-    }
-  }
-  for (cuda::PeerLink& link : machine.runtime.peers) {
-    link.access = described.peers;
-  }
-  return machine;
-}
-
-void write_sockets(MachineTree& tree, int sockets) {
-  const int cpus = 4 * sockets;
-  const std::string all = "0-" + std::to_string(cpus - 1);
-  for (int cpu = 0; cpu < cpus; ++cpu) {
-    const int first = cpu / 4 * 4;
-    tree.cpu(cpu, std::to_string(cpu), cpu / 4, std::to_string(first) + "-" + std::to_string(first + 3));
-  }
-  std::string nodes = "0";
-  for (int node = 0; node < sockets; ++node) {
-    std::string distances;
-    for (int other = 0; other < sockets; ++other) {
-      distances += (other == 0 ? "" : " ") + std::string(other == node ? "10" : "21");
-    }
-    tree.node(node, std::to_string(4 * node) + "-" + std::to_string(4 * node + 3), distances, 67108864);
-    nodes += node > 0 ? "," + std::to_string(node) : "";
-  }
-  tree.file("sys/devices/system/cpu/online", all).file("sys/devices/system/node/online", nodes);
-  tree.file("proc/self/status", "Cpus_allowed_list:\t" + all + "\nMems_allowed_list:\t" + nodes);
-}
-
-const std::map<std::string, Described>& machines() {
-  static const std::map<std::string, Described> all{
-      {"no_gpu", {.sockets = 2}},
-      {"one_gpu", {.gpus = 1}},
-      {"two_gpus_no_peer_access", {.gpus = 2, .peers = false}},
-      {"two_sockets_four_gpus", {.sockets = 2, .gpus = 4}},
-      {"four_sockets_eight_gpus", {.sockets = 4, .gpus = 8}},
-      {"one_gpu_without_mapping_or_mps", {.gpus = 1, .maps = false, .mps = false}},
-  };
-  return all;
 }
 
 // What a user may ask for beside a preset.
@@ -186,10 +117,9 @@ class Listings : public testing::Test {
 
 TEST_F(Listings, of_every_preset_on_every_machine_are_as_they_were) {
   std::vector<std::string> found;
-  for (const auto& [machine_name, described] : machines()) {
-    MachineTree tree;
-    write_sockets(tree, described.sockets);
-    const Machine machine = machine_of(described, tree);
+  for (const auto& [machine_name, described] : test::stored_machines()) {
+    test::MachineTree tree;
+    const Machine machine = test::write_machine(described, tree);
     use_mps(described.mps);
     for (const Preset preset :
          {Preset::smoke, Preset::quick, Preset::full, Preset::paper, Preset::acceptance}) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fakes.hpp"
+#include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/show.hpp"
@@ -71,8 +72,100 @@ TEST_F(SelectionOf, a_filter_that_matches_nothing_names_its_neighbours) {
   EXPECT_NE(message.find("--benchmark_list_tests"), std::string::npos) << message;
 }
 
-TEST_F(SelectionOf, no_cases_at_all_are_laid_to_the_size_range) {
-  EXPECT_NE(refusal({}, "").find("size range"), std::string::npos);
+TEST_F(SelectionOf, no_cases_at_all_are_laid_to_the_size_range_where_there_is_one) {
+  EXPECT_EQ(refusal({}, ""), "no case matches '': nothing is listed here");
+  scope_.max_bytes = 8;
+  EXPECT_EQ(refusal({}, ""), "no case matches '': --max-bytes 8 B leaves none at all");
+}
+
+// A filter that matches nothing, over the families that there are.
+class RefusalOf : public testing::Test {
+ protected:
+  using Axes = std::vector<std::pair<std::string, std::string>>;
+  [[nodiscard]] std::string of(const std::string& filter, const Axes& axes = {}) {
+    scope_.axes = axes;
+    scope_.gpus = gpu_targets(machine_, {});
+    try {
+      static_cast<void>(select(all_families(), machine_, scope_, filter, 1, 1));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  static bool has(const std::string& message, const std::string& words) {
+    return message.find(words) != std::string::npos;
+  }
+
+  Machine machine_ = test::machine_without_gpu();
+  Scope scope_ = make_scope(Preset::quick, {}, false, {machine_.topology.nodes().front().id});
+};
+
+TEST_F(RefusalOf, a_size_limit_names_it_and_a_case_that_it_cuts_off) {
+  scope_.max_bytes = 1024;
+  const std::string message = of("host/memcpy");
+  EXPECT_TRUE(has(message, "no case matches 'host/memcpy': --max-bytes 1 KiB leaves none of the "))
+      << message;
+  EXPECT_TRUE(has(message, "that would, the first of them host/memcpy/")) << message;
+  EXPECT_FALSE(has(message, "transfer/")) << message;
+  scope_.min_bytes = 1024;
+  EXPECT_TRUE(has(of("host/memcpy"), ": --min-bytes 1 KiB with --max-bytes 1 KiB leaves none"));
+}
+
+TEST_F(RefusalOf, a_size_limit_is_blamed_beside_axes_that_have_no_part_in_it) {
+  scope_.max_bytes = 1024;
+  const std::string message = of("host/memcpy", {{"flush", "on"}});
+  EXPECT_TRUE(has(message, "no case matches 'host/memcpy' with flush=on: --max-bytes 1 KiB leaves"))
+      << message;
+}
+
+TEST_F(RefusalOf, axes_gives_the_reasons_of_the_family_that_the_filter_is_about) {
+  EXPECT_EQ(
+      of("transfer/memcpy", {{"bytes", "3"}}),
+      "no case matches 'transfer/memcpy' with bytes=3; left out: a transfer moves a multiple of 4 bytes, "
+      "from 4 to 1 PiB; not 3");
+  EXPECT_EQ(of("shape/copy/.*bytes:3$", {{"bytes", "3"}}).find("a transfer moves"), std::string::npos);
+  EXPECT_TRUE(has(of("shape/copy/.*bytes:3$", {{"bytes", "3"}}), "a box of 3 B has no whole number of rows"));
+}
+
+TEST_F(RefusalOf, axes_of_values_that_the_family_has_not_says_what_there_is_with_its_own) {
+  const std::string message = of("transfer/local", {{"method", "prefetch"}});
+  EXPECT_TRUE(has(message, "with method=prefetch: with the preset's values ")) << message;
+  EXPECT_TRUE(has(message, "the first of them transfer/local/")) << message;
+}
+
+TEST_F(RefusalOf, a_filter_of_no_family_gives_near_names_and_no_reason_of_others) {
+  const std::string message = of("host/memcopy", {{"bytes", "3KiB"}});
+  EXPECT_FALSE(has(message, "left out")) << message;
+  EXPECT_TRUE(has(message, "near it are")) << message;
+}
+
+TEST_F(RefusalOf, a_gpu_that_is_not_there_says_so_and_why) {
+  machine_.runtime.why_none = "no NVIDIA driver";
+  EXPECT_EQ(of("transfer/memcpy/.*/gpu:1/"),
+            "no case matches 'transfer/memcpy/.*/gpu:1/': there is no GPU 1: no NVIDIA driver");
+  machine_ = test::machine_with_gpus(2);
+  EXPECT_EQ(
+      of("transfer/memcpy/.*/gpu:5/", {{"bytes", "4KiB"}}),
+      "no case matches 'transfer/memcpy/.*/gpu:5/' with bytes=4KiB: there is no GPU 5: this machine has "
+      "GPUs 0, 1");
+  EXPECT_EQ(
+      of("transfer/peer/.*/gpu:7/peer:0/"),
+      "no case matches 'transfer/peer/.*/gpu:7/peer:0/': there is no GPU 7: this machine has GPUs 0, 1");
+}
+
+TEST_F(RefusalOf, a_gpu_that_the_run_does_not_take_says_how_to_take_it) {
+  machine_ = test::machine_with_gpus(2);
+  EXPECT_EQ(
+      of("^latency/chase/own_memory/gpu:1/"),
+      "no case matches '^latency/chase/own_memory/gpu:1/': the run does not take GPU 1 there; --gpu and "
+      "--numa name those to take");
+  scope_.gpus_asked_for = true;
+  EXPECT_EQ(of("^latency/chase/own_memory/gpu:1/"), "");
+}
+
+TEST_F(RefusalOf, a_node_that_is_not_there_says_so) {
+  const std::string message = of("host/memcpy/from_node:13/");
+  EXPECT_TRUE(has(message, "': NUMA node 13 does not exist")) << message;
 }
 
 TEST_F(SelectionOf, a_case_that_is_skipped_is_a_match) {
