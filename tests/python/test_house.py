@@ -6,6 +6,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 FAMILIES = [path for path in sorted((ROOT / "benchmarks").glob("*.[ch]pp")) if path.stem != "presets"]
 PRESET = re.compile(r"Preset::|\bpreset\s*[=!]=|\.preset\b")
+PACKAGE = ROOT / "scripts" / "grainscope_report"
+# What reads a result file, declares its format and checks its numbers. Not counted: loading.py finds, unpacks
+# and parses JSON; cases.py and result.py hold what others ask of rows; analysis.py works out what a run says.
+READER = ("typed.py", "model.py", "reader.py", "checks.py")
+READER_LINES = 835
 SAMPLED = re.compile(r"virtual double \w+\(\) = 0")
 
 
@@ -32,3 +37,8 @@ def test_families_see_nothing_of_google_benchmark():
     library = re.compile(r"#include <benchmark/")
     outside = [path for path in FAMILIES if path.name != "main.cpp"]
     assert lines_with(library, [*outside, *(ROOT / "include").rglob("*.hpp")]) == []
+
+
+def test_the_reader_and_its_checks_do_not_grow():
+    lines = {name: len((PACKAGE / name).read_text(encoding="utf-8").splitlines()) for name in READER}
+    assert sum(lines.values()) <= READER_LINES, lines
