@@ -6,6 +6,7 @@ Whatever is wrong with a file becomes one `ReportError`: the file, what was foun
 import gzip
 import json
 import math
+import re
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,8 +20,10 @@ RESULT = "result.json"
 GZIP = b"\x1f\x8b"  # how a file begins that was packed; what is in it counts, not its name
 LONG = 30  # digits that a message need not repeat
 # A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
+# In a text, as a GPU's identifier, more letters or a quote may follow.
 _ZEROS = bytes.maketrans(b"123456789ED", b"000000000ed")
-_MAYBE_INFINITE = (b"e000", b"0" * 300)
+_GREAT_POWER = re.compile(rb'0e000+(?![\w"-])')
+_MANY_DIGITS = b"0" * 300
 
 
 def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, Any]]:
@@ -151,7 +154,7 @@ def _parse(path: Path, text: str) -> Any:
     try:
         # To look at each number takes as long as all the rest.
         zeros = text.encode().translate(_ZEROS, b"+")
-        careful = any(said in zeros for said in _MAYBE_INFINITE)
+        careful = _MANY_DIGITS in zeros or _GREAT_POWER.search(zeros) is not None
         found = json.loads(
             text,
             parse_constant=constant,

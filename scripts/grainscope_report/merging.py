@@ -5,11 +5,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks
+from grainscope_report import checks, typed
 from grainscope_report.cases import Ends, ends
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
 from grainscope_report.model import Link, Row
-from grainscope_report.typed import shape_of
 
 Raw = dict[str, Any]
 Loaded = tuple[Path, Raw]
@@ -111,14 +110,14 @@ def _by_ends(links: Sequence[Raw]) -> dict[Ends | None, Raw]:
 
 
 def _typed(links: Sequence[Raw]) -> dict[Ends, Link]:
-    return {one.ends: one for one in (shape_of(Link).read(link, (), []) for link in links)}
+    return {one.ends: one for one in (typed.read(Link, link)[0] for link in links)}
 
 
 def _share_of(row: Raw, own: Mapping[Ends, Link], best: Mapping[Ends, Link]) -> None:
     """A share of its own shard's peak becomes one of the run's. Both have the same links in one order."""
     if "link_fraction" in row:
-        typed = shape_of(Row).read(row, (), [])
-        shares = zip(checks.shares(typed, own), checks.shares(typed, best), strict=True)
+        made = typed.read(Row, row)[0]
+        shares = zip(checks.shares(made, own), checks.shares(made, best), strict=True)
         row["link_fraction"] = next(new for old, new in shares if checks.same(old, row["link_fraction"]))
 
 

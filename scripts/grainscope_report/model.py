@@ -115,8 +115,7 @@ class Link(Record):
     @property
     def ends(self) -> Ends:
         """Where the copied bytes come from and go to."""
-        site = {"gpu": self.gpu, "numa": self.numa, "peer": self.peer}
-        return ends({end: at for end, at in site.items() if at is not None}, self.direction) or ("", "")
+        return ends({end: at for end, at in vars(self).items() if at is not None}, self.direction) or ("", "")
 
     @property
     def negotiated(self) -> str | None:
@@ -284,10 +283,7 @@ class Row(Record):
         "else": {"required": ["reason"]},
     }
 
-    @property
-    def ok(self) -> bool:
-        """Measured, checked and right."""
-        return self.status == "ok"
+    ok = property(lambda self: self.status == "ok")
 
     @property
     def interval_s(self) -> Interval:

@@ -1,16 +1,16 @@
 """From a result file to data: what is off the format is refused, what contradicts itself is noted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks
+from grainscope_report import checks, typed
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.model import SCHEMA_VERSION, File
 from grainscope_report.result import Result
-from grainscope_report.typed import Problem, schema_text, shape_of
+from grainscope_report.typed import Problem
 
 
 def read(path: str | Path) -> Result:
@@ -18,25 +18,22 @@ def read(path: str | Path) -> Result:
     return parse(*load(path))
 
 
-def parse(found: Path, document: Mapping[str, Any]) -> Result:
-    """Makes what `load` gave into data."""
+def parse(found: Path, document: Mapping[str, Any], glance: bool = True) -> Result:
+    """Makes what `load` gave into data, with what a glance at it, or all of it, shows to be contradictory."""
     result, problems = parsed(found, document)
     if result is None:
-        count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
-        raise ReportError(
-            f"{found} does not follow the result format ({count}, first {problems[0]}): "
-            f"see all with `grainscope-report validate {found}`"
-        )
-    return replace(result, contradictions=checks.at_a_glance(result))
+        raise ReportError(_sentence(found, "does not follow the result format", problems))
+    return replace(result, contradictions=checks.problems(result, glance))
 
 
 def contradicts(result: Result) -> str:
     """The sentence on a result whose numbers contradict each other."""
-    found, count = result.contradictions, len(result.contradictions)
-    return (
-        f"{result.path} contradicts itself ({count} problem{'s' * (count > 1)}, first {found[0]}): "
-        f"see all with `grainscope-report validate {result.path}`"
-    )
+    return _sentence(result.path, "contradicts itself", result.contradictions)
+
+
+def _sentence(path: Path, what: str, problems: Sequence[Problem]) -> str:
+    count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
+    return f"{path} {what} ({count}, first {problems[0]}): see all with `grainscope-report validate {path}`"
 
 
 def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:
@@ -47,19 +44,15 @@ def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:
 
 def require_right(found: Path, document: Mapping[str, Any]) -> None:
     """Refuses a file that is off the format or contradicts itself in anything."""
-    result = parse(found, document)
-    if wrong := checks.problems(result):
-        raise ReportError(contradicts(replace(result, contradictions=wrong)))
+    if (result := parse(found, document, glance=False)).contradictions:
+        raise ReportError(contradicts(result))
 
 
 def parsed(found: Path, document: Mapping[str, Any]) -> tuple[Result | None, list[Problem]]:
     """The data, or everything in which the file is off the format."""
-    problems: list[Problem] = []
-    file: File = shape_of(File).read(document, (), problems)
-    if problems:
-        return None, problems
-    return Result(found, file.context, file.benchmarks), []
+    file, off = typed.read(File, document)
+    return (None, off) if off else (Result(found, file.context, file.benchmarks), [])
 
 
 if __name__ == "__main__":
-    print(schema_text(File, f"GrainScope result file, schema version {SCHEMA_VERSION}"), end="")
+    print(typed.schema_text(File, f"GrainScope result file, schema version {SCHEMA_VERSION}"), end="")

@@ -3,15 +3,15 @@
 A hint is a scalar, `Any`, a `Literal`, a tuple, a frozenset, a mapping or another `Record`;
 `Annotated[hint, ("minimum", 0)]` adds keywords of JSON Schema. A field without a default must be there.
 `| None` means null where there is no default, else absent; with `NULLABLE` both. `("name", "from")` is the
-name in the file where Python cannot have it. A class with `OPEN` takes unknown fields; a field `raw` holds
-the whole object. `NEEDS` are the `if`, `then` and `else` of the schema: which fields need each other.
+name in the file where Python cannot have it. A class with `OPEN` takes unknown fields and keeps the whole
+object as `raw`. `NEEDS` are the `if`, `then` and `else` of the schema: which fields need each other.
 """
 
 import json
 import math
 import types
 import typing
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_origin
@@ -19,14 +19,15 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args, get_
 from grainscope_report.units import significant
 
 Path = tuple[Any, ...]  # the way to what holds a value, and the step from there
+Fault = tuple[Path, str]
 Schema = Mapping[str, Any]
 NULLABLE = ("null", True)
-_OURS = ("null", "name")  # words that JSON Schema does not have
 _LONG = 20  # more digits than a number of 64 bits has
 _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _TYPES |= {Mapping: "object", tuple: "array", frozenset: "array"}
 _CLASSES = {name: {kind} for kind, name in _TYPES.items()} | {"object": {dict}, "array": {list}}
 _CLASSES["number"] = {int, float}
+_ENDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most"}
 
 
 class Problem(NamedTuple):
@@ -37,15 +38,6 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}"
-
-
-class Shape(NamedTuple):
-    """A hint as a schema and as what reads a value; which values are fine as they are, and which classes."""
-
-    schema: Schema
-    read: Callable[[Any, Path, list[Problem]], Any]
-    are_fine: Callable[[Collection[Any]], bool] = lambda _values: False
-    classes: Collection[type] = ()
 
 
 @typing.dataclass_transform(frozen_default=True)
@@ -59,20 +51,32 @@ class Record:
         dataclass(frozen=True)(cls)
 
 
+class _Shape(NamedTuple):
+    """A hint as a schema and as what reads a value; which values, or all of which class, stay as they are."""
+
+    schema: Schema
+    read: Callable[[Any, Path, list[Fault]], Any]
+    are_fine: Callable[[Collection[Any]], bool] = lambda _values: False
+    classes: Collection[type] = ()
+
+
+def read(kind: type[Record], value: Any) -> tuple[Any, list[Problem]]:
+    """A record of parsed JSON, and everything in which that is off the format."""
+    faults: list[Fault] = []
+    found = _record(kind).read(value, (), faults)
+    return found, [Problem(json_path(path), why) for path, why in faults]
+
+
 def schema_text(root: type[Record], title: str) -> str:
     """The JSON Schema of a file that is a `root`, whose classes are its definitions."""
     top = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title}
-    return _laid_out(top | {"$ref": _reference(root), "$defs": _definitions(root)}, "\n") + "\n"
-
-
-def _reference(kind: type[Record]) -> str:
-    return f"#/$defs/{kind.__name__.lower()}"
+    return _laid_out(top | _shape(root).schema | {"$defs": _definitions(root)}, "\n") + "\n"
 
 
 def _definitions(hint: Any) -> dict[str, Schema]:
     """The schemas of all records in a hint."""
     record = isinstance(hint, type) and issubclass(hint, Record)
-    found = {hint.__name__.lower(): shape_of(hint).schema} if record else {}
+    found = {hint.__name__.lower(): _record(hint).schema} if record else {}
     for one in typing.get_type_hints(hint).values() if record else get_args(hint):
         found |= _definitions(one)
     return found
@@ -88,50 +92,36 @@ def _laid_out(value: Any, margin: str) -> str:
 
 
 @cache
-def shape_of(kind: type[Record]) -> Shape:
-    """The shape of a record."""
+def _record(kind: type[Record]) -> _Shape:
     hints = typing.get_type_hints(kind, include_extras=True)
-    shapes, readers, required, makers = {}, {}, [], {}
+    properties, known, required, makers = {}, {}, [], {}
     for one in (field for field in fields(kind) if field.name != "raw"):
-        absent = one.default is not MISSING or one.default_factory is not MISSING
-        name, inner = _resolved(hints[one.name])[1].get("name", one.name), _shape(hints[one.name], absent)
-        shapes[name], readers[name] = inner.schema, (one.name, inner.read, inner.classes)
-        required += [] if absent else [name]
+        must = one.default is one.default_factory is MISSING
+        name, shape = _resolved(hints[one.name])[1].get("name", one.name), _shape(hints[one.name], must)
+        properties[name], known[name] = shape.schema, (one.name, shape.read, shape.classes)
+        required += [name] * must
         makers |= {} if one.default_factory is MISSING else {one.name: one.default_factory}
     needs = {"required": required} | kind.NEEDS
-    closed = {} if kind.OPEN else {"additionalProperties": False}
 
-    def read(value: Any, path: Path, problems: list[Problem]) -> Any:
+    def read(value: Any, path: Path, faults: list[Fault]) -> Any:
         if type(value) is not dict:
-            return _wrong(value, {"type": "object"}, path, problems)
-        found = {name: make() for name, make in makers.items()}
+            return faults.append((path, _fault(value, {"type": "object"})))
+        found = {"raw": value} if kind.OPEN else {}
+        found |= {name: make() for name, make in makers.items()}
         for name, item in value.items():
-            if known := readers.get(name):
-                attribute, read_one, classes = known
-                found[attribute] = item if type(item) in classes else read_one(item, (path, name), problems)
+            if name in known:
+                attribute, read_one, classes = known[name]
+                found[attribute] = item if type(item) in classes else read_one(item, (path, name), faults)
             elif not kind.OPEN:
-                problems.append(Problem(json_path((path, name)), "is not a field of the format"))
-        _check_needs(needs, value, path, problems)
+                faults.append(((path, name), "is not a field of the format"))
+        faults += _unmet(needs, value, path)
         # What is absent gets no attribute of its own, but the class's default: checks see what is there.
         made = object.__new__(kind)
-        object.__setattr__(made, "__dict__", found | ({"raw": value} if "raw" in hints else {}))
+        object.__setattr__(made, "__dict__", found)
         return made
 
-    return Shape({"type": "object", "properties": shapes} | closed | needs, read)
-
-
-def _check_needs(needs: Schema, value: Mapping[str, Any], path: Path, problems: list[Problem]) -> None:
-    for name in needs.get("required", ()):
-        if name not in value:
-            problems.append(Problem(json_path((path, name)), "is missing"))
-    for name, rule in needs.get("properties", {}).items():
-        if name in value and not _is_one_of(value[name], rule):
-            _wrong(value[name], rule, (path, name), problems)
-    if "if" in needs:
-        given = needs["if"].get("properties", {})
-        broken = [name for name in given if name in value and not _is_one_of(value[name], given[name])]
-        broken += [name for name in needs["if"].get("required", ()) if name not in value]
-        _check_needs(needs.get("else" if broken else "then", {}), value, path, problems)
+    closed = {} if kind.OPEN else {"additionalProperties": False}
+    return _Shape({"type": "object", "properties": properties} | closed | needs, read)
 
 
 def _resolved(hint: Any) -> tuple[list[Any], dict[str, Any]]:
@@ -146,111 +136,109 @@ def _resolved(hint: Any) -> tuple[list[Any], dict[str, Any]]:
     return kinds, words
 
 
-def _shape(hint: Any, absent: bool = True) -> Shape:
-    """The shape of a hint; where a field may be `absent`, `| None` alone does not mean null."""
+def _shape(hint: Any, must: bool = False) -> _Shape:
+    """The shape of a hint; where a field `must` be there, `| None` means null."""
     kinds, words = _resolved(hint)
-    if absent and "null" not in words:
+    if not (must or "null" in words):
         kinds = [one for one in kinds if one is not type(None)]
     kind, origin, parts = kinds[0], get_origin(kinds[0]), get_args(kinds[0])
     if kind is Any:
-        return Shape({}, lambda value, _path, _problems: value)
+        return _Shape({}, lambda value, _path, _faults: value)
     if origin is Literal:
-        return _leaf({"const": parts[0]} if len(parts) == 1 else {"enum": list(parts)})
+        return _scalar({"const": parts[0]} if len(parts) == 1 else {"enum": parts}, [])
     if origin is None and issubclass(kind, Record):
-        return Shape({"$ref": _reference(kind)}, shape_of(kind).read)
+        return _Shape({"$ref": f"#/$defs/{kind.__name__.lower()}"}, _record(kind).read)
     names = [_TYPES[get_origin(one) or one] for one in kinds]
-    plain = {word: list(one) if isinstance(one, tuple) else one for word, one in words.items()}
     rule = {"type": names if len(names) > 1 else names[0]}
-    rule |= {word: one for word, one in plain.items() if word not in _OURS}
+    rule |= {word: one for word, one in words.items() if word not in ("null", "name")}
     if origin is None:
-        return _leaf(rule)
-    return _mapping(rule, *parts) if origin is Mapping else _array(rule, origin, *parts)
+        return _scalar(rule, names)
+    inner = _shape(parts[origin is Mapping])
+    if origin is Mapping:
+        rule |= {"additionalProperties": inner.schema} if inner.schema else {}
+        return _container(rule, dict, _by_size if parts[0] is int else dict, inner)
+    rule |= {"items": inner.schema}
+    rule |= {"minItems": 2, "maxItems": 2} if origin is tuple and ... not in parts else {}
+    return _container(rule, list, origin, inner)
 
 
-def _leaf(rule: Schema) -> Shape:
-    names = _listed(rule.get("type", []))
+def _scalar(rule: Schema, names: list[str]) -> _Shape:
     classes = {one for name in names for one in _CLASSES[name]}
-    low, above = rule.get("minimum", -math.inf), rule.get("exclusiveMinimum", -math.inf)
-    high = rule.get("maximum", math.inf)
-    bounded = max(low, above, -high) > -math.inf
+    low, high = rule.get("minimum", -math.inf), rule.get("maximum", math.inf)
+    low = math.nextafter(rule["exclusiveMinimum"], math.inf) if "exclusiveMinimum" in rule else low
+    bounded = low > -math.inf or high < math.inf
 
-    def read(value: Any, path: Path, problems: list[Problem]) -> Any:
-        if type(value) in classes:
-            if not bounded or value is None or (low <= value <= high and value > above):
-                return value
-        elif type(value) is float and value.is_integer() and "integer" in names:
-            return read(int(value), path, problems)
-        elif not names and _is_one_of(value, rule):
+    def read(value: Any, path: Path, faults: list[Fault]) -> Any:
+        if type(value) in classes and (not bounded or value is None or low <= value <= high):
             return value
-        return _wrong(value, rule, path, problems)
+        if type(value) is float and value.is_integer() and "integer" in names:
+            return read(int(value), path, faults)
+        return faults.append((path, why)) if (why := _fault(value, rule)) else value
 
     def are_fine(values: Collection[Any]) -> bool:
-        if not values or not set(map(type, values)) <= classes:
-            return False
-        return not bounded or (low <= min(values) > above and max(values) <= high)
+        known = values and set(map(type, values)) <= classes
+        return known and (not bounded or low <= min(values) <= max(values) <= high)
 
-    return Shape(rule, read, are_fine, () if bounded else classes)
-
-
-def _mapping(rule: Schema, key: type, hint: Any) -> Shape:
-    inner = _shape(hint)
-
-    def read(value: Any, path: Path, problems: list[Problem]) -> Any:
-        if type(value) is not dict:
-            return None if value is None and "null" in rule["type"] else _wrong(value, rule, path, problems)
-        _check_needs(rule, value, path, problems)
-        if key is int and (bad := [name for name in value if not (name.isdecimal() and len(name) < _LONG)]):
-            said = f"has the key {_shown(bad[0])}, which is no size in bytes"
-            return problems.append(Problem(json_path(path), said))
-        if key is str and inner.are_fine(value.values()):
-            return value
-        return {key(name): inner.read(item, (path, name), problems) for name, item in value.items()}
-
-    return Shape(rule | ({"additionalProperties": inner.schema} if inner.schema else {}), read)
+    return _Shape(rule, read, are_fine, () if bounded else classes)
 
 
-def _array(rule: dict[str, Any], kind: type, hint: Any, last: Any = ...) -> Shape:
-    inner = _shape(hint)
-    rule |= {"items": inner.schema} | ({} if last is ... else {"minItems": 2, "maxItems": 2})
+def _container(rule: Schema, holder: type, make: Callable[[Any], Any], inner: _Shape) -> _Shape:
+    """What is made of an array's values, or of a mapping, whose values are all of a shape."""
+    few, many = rule.get("minItems", 0), rule.get("maxItems", math.inf)
 
-    def read(value: Any, path: Path, problems: list[Problem]) -> Any:
-        if type(value) is not list or not rule.get("minItems", 0) <= len(value) <= rule.get(
-            "maxItems", math.inf
-        ):
-            return _wrong(value, rule, path, problems)
-        if inner.are_fine(value):
-            return kind(value)
-        return kind([inner.read(item, (path, at), problems) for at, item in enumerate(value)])
+    def read(value: Any, path: Path, faults: list[Fault]) -> Any:
+        if type(value) is not holder or not few <= len(value) <= many:
+            return faults.append((path, why)) if (why := _fault(value, rule)) else value
+        if "required" in rule:
+            faults += _unmet(rule, value, path)
+        if not inner.are_fine(value.values() if holder is dict else value):
+            steps = value.items() if holder is dict else enumerate(value)
+            read = {step: inner.read(item, (path, step), faults) for step, item in steps}
+            value = read if holder is dict else read.values()
+        try:
+            return make(value)
+        except ValueError as error:
+            return faults.append((path, str(error)))
 
-    return Shape(rule, read)
-
-
-def _is_one_of(value: Any, rule: Schema) -> bool:
-    """Whether a value is among its words, equal as JSON has it: true is not 1."""
-    words = rule["enum"] if "enum" in rule else [rule["const"]]
-    return value in words and type(value) in map(type, words)
-
-
-def _wrong(value: Any, rule: Schema, path: Path, problems: list[Problem]) -> None:
-    """Says what of a rule a value breaks."""
-    names = _listed(rule.get("type", []))
-    if not names:
-        words = ", ".join(map(_shown, rule.get("enum", [rule.get("const")])))
-        said = f"is {_shown(value)}, must be {'one of ' * ('enum' in rule)}{words}"
-    elif not any(type(value) in _CLASSES[name] for name in names):
-        said = f"is {_shown(value)}, not of type {' or '.join(names)}"
-    elif isinstance(value, list):
-        word, few = ("minItems", "least") if len(value) < rule.get("minItems", 0) else ("maxItems", "most")
-        said = f"has {len(value)} items, must have at {few} {rule[word]}"
-    else:
-        ends = (("minimum", "at least"), ("exclusiveMinimum", "above"), ("maximum", "at most"))
-        end = " and ".join(f"{words} {significant(rule[word])}" for word, words in ends if word in rule)
-        said = f"is {value}, must be {end}"
-    problems.append(Problem(json_path(path), said))
+    return _Shape(rule, read)
 
 
-def _listed(names: str | list[str]) -> list[str]:
-    return [names] if isinstance(names, str) else names
+def _by_size(amounts: Mapping[str, Any]) -> dict[int, Any]:
+    if bad := [name for name in amounts if not (name.isdecimal() and len(name) < _LONG)]:
+        raise ValueError(f"has the key {_shown(bad[0])}, which is no size in bytes")
+    return {int(name): amount for name, amount in amounts.items()}
+
+
+def _unmet(needs: Schema, value: Mapping[str, Any], path: Path) -> Iterator[Fault]:
+    """Where the fields of an object do not go together."""
+    for name in needs.get("required", ()):
+        if name not in value:
+            yield (path, name), "is missing"
+    for name, rule in needs.get("properties", {}).items():
+        if name in value and (why := _fault(value[name], rule)):
+            yield (path, name), why
+    if "if" in needs:
+        branch = "else" if any(_unmet(needs["if"], value, path)) else "then"
+        yield from _unmet(needs.get(branch, {}), value, path)
+
+
+def _fault(value: Any, rule: Schema) -> str:
+    """What of a rule a value breaks, if anything; equal is as JSON has it: true is not 1."""
+    if words := rule.get("enum", [rule["const"]] if "const" in rule else ()):
+        if value in words and type(value) in map(type, words):
+            return ""
+        return f"is {_shown(value)}, must be {'one of ' * ('enum' in rule)}{', '.join(map(_shown, words))}"
+    names = rule.get("type", [])
+    names = [names] if isinstance(names, str) else names
+    if not any(type(value) in _CLASSES[name] for name in names):
+        return f"is {_shown(value)}, not of type {' or '.join(names)}"
+    if type(value) is list:
+        few = len(value) < rule.get("minItems", 0)
+        if few or len(value) > rule.get("maxItems", math.inf):
+            most = f"least {rule['minItems']}" if few else f"most {rule['maxItems']}"
+            return f"has {len(value)} items, must have at {most}"
+    ends = [f"{said} {significant(rule[word])}" for word, said in _ENDS.items() if word in rule]
+    return f"is {value}, must be {' and '.join(ends)}" if ends and value is not None else ""
 
 
 def _shown(value: Any) -> str:

@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import re
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
@@ -224,30 +225,45 @@ def names_of(expression: str) -> set[str]:
     """The names that an expression takes from its record."""
     nodes = list(ast.walk(ast.parse(expression, mode="eval")))
     names = {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    names -= {one.arg for one in nodes if isinstance(one, ast.arg)}
     return names - {one.id for one in nodes if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
+def expressions(line: str) -> list[str]:
+    """What is worked out in a line of the rules."""
+    if heading := checks.HEADING.fullmatch(line):
+        return [heading[4]] if heading[4] else []
+    if word := checks.WORD.fullmatch(line):
+        return [f"lambda {word[2] or ''}: {word[3]}"]
+    assert line[0] != "[", line
+    text, *more = line.split(" | ")
+    said = dict(one.split(" ", 1) for one in more if one.split()[0] in ("if", "for"))
+    shown = [re.match(r"\w+", name)[0] for _, name, *_ in Formatter().parse(line) if name]
+    test = f"({', '.join([text.partition(': ')[2] or text, said.get('if', 'True'), *shown])})"
+    return [f"[{test} for {said.get('for', '_ in (0,)')}]"]
+
+
+FIELDS = {
+    field.name
+    for record in (model.Row, model.Lane, model.Trial, model.Traffic, model.Counted, model.Link, model.Run)
+    for field in dataclasses.fields(record)
+}
 
 
 def test_a_rule_takes_nothing_but_fields_and_what_is_made_of_them():
     """A rule with a misspelt name would never apply."""
-    records = (model.Row, model.Lane, model.Trial, model.Traffic, model.Counted, model.Link, model.Run)
-    known = {field.name for record in records for field in dataclasses.fields(record)}
-    row = reader.parsed(Path("x"), good().document())[0].rows[0]
-    known |= (
-        checks._of_row(row, {}).keys() | checks.FUNCTIONS.keys() | checks.FUNCTIONS["__builtins__"].keys()
-    )
-    known |= {"row", "index", "rows", "links", "False"}
+    result = reader.parsed(Path("x"), good().document())[0]
+    known = FIELDS | checks.words()["__builtins__"].keys() | {"row", "index", "rows", "left", "right"}
+    known = known.union(*(names for *_, names in checks.parts(result)))
     for line in rule_lines():
-        if heading := checks.HEADING.fullmatch(line):
-            parts = [heading[4]] if heading[4] else []
-        else:
-            assert line[0] != "[", line
-            text, *more = line.split(" | ")
-            parts = [text.partition(": ")[2] or text]
-            parts += [one.removeprefix("if ") for one in more if one.startswith("if ")]
-        for part in parts:
+        for part in expressions(line):
             assert names_of(part) <= known, line
+
+
+def test_no_word_of_the_rules_is_a_field():
+    assert checks.words().keys() & FIELDS == set()
 
 
 def test_every_rule_is_of_something_that_is_looked_at():
     each = {match[2] for line in rule_lines() if (match := checks.HEADING.fullmatch(line))}
-    assert each == {"result", "run", "link", "row", "traffic", "counted", "lanes", "trials"}
+    assert each == {"words", "result", "run", "link", "row", "traffic", "counted", "lanes", "trials"}

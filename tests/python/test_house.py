@@ -8,6 +8,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 FAMILIES = [path for path in sorted((ROOT / "benchmarks").glob("*.[ch]pp")) if path.stem != "presets"]
 PRESET = re.compile(r"Preset::|\bpreset\s*[=!]=|\.preset\b")
+PACKAGE = ROOT / "scripts" / "grainscope_report"
+# What reads a result file, declares its format and checks its numbers. Not counted: loading.py finds, unpacks
+# and parses JSON; cases.py and result.py hold what others ask of rows; analysis.py works out what a run says.
+READER = ("typed.py", "model.py", "reader.py", "checks.py")
+READER_LINES = 833
 SAMPLED = re.compile(r"virtual double \w+\(\) = 0")
 
 
@@ -43,7 +48,6 @@ OUTSIDE = {
     "benchmarks/sm_share_split.cpp": "`gather` is the lane of a row, whichever way its rows are gathered",
 }
 NAMES = re.findall(r"^## ([a-z_]+(?:/[a-z_]+)?)$", (ROOT / "docs/axes.md").read_text(), re.MULTILINE)
-PACKAGE = ROOT / "scripts/grainscope_report"
 # Packages and modules that hold more than the group that they are called by.
 GROUPS = {
     "gather": ("gather", "sm_share"),
@@ -105,3 +109,8 @@ def test_a_file_that_names_a_family_of_another_group_would_be_seen(tmp_path):
     cpp.write_text('// "gather"\nauto one = "lean/bfs"; auto two = "host/flush"; auto three = "model/";\n')
     assert groups_in_python(python) == ({"transfer", "traversal"}, {""})
     assert groups_in_cpp(cpp) == ({"lean", "host"}, {"host"})
+
+
+def test_the_reader_and_its_checks_do_not_grow():
+    lines = {name: len((PACKAGE / name).read_text(encoding="utf-8").splitlines()) for name in READER}
+    assert sum(lines.values()) <= READER_LINES, lines

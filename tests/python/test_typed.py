@@ -47,8 +47,7 @@ def record(hint: Any, **more: Any) -> type[typed.Record]:
 
 
 def read(kind: type[typed.Record], value: Any) -> tuple[Any, list[str]]:
-    problems: list[typed.Problem] = []
-    found = typed.shape_of(kind).read(value, (), problems)
+    found, problems = typed.read(kind, value)
     return found, [str(one) for one in problems]
 
 
