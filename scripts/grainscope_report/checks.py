@@ -27,9 +27,7 @@ PARTS = ("traffic", "counted", "lanes", "trials")  # what rules are of within a 
 HEADING = re.compile(r"\[(glance )?(\w+)(?: of (.*?))?(?: if (.*))?\]")
 WORD = re.compile(r"(\w+)(?:\((.*?)\))? = (.*)")
 # `bytes` is a field
-BUILTINS = frozenset(
-    "abs all any enumerate int isinstance len max min range round set sorted str sum tuple".split()
-)
+BUILTINS = "abs all any enumerate int isinstance len max min range round set sorted str sum tuple"
 SAYS = {
     ast.Eq: "is {left}, {words} is {right}",
     ast.LtE: "is {left}, above {words}, which is {right}",
@@ -118,7 +116,7 @@ def _rule(line: str, condition: str) -> Rule:
 def words() -> dict[str, Any]:
     """What rules may say beside fields: a few functions, and what their file defines."""
     found: dict[str, Any] = {"get": dict.get, "is_place": re.compile(r"(host|gpu):\d+").fullmatch}
-    found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS}}
+    found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS.split()}}
     found |= {one.__name__: one for one in (crossed, ends, fmean, harmonic_mean, pairwise, shares)}
     found |= {one.__name__: one for one in (mad, median, median_interval, percentile)}
     for name, arguments, means in (word.groups() for word in map(WORD.fullmatch, _lines()) if word):
