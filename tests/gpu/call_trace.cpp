@@ -6,6 +6,7 @@
 //     $build/benchmarks/grainscope --benchmark_filter='^CASE$' --out=/tmp/$build.run
 //   done
 //   diff /tmp/OLD.calls /tmp/NEW.calls
+//   python tests/python/timed_calls.py /tmp/OLD.calls /tmp/NEW.calls   # the timed regions alone
 //
 // Each thread's calls by name, a kernel by its own; driver calls only where the runtime does not make them.
 // `x 128` counts equal calls in a row; a block that comes again and again, as samples do, stands once,
