@@ -78,8 +78,9 @@ TEST_F(BadLuck, a_header_that_is_damaged_is_told_as_that) {
             0);
   const std::string journal = path("run") + "/journal.jsonl";
   const std::string text = test::read_text(journal);
-  const std::string rest = text.substr(text.find('\n'));
-  const json header = json::parse(text.substr(0, text.find('\n')));
+  const std::string rest = text.substr(text.find('\n') + 1);
+  json header = json::parse(text.substr(0, text.find('\n')));
+  header.erase("crc32");
   for (const char* key : {"id", "started", "flags", "fingerprint", "files"}) {
     for (const bool gone : {true, false}) {
       json damaged = header;
@@ -89,7 +90,7 @@ TEST_F(BadLuck, a_header_that_is_damaged_is_told_as_that) {
         damaged[key] = std::string(key) == "id" || std::string(key) == "started" ? json(7) : json::object();
       }
       if (damaged != header) {
-        test::write_text(journal, damaged.dump() + rest);
+        test::write_text(journal, journal_line(damaged) + rest);
         expect(run_program({"--resume=" + path("run")}), 2, "start a new run with --out");
       }
     }
