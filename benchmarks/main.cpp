@@ -124,7 +124,11 @@ int main(int argc, char** argv) {
     return status;
   } catch (const HelpRequested& help) {
     std::cout << help.text << std::flush;
-    return std::cout ? 0 : static_cast<int>(ExitStatus::environment);
+    if (std::cout) {
+      return 0;
+    }
+    std::cerr << "grainscope: could not write the help: is the disk full?\n";
+    return static_cast<int>(ExitStatus::environment);
   } catch (const Interrupted&) {
     return 128 + signal_received();
   } catch (const Error& error) {

@@ -32,8 +32,10 @@ constexpr std::size_t kCheckSumLetters = 8;
 constexpr int kDeepest = 32;
 
 [[noreturn]] void cannot_write(const fs::path& path, int error) {
-  throw EnvironmentError("could not write " + path.string() + ": " + std::strerror(error) +
-                         "; free space, or choose a folder that can be written. What a run with --out has "
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  throw EnvironmentError("could not write " + path.string() + ": " + std::strerror(error) + "; " +
+                         (full ? "free space, or choose" : "choose") +
+                         " a folder that can be written. What a run with --out has "
                          "finished is in its journal.jsonl, and --resume goes on from there");
 }
 
