@@ -3,11 +3,12 @@
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/scores.hpp"
 #include "grainscope/graph/build.hpp"
+#include "loaded_graph.hpp"
 
 namespace grainscope::harness {
 
 GnnGraph::GnnGraph(const graph::GraphSpec& spec, const std::string& cache_dir)
-    : out_(graph::make_graph(spec, false, cache_dir)) {
+    : out_(graph_of_run(spec, false, cache_dir)) {
   if (out_.directed) {
     in_ = graph::transpose(out_);
   }

@@ -26,6 +26,11 @@ constexpr const char* kIntroduction =
     "Exit status: 0 done, 1 something failed, 2 usage or a file that is not as it should be, 3 the machine\n"
     "forbids what was asked.";
 
+// A word of a variable that is not set.
+std::string is_given(const std::string& word) {
+  return word.empty() ? "is empty: is it of a variable that is not set?" : "";
+}
+
 CLI::App* add_describe(CLI::App& app, DescribeOptions& options) {
   CLI::App* command = app.add_subcommand(
       "describe",
@@ -43,8 +48,10 @@ CLI::App* add_convert(CLI::App& app, ConvertOptions& options) {
   command->add_option("OUT", options.to, "The file to write; of EMOGI's three NAME.bel")->required();
   command->add_flag("--weights", options.weights,
                     "Keep the weights: the file's own, or GAP's of a name (1 to 255); .wsg always does");
-  command->add_option("--draw-weights", options.draw_weights,
-                      "Draw new weights, e.g. 8-72, the same for both directions of an edge");
+  command
+      ->add_option("--draw-weights", options.draw_weights,
+                   "Draw new weights, e.g. 8-72, the same for both directions of an edge")
+      ->check(is_given);
   command->add_flag("--directed", options.directed, "Edges of a file that does not say run one way only");
   command->add_flag("--symmetrise", options.symmetrise,
                     "Add every edge's opposite, whatever the file says; the lower weight stays");
@@ -58,7 +65,9 @@ CLI::App* add_cache(CLI::App& app, CacheOptions& options) {
   CLI::App* command =
       app.add_subcommand("cache", "Make graphs by name and keep them where --graph-cache finds them");
   command->add_option("NAME", options.graphs, "kron:24, urand:24, …")->required();
-  command->add_option("--dir", options.dir, "The folder to keep them in; made where missing")->required();
+  command->add_option("--dir", options.dir, "The folder to keep them in; made where missing")
+      ->required()
+      ->check(is_given);
   command->add_flag("--weights", options.weights,
                     "With GAP's weights, for sssp: NAME.wsg instead of NAME.sg");
   return command;

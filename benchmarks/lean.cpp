@@ -179,6 +179,9 @@ class Lister {
       const GraphCache::Lease graph(*graphs, *claim, [&](const GraphKey& key) {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
       });
+      if (point.algorithm == Algorithm::sssp) {
+        graph->require_weights();
+      }
       const NodeBinding binding(session.machine().topology, point.node);
       return measure_lean(session, point, *graph);
     };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iostream>
 #include <map>
 #include <utility>
 
@@ -26,7 +27,30 @@ bool has_own_weights(const graph::GraphSpec& spec) {
   return spec.kind == graph::GraphSpec::Kind::file && graph::holds_weights(spec.path);
 }
 
+// What bfs, cc and pr do not read must not keep a graph from them: where the weights cannot be used,
+// `why_not` says why, and the graph has none.
+graph::Csr read(const graph::GraphSpec& spec, const std::string& cache_dir, std::string& why_not) {
+  if (has_own_weights(spec)) {
+    try {
+      return graph_of_run(spec, true, cache_dir);
+    } catch (const UsageError& error) {
+      why_not = error.what();
+    }
+  }
+  return graph_of_run(spec, false, cache_dir);
+}
+
 }  // namespace
+
+graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights, const std::string& cache_dir) {
+  std::string not_kept;
+  graph::Csr graph = graph::make_graph(spec, weights, cache_dir, not_kept);
+  if (!not_kept.empty()) {
+    std::cerr << "grainscope: the graph " << graph.name
+              << " is not kept, and whoever needs it makes it again: " << not_kept << std::endl;
+  }
+  return graph;
+}
 
 std::string weights_of(const graph::GraphSpec& spec) {
   return has_own_weights(spec) ? "own" : "8-72";
@@ -44,8 +68,7 @@ std::uint64_t host_bytes(const graph::GraphSpec& spec, graph::Order order, std::
 }
 
 LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir)
-    : csr_(graph::make_graph(spec, has_own_weights(spec), cache_dir)),
-      sources_(graph::gap_sources(csr_, kMostSources)) {
+    : csr_(read(spec, cache_dir, unusable_weights_)), sources_(graph::gap_sources(csr_, kMostSources)) {
   if (!csr_.weighted()) {
     graph::draw_weights(csr_, kLowestWeight, kHighestWeight, kWeightSeed);
   }
@@ -66,6 +89,12 @@ LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const
     HostArray<graph::Weight> weights = std::exchange(csr_.weights, {});
     in_edges_ = graph::transpose(csr_);
     csr_.weights = std::move(weights);
+  }
+}
+
+void LoadedGraph::require_weights() const {
+  if (!unusable_weights_.empty()) {
+    throw SkipError(unusable_weights_);
   }
 }
 

@@ -19,6 +19,11 @@
 
 namespace grainscope::harness {
 
+// As graph::make_graph. Where the graph cannot be kept (a full disk) that is said on standard error, and it
+// is used all the same.
+[[nodiscard]] graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights,
+                                      const std::string& cache_dir);
+
 struct GraphKey {
   std::string name;  // of the spec: it tells graphs apart
   graph::Order order = graph::Order::original;
@@ -27,11 +32,13 @@ struct GraphKey {
 
 class LoadedGraph {
  public:
-  // Makes or reads it, in the order wanted. A graph whose file has no weights gets 8 to 72, as EMOGI's papers
-  // have them. Throws as make_graph.
+  // Makes or reads it, in the order wanted. A graph whose file has no weights, or none that distances can be
+  // added up from, gets 8 to 72, as EMOGI's papers have them. Throws as make_graph.
   LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir);
 
   [[nodiscard]] const graph::Csr& csr() const { return csr_; }
+  // For who reads the weights: throws SkipError where the file has some that are of no use (fractions).
+  void require_weights() const;
   // Of an undirected graph the graph itself; of a directed one without weights.
   [[nodiscard]] const graph::Csr& in_edges() const { return in_edges_ ? *in_edges_ : csr_; }
   // GAP's, as the graph was numbered before it was put in another order.
@@ -44,6 +51,7 @@ class LoadedGraph {
   [[nodiscard]] const GraphFacts& facts() const;             // counted at the first call
 
  private:
+  std::string unusable_weights_;  // why; before the graph, which is read by it
   graph::Csr csr_;
   std::optional<graph::Csr> in_edges_;
   std::vector<graph::Vertex> sources_;  // kMostSources of them

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,7 @@
 #include "harness/run.hpp"
 #include "harness/show.hpp"
 #include "harness/visits.hpp"
+#include "openmp_variables.hpp"
 #include "worker_process.hpp"
 
 namespace {
@@ -37,6 +39,20 @@ int print_environment(const Options& options, const Machine& machine) {
   return 0;
 }
 
+// The severe ones first; and at once, where numbers are to come.
+void add_openmp_warning(Machine& machine, const Options& options) {
+  const auto warning = openmp_warning();
+  if (!warning) {
+    return;
+  }
+  const auto milder = std::find_if(machine.warnings.begin(), machine.warnings.end(),
+                                   [&](const Warning& other) { return other.severity < warning->severity; });
+  machine.warnings.insert(milder, *warning);
+  if (options.action == Action::run) {
+    std::cerr << "grainscope: " << severity_name(warning->severity) << ": " << warning->finding << '\n';
+  }
+}
+
 int act(const Options& options) {
   if (options.action == Action::families) {
     const std::vector<Family> families = all_families();
@@ -44,6 +60,7 @@ int act(const Options& options) {
     return 0;
   }
   Machine machine = read_machine();
+  add_openmp_warning(machine, options);
   if (options.action == Action::environment) {
     return print_environment(options, machine);
   }
@@ -107,7 +124,11 @@ int main(int argc, char** argv) {
     return status;
   } catch (const HelpRequested& help) {
     std::cout << help.text << std::flush;
-    return std::cout ? 0 : static_cast<int>(ExitStatus::environment);
+    if (std::cout) {
+      return 0;
+    }
+    std::cerr << "grainscope: could not write the help: is the disk full?\n";
+    return static_cast<int>(ExitStatus::environment);
   } catch (const Interrupted&) {
     return 128 + signal_received();
   } catch (const Error& error) {

@@ -74,6 +74,9 @@ ModelRuns::Answer ModelRuns::compute(const Claim& claim) {
   }
   try {
     provide_graph(claim);
+    if (reads_weights(claim.algorithm)) {
+      graph_->require_weights();
+    }
     return {std::make_shared<const TraversalModel>(
                 model_traversal_of(*graph_, claim.algorithm, claim.sources, requests)),
             {}};

@@ -164,6 +164,9 @@ class Lister {
       const GraphCache::Lease graph(*graphs, *graph_claim, [&](const GraphKey& key) {
         return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
       });
+      if (point.algorithm == Algorithm::sssp) {
+        graph->require_weights();
+      }
       if (point.subway) {
         const NodeBinding binding(session.machine().topology, point.where.node);
         return measure_subway(session, point, *graph);

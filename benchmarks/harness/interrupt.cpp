@@ -3,7 +3,6 @@
 #include <atomic>
 #include <csignal>
 #include <ctime>
-#include <initializer_list>
 
 namespace grainscope::harness {
 namespace {
@@ -13,6 +12,9 @@ std::atomic<int> g_signal{0};
 // Of the monotonic clock; written before g_signal, by the first signal alone.
 std::atomic<double> g_signal_s{0};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<double>::is_always_lock_free);
+
+// What asks a run to end: Ctrl-C, a batch system, a terminal that closes, and its Ctrl-\ (quit).
+constexpr int kEndings[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 
 double now_s() {
   timespec now{};
@@ -36,11 +38,16 @@ void catch_signals() {
   struct sigaction action {};
   action.sa_handler = remember;
   action.sa_flags = SA_RESTART;
-  // Neither interrupts the other's handler.
-  sigaddset(&action.sa_mask, SIGINT);
-  sigaddset(&action.sa_mask, SIGTERM);
-  for (const int signal : {SIGINT, SIGTERM}) {
-    sigaction(signal, &action, nullptr);
+  // None interrupts another's handler.
+  for (const int signal : kEndings) {
+    sigaddset(&action.sa_mask, signal);
+  }
+  for (const int signal : kEndings) {
+    struct sigaction before {};
+    // A run under nohup goes on when its terminal closes.
+    if (sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) {
+      sigaction(signal, &action, nullptr);
+    }
   }
   // A file that may not grow is an error of writing, which is told.
   std::signal(SIGXFSZ, SIG_IGN);

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "build_info.hpp"
@@ -11,6 +12,21 @@
 
 namespace grainscope::harness {
 namespace {
+
+// What is run goes into the journal and the result file, whose text is UTF-8.
+void require_text(const std::vector<std::string>& flags) {
+  for (const std::string& flag : flags) {
+    try {
+      static_cast<void>(nlohmann::json(flag).dump());
+    } catch (const nlohmann::json::type_error&) {
+      const std::string shown =
+          nlohmann::json(flag).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+      throw UsageError(shown +
+                       " is not UTF-8 text, which result files are in: rename the file, or make a link "
+                       "to it with another name");
+    }
+  }
+}
 
 void understand_output(const CLI::App& app, Options& options, const RawOptions& raw) {
   require_one_of(options.display_format, {"console", "json", "csv"}, "--benchmark_format");
@@ -162,6 +178,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
   }
   options.wait_for_gpu = !raw.no_wait;
   options.selection_flags = selection_flags(app);
+  require_text(options.selection_flags);
   if (!raw.resume_dir.empty()) {
     if (!options.out_dir.empty() || !options.selection_flags.empty()) {
       throw UsageError(

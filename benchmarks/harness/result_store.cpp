@@ -5,12 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "context.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/system/environment_json.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -18,11 +24,18 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kJournalVersion = 1;
+constexpr int kJournalVersion = 2;
+// Behind the members of every line: ,"crc32":"89abcdef"}
+constexpr std::string_view kSeal = R"(,"crc32":")";
+constexpr std::size_t kCheckSumLetters = 8;
+// A row has some six levels. Readers walk what is nested, and the stack has an end.
+constexpr int kDeepest = 32;
 
 [[noreturn]] void cannot_write(const fs::path& path, int error) {
-  throw EnvironmentError("could not write " + path.string() + ": " + std::strerror(error) +
-                         "; free space, or choose a folder that can be written. What a run with --out has "
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  throw EnvironmentError("could not write " + path.string() + ": " + std::strerror(error) + "; " +
+                         (full ? "free space, or choose" : "choose") +
+                         " a folder that can be written. What a run with --out has "
                          "finished is in its journal.jsonl, and --resume goes on from there");
 }
 
@@ -57,19 +70,108 @@ bool is_no_file(const fs::path& path) {
   return fs::exists(found) && !fs::is_regular_file(found) && !fs::is_directory(found);
 }
 
-// The line as an object; empty where it is not one.
-json parse_line(const std::string& line) {
-  json parsed = json::parse(line, nullptr, false);
+// CRC-32 as zlib and Ethernet have it: of a line it tells any change of up to 32 neighbouring bits.
+std::string check_sum(std::string_view text) {
+  constexpr std::uint32_t kPolynomial = 0xEDB88320;
+  std::uint32_t sum = 0xFFFFFFFF;
+  for (const char letter : text) {
+    sum ^= static_cast<unsigned char>(letter);
+    for (int bit = 0; bit < 8; ++bit) {
+      sum = (sum >> 1U) ^ ((sum & 1U) != 0 ? kPolynomial : 0U);
+    }
+  }
+  std::array<char, kCheckSumLetters + 1> letters{};
+  std::snprintf(letters.data(), letters.size(), "%08x", ~sum);
+  return letters.data();
+}
+
+bool is_nested_too_deeply(std::string_view text) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    if (quoted && letter == '\\') {
+      ++i;
+    } else if (letter == '"') {
+      quoted = !quoted;
+    } else if (!quoted) {
+      depth += letter == '{' || letter == '[' ? 1 : letter == '}' || letter == ']' ? -1 : 0;
+    }
+    if (depth > kDeepest) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The line as an object, without its check sum; empty where it is none, or not as it was written.
+json parse_line(std::string_view line) {
+  constexpr std::size_t kEnd = kSeal.size() + kCheckSumLetters + 2;
+  if (line.size() < kEnd) {
+    return {};
+  }
+  const std::string_view members = line.substr(0, line.size() - kEnd);
+  std::string whole(members);
+  whole += "}";
+  if (line != sealed_members(members) || is_nested_too_deeply(whole)) {
+    return {};
+  }
+  json parsed = json::parse(whole, nullptr, false);
   return parsed.is_object() ? parsed : json();
 }
 
-bool has_text(const json& object, const char* key) {
-  return object.contains(key) && object[key].is_string();
+bool has(const json& object, const char* key, bool (json::*is_kind)() const noexcept) {
+  const auto found = object.find(key);
+  return found != object.end() && ((*found).*is_kind)();
 }
 
+bool are_times(const json& samples) {
+  return samples.is_array() && !samples.empty() && std::all_of(samples.begin(), samples.end(), [](auto& one) {
+           return one.is_number() && one.template get<double>() >= 0;
+         });
+}
+
+// What this version writes of a case: a row that lacks any of it is nobody's result.
 bool is_row(const json& row) {
-  return row.is_object() && has_text(row, "name") && has_text(row, "status") &&
-         (!row.contains("session_s") || row["session_s"].is_number());
+  constexpr auto kText = &json::is_string;
+  constexpr auto kObject = &json::is_object;
+  if (!row.is_object() || !has(row, "name", kText) || !has(row, "run_type", kText) ||
+      !has(row, "label", kText) || !has(row, "status", kText) || !has(row, "case", kObject) ||
+      !has(row["case"], "family", kText) || !has(row["case"], "axes", kObject) ||
+      !has(row["case"], "site", kObject)) {
+    return false;
+  }
+  if (row.contains("session_s") && !row["session_s"].is_number()) {
+    return false;
+  }
+  const json& status = row["status"];
+  const bool numbered = has(row, "visit", &json::is_number_unsigned) && row["visit"] >= 1;
+  if (status == "skipped" || status == "failed") {
+    // What is skipped at once is visited by nobody.
+    return has(row, "reason", kText) && (numbered || (status == "skipped" && !row.contains("visit")));
+  }
+  return status == "ok" && numbered && has(row, "median_s", &json::is_number) &&
+         has(row, "verified", &json::is_boolean) && has(row, "timing", kObject) &&
+         row.contains("samples_s") && are_times(row["samples_s"]);
+}
+
+bool is_link(const json& line) {
+  try {
+    static_cast<void>(link_from_json(line.at("link")));
+    static_cast<void>(warnings_from_json(line.at("warnings")));
+    return true;
+  } catch (const json::exception&) {
+    return false;
+  }
+}
+
+// Whatever reads a pipe or a device may wait for ever.
+void require_file(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status found = fs::status(path, error);
+  if (fs::exists(found) && !fs::is_regular_file(found)) {
+    throw UsageError(path.string() + " is not a file that a run has written: choose another folder");
+  }
 }
 
 bool is_header(const json& line) {
@@ -87,17 +189,28 @@ bool has_a_line(const fs::path& journal) {
   return std::getline(file, line) && !file.eof();
 }
 
-// False for a line that no version wrote: what is behind it is not trusted either.
-bool take_line(const json& line, Journal& journal) {
+// Adds the rows of visits that the journal does not have yet; counts the others.
+void add_rows(const json& rows, std::set<std::pair<std::string, int>>& seen, Journal& journal) {
+  for (const json& row : rows) {
+    if (seen.emplace(row["name"], row.value("visit", 0)).second) {
+      journal.rows.push_back(row);
+    } else {
+      ++journal.repeated_rows;
+    }
+  }
+}
+
+// False for a line that this version has not written: what is behind it is not trusted either.
+bool take_line(const json& line, std::set<std::pair<std::string, int>>& seen, Journal& journal) {
   if (line.contains("rows")) {
     const json& rows = line["rows"];
     if (!rows.is_array() || !std::all_of(rows.begin(), rows.end(), is_row)) {
       return false;
     }
-    journal.rows.insert(journal.rows.end(), rows.begin(), rows.end());
+    add_rows(rows, seen, journal);
     return true;
   }
-  if (line.contains("link") && line["link"].is_object()) {
+  if (is_link(line)) {
     journal.links.push_back(line);
     return true;
   }
@@ -106,13 +219,26 @@ bool take_line(const json& line, Journal& journal) {
 
 }  // namespace
 
+std::string sealed_members(std::string_view members) {
+  std::string line(members);
+  return line.append(kSeal).append(check_sum(members)).append("\"}");
+}
+
+std::string journal_line(const json& line) {
+  std::string members = line.dump(-1, ' ', false, json::error_handler_t::replace);
+  members.pop_back();
+  return sealed_members(members) + "\n";
+}
+
 Journal read_journal(const fs::path& directory) {
+  require_file(journal_path(directory));
   std::ifstream file(journal_path(directory), std::ios::binary);
   if (!file) {
     throw UsageError("there is no unfinished run in " + directory.string() + ": it has no journal.jsonl" +
                      " that can be read");
   }
   Journal journal;
+  std::set<std::pair<std::string, int>> seen;  // names with the numbers of their visits
   std::string text;
   while (std::getline(file, text)) {
     // Without its newline a line may be cut, even where what is there parses.
@@ -128,7 +254,7 @@ Journal read_journal(const fs::path& directory) {
         break;
       }
       journal.header = line;
-    } else if (!take_line(line, journal)) {
+    } else if (!take_line(line, seen, journal)) {
       break;
     }
     journal.valid_bytes += text.size() + 1;
@@ -142,8 +268,9 @@ Journal read_journal(const fs::path& directory) {
                      directory.string());
   }
   if (journal.header.is_null()) {
-    throw UsageError(journal_path(directory).string() +
-                     " does not begin with the header of a run of this version: start a new run with --out");
+    throw UsageError(
+        journal_path(directory).string() +
+        " does not begin with the whole header of a run of this version: start a new run with --out");
   }
   return journal;
 }
@@ -179,6 +306,7 @@ ResultStore ResultStore::begin(const fs::path& directory, const json& header) {
   if (fs::exists(result_path(directory))) {
     throw UsageError(directory.string() + " already holds a finished run: choose another folder with --out");
   }
+  require_file(journal_path(directory));
   if (has_a_line(journal_path(directory))) {
     throw UsageError(directory.string() + " holds an unfinished run: go on with --resume " +
                      directory.string() + ", or choose another folder with --out");
@@ -201,6 +329,10 @@ ResultStore ResultStore::resume(const fs::path& directory, const Journal& journa
               << " lines cannot be trusted, and what they hold is run again; they are kept in " << damaged
               << std::endl;
   }
+  if (journal.repeated_rows > 0) {
+    std::cerr << "grainscope: " << path.string() << " has " << journal.repeated_rows
+              << " visits twice: the first row of each counts" << std::endl;
+  }
   std::error_code error;
   fs::resize_file(path, journal.valid_bytes, error);
   if (error) {
@@ -210,8 +342,7 @@ ResultStore ResultStore::resume(const fs::path& directory, const Journal& journa
 }
 
 void ResultStore::append_line(const json& line) {
-  write_and_sync(journal_.get(), line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n",
-                 journal_path(directory_));
+  write_and_sync(journal_.get(), journal_line(line), journal_path(directory_));
 }
 
 void ResultStore::append_rows(const json& rows) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace grainscope::harness {
@@ -20,10 +21,17 @@ struct Journal {
   std::vector<nlohmann::json> links;  // measured copy peaks, each as {"link": …, "warnings": […]}
   std::uint64_t valid_bytes = 0;      // a last line that was cut is not among them
   std::uint64_t lost_lines = 0;       // whole ones behind the first that cannot be read
+  std::uint64_t repeated_rows = 0;    // of visits that an earlier row is of; not among `rows`
 };
 
-// Reads a journal as far as it can be read. Throws UsageError where there is none, where it was cut within
-// its first line, and where that line is not a header that this version knows.
+// A line of a journal: the object with a check sum as its last member, `crc32`, and a newline. The second
+// takes the text of the object without its last brace, over which the sum is, and adds no newline.
+[[nodiscard]] std::string journal_line(const nlohmann::json& line);
+[[nodiscard]] std::string sealed_members(std::string_view members);
+
+// Reads a journal as far as it can be read: to the first line whose check sum is wrong, or that lacks what a
+// row or link must have. Throws UsageError where there is none or no file, where it was cut within its first
+// line, and where that line is not a header that this version knows.
 [[nodiscard]] Journal read_journal(const std::filesystem::path& directory);
 
 // Keeps other processes from running in the same folder, as long as it lives. Where the folder is not there

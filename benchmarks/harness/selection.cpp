@@ -4,6 +4,7 @@
 #include <optional>
 #include <regex>
 #include <set>
+#include <string_view>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/spelling.hpp"
@@ -40,6 +41,23 @@ std::regex compile(const std::string& expression) {
   }
 }
 
+// Any letters and then any letters are any letters: each `.*` more makes every match take longer.
+std::string without_repeats(std::string expression) {
+  constexpr std::string_view kTwice = ".*.*";
+  for (auto at = expression.find(kTwice); at != std::string::npos; at = expression.find(kTwice, at)) {
+    const bool escaped = at > 0 && expression[at - 1] == '\\';
+    const auto behind = at + kTwice.size();
+    const bool counted =
+        behind < expression.size() && std::string_view("*+?{").find(expression[behind]) != std::string::npos;
+    if (escaped || counted) {
+      ++at;
+    } else {
+      expression.erase(at, kTwice.size() / 2);
+    }
+  }
+  return expression;
+}
+
 std::string why_too_large(const Needs& needs, const Machine& machine) {
   const auto available = machine.environment.memory.available.bytes();
   if (available && static_cast<double>(needs.host_bytes) > kUsableShare * static_cast<double>(*available)) {
@@ -73,6 +91,7 @@ Filter::Filter(const std::string& text) : expression_(text) {
     expression_ = ".";
   }
   static_cast<void>(compile(expression_));
+  expression_ = without_repeats(expression_);
 }
 
 bool Filter::keeps(const std::string& name) const {

@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import TextIOWrapper
 from typing import Any, TextIO
 
@@ -24,6 +24,8 @@ from grainscope_report.commands import (
     validate,
 )
 from grainscope_report.errors import EXIT_OK, EXIT_USAGE, ReportError
+from grainscope_report.escaping import for_terminal
+from grainscope_report.terminal import terminal
 
 # Files become millions of objects and no cycles: to look for these as often as usual takes a third of
 # the time.
@@ -55,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.stdout is None:
         return _failed("standard output is closed: send it somewhere, if only to /dev/null")
     try:
-        with redirect_stdout(_Output(sys.stdout)), _collecting_seldom():
+        with _plain_output(), _collecting_seldom():
             status = _run(argv)
             sys.stdout.flush()
             return status
@@ -85,12 +87,24 @@ def _run(argv: Sequence[str] | None) -> int:
 
 def _failed(said: str, status: int = EXIT_USAGE) -> int:
     with suppress(OSError):
-        print(f"grainscope-report: {said}", file=sys.stderr)
+        print(f"grainscope-report: {for_terminal(said)}", file=sys.stderr)
     return status
 
 
+@contextmanager
+def _plain_output() -> Iterator[None]:
+    """What is printed of a file can do nothing to a terminal."""
+    with redirect_stdout(_Output(sys.stdout)):
+        if sys.stderr is None:
+            yield
+        else:
+            with redirect_stderr(_Output(sys.stderr)):
+                yield
+
+
 class _Output:
-    """Standard output that shows what it has no letters for as `?`, and that may end before the command.
+    """An output that shows what it has no letters for as `?` and control letters as escapes, and that may end
+    before the command.
 
     Where the reader of a pipe has gone, as `| head` does, nothing is wrong: the command goes on to its
     verdict, unheard.
@@ -98,6 +112,7 @@ class _Output:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
+        self._colour = terminal(stream).colour
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
@@ -106,7 +121,7 @@ class _Output:
 
     def write(self, text: str) -> int:
         with self._may_end():
-            self._stream.write(text)
+            self._stream.write(for_terminal(text, self._colour))
         return len(text)
 
     def flush(self) -> None:

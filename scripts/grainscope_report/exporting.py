@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 
+from grainscope_report.escaping import in_csv, in_markdown
 from grainscope_report.machine import machines
 from grainscope_report.model import Row
 from grainscope_report.naming import SIZES
@@ -19,7 +20,11 @@ FIXED = (
 
 def as_csv(results: Sequence[Result]) -> str:
     """Every row of every file; a column `axis.…`, `site.…`, `counter.…` for each that occurs in any."""
-    rows = [_record(result, row) for result in results for row in result.rows]
+    rows = [
+        {in_csv(key): in_csv(value) for key, value in _record(result, row).items()}
+        for result in results
+        for row in result.rows
+    ]
     more = sorted({key for row in rows for key in row} - set(FIXED), key=lambda key: (key.split(".")[0], key))
     out = io.StringIO()
     writer = csv.DictWriter(out, (*FIXED, *more), restval="", lineterminator="\n")
@@ -64,11 +69,12 @@ def as_markdown(results: Sequence[Result]) -> str:
     """A table for each family of each file, its axes as columns."""
     parts = []
     for machine in machines(results):
-        parts.append(f"# {machine.label}\n\n{machine.provenance}\n")
+        parts.append(f"# {in_markdown(machine.label)}\n\n{in_markdown(machine.provenance)}\n")
         families: dict[str, list[Row]] = {}
         for row in machine.result.rows:
             families.setdefault(row.case.family, []).append(row)
-        parts += [f"## {family}\n\n" + "\n".join(_table(rows)) + "\n" for family, rows in families.items()]
+        for family, rows in families.items():
+            parts.append(f"## {in_markdown(family)}\n\n" + "\n".join(_table(rows)) + "\n")
     return "\n".join(parts)
 
 
@@ -110,4 +116,4 @@ def _axis(axis: str, value: str | float | None) -> str:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(map(in_markdown, cells)) + " |"

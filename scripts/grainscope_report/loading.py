@@ -6,6 +6,7 @@ Whatever is wrong with a file becomes one `ReportError`: the file, what was foun
 import gzip
 import json
 import math
+import os
 import re
 import zlib
 from collections.abc import Mapping
@@ -100,6 +101,8 @@ def _unfinished(directory: Path) -> str:
 
 def _text(path: Path) -> str:
     try:
+        if path.is_char_device() and str(path) != os.devnull:
+            raise ReportError(f"{path} is a device, which may never end: give a {RESULT}")
         data = path.read_bytes()
     except FileNotFoundError:
         raise ReportError(f"{path} does not exist: give a {RESULT} or the directory of a run") from None

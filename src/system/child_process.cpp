@@ -28,7 +28,7 @@ constexpr useconds_t kBetweenLooks_us = 2000;
 // In the child, between fork and exec: calls that a signal handler could make, and no others.
 [[noreturn]] void become(const ExecArguments& arguments, const ChildRequest& request, pid_t parent,
                          int socket, int output, int failure) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) {
     static_cast<void>(::signal(signal, SIG_DFL));
   }
   sigset_t none;

@@ -51,6 +51,18 @@ void check_frequency_caps(const CpuReport& cpu, std::vector<Warning>& found) {
   }
 }
 
+// A mask of taskset, Slurm or a cpuset, which cases of several threads and nodes follow.
+void check_mask(const CpuReport& cpu, std::vector<Warning>& found) {
+  if (cpu.allowed.size() < cpu.online.size()) {
+    found.push_back({"cpu.mask", Severity::warning,
+                     "this process may use " + std::to_string(cpu.allowed.size()) + " of " +
+                         count_of(cpu.online.size(), "CPU") + ": " + sysfs::format_list(cpu.allowed),
+                     "cases have no more threads than that, and nodes without one of these CPUs are left out",
+                     "to judge the whole machine, start without a mask (taskset; `srun --exclusive "
+                     "--cpu-bind=none`; a container without `--cpuset-cpus`)"});
+  }
+}
+
 std::string boost_off_command(const std::string& source) {
   return source == "intel_pstate/no_turbo"
              ? "to hold it off: echo 1 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo"
@@ -166,6 +178,7 @@ std::vector<Warning> find_cpu_warnings(const Environment& environment) {
          "the CPU's frequency depends on load and temperature: host-side times vary a few percent",
          boost_off_command(cpu.boost_source)});
   }
+  check_mask(cpu, found);
   const auto& quota = environment.cgroup.cpu_quota;
   if (quota && *quota < static_cast<double>(cpu.allowed.size())) {
     found.push_back(

@@ -192,6 +192,19 @@ def test_runs_of_other_versions_are_no_one_side(tmp_path, capsys):
     assert "leave out --pool" in capsys.readouterr().err
 
 
+def test_rows_of_other_threads_are_not_compared(tmp_path, capsys):
+    base, new = node(), node("node-b", 2)
+    for file, threads in ((base, 16.0), (new, 4.0)):
+        for session in range(5):
+            axes = {"lists": "sorted", "graph": "power"}
+            file.add(
+                "tiering/reorder", axes, {"numa": 0}, 5e-3, repetition=session, counters={"threads": threads}
+            )
+    document = compared(capsys, *written(tmp_path, base, new), status=0)
+    [row] = [row for row in document["new"][0]["rows"] if row["family"] == "tiering/reorder"]
+    assert (row["verdict"], row["why"]) == ("missing", "other work: 4 threads, 16 in the base")
+
+
 def test_a_gather_beside_more_products_is_not_compared(tmp_path, capsys):
     base, new = node(), node("node-b", 2)
     for file, counts in ((base, (27, 27, 27, 28, 27)), (new, (28, 28, 27, 28, 28))):

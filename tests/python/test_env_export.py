@@ -35,6 +35,31 @@ def test_cpus_are_written_as_ranges():
     }
 
 
+def test_masks_slices_and_refused_policies_differ():
+    base = {
+        "cpu": {"allowed": list(range(64))},
+        "memory": {"policy_available": True, "nodes": [{"id": 0, "allowed_cpus": list(range(64))}]},
+        "gpus": [{"name": H100, "nvml": {"mig": False}}],
+        "cgroup": {"cpu_quota": None},
+        "warnings": [],
+    }
+    new = {
+        "cpu": {"allowed": [0, 1, 2, 3]},
+        "memory": {"policy_available": False, "nodes": [{"id": 0, "allowed_cpus": [0, 1, 2, 3]}]},
+        "gpus": [{"name": H100, "nvml": {"mig": True}}],
+        "cgroup": {"cpu_quota": 1.5},
+        "warnings": [{"id": "cpu.mask"}, {"id": "gpu.mig"}],
+    }
+    assert differ(base, new) == {
+        "cpu.allowed": ("0-63", "0-3"),
+        "memory.nodes.allowed_cpus": ("0-63", "0-3"),
+        "memory.policy_available": ("yes", "no"),
+        "gpus.nvml.mig": ("no", "yes"),
+        "cgroup.cpu_quota": (None, "1.5"),
+        "warnings": ("", "cpu.mask, gpu.mig"),
+    }
+
+
 def test_what_is_not_told_differs_from_what_is():
     assert differ({"cpu": {"boost": None}}, {"cpu": {"boost": True}}) == {"cpu.boost": (None, "yes")}
 

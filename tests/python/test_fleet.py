@@ -92,7 +92,27 @@ def test_a_run_that_was_cut_off_goes_on(tmp_path, stub):
     assert calls[1] == f"--resume {tmp_path}/fleet/node-0"
 
 
-@pytest.mark.parametrize("journal", ["", '{"journal":1,"fla'])
+@pytest.mark.parametrize("status", ["0", "130"])
+def test_a_run_with_other_flags_is_refused_and_kept(tmp_path, stub, status):
+    assert ended(start(tmp_path, stub, "node-0", "--preset", "quick", STUB_STATUS=status))[0] == int(status)
+    for flags in (["--preset", "full"], [], ["--preset quick"], ["--preset", "quick", "--numa=0"]):
+        code, err = ended(start(tmp_path, stub, "node-0", *flags))
+        assert code == 2, flags
+        assert "holds a run with other flags: --preset quick" in err
+        assert "another DIR" in err
+    assert len((tmp_path / "calls" / "node-0").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../elsewhere", "a/b", "/abs", "a\nb"])
+def test_a_node_writes_nowhere_else(tmp_path, stub, name):
+    (tmp_path / "calls" / "a").mkdir()
+    status, err = ended(start(tmp_path, stub, name))
+    assert status == 2
+    assert "is no name of a folder below" in err
+    assert not (tmp_path / "fleet").exists()
+
+
+@pytest.mark.parametrize("journal", ["", '{"journal":2,"fla'])
 def test_a_run_that_was_ended_in_its_first_write_begins_anew(tmp_path, stub, journal):
     (tmp_path / "fleet" / "node-0").mkdir(parents=True)
     (tmp_path / "fleet" / "node-0" / "journal.jsonl").write_text(journal)
@@ -142,6 +162,6 @@ def test_the_program_itself(tmp_path, capsys):
     )
     # One that was ended in its first write is begun by the program, too.
     Path(outputs[1], "result.json").unlink()
-    Path(outputs[1], "journal.jsonl").write_text('{"journal":1,"fla')
+    Path(outputs[1], "journal.jsonl").write_text('{"journal":2,"fla')
     assert ended(start(tmp_path, str(PROGRAM), "node-1", *flags))[0] == 0
     assert Path(outputs[1], "result.json").is_file()

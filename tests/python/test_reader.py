@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -242,9 +243,16 @@ def test_nested_too_deeply(tmp_path):
     assert "is no result file" in said(path)
 
 
+def test_a_device_is_not_read(tmp_path):
+    assert "/dev/zero is a device" in said(Path("/dev/zero"))
+    link = tmp_path / "result.json"
+    link.symlink_to("/dev/zero")
+    assert "is a device" in said(link)
+
+
 def test_unfinished_run_says_how_to_finish_it(tmp_path):
     journal = tmp_path / "journal.jsonl"
-    lines = ['{"journal":1,"id":"x"}', '{"link":{}}', '{"rows":[{}]}', '{"rows":[{},{}]}', '{"rows":[{"cut']
+    lines = ['{"journal":2,"id":"x"}', '{"link":{}}', '{"rows":[{}]}', '{"rows":[{},{}]}', '{"rows":[{"cut']
     journal.write_text("\n".join(lines))
     for path in (tmp_path, journal):
         message = said(path)

@@ -10,6 +10,8 @@
 
 namespace grainscope::graph {
 
+struct GraphSpec;
+
 enum class Format {
   sg,             // GAP, serialised: offsets and 4-byte neighbours
   wsg,            // the same with weights
@@ -45,6 +47,12 @@ struct ReadOptions {
 // .sg, .wsg and .bel: written beside and renamed, whole or not at all. Throws UsageError for other formats
 // and weights that are missing, EnvironmentError where the disk is full.
 void write_graph(const Csr& graph, const std::string& path);
+
+// As make_graph (generate.hpp), which keeps what it makes in `cache_dir` with a finger print beside it,
+// NAME.sg.made, and takes what is there where that is its own. Where a graph cannot be kept, it is given all
+// the same, and `not_kept` gets the reason.
+[[nodiscard]] Csr make_graph(const GraphSpec& spec, bool weights, const std::string& cache_dir,
+                             std::string& not_kept);
 
 // Small real graphs inside the program: "power", the power grid of the western United States, and "pgp", the
 // largest component of the web of trust of PGP. Throws UsageError, listing these, for another name.

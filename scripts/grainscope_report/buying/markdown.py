@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from grainscope_report.buying import tables
+from grainscope_report.escaping import in_markdown
 
 
 def write(document: dict[str, Any]) -> str:
@@ -34,7 +35,8 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield from ("", f"## {title}", "", _row(columns), _row(["---"] * len(columns)), *map(_row, rows))
     yield from ("", "## Machines", "")
     for one in [document["reference"], *document["candidates"]]:
-        yield f"- {_text(one['name'])}: {_text(' · '.join(one['machine']))} ({', '.join(one['files'])})"
+        machine, files = " · ".join(one["machine"]), ", ".join(one["files"])
+        yield f"- {_text(one['name'])}: {_text(machine)} ({_text(files)})"
     yield from ("", _text(said["method"]))
 
 
@@ -44,4 +46,4 @@ def _row(cells: list[str]) -> str:
 
 def _text(said: str) -> str:
     """Text that Markdown takes as it is."""
-    return said.replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+    return in_markdown(said)

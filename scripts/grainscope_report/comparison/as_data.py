@@ -10,6 +10,7 @@ from grainscope_report.comparison import verdicts
 from grainscope_report.comparison.joined import Against, Comparison, Row, Unmatched
 from grainscope_report.comparison.questions import Answer, Question
 from grainscope_report.comparison.sides import Side
+from grainscope_report.escaping import in_csv
 
 FORMAT = 1
 COLUMNS = (
@@ -30,7 +31,7 @@ def as_csv(comparison: Comparison) -> str:
             if question not in axes:
                 axes[question] = json.dumps(row["axes"], ensure_ascii=False)
             row |= {"new": against.new.label, "axes": axes[question]}
-            writer.writerow(map(row.get, COLUMNS))
+            writer.writerow([in_csv(row.get(column)) for column in COLUMNS])
     return out.getvalue()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from grainscope_report.comparison.document import Section
+from grainscope_report.escaping import in_markdown
 from grainscope_report.terminal import Terminal
 
 
@@ -22,9 +23,9 @@ def markdown(sections: Sequence[Section]) -> str:
     """The same as one Markdown document."""
     lines = ["# Comparison"]
     for section in sections:
-        lines += ["", f"## {section.title}"]
+        lines += ["", f"## {in_markdown(section.title)}"]
         for paragraph in section.paragraphs:
-            lines += ["", paragraph]
+            lines += ["", in_markdown(paragraph)]
         if section.columns:
             lines += ["", _line([column.name for column in section.columns])]
             lines.append(_line(["---:" if column.right else "---" for column in section.columns]))
@@ -33,4 +34,4 @@ def markdown(sections: Sequence[Section]) -> str:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(map(in_markdown, cells)) + " |"

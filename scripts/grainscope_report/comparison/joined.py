@@ -212,11 +212,17 @@ def _other_work(question: Question, one: Answer, two: Answer) -> str:
     if one.beside and two.beside and one.beside != two.beside:
         (name, count), (_, before) = two.beside, one.beside
         return f"other work: {count:.0f} {name} beside, {before:.0f} in the base"
+    if one.threads and two.threads and one.threads != two.threads:
+        return f"other work: {_listed(two.threads)} threads, {_listed(one.threads)} in the base"
     if one.each or families.of(question.family).walks or not one.bytes or not two.bytes:
         return ""
     if not question.axes or abs(two.bytes / one.bytes - 1) <= SAME_WORK:
         return ""
     return f"other work: {two.bytes:.0f} bytes, {one.bytes:.0f} in the base"
+
+
+def _listed(counts: Sequence[float]) -> str:
+    return " or ".join(f"{count:.0f}" for count in counts)
 
 
 def _computed(one: Answer, two: Answer, threshold: float) -> Verdict:

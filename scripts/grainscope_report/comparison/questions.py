@@ -45,13 +45,15 @@ class Answer:
     """All sessions of a question, or with none why: `absent`, `skipped` or `failed`, and the reason.
 
     Times are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
-    often. `failed` counts sessions that failed beside good ones.
+    often; `threads` are the numbers of CPU threads that rows count. `failed` counts sessions that failed
+    beside good ones.
     """
 
     sessions: tuple[Session, ...] = ()
     each: bool = False
     bytes: float | None = None
     beside: tuple[str, float] | None = None
+    threads: tuple[float, ...] = ()
     sites: int = 1
     failed: int = 0
     status: str = "ok"
@@ -117,6 +119,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
         each=each,
         bytes=statistics.median([row.bytes for row in good]) if all(row.bytes for row in good) else None,
         beside=_beside(good),
+        threads=tuple(sorted({row.counters["threads"] for row in good if "threads" in row.counters})),
         sites=len({tuple(sorted(row.case.site.items())) for row in good}),
         failed=len(failed),
         spoken=_spoken(rows[0]),

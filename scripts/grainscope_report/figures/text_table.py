@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from grainscope_report.escaping import in_markdown
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 
@@ -51,10 +52,10 @@ def texts(panel: TablePanel) -> list[list[str]]:
 
 def markdown(panel: TablePanel) -> str:
     """The table in Markdown, its title above."""
-    head, *lines = [[" ".join(text.split()).replace("|", "\\|") for text in line] for line in texts(panel)]
+    head, *lines = [[in_markdown(text) for text in line] for line in texts(panel)]
     marks = [":--", *("--:" if right else ":--" for right in panel.right)]
     written = [f"| {' | '.join(line)} |" for line in (head, marks, *lines)]
-    return "\n".join([f"### {panel.title}", "", *written, ""])
+    return "\n".join([f"### {in_markdown(panel.title)}", "", *written, ""])
 
 
 def numbers(panel: TablePanel) -> Iterator[dict]:

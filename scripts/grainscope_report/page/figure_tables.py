@@ -26,7 +26,7 @@ LIST = ("series", "x", "value", "note")
 
 def tables(figure: Figure) -> str:
     """All panels' tables behind one line to click."""
-    rows = list(csv.DictReader(io.StringIO(csv_table.write(figure))))
+    rows = _read(csv_table.write(figure))
     bars = {panel.title or panel.y_label: panel for panel in figure.panels if isinstance(panel, BarPanel)}
     letters = {machine.label: machine.letter for machine in figure.machines}
     panels: dict[str, list[Cells]] = defaultdict(list)
@@ -43,6 +43,15 @@ def tables(figure: Figure) -> str:
         if title not in written
     ]
     return markup.folded(f"Table ({len(rows)} values)", "".join(parts), "numbers") if parts else ""
+
+
+def _read(text: str) -> list[Cells]:
+    """Its rows, however long a text in them is."""
+    before = csv.field_size_limit(len(text))
+    try:
+        return list(csv.DictReader(io.StringIO(text)))
+    finally:
+        csv.field_size_limit(before)
 
 
 def _spell(panel: BarPanel, rows: Sequence[Cells]) -> None:

@@ -46,12 +46,39 @@ TEST_F(MakeGraph, keeps_generated_graphs_and_finds_them_again) {
   }
 }
 
-TEST_F(MakeGraph, reads_what_is_kept) {
-  // Another graph under the name shows where the answer comes from.
-  fs::create_directories(folder_);
-  const Csr other = make_graph(parse_graph_spec("urand:10"), false);
-  write_graph(other, path("kron10.sg"));
-  EXPECT_EQ(entries(make("kron:10", false)), entries(other));
+TEST_F(MakeGraph, makes_again_what_is_another_graph_of_the_same_size) {
+  const Csr right = make("kron:10", false);
+  const Csr other = make("urand:10", false);
+  fs::copy_file(path("urand10.sg"), path("kron10.sg"), fs::copy_options::overwrite_existing);
+  expect_same(make("kron:10", false), right);
+  // Also where its finger print came with it, or there is none.
+  fs::copy_file(path("urand10.sg"), path("kron10.sg"), fs::copy_options::overwrite_existing);
+  fs::copy_file(path("urand10.sg.made"), path("kron10.sg.made"), fs::copy_options::overwrite_existing);
+  expect_same(make("kron:10", false), right);
+  fs::copy_file(path("urand10.sg"), path("kron10.sg"), fs::copy_options::overwrite_existing);
+  fs::remove(path("kron10.sg.made"));
+  expect_same(make("kron:10", false), right);
+  expect_same(make("urand:10", false), other);
+}
+
+TEST_F(MakeGraph, makes_again_what_has_one_weight_or_edge_changed) {
+  const Csr right = make("kron:8", true);
+  const auto file = path("kron8.wsg");
+  for (const long back : {8, 4}) {
+    std::fstream kept(file, std::ios::in | std::ios::out | std::ios::binary);
+    kept.seekp(-back, std::ios::end);
+    kept.put(static_cast<char>(kept.peek() ^ 1));
+    kept.close();
+    expect_same(make("kron:8", true), right);
+  }
+}
+
+TEST_F(MakeGraph, gives_what_it_cannot_keep_and_says_why) {
+  std::ofstream(folder_) << "a file";
+  std::string why;
+  expect_same(make_graph(parse_graph_spec("kron:8"), false, folder_.string(), why),
+              make_graph(parse_graph_spec("kron:8"), false));
+  EXPECT_NE(why.find(folder_.string()), std::string::npos) << why;
 }
 
 TEST_F(MakeGraph, makes_again_what_is_damaged_or_cannot_be_it) {

@@ -78,8 +78,9 @@ TEST_F(BadLuck, a_header_that_is_damaged_is_told_as_that) {
             0);
   const std::string journal = path("run") + "/journal.jsonl";
   const std::string text = test::read_text(journal);
-  const std::string rest = text.substr(text.find('\n'));
-  const json header = json::parse(text.substr(0, text.find('\n')));
+  const std::string rest = text.substr(text.find('\n') + 1);
+  json header = json::parse(text.substr(0, text.find('\n')));
+  header.erase("crc32");
   for (const char* key : {"id", "started", "flags", "fingerprint", "files"}) {
     for (const bool gone : {true, false}) {
       json damaged = header;
@@ -89,11 +90,31 @@ TEST_F(BadLuck, a_header_that_is_damaged_is_told_as_that) {
         damaged[key] = std::string(key) == "id" || std::string(key) == "started" ? json(7) : json::object();
       }
       if (damaged != header) {
-        test::write_text(journal, damaged.dump() + rest);
+        test::write_text(journal, journal_line(damaged) + rest);
         expect(run_program({"--resume=" + path("run")}), 2, "start a new run with --out");
       }
     }
   }
+}
+
+TEST_F(BadLuck, words_of_variables_that_are_not_set_are_refused_by_graph_too) {
+  test::write_text(path("three.el"), "0 1\n1 2\n");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"graph", "convert", path("three.el"), path("three.wsg"), "--draw-weights", ""},
+           {"graph", "cache", "kron:4", "--dir", ""}}) {
+    expect(run_program(words), 2, "variable that is not set");
+  }
+}
+
+TEST_F(BadLuck, help_that_cannot_be_written_is_said) {
+  expect(run_program({"--help"}, {}, "/dev/full"), 3, "could not write the help");
+}
+
+TEST_F(BadLuck, a_file_in_place_of_a_folder_is_not_a_matter_of_space) {
+  test::write_text(path("file"), "");
+  const Ended ended = run_program({"--preset=smoke", kFewCases, "--out=" + path("file") + "/run"});
+  expect(ended, 3, "choose a folder that can be written");
+  EXPECT_EQ(ended.err.find("free space"), std::string::npos) << ended.err;
 }
 
 TEST_F(BadLuck, words_of_variables_that_are_not_set_are_refused) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "harness/selection.hpp"
 
 namespace grainscope::harness {
@@ -45,6 +46,26 @@ TEST(Filter, two_filters_do_not_mix) {
     EXPECT_TRUE(one.keeps(kName));
     EXPECT_FALSE(other.keeps(kName));
   }
+}
+
+TEST(Filter, of_many_letters_that_may_be_any_takes_no_longer) {
+  std::string any;
+  for (int i = 0; i < 1000; ++i) {
+    any += ".*";
+  }
+  const Filter filter("^host/" + any + "4096$");
+  const double start_s = steady_now_s();
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(filter.keeps(kName));
+    ASSERT_FALSE(filter.keeps("gather"));
+  }
+  EXPECT_LT(steady_now_s() - start_s, 2.0);
+}
+
+TEST(Filter, keeps_repeats_that_mean_something) {
+  EXPECT_FALSE(Filter("^host\\.*.*x").keeps(kName));
+  EXPECT_TRUE(Filter("^host/[.*.*m]").keeps(kName));
+  EXPECT_TRUE(Filter("^host.*.*?4096$").keeps(kName));
 }
 
 TEST(Filter, what_does_not_compile_is_refused_by_name) {

@@ -48,17 +48,20 @@ TEST_F(Unwritable, a_full_disk_at_the_header_is_refused_and_can_be_begun_again) 
 }
 
 TEST_F(Unwritable, a_disk_that_fills_up_loses_the_case_in_hand_alone) {
-  const json row{{"name", "a"}, {"status", "ok"}, {"text", std::string(500, 'x')}};
+  json row = test::whole_row("a");
+  row["text"] = std::string(500, 'x');
+  json next = row;
+  next["visit"] = 2U;
   {
     ResultStore store = begin();
     store.append_rows(json::array({row}));
     const FullDisk full(std::filesystem::file_size(journal_path()) + 100);
-    expect_refusal_with_remedy([&] { store.append_rows(json::array({row})); }, "journal.jsonl");
+    expect_refusal_with_remedy([&] { store.append_rows(json::array({next})); }, "journal.jsonl");
   }
   const Journal left = journal();
   EXPECT_EQ(left.rows, std::vector<json>{row});
   ResultStore resumed = ResultStore::resume(folder(), left);
-  resumed.append_rows(json::array({row}));
+  resumed.append_rows(json::array({next}));
   EXPECT_EQ(journal().rows.size(), 2U);
 }
 

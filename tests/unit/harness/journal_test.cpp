@@ -1,6 +1,7 @@
 // A journal as a kill, a full disk or an editor may leave it.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -14,25 +15,34 @@ namespace grainscope::harness {
 namespace {
 
 using nlohmann::json;
+using test::journal_line;
 using test::refusal;
 using test::says;
+using test::whole_row;
 
 // As something left it.
 using LeftJournal = test::RunFolder;
 
-const json kHeader{{"id", "x"}, {"journal", 1}};
+const json kHeader{{"id", "x"}, {"journal", 2}};
+const json kLink{{"gpu", 0},
+                 {"numa", 0},
+                 {"direction", "host_to_gpu"},
+                 {"peak_gb_s", 20.5},
+                 {"ci95_gb_s", {20.0, 21.0}},
+                 {"bytes", 268435456},
+                 {"theoretical_gb_s", nullptr}};
 
-// Lines 2, 3 and 4 of a journal: two cases, one of them with two sessions, and a link.
+// Lines 2, 3 and 4 of a journal: two cases, one of them with two visits, and a link.
 std::vector<json> lines() {
-  return {{{"rows", {{{"name", "a"}, {"status", "ok"}, {"t", 0.1}}}}},
-          {{"link", {{"gpu", 0}}}, {"warnings", json::array()}},
-          {{"rows", {{{"name", "b\n\"}"}, {"status", "ok"}}, {{"name", "b\n\"}"}, {"status", "ok"}}}}}};
+  return {{{"rows", {whole_row("a")}}},
+          {{"link", kLink}, {"warnings", json::array()}},
+          {{"rows", {whole_row("b\n\"}"), whole_row("b\n\"}", 2)}}}};
 }
 
 std::string whole_text() {
-  std::string text = kHeader.dump() + "\n";
+  std::string text = journal_line(kHeader);
   for (const json& line : lines()) {
-    text += line.dump() + "\n";
+    text += journal_line(line);
   }
   return text;
 }
@@ -75,7 +85,7 @@ TEST_F(LeftJournal, cut_behind_its_header_holds_its_whole_lines_and_goes_on_to_t
 }
 
 TEST_F(LeftJournal, cut_at_any_byte_of_its_header_says_to_start_again_and_can_be_begun_over) {
-  const std::string header = kHeader.dump() + "\n";
+  const std::string header = journal_line(kHeader);
   for (std::size_t cut = 0; cut < header.size(); ++cut) {
     leave_journal(header.substr(0, cut));
     const std::string said = refusal<UsageError>([this] { static_cast<void>(journal()); });
@@ -87,48 +97,141 @@ TEST_F(LeftJournal, cut_at_any_byte_of_its_header_says_to_start_again_and_can_be
 }
 
 TEST_F(LeftJournal, with_its_header_whole_is_not_begun_over) {
-  leave_journal(kHeader.dump() + "\n");
+  leave_journal(journal_line(kHeader));
   EXPECT_THROW(static_cast<void>(begin(kHeader)), UsageError);
-  EXPECT_EQ(journal_text(), kHeader.dump() + "\n");
+  EXPECT_EQ(journal_text(), journal_line(kHeader));
 }
 
 TEST_F(LeftJournal, ends_before_a_line_of_garbage) {
   for (const char* garbage :
        {"%$&", "", "[1, 2]", "{}", "7", "\"text\"", "{\"rows\": [", "null", "\x01\x02"}) {
-    const std::string head = kHeader.dump() + "\n" + lines()[0].dump() + "\n";
-    leave_journal(head + garbage + "\n" + lines()[2].dump() + "\n");
+    const std::string head = journal_line(kHeader) + journal_line(lines()[0]);
+    leave_journal(head + garbage + "\n" + journal_line(lines()[2]));
     const Journal left = journal();
     EXPECT_EQ(left.rows.size(), 1U) << garbage;
     EXPECT_EQ(left.valid_bytes, head.size()) << garbage;
     EXPECT_EQ(left.lost_lines, 2U) << garbage;
     ResultStore store = ResultStore::resume(folder(), left);
     append(store, lines()[2]);
-    EXPECT_EQ(journal_text(), head + lines()[2].dump() + "\n") << garbage;
+    EXPECT_EQ(journal_text(), head + journal_line(lines()[2])) << garbage;
     // Nothing goes without a word.
     EXPECT_EQ(test::read_text(folder() / "journal.jsonl.damaged"),
-              garbage + std::string("\n") + lines()[2].dump() + "\n");
+              garbage + std::string("\n") + journal_line(lines()[2]));
   }
 }
 
-TEST_F(LeftJournal, ends_before_a_line_whose_rows_are_none) {
-  for (const char* damaged :
-       {R"({"rows": 5})", R"({"rows": [5]})", R"({"rows": [{"nom": "a", "status": "ok"}]})",
-        R"({"rows": [{"name": 5, "status": "ok"}]})", R"({"rows": [{"name": "a", "status": "ok"}, null]})",
-        R"({"rows": [{"name": "a"}]})", R"({"link": 5})"}) {
-    const std::string head = kHeader.dump() + "\n";
-    leave_journal(head + damaged + "\n");
-    const Journal left = journal();
-    EXPECT_TRUE(left.rows.empty()) << damaged;
-    EXPECT_TRUE(left.links.empty()) << damaged;
-    EXPECT_EQ(left.valid_bytes, head.size()) << damaged;
-    EXPECT_TRUE(test::cases_in(left).empty()) << damaged;
+// Also where its check sum is right: somebody may have made it so.
+TEST_F(LeftJournal, ends_before_a_line_whose_rows_or_link_are_none) {
+  std::vector<json> damaged{{{"rows", 5}},
+                            {{"rows", {5}}},
+                            {{"rows", {whole_row("a"), nullptr}}},
+                            {{"link", 5}},
+                            {{"link", json::object()}, {"warnings", json::array()}},
+                            {{"link", kLink}},
+                            {{"link", kLink}, {"warnings", {{{"id", 5}}}}}};
+  const json whole = whole_row("a");
+  for (const auto& [key, value] : whole.items()) {
+    json row = whole;
+    row.erase(key);
+    damaged.push_back({{"rows", {row}}});
+    row[key] = value.is_string() ? json(7) : json("text");
+    damaged.push_back({{"rows", {row}}});
   }
+  for (const json& samples : {json::array(), json{0.1, nullptr}, json{-0.1}}) {
+    json row = whole_row("a");
+    row["samples_s"] = samples;
+    damaged.push_back({{"rows", {row}}});
+  }
+  for (const json& line : damaged) {
+    const std::string head = journal_line(kHeader);
+    leave_journal(head + journal_line(line));
+    const Journal left = journal();
+    EXPECT_TRUE(left.rows.empty()) << line;
+    EXPECT_TRUE(left.links.empty()) << line;
+    EXPECT_EQ(left.valid_bytes, head.size()) << line;
+    EXPECT_TRUE(test::cases_in(left).empty()) << line;
+  }
+}
+
+TEST_F(LeftJournal, keeps_the_rows_of_what_was_skipped_or_failed) {
+  json skipped = whole_row("a");
+  for (const char* key : {"samples_s", "median_s", "timing", "verified", "visit"}) {
+    skipped.erase(key);
+  }
+  skipped["status"] = "skipped";
+  skipped["reason"] = "it is not here";
+  json failed = skipped;
+  failed["status"] = "failed";
+  failed["visit"] = 2U;
+  leave_journal(journal_line(kHeader) + journal_line({{"rows", {skipped, failed}}}));
+  EXPECT_EQ(journal().rows, (std::vector<json>{skipped, failed}));
+}
+
+TEST_F(LeftJournal, of_which_any_bit_is_flipped_holds_no_line_that_was_not_written) {
+  const std::string whole = whole_text();
+  const std::vector<json> rows = [&] {
+    leave_journal(whole);
+    return journal().rows;
+  }();
+  // Each byte, each of its bits in turn.
+  for (std::size_t bit = 8 * (whole.find('\n') + 1); bit < 8 * whole.size(); bit += 9) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    leave_journal(flipped);
+    const Journal left = journal();
+    ASSERT_LT(left.valid_bytes, whole.size()) << bit;
+    ASSERT_LE(left.rows.size(), rows.size()) << bit;
+    ASSERT_TRUE(std::equal(left.rows.begin(), left.rows.end(), rows.begin())) << bit;
+  }
+}
+
+TEST_F(LeftJournal, that_was_edited_by_hand_ends_before_that_line) {
+  std::string text = journal_line(kHeader) + journal_line(lines()[0]);
+  text.replace(text.find("0.15"), 4, "0.05");
+  leave_journal(text);
+  EXPECT_TRUE(journal().rows.empty());
+  EXPECT_EQ(journal().lost_lines, 1U);
+}
+
+TEST_F(LeftJournal, with_a_line_twice_counts_each_visit_once) {
+  leave_journal(journal_line(kHeader) + journal_line(lines()[2]) + journal_line(lines()[0]) +
+                journal_line(lines()[2]));
+  const Journal left = journal();
+  EXPECT_EQ(left.rows.size(), 3U);
+  EXPECT_EQ(left.repeated_rows, 2U);
+  EXPECT_EQ(left.lost_lines, 0U);
+}
+
+TEST_F(LeftJournal, ends_before_a_line_that_is_nested_too_deeply) {
+  std::string nested = R"({"link":)";
+  for (int i = 0; i < 100'000; ++i) {
+    nested += R"({"a":)";
+  }
+  nested += "1" + std::string(100'000, '}');
+  nested.pop_back();
+  leave_journal(journal_line(kHeader) + sealed_members(nested) + "\n");
+  EXPECT_EQ(journal().lost_lines, 1U);
+}
+
+TEST_F(LeftJournal, that_is_no_file_is_refused_and_not_waited_for) {
+  ASSERT_EQ(mkfifo(journal_path().c_str(), 0600), 0);
+  EXPECT_TRUE(says(refusal<UsageError>([this] { static_cast<void>(journal()); }), "is not a file"));
+  EXPECT_TRUE(says(refusal<UsageError>([this] { static_cast<void>(begin(kHeader)); }), "is not a file"));
+  std::filesystem::remove(journal_path());
+  std::filesystem::create_symlink("/dev/zero", journal_path());
+  EXPECT_TRUE(says(refusal<UsageError>([this] { static_cast<void>(journal()); }), "is not a file"));
 }
 
 TEST_F(LeftJournal, without_a_header_of_this_version_is_refused) {
-  for (const char* header : {"{\"journal\":2}\n", "{\"journal\":\"1\"}\n", "{\"id\":\"x\"}\n", "hello\n",
-                             "{}\n", "[]\n", "\n", "{\"journal\":null}\n"}) {
-    leave_journal(std::string(header) + lines()[0].dump() + "\n");
+  for (const json& header : {json{{"journal", 1}}, json{{"journal", 3}}, json{{"journal", "2"}},
+                             json{{"id", "x"}}, json{{"journal", nullptr}}}) {
+    leave_journal(journal_line(header) + journal_line(lines()[0]));
+    EXPECT_TRUE(says(refusal<UsageError>([this] { static_cast<void>(journal()); }), "--out")) << header;
+  }
+  // As version 1 wrote it, and what nobody wrote.
+  for (const char* header :
+       {"{\"id\":\"x\",\"journal\":1}\n", "{\"journal\":2}\n", "hello\n", "{}\n", "[]\n", "\n"}) {
+    leave_journal(header + journal_line(lines()[0]));
     EXPECT_TRUE(says(refusal<UsageError>([this] { static_cast<void>(journal()); }), "--out")) << header;
   }
 }

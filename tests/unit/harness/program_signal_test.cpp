@@ -79,6 +79,15 @@ TEST_F(StoppedProgram, by_ctrl_c_ends_with_130_and_what_there_is_and_goes_on) {
   expect_resumed_to_the_whole("run");
 }
 
+TEST_F(StoppedProgram, by_a_terminal_that_closes_or_quits_leaves_a_result) {
+  for (const int signal : {SIGHUP, SIGQUIT}) {
+    const std::string name = "run" + std::to_string(signal);
+    const Ended ended = stop(name, signal);
+    EXPECT_EQ(ended.status, 128 + signal) << ended.err;
+    EXPECT_EQ(test::read_result(folder(name))["context"]["run"]["complete"], false);
+  }
+}
+
 TEST_F(StoppedProgram, by_a_kill_goes_on_from_its_journal) {
   const Ended ended = stop("run", SIGKILL);
   EXPECT_EQ(ended.signal, SIGKILL);

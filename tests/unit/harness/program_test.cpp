@@ -11,6 +11,7 @@
 #include "child.hpp"
 #include "fakes.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "harness/result_store.hpp"
 #include "schema_check.hpp"
 
 namespace grainscope::harness {
@@ -80,10 +81,11 @@ TEST(Program, a_run_that_was_ended_in_its_first_write_is_begun_over_in_its_folde
 
 TEST(Program, a_run_of_another_machine_is_not_resumed) {
   const TemporaryDirectory directory;
-  test::write_text(
-      directory / "journal.jsonl",
-      R"({"journal": 1, "id": "x", "started": "then", "flags": [], "fingerprint": {"host": "elsewhere"}})"
-      "\n");
+  test::write_text(directory / "journal.jsonl", journal_line({{"journal", 2},
+                                                              {"id", "x"},
+                                                              {"started", "then"},
+                                                              {"flags", json::array()},
+                                                              {"fingerprint", {{"host", "elsewhere"}}}}));
   expect_refused({"--resume=" + directory.path().string()}, 3, {"host", "elsewhere", "--out"});
 }
 

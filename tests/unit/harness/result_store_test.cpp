@@ -15,7 +15,7 @@ using nlohmann::json;
 using test::refusal;
 using test::says;
 
-const json kRow{{"name", "a"}, {"status", "ok"}};
+const json kRow = test::whole_row("a");
 
 class BegunRun : public test::RunFolder {
  protected:
@@ -28,7 +28,7 @@ TEST_F(BegunRun, makes_its_directory) {
   const auto directory = folder() / "a" / "b";
   const ResultStore store = ResultStore::begin(directory, {{"id", "x"}});
   EXPECT_EQ(store.directory(), directory);
-  EXPECT_EQ(test::read_text(directory / "journal.jsonl"), "{\"id\":\"x\",\"journal\":1}\n");
+  EXPECT_EQ(test::read_text(directory / "journal.jsonl"), test::journal_line({{"id", "x"}, {"journal", 2}}));
 }
 
 TEST_F(BegunRun, does_not_replace_a_finished_one) {
@@ -40,9 +40,9 @@ TEST_F(BegunRun, does_not_replace_a_finished_one) {
 }
 
 TEST_F(BegunRun, does_not_replace_an_unfinished_one) {
-  leave_journal("{\"journal\":1}\n");
+  leave_journal(test::journal_line({{"journal", 2}}));
   EXPECT_TRUE(says(refused(), "--resume " + folder().string()));
-  EXPECT_EQ(journal_text(), "{\"journal\":1}\n");
+  EXPECT_EQ(journal_text(), test::journal_line({{"journal", 2}}));
 }
 
 TEST_F(BegunRun, replaces_one_that_wrote_nothing) {
@@ -54,7 +54,14 @@ TEST_F(BegunRun, has_every_line_on_disk_when_the_call_returns) {
   ResultStore store = begin();
   store.append_rows(json::array({kRow}));
   EXPECT_EQ(journal().rows.size(), 1U);
-  store.append_link({{"gpu", 0}}, nlohmann::json::array());
+  store.append_link({{"gpu", 0},
+                     {"numa", 0},
+                     {"direction", "host_to_gpu"},
+                     {"peak_gb_s", 20.5},
+                     {"ci95_gb_s", {20.0, 21.0}},
+                     {"bytes", 4096},
+                     {"theoretical_gb_s", nullptr}},
+                    json::array());
   EXPECT_EQ(journal().links.size(), 1U);
 }
 
@@ -97,7 +104,7 @@ TEST_F(FinishedResult, has_a_row_a_line) {
 
 TEST_F(FinishedResult, takes_bytes_that_are_no_text) {
   ResultStore store = begin();
-  store.append_rows(json::array({{{"name", "a\xff"}, {"status", "ok"}}}));
+  store.append_rows(json::array({test::whole_row("a\xff")}));
   store.finish({{"context", {{"host", "\xc3"}}}, {"benchmarks", {{{"name", "a\xff"}}}}});
   EXPECT_EQ(result()["benchmarks"].size(), 1U);
   EXPECT_EQ(journal().rows.size(), 1U);

@@ -38,6 +38,12 @@ class RunFolder : public testing::Test {
 // The cases that a journal has rows of.
 [[nodiscard]] std::set<std::string> cases_in(const harness::Journal& journal);
 
+// A row that has what a row must have, and no more.
+[[nodiscard]] nlohmann::json whole_row(const std::string& name, int visit = 1);
+
+// A line of a journal as it is written, whatever it says.
+using harness::journal_line;
+
 // No file may grow beyond `bytes` while this lives: what a full disk does, for one process.
 class [[nodiscard]] FullDisk {
  public:

@@ -86,6 +86,12 @@ TEST_F(HostWarnings, a_cpu_quota_below_the_allowed_cpus) {
   EXPECT_EQ(find(warnings(), "cpu.quota"), nullptr);
 }
 
+TEST_F(HostWarnings, a_mask_of_cpus) {
+  EXPECT_EQ(find(warnings(), "cpu.mask"), nullptr);
+  tree_.file("proc/self/status", "Cpus_allowed_list:\t0,2-3\nMems_allowed_list:\t0\n");
+  EXPECT_TRUE(contains(expect("cpu.mask", Severity::warning).finding, "3 of 8 CPUs: 0,2-3"));
+}
+
 TEST_F(HostWarnings, limits_of_memory) {
   tree_.file("sys/fs/cgroup/memory.max", "1073741824");
   tree_.file("proc/self/limits", "Max locked memory  65536  65536  bytes");
