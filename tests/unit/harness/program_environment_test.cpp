@@ -1,8 +1,11 @@
 // What the environment that the program is started in may change: nothing in silence.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -37,12 +40,29 @@ json warning_in(const json& environment, const std::string& id) {
   return nullptr;
 }
 
+// Programs are started without what the tests themselves are started with.
+class OpenMpVariables : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::vector<std::string> names;
+    for (char** each = environ; *each != nullptr; ++each) {
+      const std::string name(*each, std::strcspn(*each, "="));
+      if (name.starts_with("OMP_") || name.starts_with("GOMP_") || name.starts_with("KMP_")) {
+        names.push_back(name);
+      }
+    }
+    for (const std::string& name : names) {
+      unsetenv(name.c_str());
+    }
+  }
+};
+
 const std::vector<test::Variables> kSettings{{{"OMP_PROC_BIND", "true"}},  {{"OMP_PLACES", "{0}"}},
                                              {{"GOMP_CPU_AFFINITY", "0"}}, {{"OMP_NUM_THREADS", "1"}},
                                              {{"OMP_THREAD_LIMIT", "1"}},  {{"OMP_DYNAMIC", "true"}},
                                              {{"KMP_AFFINITY", "compact"}}};
 
-TEST(OpenMpVariables, take_no_cpu_away_and_are_said) {
+TEST_F(OpenMpVariables, take_no_cpu_away_and_are_said) {
   const std::vector<int> allowed = current_affinity();
   EXPECT_TRUE(warning_in(environment_with({}), "cpu.openmp_variables").is_null());
   for (const test::Variables& variables : kSettings) {
@@ -56,7 +76,7 @@ TEST(OpenMpVariables, take_no_cpu_away_and_are_said) {
   }
 }
 
-TEST(OpenMpVariables, leave_the_mask_that_the_program_was_started_with) {
+TEST_F(OpenMpVariables, leave_the_mask_that_the_program_was_started_with) {
   const std::vector<int> allowed = current_affinity();
   const OnCpu mask(allowed.back());  // which programs started meanwhile inherit
   const json environment =
@@ -65,7 +85,7 @@ TEST(OpenMpVariables, leave_the_mask_that_the_program_was_started_with) {
   EXPECT_EQ(warning_in(environment, "cpu.mask").is_null(), environment["cpu"]["online"].size() == 1);
 }
 
-TEST(OpenMpVariables, do_not_tell_a_path_or_write_to_a_terminal) {
+TEST_F(OpenMpVariables, do_not_tell_a_path_or_write_to_a_terminal) {
   const json warning = warning_in(
       environment_with({{"OMP_TOOL_LIBRARIES", "/home/somebody/tool.so"}, {"GOMP_DEBUG", "\x1b[2J"}}),
       "cpu.openmp_variables");
@@ -78,7 +98,7 @@ TEST(OpenMpVariables, do_not_tell_a_path_or_write_to_a_terminal) {
 }
 
 // Rounds of visits are processes of their own.
-TEST(OpenMpVariables, list_and_run_the_same_cases_with_the_same_threads) {
+TEST_F(OpenMpVariables, list_and_run_the_same_cases_with_the_same_threads) {
   const std::vector<std::string> listing{"--preset=smoke", "--benchmark_list_tests"};
   const std::string listed = run_program(listing).out;
   const auto threads_of_run = [&](const test::Variables& variables) {
