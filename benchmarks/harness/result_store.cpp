@@ -112,7 +112,7 @@ json parse_line(std::string_view line) {
   }
   const std::string_view members = line.substr(0, line.size() - kEnd);
   std::string whole(members);
-  whole += "}";
+  whole += '}';
   if (line != sealed_members(members) || is_nested_too_deeply(whole)) {
     return {};
   }

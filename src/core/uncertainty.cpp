@@ -42,8 +42,9 @@ double student_below(double t, double freedom) {
 // digamma(x) less log(x), and trigamma(x), by their asymptotic series from where these are exact.
 double digamma_less_log(double x) {
   double sum = -std::log(x);
-  for (; x < 10; x += 1) {
+  while (x < 10) {
     sum -= 1 / x;
+    x += 1;
   }
   const double y = 1 / (x * x);
   return sum + std::log(x) - 0.5 / x - y * (1.0 / 12 - y * (1.0 / 120 - y / 252));
@@ -51,8 +52,9 @@ double digamma_less_log(double x) {
 
 double trigamma(double x) {
   double sum = 0;
-  for (; x < 10; x += 1) {
+  while (x < 10) {
     sum += 1 / (x * x);
+    x += 1;
   }
   const double y = 1 / (x * x);
   return sum + 1 / x + y / 2 + y / x * (1.0 / 6 - y * (1.0 / 30 - y / 42));
