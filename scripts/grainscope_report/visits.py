@@ -24,6 +24,7 @@ from typing import Any
 
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
+from grainscope_report.statistics import median_ranks
 
 FORMAT = "grainscope medians 1"
 LEVELS = ("sample", "visit", "process", "machine")
@@ -63,6 +64,11 @@ class Component:
     rows: int
     whole: Variances  # of all rows
     typical: Variances  # without the tenth of rows that varies most
+
+
+def question_of(case: Mapping[str, Any]) -> str:
+    """A case by family, axes and site, as text that is equal for equal cases."""
+    return json.dumps([case["family"], case["axes"], case["site"]], sort_keys=True)
 
 
 def clock_of(row: Mapping[str, Any]) -> str:
@@ -112,13 +118,12 @@ def row_variances(machines: Sequence[Sequence[Sequence[Visit]]]) -> Variances:
     within = _mean_square(processes)
     if within is not None:
         variances["visit"] = within - variances["sample"]
-    below = within if within is not None else None
     means = [[fmean(process) for process in machine] for machine in values]
     between = _mean_square(means)
     if between is not None:
         visits = 1 / fmean(1 / len(process) for process in processes)
         # Of one visit a process, what visits and processes add cannot be told apart.
-        variances["process"] = between - (below / visits if below is not None else variances["sample"])
+        variances["process"] = between - (within / visits if within is not None else variances["sample"])
     if len(values) > 1:
         each = 1 / fmean(1 / len(machine) for machine in values)
         top = _mean_square([[fmean(machine) for machine in means]]) or 0.0
@@ -170,7 +175,7 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
         if row.get("status") != "ok" or row.get("label") != "measured" or not row.get("samples_s"):
             continue
         case = row["case"]
-        question = json.dumps([case["family"], case["axes"], case["site"]], sort_keys=True)
+        question = question_of(case)
         clocks[question] = (case["family"], clock_of(row))
         visits[question].append(Visit(row["median_s"], _sampling_error(row)))
     if not visits:
@@ -200,7 +205,7 @@ def _sampling_error(row: Mapping[str, Any]) -> float:
 @cache
 def _deviations(n: int) -> float:
     """How many standard errors the rank interval of a median reaches to each side, by its exact coverage."""
-    low = math.floor((n - 1.96 * math.sqrt(n)) / 2)
+    low, _ = median_ranks(n)
     outside = sum(math.comb(n, k) for k in range(low)) / 2**n
     return -NormalDist().inv_cdf(outside)
 

@@ -1,7 +1,11 @@
-"""What a stopped run leaves, and how it goes on: after SIGTERM, and from the journal of an older commit."""
+"""What a stopped run leaves, and how it goes on: after SIGTERM, and from the journal of an older commit; and
+how a round of visits waits for the run that started it.
+"""
 
 import json
+import select
 import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -87,3 +91,19 @@ def test_a_journal_of_an_older_version_is_refused_and_left_as_it_was(tmp_path):
     kept = (old / "journal.jsonl").read_bytes() == (OLD / "journal.jsonl").read_bytes()
     text.append(f"  journal: {'as it was' if kept else 'changed'}")
     hold("old_journal.txt", "\n".join(text) + "\n")
+
+
+def test_a_round_of_visits_waits_until_each_line_is_taken():
+    """Else the run would write a row beside the samples of the next."""
+    case = "host/memcpy/from_node:0/to_node:0/flush:off/threads:1/bytes:65536"
+    words = [PROGRAM, "visit", "--preset=smoke", f"--benchmark_filter=^{case}$"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, bufsize=1, **pipes) as process:
+        process.stdin.write(json.dumps({"round": 1, "names": [case], "links": []}) + "\n")
+        said = []
+        while "end" not in (line := json.loads(process.stdout.readline())):
+            said += [key for key in ("starting", "rows") if key in line]
+            assert not select.select([process.stdout], [], [], 0.3)[0], "it goes on by itself"
+            process.stdin.write("taken\n")
+        assert said == ["starting", "rows"]
+        assert line == {"end": ""}

@@ -1,8 +1,12 @@
 """Timed regions are found in traces of calls, however often they come."""
 
+import re
+import tarfile
+
 import pytest
 
 import timed_calls
+from references import ROOT
 
 GATED = "cudaLaunchKernel spin_until_open(int)\ncudaEventRecord\ncudaMemcpyAsync\ncudaEventRecord\n"
 SAMPLE = f"{GATED}cudaEventSynchronize\ncudaEventElapsedTime\n"
@@ -41,3 +45,20 @@ def test_a_call_more_or_another_within_a_region_is_a_difference(tmp_path, other,
     assert timed_calls.main([str(old), str(old)]) == 0
     assert timed_calls.main([str(old), str(new)]) == 1
     assert capsys.readouterr().out.count("\n") == 2
+
+
+def test_the_kept_traces_differ_where_the_readme_says_so() -> None:
+    with tarfile.open(ROOT / "equivalence/calls.tgz") as kept:
+        texts = {name: kept.extractfile(name).read().decode() for name in kept.getnames()}
+    cases = {name.removesuffix(".old.calls") for name in texts if name.endswith(".old.calls")}
+    differ = {
+        case
+        for case in cases
+        if timed_calls.regions(texts[f"{case}.old.calls"]) != timed_calls.regions(texts[f"{case}.new.calls"])
+    }
+    assert sorted(case.split("_numa")[0] for case in differ) == [
+        "shape_batch_gpu_to_host_batch",
+        "sm_share_split_grid_cap",
+    ]
+    readme = (ROOT / "equivalence/README.md").read_text()
+    assert re.search(rf"for {len(cases)} cases of .* the same in {len(cases) - len(differ)}\.", readme)

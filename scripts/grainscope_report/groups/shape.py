@@ -99,16 +99,17 @@ def _panel(machines: Sequence[Machine], path: str, size: float) -> CurvePanel | 
             dash=dash,
             follows=FOLLOWS,
         ).curves
+    return _rates(title, drawn, direction, "width of a row", "bytes of the box (GB/s)")
+
+
+def _rates(
+    title: str, drawn: Sequence[Curve], direction: str | None, x_label: str, y_label: str
+) -> CurvePanel | None:
+    """A panel of these curves, beside the peak of their direction."""
     if not drawn:
         return None
-    return CurvePanel(
-        title,
-        tuple(drawn),
-        x_label="width of a row",
-        y_label="bytes of the box (GB/s)",
-        y_log=True,
-        levels=parts.levels(drawn, direction) if direction else (),
-    )
+    levels = parts.levels(drawn, direction) if direction else ()
+    return CurvePanel(title, tuple(drawn), x_label=x_label, y_label=y_label, y_log=True, levels=levels)
 
 
 def _faces(machines: Sequence[Machine]) -> DotPanel | None:
@@ -192,16 +193,7 @@ def _batch_panel(machines: Sequence[Machine], path: str, count: float) -> CurveP
         drawn += curves(
             machines, BATCH, where, name=name, method=method, x="piece", view=measured, follows=("bytes",)
         ).curves
-    if not drawn:
-        return None
-    return CurvePanel(
-        title,
-        tuple(drawn),
-        x_label="size of a piece",
-        y_label="bytes of the pieces (GB/s)",
-        y_log=True,
-        levels=parts.levels(drawn, direction) if direction else (),
-    )
+    return _rates(title, drawn, direction, "size of a piece", "bytes of the pieces (GB/s)")
 
 
 def _each(panels: Sequence[CurvePanel], several: bool) -> list[str]:
