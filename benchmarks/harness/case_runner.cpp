@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <ctime>
 #include <new>
 #include <optional>
 #include <utility>
@@ -22,13 +21,6 @@ using nlohmann::json;
 
 bool interrupted() {
   return signal_received() != 0;
-}
-
-// CPU time of this process.
-double cpu_now_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // How often the kernel has taken a CPU from a thread of this process that could have gone on.
@@ -97,14 +89,14 @@ void CaseRunner::stop(const std::string& why, benchmark::State& state) {
 // Null where it was interrupted.
 json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measurement) {
   const double begun_s = steady_now_s();
-  const double begun_cpu_s = cpu_now_s();
+  const double begun_cpu_s = process_cpu_s();
   const long begun_preemptions = preemptions();
   const std::optional<double> begun_stolen_s = stolen_so_far_s();
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark.id, status, reason);
     add_measurement(outcome, measurement);
     outcome["session_s"] = steady_now_s() - begun_s;
-    outcome["cpu_s"] = cpu_now_s() - begun_cpu_s;
+    outcome["cpu_s"] = process_cpu_s() - begun_cpu_s;
     outcome["preemptions"] = preemptions() - begun_preemptions;
     if (const auto now_s = stolen_so_far_s(); now_s && begun_stolen_s) {
       outcome["stolen_s"] = std::max(0.0, *now_s - *begun_stolen_s);

@@ -20,13 +20,14 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-Progress::Progress(std::size_t cases)
-    : terminal_(isatty(STDERR_FILENO) != 0),
-      cases_(std::max<std::size_t>(cases, 1)),
-      start_s_(steady_now_s()) {}
+Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0), start_s_(steady_now_s()) {}
 
 Progress::~Progress() {
   wipe();
+}
+
+void Progress::expect(std::size_t visits) {
+  cases_ = std::max<std::size_t>(visits, 1);
 }
 
 void Progress::start_case(const std::string& name) {

@@ -10,11 +10,13 @@ namespace grainscope::harness {
 
 class Progress {
  public:
-  explicit Progress(std::size_t cases);
+  Progress();
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // How many visits are to come.
+  void expect(std::size_t visits);
   void start_case(const std::string& name);
   void finish_case();
   // Wipes the line so that something else can be written; `draw` brings it back.
@@ -23,7 +25,7 @@ class Progress {
 
  private:
   bool terminal_;
-  std::size_t cases_;
+  std::size_t cases_ = 1;
   std::size_t done_ = 0;
   double start_s_;
   std::string name_;

@@ -109,7 +109,6 @@ class Suite {
   explicit Suite(RunRequest& request)
       : request_(request),
         options_(request.options),
-        progress_(request.selection.runnable.size() * static_cast<std::size_t>(request.scope.visits)),
         identity_(request.resumed != nullptr ? identity_of(request.resumed->header) : new_identity()) {}
 
   int run() {
@@ -161,8 +160,7 @@ class Suite {
       keep(row);
       earlier_s_ += row.value("session_s", 0.0);
     }
-    for (std::size_t i = 0; i < request_.resumed->links.size(); ++i) {
-      const json& link = request_.resumed->links[i];
+    for (const json& link : request_.resumed->links) {
       links_.push_back(link_from_json(link["link"]));
       const std::vector<Warning> warnings = warnings_from_json(link.value("warnings", json::array()));
       request_.machine.warnings.insert(request_.machine.warnings.end(), warnings.begin(), warnings.end());
@@ -210,11 +208,14 @@ class Suite {
   // Who has all its visits needs no graph any more.
   void leave_finished() {
     std::set<std::string> open;
+    std::size_t visits = 0;
     for (int round = 1; round <= request_.scope.visits; ++round) {
       for (const Benchmark* benchmark : cases_of(round)) {
         open.insert(benchmark->id.name());
+        ++visits;
       }
     }
+    progress_.expect(visits);
     std::erase_if(request_.selection.runnable,
                   [&](const Benchmark& benchmark) { return !open.contains(benchmark.id.name()); });
   }

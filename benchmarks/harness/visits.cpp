@@ -6,7 +6,6 @@
 #include <numeric>
 #include <random>
 #include <utility>
-#include <variant>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/child_process.hpp"
@@ -19,6 +18,8 @@ using nlohmann::json;
 
 // How often a run that waits for its process looks for a signal.
 constexpr double kBetweenLooks_s = 0.1;
+// What it answers to each line.
+constexpr const char* kTaken = "taken";
 
 // std::shuffle draws differently in each library, and a seed should mean the same order everywhere.
 template <class T>
@@ -33,16 +34,7 @@ std::string shared_by(const Case& id) {
   std::string shared;
   for (const Axis& axis : id.axes) {
     if (axis.key == "graph" || axis.key == "span") {
-      shared += axis.key + ":";
-      std::visit(
-          [&](const auto& value) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::string>) {
-              shared += value;
-            } else {
-              shared += std::to_string(value);
-            }
-          },
-          axis.value);
+      shared.append(axis.key).append(":").append(to_string(axis.value));
     }
   }
   return shared;
@@ -126,6 +118,8 @@ std::string RoundProcess::listen(const std::function<void(const json&)>& take) {
     }
     latest = line.value("starting", latest);
     take(line);
+    // Of one that has ended, the next line tells.
+    static_cast<void>(process_->write_line(kTaken));
   }
 }
 
@@ -141,6 +135,10 @@ Round read_round() {
 
 void say(const json& line) {
   std::cout << line.dump(-1, ' ', false, json::error_handler_t::replace) << std::endl;
+  std::string taken;
+  if (!line.contains("end")) {
+    std::getline(std::cin, taken);
+  }
 }
 
 }  // namespace grainscope::harness

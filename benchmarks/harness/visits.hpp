@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_VISITS_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_VISITS_HPP
 
-// A run comes to its cases several times: in which order, and from which process. What places memory and
-// threads is decided when a process starts, so the program starts itself once for each round of visits.
+// A run comes to its cases several times: in which order, and from which process. The program starts itself
+// once for each round of visits, so that whatever is decided when a process starts is decided anew.
 
 #include <cstdint>
 #include <functional>
@@ -41,15 +41,16 @@ class RoundProcess {
   RoundProcess(const RoundProcess&) = delete;
   RoundProcess& operator=(const RoundProcess&) = delete;
 
-  // Gives each line but the last to `take`; returns why it stopped, empty where it came to its end. A signal
-  // to this process is handed on. Throws FailedError, naming the case, for a process that died.
+  // Gives each line but the last to `take`; returns why it stopped, empty where it came to its end. The
+  // process waits until each line is taken: nothing here runs beside a visit. A signal to this process is
+  // handed on. Throws FailedError, naming the case, for a process that died.
   [[nodiscard]] std::string listen(const std::function<void(const nlohmann::json&)>& take);
 
  private:
   std::unique_ptr<ChildProcess> process_;
 };
 
-// The other end: reads the round from standard input, and says a line.
+// The other end: reads the round from standard input; says a line, and waits until it is taken.
 [[nodiscard]] Round read_round();
 void say(const nlohmann::json& line);
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <span>
 #include <string>
 
@@ -55,6 +56,12 @@ void Samples::append(const Samples& more) {
   warmups += more.warmups;
   wall_s += more.wall_s;
   summary = summarize(seconds);
+}
+
+double process_cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 double steady_now_s() {

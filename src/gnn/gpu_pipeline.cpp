@@ -7,6 +7,7 @@
 #include <exception>
 #include <optional>
 
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/peer_access.hpp"

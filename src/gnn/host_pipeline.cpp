@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <utility>
@@ -123,12 +122,6 @@ class HostPipeline final : public Pipeline {
 
 std::unique_ptr<Pipeline> make_host_pipeline(const TrainingPlan& plan, const FeatureTable& table) {
   return std::make_unique<HostPipeline>(plan, table);
-}
-
-double process_cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 void refuse_wrong(std::uint64_t wrong) {

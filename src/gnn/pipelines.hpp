@@ -10,9 +10,6 @@ namespace grainscope::gnn {
 // Windows whose end comes before the pipeline is full.
 inline constexpr std::size_t kFillingSteps = 1;
 
-// CPU time of the process so far, all threads together, in seconds.
-[[nodiscard]] double process_cpu_s();
-
 // Throws FailedError unless `wrong` is 0.
 void refuse_wrong(std::uint64_t wrong);
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/ipc.hpp"
 #include "grainscope/cuda/memory.hpp"

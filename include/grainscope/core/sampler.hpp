@@ -57,6 +57,8 @@ struct Interrupted {};
 
 // Seconds on a clock that never goes back.
 [[nodiscard]] double steady_now_s();
+// CPU time of this process so far, all threads together, in seconds.
+[[nodiscard]] double process_cpu_s();
 
 }  // namespace grainscope
 
