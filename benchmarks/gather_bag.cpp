@@ -54,7 +54,10 @@ Measurement measure(Session& session, const Point& point, const GatherSite& site
   Measurement measurement = harness::measure(session, *lookup, {.gpu = site.gpu->ordinal});
   measurement.bytes = point.table.asked_bytes();
   const gnn::UniqueRows unique = median_unique(lists, store->shape());
-  measurement.link_bytes = unique.on_host * point.table.row_bytes;
+  measurement.link_bytes_least = unique.on_host * point.table.row_bytes;
+  if (!has_hot_rows(point.table.store)) {
+    measurement.link_bytes_asked = unique.on_host > 0 ? measurement.bytes : 0;
+  }
   add_limits(session, site, measurement);
   add_unique(point.table, unique, measurement);
   measurement.counters["bags_per_s"] =
@@ -68,7 +71,7 @@ Explanation explain(const Point& point) {
           " are looked up and added up, bag by bag",
       "one kernel between two events behind a closed gate; not drawing the rows, nor overwriting output and "
       "cache before, nor checking after",
-      "bytes = tables * bags * pooling * row; link_bytes = different rows that lie on the host * row",
+      "bytes = tables * bags * pooling * row; link_bytes_least = different rows that lie on the host * row",
       "dissertation chapters 3 and 5; EmbeddingBag as in DLRM (Naumov et al., 2019)",
       "forward and sum alone; as many rows in each bag; Zipf's law with exponent 1, no real trace"};
 }

@@ -76,8 +76,8 @@ void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measure
   counters["unique_gb_s"] = gb_per_s(unique_bytes, median_s);
   counters["rows_per_s"] =
       static_cast<double>(measurement.bytes) / static_cast<double>(point.row_bytes) / median_s;
-  if (measurement.link_bytes.value_or(0) > 0) {
-    counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes), median_s);
+  if (measurement.link_bytes_least.value_or(0) > 0) {
+    counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes_least), median_s);
   }
   if (has_hot_rows(point.store)) {
     counters["host_share"] = static_cast<double>(unique.on_host) / static_cast<double>(unique.all);
@@ -87,7 +87,7 @@ void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measure
 void add_limits(const Session& session, const GatherSite& site, Measurement& measurement) {
   if (!site.gpu) {
     measurement.limit = cpu_limit(gathering_threads());
-  } else if (measurement.link_bytes.value_or(0) > 0) {
+  } else if (measurement.link_bytes_least.value_or(0) > 0) {
     measurement.limit = host_link_limit(session.machine(), site.gpu->ordinal);
     measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
   }
@@ -191,7 +191,10 @@ Measurement measure_store(Session& session, const GatherPoint& point, const Gath
   measurement.bytes = asked * point.row_bytes;
   const gnn::UniqueRows unique = median_unique(lists, table);
   if (site.gpu && point.store != Store::managed) {
-    measurement.link_bytes = unique.on_host * point.row_bytes;
+    measurement.link_bytes_least = unique.on_host * point.row_bytes;
+    if (!has_hot_rows(point.store)) {
+      measurement.link_bytes_asked = unique.on_host > 0 ? measurement.bytes : 0;
+    }
   }
   add_limits(session, site, measurement);
   add_unique(point, unique, measurement);

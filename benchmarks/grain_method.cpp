@@ -143,8 +143,8 @@ Explanation explain(const GrainMethod& method) {
         "one kernel that reads every word of each piece, behind a closed gate, between two events; each "
         "piece lies in 2 MiB of its own, which live on the host before";
     text.formula +=
-        ": the useful bytes; the pages that moved are counted after each sample, in link_bytes and "
-        "counters.moved_bytes";
+        ": the useful bytes; the pages that moved are counted after each sample, in "
+        "link_bytes_least and counters.moved_bytes";
     text.limits += "; pieces begin at a block's beginning, 32 at most are asked for at once";
   }
   return text;

@@ -93,10 +93,10 @@ void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t
                                           : median_of(measurement.trials, counter);
   }
   measurement.bytes = static_cast<std::uint64_t>(counters.at("edges_read")) * sizeof(Vertex);
-  measurement.link_bytes = static_cast<std::uint64_t>(counters.at("link_bytes"));
+  measurement.link_bytes_least = static_cast<std::uint64_t>(counters.at("link_bytes"));
   counters.erase("link_bytes");
   counters["link_gb_s"] =
-      gb_per_s(static_cast<double>(*measurement.link_bytes), measurement.samples.summary.median);
+      gb_per_s(static_cast<double>(*measurement.link_bytes_least), measurement.samples.summary.median);
   measurement.graph = graph.facts();
   counters["hot_bytes"] = static_cast<double>(hot_bytes);
   counters["gpu_bytes"] = static_cast<double>(gpu_bytes);

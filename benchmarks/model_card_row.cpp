@@ -103,7 +103,7 @@ Measurement card_row(const TraversalModel& model, const CardRequest& card, const
   measurement.timing.timed = "nothing: moving pages and handling faults, one after the other";
   measurement.bytes = asked_bytes(model, card.edge_bytes);
   add_counters(measurement, model, card, link);
-  measurement.link_bytes = static_cast<std::uint64_t>(measurement.counters.at("moved_bytes"));
+  measurement.link_bytes_least = static_cast<std::uint64_t>(measurement.counters.at("moved_bytes"));
   return measurement;
 }
 

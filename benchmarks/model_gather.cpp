@@ -115,7 +115,8 @@ Measurement measure(const Session& session, const Point& point, Replays& replays
   measurement.verification =
       "units loaded are those of the rows asked for, each once; no load has more than 32";
   measurement.bytes = asked;
-  measurement.link_bytes = requests.bytes();
+  measurement.link_bytes_asked = measurement.bytes;
+  measurement.link_bytes_least = requests.bytes();
   measurement.traffic = traffic_of(requests, asked);
   const auto count = static_cast<double>(gather.asked_rows());
   measurement.counters = {{"requests_per_row", static_cast<double>(requests.count()) / count},

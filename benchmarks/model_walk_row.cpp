@@ -144,7 +144,8 @@ Measurement walk_row(const TraversalModel& model, const WalkRequest& walk, const
   measurement.timing.timed = "nothing: the link's bound, level by level";
   measurement.traffic = mean_traffic(model.trials, walk);
   measurement.bytes = asked_bytes(model, walk.edge_bytes);
-  measurement.link_bytes = measurement.traffic->bytes;
+  measurement.link_bytes_asked = measurement.bytes;
+  measurement.link_bytes_least = measurement.traffic->bytes;
   add_counters(measurement, model.trials, walk, bounds);
   const TrialModel& first = model.trials.front();
   measurement.levels = levels_of(first, first.walks.at(walk), bounds.front());

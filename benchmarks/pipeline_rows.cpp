@@ -185,7 +185,7 @@ void add_bytes(const PipelinePoint& point, const gnn::TrainingPlan& plan, Measur
   }
   const std::uint32_t hot = gnn::hot_rows(plan.neighbours.vertices(), point.store, point.hot);
   const double beyond = plan.rows_beyond(hot) * a_row;
-  measurement.link_bytes = static_cast<std::uint64_t>(beyond);
+  measurement.link_bytes_least = static_cast<std::uint64_t>(beyond);
   measurement.counters["hit_rate"] = 1 - beyond / asked;
 }
 

@@ -31,7 +31,8 @@ void add_bytes(const reach::GatherRequest& gather, std::uint64_t unique_rows, Me
   const double unique_gb_s = gb_per_s(static_cast<double>(unique_bytes), median_s);
   const auto rows = static_cast<double>(gather.rows);
   measurement.bytes = gather.asked_bytes();
-  measurement.link_bytes = unique_bytes;
+  measurement.link_bytes_asked = measurement.bytes;
+  measurement.link_bytes_least = unique_bytes;
   measurement.counters = {
       {"unique_rows", static_cast<double>(unique_rows)},
       {"unique_bytes", static_cast<double>(unique_bytes)},

@@ -255,7 +255,7 @@ std::vector<Benchmark> list_shares(const std::string& family, const Machine& mac
 void add_share(const Session& session, const SharePoint& point, const GatherSite& site,
                const gnn::UniqueRows& unique, int given_sms, Measurement& measurement) {
   measurement.bytes = point.gather.asked_bytes();
-  measurement.link_bytes = unique.on_host * point.gather.row_bytes;
+  measurement.link_bytes_least = unique.on_host * point.gather.row_bytes;
   add_limits(session, site, measurement);
   const int available = available_sms(session, site);
   auto& counters = measurement.counters;

@@ -54,7 +54,8 @@ std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loade
   });
   const model::Replay& result = replayer.result();
   measurement.traffic = traffic_of(result.total, result.total.elements * result.element_bytes);
-  measurement.link_bytes = result.least_bytes(cache_bytes);
+  measurement.link_bytes_asked = result.total.elements * result.element_bytes;
+  measurement.link_bytes_least = result.least_bytes(cache_bytes);
   // Frontiers of cc and sssp differ from run to run: what belongs to this one is told by its own numbers.
   // What must have crossed, as of the row: a rate of more would be one that the link does not have.
   for (std::size_t i = 0; i < std::min(measurement.levels.size(), result.levels.size()); ++i) {
@@ -227,7 +228,7 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
     }
     hold_against_link(session, point, measurement);
     measurement.counters["link_gb_s"] =
-        gb_per_s(static_cast<double>(*measurement.link_bytes), measurement.trials.front().samples_s.front());
+        gb_per_s(static_cast<double>(*measurement.link_bytes_least), measurement.trials.front().samples_s.front());
     const graph::WalkStatistics walked = traversal->statistics(first);
     measurement.counters["lane_use"] = walked.lane_use();
     measurement.counters["block_imbalance"] = walked.block_imbalance;
@@ -245,7 +246,7 @@ Measurement measure_subway(Session& session, const TraversalPoint& point, const 
   for (const char* const part : {kGather, kCopy, kWalk}) {
     measurement.counters[part] = median_of(measurement.trials, part);
   }
-  measurement.link_bytes = median_link_bytes(measurement.trials);
+  measurement.link_bytes_least = median_link_bytes(measurement.trials);
   hold_against_link(session, point, measurement);
   return measurement;
 }

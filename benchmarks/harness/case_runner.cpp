@@ -93,9 +93,9 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
   const long begun_preemptions = preemptions();
   const std::optional<double> begun_stolen_s = stolen_so_far_s();
   const auto row = [&](Status status, const std::string& reason) {
-    json outcome = outcome_row(benchmark.id, status, reason);
+    json outcome = outcome_row(benchmark, status, reason);
     add_measurement(outcome, measurement);
-    outcome["session_s"] = steady_now_s() - begun_s;
+    outcome["visit_s"] = steady_now_s() - begun_s;
     outcome["cpu_s"] = process_cpu_s() - begun_cpu_s;
     outcome["preemptions"] = preemptions() - begun_preemptions;
     if (const auto now_s = stolen_so_far_s(); now_s && begun_stolen_s) {

@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
 
 template <class T>
 json or_null(const std::optional<T>& value) {
@@ -137,7 +137,7 @@ RunIdentity identity_of(const json& header) {
 json link_json(const LinkPeak& peak) {
   json link{{"gpu", peak.path.gpu},
             {"peak_gb_s", peak.peak_gb_s},
-            {"ci95_gb_s", {peak.ci95_gb_s.low, peak.ci95_gb_s.high}},
+            {"within_gb_s", {peak.within_gb_s.low, peak.within_gb_s.high}},
             {"bytes", peak.bytes},
             {"theoretical_gb_s", or_null(peak.theoretical_gb_s)}};
   if (peak.path.peer) {
@@ -166,7 +166,7 @@ LinkPeak link_from_json(const json& link) {
                                                       : LinkPath::gpu_to_host(gpu, link.at("numa"));
   }
   peak.peak_gb_s = link.at("peak_gb_s");
-  peak.ci95_gb_s = {link.at("ci95_gb_s").at(0), link.at("ci95_gb_s").at(1)};
+  peak.within_gb_s = {link.at("within_gb_s").at(0), link.at("within_gb_s").at(1)};
   peak.bytes = link.at("bytes");
   if (!link.at("theoretical_gb_s").is_null()) {
     peak.theoretical_gb_s = link.at("theoretical_gb_s").get<double>();
@@ -178,7 +178,7 @@ LinkPeak link_from_json(const json& link) {
 }
 
 json result_context(const json& library_context, const RunIdentity& identity, const Options& options,
-                    double ci_target, const Machine& machine, const std::vector<LinkPeak>& links,
+                    const Scope& scope, const Machine& machine, const std::vector<LinkPeak>& links,
                     const Outcome& outcome, double wall_s) {
   json context = library_context.is_object() ? library_context : json::object();
   context["host_name"] = host_name();
@@ -194,7 +194,9 @@ json result_context(const json& library_context, const RunIdentity& identity, co
       {"complete", outcome.complete},
       {"why_incomplete", outcome.complete ? json(nullptr) : json(outcome.why_incomplete)},
       {"shard", {{"index", options.shard_index}, {"count", options.shard_count}}},
-      {"ci_target", ci_target},
+      {"ci_target", scope.sampling.ci_target},
+      {"visits", scope.visits},
+      {"seed", identity.seed},
       {"wall_s", wall_s},
       {"counts", {{"ok", outcome.ok}, {"skipped", outcome.skipped}, {"failed", outcome.failed}}}};
   context["environment"] = environment_json(machine.environment, machine.warnings);

@@ -11,6 +11,7 @@
 #include "link_peaks.hpp"
 #include "machine.hpp"
 #include "options.hpp"
+#include "scope.hpp"
 
 namespace grainscope::harness {
 
@@ -51,7 +52,7 @@ struct Outcome {
 // `context` of the result file: Google Benchmark's own, with ours. `wall_s` is that of all parts.
 [[nodiscard]] nlohmann::json result_context(const nlohmann::json& library_context,
                                             const RunIdentity& identity, const Options& options,
-                                            double ci_target, const Machine& machine,
+                                            const Scope& scope, const Machine& machine,
                                             const std::vector<LinkPeak>& links, const Outcome& outcome,
                                             double wall_s);
 

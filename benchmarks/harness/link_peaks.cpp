@@ -152,7 +152,7 @@ LinkPeak LinkPeaks::measure(const LinkPath& path) const {
     const double rate = gb_per_s(static_cast<double>(peak.bytes), summary.median);
     if (rate > peak.peak_gb_s) {
       peak.peak_gb_s = rate;
-      peak.ci95_gb_s = {gb_per_s(static_cast<double>(peak.bytes), summary.ci95->high),
+      peak.within_gb_s = {gb_per_s(static_cast<double>(peak.bytes), summary.ci95->high),
                         gb_per_s(static_cast<double>(peak.bytes), summary.ci95->low)};
     }
   }

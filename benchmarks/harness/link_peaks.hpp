@@ -35,7 +35,7 @@ struct LinkPath {
 struct LinkPeak {
   LinkPath path;
   double peak_gb_s = 0;
-  Interval ci95_gb_s;
+  Interval within_gb_s;
   std::uint64_t bytes = 0;
   std::optional<double> theoretical_gb_s;   // of the link to the host as it was under load
   std::optional<NvmlLinkState> under_load;  // the link to the host, read while a copy ran over it

@@ -16,6 +16,7 @@
 #include "google_benchmark.hpp"
 #include "grainscope/core/units.hpp"
 #include "result_store.hpp"
+#include "row.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -47,12 +48,21 @@ std::string percent(double fraction, int decimals) {
 }
 
 std::string half_width(const json& row) {
-  if (!row.contains("ci95_s")) {
+  if (!row.contains("interval_s")) {
     return "";
   }
-  const double low = row["ci95_s"][0];
-  const double high = row["ci95_s"][1];
+  const double low = row["interval_s"][0];
+  const double high = row["interval_s"][1];
   return "+-" + percent((high - low) / 2 / row["median_s"].get<double>(), 1);
+}
+
+// Of all visits together.
+std::string samples_of(const json& row) {
+  std::size_t samples = 0;
+  for (const json& visit : row.value("visits", json::array())) {
+    samples += visit.at("samples_s").size();
+  }
+  return samples > 0 ? std::to_string(samples) : "";
 }
 
 std::string rate(const json& row) {
@@ -97,7 +107,7 @@ void Table::row(const json& row) {
                 timed ? format_seconds(row["median_s"]).c_str() : "-", half_width(row).c_str(),
                 rate(row).c_str(),
                 row.contains("link_fraction") ? percent(row["link_fraction"], 1).c_str() : "",
-                timed ? std::to_string(row["samples_s"].size()).c_str() : "");
+                samples_of(row).c_str());
   const bool bad = row["status"] == "failed";
   out_ << (color_ && bad ? "\033[31m" : "") << name << rest.data() << notes(row)
        << (color_ && bad ? "\033[0m" : "") << '\n'
@@ -114,36 +124,27 @@ bool wants_color(const std::string& color) {
 
 namespace {
 
-// Gives cases their own names back, and each recorded row Google Benchmark's fields.
+// Gives cases their own names back, and each recorded visit Google Benchmark's fields.
 class LibraryReporter final : public benchmark::BenchmarkReporter {
  public:
-  LibraryReporter(const Options& options, const std::map<std::string, const std::vector<json>*>& recorded,
-                  std::size_t name_width)
-      : recorded_(recorded) {
+  LibraryReporter(const Options& options, std::map<std::string, std::vector<json>*> recorded)
+      : recorded_(std::move(recorded)) {
     capture_.SetOutputStream(&captured_);
     capture_.SetErrorStream(&captured_);
     if (options.display_format != "console") {
       sinks_.push_back(make_sink(options.display_format, std::cout, options.display_aggregates_only));
     }
-    if (options.file_out.empty()) {
-      return;
-    }
-    if (options.file_format == "console") {
-      table_ = std::make_unique<Table>(file_text_, name_width, false);
-    } else {
+    if (!options.file_out.empty() && options.file_format != "console") {
       sinks_.push_back(make_sink(options.file_format, file_text_, options.file_aggregates_only));
     }
   }
 
   bool ReportContext(const Context& context) override {
     capture_.ReportContext(context);
-    report_.context = json::parse(captured_.str() + "]}")["context"];
+    context_ = json::parse(captured_.str() + "]}")["context"];
     captured_.str("");
     for (Sink& sink : sinks_) {
       sink.library->ReportContext(context);
-    }
-    if (table_) {
-      table_->header();
     }
     return true;
   }
@@ -155,7 +156,7 @@ class LibraryReporter final : public benchmark::BenchmarkReporter {
       return;
     }
     if (!is_aggregate(named.front())) {
-      add_rows(named);
+      take_fields(named);
     }
     for (Sink& sink : sinks_) {
       show(sink, named);
@@ -168,7 +169,7 @@ class LibraryReporter final : public benchmark::BenchmarkReporter {
     }
   }
 
-  [[nodiscard]] LibraryReport take() { return std::move(report_); }
+  [[nodiscard]] const json& context() const { return context_; }
   [[nodiscard]] std::string file_text() const { return file_text_.str(); }
 
  private:
@@ -205,31 +206,29 @@ class LibraryReporter final : public benchmark::BenchmarkReporter {
     }
   }
 
-  void add_rows(const std::vector<Run>& runs) {
+  void take_fields(const std::vector<Run>& runs) {
     capture_.ReportRuns(runs);
     const std::string text = captured_.str();
     captured_.str("");
     const json library_rows = json::parse("[" + text.substr(text.find('{')) + "]");
-    const std::vector<json>& recorded = *recorded_.at(runs.front().run_name.str());
+    std::vector<json>& recorded = *recorded_.at(runs.front().run_name.str());
     for (std::size_t i = 0; i < runs.size(); ++i) {
       json row = library_rows[i];
+      // Which of Google Benchmark's repetitions it was; a visit has its round.
+      row.erase("repetitions");
+      row.erase("repetition_index");
       row.update(recorded[i]);
       if (const auto cpu_s = row.find("cpu_s"); cpu_s != row.end()) {
         row["cpu_time"] = in_unit(*cpu_s, row["time_unit"]);  // of the visit, not of this replay
-        row.erase("cpu_s");
       }
-      if (table_) {
-        table_->row(row);
-      }
-      report_.rows.push_back(std::move(row));
+      recorded[i] = std::move(row);
     }
   }
 
-  const std::map<std::string, const std::vector<json>*>& recorded_;
-  LibraryReport report_;
+  std::map<std::string, std::vector<json>*> recorded_;
+  json context_;
   std::ostringstream file_text_;
   std::vector<Sink> sinks_;
-  std::unique_ptr<Table> table_;  // of a file
   std::ostringstream captured_;
   benchmark::JSONReporter capture_;  // its text is where Google Benchmark's fields come from
 };
@@ -253,19 +252,21 @@ void replay(const json& row, benchmark::State& state) {
 
 }  // namespace
 
-LibraryReport report_by_library(const Options& options, const std::vector<std::vector<json>>& cases) {
-  std::map<std::string, const std::vector<json>*> recorded;
+LibraryReport report_by_library(const Options& options, std::vector<std::vector<json>> cases,
+                                const std::function<void(std::vector<json>&)>& complete) {
+  std::map<std::string, std::vector<json>*> recorded;
   std::size_t name_width = 0;
   benchmark::ClearRegisteredBenchmarks();
-  for (const std::vector<json>& rows : cases) {
-    const std::string name = rows.front().at("name");
-    recorded[name] = &rows;
+  for (std::vector<json>& visits : cases) {
+    const std::string name = visits.front().at("name");
+    recorded[name] = &visits;
     name_width = std::max(name_width, name.size());
-    register_case(
-        name, static_cast<int>(rows.size()), options.library_flags,
-        [&rows, next = std::size_t{0}](benchmark::State& state) mutable { replay(rows.at(next++), state); });
+    register_case(name, static_cast<int>(visits.size()), options.library_flags,
+                  [&visits, next = std::size_t{0}](benchmark::State& state) mutable {
+                    replay(visits.at(next++), state);
+                  });
   }
-  LibraryReporter reporter(options, recorded, name_width);
+  LibraryReporter reporter(options, recorded);
   if (cases.empty()) {
     benchmark::BenchmarkReporter::Context context;
     reporter.ReportContext(context);
@@ -274,10 +275,20 @@ LibraryReport report_by_library(const Options& options, const std::vector<std::v
     benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
   }
   benchmark::ClearRegisteredBenchmarks();
+  LibraryReport report{reporter.context(), {}};
+  std::transform(cases.begin(), cases.end(), std::back_inserter(report.rows), merged_row);
+  complete(report.rows);
   if (!options.file_out.empty()) {
-    write_whole(options.file_out, reporter.file_text());
+    std::ostringstream text;
+    text << reporter.file_text();
+    if (options.file_format == "console") {
+      Table table(text, name_width, false);
+      table.header();
+      std::for_each(report.rows.begin(), report.rows.end(), [&](const json& row) { table.row(row); });
+    }
+    write_whole(options.file_out, text.str());
   }
-  return reporter.take();
+  return report;
 }
 
 }  // namespace grainscope::harness

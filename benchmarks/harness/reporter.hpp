@@ -3,6 +3,7 @@
 
 // How rows are shown: the table of a run, and Google Benchmark's own formats.
 
+#include <functional>
 #include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -31,14 +32,15 @@ class Table {
 // What Google Benchmark makes of a run.
 struct LibraryReport {
   nlohmann::json context;
-  std::vector<nlohmann::json> rows;  // with its fields
+  std::vector<nlohmann::json> rows;  // one a case, with its fields
 };
 
-// Has Google Benchmark report recorded rows, the visits to a case as its repetitions: it adds its fields and
-// aggregates, and writes its formats to standard output and to --benchmark_out, as asked. Throws
-// EnvironmentError where that file cannot be written.
-[[nodiscard]] LibraryReport report_by_library(const Options& options,
-                                              const std::vector<std::vector<nlohmann::json>>& cases);
+// Has Google Benchmark report the visits to each case as its repetitions: it adds its fields and aggregates,
+// and writes its formats to standard output and to --benchmark_out, as asked. Each case's visits then become
+// one row, and `complete` adds what needs all rows. Throws EnvironmentError where that file cannot be written.
+[[nodiscard]] LibraryReport report_by_library(
+    const Options& options, std::vector<std::vector<nlohmann::json>> cases,
+    const std::function<void(std::vector<nlohmann::json>&)>& complete);
 
 }  // namespace grainscope::harness
 

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr int kJournalVersion = 2;
+constexpr int kJournalVersion = 3;
 // Behind the members of every line: ,"crc32":"89abcdef"}
 constexpr std::string_view kSeal = R"(,"crc32":")";
 constexpr std::size_t kCheckSumLetters = 8;
@@ -141,14 +141,14 @@ bool is_row(const json& row) {
       !has(row["case"], "site", kObject)) {
     return false;
   }
-  if (row.contains("session_s") && !row["session_s"].is_number()) {
+  if (row.contains("visit_s") && !row["visit_s"].is_number()) {
     return false;
   }
   const json& status = row["status"];
-  const bool numbered = has(row, "visit", &json::is_number_unsigned) && row["visit"] >= 1;
+  const bool numbered = has(row, "round", &json::is_number_unsigned) && row["round"] >= 1;
   if (status == "skipped" || status == "failed") {
     // What is skipped at once is visited by nobody.
-    return has(row, "reason", kText) && (numbered || (status == "skipped" && !row.contains("visit")));
+    return has(row, "reason", kText) && (numbered || (status == "skipped" && !row.contains("round")));
   }
   return status == "ok" && numbered && has(row, "median_s", &json::is_number) &&
          has(row, "verified", &json::is_boolean) && has(row, "timing", kObject) &&
@@ -192,7 +192,7 @@ bool has_a_line(const fs::path& journal) {
 // Adds the rows of visits that the journal does not have yet; counts the others.
 void add_rows(const json& rows, std::set<std::pair<std::string, int>>& seen, Journal& journal) {
   for (const json& row : rows) {
-    if (seen.emplace(row["name"], row.value("visit", 0)).second) {
+    if (seen.emplace(row["name"], row.value("round", 0)).second) {
       journal.rows.push_back(row);
     } else {
       ++journal.repeated_rows;

@@ -1,7 +1,9 @@
 #include "row.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "grainscope/core/units.hpp"
 
@@ -12,8 +14,11 @@ using nlohmann::json;
 
 // A lane may seem faster beside another by this much: its time alone is of few samples.
 constexpr double kSlowerAlone = 1.05;
+// A number that is known no better than this is marked.
+constexpr double kWide = 0.05;
 
-json case_json(const Case& id) {
+json case_json(const Benchmark& benchmark) {
+  const Case& id = benchmark.id;
   json axes = json::object();
   for (const Axis& axis : id.axes) {
     std::visit([&](const auto& value) { axes[axis.key] = value; }, axis.value);
@@ -22,7 +27,7 @@ json case_json(const Case& id) {
   for (const Site& place : id.site) {
     site[place.key] = place.value;
   }
-  return {{"family", id.family}, {"axes", axes}, {"site", site}};
+  return {{"family", id.family}, {"version", benchmark.version}, {"axes", axes}, {"site", site}};
 }
 
 json traffic_json(const Traffic& traffic) {
@@ -45,7 +50,7 @@ json lane_json(const LaneResult& lane) {
   json result{{"name", lane.name},   {"from", lane.from},          {"to", lane.to},
               {"bytes", lane.bytes}, {"median_s", summary.median}, {"background", lane.background}};
   if (summary.ci95) {
-    result["ci95_s"] = {summary.ci95->low, summary.ci95->high};
+    result["within_s"] = {summary.ci95->low, summary.ci95->high};
   }
   const auto bytes = static_cast<double>(lane.bytes);
   if (lane.bytes > 0) {
@@ -117,26 +122,33 @@ void add_graph(json& row, const GraphFacts& graph) {
   }
 }
 
+// What setting values aside has moved by more than the interval tells.
+bool has_moved(const Samples& samples) {
+  if (samples.unsettled.empty() || !samples.summary.ci95) {
+    return false;
+  }
+  std::vector<double> all = samples.unsettled;
+  all.insert(all.end(), samples.seconds.begin(), samples.seconds.end());
+  const double median = summarize(all).median;
+  return median < samples.summary.ci95->low || median > samples.summary.ci95->high;
+}
+
 void add_statistics(json& row, const Samples& samples) {
   const Summary& summary = samples.summary;
   row["samples_s"] = samples.seconds;
-  if (!samples.dropped.empty()) {
-    row["dropped_samples"] = samples.dropped.size();
-    row["dropped_median_s"] = summarize(samples.dropped).median;
+  if (!samples.unsettled.empty()) {
+    row["unsettled_s"] = samples.unsettled;
   }
   row["median_s"] = summary.median;
-  if (summary.ci95) {
-    row["ci95_s"] = {summary.ci95->low, summary.ci95->high};
-  }
   row["mad_s"] = summary.mad;
   row["p5_s"] = summary.p5;
   row["p95_s"] = summary.p95;
   row["flags"] = json::array();
-  if (!samples.reached_target) {
-    row["flags"].push_back("wide_interval");
-  }
   if (summary.bimodal) {
     row["flags"].push_back("bimodal");
+  }
+  if (has_moved(samples)) {
+    row["flags"].push_back("unsettled");
   }
 }
 
@@ -153,8 +165,11 @@ void add_rates(json& row, const Measurement& measurement) {
       row["link_fraction"] = crossed / *measurement.link_peak_gb_s;
     }
   }
-  if (measurement.link_bytes) {
-    row["link_bytes"] = *measurement.link_bytes;
+  if (measurement.link_bytes_asked) {
+    row["link_bytes_asked"] = *measurement.link_bytes_asked;
+  }
+  if (measurement.link_bytes_least) {
+    row["link_bytes_least"] = *measurement.link_bytes_least;
   }
   if (measurement.operations > 0) {
     row["operations"] = measurement.operations;
@@ -176,9 +191,10 @@ const char* name(Status status) {
   return "failed";
 }
 
-json outcome_row(const Case& id, Status status, const std::string& reason) {
-  json row{{"name", id.name()},     {"run_name", id.name()},  {"run_type", "iteration"},
-           {"case", case_json(id)}, {"status", name(status)}, {"label", "measured"}};
+json outcome_row(const Benchmark& benchmark, Status status, const std::string& reason) {
+  const std::string name_of_case = benchmark.id.name();
+  json row{{"name", name_of_case},         {"run_name", name_of_case}, {"run_type", "iteration"},
+           {"case", case_json(benchmark)}, {"status", name(status)},   {"label", "measured"}};
   if (status != Status::ok) {
     row["reason"] = reason;
     // As Google Benchmark marks a row that has no time.
@@ -196,6 +212,10 @@ void add_measurement(json& row, const Measurement& measurement) {
     row["label"] = "modelled";
   }
   add_statistics(row, measurement.samples);
+  // Of trials, which differ in what they are given, there is no interval.
+  if (const auto& within = measurement.samples.summary.ci95; within && measurement.trials.empty()) {
+    row["within_s"] = {within->low, within->high};
+  }
   add_rates(row, measurement);
   add_lanes(row, measurement);
   add_trials(row, measurement.trials);
@@ -228,6 +248,162 @@ void add_measurement(json& row, const Measurement& measurement) {
   }
   if (!measurement.counters.empty()) {
     row["counters"] = measurement.counters;
+  }
+}
+
+namespace {
+
+// What is told of a visit and not of the case: of these a merged row has each visit's.
+constexpr const char* kOfAVisit[] = {"round", "samples_s", "unsettled_s", "within_s", "visit_s",
+                                     "cpu_s", "preemptions", "stolen_s", "state"};
+
+json visit_of(const json& row) {
+  json visit;
+  for (const char* field : kOfAVisit) {
+    if (const auto found = row.find(field); found != row.end()) {
+      visit[field] = *found;
+    }
+  }
+  visit["median_s"] = row.at("median_s");
+  return visit;
+}
+
+bool has_status(const json& row, Status status) {
+  return row.at("status") == name(status);
+}
+
+// "in visit 2 of 3: …".
+std::string reason_in(const json& row, std::size_t visits) {
+  const std::string reason = row.value("reason", "");
+  return visits == 1 ? reason
+                     : "in visit " + std::to_string(row.value("round", 1)) + " of " +
+                           std::to_string(visits) + ": " + reason;
+}
+
+bool has_flag(const json& row, const char* flag) {
+  const auto flags = row.find("flags");
+  return flags != row.end() && std::find(flags->begin(), flags->end(), flag) != flags->end();
+}
+
+// The visits that say what becomes of a case: the first that failed, else those that are ok, else the first.
+std::vector<const json*> telling(const std::vector<json>& visits) {
+  std::vector<const json*> fine;
+  for (const json& visit : visits) {
+    if (has_status(visit, Status::failed)) {
+      return {&visit};
+    }
+    if (has_status(visit, Status::ok)) {
+      fine.push_back(&visit);
+    }
+  }
+  return fine.empty() ? std::vector{&visits.front()} : fine;
+}
+
+std::string clock_of(const json& row) {
+  const json& timing = row.at("timing");
+  return timing.at("clock") != "event" ? "host" : timing.at("gated") ? "gated" : "open";
+}
+
+json uncertainty_json(const Uncertainty& uncertainty) {
+  json told{{"standard", uncertainty.standard}};
+  if (std::isfinite(uncertainty.freedom)) {
+    told["freedom"] = uncertainty.freedom;
+  }
+  return told;
+}
+
+bool is_measured(const json& row) {
+  return has_status(row, Status::ok) && row.at("label") == "measured" && row.contains("visits");
+}
+
+std::vector<double> medians_of(const json& row) {
+  std::vector<double> medians;
+  for (const json& visit : row.at("visits")) {
+    medians.push_back(visit.at("median_s"));
+  }
+  return medians;
+}
+
+// What a row's interval says of it: the combined one, or that within the visit where no other is known.
+std::optional<Interval> stated_interval(const json& row) {
+  const json* ends = row.contains("interval_s") ? &row["interval_s"] : nullptr;
+  if (ends == nullptr && row.at("visits").at(row.at("middle")).contains("within_s")) {
+    ends = &row["visits"][row["middle"].get<std::size_t>()]["within_s"];
+  }
+  return ends == nullptr ? std::nullopt : std::optional(Interval{ends->at(0), ends->at(1)});
+}
+
+}  // namespace
+
+json merged_row(const std::vector<json>& visits) {
+  const std::vector<const json*> told = telling(visits);
+  std::vector<double> medians;
+  for (const json* visit : told) {
+    if (visit->contains("median_s")) {
+      medians.push_back(visit->at("median_s"));
+    }
+  }
+  const std::size_t middle = medians.size() == told.size() ? middle_visit(medians) : 0;
+  json row = *told[middle];
+  if (!has_status(row, Status::ok)) {
+    row["reason"] = reason_in(row, visits.size());
+    row["error_message"] = row["status"].get<std::string>() + ": " + row["reason"].get<std::string>();
+  }
+  if (medians.size() == told.size() && row["label"] != "modelled") {
+    row["visits"] = json::array();
+    for (const json* visit : told) {
+      row["visits"].push_back(visit_of(*visit));
+    }
+    row["middle"] = middle;
+    const bool moved = std::any_of(told.begin(), told.end(),
+                                   [](const json* visit) { return has_flag(*visit, "unsettled"); });
+    if (moved && !has_flag(row, "unsettled")) {
+      row["flags"].push_back("unsettled");
+    }
+  }
+  for (const char* field : kOfAVisit) {
+    row.erase(field);
+  }
+  return row;
+}
+
+void add_uncertainties(std::vector<json>& rows, const TypeB& type_b) {
+  std::vector<json*> measured;
+  std::vector<VisitMedians> cases;
+  for (json& row : rows) {
+    if (is_measured(row)) {
+      measured.push_back(&row);
+      const std::string family = row["case"]["family"];
+      const std::string clock = clock_of(row);
+      cases.push_back({family, clock, medians_of(row),
+                       type_b.between_visits(family, row["case"]["version"], clock)});
+    }
+  }
+  const std::vector<TypeA> type_a_of = type_a(cases);
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    json& row = *measured[i];
+    const auto& a = type_a_of[i].uncertainty;
+    const auto b = type_b.between_runs(cases[i].family, row["case"]["version"], cases[i].clock);
+    if (a) {
+      row["uncertainty"]["a"] = uncertainty_json(*a);
+    }
+    if (b) {
+      row["uncertainty"]["b"] = uncertainty_json(*b);
+    }
+    if (a && b) {
+      row["uncertainty"]["combined"] = uncertainty_json(combined(*a, *b));
+    }
+    if (a) {
+      const Interval interval = interval_around(row["median_s"], b ? combined(*a, *b) : *a);
+      row["interval_s"] = {interval.low, interval.high};
+    }
+    const auto stated = stated_interval(row);
+    if (!stated || relative_half_width(*stated, row["median_s"]) > kWide) {
+      row["flags"].push_back("wide_interval");
+    }
+    if (type_a_of[i].visits_differ) {
+      row["flags"].push_back("visits_differ");
+    }
   }
 }
 

@@ -5,9 +5,12 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
+#include "benchmark.hpp"
 #include "grainscope/core/case.hpp"
 #include "grainscope/core/measurement.hpp"
+#include "type_b.hpp"
 
 namespace grainscope::harness {
 
@@ -15,10 +18,21 @@ enum class Status { ok, skipped, failed };
 [[nodiscard]] const char* name(Status status);
 
 // The case as data, with its name and status: what every row holds.
-[[nodiscard]] nlohmann::json outcome_row(const Case& id, Status status, const std::string& reason);
+[[nodiscard]] nlohmann::json outcome_row(const Benchmark& benchmark, Status status,
+                                         const std::string& reason);
 
-// Everything that was measured, added to a row.
+// Everything that was measured in a visit, added to its row. Until a case's visits are made one row, samples
+// and what is told of the visit stand beside the rest.
 void add_measurement(nlohmann::json& row, const Measurement& measurement);
+
+// One row of the visits to a case, in the order of rounds; at least one. It is of the visit with the middle
+// median and has the samples of all in `visits`. It is failed where one is, and otherwise of those that are
+// ok, skipped where none is.
+[[nodiscard]] nlohmann::json merged_row(const std::vector<nlohmann::json>& visits);
+
+// Gives measured rows their uncertainties, the interval that follows, and the flags that need it. Spread is
+// pooled over all of these rows.
+void add_uncertainties(std::vector<nlohmann::json>& rows, const TypeB& type_b);
 
 }  // namespace grainscope::harness
 

@@ -14,10 +14,10 @@ namespace grainscope::harness {
 namespace {
 
 // From a run of `quick` and most of one of `full` on an H100 with 16 CPUs: allocating and filling a byte of
-// host memory where cases do not share it, and what a session costs at least.
+// host memory where cases do not share it, and what a visit costs at least.
 constexpr double kSetup_s_per_byte = 0.3e-9;
-constexpr double kSession_s = 0.05;
-// The part of the sampling budget that a session uses on average: most reach their target early, or cannot.
+constexpr double kVisit_s = 0.05;
+// The part of the sampling budget that a case uses on average: most reach their target early, or cannot.
 constexpr double kBudgetShare = 0.2;
 
 // Locking memory that cases share, and giving it back.
@@ -28,7 +28,7 @@ double estimate_s(const Benchmark& benchmark, const Scope& scope) {
     return scope.visits * *benchmark.about_s;
   }
   const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  return scope.visits * (kSession_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s);
+  return scope.visits * (kVisit_s + bytes * kSetup_s_per_byte) + kBudgetShare * scope.sampling.budget_s;
 }
 
 // The first case that asks for most of what is made once for all families.

@@ -24,6 +24,7 @@
 #include "progress.hpp"
 #include "reporter.hpp"
 #include "row.hpp"
+#include "type_b.hpp"
 #include "visits.hpp"
 
 namespace grainscope::harness {
@@ -80,7 +81,7 @@ class Visitor {
       : options_(request.options),
         hooks_(std::move(hooks)),
         peaks_(request.machine, hooks_.link),
-        runner_(request.machine, request.scope.sampling, peaks_,
+        runner_(request.machine, share_of(request.scope.sampling, request.scope.visits), peaks_,
                 request.options.allow_managed_oversubscription,
                 {.starting = hooks_.starting, .why_stop = hooks_.why_stop}) {}
 
@@ -90,7 +91,7 @@ class Visitor {
   std::string visit(const std::vector<const Benchmark*>& cases, int round) {
     run_under_library(cases, options_.library_flags, [&](const Benchmark& benchmark, auto& state) {
       if (json row = runner_.visit(benchmark, state); !row.is_null()) {
-        row["visit"] = round;
+        row["round"] = round;
         hooks_.finished(json::array({std::move(row)}));
       }
     });
@@ -140,12 +141,10 @@ class Suite {
  private:
   using Cases = std::vector<const Benchmark*>;
 
-  // The places of cases in the listing, and what each family measures; of the whole run, also where it goes
-  // on.
+  // The places of cases in the listing; of the whole run, also where it goes on.
   void note_names() {
     for (const auto* benchmarks : {&request_.selection.skipped, &request_.selection.runnable}) {
       for (const Benchmark& benchmark : *benchmarks) {
-        versions_[benchmark.id.family] = benchmark.version;
         places_.emplace(benchmark.id.name(), places_.size());
       }
     }
@@ -158,7 +157,7 @@ class Suite {
     }
     for (const json& row : request_.resumed->rows) {
       keep(row);
-      earlier_s_ += row.value("session_s", 0.0);
+      earlier_s_ += row.value("visit_s", 0.0);
     }
     for (const json& link : request_.resumed->links) {
       links_.push_back(link_from_json(link["link"]));
@@ -174,7 +173,7 @@ class Suite {
       if (visited_.contains(benchmark.id.name())) {
         continue;  // as an earlier part of this run has noted
       }
-      rows.push_back(outcome_row(benchmark.id, Status::skipped, benchmark.skip));
+      rows.push_back(outcome_row(benchmark, Status::skipped, benchmark.skip));
       keep(rows.back());
       ++reasons[{benchmark.id.family, benchmark.skip}];
     }
@@ -274,9 +273,11 @@ class Suite {
   void finished(const json& rows) {
     for (const json& row : rows) {
       keep(row);
-      if (table_) {
+      if (table_ && is_finished(row.at("name"))) {
+        std::vector<json> whole{merged_row(rows_.at(row.at("name")))};
+        add_uncertainties(whole, type_b_);
         progress_.wipe();
-        table_->row(row);
+        table_->row(whole.front());
         progress_.draw();
       }
       progress_.finish_case();
@@ -324,8 +325,13 @@ class Suite {
     const std::string name = row.at("name");
     const std::string status = row.at("status");
     rows_[name].push_back(row);
-    visited_[name].insert(status == "skipped" ? kForGood : row.value("visit", 1));
-    ++(status == "ok" ? outcome_.ok : status == "skipped" ? outcome_.skipped : outcome_.failed);
+    visited_[name].insert(status == "skipped" ? kForGood : row.value("round", 1));
+  }
+
+  // Whether no other visit to this case is to come.
+  [[nodiscard]] bool is_finished(const std::string& name) const {
+    const std::set<int>& visits = visited_.at(name);
+    return visits.contains(kForGood) || static_cast<int>(visits.size()) == request_.scope.visits;
   }
 
   [[nodiscard]] std::size_t longest_name() const {
@@ -336,33 +342,28 @@ class Suite {
     return longest;
   }
 
-  // The rows of each case, in the order of the listing; of one that was skipped at once, without Google
+  // The row of each case, in the order of the listing; first those that were skipped at once, without Google
   // Benchmark's fields.
   [[nodiscard]] std::vector<json> rows_in_order(json& library_context) {
     std::vector<std::vector<json>> cases(places_.size());
     std::vector<json> rows;
-    std::set<std::string> listed_as_skipped;
-    for (const Benchmark& benchmark : request_.selection.skipped) {
-      listed_as_skipped.insert(benchmark.id.name());
-    }
     for (auto& [name, visits] : rows_) {
       const auto place = places_.find(name);
       std::vector<json>& own = place != places_.end() ? cases[place->second] : cases.emplace_back();
       own = std::move(visits);
       std::sort(own.begin(), own.end(),
-                [](const json& a, const json& b) { return a.value("visit", 1) < b.value("visit", 1); });
-      for (json& row : own) {
-        row.erase("visit");
-      }
+                [](const json& a, const json& b) { return a.value("round", 1) < b.value("round", 1); });
     }
-    std::erase_if(cases, [&](const std::vector<json>& visits) {
-      const bool skipped = !visits.empty() && listed_as_skipped.contains(visits.front().at("name"));
-      if (skipped) {
-        rows.push_back(visits.front());
+    std::erase_if(cases, [&](std::vector<json>& visits) {
+      const bool unvisited = !visits.empty() && !visits.front().contains("round");
+      if (unvisited) {
+        rows.push_back(std::move(visits.front()));
       }
-      return skipped || visits.empty();
+      return unvisited || visits.empty();
     });
-    LibraryReport report = report_by_library(options_, cases);
+    LibraryReport report = report_by_library(options_, std::move(cases), [this](std::vector<json>& whole) {
+      add_uncertainties(whole, type_b_);
+    });
     library_context = std::move(report.context);
     std::move(report.rows.begin(), report.rows.end(), std::back_inserter(rows));
     return rows;
@@ -372,14 +373,20 @@ class Suite {
     outcome_.complete = outcome_.why_incomplete.empty();
     json library_context;
     const std::vector<json> rows = rows_in_order(library_context);
+    for (const json& row : rows) {
+      const std::string status = row.at("status");
+      ++(status == "ok" ? outcome_.ok : status == "skipped" ? outcome_.skipped : outcome_.failed);
+    }
     if (!store_error_.empty()) {
       throw EnvironmentError(store_error_);
     }
     const double wall_s = steady_now_s() - start_s_;
     if (request_.store != nullptr) {
-      json context = result_context(library_context, identity_, options_, request_.scope.sampling.ci_target,
-                                    request_.machine, links_, outcome_, earlier_s_ + wall_s);
-      context["family_versions"] = versions_;
+      json context = result_context(library_context, identity_, options_, request_.scope, request_.machine,
+                                    links_, outcome_, earlier_s_ + wall_s);
+      if (!type_b_.told().is_null()) {
+        context["type_b"] = type_b_.told();
+      }
       request_.store->finish({{"context", context}, {"benchmarks", rows}});
     }
     std::cerr << "grainscope: " << outcome_.ok << " ok, " << outcome_.skipped << " skipped, "
@@ -413,9 +420,9 @@ class Suite {
   double earlier_s_ = 0;  // of visits in earlier parts of this run
   Progress progress_;
   RunIdentity identity_;
+  TypeB type_b_ = type_b_of(request_.machine);
   std::optional<Visitor> visitor_;
   std::optional<Table> table_;
-  std::map<std::string, int> versions_;
   std::map<std::string, std::size_t> places_;
   std::map<std::string, std::vector<json>> rows_;
   std::map<std::string, std::set<int>> visited_;

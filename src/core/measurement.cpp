@@ -38,7 +38,7 @@ std::string why_impossible(const Measurement& measurement) {
   }
   const double fast_s = fast_sample_s(measurement);
   if (measurement.limit && measurement.trials.empty()) {
-    const std::uint64_t moved = measurement.link_bytes.value_or(measurement.bytes);
+    const std::uint64_t moved = measurement.link_bytes_least.value_or(measurement.bytes);
     if (std::string why = why_too_fast(moved, fast_s, *measurement.limit); !why.empty()) {
       return why;
     }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -14,6 +15,8 @@ namespace grainscope {
 namespace {
 
 constexpr std::size_t kFirstLook = 8;
+// The least that each of several visits to a case takes: its median is one of several.
+constexpr std::size_t kLeastOfSeveral = 4;
 
 // At the first look the interval goes from the least to the most: one outlier says nothing of the next looks.
 constexpr std::size_t kFirstForecast = 2 * kFirstLook;
@@ -52,10 +55,23 @@ bool is_unsettled(std::span<const double> seconds, double least) {
 void Samples::append(const Samples& more) {
   reached_target = more.reached_target && (seconds.empty() || reached_target);
   seconds.insert(seconds.end(), more.seconds.begin(), more.seconds.end());
-  dropped.insert(dropped.end(), more.dropped.begin(), more.dropped.end());
+  unsettled.insert(unsettled.end(), more.unsettled.begin(), more.unsettled.end());
   warmups += more.warmups;
   wall_s += more.wall_s;
   summary = summarize(seconds);
+}
+
+SamplingPlan share_of(const SamplingPlan& plan, int visits) {
+  if (visits <= 1) {
+    return plan;
+  }
+  SamplingPlan share = plan;
+  share.budget_s /= visits;
+  share.patience_s /= visits;
+  share.least_samples = kLeastOfSeveral;
+  share.max_samples = std::max(kFirstLook, plan.max_samples / static_cast<std::size_t>(visits));
+  share.ci_target *= std::sqrt(static_cast<double>(visits));
+  return share;
 }
 
 double process_cpu_s() {
@@ -91,7 +107,9 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
   }
   const auto look = [&] {
     samples.summary = summarize(samples.seconds);
-    const double half_width = relative_half_width(*samples.summary.ci95, samples.summary.median);
+    const auto& interval = samples.summary.ci95;
+    const double half_width = interval ? relative_half_width(*interval, samples.summary.median)
+                                       : std::numeric_limits<double>::infinity();
     samples.reached_target = half_width <= plan.ci_target;
     return half_width;
   };
@@ -100,7 +118,7 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
     samples.seconds.push_back(checked_sample());
     samples.wall_s = wall_clock_s() - start_s;
     const std::size_t n = samples.seconds.size();
-    if (n < kFirstLook) {
+    if (n < plan.least_samples) {
       continue;
     }
     const bool out_of_time = samples.wall_s >= plan.budget_s;
@@ -114,7 +132,7 @@ Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& on
     }
     if (is_unsettled(samples.seconds, plan.ci_target)) {
       const auto half = samples.seconds.begin() + static_cast<std::ptrdiff_t>(n / 2);
-      samples.dropped.insert(samples.dropped.end(), samples.seconds.begin(), half);
+      samples.unsettled.insert(samples.unsettled.end(), samples.seconds.begin(), half);
       samples.seconds.erase(samples.seconds.begin(), half);
       if (!out_of_time) {
         continue;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numbers>
+#include <numeric>
 #include <utility>
 
 namespace grainscope {
@@ -12,6 +14,8 @@ namespace {
 constexpr std::size_t kFewestForPrior = 8;
 constexpr double kTiny = 1e-12;
 constexpr double kCoverage = 0.95;
+// So many times the usual spread is no luck of three visits.
+constexpr double kDiffers = 3;
 
 // The regularised incomplete beta function, by its continued fraction from behind.
 double incomplete_beta(double x, double a, double b) {
@@ -78,6 +82,13 @@ double log_variance(std::span<const double> seconds) {
     squares += (value - center) * (value - center);
   }
   return squares / static_cast<double>(logs.size() - 1);
+}
+
+// The variance of the middle one of so many values over that of one: of normal values, from n = 3 on within
+// 2 %. That of the lower of two in the middle, as an error of their mean, is that of one value fewer.
+double middle_share(std::size_t values) {
+  const auto odd = static_cast<double>(values % 2 == 1 ? values : values - 1);
+  return std::numbers::pi / (2 * odd + std::numbers::pi - 2);
 }
 
 // Priors by a key of a case: its family and clock, or its clock.
@@ -160,7 +171,15 @@ VariancePrior fit_prior(std::span<const double> variances, double freedom) {
   return {std::exp(center + digamma_less_log(high / 2)), high};
 }
 
-std::vector<std::optional<Uncertainty>> type_a(const std::vector<VisitMedians>& cases) {
+std::size_t middle_visit(std::span<const double> medians_s) {
+  std::vector<std::size_t> order(medians_s.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return medians_s[a] < medians_s[b]; });
+  return order[(order.size() - 1) / 2];
+}
+
+std::vector<TypeA> type_a(const std::vector<VisitMedians>& cases) {
   if (cases.empty()) {
     return {};
   }
@@ -173,10 +192,13 @@ std::vector<std::optional<Uncertainty>> type_a(const std::vector<VisitMedians>& 
     if (family != of_families.end() && family->second.freedom > 0) {
       return family->second;
     }
+    if (each.known.freedom > 0) {
+      return each.known;
+    }
     const auto clock = of_clocks.find(clock_of(each));
     return clock == of_clocks.end() ? VariancePrior{} : clock->second;
   };
-  std::vector<std::optional<Uncertainty>> all;
+  std::vector<TypeA> all;
   all.reserve(cases.size());
   for (const VisitMedians& each : cases) {
     const auto visits = static_cast<double>(each.medians_s.size());
@@ -188,7 +210,8 @@ std::vector<std::optional<Uncertainty>> type_a(const std::vector<VisitMedians>& 
     }
     const double own = visits > 1 ? log_variance(each.medians_s) : 0;
     const double variance = (prior.freedom * prior.variance + (visits - 1) * own) / freedom;
-    all.push_back(Uncertainty{std::sqrt(variance / visits), freedom});
+    all.push_back({Uncertainty{std::sqrt(variance * middle_share(each.medians_s.size())), freedom},
+                   prior.freedom > 0 && own > kDiffers * kDiffers * prior.variance});
   }
   return all;
 }

@@ -79,7 +79,7 @@ void GpuGather::describe(Measurement& measurement) {
   if (!moved_bytes_.empty()) {
     std::vector<std::uint64_t> ordered = moved_bytes_;
     std::sort(ordered.begin(), ordered.end());
-    measurement.link_bytes = ordered[(ordered.size() - 1) / 2];
+    measurement.link_bytes_least = ordered[(ordered.size() - 1) / 2];
   }
 }
 

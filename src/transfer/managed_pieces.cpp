@@ -89,7 +89,7 @@ class ManagedPiecesLane final : public ManagedLane {
     std::vector<std::uint64_t> ordered = moved_bytes_;
     std::sort(ordered.begin(), ordered.end());
     const std::uint64_t moved = ordered[(ordered.size() - 1) / 2];
-    measurement.link_bytes = moved;
+    measurement.link_bytes_least = moved;
     measurement.counters["moved_bytes"] = static_cast<double>(moved);
     measurement.counters["moved_bytes_per_piece"] =
         static_cast<double>(moved) / static_cast<double>(row_.pieces);

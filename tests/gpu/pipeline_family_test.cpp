@@ -35,7 +35,7 @@ TEST_F(PipelineFamily, cases_run_and_tell_stages_losses_and_link_bytes) {
     if (counters.contains("overlap")) {  // twelve steps need not be enough to know it
       EXPECT_LE(counters.at("overlap"), 1.25);
     }
-    EXPECT_EQ(*measurement->link_bytes, store == "device" ? 0 : measurement->bytes);
+    EXPECT_EQ(*measurement->link_bytes_least, store == "device" ? 0 : measurement->bytes);
     EXPECT_EQ(counters.at("hit_rate"), store == "device" ? 1 : 0);
   }
   EXPECT_TRUE(ran.contains("cpu_only pageable"));

@@ -87,9 +87,10 @@ struct Measurement {
   Samples samples;        // of a program with trials: one time each, in their order
   Timing timing;
   std::uint64_t bytes = 0;                    // asked for in one sample; 0: the case moves nothing
-  std::optional<std::uint64_t> link_bytes;    // over the link in one sample, where not `bytes`
+  // Over the link in one sample, where not `bytes`: asked for, and the least that must have crossed.
+  std::optional<std::uint64_t> link_bytes_asked, link_bytes_least;
   std::uint64_t operations = 0;               // equal operations in one sample; 0: not such a case
-  std::optional<PhysicalLimit> limit;         // of `link_bytes` (else `bytes`) a second
+  std::optional<PhysicalLimit> limit;         // of `link_bytes_least` (else `bytes`) a second
   std::optional<double> minimum_operation_s;  // no operation can be faster than this
   std::string verification;                   // what was checked; empty: nothing was, and the row fails
   std::optional<Traffic> traffic;

@@ -46,13 +46,22 @@ struct VisitMedians {
   std::string family;
   std::string clock;
   std::vector<double> medians_s;
+  VariancePrior known = {};  // of visits of that family on that clock in other runs
 };
 
-// Type A: the uncertainty of the mean of each case's visits. Three values alone tell too little of their
-// spread, so the variance of a case is moderated by those of its family on its clock; where these are fewer
-// than 8, by those of all families on that clock; else it stands alone. Nothing for one visit that no prior
-// helps.
-[[nodiscard]] std::vector<std::optional<Uncertainty>> type_a(const std::vector<VisitMedians>& cases);
+// Which visit stands for all: that with the middle median, of an even number the lower of the two in the
+// middle, of equals the first. At least one.
+[[nodiscard]] std::size_t middle_visit(std::span<const double> medians_s);
+
+struct TypeA {
+  std::optional<Uncertainty> uncertainty;  // of the middle visit's median; none: nothing is known of it
+  bool visits_differ = false;              // three times as much as those of cases that are alike
+};
+// The uncertainty of each case's middle visit. Three values alone tell too little of their spread, so the
+// variance of a case is moderated by those of its family on its clock in this run; where these are fewer than
+// 8, by what is `known` from others; else by those of all families on that clock; else it stands alone.
+// Nothing for one visit that no prior helps.
+[[nodiscard]] std::vector<TypeA> type_a(const std::vector<VisitMedians>& cases);
 
 }  // namespace grainscope
 

@@ -42,10 +42,10 @@ TEST(WhyImpossible, a_clock_tick_above_the_limit_is_forgiven) {
 
 TEST(WhyImpossible, what_crossed_the_link_counts_and_not_what_was_asked_for) {
   Measurement measurement = honest_copy();
-  measurement.link_bytes = 8'000'000;
+  measurement.link_bytes_least = 8'000'000;
   EXPECT_NE(why_impossible(measurement), "");
   measurement.bytes = 10'000'000;
-  measurement.link_bytes = 1'000'000;
+  measurement.link_bytes_least = 1'000'000;
   EXPECT_EQ(why_impossible(measurement), "");
 }
 

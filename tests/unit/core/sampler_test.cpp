@@ -137,8 +137,8 @@ TEST(DrawSamples, drops_what_was_taken_before_the_operation_settled) {
     const Samples samples = work.sample(plan_without_warmup());
     EXPECT_EQ(samples.summary.median, 1.0) << slow;
     EXPECT_TRUE(samples.reached_target);
-    EXPECT_EQ(samples.dropped.size() + samples.seconds.size(), work.taken());
-    EXPECT_GE(samples.dropped.size(), 8U);
+    EXPECT_EQ(samples.unsettled.size() + samples.seconds.size(), work.taken());
+    EXPECT_GE(samples.unsettled.size(), 8U);
     EXPECT_EQ(samples.summary.n, samples.seconds.size());
   }
 }
@@ -149,7 +149,7 @@ TEST(DrawSamples, drops_an_unsettled_half_when_the_budget_is_used_up_too) {
   plan.budget_s = 0.175;
   const Samples samples = work.sample(plan);
   EXPECT_EQ(work.taken(), 18U);
-  EXPECT_EQ(samples.dropped.size(), 8U);  // at n = 16; the ten that are left are too few to be told apart
+  EXPECT_EQ(samples.unsettled.size(), 8U);  // at n = 16; the ten that are left are too few to be told apart
   EXPECT_EQ(samples.seconds.size(), 10U);
   EXPECT_EQ(samples.summary.median, 1.0);
   plan.budget_s = 0.155;
@@ -166,13 +166,13 @@ TEST(DrawSamples, keeps_a_change_that_is_below_the_target) {
   FakeWork work(first);
   SamplingPlan plan = plan_without_warmup();
   plan.max_samples = 16;
-  EXPECT_EQ(work.sample(plan).dropped.size(), 0U);
+  EXPECT_EQ(work.sample(plan).unsettled.size(), 0U);
 }
 
 TEST(DrawSamples, drops_next_to_nothing_of_what_only_varies) {
   std::mt19937_64 random(11);
   std::lognormal_distribution<double> spread(0, 0.3);
-  int dropped = 0;
+  int set_aside = 0;
   constexpr int kSessions = 2000;
   for (int session = 0; session < kSessions; ++session) {
     SamplingPlan plan = plan_without_warmup();
@@ -184,9 +184,9 @@ TEST(DrawSamples, drops_next_to_nothing_of_what_only_varies) {
       sample = spread(random) * (session % 2 == 1 && random() % 2 == 0 ? 3 : 1);
     }
     FakeWork work(samples, 1e-3);
-    dropped += work.sample(plan).dropped.empty() ? 0 : 1;
+    set_aside += work.sample(plan).unsettled.empty() ? 0 : 1;
   }
-  EXPECT_LT(dropped, kSessions / 50);
+  EXPECT_LT(set_aside, kSessions / 50);
 }
 
 TEST(DrawSamples, stops_at_the_most_samples_allowed) {
@@ -303,8 +303,8 @@ TEST(DrawSamples, foretells_nothing_before_its_patience_is_at_an_end) {
 TEST(Samples, keep_of_what_was_noted_at_every_call_what_belongs_to_them) {
   Samples samples;
   samples.seconds = {3, 4};
-  samples.dropped = {2};
-  std::vector<int> noted{0, 1, 2, 3, 4};  // two warm-ups and a dropped one first
+  samples.unsettled = {2};
+  std::vector<int> noted{0, 1, 2, 3, 4};  // two warm-ups and an unsettled one first
   samples.keep_sampled(noted);
   EXPECT_EQ(noted, (std::vector<int>{3, 4}));
 }
@@ -353,7 +353,7 @@ TEST(Samples, of_several_visits_are_all_kept_and_summarised_together) {
   Samples all;
   Samples first;
   first.seconds = {1, 2};
-  first.dropped = {9};
+  first.unsettled = {9};
   first.warmups = 2;
   first.reached_target = true;
   first.wall_s = 0.5;
@@ -364,7 +364,7 @@ TEST(Samples, of_several_visits_are_all_kept_and_summarised_together) {
   second.reached_target = false;
   all.append(second);
   EXPECT_EQ(all.seconds, (std::vector<double>{1, 2, 3, 4, 5}));
-  EXPECT_EQ(all.dropped, (std::vector<double>{9, 9}));
+  EXPECT_EQ(all.unsettled, (std::vector<double>{9, 9}));
   EXPECT_EQ(all.warmups, 4U);
   EXPECT_EQ(all.wall_s, 1);
   EXPECT_EQ(all.summary.median, 3);

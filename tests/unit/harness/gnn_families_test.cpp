@@ -80,7 +80,7 @@ class GnnRows : public testing::Test {
       if (benchmark.id.family == family && benchmark.skip.empty()) {
         const Measurement measurement = run(benchmark);
         EXPECT_EQ(why_impossible(measurement), "") << benchmark.id.name();
-        nlohmann::json row = outcome_row(benchmark.id, Status::ok, "");
+        nlohmann::json row = outcome_row(benchmark, Status::ok, "");
         add_measurement(row, measurement);
         EXPECT_EQ(test::row_errors(row), "") << benchmark.id.name();
         result.emplace(to_string(benchmark.id.axes.front().value), measurement);

@@ -28,7 +28,7 @@ const json kLink{{"gpu", 0},
                  {"numa", 0},
                  {"direction", "host_to_gpu"},
                  {"peak_gb_s", 20.5},
-                 {"ci95_gb_s", {20.0, 21.0}},
+                 {"within_gb_s", {20.0, 21.0}},
                  {"bytes", 268435456},
                  {"theoretical_gb_s", nullptr}};
 

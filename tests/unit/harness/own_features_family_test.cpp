@@ -141,7 +141,7 @@ TEST_F(OwnFeatureFamilies, are_measured_without_a_gpu_and_held_against_the_file)
     EXPECT_EQ(why_impossible(measurement), "");
     EXPECT_NE(measurement.verification.find("against the mapped file"), std::string::npos)
         << measurement.verification;
-    nlohmann::json row = outcome_row(benchmark.id, Status::ok, "");
+    nlohmann::json row = outcome_row(benchmark, Status::ok, "");
     add_measurement(row, measurement);
     EXPECT_EQ(test::row_errors(row), "");
     EXPECT_EQ(row["features"], (nlohmann::json{{"rows", kVertices}, {"columns", 33}, {"element", 4}}));

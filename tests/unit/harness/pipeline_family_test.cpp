@@ -234,13 +234,13 @@ TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
     ++ran;
     const Measurement measurement = benchmark.run(session);
     EXPECT_EQ(why_impossible(measurement), "");
-    nlohmann::json row = outcome_row(benchmark.id, Status::ok, "");
+    nlohmann::json row = outcome_row(benchmark, Status::ok, "");
     add_measurement(row, measurement);
     EXPECT_EQ(test::row_errors(row), "");
     const auto& counters = measurement.counters;
     EXPECT_LT(counters.at("loss_last"), counters.at("loss_first"));
     EXPECT_NEAR(static_cast<double>(measurement.bytes), counters.at("nodes") * 128, 1);
-    EXPECT_FALSE(measurement.link_bytes);
+    EXPECT_FALSE(measurement.link_bytes_least);
     EXPECT_FALSE(counters.contains("overlap"));
     EXPECT_GT(counters.at("sample_s") * counters.at("gather_s") * counters.at("train_s"), 0);
     for (const char* const stage : {"sample_s", "gather_s", "train_s"}) {

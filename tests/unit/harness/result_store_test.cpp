@@ -58,7 +58,7 @@ TEST_F(BegunRun, has_every_line_on_disk_when_the_call_returns) {
                      {"numa", 0},
                      {"direction", "host_to_gpu"},
                      {"peak_gb_s", 20.5},
-                     {"ci95_gb_s", {20.0, 21.0}},
+                     {"within_gb_s", {20.0, 21.0}},
                      {"bytes", 4096},
                      {"theoretical_gb_s", nullptr}},
                     json::array());

@@ -125,7 +125,7 @@ TEST(Row, has_a_time_for_one_operation_and_no_rate_where_nothing_moves) {
 
 TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   Measurement measurement = some_measurement();
-  measurement.link_bytes = 8192;
+  measurement.link_bytes_least = 8192;
   measurement.operations = 32;
   measurement.limit = PhysicalLimit{63, "PCIe 5.0 x16"};
   measurement.traffic = Traffic{true, 33, {{32, 1}, {128, 32}}, 4128, 1.0078125};
@@ -135,7 +135,7 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   measurement.samples.dropped = {3e-6, 5e-6, 4e-6, 5e-6, 5e-6, 5e-6, 5e-6, 5e-6};
   const json row = row_of(measurement);
   EXPECT_EQ(test::row_errors(row), "");
-  EXPECT_EQ(row["link_bytes"], 8192);
+  EXPECT_EQ(row["link_bytes_least"], 8192);
   EXPECT_EQ(row["limit"], "PCIe 5.0 x16");
   EXPECT_EQ(row["traffic"]["label"], "counted");
   EXPECT_EQ(row["traffic"]["requests_by_size"], (json{{"32", 1}, {"128", 32}}));
@@ -157,12 +157,12 @@ TEST(Row, of_nothing_that_was_asked_for_nothing_is_amplified) {
 TEST(Row, a_link_that_nothing_crossed_has_no_fraction) {
   Measurement measurement = some_measurement();
   measurement.link_peak_gb_s = 50;
-  measurement.link_bytes = 0;
+  measurement.link_bytes_least = 0;
   measurement.counters["link_gb_s"] = 0;
   const json row = row_of(measurement);
   EXPECT_EQ(test::row_errors(row), "");
   EXPECT_FALSE(row.contains("link_fraction"));
-  EXPECT_EQ(row["link_bytes"], 0);
+  EXPECT_EQ(row["link_bytes_least"], 0);
 }
 
 }  // namespace
