@@ -65,7 +65,8 @@ Explanation explain(const GatherPoint& point) {
               " are gathered by " + name(point.mode) + ", in the order asked",
           std::string(what_is_timed(point.mode)) +
               "; not drawing the rows, nor overwriting output and cache before, nor checking after",
-          "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of a managed "
+          "bytes = rows * window * row; link_bytes_least = different rows that lie on the host * row, of a "
+          "managed "
           "table what left the host; requests: one for each 128-byte line of a warp's load",
           "dissertation chapters 3 and 4, figures 3.10 and 4.9; DGL GraphBolt's index_select; "
           "address_ordered is new here",

@@ -827,10 +827,10 @@ const PresetSampling& sampling_of(Preset preset) {
   // 64 trials are what the GAP benchmark suite asks for.
   static const PresetSampling smoke{
       {.ci_target = 0.1, .budget_s = 0.05, .max_samples = 64, .warmups = 1}, 1, 2};
-  static const PresetSampling quick{plan(0.02, 0.5, 2), 1, 8};
-  static const PresetSampling full{plan(0.01, 0.5, 2), 1, 8};
-  static const PresetSampling paper{plan(0.01, 0.8, 2), 1, 64};
-  static const PresetSampling acceptance{plan(0.01, 1.0, 3), 5, 16};
+  static const PresetSampling quick{plan(0.02, 0.5, 2), 3, 4};
+  static const PresetSampling full{plan(0.01, 0.75, 2), 3, 8};
+  static const PresetSampling paper{plan(0.01, 1.0, 2), 3, 64};
+  static const PresetSampling acceptance{plan(0.01, 1.5, 3), 5, 16};
   switch (preset) {
     case Preset::smoke:
       return smoke;

@@ -87,16 +87,17 @@ Measurement measure(Session& session, const Point& point, SpanCache& cache, Span
 }
 
 Explanation explain() {
-  return {
-      "the rate at which a kernel reads rows at random places of a span of memory over the link",
-      "one kernel between two events, submitted beforehand behind a closed gate; not drawing and sorting "
-      "the rows, nor overwriting the GPU's L2 cache before it",
-      "bandwidth = rows * bytes of a row / median time; link_bytes_least = different rows * bytes of a row, the "
-      "least that crosses the link; link_gb_s = link_bytes_least / median time; traffic = requests and bytes of "
-      "the first list's loads with no cache, by the model; rows_per_granule = rows / (span / 64 KiB)",
-      "GraphBolt sorts rows for it; no public suite measures it",
-      "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
-      "by the cases of a kind, not new in each session"};
+  return {"the rate at which a kernel reads rows at random places of a span of memory over the link",
+          "one kernel between two events, submitted beforehand behind a closed gate; not drawing and sorting "
+          "the rows, nor overwriting the GPU's L2 cache before it",
+          "bandwidth = rows * bytes of a row / median time; link_bytes_least = different rows * bytes of a "
+          "row, the "
+          "least that crosses the link; link_gb_s = link_bytes_least / median time; traffic = requests and "
+          "bytes of "
+          "the first list's loads with no cache, by the model; rows_per_granule = rows / (span / 64 KiB)",
+          "GraphBolt sorts rows for it; no public suite measures it",
+          "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
+          "by the cases of a kind, not new in each session"};
 }
 
 // Sorted so that every memory is read in one go, by rising spans. Those of peers come first and the walls

@@ -227,8 +227,8 @@ Measurement measure_traversal(Session& session, const TraversalPoint& point, con
       hold_against_toy(point, graph, placed, *traversal, first, heaviest, measurement);
     }
     hold_against_link(session, point, measurement);
-    measurement.counters["link_gb_s"] =
-        gb_per_s(static_cast<double>(*measurement.link_bytes_least), measurement.trials.front().samples_s.front());
+    measurement.counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes_least),
+                                                 measurement.trials.front().samples_s.front());
     const graph::WalkStatistics walked = traversal->statistics(first);
     measurement.counters["lane_use"] = walked.lane_use();
     measurement.counters["block_imbalance"] = walked.block_imbalance;

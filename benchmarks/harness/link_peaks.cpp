@@ -153,7 +153,7 @@ LinkPeak LinkPeaks::measure(const LinkPath& path) const {
     if (rate > peak.peak_gb_s) {
       peak.peak_gb_s = rate;
       peak.within_gb_s = {gb_per_s(static_cast<double>(peak.bytes), summary.ci95->high),
-                        gb_per_s(static_cast<double>(peak.bytes), summary.ci95->low)};
+                          gb_per_s(static_cast<double>(peak.bytes), summary.ci95->low)};
     }
   }
   if (path.peer) {

@@ -103,11 +103,10 @@ void Table::row(const json& row) {
   name.append(name_width_ > name.size() ? name_width_ - name.size() : 0, ' ');
   const bool timed = row.contains("median_s");
   std::array<char, 160> rest{};
-  std::snprintf(rest.data(), rest.size(), "  %9s  %8s  %14s  %8s  %5s  ",
-                timed ? format_seconds(row["median_s"]).c_str() : "-", half_width(row).c_str(),
-                rate(row).c_str(),
-                row.contains("link_fraction") ? percent(row["link_fraction"], 1).c_str() : "",
-                samples_of(row).c_str());
+  std::snprintf(
+      rest.data(), rest.size(), "  %9s  %8s  %14s  %8s  %5s  ",
+      timed ? format_seconds(row["median_s"]).c_str() : "-", half_width(row).c_str(), rate(row).c_str(),
+      row.contains("link_fraction") ? percent(row["link_fraction"], 1).c_str() : "", samples_of(row).c_str());
   const bool bad = row["status"] == "failed";
   out_ << (color_ && bad ? "\033[31m" : "") << name << rest.data() << notes(row)
        << (color_ && bad ? "\033[0m" : "") << '\n'

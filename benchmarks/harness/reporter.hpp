@@ -37,7 +37,8 @@ struct LibraryReport {
 
 // Has Google Benchmark report the visits to each case as its repetitions: it adds its fields and aggregates,
 // and writes its formats to standard output and to --benchmark_out, as asked. Each case's visits then become
-// one row, and `complete` adds what needs all rows. Throws EnvironmentError where that file cannot be written.
+// one row, and `complete` adds what needs all rows. Throws EnvironmentError where that file cannot be
+// written.
 [[nodiscard]] LibraryReport report_by_library(
     const Options& options, std::vector<std::vector<nlohmann::json>> cases,
     const std::function<void(std::vector<nlohmann::json>&)>& complete);

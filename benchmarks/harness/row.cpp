@@ -254,8 +254,8 @@ void add_measurement(json& row, const Measurement& measurement) {
 namespace {
 
 // What is told of a visit and not of the case: of these a merged row has each visit's.
-constexpr const char* kOfAVisit[] = {"round", "samples_s", "unsettled_s", "within_s", "visit_s",
-                                     "cpu_s", "preemptions", "stolen_s", "state"};
+constexpr const char* kOfAVisit[] = {"round", "samples_s",   "unsettled_s", "within_s", "visit_s",
+                                     "cpu_s", "preemptions", "stolen_s",    "state"};
 
 json visit_of(const json& row) {
   json visit;
@@ -276,8 +276,8 @@ bool has_status(const json& row, Status status) {
 std::string reason_in(const json& row, std::size_t visits) {
   const std::string reason = row.value("reason", "");
   return visits == 1 ? reason
-                     : "in visit " + std::to_string(row.value("round", 1)) + " of " +
-                           std::to_string(visits) + ": " + reason;
+                     : "in visit " + std::to_string(row.value("round", 1)) + " of " + std::to_string(visits) +
+                           ": " + reason;
 }
 
 bool has_flag(const json& row, const char* flag) {
@@ -326,11 +326,9 @@ std::vector<double> medians_of(const json& row) {
 
 // What a row's interval says of it: the combined one, or that within the visit where no other is known.
 std::optional<Interval> stated_interval(const json& row) {
-  const json* ends = row.contains("interval_s") ? &row["interval_s"] : nullptr;
-  if (ends == nullptr && row.at("visits").at(row.at("middle")).contains("within_s")) {
-    ends = &row["visits"][row["middle"].get<std::size_t>()]["within_s"];
-  }
-  return ends == nullptr ? std::nullopt : std::optional(Interval{ends->at(0), ends->at(1)});
+  const json& middle = row.at("visits").at(row.at("middle").get<std::size_t>());
+  const json ends = row.value("interval_s", middle.value("within_s", json()));
+  return ends.is_null() ? std::nullopt : std::optional(Interval{ends.at(0), ends.at(1)});
 }
 
 }  // namespace
@@ -375,8 +373,8 @@ void add_uncertainties(std::vector<json>& rows, const TypeB& type_b) {
       measured.push_back(&row);
       const std::string family = row["case"]["family"];
       const std::string clock = clock_of(row);
-      cases.push_back({family, clock, medians_of(row),
-                       type_b.between_visits(family, row["case"]["version"], clock)});
+      cases.push_back(
+          {family, clock, medians_of(row), type_b.between_visits(family, row["case"]["version"], clock)});
     }
   }
   const std::vector<TypeA> type_a_of = type_a(cases);

@@ -30,7 +30,8 @@ Samples Session::sample(const std::function<double()>& one_sample, int gpu, Meas
   Samples samples = sample(one_sample);
   const auto after = energy_mj();
   if (before && after && *after > *before && samples.wall_s >= kShortestEnergy_s) {
-    const auto drawn = static_cast<double>(samples.seconds.size() + samples.unsettled.size() + samples.warmups);
+    const auto drawn =
+        static_cast<double>(samples.seconds.size() + samples.unsettled.size() + samples.warmups);
     measurement.energy_j = static_cast<double>(*after - *before) * 1e-3 / drawn;
   }
   return samples;

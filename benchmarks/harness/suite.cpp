@@ -361,9 +361,8 @@ class Suite {
       }
       return unvisited || visits.empty();
     });
-    LibraryReport report = report_by_library(options_, std::move(cases), [this](std::vector<json>& whole) {
-      add_uncertainties(whole, type_b_);
-    });
+    LibraryReport report = report_by_library(
+        options_, std::move(cases), [this](std::vector<json>& whole) { add_uncertainties(whole, type_b_); });
     library_context = std::move(report.context);
     std::move(report.rows.begin(), report.rows.end(), std::back_inserter(rows));
     return rows;

@@ -55,7 +55,8 @@ std::optional<Uncertainty> TypeB::between_runs(const std::string& family, int ve
 
 TypeB type_b_of(const Machine& machine) {
   const auto& gpus = machine.environment.gpus;
-  return {build::kTypeBTable, machine.environment.cpu.model.value_or(""), gpus.empty() ? "" : gpus.front().name};
+  return {build::kTypeBTable, machine.environment.cpu.model.value_or(""),
+          gpus.empty() ? "" : gpus.front().name};
 }
 
 }  // namespace grainscope::harness

@@ -86,7 +86,7 @@ struct Measurement {
   bool modelled = false;  // nothing ran: the time is a model's
   Samples samples;        // of a program with trials: one time each, in their order
   Timing timing;
-  std::uint64_t bytes = 0;                    // asked for in one sample; 0: the case moves nothing
+  std::uint64_t bytes = 0;  // asked for in one sample; 0: the case moves nothing
   // Over the link in one sample, where not `bytes`: asked for, and the least that must have crossed.
   std::optional<std::uint64_t> link_bytes_asked, link_bytes_least;
   std::uint64_t operations = 0;               // equal operations in one sample; 0: not such a case

@@ -12,8 +12,8 @@
 namespace grainscope {
 
 struct SamplingPlan {
-  double ci_target = 0.02;  // wanted half-width of the 95 % interval, over the median
-  double budget_s = 0.5;    // wall time for samples, with what prepares them
+  double ci_target = 0.02;        // wanted half-width of the 95 % interval, over the median
+  double budget_s = 0.5;          // wall time for samples, with what prepares them
   std::size_t least_samples = 8;  // are taken whatever the budget
   std::size_t max_samples = 1024;
   std::size_t warmups = 2;
@@ -27,9 +27,9 @@ inline constexpr std::size_t kMostWarmups = 64;
 [[nodiscard]] SamplingPlan share_of(const SamplingPlan& plan, int visits);
 
 struct Samples {
-  std::vector<double> seconds;  // in the order taken
+  std::vector<double> seconds;    // in the order taken
   std::vector<double> unsettled;  // set aside: taken before those, while the operation had not settled
-  std::size_t warmups = 0;      // run before all of them
+  std::size_t warmups = 0;        // run before all of them
   Summary summary;
   bool reached_target = false;
   double wall_s = 0;  // of the sampling, warm-up excluded
@@ -54,9 +54,9 @@ struct Interrupted {};
 // root of n, an interval of more than twice the target at the end of both: such a case would use up its time
 // and be as wide. A wide interval may also be of an operation that has not settled yet (caches, page tables,
 // clocks): where the interval of the later half's median lies apart from the earlier half's, by more than the
-// target, the earlier half is set aside as if it had been warm-up, and sampling goes on while there is budget.
-// Fewer than 8 samples, of a plan that asks for no more, have no interval.
-// Throws FailedError for a sample that is not a positive finite number, Interrupted as above.
+// target, the earlier half is set aside as if it had been warm-up, and sampling goes on while there is
+// budget. Fewer than 8 samples, of a plan that asks for no more, have no interval. Throws FailedError for a
+// sample that is not a positive finite number, Interrupted as above.
 [[nodiscard]] Samples draw_samples(const SamplingPlan& plan, const std::function<double()>& one_sample,
                                    const std::function<double()>& wall_clock_s,
                                    const std::function<bool()>& interrupted);

@@ -371,5 +371,26 @@ TEST(Samples, of_several_visits_are_all_kept_and_summarised_together) {
   EXPECT_FALSE(all.reached_target) << "one visit did not";
 }
 
+TEST(ShareOf, several_visits_take_the_time_of_one_and_the_whole_plan_is_that_of_one) {
+  const SamplingPlan plan{.ci_target = 0.02, .budget_s = 0.6, .max_samples = 512, .patience_s = 0.06};
+  const SamplingPlan share = share_of(plan, 3);
+  EXPECT_DOUBLE_EQ(share.budget_s, 0.2);
+  EXPECT_DOUBLE_EQ(share.patience_s, 0.02);
+  EXPECT_EQ(share.max_samples, 170U);
+  EXPECT_EQ(share.least_samples, 4U);
+  EXPECT_DOUBLE_EQ(share.ci_target, 0.02 * std::sqrt(3.0));
+  EXPECT_EQ(share_of(plan, 1).budget_s, 0.6);
+  EXPECT_EQ(share_of(plan, 1).least_samples, 8U);
+}
+
+TEST(ShareOf, a_slow_operation_is_sampled_four_times_and_has_no_interval) {
+  FakeWork work({}, 1);
+  const Samples samples =
+      work.sample(share_of({.ci_target = 0.02, .budget_s = 0.6, .max_samples = 512, .warmups = 0}, 3));
+  EXPECT_EQ(samples.seconds.size(), 4U);
+  EXPECT_FALSE(samples.summary.ci95);
+  EXPECT_FALSE(samples.reached_target);
+}
+
 }  // namespace
 }  // namespace grainscope

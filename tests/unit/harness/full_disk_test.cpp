@@ -51,7 +51,7 @@ TEST_F(Unwritable, a_disk_that_fills_up_loses_the_case_in_hand_alone) {
   json row = test::whole_row("a");
   row["text"] = std::string(500, 'x');
   json next = row;
-  next["visit"] = 2U;
+  next["round"] = 2U;
   {
     ResultStore store = begin();
     store.append_rows(json::array({row}));

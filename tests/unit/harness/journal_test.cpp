@@ -23,7 +23,7 @@ using test::whole_row;
 // As something left it.
 using LeftJournal = test::RunFolder;
 
-const json kHeader{{"id", "x"}, {"journal", 2}};
+const json kHeader{{"id", "x"}, {"journal", 3}};
 const json kLink{{"gpu", 0},
                  {"numa", 0},
                  {"direction", "host_to_gpu"},
@@ -155,14 +155,14 @@ TEST_F(LeftJournal, ends_before_a_line_whose_rows_or_link_are_none) {
 
 TEST_F(LeftJournal, keeps_the_rows_of_what_was_skipped_or_failed) {
   json skipped = whole_row("a");
-  for (const char* key : {"samples_s", "median_s", "timing", "verified", "visit"}) {
+  for (const char* key : {"samples_s", "median_s", "timing", "verified", "round"}) {
     skipped.erase(key);
   }
   skipped["status"] = "skipped";
   skipped["reason"] = "it is not here";
   json failed = skipped;
   failed["status"] = "failed";
-  failed["visit"] = 2U;
+  failed["round"] = 2U;
   leave_journal(journal_line(kHeader) + journal_line({{"rows", {skipped, failed}}}));
   EXPECT_EQ(journal().rows, (std::vector<json>{skipped, failed}));
 }
@@ -223,7 +223,7 @@ TEST_F(LeftJournal, that_is_no_file_is_refused_and_not_waited_for) {
 }
 
 TEST_F(LeftJournal, without_a_header_of_this_version_is_refused) {
-  for (const json& header : {json{{"journal", 1}}, json{{"journal", 3}}, json{{"journal", "2"}},
+  for (const json& header : {json{{"journal", 1}}, json{{"journal", 2}}, json{{"journal", "3"}},
                              json{{"id", "x"}}, json{{"journal", nullptr}}}) {
     leave_journal(journal_line(header) + journal_line(lines()[0]));
     EXPECT_TRUE(says(refusal<UsageError>([this] { static_cast<void>(journal()); }), "--out")) << header;

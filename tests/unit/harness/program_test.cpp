@@ -81,7 +81,7 @@ TEST(Program, a_run_that_was_ended_in_its_first_write_is_begun_over_in_its_folde
 
 TEST(Program, a_run_of_another_machine_is_not_resumed) {
   const TemporaryDirectory directory;
-  test::write_text(directory / "journal.jsonl", journal_line({{"journal", 2},
+  test::write_text(directory / "journal.jsonl", journal_line({{"journal", 3},
                                                               {"id", "x"},
                                                               {"started", "then"},
                                                               {"flags", json::array()},

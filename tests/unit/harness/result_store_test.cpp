@@ -28,7 +28,7 @@ TEST_F(BegunRun, makes_its_directory) {
   const auto directory = folder() / "a" / "b";
   const ResultStore store = ResultStore::begin(directory, {{"id", "x"}});
   EXPECT_EQ(store.directory(), directory);
-  EXPECT_EQ(test::read_text(directory / "journal.jsonl"), test::journal_line({{"id", "x"}, {"journal", 2}}));
+  EXPECT_EQ(test::read_text(directory / "journal.jsonl"), test::journal_line({{"id", "x"}, {"journal", 3}}));
 }
 
 TEST_F(BegunRun, does_not_replace_a_finished_one) {
@@ -40,9 +40,9 @@ TEST_F(BegunRun, does_not_replace_a_finished_one) {
 }
 
 TEST_F(BegunRun, does_not_replace_an_unfinished_one) {
-  leave_journal(test::journal_line({{"journal", 2}}));
+  leave_journal(test::journal_line({{"journal", 3}}));
   EXPECT_TRUE(says(refused(), "--resume " + folder().string()));
-  EXPECT_EQ(journal_text(), test::journal_line({{"journal", 2}}));
+  EXPECT_EQ(journal_text(), test::journal_line({{"journal", 3}}));
 }
 
 TEST_F(BegunRun, replaces_one_that_wrote_nothing) {

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "schema_check.hpp"
@@ -12,30 +14,53 @@ namespace {
 
 using nlohmann::json;
 
-Case some_case() {
-  return {"transfer/memcpy",
-          {{"path", "pinned_to_gpu", AxisStyle::bare},
-           {"locality", "local", AxisStyle::hidden},
-           {"bytes", std::int64_t{4096}}},
-          {{"numa", 0}, {"gpu", 1}}};
+Benchmark some_case() {
+  Benchmark benchmark;
+  benchmark.id = {"transfer/memcpy",
+                  {{"path", "pinned_to_gpu", AxisStyle::bare},
+                   {"locality", "local", AxisStyle::hidden},
+                   {"bytes", std::int64_t{4096}}},
+                  {{"numa", 0}, {"gpu", 1}}};
+  benchmark.version = 3;
+  return benchmark;
 }
 
 Measurement some_measurement() {
   Measurement measurement;
   measurement.samples.seconds = {2e-6, 1e-6, 3e-6, 2e-6, 2e-6, 1e-6, 3e-6, 2e-6};
   measurement.samples.summary = summarize(measurement.samples.seconds);
-  measurement.samples.reached_target = true;
   measurement.timing = {Clock::event, true, "the copy"};
   measurement.bytes = 4096;
   measurement.verification = "every word compared";
   return measurement;
 }
 
-// Of a case that went well.
-json row_of(const Measurement& measurement) {
-  json row = outcome_row(some_case(), Status::ok, "");
+json visit_of(const Measurement& measurement, int round, Status status = Status::ok,
+              const std::string& reason = "") {
+  json row = outcome_row(some_case(), status, reason);
   add_measurement(row, measurement);
+  row["round"] = round;
+  row["visit_s"] = 0.25;
   return row;
+}
+
+// Of a case that went well, in one visit.
+json row_of(const Measurement& measurement) {
+  return merged_row({visit_of(measurement, 1)});
+}
+
+// The visits of a case whose samples are the first's times these.
+std::vector<json> visits_of(const std::vector<double>& times) {
+  std::vector<json> visits;
+  for (const double factor : times) {
+    Measurement measurement = some_measurement();
+    for (double& seconds : measurement.samples.seconds) {
+      seconds *= factor;
+    }
+    measurement.samples.summary = summarize(measurement.samples.seconds);
+    visits.push_back(visit_of(measurement, static_cast<int>(visits.size()) + 1));
+  }
+  return visits;
 }
 
 TEST(Row, of_a_good_case_has_all_that_the_schema_asks_for) {
@@ -44,12 +69,18 @@ TEST(Row, of_a_good_case_has_all_that_the_schema_asks_for) {
   EXPECT_EQ(row["status"], "ok");
   EXPECT_FALSE(row.contains("reason"));
   EXPECT_FALSE(row.contains("error_occurred"));
-  EXPECT_EQ(row["name"], some_case().name());
+  EXPECT_EQ(row["name"], some_case().id.name());
+  EXPECT_EQ(row["case"]["version"], 3);
   EXPECT_EQ(row["case"]["axes"], (json{{"path", "pinned_to_gpu"}, {"locality", "local"}, {"bytes", 4096}}));
   EXPECT_EQ(row["case"]["site"], (json{{"numa", 0}, {"gpu", 1}}));
-  EXPECT_EQ(row["samples_s"], json(some_measurement().samples.seconds));
+  const json visit = {{"round", 1},
+                      {"samples_s", some_measurement().samples.seconds},
+                      {"median_s", 2e-6},
+                      {"within_s", {1e-6, 3e-6}},
+                      {"visit_s", 0.25}};
+  EXPECT_EQ(row["visits"], (json::array({visit})));
+  EXPECT_EQ(row["middle"], 0);
   EXPECT_EQ(row["median_s"], 2e-6);
-  EXPECT_EQ(row["ci95_s"], (json{1e-6, 3e-6}));
   EXPECT_DOUBLE_EQ(row["bandwidth_gb_s"], 4096 / 2e-6 / 1e9);
   EXPECT_EQ(row["timing"], (json{{"clock", "event"}, {"gated", true}, {"timed", "the copy"}}));
   EXPECT_EQ(row["verified"], true);
@@ -65,15 +96,15 @@ TEST(Row, of_a_case_left_out_says_why_and_has_no_times) {
     EXPECT_EQ(row["reason"], "there is no such thing");
     EXPECT_EQ(row["error_occurred"], true);
     EXPECT_FALSE(row.contains("median_s"));
-    EXPECT_FALSE(row.contains("samples_s"));
+    EXPECT_FALSE(row.contains("visits"));
   }
 }
 
 TEST(Row, that_failed_keeps_what_was_measured) {
-  json row = outcome_row(some_case(), Status::failed, "impossible");
-  add_measurement(row, some_measurement());
+  const json row = merged_row({visit_of(some_measurement(), 1, Status::failed, "impossible")});
   EXPECT_EQ(test::row_errors(row), "");
-  EXPECT_EQ(row["samples_s"].size(), 8U);
+  EXPECT_EQ(row["reason"], "impossible");
+  EXPECT_EQ(row["visits"][0]["samples_s"].size(), 8U);
 }
 
 TEST(Row, that_nobody_checked_is_not_verified) {
@@ -104,12 +135,113 @@ TEST(Row, flags_a_lane_that_took_longer_alone) {
   EXPECT_TRUE(row_of(beside_another(9e-6, true))["flags"].empty());
 }
 
-TEST(Row, flags_a_wide_interval_and_two_modes) {
+TEST(Row, flags_two_modes) {
   Measurement measurement = some_measurement();
-  measurement.samples.reached_target = false;
   measurement.samples.summary.bimodal = true;
+  EXPECT_EQ(row_of(measurement)["flags"], (json{"bimodal"}));
+}
+
+TEST(Row, of_trials_has_no_interval_within_a_visit) {
+  Measurement measurement = some_measurement();
+  measurement.trials = {{"source:1", {1e-6}, {}, 0}};
+  EXPECT_FALSE(row_of(measurement)["visits"][0].contains("within_s"));
+}
+
+// One that was slow at first moves the median of all by more than the interval of those that are left.
+TEST(Row, keeps_what_was_set_aside_and_flags_it_where_it_would_have_moved_the_median) {
+  Measurement measurement = some_measurement();
+  measurement.samples.unsettled = {2e-6, 1e-6};
+  EXPECT_TRUE(row_of(measurement)["flags"].empty());
+  measurement.samples.unsettled = std::vector<double>(16, 5e-6);
   const json row = row_of(measurement);
-  EXPECT_EQ(row["flags"], (json{"wide_interval", "bimodal"}));
+  EXPECT_EQ(row["flags"], (json{"unsettled"}));
+  EXPECT_EQ(row["visits"][0]["unsettled_s"].size(), 16U);
+  EXPECT_EQ(row["median_s"], 2e-6);
+  // Of whichever visit: its median is one of those that the row's uncertainty is made of.
+  EXPECT_EQ(merged_row({visit_of(some_measurement(), 1), visit_of(measurement, 2)})["flags"],
+            (json{"unsettled"}));
+}
+
+TEST(MergedRow, is_of_the_visit_with_the_middle_median) {
+  const json row = merged_row(visits_of({3, 1, 2}));
+  EXPECT_EQ(row["middle"], 2);
+  EXPECT_EQ(row["median_s"], 4e-6);
+  EXPECT_DOUBLE_EQ(row["bandwidth_gb_s"], 4096 / 4e-6 / 1e9);
+  ASSERT_EQ(row["visits"].size(), 3U);
+  EXPECT_EQ(row["visits"][0]["round"], 1);
+  EXPECT_EQ(row["visits"][0]["median_s"], 6e-6);
+  EXPECT_FALSE(row.contains("samples_s"));
+  // Of an even number the lower of the two in the middle.
+  EXPECT_EQ(merged_row(visits_of({3, 1, 2, 4}))["median_s"], 4e-6);
+  EXPECT_EQ(test::row_errors(row), "");
+}
+
+TEST(MergedRow, is_failed_where_a_visit_is) {
+  auto visits = visits_of({1, 2, 3});
+  visits[1] = visit_of({}, 2, Status::failed, "wrong result");
+  const json row = merged_row(visits);
+  EXPECT_EQ(row["status"], "failed");
+  EXPECT_EQ(row["reason"], "in visit 2 of 3: wrong result");
+  EXPECT_EQ(row["error_message"], "failed: in visit 2 of 3: wrong result");
+  EXPECT_FALSE(row.contains("median_s"));
+  EXPECT_EQ(test::row_errors(row), "");
+}
+
+TEST(MergedRow, is_of_the_visits_that_are_ok_where_the_machine_refused_a_later_one) {
+  auto visits = visits_of({1, 2});
+  visits.push_back(visit_of({}, 3, Status::skipped, "no room"));
+  const json row = merged_row(visits);
+  EXPECT_EQ(row["status"], "ok");
+  EXPECT_EQ(row["visits"].size(), 2U);
+  EXPECT_EQ(merged_row({visits[2]})["status"], "skipped");
+}
+
+constexpr const char* kTable = R"({"date": "2026-01-02", "machines": [{"cpu": "C", "gpu": "G"}], "families": [
+  {"family": "transfer/memcpy", "version": 3, "clock": "gated", "visit": {"standard": 0.02, "freedom": 40},
+   "run": {"standard": 0.03}}]})";
+
+TEST(Uncertainties, of_one_visit_come_from_the_table) {
+  std::vector<json> rows{row_of(some_measurement())};
+  add_uncertainties(rows, TypeB(kTable, "C", "G"));
+  const json& told = rows[0]["uncertainty"];
+  EXPECT_EQ(told["a"], (json{{"standard", 0.02}, {"freedom", 40.0}}));
+  EXPECT_EQ(told["b"], (json{{"standard", 0.03}}));
+  EXPECT_NEAR(told["combined"]["standard"], std::sqrt(0.0013), 1e-12);
+  EXPECT_NEAR(told["combined"]["freedom"], 40 * 0.0013 * 0.0013 / std::pow(0.02, 4), 1e-6);
+  const double low = rows[0]["interval_s"][0];
+  const double high = rows[0]["interval_s"][1];
+  EXPECT_NEAR(low * high, 4e-12, 1e-20);
+  EXPECT_GT(high / 2e-6, std::exp(1.96 * std::sqrt(0.0013)));
+  EXPECT_EQ(rows[0]["flags"], (json{"wide_interval"}));
+  EXPECT_EQ(test::row_errors(rows[0]), "");
+}
+
+TEST(Uncertainties, of_a_machine_or_a_version_that_the_table_does_not_know_lack_type_b) {
+  std::vector<json> rows{row_of(some_measurement())};
+  add_uncertainties(rows, TypeB(kTable, "C", "another"));
+  EXPECT_TRUE(rows[0]["uncertainty"].contains("a"));
+  EXPECT_FALSE(rows[0]["uncertainty"].contains("b"));
+  EXPECT_FALSE(rows[0]["uncertainty"].contains("combined"));
+  EXPECT_TRUE(rows[0].contains("interval_s"));
+  rows = {row_of(some_measurement())};
+  rows[0]["case"]["version"] = 4;
+  add_uncertainties(rows, TypeB(kTable, "C", "G"));
+  EXPECT_FALSE(rows[0].contains("uncertainty"));
+  EXPECT_FALSE(rows[0].contains("interval_s"));
+  EXPECT_EQ(test::row_errors(rows[0]), "");
+}
+
+TEST(Uncertainties, of_visits_that_spread_more_than_those_of_their_family_are_flagged) {
+  std::vector<json> rows;
+  for (int i = 0; i < 20; ++i) {
+    rows.push_back(merged_row(visits_of({1, 1.001, 1.0005 + 1e-5 * i})));
+  }
+  rows.push_back(merged_row(visits_of({1, 1.2, 1.4})));
+  add_uncertainties(rows, {});
+  EXPECT_TRUE(rows[3]["flags"].empty()) << rows[3]["flags"];
+  EXPECT_EQ(rows[20]["flags"], (json{"wide_interval", "visits_differ"}));
+  EXPECT_GT(rows[20]["uncertainty"]["a"]["standard"],
+            5 * rows[3]["uncertainty"]["a"]["standard"].get<double>());
 }
 
 TEST(Row, has_a_time_for_one_operation_and_no_rate_where_nothing_moves) {
@@ -132,7 +264,7 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   measurement.energy_j = 0.25;
   measurement.link_peak_gb_s = 50;
   measurement.counters["ratio"] = 9.5;
-  measurement.samples.dropped = {3e-6, 5e-6, 4e-6, 5e-6, 5e-6, 5e-6, 5e-6, 5e-6};
+  measurement.link_bytes_asked = 16384;
   const json row = row_of(measurement);
   EXPECT_EQ(test::row_errors(row), "");
   EXPECT_EQ(row["link_bytes_least"], 8192);
@@ -142,8 +274,7 @@ TEST(Row, keeps_all_that_is_optional_as_the_schema_describes_it) {
   EXPECT_EQ(row["energy_j"], 0.25);
   EXPECT_DOUBLE_EQ(row["link_fraction"], 4096 / 2e-6 / 1e9 / 50);
   EXPECT_EQ(row["counters"]["ratio"], 9.5);
-  EXPECT_EQ(row["dropped_samples"], 8);
-  EXPECT_EQ(row["dropped_median_s"], 5e-6);
+  EXPECT_EQ(row["link_bytes_asked"], 16384);
 }
 
 TEST(Row, of_nothing_that_was_asked_for_nothing_is_amplified) {

@@ -58,7 +58,7 @@ TEST_F(SuiteRun, with_an_impossible_result_fails_that_row_and_ends_with_1) {
   EXPECT_EQ(row["status"], "failed");
   EXPECT_EQ(row["reason"].get<std::string>().find("impossible: "), 0U) << row["reason"];
   EXPECT_NE(row["reason"].get<std::string>().find("a link of glass"), std::string::npos) << row["reason"];
-  EXPECT_GE(row["samples_s"].size(), 8U);
+  EXPECT_GE(row["visits"][0]["samples_s"].size(), 8U);
   EXPECT_EQ(test::row_named(result, fake_name("good"))["status"], "ok");
   EXPECT_EQ(result["context"]["run"]["complete"], true);
 }
@@ -110,16 +110,21 @@ TEST_F(SuiteRun, of_nothing_but_skipped_cases_is_a_whole_result) {
   EXPECT_TRUE(result["context"].contains("num_cpus"));
 }
 
-TEST_F(SuiteRun, gives_every_visit_a_row_of_its_own) {
+TEST_F(SuiteRun, makes_the_visits_to_a_case_one_row) {
   const json result =
       result_of({fake_case("a"), fake_case("b")}, 0, {"--benchmark_repetitions=3", "--one-process"});
-  ASSERT_EQ(result["benchmarks"].size(), 6U);
-  for (int i = 0; i < 6; ++i) {
-    const json& row = result["benchmarks"][static_cast<std::size_t>(i)];
-    EXPECT_EQ(row["name"], fake_name(i < 3 ? "a" : "b"));
-    EXPECT_EQ(row["repetitions"], 3);
-    EXPECT_EQ(row["repetition_index"], i % 3);
+  ASSERT_EQ(result["benchmarks"].size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const json& row = result["benchmarks"][i];
+    EXPECT_EQ(row["name"], fake_name(i == 0 ? "a" : "b"));
+    EXPECT_FALSE(row.contains("repetitions"));
+    ASSERT_EQ(row["visits"].size(), 3U);
+    for (std::size_t visit = 0; visit < 3; ++visit) {
+      EXPECT_EQ(row["visits"][visit]["round"], visit + 1);
+    }
   }
+  EXPECT_EQ(result["context"]["run"]["visits"], 3);
+  EXPECT_EQ(result["context"]["run"]["counts"]["ok"], 2);
 }
 
 TEST_F(SuiteRun, shows_aggregates_alone_when_the_preset_repeats) {
