@@ -81,7 +81,7 @@ class Lister {
         claim.requests.reaches.insert({point.edge_bytes, link.reach_bytes, link.granule_bytes});
       }
     }
-    return runs_->add(std::move(claim), scope_.visits_here);
+    return runs_->add(std::move(claim), 1);
   }
 
   const Scope& scope_;

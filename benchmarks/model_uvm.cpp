@@ -80,7 +80,7 @@ class Lister {
   std::shared_ptr<ModelRuns::Claim> claim_of(const ModelPoint& point, const CardRequest& card) {
     ModelRuns::Claim claim{point.graph, point.algorithm, point.sources, scope_.graph_cache, {}, 0};
     claim.requests.cards.insert(card);
-    return runs_->add(std::move(claim), scope_.visits_here);
+    return runs_->add(std::move(claim), 1);
   }
 
   const Scope& scope_;

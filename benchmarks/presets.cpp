@@ -76,7 +76,7 @@ transfer/memcpy
   smoke       path=$registered        flush=on      bytes=1MiB
   smoke       path=$write_combined    flush=off     bytes=1MiB
   smoke       path=$pinned  timed=submission  bytes=256,64KiB
-  quick       path=$pinned,$pageable  flush=on      bytes=256..x4..512MiB
+  quick       path=$pinned,$pageable  flush=on      bytes=256..x4..256MiB
   quick       path=$pinned,$pageable  flush=off     bytes=64KiB..x4..64MiB
   quick       path=$registered        flush=on      bytes=1MiB..x4..64MiB
   quick       path=$write_combined    flush=off     bytes=1MiB..x4..64MiB
@@ -108,7 +108,7 @@ transfer/host_copy
 
 transfer/kernel_copy
   smoke       path=$pinned  bytes=64KiB,1MiB
-  quick       path=$pinned  bytes=4KiB..x4..512MiB
+  quick       path=$pinned  bytes=4KiB..x4..256MiB
   full        path=$pinned  bytes=4KiB..16MiB,16MiB..x4..512MiB
   paper       path=$pinned  bytes=4KiB..512MiB
   acceptance  path=$pinned  bytes=64KiB,16MiB,256MiB
@@ -119,11 +119,11 @@ transfer/zero_copy
   smoke       direction=read,write  access=strided                 width=4               bytes=1MiB
   smoke       direction=read,write  access=merged  offset=4,32,64  width=4               bytes=1MiB
   smoke       direction=read,write  allocation=registered,accessed_by                    bytes=1MiB
-  quick       direction=read,write  bytes=4KiB..x4..1GiB
-  quick       direction=read,write  access=merged_aligned          width=4,8,16          bytes=256MiB
-  quick       direction=read,write  access=strided                 width=4               bytes=256MiB
-  quick       direction=read,write  access=merged  offset=4,32,64  width=4               bytes=256MiB
-  quick       direction=read,write  allocation=registered,accessed_by                    bytes=256MiB
+  quick       direction=read,write  bytes=4KiB..x4..256MiB
+  quick       direction=read,write  access=merged_aligned          width=4,8,16          bytes=64MiB
+  quick       direction=read,write  access=strided                 width=4               bytes=64MiB
+  quick       direction=read,write  access=merged  offset=4,32,64  width=4               bytes=64MiB
+  quick       direction=read,write  allocation=registered,accessed_by                    bytes=64MiB
   quick       direction=read        width=4,16    blocks=1,4,8,16,32,64                  bytes=64MiB
   full        direction=read,write  bytes=4KiB..16MiB,16MiB..x4..256MiB
   full        direction=read,write  access=merged_aligned,strided  width=4,8,16          bytes=256MiB
@@ -147,9 +147,9 @@ transfer/managed
   smoke       bytes=64KiB,1MiB                       method=demand    path=host_to_gpu
   smoke       bytes=64KiB,1MiB                       method=prefetch  path=host_to_gpu,gpu_to_host
   smoke       host_threads=1..x4..all  bytes=1MiB    method=demand    path=gpu_to_host
-  quick       bytes=64KiB..x4..256MiB                method=demand    path=host_to_gpu
-  quick       bytes=64KiB..x4..256MiB                method=prefetch  path=host_to_gpu,gpu_to_host
-  quick       host_threads=1..x4..all  bytes=1MiB..x4..256MiB  method=demand  path=gpu_to_host
+  quick       bytes=64KiB..x4..64MiB                 method=demand    path=host_to_gpu
+  quick       bytes=64KiB..x4..64MiB                 method=prefetch  path=host_to_gpu,gpu_to_host
+  quick       host_threads=1..x4..all  bytes=1MiB..x4..64MiB  method=demand  path=gpu_to_host
   full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=demand    path=host_to_gpu
   full        bytes=64KiB..16MiB,16MiB..x4..256MiB   method=prefetch  path=host_to_gpu,gpu_to_host
   full        host_threads=1..x4..all  bytes=1MiB..16MiB,16MiB..x4..256MiB  method=demand  path=gpu_to_host
@@ -169,8 +169,8 @@ transfer/duplex
   smoke       between=gpu_gpu   method=zero_copy    direction=read_write             bytes=64KiB,1MiB
   smoke       between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=64KiB,1MiB
   smoke       between=gpu_gpu   method=copy_engine  direction=write  access=off  orders=one  bytes=64KiB,1MiB
-  quick       between=host_gpu  method=pageable,demand,prefetch       bytes=1MiB,16MiB,64MiB
-  quick       between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=1MiB,16MiB,256MiB
+  quick       between=host_gpu  method=pageable,demand,prefetch       bytes=1MiB,16MiB
+  quick       between=host_gpu  method=pinned,kernel_copy,zero_copy   bytes=1MiB,16MiB,64MiB
   quick       between=gpu_gpu   method=copy_engine,kernel_copy,zero_copy  direction=write,read  orders=one  bytes=1MiB,16MiB,256MiB
   quick       between=gpu_gpu   method=zero_copy    direction=read_write             bytes=1MiB,16MiB,256MiB
   quick       between=gpu_gpu   method=demand,prefetch   orders=one                  bytes=1MiB,16MiB,64MiB
@@ -307,10 +307,13 @@ contention
   smoke                        path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=1MiB  streamed=1MiB
   smoke                        path=$both_ways  what=streams  streams=1,2,4,8                 bytes=1MiB
   smoke                        path=$both_ways  what=engine_and_kernel                        bytes=1MiB
-  quick full paper acceptance  path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=128MiB
-  quick acceptance             path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
+  quick                        path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=64MiB
+  full paper acceptance        path=$both_ways  what=$beside  method=copy_engine,kernel_copy  bytes=128MiB
+  quick                        path=$both_ways  what=streams  streams=1,2,4,8                 bytes=64MiB
+  acceptance                   path=$both_ways  what=streams  streams=1,2,4,8                 bytes=128MiB
   full paper                   path=$both_ways  what=streams  streams=1,2,3,4,6,8,16          bytes=128MiB
-  quick full paper acceptance  path=$both_ways  what=engine_and_kernel                        bytes=128MiB
+  quick                        path=$both_ways  what=engine_and_kernel                        bytes=64MiB
+  full paper acceptance        path=$both_ways  what=engine_and_kernel                        bytes=128MiB
 
 # ---- grain ---------------------------------------------------------------------------------------------------
 
@@ -471,8 +474,8 @@ gather
   quick  row=1024,1028,1040    span=1GiB    mode=masked,vector
   quick  row=2312              span=1GiB    mode=naive,masked  width=element
   quick  row=512               span=1GiB    mode=masked,vector
-  quick  row=128,512           span=8GiB    mode=masked,graphbolt,address_ordered
-  quick  row=128               span=8GiB    mode=address_ordered  window=4
+  quick  row=128,512           span=4GiB    mode=masked,graphbolt,address_ordered
+  quick  row=128               span=4GiB    mode=address_ordered  window=4
   quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
   quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
   quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
@@ -617,11 +620,11 @@ let walks   = naive,merged,merged_aligned,merged_aligned_chunked,edge_gather
 traversal
   smoke       graph=power             placement=mapped,managed,device  edge=8,4  algorithm=$program
   smoke       graph=power             placement=subway                 edge=8,4  algorithm=$program  access=compact
-  quick       graph=kron:20,urand:20  placement=mapped                 edge=8    algorithm=bfs       access=$walks
-  quick       graph=kron:20,urand:20  placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather
-  quick       graph=kron:20,urand:20  placement=mapped,device          edge=8,4  algorithm=$program
-  quick       graph=kron:20,urand:20  placement=managed                edge=8    algorithm=bfs
-  quick       graph=kron:20,urand:20  placement=subway                 edge=8,4  algorithm=$program  access=compact
+  quick       graph=kron:19,urand:19  placement=mapped                 edge=8    algorithm=bfs       access=$walks
+  quick       graph=kron:19,urand:19  placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather
+  quick       graph=kron:19,urand:19  placement=mapped,device          edge=8,4  algorithm=$program
+  quick       graph=kron:19,urand:19  placement=managed                edge=8    algorithm=bfs
+  quick       graph=kron:19,urand:19  placement=subway                 edge=8,4  algorithm=$program  access=compact
   full        graph=kron:21,given     placement=mapped                 edge=8    algorithm=$program  access=$walks                      gpu=first
   full        graph=$middle           placement=mapped                 edge=8    algorithm=bfs       access=$walks                      gpu=first
   full        graph=$middle           placement=mapped                 edge=4    algorithm=bfs       access=merged_aligned,edge_gather  gpu=first
@@ -650,10 +653,10 @@ lean
   smoke  graph=power             algorithm=pr,sssp   lists=plain,compressed  segments=hybrid
   smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot=25
   smoke  graph=power             algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
-  quick  graph=kron:20,urand:20  algorithm=bfs       lists=plain,compressed
-  quick  graph=kron:20,urand:20  algorithm=bfs       lists=plain,compressed  tier=heads  hot=25
-  quick  graph=kron:20,urand:20  algorithm=cc,pr,sssp
-  quick  graph=kron:20,urand:20  algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
+  quick  graph=kron:19,urand:19  algorithm=bfs       lists=plain,compressed
+  quick  graph=kron:19,urand:19  algorithm=bfs       lists=plain,compressed  tier=heads  hot=25
+  quick  graph=kron:19,urand:19  algorithm=cc,pr,sssp
+  quick  graph=kron:19,urand:19  algorithm=$program  lists=plain,compressed  tier=heads  hot_budget=given
   full   graph=$middle           algorithm=$program  lists=plain,compressed  gpu=first
   full   graph=$middle           algorithm=pr,sssp   lists=plain,compressed  segments=hybrid  gpu=first
   full   graph=$middle           algorithm=bfs       tier=heads        hot=1,5,10  gpu=first
@@ -674,7 +677,8 @@ let sampled_from = host,device,mapped,interleaved
 # In full the other fan-outs are of one graph and the smaller batch.
 sampling/neighbours
   smoke             graph=power                              fanout=5x5          batch=1000       placement=$sampled_from
-  quick acceptance  graph=kron:20                            fanout=10x25        batch=1000,8000  placement=$sampled_from
+  quick             graph=kron:19                            fanout=10x25        batch=1000,8000  placement=$sampled_from
+  acceptance        graph=kron:20                            fanout=10x25        batch=1000,8000  placement=$sampled_from
   full              graph=web:20,urand:22,kron:22,pareto:22  fanout=10x25        batch=1000,8000  placement=$sampled_from  gpu=first
   full              graph=pareto:22                          fanout=$deep        batch=1000       placement=$sampled_from  gpu=first
   full              graph=given                              fanout=10x25,$deep  batch=1000,8000  placement=$sampled_from  gpu=first
@@ -688,7 +692,7 @@ let deeper_runs = 12x12x12,25x15,10x10,10x10x10,10x10x10x10,10x10x10x10x10
 # What fan-outs and labels change is looked at in full on a small graph, where a run takes a tenth of a second.
 tiering/score
   smoke  graph=power                               fanout=5x5                 labelled=10    score=$scores  edges_at_most=1048576
-  quick  graph=pareto:18                           fanout=10x25               labelled=10    score=$scores
+  quick  graph=pareto:17                           fanout=10x25               labelled=10    score=$scores
   full   graph=pareto:22,web:20,pareto:18,kron:20  fanout=10x25               labelled=10    score=$scores
   full   graph=pareto:18                           fanout=10x25               labelled=1     score=$scores
   full   graph=pareto:18                           fanout=$deeper_runs        labelled=10    score=$scores
@@ -697,7 +701,7 @@ tiering/score
 
 tiering/reorder
   smoke  graph=power                              lists=pasted,sorted
-  quick  graph=pareto:18                          lists=pasted,sorted
+  quick  graph=pareto:17                          lists=pasted,sorted
   full   graph=kron:20,web:20,pareto:22           lists=pasted,sorted
   paper  graph=kron:24,urand:24,pareto:24,web:22  lists=pasted,sorted
 
@@ -711,11 +715,10 @@ pipeline/graphsage
   smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pageable       mode=cpu_only
   smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=device,mapped  mode=masked
   smoke       graph=power                    fanout=5x5       batch=200  batches=12  row=128  hidden=32  store=pinned         mode=cpu_gather_dma
-  quick       graph=kron:20                  store=pageable              mode=cpu_only
-  quick       graph=kron:20                  store=pinned                mode=cpu_gather_dma                        gpus=1,2
-  quick       graph=kron:20                  store=device,mapped,tiered  mode=masked                                gpus=1,2
-  quick       graph=kron:20                  store=mapped                mode=naive,circular_shift,address_ordered  window=2
-  quick       graph=kron:20                  store=mapped                mode=masked                                percent=10
+  quick       graph=kron:19                  store=pageable              mode=cpu_only
+  quick       graph=kron:19                  store=pinned                mode=cpu_gather_dma                        gpus=1,2
+  quick       graph=kron:19                  store=device,mapped,tiered  mode=masked                                gpus=1,2
+  quick       graph=kron:19                  store=mapped                mode=naive,circular_shift,address_ordered  window=2
   acceptance  graph=kron:20                  store=mapped                mode=masked
   full        graph=pareto:22,kron:22,given  batches=72  store=pageable              mode=cpu_only                              gpu=first
   full        graph=kron:22                  batches=72  store=pinned                mode=cpu_gather_dma                        gpu=first

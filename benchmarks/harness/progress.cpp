@@ -27,7 +27,7 @@ Progress::~Progress() {
 }
 
 void Progress::expect(std::size_t visits) {
-  cases_ = std::max<std::size_t>(visits, 1);
+  cases_ = std::max<std::size_t>(done_ + visits, 1);
 }
 
 void Progress::start_case(const std::string& name) {

@@ -15,7 +15,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // How many visits are to come.
+  // How many visits are still to come.
   void expect(std::size_t visits);
   void start_case(const std::string& name);
   void finish_case();

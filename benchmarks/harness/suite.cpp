@@ -128,6 +128,7 @@ class Suite {
       if (const auto cases = cases_of(round); !cases.empty()) {
         outcome_.why_incomplete = why_stop();
         if (outcome_.why_incomplete.empty()) {
+          progress_.expect(visits_left(round));
           outcome_.why_incomplete =
               request_.starts_processes ? run_in_process(cases, round) : visitor().visit(cases, round);
         }
@@ -204,17 +205,22 @@ class Suite {
     return cases;
   }
 
+  [[nodiscard]] std::size_t visits_left(int from_round) const {
+    std::size_t visits = 0;
+    for (int round = from_round; round <= request_.scope.visits; ++round) {
+      visits += cases_of(round).size();
+    }
+    return visits;
+  }
+
   // Who has all its visits needs no graph any more.
   void leave_finished() {
     std::set<std::string> open;
-    std::size_t visits = 0;
     for (int round = 1; round <= request_.scope.visits; ++round) {
       for (const Benchmark* benchmark : cases_of(round)) {
         open.insert(benchmark->id.name());
-        ++visits;
       }
     }
-    progress_.expect(visits);
     std::erase_if(request_.selection.runnable,
                   [&](const Benchmark& benchmark) { return !open.contains(benchmark.id.name()); });
   }
@@ -325,7 +331,9 @@ class Suite {
     const std::string name = row.at("name");
     const std::string status = row.at("status");
     rows_[name].push_back(row);
-    visited_[name].insert(status == "skipped" ? kForGood : row.value("round", 1));
+    // A model says the same every time.
+    const bool for_good = status == "skipped" || row.at("label") == "modelled";
+    visited_[name].insert(for_good ? kForGood : row.value("round", 1));
   }
 
   // Whether no other visit to this case is to come.
