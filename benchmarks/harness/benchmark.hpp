@@ -25,7 +25,7 @@ namespace grainscope::harness {
 class Session {
  public:
   Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks, cuda::ManagedBudget* managed,
-          std::function<bool()> interrupted);
+          std::function<bool()> interrupted, cuda::PinnedReserve* pinned = nullptr);
 
   // Samples by the plan; see draw_samples.
   [[nodiscard]] Samples sample(const std::function<double()>& one_sample) const;
@@ -38,7 +38,9 @@ class Session {
   [[nodiscard]] Samples trials(int count, const std::function<double(int)>& one_trial) const;
 
   [[nodiscard]] const Machine& machine() const { return machine_; }
-  [[nodiscard]] transfer::Surroundings surroundings() const { return {&machine_.topology, managed_}; }
+  [[nodiscard]] transfer::Surroundings surroundings() const {
+    return {&machine_.topology, managed_, pinned_};
+  }
   // The measured copy peak of this run on a path, in GB/s; measured at the first call.
   [[nodiscard]] double link_peak_gb_s(const LinkPath& path) const;
 
@@ -48,6 +50,7 @@ class Session {
   LinkPeaks& peaks_;
   cuda::ManagedBudget* managed_;
   std::function<bool()> interrupted_;
+  cuda::PinnedReserve* pinned_;
 };
 
 // What measure() knows beside the operation.

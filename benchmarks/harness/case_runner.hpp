@@ -11,6 +11,7 @@
 
 #include "benchmark.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/pinned_reserve.hpp"
 
 namespace grainscope::harness {
 
@@ -31,6 +32,9 @@ class CaseRunner {
   // run was stopped before or within it.
   [[nodiscard]] nlohmann::json visit(const Benchmark& benchmark, benchmark::State& state);
 
+  // A round of visits begins: none of its buffers lies where one of an earlier round lay.
+  void place_anew() { pinned_.clear(); }
+
   // Why a case was not run or not finished; empty where all were.
   [[nodiscard]] const std::string& why_incomplete() const { return why_incomplete_; }
 
@@ -43,6 +47,7 @@ class CaseRunner {
   SamplingPlan plan_;
   LinkPeaks& peaks_;
   cuda::ManagedBudget managed_;
+  cuda::PinnedReserve pinned_;
   Hooks hooks_;
   std::string why_incomplete_;
   std::string gpu_lost_;  // in which case; empty: it is there

@@ -11,12 +11,13 @@ constexpr double kShortestEnergy_s = 0.2;
 }  // namespace
 
 Session::Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks,
-                 cuda::ManagedBudget* managed, std::function<bool()> interrupted)
+                 cuda::ManagedBudget* managed, std::function<bool()> interrupted, cuda::PinnedReserve* pinned)
     : machine_(machine),
       plan_(plan),
       peaks_(peaks),
       managed_(managed),
-      interrupted_(std::move(interrupted)) {}
+      interrupted_(std::move(interrupted)),
+      pinned_(pinned) {}
 
 Samples Session::sample(const std::function<double()>& one_sample) const {
   return draw_samples(plan_, one_sample, steady_now_s, interrupted_);

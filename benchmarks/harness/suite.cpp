@@ -89,6 +89,7 @@ class Visitor {
 
   // Why it stopped; empty where each case was visited.
   std::string visit(const std::vector<const Benchmark*>& cases, int round) {
+    runner_.place_anew();
     run_under_library(cases, options_.library_flags, [&](const Benchmark& benchmark, auto& state) {
       if (json row = runner_.visit(benchmark, state); !row.is_null()) {
         row["round"] = round;

@@ -3,6 +3,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/cuda/peer_access.hpp"
+#include "grainscope/cuda/pinned_reserve.hpp"
 #include "grainscope/cuda/probe.hpp"
 #include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/cuda/runtime.hpp"
@@ -28,6 +29,14 @@ ProfileRange::~ProfileRange() = default;
 bool is_counted() {
   return false;
 }
+
+struct PinnedReserve::State {};
+
+PinnedReserve::PinnedReserve() = default;
+
+PinnedReserve::~PinnedReserve() = default;
+
+void PinnedReserve::clear() {}
 
 PeerAccess::PeerAccess(int gpu, int peer) : gpu_(gpu), peer_(peer) {
   throw SkipError("built without CUDA");

@@ -120,8 +120,8 @@ std::unique_ptr<PieceCopier> make_piece_copier(BatchMethod method, const std::ve
   throw UsageError("many copies are to be made by a method that does not exist");
 }
 
-BatchEnds::BatchEnds(const BatchCopy& copy, const Topology& topology)
-    : copy_(copy), memory_(copy.source, copy.destination, copy.batch.memory_bytes(), topology) {}
+BatchEnds::BatchEnds(const BatchCopy& copy, const Surroundings& surroundings)
+    : copy_(copy), memory_(copy.source, copy.destination, copy.batch.memory_bytes(), surroundings) {}
 
 std::vector<PieceCopy> BatchEnds::pieces(bool for_kernel) const {
   const std::byte* from = for_kernel ? memory_.source.device_data() : memory_.source.data();

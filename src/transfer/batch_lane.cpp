@@ -8,8 +8,8 @@ namespace {
 
 class BatchLane final : public ShapeLane<BatchCopy, BatchEnds> {
  public:
-  BatchLane(const BatchCopy& copy, const Topology& topology)
-      : ShapeLane(copy, copy.batch.bytes(), topology),
+  BatchLane(const BatchCopy& copy, const Surroundings& surroundings)
+      : ShapeLane(copy, copy.batch.bytes(), surroundings),
         copier_(make_piece_copier(copy.method, ends().pieces(copy.method == BatchMethod::kernel))) {}
 
   void issue(const cuda::Stream& stream) override { copier_->issue(stream); }
@@ -40,8 +40,8 @@ class BatchLane final : public ShapeLane<BatchCopy, BatchEnds> {
 
 std::unique_ptr<Mover> make_batch_mover(const BatchCopy& copy, const Surroundings& surroundings) {
   require_possible(copy.batch);
-  return make_shape_mover(copy, surroundings, [](const BatchCopy& batch, const Topology& topology) {
-    return std::make_unique<BatchLane>(batch, topology);
+  return make_shape_mover(copy, surroundings, [](const BatchCopy& batch, const Surroundings& around) {
+    return std::make_unique<BatchLane>(batch, around);
   });
 }
 

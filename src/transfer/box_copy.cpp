@@ -75,8 +75,8 @@ void enqueue_box_copy(BoxMethod method, const PlacedBox& to, const PlacedBox& fr
   throw UsageError("packing a box takes buffers of its own: make a mover of it");
 }
 
-BoxEnds::BoxEnds(const BoxCopy& copy, const Topology& topology)
-    : copy_(copy), memory_(copy.source, copy.destination, guarded_bytes(copy.box), topology) {}
+BoxEnds::BoxEnds(const BoxCopy& copy, const Surroundings& surroundings)
+    : copy_(copy), memory_(copy.source, copy.destination, guarded_bytes(copy.box), surroundings) {}
 
 std::string BoxEnds::verify() const {
   const HostView found = memory_.destination.read();

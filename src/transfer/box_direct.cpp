@@ -7,8 +7,8 @@ namespace {
 
 class DirectBoxLane final : public BoxLane {
  public:
-  DirectBoxLane(const BoxCopy& copy, const Topology& topology)
-      : BoxLane(copy, copy.box.bytes(), topology),
+  DirectBoxLane(const BoxCopy& copy, const Surroundings& surroundings)
+      : BoxLane(copy, copy.box.bytes(), surroundings),
         from_(is_kernel(copy.method) ? ends().mapped_source() : ends().source()),
         to_(is_kernel(copy.method) ? ends().mapped_destination() : ends().destination()) {}
 
@@ -57,8 +57,8 @@ class DirectBoxLane final : public BoxLane {
 
 }  // namespace
 
-std::unique_ptr<BoxLane> make_direct_box_lane(const BoxCopy& copy, const Topology& topology) {
-  return std::make_unique<DirectBoxLane>(copy, topology);
+std::unique_ptr<BoxLane> make_direct_box_lane(const BoxCopy& copy, const Surroundings& surroundings) {
+  return std::make_unique<DirectBoxLane>(copy, surroundings);
 }
 
 }  // namespace grainscope::transfer

@@ -12,8 +12,10 @@ namespace grainscope::transfer {
 
 using BoxLane = ShapeLane<BoxCopy, BoxEnds>;
 
-[[nodiscard]] std::unique_ptr<BoxLane> make_direct_box_lane(const BoxCopy& copy, const Topology& topology);
-[[nodiscard]] std::unique_ptr<BoxLane> make_packed_box_lane(const BoxCopy& copy, const Topology& topology);
+[[nodiscard]] std::unique_ptr<BoxLane> make_direct_box_lane(const BoxCopy& copy,
+                                                            const Surroundings& surroundings);
+[[nodiscard]] std::unique_ptr<BoxLane> make_packed_box_lane(const BoxCopy& copy,
+                                                            const Surroundings& surroundings);
 
 }  // namespace grainscope::transfer
 

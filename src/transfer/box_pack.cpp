@@ -47,11 +47,11 @@ class Detour {
 
 class PackedBoxLane final : public BoxLane {
  public:
-  PackedBoxLane(const BoxCopy& copy, const Topology& topology)
-      : BoxLane(copy, copy.box.bytes(), topology),
-        packed_(copy.source, copy.destination, copy.box.bytes(), topology) {
+  PackedBoxLane(const BoxCopy& copy, const Surroundings& surroundings)
+      : BoxLane(copy, copy.box.bytes(), surroundings),
+        packed_(copy.source, copy.destination, copy.box.bytes(), surroundings) {
     if (copy.has_host()) {
-      const std::vector<int>& cpus = topology.find_node(copy.node())->allowed_cpus;
+      const std::vector<int>& cpus = surroundings.topology->find_node(copy.node())->allowed_cpus;
       const std::uint64_t most = std::min<std::uint64_t>(cpus.size(), kMostPackers);
       const std::uint64_t useful = copy.box.bytes() / kBytesPerPacker;
       packers_.emplace(static_cast<int>(std::clamp<std::uint64_t>(useful, 1, most)), cpus);
@@ -121,8 +121,8 @@ class PackedBoxLane final : public BoxLane {
 
 }  // namespace
 
-std::unique_ptr<BoxLane> make_packed_box_lane(const BoxCopy& copy, const Topology& topology) {
-  return std::make_unique<PackedBoxLane>(copy, topology);
+std::unique_ptr<BoxLane> make_packed_box_lane(const BoxCopy& copy, const Surroundings& surroundings) {
+  return std::make_unique<PackedBoxLane>(copy, surroundings);
 }
 
 }  // namespace grainscope::transfer

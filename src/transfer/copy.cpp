@@ -47,7 +47,7 @@ class CopyLane final : public EndsLane {
 }  // namespace
 
 std::unique_ptr<Lane> make_copy_lane(const Transfer& transfer, const Surroundings& surroundings) {
-  return std::make_unique<CopyLane>(transfer, *surroundings.topology);
+  return std::make_unique<CopyLane>(transfer, surroundings);
 }
 
 }  // namespace grainscope::transfer

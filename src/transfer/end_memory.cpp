@@ -3,12 +3,14 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/pattern.hpp"
+#include "grainscope/cuda/pinned_reserve.hpp"
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
@@ -24,30 +26,45 @@ constexpr std::uint64_t kMostFlushThreads = 16;
 
 }  // namespace
 
-EndMemory::EndMemory(const Endpoint& end, std::uint64_t bytes, const Topology& topology, int offset_bytes)
+EndMemory::EndMemory(const Endpoint& end, std::uint64_t bytes, const Surroundings& surroundings,
+                     int offset_bytes)
     : end_(end), bytes_((bytes + 3) / 4 * 4), offset_bytes_(offset_bytes) {
-  data_ =
-      static_cast<std::byte*>(on_host() ? take_on_host(topology) : device_.emplace(end.id, whole()).data()) +
-      offset_bytes;
+  data_ = static_cast<std::byte*>(on_host() ? take_on_host(surroundings)
+                                            : device_.emplace(end.id, whole()).data()) +
+          offset_bytes;
 }
 
-void* EndMemory::take_on_host(const Topology& topology) {
+void* EndMemory::take_on_host(const Surroundings& surroundings) {
   void* begin = nullptr;
   if (end_.placement == Placement::pageable || end_.placement == Placement::registered) {
     const HostMemoryRequest request{.bytes = whole(), .node = end_.id, .touch_threads = 4};
-    begin = pageable_.emplace(topology, request).data();
+    begin = pageable_.emplace(*surroundings.topology, request).data();
   } else {
-    using Kind = cuda::PinnedBuffer::Kind;
-    begin = pinned_.emplace(whole(), cached() ? Kind::cached : Kind::write_combined).data();
+    begin = take_pinned(surroundings).data();
   }
   if (end_.placement == Placement::registered) {
     registration_.emplace(begin, whole());
   }
   // With one node there is nowhere else to be; the driver's own mappings do not always tell.
-  if (topology.nodes().size() > 1) {
+  if (surroundings.topology->nodes().size() > 1) {
     verify_placement(begin, whole(), end_.id);
   }
   return begin;
+}
+
+const cuda::PinnedBuffer& EndMemory::take_pinned(const Surroundings& surroundings) {
+  using Kind = cuda::PinnedBuffer::Kind;
+  if (!cached() || surroundings.pinned == nullptr) {
+    return pinned_.emplace(whole(), cached() ? Kind::cached : Kind::write_combined);
+  }
+  reserve_ = surroundings.pinned;
+  return pinned_.emplace(reserve_->take(whole(), end_.id));
+}
+
+EndMemory::~EndMemory() {
+  if (reserve_ != nullptr && pinned_) {
+    reserve_->give_back(std::move(*pinned_), end_.id);
+  }
 }
 
 std::byte* EndMemory::device_data() const {

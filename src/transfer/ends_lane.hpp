@@ -13,11 +13,11 @@ namespace grainscope::transfer {
 
 class EndsLane : public Lane {
  public:
-  EndsLane(const Transfer& transfer, const Topology& topology)
+  EndsLane(const Transfer& transfer, const Surroundings& surroundings)
       : Lane(transfer.gpu(), transfer.node(), transfer.bytes),
         transfer_(transfer),
         reach_(transfer),
-        ends_(transfer.source, transfer.destination, transfer.bytes, topology) {
+        ends_(transfer.source, transfer.destination, transfer.bytes, surroundings) {
     ends_.fill();
   }
 

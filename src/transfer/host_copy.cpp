@@ -16,11 +16,11 @@ namespace {
 
 class HostCopyLane final : public Lane {
  public:
-  HostCopyLane(const HostCopy& copy, const Topology& topology)
+  HostCopyLane(const HostCopy& copy, const Surroundings& surroundings)
       : Lane(copy.gpu, copy.from_node, copy.bytes),
         flush_(copy.flush),
         ends_(Endpoint::host(Placement::pageable, copy.from_node),
-              Endpoint::host(Placement::registered, copy.to_node), copy.bytes, topology) {
+              Endpoint::host(Placement::registered, copy.to_node), copy.bytes, surroundings) {
     ends_.fill();
   }
 
@@ -62,7 +62,7 @@ std::unique_ptr<Mover> make_host_copy_mover(const HostCopy& copy, const Surround
   const NodeBinding binding(*surroundings.topology, copy.from_node);
   const cuda::DeviceGuard guard(copy.gpu);
   std::vector<MoverLane> lanes;
-  lanes.push_back({std::make_unique<HostCopyLane>(copy, *surroundings.topology)});
+  lanes.push_back({std::make_unique<HostCopyLane>(copy, surroundings)});
   return std::make_unique<Mover>(std::move(lanes), surroundings);
 }
 

@@ -46,7 +46,8 @@ __global__ void __launch_bounds__(kThreads)
 
 class KernelCopyLane final : public EndsLane {
  public:
-  KernelCopyLane(const Transfer& transfer, const Topology& topology) : EndsLane(transfer, topology) {
+  KernelCopyLane(const Transfer& transfer, const Surroundings& surroundings)
+      : EndsLane(transfer, surroundings) {
     cudaFuncAttributes attributes{};
     cuda::check(cudaFuncGetAttributes(&attributes, copy_elements), "load the kernel that copies");
   }
@@ -79,7 +80,7 @@ class KernelCopyLane final : public EndsLane {
 }  // namespace
 
 std::unique_ptr<Lane> make_kernel_copy_lane(const Transfer& transfer, const Surroundings& surroundings) {
-  return std::make_unique<KernelCopyLane>(transfer, *surroundings.topology);
+  return std::make_unique<KernelCopyLane>(transfer, surroundings);
 }
 
 }  // namespace grainscope::transfer

@@ -20,11 +20,11 @@ namespace grainscope::transfer {
 template <class Copy, class Ends>
 class ShapeLane : public Lane {
  public:
-  ShapeLane(const Copy& copy, std::uint64_t bytes, const Topology& topology)
+  ShapeLane(const Copy& copy, std::uint64_t bytes, const Surroundings& surroundings)
       : Lane(copy.gpu(), copy.node(), bytes),
         copy_(copy),
         reach_(copy.source, copy.destination),
-        ends_(copy, topology) {}
+        ends_(copy, surroundings) {}
 
   // Once before any gate closes and any sample is timed, so that nothing is loaded or set up then; after that
   // the ends are filled.
@@ -47,8 +47,8 @@ class ShapeLane : public Lane {
   Ends ends_;
 };
 
-// A mover of the lane that `make(copy, topology)` makes, where the copy is issued from; `submission_only` as
-// Mover has it. Throws UsageError for a copy from host to host, and for one that no GPU can fetch.
+// A mover of the lane that `make(copy, surroundings)` makes, where the copy is issued from; `submission_only`
+// as Mover has it. Throws UsageError for a copy from host to host, and for one that no GPU can fetch.
 template <class Copy, class Make>
 [[nodiscard]] std::unique_ptr<Mover> make_shape_mover(const Copy& copy, const Surroundings& surroundings,
                                                       const Make& make, bool submission_only = false) {
@@ -62,7 +62,7 @@ template <class Copy, class Make>
   {
     const NodeBinding binding(*surroundings.topology, copy.node());
     const cuda::DeviceGuard guard(copy.gpu());
-    auto lane = make(copy, *surroundings.topology);
+    auto lane = make(copy, surroundings);
     lane->start();
     lanes.push_back({std::move(lane)});
   }

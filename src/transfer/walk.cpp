@@ -40,7 +40,7 @@ class WalkedMemory {
     if (end.on_host() && transfer.allocation == Allocation::registered) {
       place.placement = Placement::registered;
     }
-    buffer_.emplace(place, transfer.bytes, *surroundings.topology, offset);
+    buffer_.emplace(place, transfer.bytes, surroundings, offset);
     device_ = buffer_->device_data();
   }
 

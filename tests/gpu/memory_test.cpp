@@ -1,6 +1,7 @@
 #include "grainscope/cuda/memory.hpp"
 
 #include <cstring>
+#include <utility>
 
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
@@ -8,6 +9,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/pinned_reserve.hpp"
 #include "grainscope/system/placement.hpp"
 
 namespace grainscope::cuda {
@@ -32,6 +34,23 @@ TEST_F(Memory, a_buffer_larger_than_the_card_is_skipped_with_the_numbers) {
   } catch (const SkipError& error) {
     EXPECT_NE(std::string(error.what()).find("GiB"), std::string::npos) << error.what();
   }
+}
+
+TEST_F(Memory, that_was_given_back_is_taken_again_where_it_is_large_enough) {
+  PinnedReserve reserve;
+  PinnedBuffer small = reserve.take(kMiB, 0);
+  PinnedBuffer large = reserve.take(4 * kMiB, 0);
+  const void* const of_small = small.data();
+  const void* const of_large = large.data();
+  reserve.give_back(std::move(large), 0);
+  reserve.give_back(std::move(small), 0);
+  // The smallest that fits; of another node, or larger than all, another.
+  PinnedBuffer again = reserve.take(2 * kMiB, 0);
+  EXPECT_EQ(again.data(), of_large);
+  EXPECT_EQ(again.bytes(), 4 * kMiB);
+  EXPECT_NE(reserve.take(kMiB, 1).data(), of_small);
+  EXPECT_GE(reserve.take(8 * kMiB, 0).bytes(), 8 * kMiB);
+  EXPECT_EQ(reserve.take(1, 0).data(), of_small);
 }
 
 TEST_F(Memory, a_failed_call_says_what_was_tried_and_what_came_back) {

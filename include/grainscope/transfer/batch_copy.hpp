@@ -26,7 +26,7 @@ struct PieceCopy {
 // between the pieces and around them too.
 class BatchEnds {
  public:
-  BatchEnds(const BatchCopy& copy, const Topology& topology);
+  BatchEnds(const BatchCopy& copy, const Surroundings& surroundings);
   // Writes payload and poison, and waits.
   void fill() const { memory_.fill(); }
   // All copies of the batch: for kernels of the current GPU, or for the runtime's copies.

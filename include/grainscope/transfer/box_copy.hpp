@@ -24,7 +24,7 @@ struct PlacedBox {
 // of poison, between the rows and around the box too.
 class BoxEnds {
  public:
-  BoxEnds(const BoxCopy& copy, const Topology& topology);
+  BoxEnds(const BoxCopy& copy, const Surroundings& surroundings);
   // Writes payload and poison, and waits.
   void fill() const { memory_.fill(); }
   // As copies address them, and as kernels of the current GPU do.

@@ -10,11 +10,7 @@
 
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/system/host_memory.hpp"
-#include "grainscope/transfer/transfer.hpp"
-
-namespace grainscope {
-class Topology;
-}
+#include "grainscope/transfer/lane.hpp"
 
 namespace grainscope::transfer {
 
@@ -30,7 +26,11 @@ class EndMemory {
   // or host memory of the end's placement (mapped memory is pinned memory that a kernel addresses), touched,
   // on its node, where the calling thread must be bound. Not managed memory. Throws SkipError where a card
   // has not enough free, FailedError when the kernel says that the pages are on another node.
-  EndMemory(const Endpoint& end, std::uint64_t bytes, const Topology& topology, int offset_bytes = 0);
+  EndMemory(const Endpoint& end, std::uint64_t bytes, const Surroundings& surroundings, int offset_bytes = 0);
+
+  ~EndMemory();
+  EndMemory(const EndMemory&) = delete;
+  EndMemory& operator=(const EndMemory&) = delete;
 
   [[nodiscard]] bool on_host() const noexcept { return end_.on_host(); }
   // As a copy, or the host, addresses it.
@@ -49,7 +49,9 @@ class EndMemory {
   [[nodiscard]] HostView read() const;
 
  private:
-  [[nodiscard]] void* take_on_host(const Topology& topology);
+  [[nodiscard]] void* take_on_host(const Surroundings& surroundings);
+  // From the reserve, where there is one.
+  const cuda::PinnedBuffer& take_pinned(const Surroundings& surroundings);
   // Bytes with the offset before them.
   [[nodiscard]] std::uint64_t whole() const noexcept {
     return bytes_ + static_cast<std::uint64_t>(offset_bytes_);
@@ -64,13 +66,14 @@ class EndMemory {
   std::optional<HostMemory> pageable_;
   std::optional<cuda::Registration> registration_;  // of `pageable_`: freed before it
   std::optional<cuda::PinnedBuffer> pinned_;
+  cuda::PinnedReserve* reserve_ = nullptr;  // that `pinned_` goes back to
   std::optional<cuda::DeviceBuffer> device_;
   std::byte* data_ = nullptr;
 };
 
 struct BothEnds {
-  BothEnds(const Endpoint& from, const Endpoint& to, std::uint64_t bytes, const Topology& topology)
-      : source(from, bytes, topology), destination(to, bytes, topology) {}
+  BothEnds(const Endpoint& from, const Endpoint& to, std::uint64_t bytes, const Surroundings& surroundings)
+      : source(from, bytes, surroundings), destination(to, bytes, surroundings) {}
   // Fills the source with payload, the destination with poison, and waits.
   void fill() const;
 

@@ -18,6 +18,7 @@ class Topology;
 
 namespace grainscope::cuda {
 class ManagedBudget;  // cuda/managed_budget.hpp
+class PinnedReserve;  // cuda/pinned_reserve.hpp
 class Stream;         // cuda/device.hpp
 }  // namespace grainscope::cuda
 
@@ -79,6 +80,7 @@ class Lane {
 struct Surroundings {
   const Topology* topology = nullptr;
   cuda::ManagedBudget* managed = nullptr;
+  cuda::PinnedReserve* pinned = nullptr;  // null: pinned memory is allocated and freed each time
 };
 
 // Allocates and initialises. Throws UsageError for a transfer that cannot be, SkipError where this machine
