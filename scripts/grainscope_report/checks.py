@@ -5,6 +5,7 @@ A load takes the rules for a glance, `validate` and `merge` take all: they work 
 
 import ast
 import builtins
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,16 +15,17 @@ from statistics import fmean, harmonic_mean
 from types import CodeType
 from typing import Any, NamedTuple
 
-from grainscope_report import families, resources
+from grainscope_report import families, resources, uncertainty
 from grainscope_report.cases import READERS, WALKS, Ends, ends
 from grainscope_report.model import Link, Row
 from grainscope_report.result import Result
 from grainscope_report.statistics import mad, median, median_interval, percentile
 from grainscope_report.typed import Problem
+from grainscope_report.uncertainty import middle_visit
 
 ROUNDING = 1e-6  # numbers that follow from others in the file may differ by what printing rounds away
 SHARED = frozenset(families.having("spread_links"))  # their rows may be a share of one of their links
-PARTS = ("traffic", "counted", "lanes", "trials")  # what rules are of within a row
+PARTS = ("visits", "traffic", "counted", "lanes", "trials")  # what rules are of within a row
 HEADING = re.compile(r"\[(glance )?(\w+)(?: of (.*?))?(?: if (.*))?\]")
 WORD = re.compile(r"(\w+)(?:\((.*?)\))? = (.*)")
 # `bytes` is a field
@@ -57,6 +59,34 @@ def problems(result: Result, glance: bool = False) -> list[Problem]:
     """Everything in which a result contradicts itself, or what shows at a glance."""
     found = ((_rules(glance, what, family), path, names) for what, family, path, names in parts(result))
     return [problem for rules, path, names in found for problem in _broken(rules, path, names)]
+
+
+def uncertainties(result: Result) -> list[Problem]:
+    """Where uncertainties do not follow from the visits of all rows and the table, where that is at hand."""
+    rows, context = [row.raw for row in result.rows], result.context.raw
+    derived = uncertainty.derived(rows, context, uncertainty.table_of(context))
+    found = []
+    for at, (row, right) in enumerate(zip(rows, derived, strict=True)):
+        for name in uncertainty.DERIVED if right else ():
+            if not _alike(row.get(name), right.get(name)):
+                said = f"is {_said(row.get(name))}, the visits of all rows make it {_said(right.get(name))}"
+                found.append(Problem(f"$.benchmarks[{at}].{name}", said))
+    return found
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        if one and isinstance(one[0], str):
+            return sorted(one) == sorted(other)
+        return len(one) == len(other) and all(map(_alike, one, other))
+    numbers = type(one) in (int, float) and type(other) in (int, float)
+    return same(one, other) if numbers else one == other
+
+
+def _said(value: Any) -> str:
+    return "absent" if value in (None, []) else json.dumps(value)
 
 
 def same(one: float, other: float, within: float = ROUNDING, apart: float = 1e-15) -> bool:
@@ -118,7 +148,7 @@ def words() -> dict[str, Any]:
     found: dict[str, Any] = {"get": dict.get, "is_place": re.compile(r"(host|gpu):\d+").fullmatch}
     found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS.split()}}
     found |= {one.__name__: one for one in (crossed, ends, fmean, harmonic_mean, pairwise, shares)}
-    found |= {one.__name__: one for one in (mad, median, median_interval, percentile)}
+    found |= {one.__name__: one for one in (mad, median, median_interval, middle_visit, percentile)}
     for name, arguments, means in (word.groups() for word in map(WORD.fullmatch, _lines()) if word):
         found[name] = eval(means if arguments is None else f"lambda {arguments}: {means}", found)
     return found
@@ -165,6 +195,9 @@ def parts(result: Result) -> Iterator[tuple[str, str, str, Names]]:
             row,
             ok=row.ok,
             links=links,
+            samples_s=row.samples_s or None,
+            within_s=row.within_s,
+            time=row.time,
             axes=Names(row.case.axes),
             counters=Names(row.counters),
             lane=Names({lane.name: lane for lane in row.lanes}),

@@ -10,7 +10,7 @@ ROWS = 5000
 
 
 def full() -> File:
-    """The machine of `two_nodes` with the rows of all others, and second sessions until there are enough."""
+    """The machine of `two_nodes` with the rows of all others, and of more GPUs until there are enough."""
     file = synthetic_machines.two_nodes()
     file.context["host_name"] = "node-full"
     more = (
@@ -22,9 +22,15 @@ def full() -> File:
     )
     for other in more:
         _add(file, other)
-    sessions = [row | {"repetition_index": 1, "repetitions": 2} for row in file.rows if row["status"] == "ok"]
-    file.rows += sessions[: ROWS - len(file.rows)]
+    rows = [row for row in file.rows if row["status"] == "ok"]
+    file.rows += [_again(row, number) for number in range(9) for row in rows][: ROWS - len(file.rows)]
     return file
+
+
+def _again(row: dict, number: int) -> dict:
+    """The same case on a machine with so many GPUs more."""
+    case = row["case"] | {"site": row["case"]["site"] | {"gpu": 10 + number}}
+    return row | {"name": f"{row['name']}/again:{number}", "case": case}
 
 
 def _add(file: File, other: File) -> None:

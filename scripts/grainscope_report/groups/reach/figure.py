@@ -114,7 +114,7 @@ def _other_batches(machines: Sequence[Machine], where: dict, main: set[float], n
 
 
 def _unique(time_s: Estimate, row: Row) -> Estimate | None:
-    there = row.counters.get("unique_bytes", row.link_bytes)
+    there = row.counters.get("unique_bytes", row.link_bytes_least)
     return rate_gb_s(time_s, there) if there else None
 
 
