@@ -5,7 +5,6 @@ A load takes the rules for a glance, `validate` and `merge` take all: they work 
 
 import ast
 import builtins
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from statistics import fmean, harmonic_mean
 from types import CodeType
 from typing import Any, NamedTuple
 
-from grainscope_report import families, resources, uncertainty
+from grainscope_report import families, resources
 from grainscope_report.cases import READERS, WALKS, Ends, ends
 from grainscope_report.model import Link, Row
 from grainscope_report.result import Result
@@ -59,34 +58,6 @@ def problems(result: Result, glance: bool = False) -> list[Problem]:
     """Everything in which a result contradicts itself, or what shows at a glance."""
     found = ((_rules(glance, what, family), path, names) for what, family, path, names in parts(result))
     return [problem for rules, path, names in found for problem in _broken(rules, path, names)]
-
-
-def uncertainties(result: Result) -> list[Problem]:
-    """Where uncertainties do not follow from the visits of all rows and the table, where that is at hand."""
-    rows, context = [row.raw for row in result.rows], result.context.raw
-    derived = uncertainty.derived(rows, context, uncertainty.table_of(context))
-    found = []
-    for at, (row, right) in enumerate(zip(rows, derived, strict=True)):
-        for name in uncertainty.DERIVED if right else ():
-            if not _alike(row.get(name), right.get(name)):
-                said = f"is {_said(row.get(name))}, the visits of all rows make it {_said(right.get(name))}"
-                found.append(Problem(f"$.benchmarks[{at}].{name}", said))
-    return found
-
-
-def _alike(one: Any, other: Any) -> bool:
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
-    if isinstance(one, list) and isinstance(other, list):
-        if one and isinstance(one[0], str):
-            return sorted(one) == sorted(other)
-        return len(one) == len(other) and all(map(_alike, one, other))
-    numbers = type(one) in (int, float) and type(other) in (int, float)
-    return same(one, other) if numbers else one == other
-
-
-def _said(value: Any) -> str:
-    return "absent" if value in (None, []) else json.dumps(value)
 
 
 def same(one: float, other: float, within: float = ROUNDING, apart: float = 1e-15) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, typed
+from grainscope_report import checks, typed, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.model import SCHEMA_VERSION, File
@@ -50,8 +50,8 @@ def require_right(found: Path, document: Mapping[str, Any]) -> None:
 
 
 def _contradictions(result: Result) -> list[Problem]:
-    """All of a whole file: uncertainties follow from the rows together."""
-    return checks.problems(result) + checks.uncertainties(result)
+    """Those of a whole file: uncertainties follow from all rows together."""
+    return checks.problems(result) or uncertainty.problems(result)
 
 
 def parsed(found: Path, document: Mapping[str, Any]) -> tuple[Result | None, list[Problem]]:

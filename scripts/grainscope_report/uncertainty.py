@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 from grainscope_report import resources
 from grainscope_report.errors import ReportError
+from grainscope_report.result import Result
+from grainscope_report.typed import Problem
 
 FORMAT = "grainscope type-b 1"
 TABLE = resources.PACKAGE / "type_b.json"
@@ -26,6 +28,7 @@ DIFFERS = 3  # so many times the usual spread is no luck of three visits
 WIDE = 0.05  # a number that is known no better than this is marked
 DERIVED = ("uncertainty", "interval_s", "flags")
 FLAGS = ("wide_interval", "visits_differ")
+ROUNDING = 1e-6  # as rules have it
 _TINY = 1e-12
 
 Raw = dict[str, Any]
@@ -126,8 +129,35 @@ def derived(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | Non
         found |= {"interval_s": interval_around(row["median_s"], whole)} if whole else {}
         flags = [flag for flag in row.get("flags", ()) if flag not in FLAGS]
         stated = found.get("interval_s") or row["visits"][row["middle"]].get("within_s")
-        wide = stated is None or (stated[1] - stated[0]) / 2 > WIDE * row["median_s"]
+        wide = stated is None or bool((stated[1] - stated[0]) / 2 > WIDE * row["median_s"])
         yield found | {"flags": [*flags, *["wide_interval"] * wide, *["visits_differ"] * differ]}
+
+
+def problems(result: Result) -> list[Problem]:
+    """Where a result says otherwise than its visits and the table, as far as that is at hand."""
+    rows, context = [row.raw for row in result.rows], result.context.raw
+    found = []
+    for at, (row, right) in enumerate(zip(rows, derived(rows, context, table_of(context)), strict=True)):
+        for name in DERIVED if right else ():
+            said, made = (_followed(one, name) for one in (row, right))
+            if not _alike(said, made):
+                why = f"is {json.dumps(said)}, the visits of all rows make it {json.dumps(made)}"
+                found.append(Problem(f"$.benchmarks[{at}].{name}", why))
+    return found
+
+
+def _followed(row: Mapping[str, Any], name: str) -> Any:
+    """Of flags that which follows from the spread of visits."""
+    return "visits_differ" in row.get("flags", ()) if name == "flags" else row.get(name)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if type(one) is type(other) is dict:
+        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if type(one) is type(other) is list:
+        return all(map(_alike, one, other))
+    numbers = type(one) in (int, float) and type(other) in (int, float)
+    return math.isclose(one, other, rel_tol=ROUNDING) if numbers else one == other
 
 
 def _type_a(rows: Sequence[Raw], type_b: TypeB | None) -> Iterator[tuple[Uncertainty | None, bool]]:
@@ -155,7 +185,7 @@ def _type_a(rows: Sequence[Raw], type_b: TypeB | None) -> Iterator[tuple[Uncerta
             visit = type_b.of(row, "visit")
             prior = Prior(visit.standard**2, visit.freedom) if visit else alike.get(clock, NO_PRIOR)
         moderated, freedom = moderate(prior, spread, n - 1)
-        differ = prior.freedom > 0 and spread > DIFFERS**2 * prior.variance
+        differ = bool(prior.freedom > 0 and spread > DIFFERS**2 * prior.variance)
         yield (Uncertainty(math.sqrt(moderated * middle_share(n)), freedom) if freedom else None), differ
 
 

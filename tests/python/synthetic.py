@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-from grainscope_report import uncertainty
 from synthetic_rows import GIB, KIB, MIB, case_name, samples, times
 
 __all__ = ["GIB", "KIB", "MIB", "File", "samples", "times"]
@@ -26,6 +25,8 @@ def merged(rows: list[dict]) -> list[dict]:
         cases.setdefault(row["name"] if another else f"{row['name']} {at}", []).append(row)
     if all(len(visits) == 1 for visits in cases.values()):
         return rows
+    from grainscope_report import uncertainty  # not there for programs that write one visit
+
     found = [visits[0] if len(visits) == 1 else _merged(visits) for visits in cases.values()]
     uncertainty.apply(found, {"environment": {"gpus": [], "cpu": {"model": ""}}}, uncertainty.TypeB())
     return found

@@ -47,6 +47,6 @@ def cases(machine: Machine, family: str, where: Where | None = None) -> list[Mea
     return [Measured(sites[min(sites)]) for sites in asked.values()]
 
 
-def measured(row: Row) -> bool:
-    """Whether a clock measured its time."""
-    return row.label == "measured" and row.time is not None
+def measured(row: Row) -> Row | None:
+    """The row, unless it was modelled or counted."""
+    return row if row.measured else None
