@@ -12,7 +12,7 @@ from grainscope_report.model import Concern
 from grainscope_report.result import Result
 from grainscope_report.units import format_duration
 
-# Sessions that took so many times a run's time were not all of its last part.
+# Visits that took so many times a run's time were not all of its last part.
 SEVERAL_PARTS = 1.01
 # CPUs that a hypervisor took on average: from so many on it is said.
 STOLEN_CPUS = 0.05

@@ -169,5 +169,5 @@ def out_of_range(machine: Machine, component: Component, found: Sequence[Way], s
 
 
 def inputs(row: Row) -> bool:
-    """Whether the row's trials are different inputs (sources), not repetitions of one."""
+    """Whether the row's trials are different inputs (sources), not one input again."""
     return any(not trial.label.startswith("trial:") for trial in row.trials)
