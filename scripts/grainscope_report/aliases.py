@@ -97,10 +97,8 @@ def _row(rows: list[Any], versions: Mapping[str, Any]) -> Any:
     """The row of a case: of its first visit that failed, else of the middle one of those that are right."""
     if not isinstance(rows[0], dict):
         return rows[0]
-    status = {_status(row): row for row in rows[::-1]}
-    shown = [status.get("failed") or status.get("ok") or rows[0]]
-    if shown[0].get("status") == "ok":
-        shown = [row for row in rows if row.get("status") == "ok"]
+    failed = [row for row in rows if _status(row) not in ("ok", "skipped")]
+    shown = failed[:1] or [row for row in rows if _status(row) == "ok"] or rows[:1]
     medians = [row.get("median_s") for row in shown]
     told = all(type(one) in (int, float) for one in medians)
     middle = uncertainty.middle_visit(medians) if told else 0

@@ -153,6 +153,21 @@ FAULTS = [
     (lambda d: d["benchmarks"][0].update(verified=False), "$.benchmarks[0].verified: is false, must be true"),
     (lambda d: d["benchmarks"][0].pop("visits"), "$.benchmarks[0].visits: is missing"),
     (
+        lambda d: d["benchmarks"][0].update(visits=[]),
+        "$.benchmarks[0].visits: has 0 items, must have at least 1",
+    ),
+    (lambda d: d["benchmarks"][0].update(middle=-1), "$.benchmarks[0].middle: is -1, must be at least 0"),
+    (
+        lambda d: d["benchmarks"][0].update(uncertainty={"a": {"standard": 0.1, "freedom": -1}}),
+        "$.benchmarks[0].uncertainty.a.freedom: is -1, must be above 0",
+    ),
+    (lambda d: d["benchmarks"][0].update(uncertainty={}), "$.benchmarks[0].uncertainty.b: is missing"),
+    (
+        lambda d: d["benchmarks"][0].update(uncertainty={"a": {"standard": 0.1}, "b": {"standard": 0.1}}),
+        "$.benchmarks[0].uncertainty.combined: is missing",
+    ),
+    (lambda d: d["context"].update(schema_version=3), "$.context.schema_version: is 3, must be 2"),
+    (
         lambda d: d["benchmarks"][0]["visits"][0]["samples_s"].append(0),
         "$.benchmarks[0].visits[0].samples_s[32]: is 0, must be above 0",
     ),
