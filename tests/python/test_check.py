@@ -51,7 +51,7 @@ def test_a_value_at_a_limit_passes(check, rate):
     assert check(text.replace("target = 55.0\n", ""), machine([rate]))[0] == 0
 
 
-def test_missing_repetitions_fail(check):
+def test_missing_visits_fail(check):
     status, said, _ = check(RUN + COPY, machine([55.0] * 3))
     assert status == 1
     assert "2 of 5 visits: the visit is missing" in said
@@ -115,7 +115,7 @@ def test_the_run_itself_is_judged(check, spoil, rule):
     assert [one["rule"] for one in document["files"][0]["judged"] if one["status"] == "failed"] == [rule]
 
 
-def test_any_run_asks_neither_preset_nor_repetitions_and_says_so(check):
+def test_any_run_asks_neither_preset_nor_visits_and_says_so(check):
     status, said, _ = check(RUN + COPY, machine([55.0], preset="quick"), arguments=["--any-run"])
     assert status == 0
     assert "of any run" in said

@@ -40,7 +40,7 @@ def test_other_names_gpu_numbers_and_nodes_meet(tmp_path, capsys):
     measured = [row for row in document["new"][0]["rows"] if row["verdict"] != "new"]
     assert {row["verdict"] for row in measured} == {"same"}
     assert {(row["base_sites"], row["new_sites"]) for row in measured} == {(1, 2)}
-    # Sites of one session are one session: two GPUs do not make ten of five.
+    # Sites of one round are one visit: two GPUs do not make ten of five.
     assert {row["new_visits"] for row in measured} == {5}
     assert all(row["ratio"] == pytest.approx(1.01, abs=0.006) for row in measured)
     # The remote copies are another question, which the base was not asked.
