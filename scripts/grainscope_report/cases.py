@@ -1,6 +1,7 @@
 """What a case asks, and which way its bytes go: over the link to the host, or between GPUs."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from grainscope_report import families
 from grainscope_report.typed import Record
@@ -35,11 +36,15 @@ def ends(site: Mapping[str, int], direction: str | None) -> Ends | None:
 
 
 class Case(Record):
-    """A named point: `family` and `axes` are the question, `site` says where it was asked."""
+    """A named point: `family` and `axes` are the question, `site` says where it was asked.
+
+    `version` is of what the family measures: rows of two versions are not compared.
+    """
 
     family: str
     axes: Mapping[str, str | float]
     site: Mapping[str, int]
+    version: Annotated[int, ("minimum", 1)] = 1
 
     @property
     def locality(self) -> str:

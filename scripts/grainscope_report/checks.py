@@ -20,10 +20,11 @@ from grainscope_report.model import Link, Row
 from grainscope_report.result import Result
 from grainscope_report.statistics import mad, median, median_interval, percentile
 from grainscope_report.typed import Problem
+from grainscope_report.uncertainty import middle_visit
 
 ROUNDING = 1e-6  # numbers that follow from others in the file may differ by what printing rounds away
 SHARED = frozenset(families.having("spread_links"))  # their rows may be a share of one of their links
-PARTS = ("traffic", "counted", "lanes", "trials")  # what rules are of within a row
+PARTS = ("visits", "traffic", "counted", "lanes", "trials")  # what rules are of within a row
 HEADING = re.compile(r"\[(glance )?(\w+)(?: of (.*?))?(?: if (.*))?\]")
 WORD = re.compile(r"(\w+)(?:\((.*?)\))? = (.*)")
 # `bytes` is a field
@@ -118,7 +119,7 @@ def words() -> dict[str, Any]:
     found: dict[str, Any] = {"get": dict.get, "is_place": re.compile(r"(host|gpu):\d+").fullmatch}
     found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS.split()}}
     found |= {one.__name__: one for one in (crossed, ends, fmean, harmonic_mean, pairwise, shares)}
-    found |= {one.__name__: one for one in (mad, median, median_interval, percentile)}
+    found |= {one.__name__: one for one in (mad, median, median_interval, middle_visit, percentile)}
     for name, arguments, means in (word.groups() for word in map(WORD.fullmatch, _lines()) if word):
         found[name] = eval(means if arguments is None else f"lambda {arguments}: {means}", found)
     return found
@@ -165,6 +166,9 @@ def parts(result: Result) -> Iterator[tuple[str, str, str, Names]]:
             row,
             ok=row.ok,
             links=links,
+            samples_s=row.samples_s or None,
+            within_s=row.within_s,
+            time=row.time,
             axes=Names(row.case.axes),
             counters=Names(row.counters),
             lane=Names({lane.name: lane for lane in row.lanes}),

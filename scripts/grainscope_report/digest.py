@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -140,28 +140,26 @@ def _group(family: str, name: str, rows: list[Row]) -> Group:
     counts = Counter(row.status for row in rows)
     if _apart(family):
         return Group(family, name, None, None, None, counts)
-    usable = [row for row in rows if row.ok and row.median_s and row.ci95_s]
-    cold = _cold(usable)
-    cases = _cases(cold)
-    sizes = [size for case in cases if (size := _size(case)) is not None]
+    cases = _cold(usable := [row for row in rows if row.ok and row.time])
+    sizes = [size for row in cases if (size := _size(row)) is not None]
     smallest = _fastest(cases, min(sizes, default=None))
     each = smallest is not None and smallest.each
     largest = _fastest(cases, max(sizes, default=None)) if each else None
-    flushed = len(cold) < len(usable)
+    flushed = len(cases) < len(usable)
     return Group(family, name, _peak(cases), smallest, largest, counts, _slow(cases), flushed)
 
 
-def _fastest(cases: list[list[Row]], size: float | None) -> Timing | None:
+def _fastest(cases: Sequence[Row], size: float | None) -> Timing | None:
     """The shortest time among the cases of this size."""
-    there = [_timing(case) for case in cases if _size(case) == size]
+    there = [_timing(row) for row in cases if _size(row) == size]
     return min(there, key=lambda timing: timing.time_s, default=None)
 
 
-def _slow(cases: list[list[Row]]) -> tuple[Slow, ...]:
+def _slow(cases: Sequence[Row]) -> tuple[Slow, ...]:
     """Sites whose peak is clearly below that of the best site."""
-    sites: dict[tuple, list[list[Row]]] = defaultdict(list)
-    for case in cases:
-        sites[tuple(sorted(case[0].case.site.items()))].append(case)
+    sites: dict[tuple, list[Row]] = defaultdict(list)
+    for row in cases:
+        sites[tuple(sorted(row.case.site.items()))].append(row)
     peaks = {site: peak.rate for site, there in sites.items() if (peak := _peak(there))}
     best = max(peaks.values(), key=lambda rate: rate.value, default=None)
     return tuple(
@@ -176,71 +174,51 @@ def _cold(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row.case.axes.get("flush") == "on"] or rows
 
 
-def _cases(rows: Iterable[Row]) -> list[list[Row]]:
-    """The sessions of each case together."""
-    found: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        found[row.case.without(), tuple(sorted(row.case.site.items()))].append(row)
-    return list(found.values())
-
-
-def _bytes(case: Sequence[Row]) -> float | None:
-    size = case[0].case.axes.get("bytes", case[0].bytes)
+def _bytes(row: Row) -> float | None:
+    size = row.case.axes.get("bytes", row.bytes)
     return size if isinstance(size, (int, float)) else None
 
 
-def _of(case: Sequence[Row]) -> tuple[str, float] | None:
+def _of(row: Row) -> tuple[str, float] | None:
     """What a call has in place of bytes, and how many."""
-    axes = case[0].case.axes
-    counts = ((axis, axes.get(axis)) for axis in families.of(case[0].case.family).counted_by)
+    axes = row.case.axes
+    counts = ((axis, axes.get(axis)) for axis in families.of(row.case.family).counted_by)
     return next(((axis, count) for axis, count in counts if isinstance(count, (int, float))), None)
 
 
-def _size(case: Sequence[Row]) -> float | None:
-    counted = _of(case)
-    return counted[1] if counted else _bytes(case)
+def _size(row: Row) -> float | None:
+    counted = _of(row)
+    return counted[1] if counted else _bytes(row)
 
 
-def _time(case: Sequence[Row]) -> Estimate:
-    return statistics.combine_sessions([row.median_s for row in case], [row.ci95_s for row in case])
+def _timing(row: Row) -> Timing:
+    return Timing(row.median_s / (row.operations or 1), _bytes(row), bool(row.operations), _of(row))
 
 
-def _timing(case: Sequence[Row]) -> Timing:
-    each = bool(case[0].operations)
-    return Timing(_time(case).value / (case[0].operations or 1), _bytes(case), each, _of(case))
-
-
-def _peak(cases: list[list[Row]]) -> Peak | None:
+def _peak(cases: Sequence[Row]) -> Peak | None:
     rated = [
-        (statistics.rate_gb_s(_time(case), case[0].bytes), case)
-        for case in cases
-        if case[0].bytes and case[0].bandwidth_gb_s
+        (statistics.rate_gb_s(row.time, row.bytes), row) for row in cases if row.bytes and row.bandwidth_gb_s
     ]
     if not rated:
         return None
-    varying = {axis for axis in _axes(cases) if len({case[0].case.axes.get(axis) for case in cases}) > 1}
-    rate, case = max(rated, key=lambda one: one[0].value)
+    names = {axis for row in cases for axis in row.case.axes}
+    varying = {axis for axis in names if len({row.case.axes.get(axis) for row in cases}) > 1}
+    rate, row = max(rated, key=lambda one: one[0].value)
     axes = tuple(
         (axis, value)
-        for axis, value in case[0].case.axes.items()
+        for axis, value in row.case.axes.items()
         if isinstance(value, (int, float)) and axis not in HIDDEN and axis in varying
     )
-    fractions = [row.link_fraction for row in case if row.link_fraction]
-    size = None if varying & INSTEAD else _bytes(case)
-    share = statistics.median(fractions) if fractions else None
-    return Peak(rate, size, axes, share, _most_of_link(case[0], share))
+    size = None if varying & INSTEAD else _bytes(row)
+    return Peak(rate, size, axes, row.link_fraction, _most_of_link(row, row.link_fraction))
 
 
 def _most_of_link(row: Row, share: float | None) -> float | None:
     """What the link carried if no cache kept a row; None where that is the same, and at most all of it."""
     asked = row.traffic.bytes if row.traffic else None
-    if not share or not asked or not row.link_bytes or asked <= CLEARLY * row.link_bytes:
+    if not share or not asked or not row.link_bytes_least or asked <= CLEARLY * row.link_bytes_least:
         return None
-    return max(share, min(1.0, share * asked / row.link_bytes))
-
-
-def _axes(cases: list[list[Row]]) -> set[str]:
-    return {axis for case in cases for axis in case[0].case.axes}
+    return max(share, min(1.0, share * asked / row.link_bytes_least))
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from grainscope_report.result import Result
 from grainscope_report.units import format_bytes, format_percent, format_rate, format_time
 
 FIXED = (
-    "file", "host", "date", "run", "family", "name", "status", "reason", "label", "repetition", "samples",
-    "median_s", "ci95_low_s", "ci95_high_s", "bytes", "link_bytes", "bandwidth_gb_s", "link_fraction",
-    "operations", "operation_s", "overlap", "flags",
+    "file", "host", "date", "run", "family", "name", "status", "reason", "label", "visits",
+    "samples", "median_s", "low_s", "high_s", "both_known", "bytes", "link_bytes_asked", "link_bytes_least",
+    "bandwidth_gb_s", "link_fraction", "operations", "operation_s", "overlap", "flags",
 )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def as_csv(results: Sequence[Result]) -> str:
 
 
 def _record(result: Result, row: Row) -> dict[str, object]:
-    low, high = row.ci95_s or (None, None)
+    low, high = (row.time.low, row.time.high) if row.time else (None, None)
     return {
         "file": str(result.path),
         "host": result.host,
@@ -46,13 +46,15 @@ def _record(result: Result, row: Row) -> dict[str, object]:
         "status": row.status,
         "reason": row.reason,
         "label": row.label,
-        "repetition": row.repetition_index,
+        "visits": len(row.visits),
         "samples": len(row.samples_s),
         "median_s": row.median_s,
-        "ci95_low_s": low,
-        "ci95_high_s": high,
+        "low_s": low,
+        "high_s": high,
+        "both_known": row.both_known,
         "bytes": row.bytes,
-        "link_bytes": row.link_bytes,
+        "link_bytes_asked": row.link_bytes_asked,
+        "link_bytes_least": row.link_bytes_least,
         "bandwidth_gb_s": row.bandwidth_gb_s,
         "link_fraction": row.link_fraction,
         "operations": row.operations,
@@ -97,12 +99,11 @@ def _numbers(row: Row) -> list[str]:
     else_ = [
         "" if row.ok else f"{row.status}: {row.reason}",
         "" if row.label == "measured" else row.label,
-        f"session {row.repetition_index + 1}" if row.repetition_index else "",
         *sorted(row.flags),
     ]
     return [
         format_time(row.median_s) if row.median_s else "",
-        f"[{format_time(row.ci95_s[0])}, {format_time(row.ci95_s[1])}]" if row.ci95_s else "",
+        f"[{format_time(row.time.low)}, {format_time(row.time.high)}]" if row.time else "",
         format_rate(row.bandwidth_gb_s) if row.bandwidth_gb_s else "",
         format_percent(row.link_fraction) if row.link_fraction else "",
         ", ".join(part for part in else_ if part),

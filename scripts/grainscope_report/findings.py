@@ -87,9 +87,11 @@ def _fit(name: str) -> Topic:
 
 TOPICS = (
     Topic("groups", lambda run: run.groups, digest.as_json, lambda one: one.rows),
-    Topic("traversals", lambda run: run.traversals, answers.as_json, lambda one: one.best.rows, figure="16"),
+    Topic(
+        "traversals", lambda run: run.traversals, answers.as_json, lambda one: (one.best.row,), figure="16"
+    ),
     Topic("managed_under_pressure", lambda run: run.pressed, pressure.as_json, figure="9"),
-    Topic("fewer_bytes", lambda run: run.gains, lean_answers.as_json, lambda one: one.best.run.rows),
+    Topic("fewer_bytes", lambda run: run.gains, lean_answers.as_json, lambda one: (one.best.run.row,)),
     *map(_network, networks.QUESTIONS),
     *map(_fit, everything.PLAIN),
     Topic("shape", lambda run: run.shape, shape.as_json, lambda one: one.rows),

@@ -9,7 +9,7 @@ RIGHT = (False, True, False, True, True, True, False)
 
 def cells(link: Link) -> tuple[str, ...]:
     """One cell for each of `NAMES`; rates in GB/s."""
-    peak, interval = format_interval(link.peak_gb_s, *link.ci95_gb_s)
+    peak, interval = format_interval(link.peak_gb_s, *link.within_gb_s)
     most = link.theoretical_gb_s
     way = link.direction.replace("_to_", " → ").replace("gpu", "GPU")
     return (

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from grainscope_report import aliases
 from grainscope_report.errors import ReportError
 from grainscope_report.model import SCHEMA_VERSION
 
@@ -28,9 +29,10 @@ _MANY_DIGITS = b"0" * 300
 
 
 def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, Any]]:
-    """Parses a file as JSON of a known schema version; its structure is not looked at yet.
+    """Parses a file as JSON of the schema version that is read; its structure is not looked at yet.
 
-    Where `foreign`, Google Benchmark's own JSON is taken, too.
+    What an older version calls otherwise gets the names of today. Where `foreign`, Google Benchmark's own
+    JSON is taken, too.
     """
     found = locate(Path(path))
     document = _parse(found, _text(found))
@@ -44,7 +46,7 @@ def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, An
             f"give the {RESULT} that `grainscope --out DIR` wrote"
         )
     if not (foreign and is_foreign(document)):
-        _check_version(found, document["context"])
+        document = _of_this_version(found, document)
     return found, document
 
 
@@ -184,8 +186,8 @@ def _parse(path: Path, text: str) -> Any:
         raise ReportError(f"{path} is no result file ({error}): give a {RESULT}") from None
 
 
-def _check_version(path: Path, context: Mapping[str, Any]) -> None:
-    version = context.get("schema_version")
+def _of_this_version(path: Path, document: dict[str, Any]) -> dict[str, Any]:
+    version = document["context"].get("schema_version")
     if version is None:
         raise ReportError(
             f"{path} is Google Benchmark's JSON but not GrainScope's (no `context.schema_version`): "
@@ -201,3 +203,4 @@ def _check_version(path: Path, context: Mapping[str, Any]) -> None:
             f"{path} has schema version {version} and this grainscope-report reads up to {SCHEMA_VERSION}: "
             "update grainscope-report"
         )
+    return aliases.upgrade(document) if version < SCHEMA_VERSION else document

@@ -12,7 +12,7 @@ from grainscope_report.model import Concern
 from grainscope_report.result import Result
 from grainscope_report.units import format_duration
 
-# Sessions that took so many times a run's time were not all of its last part.
+# Visits that took so many times a run's time were not all of its last part.
 SEVERAL_PARTS = 1.01
 # CPUs that a hypervisor took on average: from so many on it is said.
 STOLEN_CPUS = 0.05
@@ -73,9 +73,9 @@ def took(result: Result) -> str:
     wall = result.run.wall_s
     if not wall:
         return ""
-    sessions = math.fsum(row.session_s or 0.0 for row in result.rows)
-    if sessions > SEVERAL_PARTS * wall:
-        return f"{format_duration(sessions)} at least, in several parts"
+    visits = math.fsum(row.visit_s or 0.0 for row in result.rows)
+    if visits > SEVERAL_PARTS * wall:
+        return f"{format_duration(visits)} at least, in several parts"
     return format_duration(wall)
 
 
@@ -150,9 +150,9 @@ def letter(index: int) -> str:
 def concerns(result: Result) -> Iterator[Concern]:
     """What can spoil numbers: what the machine report says, and what a hypervisor took meanwhile."""
     yield from result.environment.warnings
-    told = [row for row in result.rows if row.stolen_s is not None and row.session_s]
+    told = [row for row in result.rows if row.stolen_s is not None and row.visit_s]
     stolen = math.fsum(row.stolen_s for row in told)
-    measured = math.fsum(row.session_s for row in told)
+    measured = math.fsum(row.visit_s for row in told)
     if stolen > STOLEN_CPUS * measured:
         yield Concern(
             id="stolen_time",

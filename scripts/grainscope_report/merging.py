@@ -5,7 +5,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, typed
+from grainscope_report import checks, typed, uncertainty
 from grainscope_report.cases import Ends, ends
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
 from grainscope_report.model import Link, Row
@@ -33,11 +33,10 @@ def merge(files: Sequence[Loaded]) -> Raw:
     context = dict(shards[0]["context"])
     context["links"] = links
     context["run"] = _run([shard["context"]["run"] for shard in shards])
-    versions = [shard["context"].get("family_versions", {}) for shard in shards]
-    if any(versions):
-        context["family_versions"] = {name: one for part in versions for name, one in part.items()}
     context["environment"] = _environment([shard["context"]["environment"] for shard in shards])
-    return {"context": context, "benchmarks": [row for _, row in rows]}
+    merged = [row for _, row in rows]
+    uncertainty.apply(merged, context, uncertainty.table_of(context))
+    return {"context": context, "benchmarks": merged}
 
 
 def _shard(document: Raw) -> Raw:
@@ -56,6 +55,8 @@ def _identity(document: Raw) -> dict[str, Any]:
         "version": (context["grainscope"]["version"], context["grainscope"]["commit"]),
         "preset": run["preset"],
         "filter": run["filter"],
+        "number of visits": run["visits"],
+        "table of type B": (context.get("type_b") or {}).get("sha256"),
         "flags": sorted(flag for flag in run["flags"] if not flag.startswith("--shard")),
         "number of shards": run["shard"]["count"],
     }
@@ -96,7 +97,7 @@ def _require_all_shards(files: Sequence[Loaded]) -> None:
 
 
 def _best_links(shards: Sequence[Raw]) -> list[Raw]:
-    """Each link with the best of its measured peaks: a copy peak is the best of several sessions."""
+    """Each link with the best of its measured peaks: a copy peak is the best of several visits."""
     best: dict[Ends | None, Raw] = {}
     for shard in shards:
         for pair, link in _by_ends(shard["context"]["links"]).items():
@@ -125,19 +126,12 @@ def _rows(shards: Sequence[Raw]) -> Iterator[tuple[Raw, Raw]]:
     """Rows with their shards, as one run has them: what was skipped beforehand, then case by case in turn."""
     for shard in shards:
         yield from ((shard, dict(row)) for row in shard["benchmarks"] if "family_index" not in row)
-    turns = zip_longest(*(_cases(shard) for shard in shards))
-    cases = (case for turn in turns for case in zip(shards, turn, strict=True) if case[1])
-    for index, (shard, rows) in enumerate(cases):
-        yield from ((shard, row | {"family_index": index}) for row in rows)
-
-
-def _cases(shard: Raw) -> list[list[Raw]]:
-    """The rows that a shard ran, those of a case together."""
-    found: dict[str, list[Raw]] = {}
-    for row in shard["benchmarks"]:
-        if "family_index" in row:
-            found.setdefault(row["name"], []).append(row)
-    return list(found.values())
+    run = [[row for row in shard["benchmarks"] if "family_index" in row] for shard in shards]
+    rows = (
+        (shard, row) for turn in zip_longest(*run) for shard, row in zip(shards, turn, strict=True) if row
+    )
+    for index, (shard, row) in enumerate(rows):
+        yield shard, row | {"family_index": index}
 
 
 def _run(runs: Sequence[Raw]) -> Raw:

@@ -1,10 +1,11 @@
 """What may be asked of a row: named quantities, whether more of it is better, and units to say it in."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from grainscope_report import statistics
-from grainscope_report.model import Row
+from grainscope_report.model import Row, Visit
 
 RATE, TIME, SHARE, NUMBER = "rate", "time", "share", "number"
 # Each unit with its kind and how many of the file's own (GB/s, seconds, fractions, counts) it is.
@@ -60,7 +61,7 @@ def better(metric: str) -> str | None:
 
 
 def value(row: Row, metric: str) -> float | None:
-    """The quantity of one session, in the file's own unit; None where the row has none of it."""
+    """The quantity of a row, in the file's own unit; None where the row has none of it."""
     if metric in OF_ROW:
         return getattr(row, metric)
     if metric in ("p5_s", "p95_s"):
@@ -80,9 +81,39 @@ def follows_median(row: Row, metric: str) -> bool:
         return False
     if metric == "link_gb_s" and row.trials:
         return math.isclose(
-            row.counters.get(metric, 0.0), (row.link_bytes or 0) / row.median_s / 1e9, rel_tol=SAME
+            row.counters.get(metric, 0.0), (row.link_bytes_least or 0) / row.median_s / 1e9, rel_tol=SAME
         )
     return True
+
+
+def by_visit(row: Row) -> list[Row]:
+    """The row as each of its visits alone would have it; what does not follow its time is that of the row."""
+    if len(row.visits) < 2:
+        return [row]
+    return [_of_visit(row, visit, visit.median_s / row.median_s) for visit in row.visits]
+
+
+def _of_visit(row: Row, visit: Visit, longer: float) -> Row:
+    names = ("operation_s", "bandwidth_gb_s", "link_fraction")
+    fields = {name: getattr(row, name) for name in names if getattr(row, name) is not None}
+    counters = {name: value for name, value in row.counters.items() if follows_median(row, name)}
+    one_each = len(visit.samples_s) == len(row.trials)
+    trials = zip(row.trials, visit.samples_s, strict=True) if one_each else ()
+    return replace(
+        row,
+        visits=(visit,),
+        middle=0,
+        median_s=visit.median_s,
+        interval_s=None,
+        trials=tuple(replace(trial, samples_s=(time_s,)) for trial, time_s in trials) or row.trials,
+        counters={**row.counters, **_longer(counters, longer)},
+        **_longer(fields, longer),
+    )
+
+
+def _longer(values: Mapping[str, float], times: float) -> dict[str, float]:
+    """Quantities where the time is so many times as long."""
+    return {name: value * times if better(name) == LOWER else value / times for name, value in values.items()}
 
 
 def cv(samples: tuple[float, ...] | list[float]) -> float | None:

@@ -6,12 +6,14 @@ docs/ is made of this: `python -m grainscope_report.reader > docs/result.schema.
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Case, Ends, ends
+from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Estimate, median_interval
 from grainscope_report.typed import NULLABLE, Record
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Positive = Annotated[float, ("exclusiveMinimum", 0)]
 Amount = Annotated[float, ("minimum", 0)]
@@ -21,6 +23,7 @@ SOME = ("minItems", 1)
 Interval = tuple[Amount, Amount]
 Curve = Annotated[tuple[Interval, ...], SOME]
 Raw = Mapping[str, Any]
+Flag = Literal["wide_interval", "bimodal", "slower_alone", "unsettled", "visits_differ"]
 
 
 class Suite(Record):
@@ -62,6 +65,8 @@ class Run(Record):
     shard: Shard
     ci_target: Positive
     counts: Counts
+    visits: Ordinal
+    seed: Count | None = None
     wall_s: Amount | None = None
 
 
@@ -97,7 +102,7 @@ class Link(Record):
     gpu: int
     direction: str
     peak_gb_s: Positive
-    ci95_gb_s: Interval
+    within_gb_s: Interval
     bytes: int
     numa: int | None = None
     peer: int | None = None
@@ -125,17 +130,26 @@ class Link(Record):
         return f"PCIe {self.generation} ×{self.width}" if self.generation and self.width else None
 
 
+class TypeBTable(Record):
+    """The table that uncertainties of type B come from; `known`: it knows machines like this one."""
+
+    date: str
+    sha256: str
+    known: bool
+
+
 class Context(Record):
     """Everything in a file that is not a row."""
 
     OPEN = True
-    schema_version: Literal[1]
+    schema_version: Literal[2]
     grainscope: Suite
     run: Run
     environment: Environment
     links: tuple[Link, ...]
     date: str | None = None
     host_name: str | None = None
+    type_b: TypeBTable | None = None
 
 
 class Lane(Record):
@@ -149,7 +163,7 @@ class Lane(Record):
     source: Annotated[str, ("name", "from")]
     target: Annotated[str, ("name", "to")]
     median_s: Positive
-    ci95_s: Interval | None = None
+    within_s: Interval | None = None
     bandwidth_gb_s: Positive | None = None
     background: bool = False
     alone_gb_s: Positive | None = None
@@ -220,13 +234,44 @@ class Counted(Traffic):
     pcie_read_bytes: Amount | None = None
 
 
-_MEASURED = {
-    "required": ["samples_s", "timing"], "if": {"required": ["trials"]}, "else": {"required": ["ci95_s"]}
-}  # fmt: skip
+class Visit(Record):
+    """One stay at a case: its samples, those set aside before them, and what went on meanwhile."""
+
+    round: Ordinal
+    samples_s: Annotated[tuple[Positive, ...], SOME] = field(repr=False)
+    median_s: Positive
+    unsettled_s: tuple[Positive, ...] = field(default=(), repr=False)
+    within_s: Interval | None = None
+    visit_s: Amount | None = None
+    cpu_s: Amount | None = None
+    preemptions: Count | None = None
+    stolen_s: Amount | None = None
+    state: Raw = field(default_factory=dict, repr=False)
+
+
+class Uncertainty(Record):
+    """A relative standard uncertainty; without `freedom` its degrees of freedom are infinite."""
+
+    standard: Amount
+    freedom: Positive | None = None
+
+
+class Uncertainties(Record):
+    """Of type A from the visits of the run, of type B from what runs are known to differ by, and of both."""
+
+    a: Uncertainty | None = None
+    b: Uncertainty | None = None
+    combined: Uncertainty | None = None
+
+    NEEDS: ClassVar = {
+        "if": {"required": ["a", "b"]},
+        "then": {"required": ["combined"]},
+        "else": {"if": {"required": ["a"]}, "else": {"required": ["b"]}},
+    }
 
 
 class Row(Record):
-    """One session of one case. Only `ok` rows may be drawn or compared."""
+    """What a run says of one case, by its middle visit where not visit by visit. Only `ok` rows count."""
 
     OPEN = True
     name: str
@@ -235,33 +280,29 @@ class Row(Record):
     status: Literal["ok", "skipped", "failed"]
     label: Literal["measured", "counted", "modelled"]
     run_name: str | None = None
-    repetitions: int | None = None
-    repetition_index: int = 0
     real_time: float | None = None
     cpu_time: float | None = None
     time_unit: Literal["ns", "us", "ms", "s"] | None = None
     reason: str = ""
-    samples_s: tuple[Positive, ...] = field(default=(), repr=False)
-    dropped_samples: Annotated[int | None, ("minimum", 8)] = None
-    dropped_median_s: Positive | None = None
+    visits: Annotated[tuple[Visit, ...], SOME] = ()
+    middle: Count = 0
+    uncertainty: Uncertainties | None = None
+    interval_s: Interval | None = None
     median_s: Positive | None = None
-    ci95_s: Interval | None = None
     mad_s: Amount | None = None
     p5_s: Positive | None = None
     p95_s: Positive | None = None
-    flags: frozenset[Literal["wide_interval", "bimodal", "slower_alone"]] = frozenset()
+    flags: frozenset[Flag] = frozenset()
     timing: Timing | None = None
     bytes: Count | None = None
-    link_bytes: Count | None = None
+    link_bytes_asked: Count | None = None
+    link_bytes_least: Count | None = None
     bandwidth_gb_s: Positive | None = None
     limit_gb_s: Positive | None = None
     limit: str | None = None
     link_fraction: Positive | None = None
     operations: Ordinal | None = None
     operation_s: Positive | None = None
-    session_s: Amount | None = None
-    preemptions: Count | None = None
-    stolen_s: Amount | None = None
     verified: bool | None = None
     verification: str | None = None
     traffic: Traffic | None = None
@@ -279,17 +320,50 @@ class Row(Record):
     NEEDS: ClassVar = {
         "if": {"properties": {"status": {"const": "ok"}}},
         "then": {"required": ["median_s", "verified"], "properties": {"verified": {"const": True}}}
-        | {"if": {"properties": {"label": {"const": "modelled"}}}, "else": _MEASURED},
+        | {
+            "if": {"properties": {"label": {"const": "modelled"}}},
+            "else": {"required": ["visits", "middle", "timing"]},
+        },
         "else": {"required": ["reason"]},
     }
 
     ok = property(lambda self: self.status == "ok")
+    measured = property(lambda self: self.ok and self.label == "measured")
+    both_known = property(lambda self: bool(self.uncertainty and self.uncertainty.combined))
+    samples_s = property(lambda self: self.visit.samples_s if self.visit else ())
+    visit_s = property(lambda self: self._sum("visit_s"))
+    stolen_s = property(lambda self: self._sum("stolen_s"))
+    preemptions = property(lambda self: self._sum("preemptions"))
 
     @property
-    def interval_s(self) -> Interval:
-        """The interval of the median, of a row that has one; all samples where they are too few for it."""
-        samples = self.samples_s or (self.median_s,)
-        return self.ci95_s or (min(samples), max(samples))
+    def visit(self) -> Visit | None:
+        """The visit with the middle median, of which the row's other numbers are."""
+        return self.visits[self.middle] if self.middle < len(self.visits) else None
+
+    @property
+    def within_s(self) -> Interval | None:
+        """The 95 % interval of the median within the visit in the middle."""
+        return self.visit.within_s if self.visit else None
+
+    @cached_property
+    def time(self) -> Estimate | None:
+        """The median with the interval to show: of both uncertainties, else of type A, else within the visit.
+
+        A row without any of these has the interval of its trials' median, or where they are few, all of them.
+        """
+        if self.median_s is None:
+            return None
+        interval = self.interval_s or self.within_s
+        if interval is None and len(self.samples_s) >= FEWEST_FOR_INTERVAL:
+            interval = median_interval(self.samples_s)
+        elif interval is None:
+            interval = min(self.samples_s, default=self.median_s), max(self.samples_s, default=self.median_s)
+        return Estimate(self.median_s, *interval, len(self.visits) or 1)
+
+    def _sum(self, what: str) -> float | None:
+        """What all visits took together; None where one does not tell."""
+        parts = [getattr(visit, what) for visit in self.visits]
+        return sum(parts) if parts and None not in parts else None
 
 
 class File(Record):

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, typed
+from grainscope_report import checks, typed, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.model import SCHEMA_VERSION, File
@@ -18,12 +18,12 @@ def read(path: str | Path) -> Result:
     return parse(*load(path))
 
 
-def parse(found: Path, document: Mapping[str, Any], glance: bool = True) -> Result:
-    """Makes what `load` gave into data, with what a glance at it, or all of it, shows to be contradictory."""
+def parse(found: Path, document: Mapping[str, Any]) -> Result:
+    """Makes what `load` gave into data, with what a glance at it shows to be contradictory."""
     result, problems = parsed(found, document)
     if result is None:
         raise ReportError(_sentence(found, "does not follow the result format", problems))
-    return replace(result, contradictions=checks.problems(result, glance))
+    return replace(result, contradictions=checks.problems(result, glance=True))
 
 
 def contradicts(result: Result) -> str:
@@ -39,13 +39,19 @@ def _sentence(path: Path, what: str, problems: Sequence[Problem]) -> str:
 def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:
     """Everything in which a file is off the format, or where nothing is, contradicts itself."""
     result, off = parsed(found, document)
-    return off if result is None else checks.problems(result)
+    return off if result is None else _contradictions(result)
 
 
 def require_right(found: Path, document: Mapping[str, Any]) -> None:
     """Refuses a file that is off the format or contradicts itself in anything."""
-    if (result := parse(found, document, glance=False)).contradictions:
-        raise ReportError(contradicts(result))
+    result = parse(found, document)
+    if wrong := _contradictions(result):
+        raise ReportError(contradicts(replace(result, contradictions=wrong)))
+
+
+def _contradictions(result: Result) -> list[Problem]:
+    """Those of a whole file: uncertainties follow from all rows together."""
+    return checks.problems(result) or uncertainty.problems(result)
 
 
 def parsed(found: Path, document: Mapping[str, Any]) -> tuple[Result | None, list[Problem]]:

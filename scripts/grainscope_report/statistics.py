@@ -1,8 +1,8 @@
-"""All the statistics of the reports: medians with rank intervals, sessions, rates, ratios, curve shapes.
+"""All the statistics of the reports: medians with rank intervals, visits, rates, ratios, curve shapes.
 
 An `Estimate` is a value with its 95 % interval. Curves are parallel sequences: `x` ascending, one
-estimate for each. Sessions (repetitions with new buffers), not samples, are the unit of comparison,
-because the samples of one session are correlated. Rates come from times and are never averaged.
+estimate for each. Visits, not samples, are the unit of comparison, because the samples of one visit are
+correlated. Rates come from times and are never averaged.
 """
 
 import bisect
@@ -17,16 +17,16 @@ FEWEST_FOR_INTERVAL = 8
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, its 95 % interval and the number of sessions behind it."""
+    """A value, its 95 % interval and the number of visits behind it."""
 
     value: float
     low: float
     high: float
-    sessions: int = 1
+    visits: int = 1
 
     def scaled(self, factor: float) -> "Estimate":
         """The estimate in another unit."""
-        return Estimate(self.value * factor, self.low * factor, self.high * factor, self.sessions)
+        return Estimate(self.value * factor, self.low * factor, self.high * factor, self.visits)
 
 
 def median_ranks(count: int) -> tuple[int, int]:
@@ -73,30 +73,24 @@ def geometric_mean(ratios: Sequence[float]) -> float:
     return math.exp(math.fsum(map(math.log, ratios)) / len(ratios))
 
 
-def combine_sessions(medians: Sequence[float], intervals: Sequence[tuple[float, float]]) -> Estimate:
-    """One estimate from the sessions of a case: the median of the session medians.
-
-    From 8 sessions on its interval is the rank interval of the session medians. With fewer there is
-    none, and the interval spans those of all sessions.
-    """
-    if len(medians) >= FEWEST_FOR_INTERVAL:
-        low, high = median_interval(medians)
-    else:
-        low, high = min(low for low, _ in intervals), max(high for _, high in intervals)
+def middle_of(medians: Sequence[float]) -> Estimate:
+    """The median of visits: from 8 on with its rank interval, of fewer with their span."""
+    enough = len(medians) >= FEWEST_FOR_INTERVAL
+    low, high = median_interval(medians) if enough else (min(medians), max(medians))
     return Estimate(median(medians), low, high, len(medians))
 
 
 def rate_gb_s(time_s: Estimate, size: float) -> Estimate:
     """Decimal GB/s of `size` bytes in that time: the slow end of the time is the low end of the rate."""
     return Estimate(
-        size / time_s.value / 1e9, size / time_s.high / 1e9, size / time_s.low / 1e9, time_s.sessions
+        size / time_s.value / 1e9, size / time_s.high / 1e9, size / time_s.low / 1e9, time_s.visits
     )
 
 
 def ratio(over: Estimate, under: Estimate) -> Estimate:
     """`over / under`. The interval takes the ends that are furthest apart, so it covers more than 95 %."""
     low = over.low / under.high
-    return Estimate(over.value / under.value, low, over.high / under.low, min(over.sessions, under.sessions))
+    return Estimate(over.value / under.value, low, over.high / under.low, min(over.visits, under.visits))
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from typing import Any
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.statistics import median_ranks
+from grainscope_report.uncertainty import clock_of
 
 FORMAT = "grainscope medians 1"
 LEVELS = ("sample", "visit", "process", "machine")
@@ -69,12 +70,6 @@ class Component:
 def question_of(case: Mapping[str, Any]) -> str:
     """A case by family, axes and site, as text that is equal for equal cases."""
     return json.dumps([case["family"], case["axes"], case["site"]], sort_keys=True)
-
-
-def clock_of(row: Mapping[str, Any]) -> str:
-    """`gated` (events behind a gate), `open` (events) or `host`."""
-    timing = row.get("timing") or {}
-    return "host" if timing.get("clock") != "event" else "gated" if timing.get("gated") else "open"
 
 
 def read(path: Path) -> list[Measured]:
@@ -169,15 +164,15 @@ def _roots(rows: Sequence[Variances]) -> Variances:
 def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
     context = document["context"]
     one_process = "--one-process=true" in context["run"]["flags"]
-    visits: dict[str, list[Visit]] = defaultdict(list)
+    visits: dict[str, list[Visit]] = {}
     clocks: dict[str, Key] = {}
     for row in document["benchmarks"]:
-        if row.get("status") != "ok" or row.get("label") != "measured" or not row.get("samples_s"):
+        if row.get("status") != "ok" or row.get("label") != "measured":
             continue
         case = row["case"]
         question = question_of(case)
         clocks[question] = (case["family"], clock_of(row))
-        visits[question].append(Visit(row["median_s"], _sampling_error(row)))
+        visits[question] = [Visit(visit["median_s"], _sampling_error(visit)) for visit in row["visits"]]
     if not visits:
         raise ReportError(f"{path} has no measured row: give runs that were not cut at once")
     return Measured(
@@ -194,12 +189,12 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
     )
 
 
-def _sampling_error(row: Mapping[str, Any]) -> float:
+def _sampling_error(visit: Mapping[str, Any]) -> float:
     """The standard error of a median's logarithm, from its rank interval; 0 of trials, which differ."""
-    if "ci95_s" not in row or row.get("trials"):
+    if "within_s" not in visit:
         return 0.0
-    low, high = row["ci95_s"]
-    return (high - low) / (2 * _deviations(len(row["samples_s"])) * row["median_s"])
+    low, high = visit["within_s"]
+    return (high - low) / (2 * _deviations(len(visit["samples_s"])) * visit["median_s"])
 
 
 @cache

@@ -14,15 +14,15 @@ SIZES = [MIB << step for step in range(8)]
 
 
 def node(
-    host: str = "node-a", seed: int = 1, *, sessions: int = 5, slow: dict[int, float] | None = None, **more
+    host: str = "node-a", seed: int = 1, *, visits: int = 5, slow: dict[int, float] | None = None, **more
 ) -> File:
-    """A node with a copy of each of SIZES at 50 GB/s in sessions that differ by 0.3 %.
+    """A node with a copy of each of SIZES at 50 GB/s in visits that differ by 0.3 %.
 
     `slow` multiplies the time of a size.
     """
     file = File(host=host, gpus=(H100,), date=f"2026-11-20T10:{seed:02d}:00+00:00", **more)
     file.link("host_to_gpu", 54.7)
-    copies(file, seed, sessions=sessions, slow=slow)
+    copies(file, seed, visits=visits, slow=slow)
     return file
 
 
@@ -31,17 +31,17 @@ def copies(
     seed: int = 1,
     *,
     site: dict = SITE,
-    sessions: int = 5,
+    visits: int = 5,
     slow: dict[int, float] | None = None,
     **axes,
 ) -> None:
     """The copies of a node at one site."""
     chance = random.Random(seed)
     for size in SIZES:
-        for session in range(sessions):
+        for visit in range(1, visits + 1):
             seconds = size / 50e9 * (1 + chance.gauss(0, 0.003)) * (slow or {}).get(size, 1.0)
             asked = pinned_copy(size, **axes)
-            file.add("transfer/memcpy", asked, site, seconds, repetition=session, spread=0.003)
+            file.add("transfer/memcpy", asked, site, seconds, visit=visit, spread=0.003)
 
 
 def written(folder: Path, *files: File) -> list[str]:

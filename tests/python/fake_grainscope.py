@@ -101,9 +101,10 @@ def _row(file: File, case: tuple, settings: dict, step: str) -> None:
         "label": "modelled",
         "requests": 9 + chance.randrange(10**6) * (settings.get("varies") == family),
     }
-    row["session_s"] = chance.random()
+    row["visits"][0]["visit_s"] = chance.random()
     if family.startswith("model/"):
         row["label"] = "modelled"
+        del row["visits"], row["middle"]
         row["counters"] = {"bytes_s": seconds * (1 + chance.random() * settings.get("peak", 0))}
 
 

@@ -10,7 +10,7 @@ from planted import SITE, pinned_copy
 from synthetic import MIB, File
 
 BIG = 256 * MIB
-REPETITIONS = 5
+VISITS = 5
 COPY = """
 [[rule]]
 id = "to-gpu"
@@ -22,25 +22,21 @@ target = 55.0
 upper = 63.0
 source = "planted"
 """
-RUN = '[run]\npreset = "acceptance"\nrepetitions = 5\n'
+RUN = '[run]\npreset = "acceptance"\nvisits = 5\n'
 
 
-def machine(
-    rates=(55.0,) * REPETITIONS, gpus: int = 1, host: str = "node-a", preset="acceptance", **peak
-) -> File:
-    """A run whose copy of 256 MiB to GPU 0 reaches these rates, one a repetition."""
+def machine(rates=(55.0,) * VISITS, gpus: int = 1, host: str = "node-a", preset="acceptance", **peak) -> File:
+    """A run whose copy of 256 MiB to GPU 0 reaches these rates, one a visit."""
     file = File(gpus=("NVIDIA H100 80GB HBM3",) * gpus, preset=preset, host=host)
     for gpu in range(gpus):
         file.link("host_to_gpu", peak.get("peak", 55.2), gpu=gpu, gen=peak.get("gen", 5))
-    for repetition, rate in enumerate(rates):
-        add(file, rate, repetition)
+    for visit, rate in enumerate(rates, 1):
+        add(file, rate, visit)
     return file
 
 
-def add(file: File, rate: float, repetition: int = 0, site=SITE, size: int = BIG, **axes) -> dict:
-    return file.add(
-        "transfer/memcpy", pinned_copy(size, **axes), site, size / rate / 1e9, repetition=repetition
-    )
+def add(file: File, rate: float, visit: int = 1, site=SITE, size: int = BIG, **axes) -> dict:
+    return file.add("transfer/memcpy", pinned_copy(size, **axes), site, size / rate / 1e9, visit=visit)
 
 
 @pytest.fixture

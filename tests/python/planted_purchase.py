@@ -22,17 +22,15 @@ def machine(
     """A machine so many times faster than the reference."""
     file = File(gpus=("NVIDIA H100 80GB HBM3",), host=host, **more)
     file.link("host_to_gpu", peak)
-    session(file, copies, kernels, spread)
+    visit(file, copies, kernels, spread)
     return file
 
 
-def session(file: File, copies: float, kernels: float, spread: float = 0.0, repetition: int = 0) -> None:
-    """One more session of both components."""
-    file.add(
-        "transfer/memcpy", pinned_copy(SIZE), SITE, seconds(copies), spread=spread, repetition=repetition
-    )
+def visit(file: File, copies: float, kernels: float, spread: float = 0.0, number: int = 1) -> None:
+    """One more visit to both components."""
+    file.add("transfer/memcpy", pinned_copy(SIZE), SITE, seconds(copies), spread=spread, visit=number)
     axes = {"path": "pinned_to_gpu", "bytes": SIZE, "locality": "local"}
-    file.add("transfer/kernel_copy", axes, SITE, seconds(kernels), spread=spread, repetition=repetition)
+    file.add("transfer/kernel_copy", axes, SITE, seconds(kernels), spread=spread, visit=number)
 
 
 def seconds(ratio: float) -> float:

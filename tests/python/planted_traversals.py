@@ -49,7 +49,7 @@ def traverse(
     order: str = "original",
     site: dict = SITE,
     locality: str = "local",
-    repetition: int = 0,
+    visit: int = 1,
     counters: dict | None = None,
     **more,
 ) -> dict:
@@ -60,14 +60,14 @@ def traverse(
         for at, time_s in enumerate(times)
     ]
     row = file.add(
-        f"traversal/{algorithm}", axes | {"locality": locality}, site, times[0], repetition=repetition,
+        f"traversal/{algorithm}", axes | {"locality": locality}, site, times[0], visit=visit,
         trials=trials, graph=facts(graph), **more,
     )  # fmt: skip
-    for name in ("ci95_s", "mad_s", "p5_s", "p95_s", "link_fraction"):
+    for name in ("mad_s", "p5_s", "p95_s", "link_fraction"):
         row.pop(name, None)
     ordered, count = sorted(times), len(times)
-    row["samples_s"] = times
     row["median_s"] = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
+    row["visits"] = [{"round": visit, "samples_s": times, "median_s": row["median_s"]}]
     teps = count / sum(times)
     row["counters"] = {"teps": teps, "entries": float(ENTRIES[graph])} | (counters or {})
     return row

@@ -43,7 +43,7 @@ def fastest(family: str, graph: str, axes: dict, runs=RUNS):
 def moved(row) -> float:
     """Bytes over the link, of all trials the mean."""
     counted = [trial.counters["link_bytes"] for trial in row.trials if "link_bytes" in trial.counters]
-    return statistics.mean(counted) if counted else row.link_bytes or 0
+    return statistics.mean(counted) if counted else row.link_bytes_least or 0
 
 
 def mean_ms(row) -> float:

@@ -10,10 +10,32 @@ __all__ = ["GIB", "KIB", "MIB", "File", "samples", "times"]
 
 def _lane(lane: dict) -> dict:
     seconds = lane.pop("seconds")
-    found = {"median_s": seconds, "ci95_s": [seconds * 0.99, seconds * 1.01]}
+    found = {"median_s": seconds, "within_s": [seconds * 0.99, seconds * 1.01]}
     if lane["bytes"]:
         found["bandwidth_gb_s"] = lane["bytes"] / seconds / 1e9
     return lane | found
+
+
+def merged(rows: list[dict]) -> list[dict]:
+    """The visits to a case as one row, with their uncertainties; single ones stay the same objects."""
+    cases: dict[str, list[dict]] = {}
+    for at, row in enumerate(rows):
+        rounds = [one["visits"][0]["round"] for one in cases.get(row["name"], ()) if "visits" in one]
+        another = row["status"] == "ok" and "visits" in row and row["visits"][0]["round"] not in rounds
+        cases.setdefault(row["name"] if another else f"{row['name']} {at}", []).append(row)
+    if all(len(visits) == 1 for visits in cases.values()):
+        return rows
+    from grainscope_report import uncertainty  # not there for programs that write one visit
+
+    found = [visits[0] if len(visits) == 1 else _merged(visits) for visits in cases.values()]
+    uncertainty.apply(found, {"environment": {"gpus": [], "cpu": {"model": ""}}}, uncertainty.TypeB())
+    return found
+
+
+def _merged(rows: list[dict]) -> dict:
+    order = sorted(range(len(rows)), key=lambda at: rows[at]["median_s"])
+    middle = order[(len(rows) - 1) // 2]
+    return rows[middle] | {"visits": [row["visits"][0] for row in rows], "middle": middle}
 
 
 class File:
@@ -37,7 +59,7 @@ class File:
             "host_name": host,
             "executable": "grainscope",
             "num_cpus": 16,
-            "schema_version": 1,
+            "schema_version": 2,
             "grainscope": {
                 "version": "0.1.0",
                 "commit": "1a2b3c4d5e6f7890",
@@ -56,6 +78,7 @@ class File:
                 "why_incomplete": None,
                 "shard": {"index": 1, "count": 1},
                 "ci_target": 0.02,
+                "seed": 7,
                 "wall_s": 148.0,
             },
             "environment": {
@@ -115,7 +138,7 @@ class File:
                 **ends,
                 "direction": direction,
                 "peak_gb_s": peak,
-                "ci95_gb_s": [peak * 0.999, peak * 1.001],
+                "within_gb_s": [peak * 0.999, peak * 1.001],
                 "bytes": 512 * MIB,
                 "theoretical_gb_s": theoretical,
                 **more,
@@ -131,13 +154,16 @@ class File:
         *,
         spread: float = 0.01,
         flags: tuple[str, ...] = (),
-        repetition: int = 0,
+        visit: int = 1,
         **more,
     ) -> dict:
-        """Adds an `ok` row of this median; `bytes` among the axes are the bytes asked for."""
-        row = self._row(family, axes, site, repetition)
+        """Adds an `ok` row of this median; `bytes` among the axes are the bytes asked for.
+
+        What several visits to a case add, one each, is one row of the document.
+        """
+        row = self._row(family, axes, site)
         found = samples(median_s, spread, seed=len(self.rows))
-        row |= {"status": "ok", **times(found), "flags": list(flags), "verified": True}
+        row |= {"status": "ok", **times(found, visit), "flags": list(flags), "verified": True}
         row |= {"timing": {"clock": "event", "gated": True, "timed": str(axes.get("timed", "all"))}}
         if size := more.pop("bytes", axes.get("bytes")):
             row |= {"bytes": size, "bandwidth_gb_s": size / row["median_s"] / 1e9}
@@ -176,19 +202,17 @@ class File:
 
     def lose(self, status: str, reason: str, family: str, axes: dict, site: dict) -> dict:
         """Adds a `skipped` or `failed` row."""
-        row = self._row(family, axes, site, 0) | {"status": status, "reason": reason}
+        row = self._row(family, axes, site) | {"status": status, "reason": reason}
         self.rows.append(row)
         return row
 
-    def _row(self, family: str, axes: dict, site: dict, repetition: int) -> dict:
+    def _row(self, family: str, axes: dict, site: dict) -> dict:
         name = case_name(family, axes, site)
         return {
             "name": name,
             "run_name": name,
             "run_type": "iteration",
-            "repetitions": 1 + repetition,
-            "repetition_index": repetition,
-            "case": {"family": family, "axes": dict(axes), "site": dict(site)},
+            "case": {"family": family, "version": 1, "axes": dict(axes), "site": dict(site)},
             "label": "measured",
         }
 
@@ -220,12 +244,13 @@ class File:
 
     def document(self) -> dict:
         """The whole file, counted."""
+        rows = merged(self.rows)
         counts = {
-            status: sum(row["status"] == status for row in self.rows)
-            for status in ("ok", "skipped", "failed")
+            status: sum(row["status"] == status for row in rows) for status in ("ok", "skipped", "failed")
         }
-        run = self.context["run"] | {"counts": counts}
-        return {"context": self.context | {"run": run, "links": self.links}, "benchmarks": self.rows}
+        visits = max((len(row.get("visits", ())) for row in rows), default=1)
+        run = self.context["run"] | {"counts": counts, "visits": visits or 1}
+        return {"context": self.context | {"run": run, "links": self.links}, "benchmarks": rows}
 
     def write(self, path: Path) -> Path:
         """Writes the file, its directory with it."""

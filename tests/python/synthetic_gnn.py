@@ -50,7 +50,7 @@ def add_gather(file: File, axes: dict, gb_s: float, site: dict = SITE, host: flo
     asked = int(axes["row"] * axes["rows"] * axes.get("window", 1))
     unique = axes["row"] * int(axes["rows"] * axes.get("window", 1) * 0.88)
     crossed = axes["row"] * round(unique / axes["row"] * host)
-    row = file.add("gather", axes, site, asked / gb_s / 1e9, bytes=asked, link_bytes=crossed, **more)
+    row = file.add("gather", axes, site, asked / gb_s / 1e9, bytes=asked, link_bytes_least=crossed, **more)
     row["counters"] = {
         "unique_rows": unique / axes["row"],
         "unique_bytes": float(unique),
@@ -106,7 +106,7 @@ def add_model_gathers(file: File, measured: bool) -> None:
                     axes.pop(name)
                 bound = (crossing + 12 * rows * count) / gb_s / 1e9
                 modelled(
-                    file, "model/gather", axes, bound, bytes=row * rows, link_bytes=int(crossing),
+                    file, "model/gather", axes, bound, bytes=row * rows, link_bytes_least=int(crossing),
                     counters={"requests_per_row": count, "bytes_s": bound},
                 )  # fmt: skip
 
@@ -201,10 +201,10 @@ def add_split(file: File, by: str, percent: float, consumer: str = "") -> dict:
     }
     lanes = [
         {"name": "gather", "bytes": KIB << 17, "from": "host:0", "to": "gpu:0", "median_s": gather_s,
-         "ci95_s": [gather_s * 0.99, gather_s * 1.01], "bandwidth_gb_s": (KIB << 17) / gather_s / 1e9,
+         "within_s": [gather_s * 0.99, gather_s * 1.01], "bandwidth_gb_s": (KIB << 17) / gather_s / 1e9,
          "background": False, "alone_s": gather_alone},
         {"name": "compute", "bytes": 0, "from": "gpu:0", "to": "gpu:0", "median_s": compute_s,
-         "ci95_s": [compute_s * 0.99, compute_s * 1.01], "background": False, "alone_s": gather_alone},
+         "within_s": [compute_s * 0.99, compute_s * 1.01], "background": False, "alone_s": gather_alone},
     ]  # fmt: skip
     overlap = min(gather_s, compute_s) / total
     return add_share(

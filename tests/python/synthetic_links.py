@@ -119,8 +119,8 @@ def add_gather(file: File, axes: dict, site: dict, seconds: float, unique: float
         "rows_per_granule": axes["rows"] / (axes["span"] / GRANULE),
     }
     row = file.add(
-        "reach/gather", axes, site, seconds, bytes=asked, link_bytes=unique * axes["row"], counters=counters,
-        limit_gb_s=NVLINK if "peer" in site else 63.0, **more,
+        "reach/gather", axes, site, seconds, bytes=asked, link_bytes_least=unique * axes["row"],
+        counters=counters, limit_gb_s=NVLINK if "peer" in site else 63.0, **more,
     )  # fmt: skip
     counters["unique_gb_s"] = counters["unique_bytes"] / row["median_s"] / 1e9
     return row
@@ -201,7 +201,7 @@ def add_at_once(file: File, axes: dict, site: dict, rate: float) -> None:
     if axes["method"] == "managed_demand":
         moved = max(grain, GRANULE)
         counters = {"moved_bytes": moved * total // grain, "moved_bytes_per_piece": moved, "page_bytes": 4096}
-        more |= {"link_bytes": moved * total // grain, "counters": counters}
+        more |= {"link_bytes_least": moved * total // grain, "counters": counters}
     file.add("grain/pieces", axes, site, total / rate / 1e9, **more)
 
 

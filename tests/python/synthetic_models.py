@@ -31,8 +31,8 @@ def bound(link: str, crossing: dict) -> dict[str, float]:
 def modelled(file: File, family: str, axes: dict, seconds: float, **more) -> dict:
     """A row that nothing was measured for: one time, without an interval."""
     row = file.add(family, axes, {}, seconds, spread=0.0, **more)
-    row |= {"label": "modelled", "samples_s": [seconds], "median_s": seconds}
-    for name in ("ci95_s", "mad_s", "p5_s", "p95_s"):
+    row |= {"label": "modelled", "median_s": seconds}
+    for name in ("visits", "middle", "mad_s", "p5_s", "p95_s"):
         row.pop(name)
     row["timing"] = {"clock": "steady", "gated": False, "timed": "nothing: the link's bound"}
     return row

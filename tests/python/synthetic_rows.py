@@ -18,15 +18,16 @@ def samples(median_s: float, spread: float = 0.01, count: int = SAMPLES, seed: i
     return found
 
 
-def times(found: list[float]) -> dict:
-    """The statistics of 32 samples as the format has them."""
+def times(found: list[float], visit: int = 1) -> dict:
+    """The statistics of a visit of 32 samples as the format has them."""
     ordered = sorted(found)
     middle = (ordered[15] + ordered[16]) / 2
     off = sorted(abs(one - middle) for one in found)
+    within = [ordered[LOWER - 1], ordered[UPPER - 1]]
     return {
-        "samples_s": found,
+        "visits": [{"round": visit, "samples_s": found, "median_s": middle, "within_s": within}],
+        "middle": 0,
         "median_s": middle,
-        "ci95_s": [ordered[LOWER - 1], ordered[UPPER - 1]],
         "mad_s": (off[15] + off[16]) / 2,
         "p5_s": ordered[1] + 0.55 * (ordered[2] - ordered[1]),
         "p95_s": ordered[29] + 0.45 * (ordered[30] - ordered[29]),

@@ -10,7 +10,6 @@ from grainscope_report.statistics import percentile
 from synthetic import File
 from synthetic_graphs import ACCESSES, ALGORITHMS, BEST, GRAPHS, PAGES, WORK, graph_facts, question, traffic
 from synthetic_models import add_models
-from synthetic_rows import times
 
 SITE = {"numa": 0, "gpu": 0}
 SLOWER = {
@@ -128,24 +127,17 @@ def counted_of(crossing: dict, walk: str) -> dict:
 
 
 def statistics_of(samples: list[float]) -> dict:
-    """The statistics of any number of samples, by ranks."""
-    if len(samples) == 32:
-        return times(samples)
+    """The statistics of one time a trial, by ranks."""
     ordered, count = sorted(samples), len(samples)
     middle = (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
     off = sorted(abs(one - middle) for one in samples)
-    found = {
-        "samples_s": samples,
+    return {
+        "visits": [{"round": 1, "samples_s": samples, "median_s": middle}],
         "median_s": middle,
         "mad_s": (off[(count - 1) // 2] + off[count // 2]) / 2,
         "p5_s": percentile(ordered, 5),
         "p95_s": percentile(ordered, 95),
-        "ci95_s": [ordered[0], ordered[-1]],
     }
-    if count >= 8:
-        lower = int((count - 1.959963984540054 * count**0.5) / 2)
-        found["ci95_s"] = [ordered[lower - 1], ordered[count - lower]]
-    return found
 
 
 def add_all(file: File, names: tuple[str, ...], *, faster: float = 1.0, site: dict = SITE, **more) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from grainscope_report import reader
+from grainscope_report import metrics, reader
 from grainscope_report.buying import bootstrap, machines, verdict, workload
 from planted import SITE, pinned_copy
 from planted_purchase import SIZE, machine, seconds
@@ -13,19 +13,25 @@ from synthetic import File, times
 DRAWS = 40_000
 
 
-def planted(tmp_path, *sessions: list[float], host: str = "node-a"):
-    """A machine with one case, these samples a session."""
+def timed(samples: list[float], visit: int = 1) -> dict:
+    """A visit of these samples."""
+    middle = float(np.median(samples))
+    return {"visits": [{"round": visit, "samples_s": samples, "median_s": middle}], "median_s": middle}
+
+
+def planted(tmp_path, *visits: list[float], host: str = "node-a"):
+    """A machine with one case, these samples a visit."""
     file = File(gpus=("NVIDIA H100 80GB HBM3",), host=host)
-    for repetition, samples in enumerate(sessions):
-        row = file.add("transfer/memcpy", pinned_copy(SIZE), SITE, samples[0], repetition=repetition)
-        row |= {"samples_s": samples, "median_s": float(np.median(samples))}
+    for visit, samples in enumerate(visits, 1):
+        row = file.add("transfer/memcpy", pinned_copy(SIZE), SITE, samples[0], visit=visit)
+        row |= timed(samples, visit)
         row["bandwidth_gb_s"] = SIZE / row["median_s"] / 1e9
     result = reader.read(file.write(tmp_path / f"{host}.json"))
-    return machines.Machine("X", ((result,),)), ((tuple(result.rows),),)
+    return machines.Machine("X", ((result,),)), ((tuple(metrics.by_visit(result.rows[0])),),)
 
 
-def drawn(tmp_path, *sessions: list[float], metric: str = "median_s") -> bootstrap.Estimates:
-    one, found = planted(tmp_path, *sessions)
+def drawn(tmp_path, *visits: list[float], metric: str = "median_s") -> bootstrap.Estimates:
+    one, found = planted(tmp_path, *visits)
     plan = bootstrap.resampling(one, DRAWS, (1, 0))
     return bootstrap.estimates(found, metric, plan, {}, (0,))
 
@@ -50,14 +56,14 @@ def test_rates_fall_where_times_rise(tmp_path):
     assert (rate.draws == SIZE / 2e-3 / 1e9).mean() == pytest.approx((time.draws == 2e-3).mean(), abs=0.01)
 
 
-def test_sessions_are_resampled(tmp_path):
+def test_visits_are_resampled(tmp_path):
     found = drawn(tmp_path, [1e-3] * 8, [2e-3] * 8, [4e-3] * 8)
     # The median of three drawn from three: the middle one 13 times in 27, each other 7 times.
     for value, share in ((1e-3, 7 / 27), (2e-3, 13 / 27), (4e-3, 7 / 27)):
         assert np.isclose(found.draws, value).mean() == pytest.approx(share, abs=0.01)
 
 
-def test_sources_are_the_same_for_all_machines_and_repetitions_are_not(tmp_path):
+def test_sources_are_the_same_for_all_machines_and_trials_of_one_are_not(tmp_path):
     def traversal(labels: list[str], factor: float, host: str):
         file = File(gpus=("NVIDIA H100 80GB HBM3",), host=host)
         values = factor * 1e-3 * np.arange(1, 33)
@@ -83,7 +89,7 @@ def test_sources_are_the_same_for_all_machines_and_repetitions_are_not(tmp_path)
 
 
 def test_intervals_cover_the_truth_in_about_95_percent(tmp_path):
-    """Sessions with an effect of their own and samples with noise, of a machine 1.3 times the reference."""
+    """Visits with an effect of their own and samples with noise, of a machine 1.3 times the reference."""
     random = np.random.default_rng(8)
     inside, tries = 0, 150
     for _ in range(tries):
@@ -91,11 +97,11 @@ def test_intervals_cover_the_truth_in_about_95_percent(tmp_path):
         for name, ratio in (("r", 1.0), ("X", 1.3)):
             file = machine(host=name)
             file.rows.clear()
-            for repetition in range(25):
+            for visit in range(1, 26):
                 middle = seconds(ratio) * random.lognormal(sigma=0.05)
                 for family, axes in (("memcpy", pinned_copy(SIZE)), ("kernel_copy", KERNEL)):
-                    row = file.add(f"transfer/{family}", axes, SITE, middle, repetition=repetition)
-                    row |= times(list(middle * random.lognormal(sigma=0.02, size=32)))
+                    row = file.add(f"transfer/{family}", axes, SITE, middle, visit=visit)
+                    row |= times(list(middle * random.lognormal(sigma=0.02, size=32)), visit)
                     row["bandwidth_gb_s"] = SIZE / row["median_s"] / 1e9
                     row["link_fraction"] = row["bandwidth_gb_s"] / 55.0
             file.write(tmp_path / f"{name}.json")
@@ -114,10 +120,13 @@ def counted(tmp_path, family: str, counters: dict, trials: int = 0, **more):
     """A machine with one row of these counters, timed over samples of 1, 2 and 4 ms."""
     file = File(gpus=("NVIDIA H100 80GB HBM3",))
     row = file.add(family, {"bytes": SIZE, "locality": "local"}, SITE, 2e-3)
-    row |= {"samples_s": [1e-3, 2e-3, 4e-3], "median_s": 2e-3, "counters": counters, **more}
+    row |= timed([1e-3, 2e-3, 4e-3]) | {"counters": counters, **more}
     if trials:
-        row["trials"] = [{"label": f"trial:{at}", "samples_s": [row["samples_s"][at]], "counters": {}}
-                         for at in range(trials)]  # fmt: skip
+        times_s = row["visits"][0]["samples_s"][:trials]
+        row["trials"] = [
+            {"label": f"trial:{at}", "samples_s": [time_s], "counters": {}}
+            for at, time_s in enumerate(times_s)
+        ]
     result = reader.read(file.write(tmp_path / "counted.json"))
     return machines.Machine("X", ((result,),)), ((tuple(result.rows),),)
 
@@ -149,7 +158,7 @@ def test_rates_among_the_counters_vary_with_the_samples(tmp_path, family, metric
         ("pipeline/graphsage", "gather_s"),
     ],
 )
-def test_what_a_session_says_once_has_no_known_spread(tmp_path, family, metric):
+def test_what_a_visit_says_once_has_no_known_spread(tmp_path, family, metric):
     one, found = counted(tmp_path, family, {metric: 0.25})
     draws = bootstrap.estimates(found, metric, bootstrap.resampling(one, 100, (1, 0)), {}, (0,)).draws
     assert set(draws) == {0.25}
@@ -160,5 +169,5 @@ def test_what_a_session_says_once_has_no_known_spread(tmp_path, family, metric):
 
 def test_the_rate_of_a_first_trial_is_not_that_of_the_median(tmp_path):
     for rate, known in ((SIZE / 1e-3 / 1e9, False), (SIZE / 2e-3 / 1e9, True)):
-        _, found = counted(tmp_path, "traversal/bfs", {"link_gb_s": rate}, 3, link_bytes=SIZE)
+        _, found = counted(tmp_path, "traversal/bfs", {"link_gb_s": rate}, 3, link_bytes_least=SIZE)
         assert bootstrap.spread_known(found, "link_gb_s") == known

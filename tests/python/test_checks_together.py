@@ -30,7 +30,7 @@ def put(index: int, **values):
 
 def timed(row: dict, factor: float) -> None:
     """The same row in another time, its lanes as they were."""
-    row |= times([one * factor for one in row["samples_s"]])
+    row |= times([one * factor for one in row["visits"][0]["samples_s"]])
     row["bandwidth_gb_s"] = row["bytes"] / row["median_s"] / 1e9
     row["link_fraction"] /= factor
 
@@ -40,7 +40,7 @@ def rushed(row: dict) -> None:
     timed(row, 1 / 3)
     for one in row["lanes"]:
         one["median_s"] /= 3
-        one["ci95_s"] = [end / 3 for end in one["ci95_s"]]
+        one["within_s"] = [end / 3 for end in one["within_s"]]
         one["bandwidth_gb_s"] *= 3
 
 
@@ -61,7 +61,7 @@ def same_way(row: dict) -> None:
 FAULTS = [
     (put(0, bandwidth_gb_s=40.0), "lanes[0].bandwidth_gb_s", "bytes / median_s / 1e9 is 33.55"),
     (lambda row: row["lanes"][0].pop("bandwidth_gb_s"), "lanes[0].bandwidth_gb_s", "is missing though"),
-    (put(0, ci95_s=[2.1e-3, 2.2e-3]), "lanes[0].ci95_s", "does not contain median_s"),
+    (put(0, within_s=[2.1e-3, 2.2e-3]), "lanes[0].within_s", "does not contain median_s"),
     (put(0, **{"from": "node 0"}), "lanes[0].from", "not like `host:0`"),
     (put(0, alone_s=1e-3, alone_gb_s=1.0), "lanes[0].alone_gb_s", "bytes / alone_s / 1e9 is 67.1"),
     (lambda row: row.update(flags=["slower_alone"]), "flags: ", "no lane took longer alone"),
@@ -100,7 +100,7 @@ def test_an_overlap_is_a_share(overlap, said):
 
 
 def test_a_lane_of_few_samples_has_no_interval():
-    assert faults_of(duplex(), lambda row: row["lanes"][0].pop("ci95_s")) == []
+    assert faults_of(duplex(), lambda row: row["lanes"][0].pop("within_s")) == []
 
 
 def test_a_lane_that_moved_nothing_is_named():
@@ -181,7 +181,7 @@ def test_a_peer_row_is_a_share_of_its_own_direction(direction, peak):
 LINKS = [
     ({"numa": 0}, "numa", "a link has one other end"),
     ({"peer": 0}, "peer", "is the GPU itself"),
-    ({"peak_gb_s": 460.0, "ci95_gb_s": [459, 461]}, "peak_gb_s", "above the link's theoretical"),
+    ({"peak_gb_s": 460.0, "within_gb_s": [459, 461]}, "peak_gb_s", "above the link's theoretical"),
 ]
 
 

@@ -5,6 +5,7 @@ import pytest
 from planted import departures, faults_of
 from planted_traversals import crossing, machine_file, model, steady, traverse
 from synthetic_models import modelled
+from synthetic_rows import times
 
 
 def traversal_file(**more):
@@ -77,7 +78,7 @@ def test_a_family_that_only_models_says_so():
     file = machine_file()
     model(file, 0.5)
     assert faults_of(file) == []
-    found = faults_of(file, lambda row: row.update(label="measured", ci95_s=[0.5, 0.5]))
+    found = faults_of(file, lambda row: row.update(label="measured", **times([0.5] * 32)))
     assert any("label: is measured, but a model only models" in one for one in found)
 
 
@@ -86,7 +87,6 @@ def test_no_cause_of_a_modelled_time_takes_longer_than_the_mean_over_the_trials(
     file = machine_file()
     times, mean = [0.1, 0.1, 0.4], 0.2
     row = model(file, 0.1, counters={name: mean})
-    row["samples_s"] = times
     row["trials"] = [
         {"label": f"source:{at}", "samples_s": [time_s], "counters": {}} for at, time_s in enumerate(times)
     ]
@@ -104,17 +104,15 @@ def test_no_cause_of_a_modelled_gather_takes_longer_than_it():
 
 
 def test_what_a_row_must_have_depends_on_its_label():
-    """A model has no samples to have an interval of; few trials have none either; a measurement does."""
+    """A measurement has visits and how they were timed; a model has neither."""
     file = machine_file()
     model(file, 0.5)
     traverse(file, steady(0.1, 3))
     file.add("transfer/memcpy", {"path": "pinned_to_gpu", "bytes": 1}, {"gpu": 0, "numa": 0}, 1e-6)
     document = file.document()
-    for name in ("samples_s", "timing"):
-        document["benchmarks"][0].pop(name)
-    document["benchmarks"][2].pop("ci95_s")
-    found = [str(problem) for problem in departures(document)]
-    assert found == ["$.benchmarks[2].ci95_s: is missing"]
-    for name in ("samples_s", "timing"):
+    document["benchmarks"][0].pop("timing")
+    assert departures(document) == []
+    for name in ("visits", "middle", "timing"):
         document["benchmarks"][1].pop(name)
-    assert len(departures(document)) == 3
+    found = [str(problem) for problem in departures(document)]
+    assert found == [f"$.benchmarks[1].{name}: is missing" for name in ("visits", "middle", "timing")]

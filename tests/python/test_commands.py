@@ -51,7 +51,7 @@ def test_validate_shows_problems_with_the_row_s_name_and_exits_1(small, capsys):
 
 
 def test_validate_shows_the_first_problems_and_all_on_demand(small, capsys):
-    spoiled(small, lambda document: document["benchmarks"][0].update(samples_s=[-1.0] * 30))
+    spoiled(small, lambda document: document["benchmarks"][0]["visits"][0].update(samples_s=[-1.0] * 30))
     assert main(["validate", str(small)]) == 1
     out = capsys.readouterr().out
     assert out.count("must be above 0") == 20
@@ -84,12 +84,13 @@ def test_list_shows_every_row_once(small, capsys):
     assert lines[2].endswith("the copy came back wrong")
 
 
-def test_list_names_the_session(tmp_path, capsys):
+def test_list_has_one_line_a_case(tmp_path, capsys):
     file = File()
-    for repetition in range(2):
-        file.add("transfer/memcpy", pinned_copy(), SITE, 20e-6, repetition=repetition)
+    for visit in (1, 2, 3):
+        file.add("transfer/memcpy", pinned_copy(), SITE, 20e-6 * (1 + visit / 1000), visit=visit)
     assert main(["list", str(file.write(tmp_path / "result.json"))]) == 0
-    assert "bytes:1048576 (session 2)" in capsys.readouterr().out
+    [line] = capsys.readouterr().out.splitlines()[1:]
+    assert "[20 µs, 20.1 µs]" in line
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_planted_differences_and_nothing_else(tmp_path, capsys):
     assert row["low"] < 1.2 < row["high"]
     assert row["base_gb_s"] == pytest.approx(50, rel=0.01)
     assert row["new_gb_s"] == pytest.approx(50 / 1.2, rel=0.01)
-    assert (row["base_sessions"], row["new_sessions"]) == (5, 5)
+    assert (row["base_visits"], row["new_visits"]) == (5, 5)
     assert document["new"][0]["counts"] == {"same": 6, "faster": 1, "slower": 1, "unclear": 0}
 
 
@@ -40,8 +40,8 @@ def test_other_names_gpu_numbers_and_nodes_meet(tmp_path, capsys):
     measured = [row for row in document["new"][0]["rows"] if row["verdict"] != "new"]
     assert {row["verdict"] for row in measured} == {"same"}
     assert {(row["base_sites"], row["new_sites"]) for row in measured} == {(1, 2)}
-    # Sites of one session are one session: two GPUs do not make ten of five.
-    assert {row["new_sessions"] for row in measured} == {5}
+    # Sites of one round are one visit: two GPUs do not make ten of five.
+    assert {row["new_visits"] for row in measured} == {5}
     assert all(row["ratio"] == pytest.approx(1.01, abs=0.006) for row in measured)
     # The remote copies are another question, which the base was not asked.
     alone = [row for row in document["new"][0]["rows"] if row["verdict"] == "new"]
@@ -75,22 +75,22 @@ def test_rows_that_are_missing_skipped_or_failed(tmp_path, capsys):
     assert family["ratio"] == pytest.approx(1.0, abs=0.005)
 
 
-def test_a_session_that_failed_beside_good_ones_is_said(tmp_path, capsys):
-    other = node("node-b", 2, sessions=6)
-    row = next(row for row in other.rows if row["repetition_index"] == 3)
-    row |= {"status": "failed", "reason": "the copy came back wrong", "verified": False}
+def test_a_site_that_failed_beside_a_good_one_is_said(tmp_path, capsys):
+    other = node("node-b", 2)
+    copies(other, 3, site={"gpu": 1, "numa": 0})
+    row = next(row for row in other.rows if row["case"]["site"]["gpu"] == 1)
+    other.rows = [one for one in other.rows if one["name"] != row["name"]]
+    other.rows.append(row | {"status": "failed", "reason": "the copy came back wrong", "verified": False})
     document = compared(capsys, *written(tmp_path, node(), other), status=1)
     [failed] = [row for row in document["new"][0]["rows"] if row["verdict"] == "failed"]
-    assert failed["why"] == "failed in 1 of 6 sessions"
+    assert failed["why"] == "failed at 1 of its sites or runs"
     assert document["new"][0]["counts"]["same"] == 8
 
 
-@pytest.mark.parametrize("sessions", [(1, 1), (4, 5), (5, 4)])
-def test_fewer_than_five_sessions_are_unclear(tmp_path, capsys, sessions):
+@pytest.mark.parametrize("visits", [(1, 1), (4, 5), (5, 4)])
+def test_fewer_than_five_visits_are_unclear(tmp_path, capsys, visits):
     files = written(
-        tmp_path,
-        node(sessions=sessions[0]),
-        node("node-b", 2, sessions=sessions[1], slow=dict.fromkeys(SIZES, 3.0)),
+        tmp_path, node(visits=visits[0]), node("node-b", 2, visits=visits[1], slow=dict.fromkeys(SIZES, 3.0))
     )
     document = compared(capsys, *files, status=0)
     assert set(verdicts(document).values()) == {"unclear"}
@@ -103,9 +103,7 @@ def test_fewer_than_five_sessions_are_unclear(tmp_path, capsys, sessions):
 
 def modelled(file: File, label: str, seconds: float) -> None:
     axes = {"access": "merged", "graph": "kron24", "edge": 8, "link": "pcie5x16"}
-    for session in range(5):
-        row = file.add("model/bfs", axes, {}, seconds, repetition=session)
-        row["label"] = label
+    file.add("model/bfs", axes, {}, seconds)["label"] = label
 
 
 def test_modelled_never_meets_measured(tmp_path, capsys):
@@ -136,9 +134,9 @@ def test_modelled_rows_are_held_against_modelled_ones_apart(tmp_path, capsys):
 def test_other_work_is_not_compared(tmp_path, capsys):
     base, new = node(), node("node-b", 2)
     for file, size in ((base, GIB), (new, 2 * GIB)):
-        for session in range(5):
+        for visit in range(1, 6):
             axes = {"mode": "naive", "store": "mapped", "graph": "kron24", "batch": 1000}
-            file.add("gather", axes, SITE, size / 50e9, bytes=size, repetition=session)
+            file.add("gather", axes, SITE, size / 50e9, bytes=size, visit=visit)
     document = compared(capsys, *written(tmp_path, base, new), status=0)
     [row] = [row for row in document["new"][0]["rows"] if row["family"] == "gather"]
     assert row["verdict"] == "missing"
@@ -147,10 +145,11 @@ def test_other_work_is_not_compared(tmp_path, capsys):
 
 def of_version(file: File, version: int | None) -> File:
     """The file with a second family of which there is one version, and copies of another one."""
-    for session in range(5):
-        file.add("host/flush", {"state": "cached", "bytes": MIB}, {"node": 0}, 1e-4, repetition=session)
-    if version is not None:
-        file.context["family_versions"] = {"transfer/memcpy": version, "host/flush": 1}
+    for visit in range(1, 6):
+        file.add("host/flush", {"state": "cached", "bytes": MIB}, {"node": 0}, 1e-4, visit=visit)
+    for row in file.rows:
+        if row["case"]["family"] == "transfer/memcpy" and version is not None:
+            row["case"]["version"] = version
     return file
 
 
@@ -178,15 +177,14 @@ def test_a_family_of_one_version_is_compared(tmp_path, capsys, before, now):
 
 
 def test_files_of_other_versions_alone_are_refused(tmp_path, capsys):
-    other = node("node-b", 2)
-    other.context["family_versions"] = {"transfer/memcpy": 2}
+    other = of_version(node("node-b", 2), 2)
+    other.rows = [row for row in other.rows if row["case"]["family"] == "transfer/memcpy"]
     assert main(["compare", *written(tmp_path, node(), other)]) == 3
     assert "version 2 of what transfer/memcpy measures, 1 in the base" in capsys.readouterr().err
 
 
 def test_runs_of_other_versions_are_no_one_side(tmp_path, capsys):
-    other = node(seed=2)
-    other.context["family_versions"] = {"transfer/memcpy": 2}
+    other = of_version(node(seed=2), 2)
     files = written(tmp_path, node(), other, node("node-b", 3))
     assert main(["compare", *files, "--pool"]) == 2
     assert "leave out --pool" in capsys.readouterr().err
@@ -195,11 +193,9 @@ def test_runs_of_other_versions_are_no_one_side(tmp_path, capsys):
 def test_rows_of_other_threads_are_not_compared(tmp_path, capsys):
     base, new = node(), node("node-b", 2)
     for file, threads in ((base, 16.0), (new, 4.0)):
-        for session in range(5):
+        for visit in range(1, 6):
             axes = {"lists": "sorted", "graph": "power"}
-            file.add(
-                "tiering/reorder", axes, {"numa": 0}, 5e-3, repetition=session, counters={"threads": threads}
-            )
+            file.add("tiering/reorder", axes, {"numa": 0}, 5e-3, visit=visit, counters={"threads": threads})
     document = compared(capsys, *written(tmp_path, base, new), status=0)
     [row] = [row for row in document["new"][0]["rows"] if row["family"] == "tiering/reorder"]
     assert (row["verdict"], row["why"]) == ("missing", "other work: 4 threads, 16 in the base")
@@ -207,11 +203,11 @@ def test_rows_of_other_threads_are_not_compared(tmp_path, capsys):
 
 def test_a_gather_beside_more_products_is_not_compared(tmp_path, capsys):
     base, new = node(), node("node-b", 2)
-    for file, counts in ((base, (27, 27, 27, 28, 27)), (new, (28, 28, 27, 28, 28))):
-        for session, count in enumerate(counts):
+    for file, counts in ((base, (27, 27, 27, 28, 27)), (new, (28, 28, 28, 27, 28))):
+        for visit, count in enumerate(counts, 1):
             axes = {"by": "green_context", "percent": "10", "bytes": MIB}
             counters = {"products": count}
-            file.add("sm_share/split", axes, SITE, 5e-3, bytes=MIB, repetition=session, counters=counters)
+            file.add("sm_share/split", axes, SITE, 5e-3, bytes=MIB, visit=visit, counters=counters)
     document = compared(capsys, *written(tmp_path, base, new), status=0)
     [row] = [row for row in document["new"][0]["rows"] if row["family"] == "sm_share/split"]
     assert (row["verdict"], row["why"]) == ("missing", "other work: 28 products beside, 27 in the base")
@@ -220,10 +216,10 @@ def test_a_gather_beside_more_products_is_not_compared(tmp_path, capsys):
 def test_times_of_one_operation_meet_whatever_their_number(tmp_path, capsys):
     base, new = node(), node("node-b", 2)
     for file, operations in ((base, 1000), (new, 4000)):
-        for session in range(5):
+        for visit in range(1, 6):
             file.add(
                 "latency/chase", {"to": "host_memory", "bytes": 2 * MIB}, SITE, operations * 1.2e-6,
-                operations=operations, repetition=session,
+                operations=operations, visit=visit,
             )  # fmt: skip
     document = compared(capsys, *written(tmp_path, base, new), status=0)
     [row] = [row for row in document["new"][0]["rows"] if row["family"] == "latency/chase"]

@@ -77,13 +77,13 @@ def test_an_edited_copy_is_compared_with_a_warning(tmp_path, capsys):
 
 
 def test_runs_of_one_machine_are_pooled(tmp_path, capsys):
-    parts = [node("node-a", seed, sessions=2) for seed in (1, 2, 3)]
-    others = [node("node-b", seed, sessions=3, slow=dict.fromkeys(SIZES, 1.2)) for seed in (4, 5)]
+    parts = [node("node-a", seed, visits=2) for seed in (1, 2, 3)]
+    others = [node("node-b", seed, visits=3, slow=dict.fromkeys(SIZES, 1.2)) for seed in (4, 5)]
     files = written(tmp_path, *parts, *others)
     document = compared(capsys, *files, "--pool", status=1)
     [new] = document["new"]
     assert (len(document["base"]["files"]), len(new["files"])) == (3, 2)
-    assert {(row["base_sessions"], row["new_sessions"]) for row in new["rows"]} == {(6, 6)}
+    assert {(row["base_visits"], row["new_visits"]) for row in new["rows"]} == {(6, 6)}
     assert set(verdicts(document).values()) == {"slower"}
     assert set(verdicts(compared(capsys, *files), 2).values()) == {"unclear"}
     assert main(["compare", *files[:3], "--pool"]) == 2
@@ -171,7 +171,7 @@ def test_foreign_units_rates_and_faults(tmp_path, capsys):
 def test_foreign_aggregates_are_one_session(tmp_path, capsys):
     files = [foreign(tmp_path, name, {"BM": [10.0, 20.0, 1.0]}, aggregates=True) for name in ("a", "b")]
     [row] = compared(capsys, *files, status=0)["new"][0]["rows"]
-    assert (row["verdict"], row["base_s"], row["base_sessions"]) == ("unclear", pytest.approx(20e-6), 1)
+    assert (row["verdict"], row["base_s"], row["base_visits"]) == ("unclear", pytest.approx(20e-6), 1)
 
 
 def test_foreign_against_own_is_not_comparable(tmp_path, capsys):

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from grainscope_report.comparison import bootstrap, outliers, student, verdicts
-from grainscope_report.comparison.questions import Answer, Question, Session
+from grainscope_report.comparison.questions import Answer, Question, Visit
 from grainscope_report.comparison.verdicts import FASTER, SAME, SLOWER, UNCLEAR
 
 QUESTION = Question("measured", "transfer/memcpy", (("bytes", 1),))
 
 
-def sessions(times, error=0.0):
-    return [Session(float(time), error) for time in times]
+def visits(times, error=0.0):
+    return [Visit(float(time), error) for time in times]
 
 
 def drawn(seed, rows, count, spread=0.01, kind="normal"):
@@ -32,7 +32,7 @@ def drawn(seed, rows, count, spread=0.01, kind="normal"):
 
 
 def pairs(base, new):
-    return [(sessions(one), sessions(two)) for one, two in zip(base, new, strict=True)]
+    return [(visits(one), visits(two)) for one, two in zip(base, new, strict=True)]
 
 
 # Tables of Student's t: t, degrees of freedom, the chance above.
@@ -141,7 +141,7 @@ def test_holm_by_hand():
 
 def test_what_is_lost_among_many_rows_is_claimed_alone():
     # p of about 0.01 by itself.
-    row = (sessions([1, 1.01, 0.99, 1.005, 0.995]), sessions([1.09, 1.12, 1.06, 1.10, 1.08]))
+    row = (visits([1, 1.01, 0.99, 1.005, 0.995]), visits([1.09, 1.12, 1.06, 1.10, 1.08]))
     noise = pairs(drawn(1, 200, 5), drawn(2, 200, 5))
     [alone] = verdicts.verdicts([row], 0.02)
     assert alone.verdict == SLOWER
@@ -152,30 +152,30 @@ def test_what_is_lost_among_many_rows_is_claimed_alone():
 
 
 @pytest.mark.parametrize(("one", "two"), [(4, 5), (5, 4), (1, 1), (4, 40)])
-def test_fewer_than_five_sessions_a_side_are_unclear(one, two):
-    [said] = verdicts.verdicts([(sessions([1.0] * one), sessions([2.0] * two))], 0.05)
+def test_fewer_than_five_visits_a_side_are_unclear(one, two):
+    [said] = verdicts.verdicts([(visits([1.0] * one), visits([2.0] * two))], 0.05)
     assert (said.verdict, said.ratio, said.low) == (UNCLEAR, 2.0, None)
-    assert f"{one} session" in said.why
+    assert f"{one} visit" in said.why
     assert f"against {two}, 5 a side" in said.why
 
 
-def test_five_sessions_a_side_are_enough():
-    [said] = verdicts.verdicts([(sessions([1.0, 1.01, 0.99, 1, 1]), sessions([2.0, 2.01, 1.99, 2, 2]))], 0.05)
+def test_five_visits_a_side_are_enough():
+    [said] = verdicts.verdicts([(visits([1.0, 1.01, 0.99, 1, 1]), visits([2.0, 2.01, 1.99, 2, 2]))], 0.05)
     assert said.verdict == SLOWER
     assert said.ratio == pytest.approx(2.0)
 
 
-def test_no_interval_is_narrower_than_the_sessions_own():
-    # The sessions agree by luck; each one's own interval is ±20 %.
-    [said] = verdicts.verdicts([(sessions([1.0] * 5, 0.1), sessions([1.08] * 5, 0.1))], 0.05)
+def test_no_interval_is_narrower_than_the_visits_own():
+    # The visits agree by luck; each one's own interval is ±20 %.
+    [said] = verdicts.verdicts([(visits([1.0] * 5, 0.1), visits([1.08] * 5, 0.1))], 0.05)
     assert said.verdict == UNCLEAR
     assert said.low < 1 < said.high
 
 
 def test_equal_times_are_the_same_and_do_not_divide_by_zero():
-    [said] = verdicts.verdicts([(sessions([1.0] * 5), sessions([1.0] * 5))], 0.05)
+    [said] = verdicts.verdicts([(visits([1.0] * 5), visits([1.0] * 5))], 0.05)
     assert (said.verdict, said.low, said.high) == (SAME, 1.0, 1.0)
-    [said] = verdicts.verdicts([(sessions([1.0] * 5), sessions([1.0] * 5))], 0.0)
+    [said] = verdicts.verdicts([(visits([1.0] * 5), visits([1.0] * 5))], 0.0)
     assert said.verdict == UNCLEAR
 
 
@@ -198,7 +198,7 @@ def fleet(times):
     found = {}
     for at, column in enumerate(np.atleast_2d(times).T):
         found[f"n{at}"] = {
-            Question("measured", "transfer/memcpy", (("bytes", row),)): [Answer(tuple(sessions([time])))]
+            Question("measured", "transfer/memcpy", (("bytes", row),)): [Answer(tuple(visits([time])))]
             for row, time in enumerate(column)
             if np.isfinite(time)
         }

@@ -18,7 +18,7 @@ def gathered(tmp_path, share: float, asked_bytes: int | None) -> digest.Peak:
     file = File()
     file.link("host_to_gpu", 50.0)
     row = file.add("reach/gather", {**ROWS, "span": 256 * MIB}, SITE, 128 * MIB / 40e9)
-    row |= {"bytes": 128 * MIB, "bandwidth_gb_s": 40.0, "link_bytes": 64 * MIB, "link_fraction": share}
+    row |= {"bytes": 128 * MIB, "bandwidth_gb_s": 40.0, "link_bytes_least": 64 * MIB, "link_fraction": share}
     if asked_bytes:
         row["traffic"] = {"label": "modelled", "requests": 1, "requests_by_size": {}, "bytes": asked_bytes}
     [group] = digest.groups(read(file.write(tmp_path / "file.json")))

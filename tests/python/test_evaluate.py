@@ -7,7 +7,7 @@ import pytest
 
 from grainscope_report.cli import main
 from planted import SITE, pinned_copy
-from planted_purchase import SIZE, candidate, evaluate, machine, seconds, session, workload
+from planted_purchase import SIZE, candidate, evaluate, machine, seconds, visit, workload
 from synthetic import MIB
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -276,8 +276,8 @@ def test_nodes_and_runs(tmp_path):
     assert "the reference: between-node variance not seen, one node was measured" in document["warnings"]
     assert "the reference: between-run variance not seen, each node was measured once" in document["warnings"]
     runs = machine(1.0, 1.0, "node-x")
-    for repetition in range(1, 5):
-        session(runs, 1.0 + repetition / 4, 1.0, repetition=repetition)
+    for number in range(2, 6):
+        visit(runs, 1.0 + (number - 1) / 4, 1.0, number=number)
     found = candidate(evaluate(tmp_path, workload(candidates="X"), X=runs)[1], "X")
     assert found["time"]["value"] == pytest.approx(0.5 / 1.5 + 0.5)
     assert found["time"]["low"] < 0.5 / 1.75 + 0.5

@@ -194,7 +194,7 @@ def test_figure_n_a_partner_whose_time_varies_is_hollow(tmp_path):
     file = linked_file()
     row = add_beside(file, "opposite_copy", "host_to_gpu", "kernel_copy", 0.44, 0.81)
     lane = row["lanes"][1]
-    lane["ci95_s"] = [lane["median_s"] * 0.9, lane["median_s"] * 1.1]
+    lane["within_s"] = [lane["median_s"] * 0.9, lane["median_s"] * 1.1]
     [panel] = made(tmp_path, "n", file).panels
     copy, partner = panel.rows[0].dots
     assert not copy.flags
@@ -281,7 +281,7 @@ def test_rows_that_were_not_measured_are_no_data(tmp_path, letter, fault):
 def test_what_is_left_out_is_named_beside_what_is_drawn(tmp_path, letter):
     file, row = planted(letter)
     lost = {**row, "status": "skipped", "reason": "needs another GPU"}
-    file.rows.append({key: lost[key] for key in lost if key not in ("samples_s", "median_s", "ci95_s")})
+    file.rows.append({key: lost[key] for key in lost if key not in ("visits", "middle", "median_s")})
     assert "Not drawn: 1 skipped row: needs another GPU." in made(tmp_path, letter, file).notes
 
 

@@ -24,7 +24,7 @@ def planted():
     """EMOGI takes 100 ms, of 4-byte edges 80 ms, GPU memory 20 ms; fewer edges 40 ms, hot ones 10 ms."""
     file = machine_file()
     traverse(file, steady(0.1, 16), access="merged")
-    traverse(file, steady(0.08, 16), edge=4, link_bytes=4_000_000_000)
+    traverse(file, steady(0.08, 16), edge=4, link_bytes_least=4_000_000_000)
     traverse(file, steady(0.02, 16), placement="device")
     traverse(file, steady(0.05, 16), placement="managed")
     add(file, 0.04)
@@ -41,8 +41,7 @@ def add(file, seconds: float, tier: str = "none", hot: int = 0, **more) -> dict:
         trial["counters"]["teps"] *= trial["samples_s"][0] / seconds
         trial["samples_s"] = [seconds]
     row["median_s"] = seconds
-    row["samples_s"] = [seconds] * len(row["trials"])
-    row["ci95_s"] = [seconds, seconds]
+    row["visits"][0] |= {"samples_s": [seconds] * len(row["trials"]), "median_s": seconds}
     return row
 
 

@@ -65,7 +65,7 @@ def test_figure_14_says_what_was_useful_and_what_moved_on_demand(tmp_path):
 def test_figure_14_draws_no_pages_where_nobody_counted_them(tmp_path):
     file = linked_file()
     add_piece(file, SITE, "host_to_gpu", "managed_demand", 4096, 8.0, 8e-6, 1.0)
-    file.rows[0].pop("link_bytes")
+    file.rows[0].pop("link_bytes_least")
     shown = made(tmp_path, "14", file)
     assert [curve.name for curve in shown.panels[0].curves] == ["managed, demand"]
     assert not any("2 MiB" in note for note in shown.notes)

@@ -25,7 +25,7 @@ def test_what_is_told_of_curves_and_graphs_names_its_rows(show):
     said = [one for one in findings.of(Analysis(machine)) if one.id == "traversals"]
     assert said
     for one in said:
-        assert one.evidence == [row.name for row in one.fact.best.rows]
+        assert one.evidence == [one.fact.best.row.name]
         assert one.figure == "16"
 
 

@@ -59,15 +59,15 @@ def test_an_unknown_commit_is_said(tmp_path, commit):
 
 
 @pytest.mark.parametrize(
-    ("session_s", "said"),
+    ("visit_s", "said"),
     [(None, "2 min 28 s"), (74.5, "2 min 28 s"), (424.2, "14 min 8 s at least, in several parts")],
 )
-def test_a_run_whose_sessions_took_longer_was_resumed(tmp_path, capsys, session_s, said):
+def test_a_run_whose_visits_took_longer_was_resumed(tmp_path, capsys, visit_s, said):
     file = File()
     for size in (KIB, MIB):
         row = file.add("host/memcpy", {"bytes": size}, {"from_node": 0}, 1e-3)
-        if session_s:
-            row["session_s"] = session_s
+        if visit_s:
+            row["visits"][0]["visit_s"] = visit_s
     path = file.write(tmp_path / "result.json")
     result = reader.read(path)
     assert took(result) == said

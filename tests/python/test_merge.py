@@ -57,12 +57,6 @@ def test_rows_stand_as_in_one_piece(tmp_path):
     assert contradictions(document) == []
 
 
-def test_versions_of_families_are_those_of_all_shards(tmp_path):
-    one = shard(tmp_path, 1, family_versions={"transfer/memcpy": 2})
-    two = shard(tmp_path, 2, family_versions={"transfer/memcpy": 2, "host/flush": 1})
-    assert merged(tmp_path, one, two)["context"]["family_versions"] == {"transfer/memcpy": 2, "host/flush": 1}
-
-
 def test_one_shard_of_one_is_the_run_itself(tmp_path):
     alone = shard(tmp_path, 1, count=1)
     assert merged(tmp_path, alone)["benchmarks"] == json.loads(alone.read_text())["benchmarks"]
@@ -77,19 +71,24 @@ def test_shares_are_of_the_best_peak_of_all_shards(tmp_path):
     assert contradictions(document) == []
 
 
-def test_sessions_of_a_case_stay_together(tmp_path):
-    paths = [shard(tmp_path, index) for index in (1, 2)]
-    for path in paths:
-        document = json.loads(path.read_text())
-        rows = document["benchmarks"]
-        again = [row | {"repetition_index": 1, "repetitions": 2} for row in rows if row["status"] == "ok"]
-        document["benchmarks"] = rows + again
-        document["context"]["run"]["counts"]["ok"] += len(again)
-        path.write_text(json.dumps(document))
-    rows = merged(tmp_path, *paths)["benchmarks"][1:]
-    assert [(row["case"]["axes"]["bytes"], row["repetition_index"]) for row in rows] == [
-        (size, session) for size in SIZES for session in (0, 1)
-    ]
+def test_uncertainties_are_those_of_all_shards_together(tmp_path):
+    paths = []
+    for index in (1, 2):
+        file = File(gpus=("NVIDIA H100 80GB HBM3",))
+        for number in range(4):
+            axes = {**AXES, "bytes": MIB << (2 * number + index)}
+            for visit, factor in enumerate((1.0, 1.01 + number / 100, 0.99), 1):
+                row = file.add("transfer/memcpy", axes, SITE, axes["bytes"] * factor / 50e9, visit=visit)
+                row["family_index"] = number
+        file.context["run"] |= {"shard": {"index": index, "count": 2}}
+        paths.append(file.write(tmp_path / f"{index}.json"))
+    document = merged(tmp_path, *paths)
+    # Four rows are too few for a prior, eight are not.
+    assert {row["uncertainty"]["a"]["freedom"] for row in json.loads(paths[0].read_text())["benchmarks"]} == {
+        2
+    }
+    assert min(row["uncertainty"]["a"]["freedom"] for row in document["benchmarks"]) > 2
+    assert contradictions(document) == []
 
 
 @pytest.mark.parametrize(
@@ -97,6 +96,7 @@ def test_sessions_of_a_case_stay_together(tmp_path):
     [
         ({"host_name": "node-z"}, "machine 'node-z', not 'node-a'"),
         ({"run__preset": "quick"}, "preset 'quick', not 'full'"),
+        ({"run__visits": 3}, "number of visits 3, not 1"),
         ({"run__filter": "memcpy"}, "filter 'memcpy', not ''"),
         ({"grainscope__commit": "ffff"}, "version"),
         ({"environment__driver": {"version": "1"}}, "driver '1'"),

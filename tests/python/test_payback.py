@@ -11,7 +11,7 @@ from grainscope_report.groups.gnn import answers, payback, sentences
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import gpu_file
-from synthetic import File
+from synthetic import File, times
 from synthetic_gnn import add_scores
 from synthetic_training import add_pipeline
 
@@ -26,10 +26,8 @@ def add(file: File, store: str, step_s: float, *, window: int = 0, gpus: int = 1
         row["case"]["axes"]["window"] = window
     row["name"] += f"/{store}{window}{gpus}"
     factor = step_s / row["median_s"]
-    row["samples_s"] = [one * factor for one in row["samples_s"]]
-    for name in ("median_s", "mad_s", "p5_s", "p95_s"):
-        row[name] *= factor
-    row["ci95_s"] = [step_s * 0.99, step_s * 1.01]
+    row |= times([one * factor for one in row["visits"][0]["samples_s"]])
+    row["interval_s"] = [step_s * 0.99, step_s * 1.01]
     row["counters"] |= {"epoch_batches": BATCHES, "prepare_s": PREPARE_S} | counters
     if store == "tiered":
         row["counters"]["fill_s"] = counters.get("fill_s", FILL_S)

@@ -42,11 +42,11 @@ def said(path) -> str:
 def stolen(tmp_path, *rows: tuple[float, float | None]) -> list:
     """What is warned of where rows took so long, and so much of the CPUs' time was stolen meanwhile."""
     file = File()
-    for size, (session_s, stolen_s) in enumerate(rows, 1):
+    for size, (visit_s, stolen_s) in enumerate(rows, 1):
         row = file.add("host/flush", {"kind": "cached", "bytes": size * MIB, "locality": "local"}, {}, 1e-3)
-        row["session_s"] = session_s
+        row["visits"][0]["visit_s"] = visit_s
         if stolen_s is not None:
-            row["stolen_s"] = stolen_s
+            row["visits"][0]["stolen_s"] = stolen_s
     return list(concerns(reader.read(file.write(tmp_path / "result.json"))))
 
 

@@ -54,7 +54,7 @@ def slower_compressed(rows_of_a_run: list, at_least: int) -> set:
     plain, compressed = by_lists(rows_of_a_run)
     both = plain.keys() & compressed.keys()
     assert len(both) >= at_least
-    return {key for key in both if compressed[key].interval_s[0] > plain[key].interval_s[1]}
+    return {key for key in both if compressed[key].time.low > plain[key].time.high}
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def planted(rates: dict[int, tuple[float, float]], *, spread: float = 0.02, span
             one = add_gather(file, axes, gb_s)
             time_s = one["bytes"] / gb_s / 1e9
             one["median_s"] = time_s
-            one["ci95_s"] = [time_s * (1 - spread), time_s * (1 + spread)]
+            one["interval_s"] = [time_s * (1 - spread), time_s * (1 + spread)]
     return file
 
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # `…: 96.3 to 98.3 % on PCIe 5, …; less 3 points of the lowest`, or `10 % above the slowest`.
 MEASURED = re.compile(r"(results/reference/[^:;]*): ([\d.]+) (?:to|and) ([\d.]+) (%|GB/s|µs)")
 TAKEN = re.compile(r"less (\d) (points|%)|(\d+) % above the slowest")
-EARLIER = re.compile(r"earlier sessions \(commit \w+\), ([\d.]+), which these keep")
+EARLIER = re.compile(r"earlier runs \(commit \w+\), ([\d.]+), which these keep")
 SCALE = {"%": 100, "GB/s": 1, "µs": 1e6}
 # What a run's row must not be: see the rule's source and docs/procurement.md.
 LEFT_OUT = {

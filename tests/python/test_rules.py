@@ -4,7 +4,7 @@ import pytest
 
 from grainscope_report.acceptance import rules
 from grainscope_report.cli import main
-from planted_check import COPY, REPETITIONS, check, machine
+from planted_check import COPY, VISITS, check, machine
 
 __all__ = ["check"]  # a fixture
 
@@ -31,8 +31,8 @@ __all__ = ["check"]  # a fixture
     ("rule = 3\n", "`rule` must be tables, each headed [[rule]], not 3"),
     ("rule = [3]\n", "`rule` must hold tables, each headed [[rule]], not 3"),
     ("[run]\npreset = 'fast'\n" + COPY, "`preset` must be one of smoke"),
-    ("[run]\nrepetitions = 0\n" + COPY, "`repetitions` must be at least 1, not 0"),
-    ("[run]\nrepetitions = true\n" + COPY, "`repetitions` must be a whole number, not True"),
+    ("[run]\nvisits = 0\n" + COPY, "`visits` must be at least 1, not 0"),
+    ("[run]\nvisits = true\n" + COPY, "`visits` must be a whole number, not True"),
 ])  # fmt: skip
 def test_bad_rules_are_one_sentence(check, text, message):
     status, said, _ = check(text, machine())
@@ -52,5 +52,5 @@ def test_every_limit_of_the_shipped_sets_has_a_source():
     assert rules.shipped() == ["nvlink", "pcie3", "pcie4", "pcie5"]
     for name in rules.shipped():
         found = rules.load(name)
-        assert (found.run.preset, found.run.repetitions) == ("acceptance", REPETITIONS)
+        assert (found.run.preset, found.run.visits) == ("acceptance", VISITS)
         assert all(len(rule.source) > 20 for rule in found.rules)

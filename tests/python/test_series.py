@@ -1,4 +1,7 @@
-"""Which rows become a curve: sessions, configurations, sites, localities; and what never does."""
+"""Which rows become a curve: visits, configurations, sites, localities; and what never does."""
+
+import math
+import statistics as plain
 
 import pytest
 
@@ -29,25 +32,25 @@ def drawn(shown_machines, where=None, **options):
     return curves(shown_machines, FAMILY, where or {}, name="pinned", method="pinned", **options)
 
 
-def test_sessions_of_a_case_are_one_point(shown):
+def test_visits_of_a_case_are_one_point(shown):
     file = File()
-    for repetition, microseconds in enumerate((20, 25, 40)):
-        file.add(FAMILY, pinned_copy(), SITE, microseconds * 1e-6, repetition=repetition)
+    for visit, microseconds in enumerate((20, 25, 40), 1):
+        file.add(FAMILY, pinned_copy(), SITE, microseconds * 1e-6, visit=visit)
     [curve] = drawn(shown(file)).curves
     [point] = curve.points
-    # The interval of 32 even samples of ±1 % reaches ±(6.5/15.5) %; that of three sessions spans them all.
-    part = 0.01 * 6.5 / 15.5
+    # Student's t of two degrees of freedom, and what the middle of three values varies beside one.
+    logs = [math.log(one) for one in (20, 25, 40)]
+    factor = math.exp(4.302652729911275 * plain.stdev(logs) * math.sqrt(math.pi / (4 + math.pi)))
     assert point.x == MIB
-    assert point.y.sessions == 3
+    assert point.y.visits == 3
     assert point.y.value == pytest.approx(MIB / 25e-6 / 1e9)
-    assert point.y.low == pytest.approx(MIB / (40e-6 * (1 + part)) / 1e9)
-    assert point.y.high == pytest.approx(MIB / (20e-6 * (1 - part)) / 1e9)
+    assert point.y.low == pytest.approx(MIB / 25e-6 / 1e9 / factor)
+    assert point.y.high == pytest.approx(MIB / 25e-6 / 1e9 * factor)
 
 
-def test_a_flag_of_any_session_is_kept(shown):
+def test_the_flags_of_a_row_are_kept(shown):
     file = File()
     file.add(FAMILY, pinned_copy(), SITE, 20e-6, flags=("bimodal",))
-    file.add(FAMILY, pinned_copy(), SITE, 20e-6, repetition=1)
     assert drawn(shown(file)).curves[0].points[0].flags == {"bimodal"}
 
 

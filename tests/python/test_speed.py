@@ -11,7 +11,7 @@ import pytest
 import synthetic_full
 from grainscope_report import reader
 from grainscope_report.cli import main
-from planted_purchase import machine, session, workload
+from planted_purchase import machine, visit, workload
 from references import ROOT as REFERENCE
 
 FILES = 8  # a quarter of the 32 that are promised in 20 s
@@ -63,8 +63,8 @@ def test_10000_draws_over_five_candidates_are_evaluated_soon(tmp_path):
     machine(spread=0.1).write(tmp_path / "r.json")
     for name, ratio in CANDIDATES.items():
         file = machine(ratio, 2 - ratio, f"node-{name}", 0.1)
-        for repetition in range(1, 5):
-            session(file, ratio, 2 - ratio, 0.1, repetition)
+        for number in range(2, 6):
+            visit(file, ratio, 2 - ratio, 0.1, number)
         file.write(tmp_path / f"{name}.json")
     offers = " ".join(f"{name}={price},700" for price, name in enumerate(CANDIDATES, 100))
     tail = "[cost]\nyears = 5\nper_kwh = 0.25\npue = 1.3\n"

@@ -52,14 +52,13 @@ def test_percentile_interpolates_between_neighbours():
     assert statistics.percentile([10], 95) == 10
 
 
-def test_sessions_give_the_median_of_medians_and_the_span_of_their_intervals():
-    assert statistics.combine_sessions([5, 1, 2], [(4, 6), (0.5, 1.5), (1, 3)]) == Estimate(2, 0.5, 6, 3)
+def test_few_visits_give_the_median_and_their_span():
+    assert statistics.middle_of([5, 1, 2]) == Estimate(2, 1, 5, 3)
 
 
-def test_from_eight_sessions_on_their_medians_give_the_interval():
+def test_from_eight_visits_on_there_is_a_rank_interval():
     medians = [float(one) for one in range(1, 10)]
-    wide = [(one - 50, one + 50) for one in medians]
-    assert statistics.combine_sessions(medians, wide) == Estimate(5, 1, 9, 9)
+    assert statistics.middle_of(medians) == Estimate(5, 1, 9, 9)
 
 
 def test_a_rate_turns_the_interval_of_the_time_round():

@@ -36,7 +36,7 @@ def said(status: str, text: str, folder: Path, more: tuple[tuple[str, str], ...]
 
 
 def samples(rows: list[dict]) -> list[tuple[str, list[float]]]:
-    return sorted((row["name"], row["samples_s"]) for row in rows)
+    return sorted((row["name"], [visit["samples_s"] for visit in row["visits"]]) for row in rows)
 
 
 def spread_of(visits: list[int]) -> str:

@@ -116,12 +116,12 @@ def test_times_of_one_operation_go_from_the_smallest_size_to_the_largest(tmp_pat
     assert row(lines, "cached") == "cached - - 2.76 → 1.45 ns each 2 ok"
 
 
-def test_summary_of_sessions_takes_the_median_of_medians(tmp_path, capsys):
+def test_summary_of_visits_takes_the_one_in_the_middle(tmp_path, capsys):
     file = File()
-    for repetition, microseconds in enumerate((20, 25, 40)):
-        file.add("transfer/memcpy", pinned_copy(), SITE, microseconds * 1e-6, repetition=repetition)
+    for visit, microseconds in enumerate((20, 25, 40), 1):
+        file.add("transfer/memcpy", pinned_copy(), SITE, microseconds * 1e-6, visit=visit)
     assert row(lines_of(file.write(tmp_path / "result.json"), capsys), "pinned_to_gpu").startswith(
-        "pinned_to_gpu 42 [26, 53]"
+        "pinned_to_gpu 42 [15, 115]"
     )
 
 

@@ -55,7 +55,8 @@ def with_another(axis: str) -> File:
             value = again["case"]["axes"][axis]
             again["case"]["axes"][axis] = OTHER[axis] if isinstance(value, str) else 2 * value
             again["name"] += "/again"
-            file.rows.append(again)
+            if all(again["case"] != row["case"] for row in file.rows):
+                file.rows.append(again)
     return file
 
 

@@ -1,5 +1,7 @@
 """Rows of traversals as runs, and what is faster than what, on rows whose answers are known."""
 
+import math
+
 import pytest
 
 from grainscope_report import reader
@@ -34,12 +36,15 @@ def test_a_run_says_what_its_row_says(load):
     assert run.entries == 1000000
 
 
-def test_sessions_of_a_run_are_one(load):
+def test_visits_of_a_run_are_one(load):
     file = machine_file()
-    for repetition, time_s in enumerate((0.1, 0.4, 0.2)):
-        traverse(file, steady(time_s), repetition=repetition)
+    for visit, time_s in enumerate((0.1, 0.4, 0.2), 1):
+        traverse(file, steady(time_s), visit=visit)
     [run] = runs.measured(load(file))
-    assert (run.time.value, run.time.low, run.time.high, run.time.sessions) == (0.2, 0.1, 0.4, 3)
+    assert (run.time.value, run.time.visits) == (0.2, 3)
+    # Twice and half as long: Student's t of two degrees of freedom, and the middle of three beside one.
+    factor = math.exp(4.302652729911275 * math.log(2) * math.sqrt(math.pi / (4 + math.pi)))
+    assert (run.time.low, run.time.high) == pytest.approx((0.2 / factor, 0.2 * factor))
     assert run.trials["source:3"] == 0.2
 
 

@@ -110,5 +110,5 @@ def test_compare_asks_the_same_question_of_both(run, tmp_path, capsys):
     other = written(21).write(tmp_path / "other" / "result.json")
     assert main(["compare", str(run), str(other), "--format", "json"]) == 0
     compared = json.loads(capsys.readouterr().out)
-    # One session each: no verdict, but every measured row has its counterpart.
+    # One visit each: no verdict, but every measured row has its counterpart.
     assert compared["new"][0]["counts"] == {"same": 0, "faster": 0, "slower": 0, "unclear": 9}

@@ -1,4 +1,4 @@
-"""Holds a run against rules: every repetition of every row counts, and what is missing fails."""
+"""Holds a run against rules: every visit to every case counts, and what is missing fails."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ Site = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Measurement:
-    """One repetition: its value in the file's own unit, and what is wrong with it."""
+    """One visit: its value in the file's own unit, and what is wrong with it."""
 
-    repetition: int
+    visit: int
     value: float | None
     wrong: str
 
@@ -42,14 +42,14 @@ class Judged:
 def judge(
     result: Result, sets: Sequence[RuleSet], reference: Result | None, any_run: bool = False
 ) -> list[Judged]:
-    """What the rule sets say of a run, in their order; `any_run`: whatever its preset and repetitions."""
+    """What the rule sets say of a run, in their order; `any_run`: whatever its preset and visits."""
     found = []
     for rules in sets:
         if any_run:
-            rules = replace(rules, run=replace(rules.run, preset=None, repetitions=None))
+            rules = replace(rules, run=replace(rules.run, preset=None, visits=None))
         found += _run(result, rules)
         for rule in rules.rules:
-            found += _rule(result, rule, rules.run.repetitions, reference)
+            found += _rule(result, rule, rules.run.visits, reference)
     return list(dict.fromkeys(found))
 
 
@@ -77,12 +77,12 @@ def _of_run(name: str, text: str, wrong: str) -> Judged:
     return Judged(f"run.{name}", text, "run", FAILED if wrong else PASSED, wrong)
 
 
-def _rule(result: Result, rule: Rule, repetitions: int | None, reference: Result | None) -> list[Judged]:
+def _rule(result: Result, rule: Rule, visits: int | None, reference: Result | None) -> list[Judged]:
     gpus = len(result.environment.gpu_names)
     if gpus < rule.needs_gpus:
         why = f"for machines with {rule.needs_gpus} GPUs or more; this one has {gpus}"
         return [_judged(rule, "", NOT_APPLICABLE, why)]
-    return _of_links(result, rule) if rule.link else _of_rows(result, rule, repetitions, reference)
+    return _of_links(result, rule) if rule.link else _of_rows(result, rule, visits, reference)
 
 
 def _of_links(result: Result, rule: Rule) -> list[Judged]:
@@ -91,7 +91,7 @@ def _of_links(result: Result, rule: Rule) -> list[Judged]:
     for link in links:
         value = _link_value(link, rule)
         wrong = "the run does not tell" if value is None else rule.limits.broken_by(value)
-        found.append(_decided(rule, _link_name(link), [Measurement(0, value, wrong)]))
+        found.append(_decided(rule, _link_name(link), [Measurement(1, value, wrong)]))
     return found + _missing_gpus(
         result, rule, {link.gpu for link in links}, f"no link {rule.link} was measured"
     )
@@ -117,18 +117,15 @@ def _link_name(link: Link) -> str:
     return f"link {' to '.join(link.ends)}"
 
 
-def _of_rows(result: Result, rule: Rule, repetitions: int | None, reference: Result | None) -> list[Judged]:
+def _of_rows(result: Result, rule: Rule, visits: int | None, reference: Result | None) -> list[Judged]:
     measured = [row for row in result.rows if row.label == "measured"]
-    cases: dict[tuple, list[Row]] = defaultdict(list)
-    for row in measured:
-        if rule.where.matches(row.case):
-            cases[row.case.without(), tuple(sorted(row.case.site.items()))].append(row)
-    if not cases:
+    rows = [row for row in measured if rule.where.matches(row.case)]
+    if not rows:
         why = selecting.why_none(rule.where, [row.case for row in measured])
         return [_judged(rule, "", MISSING, why)]
     expected = _Reference(reference, rule) if rule.relative_to == REFERENCE else None
-    found = [_case(result, rule, rows, repetitions, expected) for rows in cases.values()]
-    gpus = {row.case.site["gpu"] for rows in cases.values() for row in rows if "gpu" in row.case.site}
+    found = [_case(result, rule, row, visits, expected) for row in rows]
+    gpus = {row.case.site["gpu"] for row in rows if "gpu" in row.case.site}
     return found + (_missing_gpus(result, rule, gpus, "no such row") if gpus else [])
 
 
@@ -141,7 +138,7 @@ def _missing_gpus(result: Result, rule: Rule, there: set[int], why: str) -> list
 
 
 class _Reference:
-    """The same questions in the reference: the median over its sessions and sites."""
+    """The same questions in the reference: the median over its sites."""
 
     def __init__(self, result: Result | None, rule: Rule) -> None:
         self.rule = rule
@@ -157,16 +154,13 @@ class _Reference:
         return statistics.median(values) if values else None
 
 
-def _case(
-    result: Result, rule: Rule, rows: list[Row], repetitions: int | None, expected: _Reference | None
-) -> Judged:
-    site = spoken_site(sorted(rows[0].case.site.items()))
-    what = f"{_axes(rows[0], rule)}{site}"
-    rows = sorted(rows, key=lambda row: row.repetition_index)
-    measured = [_measurement(result, rule, row, expected) for row in rows]
-    if repetitions and any(row.ok for row in rows):
-        left = range(len(measured), repetitions)
-        measured += [Measurement(number, None, "the repetition is missing") for number in left]
+def _case(result: Result, rule: Rule, row: Row, visits: int | None, expected: _Reference | None) -> Judged:
+    site = spoken_site(sorted(row.case.site.items()))
+    what = f"{_axes(row, rule)}{site}"
+    measured = [_measurement(result, rule, one, expected) for one in metrics.by_visit(row)]
+    if visits and row.ok:
+        left = range(len(measured) + 1, visits + 1)
+        measured += [Measurement(number, None, "the visit is missing") for number in left]
     return _decided(rule, what, measured)
 
 
@@ -179,10 +173,11 @@ def _axes(row: Row, rule: Rule) -> str:
 
 
 def _measurement(result: Result, rule: Rule, row: Row, expected: _Reference | None) -> Measurement:
+    number = row.visit.round if row.visit else 1
     if not row.ok:
-        return Measurement(row.repetition_index, None, f"{row.status}: {row.reason}")
+        return Measurement(number, None, f"{row.status}: {row.reason}")
     value, why = _value(result, rule, row, expected)
-    return Measurement(row.repetition_index, value, why if value is None else rule.limits.broken_by(value))
+    return Measurement(number, value, why if value is None else rule.limits.broken_by(value))
 
 
 def _value(result: Result, rule: Rule, row: Row, expected: _Reference | None) -> tuple[float | None, str]:
@@ -216,7 +211,7 @@ def _decided(rule: Rule, what: str, measured: list[Measurement]) -> Judged:
     wrong = [one for one in measured if one.wrong]
     if not wrong:
         return _judged(rule, what, PASSED, "", tuple(measured))
-    count = f"{len(wrong)} of {len(measured)} repetitions: " if len(measured) > 1 else ""
+    count = f"{len(wrong)} of {len(measured)} visits: " if len(measured) > 1 else ""
     said = "; ".join(dict.fromkeys(one.wrong for one in wrong))
     status = FAILED if any(one.value is not None for one in measured) else MISSING
     return _judged(rule, what, status, f"{count}{said}", tuple(measured))

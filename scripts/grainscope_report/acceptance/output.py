@@ -61,7 +61,7 @@ def _line(one: Judged, out: Terminal) -> Iterator[str]:
 
 
 def values(one: Judged) -> str:
-    """Every repetition's value, or why there is none."""
+    """Every visit's value, or why there is none."""
     if not one.measurements:
         return ""
     unit = Unit(one.unit, metrics.UNITS[one.unit][1])
@@ -135,7 +135,7 @@ def _testcase(suite: ElementTree.Element, one: Judged) -> None:
     if one.status == NOT_APPLICABLE:
         ElementTree.SubElement(case, "skipped", message=_xml(one.message))
     if one.measurements:
-        ElementTree.SubElement(case, "system-out").text = _xml(f"every repetition: {values(one)}")
+        ElementTree.SubElement(case, "system-out").text = _xml(f"every visit: {values(one)}")
 
 
 def _xml(text: object) -> str:

@@ -74,7 +74,7 @@ class RunRules:
     """What the run itself must be; None asks nothing."""
 
     preset: str | None = None
-    repetitions: int | None = None
+    visits: int | None = None
     gpus: int | None = None
     severe_warnings: bool = False
 
@@ -117,7 +117,7 @@ def load(name: str) -> RuleSet:
 def _run(table: Table) -> RunRules:
     found = RunRules(
         table.one_of("preset", PRESETS, None),
-        table.count("repetitions", None),
+        table.count("visits", None),
         table.count("gpus", None),
         table.flag("severe_warnings", True) is False,
     )

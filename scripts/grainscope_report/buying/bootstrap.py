@@ -1,8 +1,8 @@
-"""The bootstrap over node, run and sample: what medians of resampled sessions would have been.
+"""The bootstrap over node, run and sample: what medians of resampled visits would have been.
 
 The median of a resample is drawn without making it: with replacement, the k-th smallest of n drawn
-samples is the ⌈n u⌉-th smallest of the session, where u is the k-th smallest of n uniform numbers, which
-is beta distributed. That is exact and costs two draws, however many samples a session has. (Efron, *The
+samples is the ⌈n u⌉-th smallest of the visit, where u is the k-th smallest of n uniform numbers, which
+is beta distributed. That is exact and costs two draws, however many samples a visit has. (Efron, *The
 jackknife, the bootstrap and other resampling plans*, 1982, has the distribution.)
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from grainscope_report import metrics, statistics
 from grainscope_report.buying import ways
 from grainscope_report.buying.machines import Machine
-from grainscope_report.buying.ways import Sessions
+from grainscope_report.buying.ways import Visits
 from grainscope_report.model import Row
 
 Array = np.ndarray
@@ -30,18 +30,18 @@ class Estimates:
 
 @dataclass(frozen=True)
 class Resampling:
-    """How one machine is resampled, the same for all of its rows: nodes, then sessions."""
+    """How one machine is resampled, the same for all of its rows: nodes, then visits."""
 
     nodes: Array  # draws × nodes: which node stands there
-    sessions: Array  # draws × nodes × most sessions: 0 to 1, which session stands there
+    visits: Array  # draws × nodes × most visits: 0 to 1, which visit stands there
     seed: tuple[int, ...]
 
 
 def resampling(machine: Machine, draws: int, seed: tuple[int, ...]) -> Resampling:
-    """Draws nodes and sessions; of one node there is nothing to draw."""
+    """Draws nodes and visits; of one node there is nothing to draw."""
     random = np.random.default_rng(seed)
     count = len(machine.nodes)
-    most = max(sum(1 + max((row.repetition_index for row in result.rows), default=0) for result in node)
+    most = max(sum(max((len(row.visits) for row in result.rows), default=1) for result in node)
                for node in machine.nodes)  # fmt: skip
     return Resampling(
         random.integers(count, size=(draws, count)), random.random((draws, count, max(most, 1))), seed
@@ -49,9 +49,9 @@ def resampling(machine: Machine, draws: int, seed: tuple[int, ...]) -> Resamplin
 
 
 def estimates(
-    found: Sessions, metric: str, plan: Resampling, trials: dict[tuple, Array], stream: tuple[int, ...]
+    found: Visits, metric: str, plan: Resampling, trials: dict[tuple, Array], stream: tuple[int, ...]
 ) -> Estimates:
-    """The quantity of a case: the median over nodes of medians over sites of medians over sessions.
+    """The quantity of a case: the median over nodes of medians over sites of medians over visits.
 
     `trials` keeps which trials a resample has, so that all machines that ran the same have the same;
     `stream` tells the samples of one case from those of another.
@@ -64,34 +64,34 @@ def estimates(
         for node, sites in enumerate(found):
             mask = plan.nodes[:, slot] == node
             if mask.any():
-                uniform = plan.sessions[mask, slot]
-                by_site = [_sessions(rows, metric, uniform, mask, random, trials) for rows in sites]
+                uniform = plan.visits[mask, slot]
+                by_site = [_visits(rows, metric, uniform, mask, random, trials) for rows in sites]
                 out[mask, slot] = np.median(by_site, axis=0)
     return Estimates(value, np.median(out, axis=1))
 
 
-def spread_known(found: Sessions, metric: str) -> bool:
-    """Whether nodes, sessions, trials or samples tell how far the quantity varies."""
+def spread_known(found: Visits, metric: str) -> bool:
+    """Whether nodes, visits, trials or samples tell how far the quantity varies."""
     there = [rows for sites in found for rows in sites]
     several = len(found) > 1 or any(len(rows) > 1 for rows in there)
     return several or all(_varies(row, metric) for rows in there for row in rows)
 
 
 def _varies(row: Row, metric: str) -> bool:
-    """Whether one session alone says how far the quantity varies."""
+    """Whether one visit alone says how far the quantity varies."""
     follows = metrics.follows_median(row, metric)
     if row.trials:
         return len(row.trials) > 1 and (follows or all(metric in trial.counters for trial in row.trials))
     return follows and len(row.samples_s) > 1
 
 
-def _sessions(
+def _visits(
     rows: Sequence[Row], metric: str, uniform: Array, mask: Array, random: np.random.Generator, trials: dict
 ) -> Array:
-    """For each resample the median over as many sessions as there are, each resampled within."""
+    """For each resample the median over as many visits as there are, each resampled within."""
     count = len(rows)
     chosen = (uniform[:, :count] * count).astype(int)
-    if chosen.shape[1] < count:  # more sessions of this row than of others: take turns
+    if chosen.shape[1] < count:  # more visits of this row than of others: take turns
         chosen = np.resize(chosen, (len(chosen), count))
     if rows[0].trials:
         within = np.stack([_trials(row, metric, mask, random, trials) for row in rows])
@@ -100,10 +100,10 @@ def _sessions(
 
 
 def _samples(rows: Sequence[Row], metric: str, chosen: Array, random: np.random.Generator) -> Array:
-    """The quantity of each chosen session, from the median of a resample of its samples."""
+    """The quantity of each chosen visit, from the median of a resample of its samples."""
     fixed = np.array([_value(row, metric) for row in rows])
     if not all(metrics.follows_median(row, metric) and row.samples_s for row in rows):
-        return fixed[chosen]  # a quantity of the whole session, or a modelled row
+        return fixed[chosen]  # a quantity of the whole visit, or a modelled row
     ordered = [np.sort(row.samples_s) for row in rows]
     counts = np.array([len(one) for one in ordered])
     table = np.full((len(rows), counts.max()), np.nan)
@@ -117,7 +117,7 @@ def _samples(rows: Sequence[Row], metric: str, chosen: Array, random: np.random.
 
 
 def _middle(counts: Array, random: np.random.Generator) -> tuple[Array, Array]:
-    """The 0-based ranks, in the session, of the one or two samples in the middle of a resample."""
+    """The 0-based ranks, in the visit, of the one or two samples in the middle of a resample."""
     odd = counts % 2 == 1
     lower = np.where(odd, (counts + 1) // 2, counts // 2)
     first = random.beta(lower, counts + 1 - lower)

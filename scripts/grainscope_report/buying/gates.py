@@ -47,18 +47,20 @@ def _links(machine: Machine, least: float) -> list[str]:
 
 
 def of_rows(rows: Sequence[Row], gates: Gates) -> list[str]:
-    """Cases that vary more than `max_cv`: over sessions where there are several, else over samples.
+    """Cases that vary more than `max_cv`: over visits where there are several, else over samples.
 
-    Trials are different inputs, whose times differ for other reasons: of one session they say nothing.
+    Trials are different inputs, whose times differ for other reasons: of one visit they say nothing.
     """
     if gates.max_cv is None:
         return []
     cases: dict[tuple, dict[int, Row]] = defaultdict(dict)
     for row in rows:
-        cases[row.case.family, row.case.without(), tuple(sorted(row.case.site.items()))][id(row)] = row
+        cases[row.case.family, row.case.without(), tuple(sorted(row.case.site.items()))][
+            id(row.visit or row)
+        ] = row
     broken = []
-    for sessions in cases.values():
-        there = list(sessions.values())
+    for visits in cases.values():
+        there = list(visits.values())
         if len(there) > 1:
             found = metrics.cv([statistics.median(row.samples_s) for row in there if row.samples_s])
         else:

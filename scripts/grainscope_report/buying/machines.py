@@ -146,8 +146,8 @@ def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
         yield f"{named.name}: between-node variance not seen, one node was measured"
-    sessions = [1 + max((row.repetition_index for row in result.rows), default=0) for result in named.results]
-    if sum(sessions) == len(named.nodes):
+    visits = [max((len(row.visits) for row in result.rows), default=1) for result in named.results]
+    if sum(visits) == len(named.nodes):
         yield f"{named.name}: between-run variance not seen, each node was measured once"
     for result in named.results:
         if not result.run.complete:

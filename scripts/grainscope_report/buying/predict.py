@@ -22,7 +22,7 @@ class Part:
     """A component on one machine: its time over the reference's, and for each size ratio and way.
 
     `ratios` are how many times faster than the reference, as measured; `log_ratio` is their weighted mean
-    logarithm. `rows` are all sessions that were used, `no_spread` the machines of which nothing tells how far
+    logarithm. `rows` are all visits that were used, `no_spread` the machines of which nothing tells how far
     the metric varies.
     """
 
@@ -180,9 +180,9 @@ class Predictor:
 
 
 def _rows(way: Way, size: float | None = -1) -> list[Row]:
-    """The sessions of a way: all, or those around a size."""
+    """The visits of a way: all, or those around a size."""
     points = way.points if size == -1 else set(way.around(size) or ())
-    return [row for at in points for sites in way.points[at] for sessions in sites for row in sessions]
+    return [row for at in points for sites in way.points[at] for visits in sites for row in visits]
 
 
 def _weighted(weights: Array, found: Sequence[Estimates]) -> Estimates:

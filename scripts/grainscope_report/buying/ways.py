@@ -1,10 +1,10 @@
-"""The rows behind a component on one machine: the ways to do it, and each way's sessions at each size."""
+"""The rows behind a component on one machine: the ways to do it, and each way's visits at each size."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import naming, selecting
+from grainscope_report import metrics, naming, selecting
 from grainscope_report.buying.machines import Machine, NotComparableError
 from grainscope_report.buying.workload import Component
 from grainscope_report.cases import Case
@@ -31,15 +31,15 @@ UNASKED = {"placement": "device", "store": "device"}
 FOLLOWS = {"row": {"rows"}, "grain": {"bytes"}, "piece": {"pieces", "bytes"}, "width": {"rows"}}
 
 Axes = tuple[tuple[str, Value], ...]
-Sessions = tuple[tuple[tuple[Row, ...], ...], ...]  # by node and site, the sessions
+Visits = tuple[tuple[tuple[Row, ...], ...], ...]  # by node and site, the visits
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to do a component: its axes but the size, and the sessions at each measured size."""
+    """One way to do a component: its axes but the size, and the visits at each measured size."""
 
     how: Axes
-    points: Mapping[float | None, Sessions]
+    points: Mapping[float | None, Visits]
 
     @property
     def text(self) -> str:
@@ -79,7 +79,7 @@ def ways(machine: Machine, component: Component) -> list[Way]:
     return [
         Way(
             tuple(one for one in key if one[0] in varying),
-            {at: _sessions(machine, there) for at, there in sorted(points.items(), key=_size)},
+            {at: _visits(machine, there) for at, there in sorted(points.items(), key=_size)},
         )
         for key, points in found.items()
     ]
@@ -138,8 +138,8 @@ def _one_question(machine: Machine, component: Component, rows: Sequence[Row], d
         )
 
 
-def _sessions(machine: Machine, rows: Sequence[Row]) -> Sessions:
-    """By node and site the sessions, in the order of the files; nodes without such a row are left out."""
+def _visits(machine: Machine, rows: Sequence[Row]) -> Visits:
+    """By node and site the visits, in the order of the files; nodes without such a row are left out."""
     here = {id(row) for row in rows}
     nodes = []
     for results in machine.nodes:
@@ -147,7 +147,7 @@ def _sessions(machine: Machine, rows: Sequence[Row]) -> Sessions:
         for result in results:
             for row in result.rows:
                 if id(row) in here:
-                    sites[tuple(sorted(row.case.site.items()))].append(row)
+                    sites[tuple(sorted(row.case.site.items()))] += metrics.by_visit(row)
         nodes.append(tuple(map(tuple, sites.values())))
     if not all(nodes):
         lacking = machine.nodes[nodes.index(())][0]
@@ -169,5 +169,5 @@ def out_of_range(machine: Machine, component: Component, found: Sequence[Way], s
 
 
 def inputs(row: Row) -> bool:
-    """Whether the row's trials are different inputs (sources), not repetitions of one."""
+    """Whether the row's trials are different inputs (sources), not one input again."""
     return any(not trial.label.startswith("trial:") for trial in row.trials)

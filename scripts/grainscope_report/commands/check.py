@@ -18,7 +18,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "check",
         help="hold a run against acceptance rules",
         description="Holds runs of the `acceptance` preset against rules: limits as data, from a TOML file "
-        f"or a set that comes with the suite ({', '.join(rules.shipped())}). Every repetition of every row "
+        f"or a set that comes with the suite ({', '.join(rules.shipped())}). Every visit to every case "
         "must keep its limits, and a row that a rule asks for and the run lacks fails. Each file must pass.",
         epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used. The keys of a "
         "rule file are in docs/procurement.md.",
@@ -34,7 +34,7 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--reference", type=Path, metavar="FILE", help="for rules relative to a reference file"
     )
-    parser.add_argument("--any-run", action="store_true", help="whatever preset and number of repetitions")
+    parser.add_argument("--any-run", action="store_true", help="whatever preset and number of visits")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML there")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything as JSON there; - is stdout"

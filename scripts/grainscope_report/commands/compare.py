@@ -30,7 +30,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "compare",
         help="compare files with a base, with verdicts",
         description="Compares every NEW with BASE, question by question: family and axes join rows, not "
-        "names or places. Sessions (`--benchmark_repetitions`) are the unit; with fewer than five a side a "
+        "names or places. Visits (`--benchmark_repetitions`) are the unit; with fewer than five a side a "
         "row is unclear. Google Benchmark's own JSON is compared by name.",
         epilog="Exit status: 0 nothing of --fail-on, 1 something of it, 2 usage or an unreadable file, 3 a "
         "NEW answers no question that BASE answers, 4 nothing but unclear rows where --fail-on has unclear.",
@@ -48,7 +48,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         help=f"any of {', '.join(FAIL_ON)}, or none (default: slower,failed)",
     )
     parser.add_argument(
-        "--pool", action="store_true", help="count the sessions of several runs of one machine together"
+        "--pool", action="store_true", help="count the visits of several runs of one machine together"
     )
     parser.add_argument("--filter", metavar="REGEX", help="only questions whose family and words match")
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")

@@ -94,7 +94,6 @@ def _colour(row: Row | None) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    name = row.name if not row.repetition_index else f"{row.name} (session {row.repetition_index + 1})"
     return (
         row.status,
         format_time(row.median_s) if row.median_s else "-",
@@ -103,16 +102,15 @@ def _cells(row: Row) -> tuple[str, ...]:
         format_percent(row.link_fraction) if row.link_fraction else "-",
         " ".join(sorted(row.flags)) or "-",
         _counted(row) or "-",
-        name,
+        row.name,
         row.reason,
     )
 
 
 def _interval(row: Row) -> str:
-    if not row.median_s or not row.ci95_s:
-        return "-"
-    low, high = row.ci95_s
-    return f"[{format_time(low)}, {format_time(high)}]"
+    time_s = row.time
+    known = time_s is not None and time_s.high > time_s.low
+    return f"[{format_time(time_s.low)}, {format_time(time_s.high)}]" if known else "-"
 
 
 def _counted(row: Row) -> str:

@@ -40,7 +40,7 @@ def lines(gains: Sequence[Gain], out: Terminal) -> Iterator[str]:
 def _cells(gain: Gain) -> tuple[str, ...]:
     best, work = gain.best, gain.work
     weights = f", weights {work.weights}" if work.weights else ""
-    sent = best.run.rows[0].link_bytes
+    sent = best.run.row.link_bytes_least
     return (
         f"  {work.algorithm} {work.graph}{weights}",
         best.text,

@@ -15,7 +15,7 @@ from grainscope_report.escaping import in_csv
 FORMAT = 1
 COLUMNS = (
     "new", "verdict", "label", "family", "question", "axes", "ratio", "low", "high", "p", "base_s", "new_s",
-    "each", "base_gb_s", "new_gb_s", "base_sessions", "new_sessions", "base_sites", "new_sites", "why",
+    "each", "base_gb_s", "new_gb_s", "base_visits", "new_visits", "base_sites", "new_sites", "why",
 )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def as_json(comparison: Comparison) -> str:
         "comparison_format": FORMAT,
         "threshold": comparison.threshold,
         "alpha": verdicts.ALPHA,
-        "fewest_sessions": verdicts.FEWEST,
+        "fewest_visits": verdicts.FEWEST,
         "base": _side(comparison.base),
         "new": [
             _side(against.new)
@@ -114,7 +114,7 @@ def _answer(side: str, answer: Answer) -> dict[str, Any]:
     return {
         f"{side}_s": answer.seconds,
         f"{side}_gb_s": answer.gb_s,
-        f"{side}_sessions": len(answer.sessions),
+        f"{side}_visits": len(answer.visits),
         f"{side}_sites": answer.sites,
     }
 

@@ -1,8 +1,8 @@
-"""The bootstrap of a median over sessions, in closed form.
+"""The bootstrap of a median over visits, in closed form.
 
-Resampling n sessions with replacement, the median of the resample is the k-th smallest session with a
+Resampling n visits with replacement, the median of the resample is the k-th smallest visit with a
 chance that depends on n and k alone: what drawing without end would give. So nothing is drawn, there is
-no seed, and the same files always give the same numbers. Of an even number of sessions the resample's
+no seed, and the same files always give the same numbers. Of an even number of visits the resample's
 median is either middle one, each as likely.
 Source: Maritz and Jarrett, A note on estimating the variance of the sample median, JASA 73 (1978);
 Efron, Bootstrap methods: another look at the jackknife, Annals of Statistics 7 (1979).
@@ -19,7 +19,7 @@ from grainscope_report.statistics import median
 
 @cache
 def weights(count: int) -> tuple[float, ...]:
-    """The chance that the median of a resample of `count` sessions is the smallest, second smallest, …"""
+    """The chance that the median of a resample of `count` visits is the smallest, second smallest, …"""
     middle = {(count + 1) // 2, count // 2 + 1}
     reached = [fmean(_reached(count, k, rank) for rank in middle) for k in range(count + 1)]
     return tuple(above - below for below, above in itertools.pairwise(reached))
@@ -32,7 +32,7 @@ def _reached(count: int, k: int, rank: int) -> float:
 
 
 def variance(ordered: Sequence[float]) -> float:
-    """The bootstrap's variance of the median of sorted sessions."""
+    """The bootstrap's variance of the median of sorted visits."""
     middle, chances = median(ordered), weights(len(ordered))
     mean = sum(chance * (one - middle) for chance, one in zip(chances, ordered, strict=True))
     square = sum(chance * (one - middle) ** 2 for chance, one in zip(chances, ordered, strict=True))

@@ -223,7 +223,7 @@ def _unclear(comparison: Comparison) -> Iterator[Section]:
     )
     if unclear:
         few = any(row.verdict.low is None for one in comparison.against for row in one.rows)
-        hint = ("`grainscope --benchmark_repetitions=5` runs five sessions of every case.",) if few else ()
+        hint = ("`grainscope --benchmark_repetitions=5` visits every case five times.",) if few else ()
         rows = tuple((str(count), reason) for reason, count in unclear.most_common(MOST_REASONS))
         yield Section("Unclear", hint, (Column("rows", right=True), Column("why")), rows)
 

@@ -1,6 +1,6 @@
 """Google Benchmark's own JSON, as far as it can be compared: names, repetitions, real times.
 
-A repetition is a session. Where a file has aggregates only, its median (or else its mean) is one session,
+A repetition is a visit. Where a file has aggregates only, its median (or else its mean) is one visit,
 which is too few to say anything of. A rate is `bytes_per_second`.
 """
 
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from grainscope_report.comparison.questions import MEASURED, Answer, Question, Session
+from grainscope_report.comparison.questions import MEASURED, Answer, Question, Visit
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _AGGREGATES = ("median", "mean")
@@ -37,10 +37,10 @@ def _answer(name: str, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
     if not good:
         status, reason = _fault(single[0]) or ("failed", "")
         return Answer(status=status, reason=reason, spoken=name)
-    sessions = [Session(row["real_time"] * _UNITS[row.get("time_unit", "ns")], 0.0) for row in good]
-    rates = list(_bytes(good, sessions))
+    visits = [Visit(row["real_time"] * _UNITS[row.get("time_unit", "ns")], 0.0) for row in good]
+    rates = list(_bytes(good, visits))
     return Answer(
-        tuple(sessions),
+        tuple(visits),
         bytes=sorted(rates)[len(rates) // 2] if len(rates) == len(good) else None,
         failed=len(single) - len(good),
         spoken=name,
@@ -63,7 +63,7 @@ def _positive(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value) and value > 0
 
 
-def _bytes(rows: Sequence[Mapping[str, Any]], sessions: Sequence[Session]) -> Iterator[float]:
-    for row, session in zip(rows, sessions, strict=True):
+def _bytes(rows: Sequence[Mapping[str, Any]], visits: Sequence[Visit]) -> Iterator[float]:
+    for row, visit in zip(rows, visits, strict=True):
         if _positive(rate := row.get("bytes_per_second")):
-            yield rate * session.seconds
+            yield rate * visit.seconds

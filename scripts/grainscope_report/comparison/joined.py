@@ -155,7 +155,7 @@ def _against(
     base: Side, new: Side, shared: Sequence[Shared], unmatched: Sequence[Unmatched], threshold: float
 ) -> Against:
     measured = [pair for pair in shared if pair[0].label == MEASURED]
-    given = verdicts.verdicts([(one.sessions, two.sessions) for _, one, two in measured], threshold)
+    given = verdicts.verdicts([(one.visits, two.visits) for _, one, two in measured], threshold)
     return Against(
         new=new,
         rows=tuple(Row(*pair, verdict) for pair, verdict in zip(measured, given, strict=True)),
@@ -171,12 +171,12 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
     shared, unmatched = [], []
     changed = set(sides_of.changed(base, new))
     for question, one in base.answers.items():
-        if not one.sessions:
+        if not one.visits:
             continue
         two = new.answers.get(question)
         if two is None:
             unmatched.append(Unmatched(question, MISSING, _absent(question, new), one.spoken))
-        elif not two.sessions:
+        elif not two.visits:
             kind = FAILED if two.status == "failed" else MISSING
             unmatched.append(Unmatched(question, kind, f"{two.status}: {two.reason}", one.spoken))
         elif question.family in changed:
@@ -188,7 +188,7 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
         else:
             shared.append((question, one, two))
             if two.failed:
-                said = f"failed in {two.failed} of {two.failed + len(two.sessions)} sessions"
+                said = f"failed at {two.failed} of its sites or runs"
                 unmatched.append(Unmatched(question, FAILED, said, one.spoken))
     return shared, [*unmatched, *_only_new(base, new)]
 
@@ -196,7 +196,7 @@ def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
 def _only_new(base: Side, new: Side) -> Iterator[Unmatched]:
     for question, two in new.answers.items():
         one = base.answers.get(question)
-        if two.sessions and not (one and one.sessions):
+        if two.visits and not (one and one.visits):
             said = f"{one.status} in the base: {one.reason}" if one else "not in the base"
             yield Unmatched(question, NEW_ONLY, said, two.spoken)
 
@@ -226,7 +226,7 @@ def _listed(counts: Sequence[float]) -> str:
 
 
 def _computed(one: Answer, two: Answer, threshold: float) -> Verdict:
-    """The verdict on what was computed, which has no error that sessions would show."""
+    """The verdict on what was computed, which has no error that visits would show."""
     ratio = two.seconds / one.seconds
     return Verdict(verdicts.region(ratio, ratio, threshold), ratio)
 

@@ -44,7 +44,7 @@ def by_node(sides: Sequence[tuple[str, Answers]]) -> dict[str, dict[Question, li
     for node, answers in sides:
         there = found.setdefault(node, defaultdict(list))
         for question, answer in answers.items():
-            if answer.sessions and question.label == MEASURED:
+            if answer.visits and question.label == MEASURED:
                 there[question].append(answer)
     return found
 

@@ -1,4 +1,4 @@
-"""What one side answers: for each question the time that every session took, or why there is none.
+"""What one side answers: for each question the time that every visit took, or why there is none.
 
 A question is a case's family and axes with the row's label; where it was asked, and by what name, plays
 no part, so that machines with other GPUs and nodes meet, and modelled rows meet only modelled ones.
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from grainscope_report import naming, statistics
+from grainscope_report import metrics, naming, statistics
 from grainscope_report.model import Row
 
 MEASURED = "measured"
@@ -29,10 +29,10 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Session:
-    """One session of a question on one machine: seconds, of the middle one of its sites.
+class Visit:
+    """One visit to a question on one machine: seconds, of the middle one of its sites.
 
-    `error` is the standard error of the logarithm of that time, from the session's own interval; 0 where
+    `error` is the standard error of the logarithm of that time, from the visit's own interval; 0 where
     there is none.
     """
 
@@ -42,14 +42,14 @@ class Session:
 
 @dataclass(frozen=True)
 class Answer:
-    """All sessions of a question, or with none why: `absent`, `skipped` or `failed`, and the reason.
+    """All visits to a question, or with none why: `absent`, `skipped` or `failed`, and the reason.
 
     Times are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
-    often; `threads` are the numbers of CPU threads that rows count. `failed` counts sessions that failed
-    beside good ones.
+    often; `threads` are the numbers of CPU threads that rows count. `failed` counts rows, of several
+    sites or runs, that failed beside good ones.
     """
 
-    sessions: tuple[Session, ...] = ()
+    visits: tuple[Visit, ...] = ()
     each: bool = False
     bytes: float | None = None
     beside: tuple[str, float] | None = None
@@ -62,8 +62,8 @@ class Answer:
 
     @cached_property
     def seconds(self) -> float:
-        """The median of the sessions."""
-        return statistics.median([session.seconds for session in self.sessions])
+        """The median of the visits."""
+        return statistics.median([visit.seconds for visit in self.visits])
 
     @property
     def gb_s(self) -> float | None:
@@ -88,7 +88,7 @@ def answers(rows: Iterable[Row]) -> dict[Question, Answer]:
 
 
 def together(parts: Sequence[Answers]) -> Answers:
-    """The answers of several runs of one machine as one side: their sessions count alike."""
+    """The answers of several runs of one machine as one side: their visits count alike."""
     if len(parts) == 1:
         return parts[0]
     every = dict.fromkeys(one for part in parts for one in part)
@@ -96,12 +96,12 @@ def together(parts: Sequence[Answers]) -> Answers:
 
 
 def _pooled(found: Sequence[Answer]) -> Answer:
-    good = [answer for answer in found if answer.sessions]
+    good = [answer for answer in found if answer.visits]
     if not good:
         return next((answer for answer in found if answer.status == "failed"), found[0])
     failed = sum(answer.failed + (answer.status == "failed") for answer in found)
-    sessions = tuple(session for answer in good for session in answer.sessions)
-    return replace(good[0], sessions=sessions, failed=failed)
+    visits = tuple(visit for answer in good for visit in answer.visits)
+    return replace(good[0], visits=visits, failed=failed)
 
 
 def _answer(rows: Sequence[Row]) -> Answer:
@@ -111,11 +111,11 @@ def _answer(rows: Sequence[Row]) -> Answer:
         told = (failed or rows)[0]
         return Answer(status=told.status, reason=told.reason, failed=len(failed), spoken=_spoken(told))
     each = all(row.operations for row in good)
-    by_session: dict[int, list[Row]] = defaultdict(list)
-    for row in good:
-        by_session[row.repetition_index].append(row)
+    by_round: dict[int, list[Row]] = defaultdict(list)
+    for one in (one for row in good for one in metrics.by_visit(row)):
+        by_round[one.visit.round if one.visit else 1].append(one)
     return Answer(
-        sessions=tuple(_session(there, each) for _, there in sorted(by_session.items())),
+        visits=tuple(_visit(there, each) for _, there in sorted(by_round.items())),
         each=each,
         bytes=statistics.median([row.bytes for row in good]) if all(row.bytes for row in good) else None,
         beside=_beside(good),
@@ -131,17 +131,17 @@ def _beside(rows: Sequence[Row]) -> tuple[str, float] | None:
     return sorted(counts)[len(counts) // 2] if counts else None
 
 
-def _session(rows: Sequence[Row], each: bool) -> Session:
-    """The sites of one session: the median of their times, and as error the middle one's."""
+def _visit(rows: Sequence[Row], each: bool) -> Visit:
+    """The sites of one round: the median of their times, and as error the middle one's."""
     times = [row.median_s / (row.operations if each else 1) for row in rows]
     errors = [_error(row) for row in rows]
-    return Session(statistics.median(times), statistics.median(errors))
+    return Visit(statistics.median(times), statistics.median(errors))
 
 
 def _error(row: Row) -> float:
-    if not row.ci95_s or not row.median_s:
+    if not row.within_s:
         return 0.0
-    low, high = row.ci95_s
+    low, high = row.within_s
     return (high - low) / 2 / HALF_WIDTH / row.median_s
 
 

@@ -136,13 +136,8 @@ def _of_result(path: Path, document: dict[str, Any]) -> Side:
         facts=facts(context),
         warnings=tuple(warnings),
         answers=questions.answers(result.rows),
-        versions=_versions(context),
+        versions={row.case.family: row.case.version for row in result.rows},
     )
-
-
-def _versions(context: Mapping[str, Any]) -> dict[str, int]:
-    said = context.get("family_versions")
-    return {name: one for name, one in said.items() if isinstance(one, int)} if isinstance(said, dict) else {}
 
 
 def _runs(run_id: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""Same, faster, slower or unclear: the statistics of one side's sessions against the other's.
+"""Same, faster, slower or unclear: the statistics of one side's visits against the other's.
 
-With x the logarithms of the sessions' times, the difference d = median(x new) − median(x base) has the
-bootstrap's variance, made larger by n/(n−1) for what few sessions do not show, and no smaller than the
-sessions' own intervals allow. p is the chance, by Student's t, that d lies so far on its side of the
+With x the logarithms of the visits' times, the difference d = median(x new) − median(x base) has the
+bootstrap's variance, made larger by n/(n−1) for what few visits do not show, and no smaller than the
+visits' own intervals allow. p is the chance, by Student's t, that d lies so far on its side of the
 threshold though the truth does not; degrees of freedom after Welch, at most twice those of the shorter
 side. Faster and slower are claimed where p after Holm, over all rows of a pair of sides, is at most ALPHA;
 same where the row's own p is. Either way the 95 % percentile interval has to agree. docs/compare.md says how
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from grainscope_report import statistics
 from grainscope_report.comparison import bootstrap, student
-from grainscope_report.comparison.questions import Session
+from grainscope_report.comparison.questions import Visit
 
 FEWEST = 5
 ALPHA = 0.05
@@ -49,11 +49,11 @@ class Verdict:
     why: str = ""
 
 
-Pair = tuple[Sequence[Session], Sequence[Session]]
+Pair = tuple[Sequence[Visit], Sequence[Visit]]
 
 
 def verdicts(pairs: Sequence[Pair], threshold: float) -> list[Verdict]:
-    """The verdict on each pair of (base's sessions, new's sessions); `threshold` is a share of the time."""
+    """The verdict on each pair of (base's visits, new's visits); `threshold` is a share of the time."""
     enough = [at for at, (base, new) in enumerate(pairs) if min(len(base), len(new)) >= FEWEST]
     ratios = [compare(pairs[at], threshold) for at in enough]
     same = [region(ratio.value, ratio.value, threshold) == SAME for ratio in ratios]
@@ -65,18 +65,18 @@ def verdicts(pairs: Sequence[Pair], threshold: float) -> list[Verdict]:
     return [found.get(at) or _too_few(*pair) for at, pair in enumerate(pairs)]
 
 
-def _too_few(base: Sequence[Session], new: Sequence[Session]) -> Verdict:
+def _too_few(base: Sequence[Visit], new: Sequence[Visit]) -> Verdict:
     ratio = _median(new) / _median(base)
     said = f"{_count(len(base))} against {len(new)}, {FEWEST} a side are needed"
     return Verdict(UNCLEAR, ratio, why=said)
 
 
-def _count(sessions: int) -> str:
-    return f"{sessions} session{'s' * (sessions != 1)}"
+def _count(visits: int) -> str:
+    return f"{visits} visit{'s' * (visits != 1)}"
 
 
-def _median(sessions: Sequence[Session]) -> float:
-    return math.exp(statistics.median([math.log(session.seconds) for session in sessions]))
+def _median(visits: Sequence[Visit]) -> float:
+    return math.exp(statistics.median([math.log(visit.seconds) for visit in visits]))
 
 
 def _verdict(ratio: Ratio, p: float, threshold: float) -> Verdict:
@@ -99,29 +99,29 @@ def region(low: float, high: float, threshold: float) -> str:
 
 
 def compare(pair: Pair, threshold: float) -> Ratio:
-    """The ratio of new to base, with at least two sessions a side."""
-    base, new = (sorted(math.log(session.seconds) for session in side) for side in pair)
+    """The ratio of new to base, with at least two visits a side."""
+    base, new = (sorted(math.log(visit.seconds) for visit in side) for side in pair)
     apart = statistics.median(new) - statistics.median(base)
-    parts = [_variance(side, sessions) for side, sessions in zip((base, new), pair, strict=True)]
+    parts = [_variance(side, visits) for side, visits in zip((base, new), pair, strict=True)]
     freedom = [len(side) - 1 for side in pair]
     error = math.sqrt(sum(parts)) + _TINY
     welch = sum(parts) ** 2 / sum(part**2 / count for part, count in zip(parts, freedom, strict=True))
     p = _p(apart, error, min(welch, 2 * min(freedom)), math.log1p(threshold))
     low, high = bootstrap.difference(new, base)
-    # No interval is narrower than the sessions' own errors allow.
+    # No interval is narrower than the visits' own errors allow.
     floor = 1.96 * math.sqrt(sum(map(_own, pair)))
     ends = (apart, min(low, apart - floor), max(high, apart + floor))
     return Ratio(*(math.exp(min(end, _LARGEST)) for end in ends), p)
 
 
-def _variance(ordered: Sequence[float], sessions: Sequence[Session]) -> float:
+def _variance(ordered: Sequence[float], visits: Sequence[Visit]) -> float:
     between = bootstrap.variance(ordered) * len(ordered) / (len(ordered) - 1)
-    return max(between, _own(sessions)) + _TINY**2
+    return max(between, _own(visits)) + _TINY**2
 
 
-def _own(sessions: Sequence[Session]) -> float:
-    """The variance of the median of sessions that differ by no more than each one's own interval says."""
-    return _MEDIAN_OVER_MEAN * sum(session.error**2 for session in sessions) / len(sessions) ** 2
+def _own(visits: Sequence[Visit]) -> float:
+    """The variance of the median of visits that differ by no more than each one's own interval says."""
+    return _MEDIAN_OVER_MEAN * sum(visit.error**2 for visit in visits) / len(visits) ** 2
 
 
 def _p(apart: float, error: float, freedom: float, threshold: float) -> float:

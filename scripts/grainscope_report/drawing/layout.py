@@ -84,8 +84,8 @@ def _wrapped(notes: Sequence[str]) -> tuple[str, ...]:
 def footer_lines(figure: Figure) -> list[str]:
     """Machine, driver, commit and date of each file, its worst findings, and what the bars mean."""
     lines = [
-        "Error bars: 95 % interval of the median; of several sessions, the median of their medians and an "
-        "interval across all."
+        "Error bars: 95 % interval by all uncertainties that are known; where none is, that of the median "
+        "within one visit."
     ]
     several = len(figure.machines) > 1
     for machine in figure.machines:

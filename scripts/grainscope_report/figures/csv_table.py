@@ -36,7 +36,7 @@ COLUMNS = (
     "y_low",
     "y_high",
     "y_unit",
-    "sessions",
+    "visits",
     "flags",
     "label",
     "configuration",
@@ -87,7 +87,7 @@ def _who(machine: Machine | None) -> str | None:
 
 
 def _estimate(value: Estimate) -> dict:
-    return {"y": value.value, "y_low": value.low, "y_high": value.high, "sessions": value.sessions}
+    return {"y": value.value, "y_low": value.low, "y_high": value.high, "visits": value.visits}
 
 
 def _flags(flags: frozenset[str]) -> str:

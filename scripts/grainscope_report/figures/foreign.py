@@ -1,6 +1,6 @@
 """Figure g: the rates of Google Benchmark's own JSON, by the number in a name where there are several.
 
-Such files say nothing of a link or of intervals: repetitions are sessions, and what is between them is the
+Such files say nothing of a link or of intervals: repetitions are visits, and what is between them is the
 interval.
 """
 
@@ -24,7 +24,7 @@ NUMBER = re.compile(r"/(\d+)(?=/|$)")
 METHODS = 8
 MOST_CURVES, MOST_ROWS = 8, 60
 # Such files do not say how they were asked for.
-COMPLETE = Run("", "", "", (), "", "", True, None, Shard(1, 1), 0.0, Counts(0, 0, 0))
+COMPLETE = Run("", "", "", (), "", "", True, None, Shard(1, 1), 0.0, Counts(0, 0, 0), 1)
 Document = tuple[Path, Mapping[str, Any]]
 
 
@@ -49,7 +49,7 @@ def build(documents: Sequence[Document]) -> Figure:
     without: dict[str, str] = {}
     for machine, there in found:
         for question, answer in there.items():
-            if answer.sessions and answer.bytes:
+            if answer.visits and answer.bytes:
                 rates[question.family][machine.index] = _rate(answer)
             else:
                 without[question.family] = answer.reason or "no bytes_per_second"
@@ -57,7 +57,7 @@ def build(documents: Sequence[Document]) -> Figure:
     curves, rest = _curves(rates, shown)
     rows: list[tuple] = [(curves,)] if curves else []
     rows += [(_dots(rates, rest, shown),)] if rest else []
-    notes = ["Repetitions are sessions; bars span them, from 8 on they are the 95 % interval of the median."]
+    notes = ["Repetitions are visits; bars span them, from 8 on they are the 95 % interval of the median."]
     if len(rest) > MOST_ROWS:
         notes.append(f"Not drawn: {len(rest) - MOST_ROWS} more benchmarks.")
     if left := without.keys() - rates.keys():
@@ -80,10 +80,8 @@ def _machines(documents: Sequence[Document]) -> list[Foreign]:
 
 
 def _rate(answer: Answer) -> Estimate:
-    seconds = [session.seconds for session in answer.sessions]
-    return statistics.rate_gb_s(
-        statistics.combine_sessions(seconds, [(one, one) for one in seconds]), answer.bytes
-    )
+    seconds = [visit.seconds for visit in answer.visits]
+    return statistics.rate_gb_s(statistics.middle_of(seconds), answer.bytes)
 
 
 def _curves(

@@ -183,9 +183,9 @@ def _dots(machines: Sequence[Machine], families: Sequence[str], rated: bool) -> 
     lines: list[DotRow] = []
     for family in families:
         found = [
-            (machine, one) for machine in machines for one in cases(machine, family) if measured(one.rows[0])
+            (machine, one) for machine in machines for one in cases(machine, family) if measured(one.row)
         ]
-        rows = [one.rows[0] for _, one in found]
+        rows = [one.row for _, one in found]
         varying = [axis for axis in _axes(rows) if len({row.case.axes.get(axis) for row in rows}) > 1]
         dots: dict[str, list[Dot]] = {}
         for machine, one in found:
@@ -200,6 +200,6 @@ def _dots(machines: Sequence[Machine], families: Sequence[str], rated: bool) -> 
 
 
 def _dot(machine: Machine, one: Measured, rows: Sequence[Row], rated: bool) -> Dot:
-    row = one.rows[0]
+    row = one.row
     value = rate_gb_s(one.time_s, row.bytes) if rated else _time(one.time_s, row, rows)
     return Dot(value, "single", machine, flags=one.flags)

@@ -1,8 +1,9 @@
-"""Rows to curves: which rows belong to a curve, which configuration stands for it, sessions to points."""
+"""Rows to curves: which rows belong to a curve, which configuration stands for it, rows to points."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from grainscope_report import naming, statistics
 from grainscope_report.figures.model import Curve, Point, Site
@@ -40,30 +41,33 @@ def lane(name: str) -> View:
 
     def view(row: Row) -> Row | None:
         one = next((one for one in row.lanes if one.name == name), None)
-        return one and replace(row, median_s=one.median_s, ci95_s=one.ci95_s, bytes=one.bytes)
+        return one and _instead(row, one.median_s, one.within_s, bytes=one.bytes)
 
     return view
 
 
 def crossed(row: Row) -> Row | None:
     """What crossed the link in the place of what was asked for."""
-    return replace(row, bytes=row.link_bytes) if row.link_bytes else None
+    return replace(row, bytes=row.link_bytes_least) if row.link_bytes_least else None
 
 
 def overlap(row: Row) -> Row | None:
     """The share of the time in which all lanes ran, in the place of the time."""
-    share = row.overlap
-    return None if share is None else replace(row, median_s=share, ci95_s=(share, share))
+    return None if row.overlap is None else _instead(row, row.overlap)
 
 
 def counter(name: str) -> View:
     """A counter of the row in the place of the time."""
 
     def view(row: Row) -> Row | None:
-        value = row.counters.get(name)
-        return None if value is None else replace(row, median_s=value, ci95_s=(value, value))
+        return None if (value := row.counters.get(name)) is None else _instead(row, value)
 
     return view
+
+
+def _instead(row: Row, value: float, interval: tuple[float, float] | None = None, **more: Any) -> Row:
+    """A row with another value in the place of its time."""
+    return replace(row, median_s=value, interval_s=interval or (value, value), **more)
 
 
 def select(rows: Sequence[Row], where: Where) -> list[Row]:
@@ -124,7 +128,7 @@ def curves(
     found: dict[Config, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for machine in machines:
         for row in filter(None, map(view, select(machine.result.of(family), where))):
-            if isinstance(row.case.axes.get(x), (int, float)) and row.median_s is not None and row.ci95_s:
+            if isinstance(row.case.axes.get(x), (int, float)) and row.time:
                 key = row.label, row.case.without(x, "locality", "link", whatever, *follows)
                 found[key][machine.index].append(row)
     if not found:
@@ -203,12 +207,5 @@ def _largest(rows: Sequence[Row], x: str, axis: str) -> Sequence[Row]:
 
 
 def _points(rows: Sequence[Row], x: str, measure: Measure) -> tuple[Point, ...]:
-    sessions: dict[float, list[Row]] = defaultdict(list)
-    for row in rows:
-        sessions[row.case.axes[x]].append(row)
-    points = []
-    for at, there in sorted(sessions.items()):
-        time_s = statistics.combine_sessions([row.median_s for row in there], [row.ci95_s for row in there])
-        if (y := measure(time_s, there[0])) is not None:
-            points.append(Point(at, y, frozenset().union(*(row.flags for row in there))))
-    return tuple(points)
+    measured = [(row, measure(row.time, row)) for row in sorted(rows, key=lambda row: row.case.axes[x])]
+    return tuple(Point(row.case.axes[x], y, row.flags) for row, y in measured if y is not None)

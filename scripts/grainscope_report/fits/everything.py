@@ -143,7 +143,7 @@ def estimate(value: Estimate) -> dict[str, float]:
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:
-    """Estimates without their sessions, sites as objects."""
+    """Estimates without their numbers of visits, sites as objects."""
     return {name: _value(name, value) for name, value in fields.items()}
 
 

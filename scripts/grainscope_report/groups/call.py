@@ -128,7 +128,7 @@ def _spoken(size: tuple[str, float], what: str) -> str:
 
 
 def _dot(machine: Machine, one: Measured) -> Dot:
-    operations = one.rows[0].operations or 1
+    operations = one.row.operations or 1
     return Dot(one.time_s.scaled(1 / operations), "single", machine, flags=one.flags)
 
 

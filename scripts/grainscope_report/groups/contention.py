@@ -9,6 +9,7 @@ from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Dot, DotPanel, DotRow, Figure, Level
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
+from grainscope_report.uncertainty import WIDE
 from grainscope_report.units import format_bytes
 
 FAMILY = "contention"
@@ -34,7 +35,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     sizes = sorted({float(one.axis("bytes") or 0) for there in found.values() for one in there})
     notes = [
         f"Copies of {', '.join(map(format_bytes, sizes))}. Kept: the rate beside the partner over the rate "
-        "alone in the same session; of several at once, all together over the fastest alone.",
+        "alone in the same visit; of several at once, all together over the fastest alone.",
         "A partner's share is of the time in which the copies ran, after which it goes on alone.",
         *_hardly_beside(panels),
         *_copies_slowed(panels, len(machines) > 1),
@@ -71,9 +72,9 @@ def _row(one: Measured) -> tuple | None:
 
 def _dots(machine: Machine, one: Measured) -> list[Dot]:
     """The copy's share first, then its partner's."""
-    lanes = one.rows[0].lanes
+    lanes = one.row.lanes
     alone = [lane.alone_gb_s for lane in lanes if not lane.background and lane.alone_gb_s]
-    whole = one.rows[0].bytes
+    whole = one.row.bytes
     found = []
     if alone and whole:
         ideal_s = whole / max(alone) / 1e9
@@ -84,28 +85,28 @@ def _dots(machine: Machine, one: Measured) -> list[Dot]:
         alone_s, time_s = one.alone_s(lane.name), one.lane(lane.name)
         if lane.background and alone_s and time_s:
             share = _kept_beside(alone_s, time_s, one.time_s.value)
-            flags = _wide(time_s, machine.result.run.ci_target)
+            flags = _wide(time_s)
             found.append(Dot(share, "partner", machine, "what runs beside", flags, lane.name, aside=True))
     return found
 
 
-def _wide(time_s: Estimate, target: float) -> frozenset[str]:
+def _wide(time_s: Estimate) -> frozenset[str]:
     """Lanes have no flags of their own: the rule for rows, held against a lane."""
     half = (time_s.high - time_s.low) / 2
-    return frozenset({"wide_interval"}) if half > target * time_s.value else frozenset()
+    return frozenset({"wide_interval"}) if half > WIDE * time_s.value else frozenset()
 
 
 def _share(alone_s: float, time_s: Estimate) -> Estimate:
     """In percent of the rate alone: the slow end of the time is the low end of the share."""
     scaled = (100 * alone_s / each for each in (time_s.value, time_s.high, time_s.low))
-    return Estimate(*scaled, time_s.sessions)
+    return Estimate(*scaled, time_s.visits)
 
 
 def _kept_beside(alone_s: float, time_s: Estimate, copies_s: float) -> Estimate:
     """In percent of the partner's rate alone, while the copies ran; medians may come out beyond 0 and 100."""
     kept = (100 * (1 - (each - alone_s) / copies_s) for each in (time_s.value, time_s.high, time_s.low))
     value, low, high = (min(max(each, 0.0), 100.0) for each in kept)
-    return Estimate(value, low, high, time_s.sessions)
+    return Estimate(value, low, high, time_s.visits)
 
 
 def _hardly_beside(panels: Sequence[DotPanel], below: float = 25.0) -> list[str]:

@@ -93,7 +93,7 @@ class Flight:
 
 
 def fewest(result: Result) -> list[Fewest]:
-    """The fewest multiprocessors, by direction, width and site; of several sessions the most cautious."""
+    """The fewest multiprocessors, by direction, width and site."""
     found: dict[tuple, Fewest] = {}
     for row in result.of(SATURATION):
         if not row.ok or not {"sms", "saturated_gb_s", "full_gb_s"} <= row.counters.keys():
@@ -110,12 +110,8 @@ def fewest(result: Result) -> list[Fewest]:
             counters["saturated_gb_s"],
             counters["full_gb_s"],
         )
-        found[direction, width, site] = max(one, found.get((direction, width, site), one), key=_sms)
+        found[direction, width, site] = one
     return [found[key] for key in sorted(found)]
-
-
-def _sms(one: Fewest) -> float:
-    return one.sms
 
 
 def said(found: Sequence[Fewest]) -> list[str]:
@@ -288,11 +284,13 @@ def _moved_pages(machines: Sequence[Machine], path: str) -> Sequence[Curve]:
 def _moved(machine: Machine, owner: str) -> list[str]:
     """How much moved for the smallest piece that was read on demand, against what was useful of it."""
     where = {"method": DEMAND}
-    rows = [row for row in select(machine.result.of(PIECES), where) if row.link_bytes and row.operations]
+    rows = [
+        row for row in select(machine.result.of(PIECES), where) if row.link_bytes_least and row.operations
+    ]
     if not rows:
         return []
     least = min(rows, key=lambda row: row.case.axes.get("grain", 0.0))
-    useful, moved = least.bytes / least.operations, least.link_bytes / least.operations
+    useful, moved = least.bytes / least.operations, least.link_bytes_least / least.operations
     return [
         f"{owner}Managed, demand: a piece in each 2 MiB; of {format_bytes(useful)} each "
         f"{format_bytes(moved)} moved, {significant(moved / useful)} times what was useful (dashed)."

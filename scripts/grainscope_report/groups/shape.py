@@ -143,7 +143,7 @@ def _faces(machines: Sequence[Machine]) -> DotPanel | None:
 
 def _dot(machine: Machine, one: Measured) -> Dot:
     method = str(one.axis("method"))
-    rate = rate_gb_s(one.time_s, one.rows[0].bytes or 0)
+    rate = rate_gb_s(one.time_s, one.row.bytes or 0)
     return Dot(rate, method, machine, METHODS.get(method, method.replace("_", " ")), one.flags)
 
 

@@ -10,8 +10,8 @@ from grainscope_report.page import figure_tables, markup
 from grainscope_report.page.pictures import Pictures
 
 BARS = (
-    "Bars are the 95 % interval of the median; of several sessions the point is the median of their medians "
-    "and the interval spans all of them."
+    "Bars are the 95 % interval by all uncertainties that are known; where none is, that of the median "
+    "within one visit."
 )
 
 

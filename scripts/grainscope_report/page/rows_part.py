@@ -71,8 +71,7 @@ def _choice(name: str, everything: str, values: Sequence[str]) -> str:
 
 def _row(machine: Machine, row: Row, several: bool, why: str) -> str:
     letter = f"<td>{machine.letter}" * several
-    session = f" (session {row.repetition_index + 1})" if row.repetition_index else ""
-    name = markup.escaped(row.name + session).replace("/", "/<wbr>")
+    name = markup.escaped(row.name).replace("/", "/<wbr>")
     state = "" if row.status == "ok" else f' class="{row.status}" data-why="{why}"'
     modelled = "" if row.label == "measured" else f' data-label="{markup.escaped(row.label)}"'
     remarks = _remarks(row)
@@ -83,9 +82,9 @@ def _row(machine: Machine, row: Row, several: bool, why: str) -> str:
 def _cells(row: Row) -> Iterator[str]:
     """The numbers of a row that was measured or modelled."""
     yield _number(row.median_s, format_time)
-    if row.ci95_s and row.median_s:
-        low, high = row.ci95_s
-        yield f"<td data-v={(high - low) / 2 / row.median_s:.3g}>{format_time(low)} – {format_time(high)}"
+    if (time_s := row.time) and time_s.high > time_s.low:
+        half = (time_s.high - time_s.low) / 2 / time_s.value
+        yield f"<td data-v={half:.3g}>{format_time(time_s.low)} – {format_time(time_s.high)}"
     else:
         yield "<td>"
     yield _number(row.operation_s, format_time)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grainscope_report import families, naming, statistics
-from grainscope_report.cases import Case
 from grainscope_report.families import BYTES, FAMILIES, Along
 from grainscope_report.model import Row
 from grainscope_report.result import Result
@@ -20,10 +19,9 @@ UNSAID = {"element", "rows", "bytes"}
 
 @dataclass(frozen=True)
 class Curve:
-    """The sessions of one question at one site along an axis, ascending."""
+    """The rows of one question at one site along an axis, ascending."""
 
-    case: Case
-    points: dict[int, tuple[Row, ...]]
+    points: dict[int, Row]
     axis: str = BYTES
     follow: tuple[str, ...] = ()
 
@@ -31,11 +29,8 @@ class Curve:
     def rates(self) -> list[Estimate]:
         """GB/s at each place."""
         return [
-            statistics.rate_gb_s(
-                statistics.combine_sessions([row.median_s for row in rows], [row.ci95_s for row in rows]),
-                size if self.axis == BYTES else rows[0].bytes,
-            )
-            for size, rows in self.points.items()
+            statistics.rate_gb_s(row.time, size if self.axis == BYTES else row.bytes)
+            for size, row in self.points.items()
         ]
 
     @property
@@ -45,8 +40,10 @@ class Curve:
 
     @property
     def first(self) -> Row:
-        """A row of the smallest size, which stands for the case."""
-        return next(iter(self.points.values()))[0]
+        """The row of the smallest size, which stands for the case."""
+        return next(iter(self.points.values()))
+
+    case = property(lambda self: self.first.case)
 
     @property
     def name(self) -> str:
@@ -78,16 +75,13 @@ class Curve:
 def curves(result: Result) -> list[Curve]:
     """Every measured curve of a run, family by family."""
     sized = [family for family, known in FAMILIES.items() if Along(BYTES) in known.curves]
-    found: dict[tuple, dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[tuple, dict[int, Row]] = defaultdict(dict)
     for family in sized:
         for row in result.of(family):
             if _usable(row):
                 site = tuple(sorted(row.case.site.items()))
-                found[family, row.case.without("bytes"), site][int(row.case.axes["bytes"])].append(row)
-    return [
-        Curve(next(iter(there.values()))[0].case, {size: tuple(there[size]) for size in sorted(there)})
-        for there in found.values()
-    ] + [
+                found[family, row.case.without("bytes"), site][int(row.case.axes["bytes"])] = row
+    return [Curve(dict(sorted(there.items()))) for there in found.values()] + [
         curve
         for family, known in FAMILIES.items()
         for along in known.curves
@@ -103,27 +97,26 @@ def _along(result: Result, family: str, along: Along) -> Iterator[Curve]:
     for row in result.of(family):
         at = row.case.axes.get(axis)
         whole = isinstance(at, (int, float)) and (axis != "row" or at % REQUEST == 0)
-        if whole and row.ok and row.label == "measured" and row.bytes and row.median_s and row.ci95_s:
+        if whole and row.measured and row.bytes:
             found[row.case.without(axis, *follow), tuple(sorted(row.case.site.items()))][at].append(row)
     for mixed in found.values():
         there = _alike(mixed, axis)
-        most = max(rows[0].bytes for rows in there.values())
-        points = {int(at): tuple(there[at]) for at in sorted(there) if there[at][0].bytes * SHORT >= most}
+        most = max(row.bytes for row in there.values())
+        points = {int(at): there[at] for at in sorted(there) if there[at].bytes * SHORT >= most}
         if len(points) >= FEWEST:
-            yield Curve(next(iter(points.values()))[0].case, points, axis, follow)
+            yield Curve(points, axis, follow)
 
 
-def _alike(there: dict[float, list[Row]], axis: str) -> dict[float, list[Row]]:
-    """Rows of equal bytes at each place: over spans those that most places have, else the most there."""
+def _alike(there: dict[float, list[Row]], axis: str) -> dict[float, Row]:
+    """A row at each place: over spans of the bytes that most places have, else of the most there."""
     if axis == "span":
         places = Counter(size for rows in there.values() for size in {row.bytes for row in rows})
         wanted = max(places, key=lambda size: (places[size], size))
         kept = {at: [row for row in rows if row.bytes == wanted] for at, rows in there.items()}
-        return {at: rows for at, rows in kept.items() if rows}
-    largest = {at: max(row.bytes or 0 for row in rows) for at, rows in there.items()}
-    return {at: [row for row in rows if row.bytes == largest[at]] for at, rows in there.items()}
+        return {at: rows[0] for at, rows in kept.items() if rows}
+    return {at: max(rows, key=lambda row: row.bytes) for at, rows in there.items()}
 
 
 def _usable(row: Row) -> bool:
-    rated = bool(row.bytes and row.median_s and row.ci95_s and row.case.axes.get("bytes"))
-    return row.ok and row.label == "measured" and rated and row.case.axes.get("timed") in (None, "copy")
+    rated = bool(row.bytes and row.case.axes.get("bytes"))
+    return row.measured and rated and row.case.axes.get("timed") in (None, "copy")

@@ -68,7 +68,7 @@ def as_json(one: Finding) -> dict[str, Any]:
 
 def _finding(kind: str, curve: Curve, low: int, high: int, seen: str, cause: Cause) -> Finding:
     site = spoken_site(sorted(curve.case.site.items()))
-    rows = tuple(row for there in curve.points.values() for row in there)
+    rows = tuple(curve.points.values())
     return Finding(kind, curve.name, (site,) if site else (), low, high, seen, cause, curve.axis, rows)
 
 
@@ -135,7 +135,7 @@ def _flat(curve: Curve) -> list[int]:
 
 
 def _two_speeds(curve: Curve) -> Iterator[Finding]:
-    sizes = [size for size, rows in curve.points.items() if any("bimodal" in row.flags for row in rows)]
+    sizes = [size for size, row in curve.points.items() if "bimodal" in row.flags]
     if sizes:
         low, high = sizes[0], sizes[-1]
         many = f"at {len(sizes)} of {len(curve.points)} sizes, {between(low, high, curve.axis)}"

@@ -70,10 +70,8 @@ def _most(one: tuple[Question, list[Row]]) -> tuple[int, float]:
 def _usable(row: Row) -> bool:
     axes = row.case.axes
     return bool(
-        row.ok
-        and row.label == "measured"
+        row.measured
         and row.bytes
-        and row.ci95_s
         and axes.get("store") in STORES
         and axes.get("mode") != NOT_TO_GPU
         and isinstance(axes.get("row"), (int, float))
@@ -82,15 +80,11 @@ def _usable(row: Row) -> bool:
 
 def _rates(rows: list[Row]) -> dict[str, dict[float, Estimate]]:
     """By mode and store, the best over what is its own affair."""
-    cases: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        cases[row.case.without(), tuple(sorted(row.case.site.items()))].append(row)
     found: dict[str, dict[float, Estimate]] = defaultdict(dict)
-    for case in cases.values():
-        axes = case[0].case.axes
+    for row in rows:
+        axes = row.case.axes
         name = f"{axes['mode']} ({axes['store']})".replace("_", " ")
-        time_s = statistics.combine_sessions([row.median_s for row in case], [row.ci95_s for row in case])
-        rate = statistics.rate_gb_s(time_s, case[0].bytes)
+        rate = statistics.rate_gb_s(row.time, row.bytes)
         known = found[name].get(axes["row"])
         if known is None or rate.value > known.value:
             found[name][axes["row"]] = rate

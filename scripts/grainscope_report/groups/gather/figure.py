@@ -62,7 +62,7 @@ def build(machines: Sequence[Machine]) -> Figure:
 def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPanel | None, CurvePanel | None]:
     """Bars of rows that several ways gather, and curves over rows that are powers of two."""
     there = gathers.plain(gathers.measured(machine))
-    on_gpu = [one for one in there if "gpu" in one.rows[0].case.site]
+    on_gpu = [one for one in there if "gpu" in one.case_row.case.site]
     span = gathers.span_of(on_gpu)
     found = gathers.by_way(on_gpu, span)
     owner = f"{machine.letter}: " if several else ""
@@ -81,7 +81,7 @@ def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPan
 def _about(found: Found, owner: str) -> list[str]:
     """How many rows there were, and how many of them were different."""
     shares = [one.different for one in found.values() if one.different]
-    batches = [one.rows[0].bytes for one in found.values() if one.rows[0].bytes]
+    batches = [one.case_row.bytes for one in found.values() if one.case_row.bytes]
     said = f"{owner}A mini-batch asks for {_range(batches, format_bytes)} of rows at random"
     if shares:
         percents = _range([100 * one for one in shares], lambda one: f"{one:.0f}")
@@ -116,7 +116,7 @@ def _range(values: Sequence[float], spell: Callable[[float], str]) -> str:
 
 
 def _levels(machine: Machine, one: Gather) -> tuple[Level, ...]:
-    curve = Curve("", "", machine, (), site=tuple(sorted(one.rows[0].case.site.items())))
+    curve = Curve("", "", machine, (), site=tuple(sorted(one.case_row.case.site.items())))
     return parts.levels([curve], HOST_TO_GPU)
 
 
@@ -166,13 +166,13 @@ def _curves(found: Found, machine: Machine, title: str) -> tuple[CurvePanel | No
     for way in gathers.ways({way for way, _ in found}):
         own = {row: one for (other, row), one in sorted(found.items()) if other == way}
         there = [one for row, one in own.items() if _power(row) and one.asked]
-        longest = max((one.rows[0].bytes or 0 for one in there), default=0)
-        for one in (one for one in there if one.rows[0].bytes * SHORT < longest):
-            short[one.row, one.rows[0].bytes].append(gathers.spoken(way))
-        there = [one for one in there if one.rows[0].bytes * SHORT >= longest]
+        longest = max((one.case_row.bytes or 0 for one in there), default=0)
+        for one in (one for one in there if one.case_row.bytes * SHORT < longest):
+            short[one.row, one.case_row.bytes].append(gathers.spoken(way))
+        there = [one for one in there if one.case_row.bytes * SHORT >= longest]
         if len(there) >= FEWEST_SIZES:
             points = tuple(Point(one.row, one.asked, one.flags) for one in there)
-            site = tuple(sorted(there[0].rows[0].case.site.items()))
+            site = tuple(sorted(there[0].case_row.case.site.items()))
             drawn.append(Curve(gathers.spoken(way), way, machine, points, site=site, config=there[0].store))
     said = [
         f"{format_bytes(row)} by {' and '.join(ways)} (a mini-batch of {format_bytes(size)})"

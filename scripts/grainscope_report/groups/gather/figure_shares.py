@@ -119,7 +119,7 @@ def _lines(
         there = sorted((one for one in found if one.machine is machine), key=lambda one: one.percent)
         values = {one.percent: (measure(one), one.flags) for one in there}
         points = tuple(Point(percent, y, flags) for percent, (y, flags) in values.items() if y)
-        site = tuple(sorted(there[0].rows[0].case.site.items()))
+        site = tuple(sorted(there[0].case_row.case.site.items()))
         if points:
             drawn.append(Curve(name, method, machine, points, dash=dash, site=site))
     return drawn

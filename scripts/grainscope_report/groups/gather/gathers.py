@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import cases
-from grainscope_report.groups.gather import sessions
-from grainscope_report.groups.gather.sessions import Sessions
+from grainscope_report.groups.gather import machine_rows
+from grainscope_report.groups.gather.machine_rows import MachineRow
 from grainscope_report.groups.traversal.runs import in_order
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
@@ -34,8 +34,8 @@ PLAIN_STORES = ("mapped", "pinned")
 
 
 @dataclass(frozen=True)
-class Gather(Sessions):
-    """The sessions of one gather."""
+class Gather(MachineRow):
+    """One gather."""
 
     @property
     def way(self) -> str:
@@ -57,23 +57,23 @@ class Gather(Sessions):
     @property
     def asked(self) -> Estimate | None:
         """GB/s of the rows asked for."""
-        return self.rate(self.rows[0].bytes)
+        return self.rate(self.case_row.bytes)
 
     @property
     def crossed(self) -> Estimate | None:
         """GB/s of what crossed the link at least: each different row on the host once."""
-        return self.rate(self.rows[0].link_bytes)
+        return self.rate(self.case_row.link_bytes_least)
 
     @property
     def different(self) -> float | None:
         """The share of the bytes asked for that are of different rows."""
-        size, unique = self.rows[0].bytes, self.counter("unique_bytes")
+        size, unique = self.case_row.bytes, self.counter("unique_bytes")
         return unique / size if size and unique else None
 
     @property
     def of_peak(self) -> float | None:
         """The rows asked for, over the measured copy peak of the same run."""
-        link = self.machine.result.link(self.rows[0].case.ends)
+        link = self.machine.result.link(self.case_row.case.ends)
         return self.asked.value / link.peak_gb_s if link and self.asked else None
 
 
@@ -100,11 +100,13 @@ def model_over_measured(machine: Machine) -> tuple[float, float] | None:
 
 def _asked_alike(one: Gather) -> tuple:
     """Equal for the same rows, measured and modelled."""
-    return one.rows[0].case.without("store", "link", "locality")
+    return one.case_row.case.without("store", "link", "locality")
 
 
 def _gathers(machine: Machine, family: str, label: str) -> list[Gather]:
-    return [Gather(one.machine, one.rows) for one in sessions.of(machine, family) if one.label == label]
+    return [
+        Gather(one.machine, one.case_row) for one in machine_rows.of(machine, family) if one.label == label
+    ]
 
 
 def plain(found: Iterable[Gather]) -> list[Gather]:

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report.groups.gather import sessions
-from grainscope_report.groups.gather.sessions import Sessions, slower
+from grainscope_report.groups.gather import machine_rows
+from grainscope_report.groups.gather.machine_rows import MachineRow, slower
 from grainscope_report.groups.traversal.runs import in_order
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
@@ -28,8 +28,8 @@ ENOUGH = 0.95
 
 
 @dataclass(frozen=True)
-class Share(Sessions):
-    """The sessions of a gather on a share."""
+class Share(MachineRow):
+    """A gather on a share."""
 
     @property
     def by(self) -> str:
@@ -60,22 +60,22 @@ class Share(Sessions):
     @property
     def gathered(self) -> Estimate | None:
         """GB/s of the rows asked for; of a split while both sides ran."""
-        lane = next((one for one in self.rows[0].lanes if one.name == "gather" and one.median_s), None)
+        lane = next((one for one in self.case_row.lanes if one.name == "gather" and one.median_s), None)
         if lane is None:
-            return self.rate(self.rows[0].bytes)
-        low, high = lane.ci95_s or (lane.median_s, lane.median_s)
+            return self.rate(self.case_row.bytes)
+        low, high = lane.within_s or (lane.median_s, lane.median_s)
         rates = (lane.bytes / time_s / 1e9 for time_s in (lane.median_s, high, low))
-        return Estimate(*rates, len(self.rows))
+        return Estimate(*rates, self.time.visits)
 
 
 def alone(machine: Machine) -> list[Share]:
     """Gathers with the GPU to themselves."""
-    return [Share(one.machine, one.rows) for one in sessions.of(machine, GATHER)]
+    return [Share(one.machine, one.case_row) for one in machine_rows.of(machine, GATHER)]
 
 
 def splits(machine: Machine) -> list[Share]:
     """Gathers beside a computation, with the widest loads that were tried."""
-    found = [Share(one.machine, one.rows) for one in sessions.of(machine, SPLIT)]
+    found = [Share(one.machine, one.case_row) for one in machine_rows.of(machine, SPLIT)]
     widest = max((one.number("width") for one in found), default=0)
     return [one for one in found if one.number("width") == widest]
 

@@ -192,7 +192,7 @@ def _runs(trainings: Sequence[Training], found: dict[tuple[Training, str], Scori
         one = _of(training, found)[0]
         batches, accesses = one.counter("batches"), one.counter("accesses")
         length = f", {batches:g} mini-batch{'es' * (batches != 1)}" if batches else ""
-        graph = next((row.graph for row in one.rows if row.graph), None)
+        graph = one.case_row.graph
         if batches and accesses and graph:
             length += f", each of {100 * accesses / batches / graph.vertices:.2g} % of the rows"
         said.append(f"{training.spoken}{length}")

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from grainscope_report import statistics
-from grainscope_report.groups.gather import gathers, row_copies, sessions, shares
+from grainscope_report.groups.gather import gathers, machine_rows, row_copies, shares
 from grainscope_report.groups.gather.gathers import Gather
-from grainscope_report.groups.gather.sessions import Sessions
+from grainscope_report.groups.gather.machine_rows import MachineRow
 from grainscope_report.groups.gnn import payback, pipelines, tiers
 from grainscope_report.groups.gnn.pipelines import Pipeline
 from grainscope_report.groups.traversal import compare
@@ -34,7 +34,7 @@ def gathered(machine: Machine) -> list[Answer]:
     found = [
         one
         for one in gathers.measured(machine)
-        if one.asked and one.store in gathers.PLAIN_STORES and "gpu" in one.rows[0].case.site
+        if one.asked and one.store in gathers.PLAIN_STORES and "gpu" in one.case_row.case.site
     ]
     answers = []
     for there in _grouped(sorted(found, key=_table), _table):
@@ -159,12 +159,12 @@ def tiered(machine: Machine) -> list[Answer]:
 def edges(machine: Machine, family: str, axes: Sequence[str]) -> list[Answer]:
     """Edges a second of every way to sample or to reorder."""
     answers = []
-    for one in sessions.of(machine, family):
-        count = one.rows[0].operations
+    for one in machine_rows.of(machine, family):
+        count = one.case_row.operations
         if count:
             named = {axis: one.word(axis) or None for axis in axes}
             rate = Estimate(
-                *(count / value for value in (one.time.value, one.time.high, one.time.low)), one.time.sessions
+                *(count / value for value in (one.time.value, one.time.high, one.time.low)), one.time.visits
             )
             answers.append(named | {"time_s": _estimate(one.time), "edges_per_s": _estimate(rate)})
     return answers
@@ -272,7 +272,7 @@ def _pipeline(one: Pipeline) -> Answer:
     return {"time_s": _estimate(one.time), **{name: one.counter(name) for name in names}}
 
 
-def _grouped(found: Iterable[Sessions], key: Callable) -> list[list]:
+def _grouped(found: Iterable[MachineRow], key: Callable) -> list[list]:
     kinds: dict[Any, list] = {}
     for one in found:
         kinds.setdefault(key(one), []).append(one)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grainscope_report.groups.gather import sessions
+from grainscope_report.groups.gather import machine_rows
 from grainscope_report.groups.gnn import pipelines, tiers
 from grainscope_report.groups.gnn.pipelines import Pipeline
 from grainscope_report.machine import Machine
@@ -48,7 +48,7 @@ class Payback:
             self.steps * (slow.value - fast.value),
             self.steps * (slow.low - fast.high),
             self.steps * (slow.high - fast.low),
-            min(slow.sessions, fast.sessions),
+            min(slow.visits, fast.visits),
         )
 
     @property
@@ -80,7 +80,7 @@ def paybacks(machine: Machine) -> list[Payback]:
     """Of each tiered pipeline whose filling was timed, in the order of the file."""
     found = pipelines.pipelines(machine)
     scorings = tiers.scorings(machine)
-    reorders = sessions.of(machine, tiers.REORDER)
+    reorders = machine_rows.of(machine, tiers.REORDER)
     answers = []
     for tiered in found:
         mapped = _mapped(tiered, found)
@@ -103,7 +103,7 @@ def _mapped(tiered: Pipeline, found: Sequence[Pipeline]) -> Pipeline | None:
 
 
 def _finding(
-    tiered: Pipeline, scorings: Sequence[tiers.Scoring], reorders: Sequence[sessions.Sessions]
+    tiered: Pipeline, scorings: Sequence[tiers.Scoring], reorders: Sequence[machine_rows.MachineRow]
 ) -> dict[str, float]:
     work = tiered.work
     score = next(

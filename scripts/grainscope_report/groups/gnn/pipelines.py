@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from grainscope_report import statistics
-from grainscope_report.groups.gather import gathers, sessions
-from grainscope_report.groups.gather.sessions import Sessions, slower
+from grainscope_report.groups.gather import gathers, machine_rows
+from grainscope_report.groups.gather.machine_rows import MachineRow, slower
 from grainscope_report.groups.traversal.runs import in_order
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
@@ -56,8 +56,8 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Pipeline(Sessions):
-    """The sessions of one way to feed a training."""
+class Pipeline(MachineRow):
+    """One way to feed a training."""
 
     @property
     def method(self) -> str:
@@ -96,12 +96,12 @@ class Pipeline(Sessions):
     def link_bytes(self) -> float | None:
         """Bytes over the link, a mini-batch."""
         told = self.counter("link_bytes")
-        return told if told is not None else self.rows[0].link_bytes
+        return told if told is not None else self.case_row.link_bytes_least
 
 
 def pipelines(machine: Machine) -> list[Pipeline]:
     """Every training that this machine did."""
-    return [Pipeline(one.machine, one.rows) for one in sessions.of(machine, FAMILY)]
+    return [Pipeline(one.machine, one.case_row) for one in machine_rows.of(machine, FAMILY)]
 
 
 def over(slow: Pipeline, fast: Pipeline) -> Estimate:

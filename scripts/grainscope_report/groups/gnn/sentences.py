@@ -38,7 +38,7 @@ def tiering(run: Analysis) -> list[str]:
 
 def _tiered(found: Sequence[Gather]) -> list[str]:
     """How each gather with hot rows on the GPU stands to the same one without, by the share of them."""
-    there = [one for one in found if "gpu" in one.rows[0].case.site and one.asked]
+    there = [one for one in found if "gpu" in one.case_row.case.site and one.asked]
     cold = {_same(one): one for one in there if one.store == "mapped"}
     hot: dict[tuple, list[Gather]] = defaultdict(list)
     for one in there:
@@ -60,7 +60,7 @@ def _tiered(found: Sequence[Gather]) -> list[str]:
 
 def _same(one: Gather) -> tuple:
     """What is gathered and how, wherever the rows lie."""
-    return tuple(one.rows[0].case.axes.get(axis) for axis in SAME)
+    return tuple(one.case_row.case.axes.get(axis) for axis in SAME)
 
 
 def _indices(one: Gather) -> str:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report.groups.gather import sessions
-from grainscope_report.groups.gather.sessions import Sessions
+from grainscope_report.groups.gather import machine_rows
+from grainscope_report.groups.gather.machine_rows import MachineRow
 from grainscope_report.groups.traversal.runs import in_order
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
@@ -47,8 +47,8 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Scoring(Sessions):
-    """The sessions of one score on one training run."""
+class Scoring(MachineRow):
+    """One score on one training run."""
 
     @property
     def score(self) -> str:
@@ -65,7 +65,7 @@ class Scoring(Sessions):
     @property
     def curve(self) -> tuple[tuple[float, float], ...]:
         """Shares of rows with the shares of accesses that they take."""
-        return self.rows[0].hit_curve
+        return self.case_row.hit_curve
 
     def hits(self, percent: int) -> float | None:
         """The share of accesses that the first so many percent of rows take."""
@@ -78,7 +78,7 @@ class Scoring(Sessions):
 
 def scorings(machine: Machine) -> list[Scoring]:
     """Every score that this machine computed."""
-    return [Scoring(one.machine, one.rows) for one in sessions.of(machine, SCORE)]
+    return [Scoring(one.machine, one.case_row) for one in machine_rows.of(machine, SCORE)]
 
 
 def trainings(found: Sequence[Scoring]) -> list[Training]:

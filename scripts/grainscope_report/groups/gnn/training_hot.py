@@ -43,7 +43,7 @@ def panel(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPanel |
 def _saved(left: statistics.Estimate) -> statistics.Estimate:
     """Percent that are saved where a share is left."""
     ends = (100 * (1 - share) for share in (left.value, left.high, left.low))
-    return statistics.Estimate(*ends, left.sessions)
+    return statistics.Estimate(*ends, left.visits)
 
 
 def _bar(value: statistics.Estimate | None, machine: Machine) -> Bar:
@@ -94,10 +94,12 @@ def _gathers(machine: Machine) -> tuple[Series, str] | None:
     for key, there in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
         cold = next((one for one in there if one.store == "mapped"), None)
         tiered = [one for one in there if one.store == "tiered"]
-        size = cold.rows[0].link_bytes if cold else None
+        size = cold.case_row.link_bytes_least if cold else None
         if not tiered or not size:
             continue
-        crossed = {one.number("hot"): _saved(exact((one.rows[0].link_bytes or 0) / size)) for one in tiered}
+        crossed = {
+            one.number("hot"): _saved(exact((one.case_row.link_bytes_least or 0) / size)) for one in tiered
+        }
         times = {one.number("hot"): _saved(statistics.ratio(one.time, cold.time)) for one in tiered}
         bars = [("bytes over the link", "link_left", crossed), ("time of a gather", "pipelined", times)]
         return bars, f"gathers alone, {key[0]}, rows of {key[3]:g} B"

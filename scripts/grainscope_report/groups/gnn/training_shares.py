@@ -89,7 +89,7 @@ def _curves(
         name += f", {work.graph}, {work.row:g} B" if several else ""
         values = {one.share: (measure(one), one.flags) for one in own}
         points = tuple(Point(share, y, flags) for share, (y, flags) in values.items() if y)
-        site = tuple(sorted(own[0].rows[0].case.site.items()))
+        site = tuple(sorted(own[0].case_row.case.site.items()))
         if points:
             drawn.append(Curve(name, colour, own[0].machine, points, dash=dash, site=site))
     return drawn

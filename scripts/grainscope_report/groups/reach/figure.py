@@ -114,7 +114,7 @@ def _other_batches(machines: Sequence[Machine], where: dict, main: set[float], n
 
 
 def _unique(time_s: Estimate, row: Row) -> Estimate | None:
-    there = row.counters.get("unique_bytes", row.link_bytes)
+    there = row.counters.get("unique_bytes", row.link_bytes_least)
     return rate_gb_s(time_s, there) if there else None
 
 
@@ -265,7 +265,7 @@ def _way_lines(found: Sequence[Gather], way: str, window: float, step: str) -> l
             if span not in largest or one.number("rows") > largest[span].number("rows"):
                 largest[span] = one
         points = tuple(Point(span, one.asked, one.flags) for span, one in sorted(largest.items()))
-        site = tuple(sorted(next(iter(largest.values())).rows[0].case.site.items()))
+        site = tuple(sorted(next(iter(largest.values())).case_row.case.site.items()))
         dash = "dashed" if step else "solid"
         drawn.append(Curve(name, step or way, machine, points, dash=dash, site=site))
     return drawn

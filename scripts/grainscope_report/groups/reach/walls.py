@@ -107,13 +107,7 @@ def walls(result: Result, memories: Sequence[str] = MEMORY) -> list[Wall]:
     """The walls of a run, one for each of these kinds of memory and each site."""
     found: dict[tuple[str, Site], list[Row]] = defaultdict(list)
     for row in result.of(FAMILY):
-        if (
-            row.case.axes.get("memory") in memories
-            and row.ok
-            and row.label == "measured"
-            and row.bytes
-            and row.ci95_s
-        ):
+        if row.case.axes.get("memory") in memories and row.measured and row.bytes:
             key = (str(row.case.axes.get("memory")), tuple(sorted(row.case.site.items())))
             found[key].append(row)
     keys = sorted(found, key=lambda key: (MEMORY.index(key[0]), key[1]))
@@ -121,29 +115,24 @@ def walls(result: Result, memories: Sequence[str] = MEMORY) -> list[Wall]:
 
 
 def _wall(result: Result, memory: str, site: Site, rows: Sequence[Row]) -> Wall:
-    cases: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        cases[row.case.without()].append(row)
-    gathers = [gather(there) for there in cases.values()]
+    gathers = [gather(row) for row in rows]
     link = result.link(rows[0].case.ends)
     peak = link.peak_gb_s if link else None
     edges = _edges(memory, gathers, peak)
     return Wall(memory, site, tuple(edges), translation_fit.fit(gathers, peak), tuple(gathers))
 
 
-def gather(sessions: Sequence[Row]) -> Gather:
-    """The sessions of one case as the model sees them."""
-    axes: Mapping = sessions[0].case.axes
+def gather(measured: Row) -> Gather:
+    """A row as the model sees it."""
+    axes: Mapping = measured.case.axes
     row, rows, span = float(axes["row"]), float(axes["rows"]), float(axes["span"])
     return Gather(
         order=str(axes["order"]),
         row=row,
         rows=rows,
-        unique_rows=sessions[0].counters.get("unique_rows") or translation.expected_unique(rows, span / row),
+        unique_rows=measured.counters.get("unique_rows") or translation.expected_unique(rows, span / row),
         span=span,
-        time_s=statistics.combine_sessions(
-            [one.median_s for one in sessions], [one.ci95_s for one in sessions]
-        ),
+        time_s=measured.time,
     )
 
 

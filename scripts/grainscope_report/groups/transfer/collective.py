@@ -103,12 +103,12 @@ def _panels(
 def _bar(found: Sequence[Measured], pattern: str, method: str, bar: Callable[[Measured], Bar]) -> Bar:
     wanted = (pattern, method)
     one = next((one for one in found if (one.axis("pattern"), one.axis("method")) == wanted), None)
-    return Bar(None, "no row") if one is None or not one.rows[0].bytes else bar(one)
+    return Bar(None, "no row") if one is None or not one.row.bytes else bar(one)
 
 
 def _together(one: Measured) -> Bar:
-    rate = rate_gb_s(one.time_s, one.rows[0].bytes or 0)
-    share = one.rows[0].link_fraction
+    rate = rate_gb_s(one.time_s, one.row.bytes or 0)
+    share = one.row.link_fraction
     percent = f"\n{100 * share:.0f} %" if share else ""
     return Bar(rate, f"{significant(rate.value)}{percent}", one.flags)
 
@@ -117,14 +117,14 @@ def _each(one: Measured) -> Bar:
     """The median of the copies, and all of them."""
     copies = tuple(
         Part(f"{lane.name}, {lane.source} → {lane.target}", rate_gb_s(time_s, lane.bytes))
-        for lane in one.rows[0].lanes
+        for lane in one.row.lanes
         if lane.bytes and (time_s := one.lane(lane.name))
     )
     if not copies:
         return Bar(None, "no row")
     rates = [copy.value.value for copy in copies]
     middle = median(rates)
-    return Bar(Estimate(middle, middle, middle, len(one.rows)), significant(middle), parts=copies)
+    return Bar(Estimate(middle, middle, middle, one.time_s.visits), significant(middle), parts=copies)
 
 
 def _peaks(owners: Sequence[Machine], found: Found, patterns: Sequence[str]) -> tuple[Level, ...]:
@@ -132,10 +132,7 @@ def _peaks(owners: Sequence[Machine], found: Found, patterns: Sequence[str]) -> 
     levels = []
     for machine in owners:
         lanes = [
-            lane
-            for one in found[machine.index]
-            if one.axis("pattern") in patterns
-            for lane in one.rows[0].lanes
+            lane for one in found[machine.index] if one.axis("pattern") in patterns for lane in one.row.lanes
         ]
         links = [link for lane in lanes if (link := _link(machine, lane))]
         if links:

@@ -68,9 +68,7 @@ def paths(result: Result, every: bool = True) -> list[Path]:
 
 
 def _usable(row: Row) -> bool:
-    return bool(
-        row.ok and row.label == "measured" and row.bytes and row.ci95_s and row.median_s
-    ) and row.case.axes.get("timed") in (None, "copy")
+    return bool(row.measured and row.bytes) and row.case.axes.get("timed") in (None, "copy")
 
 
 def _of_family(result: Result, rows: Sequence[Row], every: bool) -> list[Path]:
@@ -91,13 +89,7 @@ def _cold(rows: Sequence[Row]) -> Sequence[Row]:
 
 
 def _line(rows: Sequence[Row]) -> Line | None:
-    sizes: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        sizes[row.bytes].append(row)
-    times = {
-        size: statistics.combine_sessions([row.median_s for row in there], [row.ci95_s for row in there])
-        for size, there in sorted(sizes.items())
-    }
+    times = {row.bytes: row.time for row in sorted(rows, key=lambda row: row.bytes)}
     return fit(list(times), list(times.values()))
 
 

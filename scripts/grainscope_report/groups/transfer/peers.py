@@ -77,18 +77,14 @@ def _panel(title: str, drawn: Sequence[Curve], direction: str) -> CurvePanel | N
 
 def _rates(rows: Sequence[Row]) -> dict[tuple, Sizes]:
     """The rate of each pair and size, from → to, the better of read and write."""
-    sessions: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        if row.ok and row.label == "measured" and row.bytes and row.ci95_s:
-            pair = row.case.ends or (f"gpu:{row.case.site.get('gpu')}",) * 2
-            sessions[pair, row.bytes, row.case.without("locality", "link"), str(row.case.site)].append(row)
     found: dict[tuple, Sizes] = defaultdict(dict)
-    for (pair, size, *_), there in sessions.items():
-        time_s = statistics.combine_sessions([row.median_s for row in there], [row.ci95_s for row in there])
-        rate = statistics.rate_gb_s(time_s, size)
-        known = found[pair].get(size)
-        if known is None or rate.value > known.value:
-            found[pair][size] = rate
+    for row in rows:
+        if row.measured and row.bytes:
+            pair = row.case.ends or (f"gpu:{row.case.site.get('gpu')}",) * 2
+            rate = statistics.rate_gb_s(row.time, row.bytes)
+            known = found[pair].get(row.bytes)
+            if known is None or rate.value > known.value:
+                found[pair][row.bytes] = rate
     return found
 
 

@@ -20,7 +20,7 @@ WAYS = 2
 class Duplex:
     """The best of one method both ways at once: GB/s together, share of both copy peaks, overlap.
 
-    `over_one_way` is the median over sessions, `over_one_way_between` their least and most, of several.
+    `over_one_way` is both together over the faster lane alone.
     """
 
     name: str
@@ -30,7 +30,6 @@ class Duplex:
     of_both_peaks: float | None
     overlap: float | None
     over_one_way: float | None
-    over_one_way_between: tuple[float, float] | None = None
 
     @property
     def text(self) -> str:
@@ -51,10 +50,7 @@ class Duplex:
         said = f"{self.over_one_way:.2f}"
         if float(said) <= WAYS:
             return f", {said} times one way alone"
-        if self.over_one_way_between is None:
-            return f", more than {WAYS} times one way alone, whose rate varied"
-        low, high = self.over_one_way_between
-        return f", {said} [{low:.2f}, {high:.2f}] times one way alone, whose rate varied"
+        return f", more than {WAYS} times one way alone, whose rate varied"
 
 
 @dataclass(frozen=True)
@@ -78,55 +74,30 @@ class Access:
         )
 
 
-def _time(sessions: Sequence[Row]) -> Estimate:
-    return statistics.combine_sessions([row.median_s for row in sessions], [row.ci95_s for row in sessions])
-
-
-def _cases(rows: Sequence[Row]) -> list[list[Row]]:
-    found: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        if row.ok and row.bytes and row.ci95_s:
-            found[row.case.without(), tuple(sorted(row.case.site.items()))].append(row)
-    return list(found.values())
+def _usable(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row.measured and row.bytes]
 
 
 def duplexes(result: Result) -> list[Duplex]:
     """The best size of each duplex method, at the first site of each."""
-    groups: dict[str, list[list[Row]]] = defaultdict(list)
-    for case in _cases(result.of(DUPLEX)):
-        groups[naming.name(case[0])].append(case)
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in _usable(result.of(DUPLEX)):
+        groups[naming.name(row)].append(row)
     found = []
-    for name, cases in groups.items():
-        site = tuple(sorted(cases[0][0].case.site.items()))
-        here = [case for case in cases if tuple(sorted(case[0].case.site.items())) == site]
-        best = max(here, key=lambda case: case[0].bytes / _time(case).value)
-        rate = statistics.rate_gb_s(_time(best), best[0].bytes)
-        overlaps = [row.overlap for row in best if row.overlap is not None]
-        shares = [row.link_fraction for row in best if row.link_fraction]
-        found.append(
-            Duplex(
-                name,
-                site,
-                float(best[0].case.axes.get("bytes", best[0].bytes)),
-                rate,
-                statistics.median(shares) if shares else None,
-                statistics.median(overlaps) if overlaps else None,
-                *_over_one_way(best),
-            )
-        )
+    for name, rows in groups.items():
+        site = tuple(sorted(rows[0].case.site.items()))
+        here = [row for row in rows if tuple(sorted(row.case.site.items())) == site]
+        best = max(here, key=lambda row: row.bytes / row.median_s)
+        rate = statistics.rate_gb_s(best.time, best.bytes)
+        size = float(best.case.axes.get("bytes", best.bytes))
+        found.append(Duplex(name, site, size, rate, best.link_fraction, best.overlap, _over_one_way(best)))
     return found
 
 
-def _over_one_way(sessions: Sequence[Row]) -> tuple[float | None, tuple[float, float] | None]:
-    """Both together over the faster lane alone, where the run has these; of several sessions between."""
-    found = [
-        row.bytes / row.median_s / 1e9 / max(rates)
-        for row in sessions
-        if (rates := [one.alone_gb_s for one in row.lanes]) and all(rates)
-    ]
-    if not found:
-        return None, None
-    return statistics.median(found), (min(found), max(found)) if len(found) > 1 else None
+def _over_one_way(row: Row) -> float | None:
+    """Both together over the faster lane alone, where the run has these."""
+    rates = [one.alone_gb_s for one in row.lanes]
+    return row.bytes / row.median_s / 1e9 / max(rates) if rates and all(rates) else None
 
 
 def accesses_text(found: Sequence[Access]) -> list[str]:
@@ -157,14 +128,14 @@ def _off(one: Access) -> Estimate:
 def accesses(result: Result) -> list[Access]:
     """Each pair and direction with and without peer access, at the largest size that both have."""
     copies: dict[tuple, dict[str, dict[float, Estimate]]] = defaultdict(lambda: defaultdict(dict))
-    for case in _cases(result.of(PEER)):
-        axes, site = case[0].case.axes, case[0].case.site
+    for row in _usable(result.of(PEER)):
+        axes, site = row.case.axes, row.case.site
         if axes.get("method") == "copy_engine" and axes.get("access") in ("on", "off"):
             key = (site.get("gpu"), site.get("peer"), str(axes.get("direction")))
-            rate = statistics.rate_gb_s(_time(case), case[0].bytes)
-            known = copies[key][axes["access"]].get(case[0].bytes)
+            rate = statistics.rate_gb_s(row.time, row.bytes)
+            known = copies[key][axes["access"]].get(row.bytes)
             if known is None or rate.value > known.value:
-                copies[key][axes["access"]][case[0].bytes] = rate
+                copies[key][axes["access"]][row.bytes] = rate
     found = []
     for (gpu, peer, direction), there in sorted(copies.items()):
         if shared := there["on"].keys() & there["off"].keys():

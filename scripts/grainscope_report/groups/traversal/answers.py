@@ -65,7 +65,7 @@ class Answer:
     @property
     def busiest(self) -> Level | None:
         """The level of the first trial that took longest."""
-        timed = [level for level in self.best.rows[0].levels if level.seconds]
+        timed = [level for level in self.best.row.levels if level.seconds]
         return max(timed, key=lambda level: level.seconds, default=None)
 
 

@@ -11,7 +11,7 @@ from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Estimate
 
 
 class Linked(Protocol):
-    """A modelled run or session, over a link."""
+    """A modelled run or row, over a link."""
 
     @property
     def link(self) -> str:
@@ -25,17 +25,17 @@ PRESSURE_CARD, PRESSURE_PAGE = 50.0, 65536.0
 def speedup(slow: Run, fast: Run) -> Estimate:
     """How many times faster `fast` is.
 
-    Runs are compared trial by trial, because sources differ more than repetitions do: the median of the
+    Runs are compared trial by trial, because sources differ more than visits do: the median of the
     ratios of the same trials with its rank interval, or with fewer than 8 trials the range of these ratios.
     Without trials in common it is the ratio of the median times, whose interval spans theirs.
     """
-    sessions = min(len(slow.rows), len(fast.rows))
+    visits = min(slow.time.visits, fast.time.visits)
     ratios = [one / two for one, two in _alike(slow, fast)]
     if not ratios:
         return statistics.ratio(slow.time, fast.time)
     few = len(ratios) < FEWEST_FOR_INTERVAL
     interval = (min(ratios), max(ratios)) if few else statistics.median_interval(ratios)
-    return Estimate(statistics.median(ratios), *interval, sessions)
+    return Estimate(statistics.median(ratios), *interval, visits)
 
 
 def _alike(slow: Run, fast: Run) -> list[tuple[float, float]]:

@@ -74,7 +74,7 @@ class Lean:
         if traffic is None or traffic.bytes is None:
             return None
         modelled = traffic.bytes + (self.run.counter("modelled_copied_bytes") or 0)
-        first = self.run.rows[0].trials[0].counters.get("link_bytes") if self.run.rows[0].trials else None
+        first = self.run.row.trials[0].counters.get("link_bytes") if self.run.row.trials else None
         return modelled, modelled / first - 1 if first else 0.0
 
 
@@ -94,12 +94,12 @@ def measured(machine: Machine) -> list[Lean]:
 
 
 def _strategy(run: Run) -> str:
-    return str(run.rows[0].case.axes.get("strategy", ""))
+    return str(run.row.case.axes.get("strategy", ""))
 
 
 def _lean(run: Run, usual: str) -> Lean:
     """Another strategy than the usual one of the algorithm is a technique, too."""
-    axes = run.rows[0].case.axes
+    axes = run.row.case.axes
     lists, strategy = str(axes.get("lists", "plain")), _strategy(run)
     segments = str(axes.get("segments", "read"))
     more = [] if strategy == usual else [spoken(strategy)]
@@ -113,7 +113,7 @@ def _lean(run: Run, usual: str) -> Lean:
 
 def _hot(run: Run) -> float:
     """Percent of the edge list in GPU memory; of a budget in bytes, what it came to."""
-    axes = run.rows[0].case.axes
+    axes = run.row.case.axes
     return (run.counter("hot_percent") or 0.0) if "hot_budget" in axes else float(axes.get("hot", 0))
 
 
@@ -155,17 +155,17 @@ def mean_time(run: Run) -> Estimate:
         return run.time
     mean = plain.fmean(edges.get(label, 1.0) for label in times)
     each = [time * mean / edges.get(label, 1.0) for label, time in times.items()]
-    value, sessions = plain.fmean(each), len(run.rows)
+    value, visits = plain.fmean(each), run.time.visits
     if len(each) < FEWEST_FOR_INTERVAL:
-        return Estimate(value, min(each), max(each), sessions)
+        return Estimate(value, min(each), max(each), visits)
     off = Z_95 * plain.stdev(each) / math.sqrt(len(each))
-    return Estimate(value, value - off, value + off, sessions)
+    return Estimate(value, value - off, value + off, visits)
 
 
 def _edges(run: Run) -> dict[str, float]:
     """The edges that each trial's TEPS counts; nothing where any trial has none."""
     found = {
         trial.label: trial.counters.get("teps", 0.0) * plain.median(trial.samples_s)
-        for trial in run.rows[0].trials
+        for trial in run.row.trials
     }
     return found if all(found.values()) and found.keys() == run.trials.keys() else {}

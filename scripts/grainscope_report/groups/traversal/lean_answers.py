@@ -37,7 +37,7 @@ class Gain:
 
 
 def _link_bytes(run: Run | None) -> float | None:
-    return run.rows[0].link_bytes if run else None
+    return run.row.link_bytes_least if run else None
 
 
 def gains(machine: Machine) -> list[Gain]:
@@ -75,7 +75,7 @@ def as_json(gain: Gain) -> dict[str, Any]:
         "technique": best.technique,
         "hot_percent": best.hot,
         "time_s": _estimate(time),
-        "link_bytes": best.run.rows[0].link_bytes,
+        "link_bytes": best.run.row.link_bytes_least,
         "gpu_bytes_for_edges": best.hot_bytes,
         "over_emogi": _estimate(gain.over.get("mapped")),
         "over_device": _estimate(gain.over.get("device")),

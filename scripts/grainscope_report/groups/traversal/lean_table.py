@@ -86,7 +86,7 @@ def _line(machine: Machine, one: Lean, owner: str, mapped: Run | None, device: R
     cells = (
         TableCell(run.work.graph),
         _time(lean.mean_time(run)),
-        _bytes(run.rows[0].link_bytes),
+        _bytes(run.row.link_bytes_least),
         _bytes(one.hot_bytes),
         _speedup(mapped, run),
         _speedup(device, run),
@@ -105,7 +105,7 @@ def _whole(machine: Machine, run: Run, name: str, mapped: Run | None, device: Ru
     cells = (
         TableCell(run.work.graph),
         _time(lean.mean_time(run)),
-        NONE if inside else _bytes(run.rows[0].link_bytes),
+        NONE if inside else _bytes(run.row.link_bytes_least),
         _bytes(lean.edge_bytes(run) if inside else 0.0),
         _speedup(mapped, run),
         _speedup(device, run),

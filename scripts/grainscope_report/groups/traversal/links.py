@@ -94,7 +94,7 @@ class _Series:
     def of_machine(cls, machine: Machine, machines: Sequence[Machine], here: Sequence[Run]) -> "_Series":
         """What a machine measured."""
         own = [run for run in here if run.machine.index == machine.index]
-        link = own and machine.result.link(own[0].rows[0].case.ends)
+        link = own and machine.result.link(own[0].row.case.ends)
         over = link.negotiated if link and link.negotiated else "its link"
         owner = f"{machine.letter}: " if len(machines) > 1 else ""
         return cls(f"{owner}measured, {over}", ACCESS, own, False, machine)

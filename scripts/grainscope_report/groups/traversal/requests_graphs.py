@@ -165,7 +165,7 @@ def _counts(asked: Asked, label: str, graphs: Sequence[str], accesses: Sequence[
 
     def bar(graph: str, access: str) -> Bar:
         run = asked.get((graph, access))
-        read = run and (run.counter("edges_read") or (run.rows[0].bytes or 0) / run.work.edge)
+        read = run and (run.counter("edges_read") or (run.row.bytes or 0) / run.work.edge)
         if not read:
             return Bar(None)
         count = _count(run, label)

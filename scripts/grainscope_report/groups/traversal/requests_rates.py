@@ -54,7 +54,7 @@ def _peaks(there: Iterable[Run]) -> tuple[Level, ...]:
     """The measured copy peak of the link of each machine's site."""
     found = {}
     for run in there:
-        link = run.machine.result.link(run.rows[0].case.ends)
+        link = run.machine.result.link(run.row.case.ends)
         if link and link.direction == HOST_TO_GPU:
             found[run.machine.index] = Level(
                 "peak", "copy peak", link.peak_gb_s, run.machine, parts.place_of(link)
@@ -88,7 +88,7 @@ def held(here: Sequence[Run]) -> BarPanel | None:
 
 def notes(here: Sequence[Run]) -> list[str]:
     """Where the bytes of a rate come from: a time is measured, bytes are counted or the model's."""
-    labels = {run.rows[0].traffic.label for run in here if run.rows[0].traffic and run.counter("link_gb_s")}
+    labels = {run.row.traffic.label for run in here if run.row.traffic and run.counter("link_gb_s")}
     if labels == {"counted"}:
         return [
             "Rates over the link: counted bytes in the measured time. Percent: of the measured copy peak."

@@ -3,7 +3,6 @@
 Runs may be compared where their `Work` is the same. Measured ones are those of one site of a machine.
 """
 
-import statistics as plain
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from functools import cached_property
 from grainscope_report import statistics
 from grainscope_report.cases import MODEL
 from grainscope_report.machine import Machine
-from grainscope_report.model import Graph, Row, Traffic
+from grainscope_report.model import Row, Traffic
 from grainscope_report.statistics import Estimate
 
 # Graph algorithms that read edges on the GPU, one family each; the latter move fewer bytes.
@@ -44,10 +43,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Run:
-    """The sessions of one way to do a work; `link` of a modelled one, `card` and `page` where pages move."""
+    """One way to do a work; `link` of a modelled one, `card` and `page` where pages move."""
 
     machine: Machine
-    rows: tuple[Row, ...]
+    row: Row
     work: Work
     access: str = ""
     placement: str = ""
@@ -56,57 +55,39 @@ class Run:
     card: float = 0.0
     page: float = 0.0
 
-    @property
-    def label(self) -> str:
-        """`measured` or `modelled`."""
-        return self.rows[0].label
+    label = property(lambda self: self.row.label)
+    graph = property(lambda self: self.row.graph)
+    site = property(lambda self: self.row.case.site)
 
-    @cached_property
+    @property
     def time(self) -> Estimate:
         """The median over trials, seconds, with its interval, or of fewer than 8 trials their range."""
-        return statistics.combine_sessions(
-            [row.median_s for row in self.rows], [row.interval_s for row in self.rows]
-        )
+        return self.row.time
 
     @cached_property
     def trials(self) -> Mapping[str, float]:
-        """Seconds of each trial by its label, the median over sessions."""
-        found: dict[str, list[float]] = defaultdict(list)
-        for row in self.rows:
-            for trial in row.trials:
-                found[trial.label].append(statistics.median(trial.samples_s))
-        return {label: statistics.median(times) for label, times in found.items()}
+        """Seconds of each trial by its label."""
+        return {trial.label: statistics.median(trial.samples_s) for trial in self.row.trials}
 
     def counter(self, name: str) -> float | None:
-        """A counter, the median over sessions; None where no session has it."""
-        there = [row.counters[name] for row in self.rows if name in row.counters]
-        return plain.median(there) if there else None
+        """A counter; None where the row has none of it."""
+        return self.row.counters.get(name)
 
     @property
     def link_fraction(self) -> float | None:
         """Link bytes a second over the measured copy peak of the same run."""
-        link, rate = self.machine.result.link(self.rows[0].case.ends), self.counter("link_gb_s")
+        link, rate = self.machine.result.link(self.row.case.ends), self.counter("link_gb_s")
         return rate / link.peak_gb_s if link and rate and self.label == "measured" else None
 
     def traffic(self, label: str) -> Traffic | None:
         """Requests over the link, `modelled` or `counted`."""
-        row = self.rows[0]
+        row = self.row
         return next((one for one in (row.traffic, row.counted) if one and one.label == label), None)
-
-    @property
-    def graph(self) -> Graph | None:
-        """The graph, where the row describes it."""
-        return next((row.graph for row in self.rows if row.graph), None)
 
     @property
     def entries(self) -> float:
         """Adjacency entries of the graph, 0 where nothing tells."""
         return self.graph.entries if self.graph else self.counter("entries") or 0.0
-
-    @property
-    def site(self) -> Mapping[str, int]:
-        """Where it was measured."""
-        return self.rows[0].case.site
 
 
 def measured(machine: Machine) -> list[Run]:
@@ -147,20 +128,17 @@ def _usable(machine: Machine, prefix: str) -> list[Row]:
 
 
 def _runs(machine: Machine, rows: Iterable[Row]) -> list[Run]:
-    cases: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        cases[row.case.family, row.case.without("locality"), tuple(sorted(row.case.site.items()))].append(row)
-    return [_run(machine, tuple(there)) for there in cases.values()]
+    return [_run(machine, row) for row in rows]
 
 
-def _run(machine: Machine, rows: tuple[Row, ...]) -> Run:
-    axes, family = rows[0].case.axes, rows[0].case.family
+def _run(machine: Machine, row: Row) -> Run:
+    axes, family = row.case.axes, row.case.family
     algorithm = str(axes.get("algorithm") or family.partition("/")[2])
     reads_fewer = family.startswith(LEAN)
     edge = int(axes.get("edge", LEAN_EDGE if reads_fewer else PAPER_EDGE))
     return Run(
         machine,
-        rows,
+        row,
         Work(algorithm, str(axes.get("graph", "")), edge, str(axes.get("weights", ""))),
         access=str(axes.get("access", "")),
         placement=str(axes.get("placement", "")),

@@ -1,10 +1,8 @@
-"""The sessions of each case of a family, at one site of a machine; measured ones and modelled ones alike."""
+"""The rows of a family at one site of a machine; measured ones and modelled ones alike."""
 
-import statistics as plain
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from grainscope_report import statistics
 from grainscope_report.machine import Machine
@@ -15,28 +13,20 @@ _PLACES = ("local", "unknown", "remote")
 
 
 @dataclass(frozen=True)
-class Sessions:
-    """A case with all of its sessions."""
+class MachineRow:
+    """The row of a case, and the machine that it is of."""
 
     machine: Machine
-    rows: tuple[Row, ...]
+    case_row: Row
+
+    label = property(lambda self: self.case_row.label)
+    flags = property(lambda self: self.case_row.flags)
+    link_fraction = property(lambda self: self.case_row.link_fraction)
 
     @property
-    def label(self) -> str:
-        """`measured` or `modelled`."""
-        return self.rows[0].label
-
-    @property
-    def flags(self) -> frozenset[str]:
-        """The flags of any session."""
-        return frozenset().union(*(row.flags for row in self.rows))
-
-    @cached_property
     def time(self) -> Estimate:
         """The median time with its interval, seconds; a model's is exact."""
-        return statistics.combine_sessions(
-            [row.median_s for row in self.rows], [row.interval_s for row in self.rows]
-        )
+        return self.case_row.time
 
     @property
     def link(self) -> str:
@@ -45,41 +35,30 @@ class Sessions:
 
     def word(self, axis: str) -> str:
         """The value of an axis as text, empty without one."""
-        return str(self.rows[0].case.axes.get(axis, ""))
+        return str(self.case_row.case.axes.get(axis, ""))
 
     def number(self, axis: str) -> float:
         """The value of an axis that is a number, 0 without one."""
-        value = self.rows[0].case.axes.get(axis, 0)
+        value = self.case_row.case.axes.get(axis, 0)
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def counter(self, name: str) -> float | None:
-        """A counter, the median over sessions; None where no session has it."""
-        there = [row.counters[name] for row in self.rows if name in row.counters]
-        return plain.median(there) if there else None
+        """A counter; None where the row has none of it."""
+        return self.case_row.counters.get(name)
 
     def rate(self, size: float | None) -> Estimate | None:
         """Decimal GB/s of so many bytes in the median time."""
         return statistics.rate_gb_s(self.time, size) if size else None
 
-    @property
-    def link_fraction(self) -> float | None:
-        """The share of the measured copy peak that the file gives."""
-        there = [row.link_fraction for row in self.rows if row.link_fraction]
-        return plain.median(there) if there else None
 
-
-def of(machine: Machine, family: str) -> list[Sessions]:
-    """The cases of a family in the order of the file, at the site that most of its rows were measured at.
+def of(machine: Machine, family: str) -> list[MachineRow]:
+    """The rows of a family in the order of the file, at the site that most of them were measured at.
 
     Sites with a GPU and sites without one are apart: both answer.
     """
     rows = [row for row in machine.result.of(family) if row.ok and row.median_s]
     homes = {_home(kind) for kind in _split(rows, lambda row: "gpu" in row.case.site)}
-    found: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        if _site(row) in homes:
-            found[row.label, row.case.without("locality"), _site(row)].append(row)
-    return [Sessions(machine, tuple(there)) for there in found.values()]
+    return [MachineRow(machine, row) for row in rows if _site(row) in homes]
 
 
 def _split(rows: Iterable[Row], by: Callable[[Row], bool]) -> list[list[Row]]:

@@ -1,0 +1,341 @@
+"""What a value would differ by if it were measured again: the numbers of src/core/uncertainty.cpp once more.
+
+Type A comes from the visits of a run, type B from a table of what runs are known to differ by. Values are
+logarithms of times, so every uncertainty is relative: 0.01 is one percent. Rows are JSON as in a file.
+Sources: JCGM 100:2008, the Guide to the Expression of Uncertainty in Measurement; Smyth, Linear models and
+empirical Bayes methods, Stat. Appl. Genet. Mol. Biol. 3 (2004). The standard library alone.
+"""
+
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from statistics import NormalDist
+from typing import Any, NamedTuple
+
+from grainscope_report import resources
+from grainscope_report.errors import ReportError
+from grainscope_report.result import Result
+from grainscope_report.typed import Problem
+
+FORMAT = "grainscope type-b 1"
+TABLE = resources.PACKAGE / "type_b.json"
+COVERAGE = 0.95
+FEWEST_FOR_PRIOR = 8
+DIFFERS = 3  # so many times the usual spread is no luck of three visits
+WIDE = 0.05  # a number that is known no better than this is marked
+DERIVED = ("uncertainty", "interval_s", "flags")
+FLAGS = ("wide_interval", "visits_differ")
+ROUNDING = 1e-6  # as rules have it
+_TINY = 1e-12
+
+Raw = dict[str, Any]
+
+
+class Uncertainty(NamedTuple):
+    """A relative standard uncertainty, and the degrees of freedom that it was found with."""
+
+    standard: float
+    freedom: float
+
+
+class Prior(NamedTuple):
+    """What variances of rows that are alike have in common: their scale, worth so many degrees of freedom."""
+
+    variance: float
+    freedom: float
+
+
+NO_PRIOR = Prior(0.0, 0.0)
+
+
+class TypeB:
+    """The table of what runs differ by; an empty one knows nothing."""
+
+    def __init__(self, content: bytes = b"") -> None:
+        table = json.loads(content) if content else {"format": FORMAT, "families": [], "machines": []}
+        if table.get("format") != FORMAT:
+            raise ReportError(f"{TABLE} is no `{FORMAT}`: install grainscope-report again")
+        self.date = table.get("date")
+        self.sha256 = hashlib.sha256(content).hexdigest() if content else None
+        self._machines = {(one["gpu"], one["cpu"]) for one in table["machines"]}
+        self._families = {(one["family"], one["version"], one["clock"]): one for one in table["families"]}
+
+    def knows(self, context: Mapping[str, Any]) -> bool:
+        """Whether it says something of machines like the one of this context."""
+        environment = context["environment"]
+        gpu = environment["gpus"][0]["name"] if environment["gpus"] else ""
+        return (gpu, environment["cpu"]["model"] or "") in self._machines
+
+    def of(self, row: Mapping[str, Any], level: str) -> Uncertainty | None:
+        """What values of a row's family, version and clock differ by at a level: `visit` or `run`."""
+        case = row["case"]
+        found = self._families.get((case["family"], case.get("version", 1), clock_of(row)), {}).get(level)
+        return uncertainty_of(found) if found else None
+
+    def summary(self, context: Mapping[str, Any]) -> Raw | None:
+        """What a context says of it; None of an empty one."""
+        if self.sha256 is None:
+            return None
+        return {"date": self.date, "sha256": self.sha256, "known": self.knows(context)}
+
+
+@cache
+def at_hand() -> TypeB:
+    """The table that comes with the package, if any."""
+    return TypeB(TABLE.read_bytes()) if TABLE.is_file() else TypeB()
+
+
+def table_of(context: Mapping[str, Any]) -> TypeB | None:
+    """The table that a result was made with: empty where without one, None where it is not at hand."""
+    used = context.get("type_b")
+    if used is None:
+        return TypeB()
+    return at_hand() if at_hand().sha256 == used["sha256"] else None
+
+
+def clock_of(row: Mapping[str, Any]) -> str:
+    """`gated` (events behind a gate), `open` (events) or `host`."""
+    timing = row.get("timing") or {}
+    return "host" if timing.get("clock") != "event" else "gated" if timing.get("gated") else "open"
+
+
+def apply(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None) -> None:
+    """Gives every measured row its uncertainty, its interval and the flags that follow from them.
+
+    Where the table is None a row keeps what only the table tells.
+    """
+    for row, found in zip(rows, derived(rows, context, type_b), strict=True):
+        if found is not None:
+            for name in DERIVED:
+                row.pop(name, None)
+            row |= found
+
+
+def derived(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None) -> Iterator[Raw | None]:
+    """What `apply` gives each row, those of `DERIVED` that are known; None to one that was not measured."""
+    known = type_b is not None and type_b.knows(context)
+    for row, (a, differ) in zip(rows, _type_a(rows, type_b), strict=True):
+        if not _is_measured(row):
+            yield None
+            continue
+        b = _written(row, "b") if type_b is None else type_b.of(row, "run") if known else None
+        whole = combined(a, b) if a and b else a
+        parts = {"a": a, "b": b, "combined": whole if a and b else None}
+        told = {name: _as_written(part) for name, part in parts.items() if part}
+        found = {"uncertainty": told} if told else {}
+        found |= {"interval_s": interval_around(row["median_s"], whole)} if whole else {}
+        flags = [flag for flag in row.get("flags", ()) if flag not in FLAGS]
+        stated = found.get("interval_s") or row["visits"][row["middle"]].get("within_s")
+        wide = stated is None or bool((stated[1] - stated[0]) / 2 > WIDE * row["median_s"])
+        yield found | {"flags": [*flags, *["wide_interval"] * wide, *["visits_differ"] * differ]}
+
+
+def problems(result: Result) -> list[Problem]:
+    """Where a result says otherwise than its visits and the table, as far as that is at hand."""
+    rows, context = [row.raw for row in result.rows], result.context.raw
+    found = []
+    for at, (row, right) in enumerate(zip(rows, derived(rows, context, table_of(context)), strict=True)):
+        for name in DERIVED if right else ():
+            said, made = (_followed(one, name) for one in (row, right))
+            if not _alike(said, made):
+                why = f"is {json.dumps(said)}, the visits of all rows make it {json.dumps(made)}"
+                found.append(Problem(f"$.benchmarks[{at}].{name}", why))
+    return found
+
+
+def _followed(row: Mapping[str, Any], name: str) -> Any:
+    """Of flags that which follows from the spread of visits."""
+    return "visits_differ" in row.get("flags", ()) if name == "flags" else row.get(name)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if type(one) is type(other) is dict:
+        return one.keys() == other.keys() and all(_alike(one[name], other[name]) for name in one)
+    if type(one) is type(other) is list:
+        return all(map(_alike, one, other))
+    numbers = type(one) in (int, float) and type(other) in (int, float)
+    return math.isclose(one, other, rel_tol=ROUNDING) if numbers else one == other
+
+
+def _type_a(rows: Sequence[Raw], type_b: TypeB | None) -> Iterator[tuple[Uncertainty | None, bool]]:
+    """Of each row the uncertainty of its middle visit's median, and whether its visits differ unusually.
+
+    Three values alone tell too little of their spread, so the variance of a row is moderated by those of its
+    family and clock in this run; where these are fewer than 8, by what the table says of visits; else by
+    those of all families on that clock; else it stands alone.
+    """
+    logs = [[math.log(visit["median_s"]) for visit in _visits(row)] for row in rows]
+    own = [_variance(each) if len(each) > 1 else 0.0 for each in logs]
+    counts = [len(each) for each in logs]
+    clocks = [clock_of(row) for row in rows]
+    keys = [(row["case"]["family"], clock) for row, clock in zip(rows, clocks, strict=True)]
+    families, alike = _priors(keys, counts, own), _priors(clocks, counts, own)
+    for row, key, clock, n, spread in zip(rows, keys, clocks, counts, own, strict=True):
+        if not n:
+            yield None, False
+            continue
+        prior = families.get(key, NO_PRIOR)
+        if not prior.freedom:
+            if type_b is None:
+                yield _written(row, "a"), "visits_differ" in row.get("flags", ())
+                continue
+            visit = type_b.of(row, "visit")
+            prior = Prior(visit.standard**2, visit.freedom) if visit else alike.get(clock, NO_PRIOR)
+        moderated, freedom = moderate(prior, spread, n - 1)
+        differ = bool(prior.freedom > 0 and spread > DIFFERS**2 * prior.variance)
+        yield (Uncertainty(math.sqrt(moderated * middle_share(n)), freedom) if freedom else None), differ
+
+
+def moderate(prior: Prior, own: float, freedom: float) -> tuple[float, float]:
+    """A variance with its degrees of freedom, drawn towards what is known beforehand; both may be 0."""
+    both = prior.freedom + freedom
+    if not both or math.isinf(both):
+        return prior.variance, both
+    return (prior.freedom * prior.variance + freedom * own) / both, both
+
+
+def middle_visit(medians: Sequence[float]) -> int:
+    """Which visit stands for all: that with the middle median, the lower of two, of equals the first."""
+    return sorted(range(len(medians)), key=medians.__getitem__)[(len(medians) - 1) // 2]
+
+
+def middle_share(count: int) -> float:
+    """The variance of the middle one of `count` values over that of one value.
+
+    Of normal values it is right within 2 % from 3 on. The lower of two in the middle, as an error of their
+    mean, is that of one value fewer.
+    """
+    return math.pi / (2 * (count if count % 2 else count - 1) + math.pi - 2)
+
+
+def combined(a: Uncertainty, b: Uncertainty) -> Uncertainty:
+    """Both together, with the effective degrees of freedom of Welch and Satterthwaite."""
+    squares = a.standard**2 + b.standard**2
+    parts = sum(one.standard**4 / one.freedom for one in (a, b))
+    return Uncertainty(math.sqrt(squares), squares**2 / parts if parts > 0 else min(a.freedom, b.freedom))
+
+
+def expanded(uncertainty: Uncertainty) -> float:
+    """Half the width of the interval that holds the value with 95 % probability."""
+    return student_quantile((1 + COVERAGE) / 2, uncertainty.freedom) * uncertainty.standard
+
+
+def interval_around(value: float, uncertainty: Uncertainty) -> list[float]:
+    """That interval around a time or a rate."""
+    factor = math.exp(expanded(uncertainty))
+    return [value / factor, value * factor]
+
+
+def fit_prior(variances: Sequence[float], freedom: float) -> Prior:
+    """The prior that drew these sample variances of so many degrees of freedom; none of fewer than 8."""
+    if len(variances) < FEWEST_FOR_PRIOR:
+        return NO_PRIOR
+    logs = [math.log(max(one, _TINY)) - _digamma_less_log(freedom / 2) for one in variances]
+    excess = _variance(logs) - _trigamma(freedom / 2)
+    # No prior is worth more than all that it was made of.
+    low, high = 1e-2, freedom * len(logs)
+    for _ in range(60):
+        worth = math.sqrt(low * high)
+        low, high = (worth, high) if _trigamma(worth / 2) > excess else (low, worth)
+    return Prior(math.exp(math.fsum(logs) / len(logs) + _digamma_less_log(high / 2)), high)
+
+
+@lru_cache(maxsize=4096)
+def student_quantile(probability: float, freedom: float) -> float:
+    """The value below which Student's t lies with this probability; `freedom` may be infinite."""
+    if probability < 0.5:
+        return -student_quantile(1 - probability, freedom)
+    found = NormalDist().inv_cdf(probability)
+    if math.isinf(freedom):
+        return found
+    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    # From the left the tangents of a concave curve never reach past where it is zero.
+    for _ in range(200):
+        density = math.exp(scale - (freedom + 1) / 2 * math.log1p(found * found / freedom))
+        step = (probability - _student_below(found, freedom)) / density
+        found += step
+        if abs(step) <= 1e-13 * found:
+            break
+    return found
+
+
+def _student_below(t: float, freedom: float) -> float:
+    """The probability that Student's t lies below a `t` of at least 0."""
+    return 1 - _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+
+
+def _incomplete_beta(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction from behind."""
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(1 - x, b, a)
+    if x <= 0:
+        return 0.0
+    fraction = 1.0
+    # It converges within some roots of the larger parameter.
+    for m in range(20 + int(3 * math.sqrt(max(a, b))), 0, -1):
+        fraction = 1 + m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) / fraction
+        fraction = 1 - (a + m - 1) * (a + b + m - 1) * x / ((a + 2 * m - 2) * (a + 2 * m - 1)) / fraction
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    return math.exp(scale + a * math.log(x) + b * math.log1p(-x)) / (a * fraction)
+
+
+def _digamma_less_log(x: float) -> float:
+    """Digamma less the logarithm, by the asymptotic series from where it is exact."""
+    total = -math.log(x)
+    while x < 10:
+        total -= 1 / x
+        x += 1
+    y = 1 / (x * x)
+    return total + math.log(x) - 0.5 / x - y * (1 / 12 - y * (1 / 120 - y / 252))
+
+
+def _trigamma(x: float) -> float:
+    total = 0.0
+    while x < 10:
+        total += 1 / (x * x)
+        x += 1
+    y = 1 / (x * x)
+    return total + 1 / x + y / 2 + y / x * (1 / 6 - y * (1 / 30 - y / 42))
+
+
+def _priors(keys: Iterable[Hashable], counts: Iterable[int], own: Iterable[float]) -> dict[Hashable, Prior]:
+    """Priors by key, of the rows with equally many visits: of the numbers of visits that which most have."""
+    variances: dict[Hashable, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for key, count, one in zip(keys, counts, own, strict=True):
+        if count > 1:
+            variances[key][count].append(one)
+    found = {}
+    for key, by_count in variances.items():
+        count, most = max(sorted(by_count.items()), key=lambda item: len(item[1]))
+        found[key] = fit_prior(most, count - 1)
+    return found
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _is_measured(row: Mapping[str, Any]) -> bool:
+    return row["status"] == "ok" and row["label"] == "measured" and "visits" in row
+
+
+def _visits(row: Mapping[str, Any]) -> Sequence[Raw]:
+    return row["visits"] if _is_measured(row) else ()
+
+
+def uncertainty_of(written: Mapping[str, float]) -> Uncertainty:
+    """What a file says of an uncertainty; without `freedom` it is infinite."""
+    return Uncertainty(written["standard"], written.get("freedom", math.inf))
+
+
+def _written(row: Mapping[str, Any], name: str) -> Uncertainty | None:
+    part = row.get("uncertainty", {}).get(name)
+    return uncertainty_of(part) if part else None
+
+
+def _as_written(part: Uncertainty) -> Raw:
+    return {"standard": part.standard} | ({} if math.isinf(part.freedom) else {"freedom": part.freedom})
