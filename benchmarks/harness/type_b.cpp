@@ -22,10 +22,15 @@ TypeB::TypeB(const std::string& text, const std::string& cpu, const std::string&
   try {
     const json table = json::parse(text);
     const json& machines = table.at("machines");
-    knows_machine_ = std::any_of(machines.begin(), machines.end(), [&](const json& machine) {
+    const auto known = std::find_if(machines.begin(), machines.end(), [&](const json& machine) {
       return machine.at("cpu") == cpu && machine.at("gpu") == gpu;
     });
+    knows_machine_ = known != machines.end();
+    const auto at = knows_machine_ ? known - machines.begin() : 0;
     for (const json& row : table.at("families")) {
+      if (row.value("machine", 0) != at) {
+        continue;
+      }
       Spread spread;
       if (row.contains("visit")) {
         const Uncertainty visits = uncertainty_of(row["visit"]);

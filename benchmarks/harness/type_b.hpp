@@ -23,8 +23,9 @@ class TypeB {
   // Throws std::logic_error for a text that is no table.
   TypeB(const std::string& text, const std::string& cpu, const std::string& gpu);
 
-  // Of a row's family, its version and its clock: what visits of one run differ by, of any machine; and what
-  // runs do, of a machine like those of the table. Nothing where the table does not tell.
+  // Of a row's family, its version and its clock: what visits of one run differ by, of a machine that the
+  // table does not know those of its first; and what runs do, of one that it knows. Nothing where it does not
+  // tell.
   [[nodiscard]] VariancePrior between_visits(const std::string& family, int version,
                                              const std::string& clock) const;
   [[nodiscard]] std::optional<Uncertainty> between_runs(const std::string& family, int version,

@@ -60,19 +60,24 @@ class TypeB:
             raise ReportError(f"{TABLE} is no `{FORMAT}`: install grainscope-report again")
         self.date = table.get("date")
         self.sha256 = hashlib.sha256(content).hexdigest() if content else None
-        self._machines = {(one["gpu"], one["cpu"]) for one in table["machines"]}
-        self._families = {(one["family"], one["version"], one["clock"]): one for one in table["families"]}
+        self._machines = {(one["gpu"], one["cpu"]): at for at, one in enumerate(table["machines"])}
+        self._families = {
+            (one.get("machine", 0), one["family"], one["version"], one["clock"]): one
+            for one in table["families"]
+        }
 
     def knows(self, context: Mapping[str, Any]) -> bool:
         """Whether it says something of machines like the one of this context."""
-        environment = context["environment"]
-        gpu = environment["gpus"][0]["name"] if environment["gpus"] else ""
-        return (gpu, environment["cpu"]["model"] or "") in self._machines
+        return kind_of(context) in self._machines
 
-    def of(self, row: Mapping[str, Any], level: str) -> Uncertainty | None:
-        """What values of a row's family, version and clock differ by at a level: `visit` or `run`."""
-        case = row["case"]
-        found = self._families.get((case["family"], case.get("version", 1), clock_of(row)), {}).get(level)
+    def of(self, row: Mapping[str, Any], level: str, context: Mapping[str, Any]) -> Uncertainty | None:
+        """What values of a row's family, version and clock differ by at a level: `visit` or `run`.
+
+        Of a kind of machine that the table does not know, what visits differ by is that of its first.
+        """
+        at = self._machines.get(kind_of(context), 0 if level == "visit" else None)
+        key = (at, row["case"]["family"], row["case"].get("version", 1), clock_of(row))
+        found = self._families.get(key, {}).get(level)
         return uncertainty_of(found) if found else None
 
     def summary(self, context: Mapping[str, Any]) -> Raw | None:
@@ -80,6 +85,13 @@ class TypeB:
         if self.sha256 is None:
             return None
         return {"date": self.date, "sha256": self.sha256, "known": self.knows(context)}
+
+
+def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
+    """Machines of one kind have the same GPU, if any, and the same CPU."""
+    environment = context["environment"]
+    gpu = environment["gpus"][0]["name"] if environment["gpus"] else ""
+    return gpu, environment["cpu"]["model"] or ""
 
 
 @cache
@@ -116,12 +128,11 @@ def apply(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None)
 
 def derived(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None) -> Iterator[Raw | None]:
     """What `apply` gives each row, those of `DERIVED` that are known; None to one that was not measured."""
-    known = type_b is not None and type_b.knows(context)
-    for row, (a, differ) in zip(rows, _type_a(rows, type_b), strict=True):
+    for row, (a, differ) in zip(rows, _type_a(rows, context, type_b), strict=True):
         if not _is_measured(row):
             yield None
             continue
-        b = _written(row, "b") if type_b is None else type_b.of(row, "run") if known else None
+        b = _written(row, "b") if type_b is None else type_b.of(row, "run", context)
         whole = combined(a, b) if a and b else a
         parts = {"a": a, "b": b, "combined": whole if a and b else None}
         told = {name: _as_written(part) for name, part in parts.items() if part}
@@ -160,7 +171,9 @@ def _alike(one: Any, other: Any) -> bool:
     return math.isclose(one, other, rel_tol=ROUNDING) if numbers else one == other
 
 
-def _type_a(rows: Sequence[Raw], type_b: TypeB | None) -> Iterator[tuple[Uncertainty | None, bool]]:
+def _type_a(
+    rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None
+) -> Iterator[tuple[Uncertainty | None, bool]]:
     """Of each row the uncertainty of its middle visit's median, and whether its visits differ unusually.
 
     Three values alone tell too little of their spread, so the variance of a row is moderated by those of its
@@ -182,7 +195,7 @@ def _type_a(rows: Sequence[Raw], type_b: TypeB | None) -> Iterator[tuple[Uncerta
             if type_b is None:
                 yield _written(row, "a"), "visits_differ" in row.get("flags", ())
                 continue
-            visit = type_b.of(row, "visit")
+            visit = type_b.of(row, "visit", context)
             prior = Prior(visit.standard**2, visit.freedom) if visit else alike.get(clock, NO_PRIOR)
         moderated, freedom = moderate(prior, spread, n - 1)
         differ = bool(prior.freedom > 0 and spread > DIFFERS**2 * prior.variance)

@@ -25,7 +25,7 @@ from typing import Any
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.statistics import median_ranks
-from grainscope_report.uncertainty import clock_of
+from grainscope_report.uncertainty import clock_of, kind_of
 
 FORMAT = "grainscope medians 1"
 LEVELS = ("sample", "visit", "process", "machine")
@@ -53,6 +53,8 @@ class Measured:
     started: str
     commit: str
     machine: str
+    kind: tuple[str, str] | None  # names of its GPUs, if any, and of its CPU
+    versions: Mapping[str, int]  # by family
     clocks: Mapping[str, Key]
     processes: Mapping[str, tuple[tuple[Visit, ...], ...]]
 
@@ -166,12 +168,14 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
     one_process = "--one-process=true" in context["run"]["flags"]
     visits: dict[str, list[Visit]] = {}
     clocks: dict[str, Key] = {}
+    versions: dict[str, int] = {}
     for row in document["benchmarks"]:
         if row.get("status") != "ok" or row.get("label") != "measured":
             continue
         case = row["case"]
         question = question_of(case)
         clocks[question] = (case["family"], clock_of(row))
+        versions[case["family"]] = case["version"]
         visits[question] = [Visit(visit["median_s"], _sampling_error(visit)) for visit in row["visits"]]
     if not visits:
         raise ReportError(f"{path} has no measured row: give runs that were not cut at once")
@@ -181,6 +185,8 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
         context["run"]["started"],
         context["grainscope"]["commit"],
         _machine(context),
+        kind_of(context),
+        versions,
         clocks,
         {
             question: (tuple(each),) if one_process else tuple((visit,) for visit in each)
@@ -218,6 +224,8 @@ def _kept(run: Measured) -> dict[str, Any]:
         "started": run.started,
         "commit": run.commit,
         "machine": run.machine,
+        "kind": run.kind,
+        "versions": run.versions,
         "rows": [
             [
                 json.loads(question),
@@ -243,4 +251,5 @@ def _from_kept(run: Mapping[str, Any]) -> Measured:
         clocks[question] = (case[0], clock)
         processes[question] = tuple(tuple(Visit(*visit) for visit in process) for process in visits)
     facts = (run[key] for key in ("source", "sha256", "started", "commit", "machine"))
-    return Measured(*facts, clocks, processes)
+    kind = tuple(run["kind"]) if run.get("kind") else None
+    return Measured(*facts, kind, run.get("versions", {}), clocks, processes)

@@ -1,0 +1,195 @@
+"""Type B from repeated runs: what values of a family on a clock differ by from run to run.
+
+Runs of one kind of machine (GPU and CPU model) are held against each other, two by two. Their visits already
+explain most of a difference; what is left is between runs. It is the least standard uncertainty with which
+95 % of a family's rows on a clock lie within the prediction interval of another run, together with some rows
+of all families on that clock, since one family has few. A few runs tell it to a quarter, which is worth 8
+degrees of freedom (JCGM 100:2008, G.4.2). The standard library alone.
+"""
+
+import json
+import math
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from grainscope_report import uncertainty
+from grainscope_report.errors import ReportError
+from grainscope_report.uncertainty import FEWEST_FOR_PRIOR, FORMAT, Prior, Uncertainty
+from grainscope_report.visits import Key, Measured
+
+COVERED = 0.95
+FREEDOM = 8.0
+# So many rows of its clock count beside a family's own.
+WEIGHT = 150
+GRID = tuple(1e-4 * 1.15**step for step in range(60))  # standard uncertainties that are tried, to 40 %
+DIGITS = 4
+_NOWHERE = {"environment": {"gpus": [], "cpu": {"model": ""}}}
+
+
+class Difference(NamedTuple):
+    """One row in two runs: the logarithm of their ratio, and what the visits of each explain of it."""
+
+    value: float
+    first: Uncertainty
+    second: Uncertainty
+
+    def between(self, run: float) -> tuple[Uncertainty, Uncertainty]:
+        """Both runs' combined uncertainties where runs differ by so much."""
+        more = Uncertainty(run, FREEDOM)
+        return uncertainty.combined(self.first, more), uncertainty.combined(self.second, more)
+
+
+def table(runs: Sequence[Measured]) -> dict[str, Any]:
+    """The table of type B of runs of several visits: at least two runs of a kind of machine."""
+    kinds: dict[tuple[str, str], list[Measured]] = defaultdict(list)
+    for run in runs:
+        if run.kind and any(len(visits) > 1 for visits in map(_medians, run.processes.values())):
+            kinds[run.kind].append(run)
+    kinds = {kind: sorted(each, key=lambda run: run.started) for kind, each in sorted(kinds.items())}
+    used = [run for each in kinds.values() for run in each]
+    if not any(len(each) > 1 for each in kinds.values()):
+        raise ReportError(
+            "type B needs at least two runs of several visits on one kind of machine: "
+            "`grainscope repeat 3 --out DIR` makes them"
+        )
+    return {
+        "format": FORMAT,
+        "date": max(run.started for run in used)[:10],
+        "machines": [{"gpu": gpu, "cpu": cpu} for gpu, cpu in kinds],
+        "families": [row for at, each in enumerate(kinds.values()) for row in _families(at, each)],
+        "runs": [
+            {"source": run.source, "sha256": run.sha256, "started": run.started, "commit": run.commit}
+            | {"machine": run.machine}
+            for run in used
+        ],
+    }
+
+
+def text(made: Mapping[str, Any]) -> str:
+    """A table as it is kept: a line a family."""
+    lines = [f' "{key}": {json.dumps(value)}' for key, value in made.items() if not isinstance(value, list)]
+    for key in ("machines", "families", "runs"):
+        rows = ",\n".join(f"  {json.dumps(row)}" for row in made[key])
+        lines.append(f' "{key}": [\n{rows}\n ]')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def differences(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
+    """The rows that two runs share, by family and clock, of every two of these runs."""
+    told = [(run, dict(_type_a(run))) for run in runs]
+    found: dict[Key, list[Difference]] = defaultdict(list)
+    for (one, a), (other, b) in combinations(told, 2):
+        for question in a.keys() & b.keys():
+            value = math.log(_middle(other, question) / _middle(one, question))
+            found[one.clocks[question]].append(Difference(value, a[question], b[question]))
+    return found
+
+
+def covered(rows: Iterable[Difference], run: float) -> float:
+    """The share of rows whose second value lies in the 95 % prediction interval of the first."""
+    inside = [abs(row.value) <= uncertainty.expanded(uncertainty.combined(*row.between(run))) for row in rows]
+    return fmean(inside)
+
+
+def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+    visits, between = _visits(runs), _between(differences(runs))
+    versions = {family: version for run in runs for family, version in run.versions.items()}
+    for key in sorted(visits):
+        family, clock = key
+        prior = visits[key]
+        row: dict[str, Any] = {"family": family, "version": versions.get(family, 1), "clock": clock}
+        row |= {"machine": at} if at else {}
+        row["visit"] = {"standard": _short(math.sqrt(prior.variance)), "freedom": _short(prior.freedom)}
+        if key in between:
+            row["run"] = {"standard": _short(between[key]), "freedom": FREEDOM}
+        yield row
+
+
+def _visits(runs: Sequence[Measured]) -> dict[Key, Prior]:
+    """What visits of a run differ by; of a family of few rows, with what is known of its clock."""
+    variances: dict[Key, list[float]] = defaultdict(list)
+    count = max((len(visits) for run in runs for visits in map(_medians, run.processes.values())), default=0)
+    for run in runs:
+        for question, processes in run.processes.items():
+            if len(medians := _medians(processes)) == count:
+                variances[run.clocks[question]].append(_log_variance(medians))
+    alike: dict[str, list[float]] = defaultdict(list)
+    for (_, clock), found in variances.items():
+        alike[clock] += found
+    clocks = {clock: uncertainty.fit_prior(found, count - 1) for clock, found in alike.items()}
+    priors = {}
+    for key, found in variances.items():
+        own = uncertainty.fit_prior(found, count - 1)
+        if len(found) < FEWEST_FOR_PRIOR:
+            own = Prior(*uncertainty.moderate(clocks[key[1]], fmean(found), len(found) * (count - 1)))
+        priors[key] = own
+    return {key: prior for key, prior in priors.items() if prior.freedom}
+
+
+def _between(found: Mapping[Key, Sequence[Difference]]) -> dict[Key, float]:
+    clocks: dict[str, list[Difference]] = defaultdict(list)
+    for (_, clock), rows in found.items():
+        clocks[clock] += rows
+
+    @cache
+    def usual(clock: str, run: float) -> float:
+        return covered(clocks[clock], run)
+
+    def enough(key: Key, run: float) -> bool:
+        rows = found[key]
+        share = (len(rows) * covered(rows, run) + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
+        return share >= COVERED
+
+    # The larger it is, the more is covered.
+    def least(key: Key) -> float:
+        at = bisect_left(GRID, True, hi=len(GRID) - 1, key=lambda run: enough(key, run))
+        return GRID[at]
+
+    return {key: least(key) for key in found}
+
+
+def _type_a(run: Measured) -> Iterator[tuple[str, Uncertainty]]:
+    questions = list(run.processes)
+    rows = [_as_row(run, question) for question in questions]
+    for question, made in zip(
+        questions, uncertainty.derived(rows, _NOWHERE, uncertainty.TypeB()), strict=True
+    ):
+        if made and "uncertainty" in made:
+            yield question, uncertainty.uncertainty_of(made["uncertainty"]["a"])
+
+
+def _as_row(run: Measured, question: str) -> dict[str, Any]:
+    family, clock = run.clocks[question]
+    return {
+        "case": {"family": family},
+        "status": "ok",
+        "label": "measured",
+        "timing": {"clock": "steady" if clock == "host" else "event", "gated": clock == "gated"},
+        "visits": [{"median_s": median} for median in _medians(run.processes[question])],
+        "middle": 0,
+        "median_s": _middle(run, question),
+    }
+
+
+def _medians(processes: Sequence[Sequence[Any]]) -> list[float]:
+    return [visit.median_s for process in processes for visit in process]
+
+
+def _middle(run: Measured, question: str) -> float:
+    medians = _medians(run.processes[question])
+    return medians[uncertainty.middle_visit(medians)]
+
+
+def _log_variance(medians: Sequence[float]) -> float:
+    logs = [math.log(median) for median in medians]
+    mean = fmean(logs)
+    return math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1)
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
