@@ -19,6 +19,7 @@
 #include "graph_command.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/options.hpp"
+#include "harness/repeat.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
 #include "harness/visits.hpp"
@@ -106,6 +107,10 @@ int main(int argc, char** argv) {
       std::cout << graph_command({words.begin() + 1, words.end()});
       require_output_whole();
       return 0;
+    }
+    if (!words.empty() && words.front() == kRepeatCommand) {
+      catch_signals();
+      return repeat_command({words.begin() + 1, words.end()});
     }
     if (!words.empty() && words.front() == kMpsGuardCommand) {
       return guard_mps({words.begin() + 1, words.end()});

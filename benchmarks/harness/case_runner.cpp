@@ -1,14 +1,17 @@
 #include "case_runner.hpp"
 
+#include <sched.h>
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/system/conditions.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/stolen_time.hpp"
 #include "interrupt.hpp"
@@ -27,6 +30,46 @@ bool interrupted() {
 long preemptions() {
   rusage usage{};
   return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+// The GPU that a case uses first; empty: none.
+std::string uuid_of(const Machine& machine, const Case& id) {
+  for (const Site& site : id.site) {
+    const GpuReport* gpu = is_gpu(site) ? machine.find_gpu(static_cast<int>(site.value)) : nullptr;
+    if (gpu != nullptr) {
+      return gpu->uuid;
+    }
+  }
+  return {};
+}
+
+// Clocks as they are behind the samples; and what held them down before or behind.
+json state_json(const Conditions& before, const Conditions& behind) {
+  json state = json::object();
+  const auto add = [&](const char* key, const auto& value) {
+    if (value) {
+      state[key] = *value;
+    }
+  };
+  add("governor", behind.governor);
+  add("cpu_mhz", behind.cpu_mhz);
+  add("gpu_sm_mhz", behind.gpu_sm_mhz);
+  add("gpu_memory_mhz", behind.gpu_memory_mhz);
+  if (before.throttle || behind.throttle) {
+    std::set<std::string> reasons;
+    for (const auto& told : {before.throttle, behind.throttle}) {
+      if (told) {
+        reasons.insert(told->begin(), told->end());
+      }
+    }
+    state["throttle"] = reasons;
+  }
+  if (behind.link) {
+    state["link_generation"] = behind.link->generation;
+    state["link_width"] = behind.link->width;
+  }
+  add("ecc_errors", behind.ecc_errors);
+  return state;
 }
 
 // What a hypervisor has taken from the CPUs that this thread may use, where that can be seen.
@@ -92,10 +135,16 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
   const double begun_cpu_s = process_cpu_s();
   const long begun_preemptions = preemptions();
   const std::optional<double> begun_stolen_s = stolen_so_far_s();
+  const std::string uuid = uuid_of(machine_, benchmark.id);
+  const auto conditions = [&] { return read_conditions(sched_getcpu(), machine_.nvml.get(), uuid); };
+  const Conditions before = conditions();
   const auto row = [&](Status status, const std::string& reason) {
     json outcome = outcome_row(benchmark, status, reason);
     add_measurement(outcome, measurement);
     outcome["visit_s"] = steady_now_s() - begun_s;
+    if (json state = state_json(before, conditions()); !state.empty()) {
+      outcome["state"] = std::move(state);
+    }
     outcome["cpu_s"] = process_cpu_s() - begun_cpu_s;
     outcome["preemptions"] = preemptions() - begun_preemptions;
     if (const auto now_s = stolen_so_far_s(); now_s && begun_stolen_s) {

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "grainscope/system/conditions.hpp"
 #include "nvml_state.hpp"
 
 namespace grainscope {
@@ -127,6 +128,24 @@ std::optional<std::vector<std::string>> Nvml::clock_event_reasons(const std::str
 std::optional<std::uint64_t> Nvml::pcie_replays(const std::string& uuid) const {
   const nvml::Device device = state_->find(uuid);
   return device == nullptr ? std::nullopt : nvml::ask<unsigned>(state_->api.pcie_replays, device);
+}
+
+void Nvml::add_conditions(const std::string& uuid, Conditions& found) const {
+  constexpr int kSm = 1, kMemory = 2, kUncorrected = 1, kVolatile = 0;
+  const nvml::Api& api = state_->api;
+  const nvml::Device device = state_->find(uuid);
+  if (device == nullptr) {
+    return;
+  }
+  const auto mhz = [&](int clock) {
+    const auto now = nvml::ask<unsigned>(api.clock, device, clock);
+    return now ? std::optional(static_cast<int>(*now)) : std::nullopt;
+  };
+  found.gpu_sm_mhz = mhz(kSm);
+  found.gpu_memory_mhz = mhz(kMemory);
+  found.throttle = nvml::event_reasons(api, device);
+  found.link = nvml::link_now(api, device);
+  found.ecc_errors = nvml::ask<unsigned long long>(api.ecc_errors, device, kUncorrected, kVolatile);
 }
 
 NvmlReport read_nvml(const std::string& library) {

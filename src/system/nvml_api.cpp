@@ -27,6 +27,7 @@ void load_device(void* library, Api& api) {
   find(library, api.persistence, {"nvmlDeviceGetPersistenceMode"});
   find(library, api.compute_mode, {"nvmlDeviceGetComputeMode"});
   find(library, api.ecc, {"nvmlDeviceGetEccMode"});
+  find(library, api.ecc_errors, {"nvmlDeviceGetTotalEccErrors"});
   find(library, api.mig, {"nvmlDeviceGetMigMode"});
   find(library, api.addressing_mode, {"nvmlDeviceGetAddressingMode"});
   find(library, api.memory, {"nvmlDeviceGetMemoryInfo"});

@@ -103,6 +103,7 @@ struct Api {
   Call<Device, int, unsigned*> clock, clock_max, temperature;
   Call<Device, unsigned long long*> clock_event_reasons, energy;
   Call<Device, unsigned*, unsigned*> ecc, mig;
+  Call<Device, int, int, unsigned long long*> ecc_errors;  // which, since when
   Call<Device, AddressingMode*> addressing_mode;
   Call<Device, Memory*> memory;
   Call<Device, Bar1Memory*> bar1_memory;

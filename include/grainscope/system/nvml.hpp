@@ -57,6 +57,8 @@ struct NvmlDevice {
   std::optional<int> c2c_links;                       // chip-to-chip links to the host (Grace Hopper)
 };
 
+struct Conditions;  // conditions.hpp
+
 struct NvmlReport {
   std::string why_none;  // one sentence with the remedy; empty when NVML answered
   std::string driver_version;
@@ -82,6 +84,8 @@ class Nvml {
   [[nodiscard]] std::optional<NvmlLinkState> link_now(const std::string& uuid) const;
   [[nodiscard]] std::optional<std::vector<std::string>> clock_event_reasons(const std::string& uuid) const;
   [[nodiscard]] std::optional<std::uint64_t> pcie_replays(const std::string& uuid) const;
+  // What of it may change between two visits.
+  void add_conditions(const std::string& uuid, Conditions& found) const;
 
  private:
   struct State;

@@ -128,6 +128,10 @@ EXPORTED int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long lon
   *millijoules = 123456789012ULL;
   return index_of(device) == 0 ? kOk : kUnsupported;
 }
+EXPORTED int nvmlDeviceGetTotalEccErrors(void* device, int kind, int counter, unsigned long long* count) {
+  *count = kind == 1 && counter == 0 ? 7 : 99;  // not corrected, volatile
+  return index_of(device) == 0 ? kOk : kUnsupported;
+}
 EXPORTED int nvmlDeviceGetEccMode(void* device, unsigned* current, unsigned* pending) {
   *current = 1;
   *pending = 0;

@@ -1,5 +1,7 @@
 #include "grainscope/system/nvml.hpp"
 
+#include "grainscope/system/conditions.hpp"
+
 #include <gtest/gtest.h>
 
 #include "contains.hpp"
@@ -128,6 +130,14 @@ TEST_F(FakeNvml, single_readings_are_by_uuid) {
   EXPECT_FALSE(nvml_->link_now("GPU-one"));
   EXPECT_EQ(nvml_->pcie_replays("GPU-zero"), 3U);
   EXPECT_EQ(nvml_->clock_event_reasons("GPU-zero")->size(), 3U);
+  const Conditions now = read_conditions(0, nvml_.get(), "GPU-zero", "/nowhere");
+  EXPECT_EQ(now.gpu_sm_mhz, 1001);
+  EXPECT_EQ(now.gpu_memory_mhz, 1002);
+  EXPECT_EQ(now.throttle->size(), 3U);
+  EXPECT_EQ(now.link->generation, link->generation);
+  EXPECT_EQ(now.ecc_errors, 7U);
+  EXPECT_FALSE(read_conditions(0, nvml_.get(), "GPU-one", "/nowhere").ecc_errors);
+  EXPECT_FALSE(read_conditions(0, nvml_.get(), "GPU-absent", "/nowhere").gpu_sm_mhz);
   EXPECT_EQ(nvml_->clock_event_reasons("GPU-absent"), std::nullopt);
 }
 
