@@ -432,8 +432,8 @@ reach/gather
   quick       memory=peer                              span=256MiB,2GiB
   quick       memory=$other_memories  locality=local   span=256MiB,2GiB
   quick       memory=host_alloc       locality=remote  span=256MiB,2GiB
-  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..4GiB  row=128,4096
-  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..4GiB  order=sorted
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  row=128,4096
+  quick       memory=host_alloc       locality=local   span=64MiB,256MiB..2GiB  order=sorted
   full        memory=peer                                         span=256MiB,1GiB,8GiB  order=as_asked,sorted
   full        memory=peer                                         span=256MiB,1GiB,8GiB  row=4096
   full        memory=$other_memories  locality=local   gpu=first  span=256MiB,1GiB,8GiB  order=as_asked,sorted
@@ -474,8 +474,8 @@ gather
   quick  row=1024,1028,1040    span=1GiB    mode=masked,vector
   quick  row=2312              span=1GiB    mode=naive,masked  width=element
   quick  row=512               span=1GiB    mode=masked,vector
-  quick  row=128,512           span=4GiB    mode=masked,graphbolt,address_ordered
-  quick  row=128               span=4GiB    mode=address_ordered  window=4
+  quick  row=128,512           span=2GiB    mode=masked,graphbolt,address_ordered
+  quick  row=128               span=2GiB    mode=address_ordered  window=4
   quick  row=1028              span=1GiB    mode=cpu_gather_dma  store=pinned,pageable
   quick  row=4096,131072       span=1GiB    mode=row_dma  store=pinned  rows=512
   quick  row=4096,131072       span=1GiB    mode=masked                 rows=512
@@ -595,7 +595,6 @@ sm_share/split
   quick       by=unlimited       consumer=products,graphsage  span=256MiB
   quick       by=grid_cap                                     span=256MiB  percent=10
   quick       by=green_context                                span=256MiB  percent=5,10,25
-  quick       by=mps_percentage                               span=256MiB  percent=10
   quick       by=green_context   consumer=graphsage           span=256MiB  percent=10
   full        by=grid_cap,green_context        consumer=products,graphsage  gpu=first  span=1GiB  percent=$some_percents
   full        by=green_context   width=4,8     consumer=products,graphsage  gpu=first  span=1GiB  percent=10

@@ -82,6 +82,9 @@ class GnnRows : public testing::Test {
         EXPECT_EQ(why_impossible(measurement), "") << benchmark.id.name();
         nlohmann::json row = outcome_row(benchmark, Status::ok, "");
         add_measurement(row, measurement);
+        row["round"] = 1;
+        row["visit_s"] = 1;
+        row = merged_row({row});
         EXPECT_EQ(test::row_errors(row), "") << benchmark.id.name();
         result.emplace(to_string(benchmark.id.axes.front().value), measurement);
       }

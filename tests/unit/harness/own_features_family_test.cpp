@@ -143,6 +143,9 @@ TEST_F(OwnFeatureFamilies, are_measured_without_a_gpu_and_held_against_the_file)
         << measurement.verification;
     nlohmann::json row = outcome_row(benchmark, Status::ok, "");
     add_measurement(row, measurement);
+    row["round"] = 1;
+    row["visit_s"] = 1;
+    row = merged_row({row});
     EXPECT_EQ(test::row_errors(row), "");
     EXPECT_EQ(row["features"], (nlohmann::json{{"rows", kVertices}, {"columns", 33}, {"element", 4}}));
     EXPECT_EQ(row["case"]["axes"]["features"], "mine");

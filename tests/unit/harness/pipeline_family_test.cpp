@@ -103,7 +103,7 @@ TEST(PipelineGraphsage, trains_on_two_gpus_and_on_all_that_reach_each_other) {
 TEST(PipelineGraphsage, by_two_processes_has_the_shares_of_figure_3_12) {
   const std::vector<std::pair<Preset, std::set<std::string>>> expected{
       {Preset::smoke, {}},
-      {Preset::quick, {"10"}},
+      {Preset::quick, {}},
       {Preset::full, {"2.5", "5", "10", "25", "50"}},
       {Preset::paper, {"2.5", "5", "7.5", "10", "15", "20", "25", "30", "40", "50"}},
       {Preset::acceptance, {}}};
@@ -236,6 +236,9 @@ TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
     EXPECT_EQ(why_impossible(measurement), "");
     nlohmann::json row = outcome_row(benchmark, Status::ok, "");
     add_measurement(row, measurement);
+    row["round"] = 1;
+    row["visit_s"] = 1;
+    row = merged_row({row});
     EXPECT_EQ(test::row_errors(row), "");
     const auto& counters = measurement.counters;
     EXPECT_LT(counters.at("loss_last"), counters.at("loss_first"));

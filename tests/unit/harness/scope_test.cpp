@@ -71,9 +71,11 @@ TEST(Places, are_the_first_gpu_alone_unless_gpus_were_asked_for) {
   EXPECT_EQ(taken(Preset::full, false), 2U);
 }
 
-TEST(MakeScope, acceptance_repeats_and_the_others_do_not) {
+TEST(MakeScope, comes_to_a_case_three_times_where_numbers_are_to_hold) {
   EXPECT_EQ(scope_of(Preset::acceptance).visits, 5);
-  EXPECT_EQ(scope_of(Preset::quick).visits, 1);
+  EXPECT_EQ(scope_of(Preset::quick).visits, 3);
+  EXPECT_EQ(scope_of(Preset::full).visits, 3);
+  EXPECT_EQ(scope_of(Preset::smoke).visits, 1);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ double shortest(const std::vector<std::string>& filter_and_preset, const std::st
   const json result = test::read_result(folder / "run");
   for (const json& row : result.at("benchmarks")) {
     if (row.at("name").get<std::string>().find(name) != std::string::npos) {
-      const auto seconds = row.at("samples_s").get<std::vector<double>>();
+      const auto seconds = row.at("visits").at(0).at("samples_s").get<std::vector<double>>();
       return *std::min_element(seconds.begin(), seconds.end());
     }
   }
