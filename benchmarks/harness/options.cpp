@@ -152,7 +152,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
       "GrainScope measures how fast data reaches a GPU at every grain. It runs the cases that a filter "
       "picks\n"
       "and prints a row for each; --out keeps everything for grainscope-report.\n"
-      "`grainscope graph` describes, converts and keeps graphs: see `grainscope graph --help`.\n\n"
+      "`grainscope graph` describes, converts and keeps graphs: see `grainscope graph --help`.\n"
+      "`grainscope repeat 3 --out DIR` runs three times, to tell what runs of this machine differ by.\n\n"
       "Exit status: 0 all ran or were skipped for a reason, 1 something failed, 2 usage, 3 the machine\n"
       "forbids what was asked, 130 or 143 interrupted.",
       "grainscope"};

@@ -1,7 +1,5 @@
 #include "fake_run.hpp"
 
-#include <algorithm>
-
 #include "schema_check.hpp"
 
 namespace grainscope::test {
@@ -10,15 +8,7 @@ using nlohmann::json;
 
 namespace {
 
-// One visit to a case, where the test does not say how many.
-Ended run(const std::vector<harness::Benchmark>& cases, std::vector<std::string> arguments) {
-  const bool says = std::any_of(arguments.begin(), arguments.end(), [](const std::string& word) {
-    return word.starts_with("--benchmark_repetitions") || word.starts_with("--preset") ||
-           word.starts_with("--resume");
-  });
-  if (!says) {
-    arguments.emplace_back("--benchmark_repetitions=1");
-  }
+Ended run(const std::vector<harness::Benchmark>& cases, const std::vector<std::string>& arguments) {
   Child child = Child::of([&] { return run_fakes(fake_family(cases), arguments); });
   return child.wait();
 }

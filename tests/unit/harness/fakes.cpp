@@ -99,7 +99,16 @@ std::string text_of(const Benchmark& benchmark, const std::string& key) {
 int run_fakes(const std::vector<Family>& families, const std::vector<std::string>& arguments) {
   catch_signals();
   Machine machine = machine_without_gpu();
-  return run_families(families, parse_options(arguments), machine);
+  Options options = parse_options(arguments);
+  // A round of its own would start this program of tests.
+  if (options.preset == Preset::quick && !options.visits && !options.resume) {
+    options = parse_options([&] {
+      std::vector<std::string> words = arguments;
+      words.emplace_back("--benchmark_repetitions=1");
+      return words;
+    }());
+  }
+  return run_families(families, options, machine);
 }
 
 json read_result(const std::filesystem::path& directory) {

