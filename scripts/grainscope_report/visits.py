@@ -180,7 +180,7 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
         hashlib.sha256(path.read_bytes()).hexdigest(),
         context["run"]["started"],
         context["grainscope"]["commit"],
-        _machine(context),
+        machine_of(context),
         clocks,
         {
             question: (tuple(each),) if one_process else tuple((visit,) for visit in each)
@@ -205,7 +205,7 @@ def _deviations(n: int) -> float:
     return -NormalDist().inv_cdf(outside)
 
 
-def _machine(context: Mapping[str, Any]) -> str:
+def machine_of(context: Mapping[str, Any]) -> str:
     """GPUs by UUID where there are any, else the host: what tells machines apart."""
     uuids = [gpu["uuid"] for gpu in context["environment"]["gpus"] if gpu.get("uuid")]
     return " ".join(uuids) or f"{context['host_name']} {context['environment']['cpu']['model']}"
