@@ -1,4 +1,4 @@
-"""The shipped sets: their limits follow from the runs that they name, and each of these runs keeps its set."""
+"""The shipped sets: limits follow from the runs that they name, and each of these runs keeps its set."""
 
 from functools import cache
 from pathlib import Path
@@ -83,7 +83,7 @@ def test_the_reference_machines_keep_the_shipped_sets():
     h100, h200 = (str(REFERENCE / name) for name in ("h100-quick.json", "h200x2-quick.json"))
     assert main(["check", h100, "--rules", "pcie5", "--any-run"]) == 0
     assert main(["check", h200, "--rules", "pcie5", "--rules", "nvlink", "--any-run"]) == 0
-    # One GPU is not two, `quick` is not `acceptance`, and PCIe 5 is not PCIe 3.
+    # One GPU is not two, `quick` is not `acceptance`, and no GPU is none.
     assert main(["check", h100, "--rules", "nvlink", "--any-run"]) == 1
     assert main(["check", h200, "--rules", "nvlink"]) == 1
     assert main(["check", str(REFERENCE / "no-gpu-quick.json"), "--rules", "pcie5", "--any-run"]) == 1
