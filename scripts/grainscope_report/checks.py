@@ -8,7 +8,6 @@ import builtins
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import cache
 from itertools import pairwise
 from statistics import fmean, harmonic_mean
@@ -119,8 +118,7 @@ def words() -> dict[str, Any]:
     """What rules may say beside fields: a few functions, and what their file defines."""
     found: dict[str, Any] = {"get": dict.get, "is_place": re.compile(r"(host|gpu):\d+").fullmatch}
     found |= {"ROUNDING": ROUNDING, "__builtins__": {name: vars(builtins)[name] for name in BUILTINS.split()}}
-    found |= {one.__name__: one for one in (crossed, ended_in_time, ends, fmean, harmonic_mean)}
-    found |= {one.__name__: one for one in (pairwise, shares)}
+    found |= {one.__name__: one for one in (crossed, ends, fmean, harmonic_mean, pairwise, shares)}
     found |= {one.__name__: one for one in (mad, median, median_interval, middle_visit, percentile)}
     for name, arguments, means in (word.groups() for word in map(WORD.fullmatch, _lines()) if word):
         found[name] = eval(means if arguments is None else f"lambda {arguments}: {means}", found)
@@ -189,15 +187,6 @@ def _names(thing: Any, **more: Any) -> Names:
     """What the rules of a thing may say: its fields that are there, what is made of them, and all words."""
     there = {name: value for name, value in (vars(thing) | more).items() if value is not None}
     return Names(words() | there, self=thing, has=lambda *names: there.keys() >= {*names})
-
-
-def ended_in_time(started: str, ended: str) -> bool:
-    """Whether a run did not end before it began, as far as both are times."""
-    try:
-        begin, end = datetime.fromisoformat(started), datetime.fromisoformat(ended)
-        return end >= begin
-    except (TypeError, ValueError):
-        return True
 
 
 def crossed(row: Row) -> list[Ends]:
