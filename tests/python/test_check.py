@@ -340,6 +340,9 @@ def test_a_failure_says_the_likely_cause_and_the_next_command(check):
     assert "next: cool it; then grainscope --preset" in said
     file = machine(slow)
     for row in file.rows:
+        row["visits"][0] |= {"stolen_s": 0.004, "visit_s": 0.01}
+    assert "neighbours" not in check(COPY, file)[1]
+    for row in file.rows:
         row["visits"][0] |= {"stolen_s": 0.5, "visit_s": 1.0}
     assert "likely: neighbours: the hypervisor took 2.5 s in 5 s of this row" in check(COPY, file)[1]
     # What was read around other rows explains nothing of this one.

@@ -15,6 +15,7 @@ from grainscope_report.machine import STOLEN_CPUS, concerns
 from grainscope_report.model import Row
 from grainscope_report.result import Result
 
+TICKS_S = 0.025
 PERFORMANCE = "sudo cpupower frequency-set --governor performance"
 THROTTLED = "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"
 LINKED = "sudo lspci -vv | grep -e LnkCap: -e LnkSta:"
@@ -104,8 +105,10 @@ def causes(result: Result, row: Row | None) -> list[Cause]:
     _, held = throttled(result, states, report=False)
     if hard := [name for name in HELD_DOWN if name in held]:
         found.append(Cause(f"the GPU's clocks were held down in this row: {', '.join(hard)}", THROTTLED))
-    if row and row.stolen_s and row.visit_s and row.stolen_s > STOLEN_CPUS * row.visit_s:
-        said = f"neighbours: the hypervisor took {row.stolen_s:.2g} s in {row.visit_s:.2g} s of this row"
+    # A tick or two of 10 ms may be of any row.
+    stolen = row.stolen_s or 0.0 if row else 0.0
+    if stolen > TICKS_S and row.visit_s and stolen > STOLEN_CPUS * row.visit_s:
+        said = f"neighbours: the hypervisor took {stolen:.2g} s in {row.visit_s:.2g} s of this row"
         found.append(Cause(said, "measure again when the host has less to do"))
         warned.pop("stolen_time", None)
     if any(_numbers(states, "ecc_errors")):
