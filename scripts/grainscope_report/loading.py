@@ -148,6 +148,18 @@ def _parse(path: Path, text: str) -> Any:
             "run the benchmark again"
         )
 
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            said = json.dumps(twice if len(twice) < LONG else f"{twice[: LONG - 1]}…", ensure_ascii=False)
+            raise ReportError(
+                f"{path} has the key {said} twice in one object, so which value counts is unknown: "
+                "it was not written by grainscope or was edited; run the benchmark again"
+            )
+        return made
+
     def number(digits: str) -> float:
         value = float(digits)
         return value if math.isfinite(value) else constant(digits)
@@ -162,6 +174,7 @@ def _parse(path: Path, text: str) -> Any:
         careful = _MANY_DIGITS in zeros or _GREAT_POWER.search(zeros) is not None
         found = json.loads(
             text,
+            object_pairs_hook=members,
             parse_constant=constant,
             parse_float=number if careful else None,
             parse_int=whole if careful else None,

@@ -16,6 +16,8 @@ from grainscope_report.units import format_duration
 SEVERAL_PARTS = 1.01
 # CPUs that a hypervisor took on average: from so many on it is said.
 STOLEN_CPUS = 0.05
+# No cache has more bytes: what says so was not read right.
+LARGEST_CACHE = 1 << 36
 _NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
 
 
@@ -178,6 +180,8 @@ def caches(result: Result) -> list[Cache]:
     listed = result.environment.cpu["caches"]
     found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     data = [one for one in found if str(one.get("type", "")).lower() != "instruction"]
-    sizes = {(one.get("level"), one.get("bytes")) for one in data}
-    known = [size for size in sizes if all(isinstance(part, int) for part in size) and size[1] > 0]
-    return [Cache(*size) for size in sorted(known)]
+    sizes = [(one.get("level"), one.get("bytes")) for one in data]
+    known = [
+        size for size in sizes if all(type(part) is int for part in size) and 0 < size[1] <= LARGEST_CACHE
+    ]
+    return [Cache(*size) for size in sorted(set(known))]

@@ -33,13 +33,17 @@ class Unit:
 
     def text(self, value: float) -> str:
         """A value, given in the file's own unit, in this one."""
+        said = self.number(value)
+        return said if self.name in ("1", "count") else f"{said} {self.name}"
+
+    def number(self, value: float) -> str:
+        """The same without the unit's name."""
         shown = value / self.scale
         places = (
             0 if shown == 0 or not math.isfinite(shown) else max(0, 3 - math.floor(math.log10(abs(shown))))
         )
         said = f"{shown:.{min(places, 9)}f}"
-        said = said.rstrip("0").rstrip(".") if "." in said else said
-        return said if self.name in ("1", "count") else f"{said} {self.name}"
+        return said.rstrip("0").rstrip(".") if "." in said else said
 
 
 def kind(metric: str) -> str:

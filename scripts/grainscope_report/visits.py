@@ -184,7 +184,7 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
         hashlib.sha256(path.read_bytes()).hexdigest(),
         context["run"]["started"],
         context["grainscope"]["commit"],
-        _machine(context),
+        machine_of(context),
         kind_of(context),
         versions,
         clocks,
@@ -211,7 +211,7 @@ def _deviations(n: int) -> float:
     return -NormalDist().inv_cdf(outside)
 
 
-def _machine(context: Mapping[str, Any]) -> str:
+def machine_of(context: Mapping[str, Any]) -> str:
     """GPUs by UUID where there are any, else the host: what tells machines apart."""
     uuids = [gpu["uuid"] for gpu in context["environment"]["gpus"] if gpu.get("uuid")]
     return " ".join(uuids) or f"{context['host_name']} {context['environment']['cpu']['model']}"

@@ -70,7 +70,7 @@ TEST_F(BatchCopies, with_a_piece_missing_too_long_or_too_short_are_caught) {
     if (copy.between_gpus()) {
       continue;
     }
-    const BatchEnds ends(copy, topology_);
+    const BatchEnds ends(copy, surroundings());
     for (const BatchMethod method : methods()) {
       SCOPED_TRACE(name(method));
       const auto after = [&](std::vector<PieceCopy> pieces) {

@@ -179,7 +179,7 @@ TEST_F(BoxCopies, that_moved_one_plane_or_one_row_too_few_or_too_much_are_caught
     SCOPED_TRACE(text(copy));
     const NodeBinding binding(topology_, node());
     const cuda::Stream stream;
-    const BoxEnds ends(copy, topology_);
+    const BoxEnds ends(copy, surroundings());
     const auto after = [&](const Box& moved) {
       ends.fill();
       PlacedBox from = ends.source();

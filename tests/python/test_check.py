@@ -1,9 +1,15 @@
-"""`check`: every visit of every row must keep its limits, and what is missing fails."""
+"""`check`: a value fails with its whole interval, what is missing fails, and each failure is explained."""
 
+import math
+from dataclasses import replace
+from random import Random
 from xml.etree import ElementTree
 
 import pytest
 
+from grainscope_report import reader
+from grainscope_report.acceptance import judge
+from grainscope_report.acceptance.rules import load
 from planted import SITE, pinned_copy
 from planted_check import BIG, COPY, RUN, VISITS, add, check, machine
 from synthetic import MIB
@@ -19,7 +25,7 @@ def of(document: dict, rule: str, at: int = 0) -> list[dict]:
 def test_a_machine_that_keeps_its_limits_is_accepted(check):
     status, said, document = check(RUN + COPY, machine())
     assert status == 0
-    assert ": ACCEPTED (" in said
+    assert said.startswith("ACCEPTED: ")
     [one] = of(document, "to-gpu")
     assert [round(found["value"], 6) for found in one["measurements"]] == [55.0] * VISITS
     assert one["limits"] == "at least 50 GB/s, at most 63 GB/s, 55 GB/s expected"
@@ -28,31 +34,99 @@ def test_a_machine_that_keeps_its_limits_is_accepted(check):
 
 
 @pytest.mark.parametrize("at", range(VISITS))
-def test_one_bad_visit_fails_whichever_it_is(check, at):
+def test_one_bad_visit_does_not_fail_whichever_it_is(check, at):
     rates = [55.0] * VISITS
-    rates[at] = 49.9
-    status, said, document = check(RUN + COPY, machine(rates))
+    rates[at] = 45.0
+    status, _, document = check(RUN + COPY, machine(rates))
+    assert status == 0
+    [one] = of(document, "to-gpu")
+    assert [round(found["value"], 6) for found in one["measurements"]] == rates
+
+
+def test_a_value_fails_only_with_its_whole_interval(check):
+    assert check(RUN + COPY, machine([49.0, 49.5, 49.9, 50.3, 51.0]))[0] == 0
+    status, said, document = check(RUN + COPY, machine([44.0, 44.5, 44.9, 45.3, 46.0]))
     assert status == 1
     [one] = of(document, "to-gpu")
     assert one["status"] == "failed"
-    assert one["message"] == "1 of 5 visits: 49.9 GB/s is below the lower limit 50 GB/s"
-    assert one["message"] in said
-
-
-def test_a_value_above_the_upper_limit_fails(check):
-    status, said, _ = check(RUN + COPY, machine([55.0] * 4 + [63.1]))
+    # By 0.282 of the variance of one, which is 1.69 % squared, and 2.776 of Student.
+    assert one["message"] == "44.9 GB/s (43.79 to 46.04) is below the lower limit 50 GB/s"
+    assert (
+        "expected at least 50 GB/s, at most 63 GB/s, typically 55 GB/s; got 44.9 GB/s (43.79 to 46.04)"
+        in said
+    )
+    status, said, _ = check(RUN + COPY, machine([70.0, 70.5, 71.0, 71.5, 72.0]))
     assert status == 1
-    assert "63.1 GB/s is above the upper limit 63 GB/s" in said
+    assert "got 71 GB/s" in said
+    assert check(RUN + COPY, machine([62.5, 63.0, 63.2, 63.4, 64.0]))[0] == 0
 
 
-@pytest.mark.parametrize("rate", [50.0, 63.0])
-def test_a_value_at_a_limit_passes(check, rate):
-    text = COPY.replace("50.0", repr(rate - 1e-9)).replace("63.0", repr(rate + 1e-9))
-    assert check(text.replace("target = 55.0\n", ""), machine([rate]))[0] == 0
+def test_what_is_unknown_the_rules_allow_by_clock(check):
+    rates = [48.0] * VISITS
+    assert check(RUN + COPY, machine(rates))[0] == 1
+    for clock, run, status in (("gated", 2, 1), ("gated", 2.2, 0), ("open", 20, 1), ("host", 20, 1)):
+        allowance = f"[allowance]\n{clock} = {{ visit = 0, run = {run} }}\n"
+        assert check(RUN + allowance + COPY, machine(rates))[0] == status, (clock, run)
+    # One visit tells nothing of how visits differ.
+    allowance = "[allowance]\ngated = { visit = 2.2, run = 0 }\n"
+    assert check(allowance + COPY, machine([48.0]))[0] == 0
+    assert check(allowance + COPY, machine(rates))[0] == 1
+
+
+def test_a_known_type_b_stands_in_for_what_the_rules_allow(check):
+    file = machine([48.0])
+    known = {"a": {"standard": 0.001}, "b": {"standard": 0.03}, "combined": {"standard": 0.03}}
+    file.rows[0]["uncertainty"] = known
+    assert check(COPY, file)[0] == 0
+    known["b"]["standard"] = 0.001
+    allowance = "[allowance]\ngated = { visit = 50, run = 50 }\n"
+    assert check(allowance + COPY, file)[0] == 1
+
+
+def test_more_limits_make_wider_intervals(check):
+    alone = "[allowance]\ngated = { visit = 0, run = 2 }\n" + COPY
+    assert check(alone, machine([48.0] * VISITS))[0] == 1
+    others = "".join(COPY.replace("to-gpu", f"more-{at}").replace("50.0", "1.0") for at in range(40))
+    assert check(alone + others, machine([48.0] * VISITS))[0] == 0
+
+
+def test_of_sound_runs_one_in_twenty_fails_at_most(tmp_path):
+    """Twenty rows whose true rate is at the limit, each off by what the rules allow, four hundred times."""
+    random = Random(7)
+    text = "[allowance]\ngated = { visit = 0, run = 3 }\n"
+    text += "".join(
+        COPY.replace("to-gpu", f"n{at}").replace('"256MiB"', str(BIG + at)).replace("upper = 63.0\n", "")
+        for at in range(20)
+    )
+    (tmp_path / "rules.toml").write_text(text)
+    rules = load(str(tmp_path / "rules.toml"))
+    file = machine([])
+    for at in range(20):
+        for visit in (1, 2, 3):
+            add(file, 50.0, visit, size=BIG + at)
+    sound = reader.read(file.write(tmp_path / "r.json"))
+    failed = 0
+    for _ in range(400):
+        rows = []
+        for row in sound.rows:
+            off = math.exp(random.gauss(0, 0.03))
+            rows.append(replace(row, bandwidth_gb_s=row.bandwidth_gb_s * off, median_s=row.median_s / off))
+        judged = judge.judge(replace(sound, rows=tuple(rows)), [rules], None)
+        failed += any(one.status == judge.FAILED for one in judged)
+    assert 4 <= failed <= 20 + 9  # of 400 one in twenty is 20, give or take two deviations
 
 
 def test_missing_visits_fail(check):
-    status, said, _ = check(RUN + COPY, machine([55.0] * 3))
+    status, said, document = check(RUN + COPY, machine([55.0] * 3))
+    assert status == 1
+    assert [one["rule"] for one in document["files"][0]["judged"] if one["status"] == "failed"] == [
+        "run.visits"
+    ]
+    assert "run.visits [run]: 3 of 5 visits were asked for" in said
+    file = machine([55.0] * 3)
+    for visit in range(1, VISITS + 1):
+        add(file, 55.0, visit, size=MIB)
+    status, said, _ = check(RUN + COPY, file)
     assert status == 1
     assert "2 of 5 visits: the visit is missing" in said
 
@@ -133,22 +207,22 @@ def test_links_are_judged_by_the_nearest_node(check):
     assert check(text, machine(gen=4))[0] == 1
     status, said, _ = check(text, machine(peak=53.0))
     assert status == 1
-    assert "84.13 % is below the lower limit 85 %" in said
+    assert "got 84.13 % (84.04 to 84.21)" in said
 
 
 def test_rows_relative_to_the_link_to_theory_and_to_a_reference(check, tmp_path):
     rule = COPY.replace('unit = "GB/s"\nlower = 50.0\ntarget = 55.0\nupper = 63.0', 'unit = "%"\nlower = LOW')
     linked = rule + 'relative_to = "link"\n'
     assert check(linked.replace("LOW", "99.6"), machine([55.0]))[0] == 0
-    assert check(linked.replace("LOW", "99.7"), machine([55.0]))[0] == 1
+    assert check(linked.replace("LOW", "100.2"), machine([55.0]))[0] == 1
     theory = rule + 'relative_to = "theoretical"\n'
     assert check(theory.replace("LOW", "87.3"), machine([55.0]))[0] == 0
-    assert check(theory.replace("LOW", "87.4"), machine([55.0]))[0] == 1
-    reference = machine([50.0, 52.0, 60.0]).write(tmp_path / "reference.json")
+    assert check(theory.replace("LOW", "87.8"), machine([55.0]))[0] == 1
+    reference = machine([51.9, 52.0, 52.1]).write(tmp_path / "reference.json")
     more = ["--reference", str(reference)]
     relative = rule + 'relative_to = "reference"\n'
     assert check(relative.replace("LOW", "96.1"), machine([50.0]), arguments=more)[0] == 0
-    assert check(relative.replace("LOW", "96.2"), machine([50.0]), arguments=more)[0] == 1
+    assert check(relative.replace("LOW", "98"), machine([50.0]), arguments=more)[0] == 1
     assert check(relative.replace("LOW", "96.1"), machine([50.0]))[0] == 2
     empty = machine([]).write(tmp_path / "empty.json")
     status, said, _ = check(
@@ -177,10 +251,11 @@ def test_needs_gpus_leaves_a_rule_out_and_says_so(check):
 
 
 def test_every_file_must_pass_and_a_run_counts_once(check):
-    other = machine([55.0] * 4 + [40.0], host="node-b")
+    other = machine([40.0] * VISITS, host="node-b")
     status, said, document = check(RUN + COPY, machine(), other)
     assert status == 1
-    assert said.count("NOT ACCEPTED") == 1
+    assert said.startswith("NOT ACCEPTED: 1 of 2 runs;")
+    assert said.count("not accepted") == 1
     assert [one["accepted"] for one in document["files"]] == [True, False]
     status, said, _ = check(RUN + COPY, machine(), machine())
     assert status == 2
@@ -188,7 +263,7 @@ def test_every_file_must_pass_and_a_run_counts_once(check):
 
 
 def test_junit_is_read_back(check, tmp_path):
-    file = machine([55.0] * 4 + [49.0])
+    file = machine([49.0] * VISITS)
     file.lose("failed", "wrong \x07 & <byte>", "transfer/memcpy", pinned_copy(BIG), {"gpu": 0, "numa": 1})
     text = RUN + COPY + COPY.replace("to-gpu", "apart").replace("256MiB", "1MiB")
     text += COPY.replace("to-gpu", "many") + "needs_gpus = 8\n"
@@ -207,7 +282,77 @@ def test_junit_is_read_back(check, tmp_path):
     assert kinds["to-gpu [timed copy, flush on, GPU 0, node 0]"] == "failed"
     [bad] = [case for case in failures if "node 1" in case.get("name")]
     assert bad.find("failure").get("message") == "failed: wrong � & <byte>"
-    assert suite.get("skipped") == "1"
+    assert suite.get("skipped") == "2"  # a rule for eight GPUs, and the governor that is not told
     [one] = [case for case in failures if "node 0" in case.get("name")]
-    assert one.find("system-out").text == "every visit: 55 GB/s, 55 GB/s, 55 GB/s, 55 GB/s, 49 GB/s"
+    assert one.find("system-out").text == "every visit: " + ", ".join(["49 GB/s"] * 5)
     assert "source of the limit: planted" in one.find("failure").text
+
+
+def test_any_run_does_without_rows_but_not_without_all(check):
+    rules = RUN + COPY + COPY.replace("to-gpu", "small").replace("256MiB", "1MiB")
+    status, _, document = check(rules, machine([55.0], preset="quick"), arguments=["--any-run"])
+    assert status == 0
+    assert of(document, "small")[0]["status"] == "not applicable"
+    assert check(rules, machine(), arguments=["--any-run"])[0] == 1
+    assert check(rules, machine([], preset="quick"), arguments=["--any-run"])[0] == 1
+
+
+def test_the_verdict_comes_first_and_thirty_lines_are_enough(check, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "70")
+    rules = RUN + "".join(COPY.replace("to-gpu", f"rule-{at}") for at in range(40))
+    files = [machine([40.0] * VISITS, host=f"node-{at}") for at in range(20)]
+    for count in (1, 2, 20):
+        status, said, _ = check(rules, *files[:count])
+        assert status == 1
+        lines = said.splitlines()
+        assert lines[0].startswith("NOT ACCEPTED: ")
+        assert 20 <= len(lines) <= 30
+        assert "(--all shows them)" in said
+    _, said, _ = check(rules, files[0], arguments=["--all"])
+    assert said.count("failed: rule-") == 40
+    assert "source of the limit: planted" in said
+
+
+def test_a_failure_says_the_likely_cause_and_the_next_command(check):
+    slow = [40.0] * VISITS
+    _, said, _ = check(COPY, machine(slow))
+    assert "likely: nothing in the file tells\n" in said
+    assert "next: grainscope --preset acceptance --benchmark_filter='^transfer/memcpy/" in said
+    file = machine(slow)
+    file.context["environment"]["kernel"] = {"virtual_machine": True}
+    assert (
+        "likely: nothing in the file tells: a virtual machine does not see its neighbours"
+        in check(COPY, file)[1]
+    )
+    hot = {
+        "id": "gpu.slowdown",
+        "severity": "severe",
+        "finding": "clocks are held down",
+        "effect": "",
+        "remedy": "cool it",
+    }
+    file.context["environment"]["warnings"] += [
+        {**hot, "id": "kernel.virtual_machine", "finding": "a guest"},
+        hot,
+    ]
+    _, said, _ = check(COPY, file)
+    assert "likely: clocks are held down\n" in said
+    assert "next: cool it; then grainscope --preset" in said
+    file = machine(slow)
+    for row in file.rows:
+        row["visits"][0] |= {"stolen_s": 0.004, "visit_s": 0.01}
+    assert "neighbours" not in check(COPY, file)[1]
+    for row in file.rows:
+        row["visits"][0] |= {"stolen_s": 0.5, "visit_s": 1.0}
+    assert "likely: neighbours: the hypervisor took 2.5 s in 5 s of this row" in check(COPY, file)[1]
+    # What was read around other rows explains nothing of this one.
+    held = {"throttle": ["hw_slowdown"], "ecc_errors": 3}
+    for name, size in (("other", MIB), ("own", BIG)):
+        file = machine(slow)
+        for visit in range(1, VISITS + 1):
+            add(file, 55.0, visit, size=MIB)
+        for row in file.rows:
+            if row["bytes"] == size:
+                row["visits"][0]["state"] = held
+        said = check(COPY, file)[1]
+        assert ("held down in this row: hw_slowdown; the GPU's memory had errors" in said) == (name == "own")

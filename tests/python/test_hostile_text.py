@@ -10,7 +10,10 @@ import pytest
 
 from grainscope_report.cli import main
 from grainscope_report.escaping import for_terminal, in_csv, in_markdown
+from grainscope_report.figures import csv_table
 from grainscope_report.page import figure_tables
+from planted import SITE, pinned_copy, table
+from synthetic import KIB, MIB, File
 
 TERMINAL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
 MARKUP = "<script>alert(1)</script> [click](javascript:alert(1))\n# heading | cell"
@@ -136,3 +139,19 @@ def test_a_text_without_end_is_shown_in_a_report(small, tmp_path):
     out = tmp_path / "page.html"
     assert main(["report", spoil(small, change), "--out", str(out)]) == 0
     assert out.is_file()
+
+
+def test_nor_does_the_table_of_a_figure(tmp_path):
+    files = []
+    for name in FORMULAS:
+        file = File(gpus=(name,), host=name)
+        file.link("host_to_gpu", 55.0)
+        for size in (KIB, MIB, 16 * MIB):
+            file.add("transfer/memcpy", pinned_copy(size), SITE, size / 50e9)
+        files.append(file)
+    rows = table(tmp_path, "2", *files)
+    begins = {cell[:1] for row in rows for cell in row.values() if cell}
+    assert not begins & set("=+-@")
+    assert {f"'{name} ({name})" for name in FORMULAS} <= {row["machine"] for row in rows}
+    # A figure's own numbers are no texts.
+    assert csv_table._cell(-0.5) == "-0.5"

@@ -60,6 +60,13 @@ ODD = {
     ),
     "size": ("h100", sizes("9" * 5000), "requests_by_size: has the key"),
     "no digit": ("h100", sizes("²"), "requests_by_size: has the key"),
+    "ended early": (
+        "h100",
+        lambda document: document["context"]["run"].update(
+            started="2026-11-20T12:00:00Z", ended="2026-11-20T11:59:59Z"
+        ),
+        "ended: is 2026-11-20T11:59:59Z, before the run began at 2026-11-20T12:00:00Z",
+    ),
     "kernel list": ("h100", kernel([1]), "environment.kernel: is an array of 1, not of type object"),
     "kernel number": ("h100", kernel(5), "environment.kernel: is 5, not of type object"),
     "sms": ("learning", fewer_sms, "the GPU has -1"),

@@ -287,3 +287,22 @@ def test_no_command_shows_a_traceback(tmp_path, capsys, command, text):
     assert captured.out == ""
     assert captured.err.startswith(f"grainscope-report: {path} ")
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["validate", "summary"])
+def test_a_key_that_is_there_twice_is_refused(tmp_path, capsys, command):
+    path = small().write(tmp_path / "r.json")
+    path.write_text(path.read_text().replace('"median_s":', '"median_s": 1.0, "median_s":', 1))
+    assert main([command, str(path)]) == 2
+    said = "".join(capsys.readouterr())
+    assert 'has the key "median_s" twice in one object' in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("size", [0, -1, True, None, "32K", 1.5, 10**300, (1 << 36) + 1, [], {}])
+def test_a_cache_of_no_size_or_of_an_absurd_one_is_none(tmp_path, size):
+    file = small()
+    file.context["environment"]["cpu"]["caches"][0]["bytes"] = size
+    found = caches(reader.read(file.write(tmp_path / "r.json")))
+    assert [cache.level for cache in found] == [2, 3]
+    assert main(["summary", str(tmp_path / "r.json")]) == 0

@@ -33,6 +33,15 @@ __all__ = ["check"]  # a fixture
     ("[run]\npreset = 'fast'\n" + COPY, "`preset` must be one of smoke"),
     ("[run]\nvisits = 0\n" + COPY, "`visits` must be at least 1, not 0"),
     ("[run]\nvisits = true\n" + COPY, "`visits` must be a whole number, not True"),
+    ("[node]\ngovernor = 3\n" + COPY, "`governor` must be text or a list of texts, not 3"),
+    ("[node]\ngovernors = 'x'\n" + COPY, "there is no key `governors`; did you mean `governor`?"),
+    ("[node]\necc = 1\n" + COPY, "`ecc` must be true or false, not 1"),
+    ("[node]\nlink_width = 0\n" + COPY, "`link_width` must be at least 1, not 0"),
+    ("[allowance]\nwarm = 1\n" + COPY, "there is no key `warm`"),
+    ("[allowance]\ngated = 1\n" + COPY, "`gated` must be a table, not 1"),
+    ("[allowance]\ngated = { visit = 1 }\n" + COPY, "`run` is missing"),
+    ("[allowance]\ngated = { visit = -1, run = 1 }\n" + COPY, "`visit` must be at least 0 and at most 100"),
+    ("[basis]\nruns = -1\n" + COPY, "`runs` must be at least 0, not -1"),
 ])  # fmt: skip
 def test_bad_rules_are_one_sentence(check, text, message):
     status, said, _ = check(text, machine())
@@ -54,3 +63,4 @@ def test_every_limit_of_the_shipped_sets_has_a_source():
         found = rules.load(name)
         assert (found.run.preset, found.run.visits) == ("acceptance", VISITS)
         assert all(len(rule.source) > 20 for rule in found.rules)
+        assert "gated" in found.allowance

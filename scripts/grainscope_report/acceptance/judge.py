@@ -1,23 +1,41 @@
-"""Holds a run against rules: every visit to every case counts, and what is missing fails."""
+"""Holds a run against rules: a value fails with its whole interval, and what is missing fails.
 
+The interval is of both uncertainties. What the file does not tell of them, the rule set allows for the clock:
+of one visit what visits differ by, and of a machine of which type B is unknown what runs differ by.
+A run is judged by many limits at once. So of m judgements each leaves out 1/20 ÷ m beyond the end that faces
+the limit, and no more than a 95 % interval does: at most one sound run in 20 fails (Bonferroni).
+"""
+
+import math
+import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report import metrics, selecting, statistics
-from grainscope_report.acceptance.rules import LINK, REFERENCE, THEORETICAL, Rule, RuleSet
+from grainscope_report.acceptance import node
+from grainscope_report.acceptance.rules import LINK, REFERENCE, THEORETICAL, Allowance, Rule, RuleSet
 from grainscope_report.machine import concerns, spoken_site
 from grainscope_report.model import Link, Row
 from grainscope_report.result import Result
+from grainscope_report.uncertainty import Uncertainty, clock_of, combined, student_quantile
 
 PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
 BROKEN = (FAILED, MISSING)
-Site = tuple[tuple[str, int], ...]
+REJECTED = 0.05  # of sound runs, at most
+LEAST = 0.975  # of one end of a 95 % interval
+LINK_CLOCK = "gated"  # of the copies that measure a link
+AS_NORMAL = 1e6  # degrees of freedom from which on nothing changes but the time that it takes
+EXACT = Uncertainty(0.0, math.inf)
+_NORMAL = student_quantile(LEAST, math.inf)
+# Of times that are no median, too, the row's uncertainty is the best that is known.
+_TIMES = ("p5_s", "p95_s")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One visit: its value in the file's own unit, and what is wrong with it."""
+    """One visit: its value in the file's own unit, and why there is none."""
 
     visit: int
     value: float | None
@@ -26,7 +44,10 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Judged:
-    """What became of a rule at one question and site; `what` names them."""
+    """What became of a rule at one question and site; `what` names them.
+
+    `message` is what is wrong, `got` a value with its interval, `cause` its explanation, `next` what to do.
+    """
 
     rule: str
     text: str
@@ -37,63 +58,135 @@ class Judged:
     limits: str = ""
     unit: str = ""
     source: str = ""
+    got: str = ""
+    cause: str = ""
+    next: str = ""
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A value before it is held against its limits: None and why, or with its uncertainty."""
+
+    rule: Rule
+    what: str
+    measurements: tuple[Measurement, ...]
+    value: float | None
+    why: str = ""
+    uncertainty: Uncertainty = EXACT
+    row: Row | None = None
 
 
 def judge(
     result: Result, sets: Sequence[RuleSet], reference: Result | None, any_run: bool = False
 ) -> list[Judged]:
-    """What the rule sets say of a run, in their order; `any_run`: whatever its preset and visits."""
-    found = []
+    """What the rule sets say of a run, in their order; `any_run`: whatever its preset, visits and cases."""
+    drawn = []
     for rules in sets:
+        other = any_run and (result.run.preset != rules.run.preset or bool(result.run.filter))
         if any_run:
             rules = replace(rules, run=replace(rules.run, preset=None, visits=None))
-        found += _run(result, rules)
-        for rule in rules.rules:
-            found += _rule(result, rule, rules.run.visits, reference)
+        drawn += _run(result, rules)
+        mine = [one for rule in rules.rules for one in _rule(result, rule, rules, reference)]
+        # A run of something else need not have all rows, but some.
+        drawn += _left_out(mine) if other and any(isinstance(one, _Value) for one in mine) else mine
+    level = _level(drawn)
+    found = [_decided(result, one, level) if isinstance(one, _Value) else one for one in drawn]
     return list(dict.fromkeys(found))
 
 
+def _left_out(drawn: Sequence["Judged | _Value"]) -> Iterator["Judged | _Value"]:
+    for one in drawn:
+        absent = isinstance(one, Judged) and one.status == MISSING
+        yield replace(one, status=NOT_APPLICABLE, next="") if absent else one
+
+
+def values(result: Result, rules: RuleSet) -> list[tuple[Rule, float, float, int]]:
+    """Each value that a run has for a set's rules, with half its interval as a logarithm, and its visits."""
+    drawn = [one for rule in rules.rules for one in _rule(result, rule, rules, None)]
+    level = _level(drawn)
+    return [
+        (one.rule, one.value, _half(one.uncertainty, level), len(one.row.visits) if one.row else 1)
+        for one in drawn
+        if isinstance(one, _Value) and one.value is not None
+    ]
+
+
+def _level(drawn: Sequence["Judged | _Value"]) -> float:
+    """The probability below the end of an interval that faces its limit."""
+    compared = sum(isinstance(one, _Value) and one.uncertainty.standard > 0 for one in drawn)
+    return max(LEAST, 1 - REJECTED / max(compared, 1))
+
+
+def _half(known: Uncertainty, level: float) -> float:
+    freedom = known.freedom if known.freedom < AS_NORMAL else math.inf
+    return student_quantile(level, freedom) * known.standard if known.standard else 0.0
+
+
 def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
-    """The run itself: its end, its preset, the GPUs, the machine's severe warnings, failed rows."""
+    """The run itself: its end, its preset, its visits, the GPUs, failed rows, and the node."""
     asked, run = rules.run, result.run
-    yield _of_run("complete", "the run is complete", "" if run.complete else str(run.why_incomplete))
+    again = _again(result, rules)
+    wrong = "" if run.complete else str(run.why_incomplete)
+    yield _of_run("complete", "the run is complete", wrong, "grainscope --resume DIR")
     failed = [row.name for row in result.rows if row.status == "failed"]
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
-    yield _of_run("no_failed_row", "no row of the run failed", f"{failed[0]}{more}" if failed else "")
+    wrong = f"{failed[0]}{more}" if failed else ""
+    yield _of_run(
+        "no_failed_row", "no row of the run failed", wrong, f"grainscope-report list {_file(result)}"
+    )
     if asked.preset:
         wrong = [f"the preset is {run.preset}"] * (run.preset != asked.preset)
         wrong += [f"only part of it was run (filter {run.filter!r})"] * bool(run.filter)
-        yield _of_run("preset", f"the run is all of the preset {asked.preset}", ", ".join(wrong))
+        text = f"the run is all of the preset {asked.preset}"
+        yield _of_run("preset", text, ", ".join(wrong), again)
+    if asked.visits and run.visits < asked.visits:
+        wrong = f"{run.visits} of {asked.visits} visits were asked for"
+        text = f"the run comes to each case {asked.visits} times"
+        yield _of_run("visits", text, wrong, f"{again} --benchmark_repetitions={asked.visits}")
     if asked.gpus is not None:
         there = len(result.environment.gpu_names)
         wrong = "" if there == asked.gpus else f"there are {there}"
-        yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong)
+        yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong, "nvidia-smi -L")
     if asked.severe_warnings:
-        severe = [one.finding for one in concerns(result) if one.severity == "severe"]
-        yield _of_run("severe_warnings", "the machine report has no severe warning", "; ".join(severe))
+        severe = [one for one in concerns(result) if one.severity == "severe"]
+        then = severe[0].remedy if severe else ""
+        wrong = "; ".join(one.finding for one in severe)
+        yield _of_run("severe_warnings", "the machine report has no severe warning", wrong, then)
+    for one in node.judge(result, rules.node):
+        status = NOT_APPLICABLE if one.wrong is None else FAILED if one.wrong else PASSED
+        message = "the machine does not tell" if one.wrong is None else one.wrong
+        yield Judged(f"node.{one.id}", one.text, "node", status, message, limits=one.limits, next=one.next)
 
 
-def _of_run(name: str, text: str, wrong: str) -> Judged:
-    return Judged(f"run.{name}", text, "run", FAILED if wrong else PASSED, wrong)
+def _of_run(name: str, text: str, wrong: str, then: str) -> Judged:
+    return Judged(f"run.{name}", text, "run", FAILED if wrong else PASSED, wrong, next=then if wrong else "")
 
 
-def _rule(result: Result, rule: Rule, visits: int | None, reference: Result | None) -> list[Judged]:
+def _file(result: Result) -> str:
+    return shlex.quote(str(result.path))
+
+
+def _rule(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:
     gpus = len(result.environment.gpu_names)
     if gpus < rule.needs_gpus:
         why = f"for machines with {rule.needs_gpus} GPUs or more; this one has {gpus}"
         return [_judged(rule, "", NOT_APPLICABLE, why)]
-    return _of_links(result, rule) if rule.link else _of_rows(result, rule, visits, reference)
+    return _of_links(result, rule, rules) if rule.link else _of_rows(result, rule, rules, reference)
 
 
-def _of_links(result: Result, rule: Rule) -> list[Judged]:
+def _of_links(result: Result, rule: Rule, rules: RuleSet) -> list[Judged | _Value]:
     links = _nearest([link for link in result.links if link.direction == rule.link])
-    found = []
+    found: list[Judged | _Value] = []
     for link in links:
         value = _link_value(link, rule)
-        wrong = "the run does not tell" if value is None else rule.limits.broken_by(value)
-        found.append(_decided(rule, _link_name(link), [Measurement(1, value, wrong)]))
+        why = "the run does not tell" if value is None else ""
+        measured = (Measurement(1, value, why),)
+        peak = rule.metric == "peak_gb_s"
+        known = _known(None, None, _of_interval(link.within_gb_s), rules.allowance.get(LINK_CLOCK))
+        found.append(_Value(rule, _link_name(link), measured, value, why, known if peak else EXACT))
+    there = {link.gpu for link in links}
     return found + _missing_gpus(
-        result, rule, {link.gpu for link in links}, f"no link {rule.link} was measured"
+        result, rule, there, f"no link {rule.link} was measured", _again(result, rules)
     )
 
 
@@ -117,51 +210,104 @@ def _link_name(link: Link) -> str:
     return f"link {' to '.join(link.ends)}"
 
 
-def _of_rows(result: Result, rule: Rule, visits: int | None, reference: Result | None) -> list[Judged]:
+def _of_rows(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:
     measured = [row for row in result.rows if row.label == "measured"]
     rows = [row for row in measured if rule.where.matches(row.case)]
     if not rows:
         why = selecting.why_none(rule.where, [row.case for row in measured])
-        return [_judged(rule, "", MISSING, why)]
+        return [replace(_judged(rule, "", MISSING, why), next=_again(result, rules))]
     expected = _Reference(reference, rule) if rule.relative_to == REFERENCE else None
-    found = [_case(result, rule, row, visits, expected) for row in rows]
+    found = [_case(result, rule, row, rules, expected) for row in rows]
     gpus = {row.case.site["gpu"] for row in rows if "gpu" in row.case.site}
-    return found + (_missing_gpus(result, rule, gpus, "no such row") if gpus else [])
+    return found + (_missing_gpus(result, rule, gpus, "no such row", _again(result, rules)) if gpus else [])
 
 
-def _missing_gpus(result: Result, rule: Rule, there: set[int], why: str) -> list[Judged]:
+def _again(result: Result, rules: RuleSet) -> str:
+    return f"grainscope --preset {rules.run.preset or result.run.preset} --out DIR"
+
+
+def _missing_gpus(result: Result, rule: Rule, there: set[int], why: str, then: str) -> list[Judged]:
     everyone = range(len(result.environment.gpu_names)) if rule.every_gpu else ()
     missing = [gpu for gpu in everyone if gpu not in there]
     if not there and not missing:
-        return [_judged(rule, "", MISSING, why)]
-    return [_judged(rule, f"GPU {gpu}", MISSING, f"{why} of GPU {gpu}") for gpu in missing]
+        return [replace(_judged(rule, "", MISSING, why), next=then)]
+    return [
+        replace(_judged(rule, f"GPU {gpu}", MISSING, f"{why} of GPU {gpu}"), next=then) for gpu in missing
+    ]
 
 
 class _Reference:
-    """The same questions in the reference: the median over its sites."""
+    """The same questions in the reference: the median over its sites, with the uncertainty of the worst."""
 
     def __init__(self, result: Result | None, rule: Rule) -> None:
         self.rule = rule
-        self.found: Mapping[tuple, list[float]] = defaultdict(list)
+        self.found: Mapping[tuple, list[tuple[float, Row]]] = defaultdict(list)
         for row in result.rows if result else ():
             if row.ok and row.label == "measured" and rule.where.matches(row.case):
                 value = metrics.value(row, rule.metric)
                 if value is not None:
-                    self.found[row.case.without()].append(value)
+                    self.found[row.case.without()].append((value, row))
 
     def of(self, row: Row) -> float | None:
-        values = self.found.get(row.case.without())
+        values = [value for value, _ in self.found.get(row.case.without(), ())]
         return statistics.median(values) if values else None
 
+    def uncertainty(self, row: Row, rules: RuleSet) -> Uncertainty:
+        known = [_uncertainty(other, self.rule, rules) for _, other in self.found.get(row.case.without(), ())]
+        return max(known, default=EXACT)
 
-def _case(result: Result, rule: Rule, row: Row, visits: int | None, expected: _Reference | None) -> Judged:
+
+def _case(result: Result, rule: Rule, row: Row, rules: RuleSet, expected: _Reference | None) -> _Value:
     site = spoken_site(sorted(row.case.site.items()))
     what = f"{_axes(row, rule)}{site}"
     measured = [_measurement(result, rule, one, expected) for one in metrics.by_visit(row)]
-    if visits and row.ok:
-        left = range(len(measured) + 1, visits + 1)
-        measured += [Measurement(number, None, "the visit is missing") for number in left]
-    return _decided(rule, what, measured)
+    asked = rules.run.visits or 0
+    # Where the whole run came to its cases too seldom, that is one failure, not one a row.
+    missing = range(len(measured) + 1, asked + 1) if row.ok and result.run.visits >= asked else ()
+    measured += [Measurement(number, None, "the visit is missing") for number in missing]
+    if not row.ok:
+        return _Value(rule, what, tuple(measured), None, f"{row.status}: {row.reason}", row=row)
+    value, why = _value(result, rule, row, expected)
+    if missing:
+        why = f"{len(missing)} of {asked} visits: the visit is missing"
+    elif value is not None:
+        why = ""
+    known = _uncertainty(row, rule, rules)
+    if rule.relative_to == LINK and (link := result.link(row.case.ends)):
+        known = _together(known, _of_interval(link.within_gb_s))
+    if expected:
+        known = _together(known, expected.uncertainty(row, rules))
+    return _Value(rule, what, tuple(measured), value, why, known, row)
+
+
+def _uncertainty(row: Row, rule: Rule, rules: RuleSet) -> Uncertainty:
+    """What is known of a row's quantity; of one that does not follow its time nothing is."""
+    if not metrics.follows_median(row, rule.metric) and rule.metric not in _TIMES:
+        return EXACT
+    a, b = (
+        Uncertainty(part.standard, part.freedom or math.inf) if part else None
+        for part in ((row.uncertainty.a, row.uncertainty.b) if row.uncertainty else (None, None))
+    )
+    within = _of_interval(row.within_s) if row.within_s else EXACT
+    clock = clock_of({"timing": vars(row.timing)} if row.timing else {})
+    return _known(a, b, within, rules.allowance.get(clock))
+
+
+def _known(
+    a: Uncertainty | None, b: Uncertainty | None, within: Uncertainty, allowed: Allowance | None
+) -> Uncertainty:
+    """Both uncertainties together, the rules' where one is unknown; of one visit with that of its samples."""
+    a = a or _together(within, allowed.visit if allowed else EXACT)
+    return _together(a, b or (allowed.run if allowed else EXACT))
+
+
+def _together(one: Uncertainty, other: Uncertainty) -> Uncertainty:
+    return combined(one, other) if one.standard and other.standard else max(one, other)
+
+
+def _of_interval(interval: tuple[float, float]) -> Uncertainty:
+    low, high = interval
+    return Uncertainty(math.log(high / low) / 2 / _NORMAL, math.inf) if low > 0 else EXACT
 
 
 def _axes(row: Row, rule: Rule) -> str:
@@ -177,7 +323,7 @@ def _measurement(result: Result, rule: Rule, row: Row, expected: _Reference | No
     if not row.ok:
         return Measurement(number, None, f"{row.status}: {row.reason}")
     value, why = _value(result, rule, row, expected)
-    return Measurement(number, value, why if value is None else rule.limits.broken_by(value))
+    return Measurement(number, value, why if value is None else "")
 
 
 def _value(result: Result, rule: Rule, row: Row, expected: _Reference | None) -> tuple[float | None, str]:
@@ -206,15 +352,36 @@ def _of_link(row: Row) -> float | None:
     return row.link_fraction * row.bandwidth_gb_s / crossing
 
 
-def _decided(rule: Rule, what: str, measured: list[Measurement]) -> Judged:
-    """Passed where every measurement is right: one that is not decides, whatever the others are."""
-    wrong = [one for one in measured if one.wrong]
-    if not wrong:
-        return _judged(rule, what, PASSED, "", tuple(measured))
-    count = f"{len(wrong)} of {len(measured)} visits: " if len(measured) > 1 else ""
-    said = "; ".join(dict.fromkeys(one.wrong for one in wrong))
-    status = FAILED if any(one.value is not None for one in measured) else MISSING
-    return _judged(rule, what, status, f"{count}{said}", tuple(measured))
+def _decided(result: Result, one: _Value, level: float) -> Judged:
+    """Passed where nothing is missing and the interval does not lie beyond a limit."""
+    rule, half = one.rule, _half(one.uncertainty, level)
+    got = "" if one.value is None else rule.limits.around(one.value, half)
+    wrong = one.why or ("" if one.value is None else rule.limits.broken_by(one.value, half))
+    status = PASSED if not wrong else MISSING if one.value is None and _all_missing(one) else FAILED
+    judged = replace(_judged(rule, one.what, status, wrong, one.measurements), got=got)
+    return judged if status == PASSED else replace(judged, **_explained(result, one))
+
+
+def _all_missing(one: _Value) -> bool:
+    return all(part.value is None for part in one.measurements)
+
+
+def _explained(result: Result, one: _Value) -> dict[str, str]:
+    """What may be the cause of a value beyond its limit, and the next command."""
+    again = f"grainscope --preset {result.run.preset} --out again"
+    if one.row:
+        name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", one.row.name)
+        only = shlex.quote(f"^{name}$")
+        again = f"grainscope --preset {result.run.preset} --benchmark_filter={only} --out again"
+    if one.value is None or one.why:
+        return {"next": "" if one.row and one.row.status == "skipped" else again}
+    found = node.causes(result, one.row)[:2]
+    if found:
+        cause = "; ".join(dict.fromkeys(part.said for part in found))
+        return {"cause": cause, "next": f"{found[0].next}; then {again}"}
+    virtual = (result.environment.kernel or {}).get("virtual_machine") is True
+    hidden = ": a virtual machine does not see its neighbours" if virtual else ""
+    return {"cause": f"nothing in the file tells{hidden}", "next": again}
 
 
 def _judged(

@@ -14,7 +14,8 @@ from grainscope_report.result import Result
 from grainscope_report.terminal import Terminal
 
 FORMAT = 1
-SHOWN = 20
+MOST_LINES = 30
+TEXT_ONLY = ("got", "cause", "next")  # what JSON does not have: it is for people
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -31,33 +32,91 @@ class Report:
         return not any(one.status in BROKEN for one in self.judged)
 
 
-def lines(report: Report, out: Terminal, every: bool) -> Iterator[str]:
-    """The verdict, then what failed, each with its limit's source; all of it where `every`."""
-    counts = Counter(one.status for one in report.judged)
-    verdict = "ACCEPTED" if report.accepted else "NOT ACCEPTED"
-    said = ", ".join(
-        f"{counts[one]} {one}" for one in (PASSED, FAILED, MISSING, NOT_APPLICABLE) if counts[one]
+def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> list[str]:
+    """The verdict, then what failed with the likely cause and the next command; all of it where `every`."""
+    accepted = [report.accepted for report in reports]
+    verdict, shade = ("ACCEPTED", "bold") if all(accepted) else ("NOT ACCEPTED", "red")
+    alone = len(reports) == 1
+    of = (
+        f"{reports[0].result.path}: {_counts(reports[0])}"
+        if alone
+        else f"{sum(accepted)} of {len(reports)} runs"
     )
-    yield out.paint(f"{report.result.path}: {verdict} ({said})", "bold" if report.accepted else "red")
-    yield out.wrap(" · ".join(machine.provenance(report.result)), "  ")
+    found = [f"{out.paint(verdict, shade)}: {of}; rules: {rules}"]
+    shown = [_one(report, out, every, alone) for report in reports]
+    # A run's own two lines come before any failure's.
+    left = MOST_LINES - len(found) - sum(len(head) for head, _ in shown)
+    for at, (head, parts) in enumerate(shown):
+        if not every and left < 1 and len(found) + len(head) > MOST_LINES - (at + 1 < len(reports)):
+            return [*found, f"… and {len(reports) - at} more runs (--all shows them)"]
+        found += head
+        for done, part in enumerate(parts):
+            last = done + 1 == len(parts)
+            if not every and len(part) + (not last) > left:
+                if left > 0:
+                    found.append(f"  … and {len(parts) - done} more (--all shows them)")
+                    left -= 1
+                break
+            found += part
+            left -= len(part)
+    return found
+
+
+def _counts(report: Report) -> str:
+    counts = Counter(one.status for one in report.judged)
+    return ", ".join(
+        f"{counts[one]} {one}" for one in (FAILED, MISSING, PASSED, NOT_APPLICABLE) if counts[one]
+    )
+
+
+def _one(report: Report, out: Terminal, every: bool, alone: bool) -> tuple[list[str], list[list[str]]]:
+    """A run's own lines, and those of each thing that is shown."""
+    verdict = "accepted" if report.accepted else out.paint("not accepted", "red")
+    head = [] if alone else [f"{report.result.path}: {verdict}, {_counts(report)}"]
+    head += out.wrap(" · ".join(machine.provenance(report.result)), "  ").split("\n")
+    untold = [one.text for one in report.judged if one.status == NOT_APPLICABLE and one.what == "node"]
+    if untold and not every:
+        head += out.wrap(f"not told by the machine, and accepted: {'; '.join(untold)}", "  ").split("\n")
     shown = [one for one in report.judged if every or one.status in BROKEN]
-    for one in shown if every else shown[:SHOWN]:
-        yield from _line(one, out)
-    if not every and len(shown) > SHOWN:
-        yield f"  … and {len(shown) - SHOWN} more (--all shows them)"
+    # What failed with a value comes before what merely is not there.
+    shown = shown if every else sorted(shown, key=lambda one: one.status == MISSING)
+    return head, ["\n".join(_lines(one, out, every)).split("\n") for one in shown]
 
 
-def _line(one: Judged, out: Terminal) -> Iterator[str]:
+def _lines(one: Judged, out: Terminal, every: bool) -> Iterator[str]:
     shade = "red" if one.status in BROKEN else "dim" if one.status == NOT_APPLICABLE else ""
     where = f" [{one.what}]" if one.what else ""
-    message = one.message or values(one)
-    yield out.wrap(f"{one.status}: {one.rule}{where}: {message}", "  ").replace(
+    told = f": {one.message or one.got}" if one.status not in BROKEN or not one.got else ""
+    told += f" (expected {one.limits})" * (one.what == "node" and one.status in BROKEN)
+    yield out.wrap(f"{one.status}: {one.rule}{where}{told}", "  ").replace(
         one.status, out.paint(one.status, shade), 1
     )
     if one.status in BROKEN:
-        yield out.wrap(one.text + (f" ({one.limits})" if one.limits else ""), "      ")
+        for said in explained(one):
+            yield out.wrap(said, "      ")
+    if every:
+        yield out.paint(out.wrap(one.text, "      "), "dim")
+        if one.measurements:
+            yield out.paint(out.wrap(f"visits: {values(one)}", "      "), "dim")
         if one.source:
             yield out.paint(out.wrap(f"source of the limit: {one.source}", "      "), "dim")
+
+
+def explained(one: Judged) -> Iterator[str]:
+    """What was expected of a failure and what came, what may be the cause, and the next command."""
+    if one.got:
+        # A visit that is missing is no matter of the limits.
+        more = f": {one.message}" if not one.cause else ""
+        yield f"expected {_typical(one.limits)}; got {one.got}{more}"
+    if one.cause:
+        yield f"likely: {one.cause}"
+    if one.next:
+        yield f"next: {one.next}"
+
+
+def _typical(limits: str) -> str:
+    """Limits after the word `expected`."""
+    return re.sub(r"([^,]+) expected$", r" typically\1", limits)
 
 
 def values(one: Judged) -> str:
@@ -83,7 +142,10 @@ def as_json(reports: Sequence[Report], rules: Sequence[str]) -> dict[str, Any]:
                 "machine": machine.provenance(report.result),
                 "accepted": report.accepted,
                 "counts": dict(Counter(one.status for one in report.judged)),
-                "judged": [asdict(one) for one in report.judged],
+                "judged": [
+                    {name: value for name, value in asdict(one).items() if name not in TEXT_ONLY}
+                    for one in report.judged
+                ],
             }
             for report in reports
         ],
@@ -131,7 +193,8 @@ def _testcase(suite: ElementTree.Element, one: Judged) -> None:
         found = ElementTree.SubElement(case, "failure", type=one.status, message=_xml(one.message))
         limits = f" ({one.limits})" if one.limits else ""
         source = f"\nsource of the limit: {one.source}" if one.source else ""
-        found.text = _xml(f"{one.text}{limits}{source}")
+        more = "".join(f"\n{line}" for line in explained(one))
+        found.text = _xml(f"{one.text}{limits}{source}{more}")
     if one.status == NOT_APPLICABLE:
         ElementTree.SubElement(case, "skipped", message=_xml(one.message))
     if one.measurements:

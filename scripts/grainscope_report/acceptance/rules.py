@@ -3,9 +3,11 @@
 A rule file is TOML and is never evaluated as code. docs/procurement.md describes its keys.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from grainscope_report import metrics, selecting, toml_file
 from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
@@ -14,12 +16,16 @@ from grainscope_report.metrics import Unit
 from grainscope_report.resources import PACKAGE
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Table
+from grainscope_report.uncertainty import Uncertainty
 
 SETS = PACKAGE / "acceptance" / "sets"
 LINK, THEORETICAL, REFERENCE = "link", "theoretical", "reference"
 PRESETS = ("smoke", "quick", "full", "paper", "acceptance")
 # What a run knows of a link, beside its peak.
 LINK_METRICS = ("peak_gb_s", "generation", "width", "nvlinks")
+CLOCKS = ("gated", "open", "host")
+# A governor that keeps the CPU slow until it is busy; only rules that name it accept it.
+POWERSAVE = "powersave"
 
 
 @dataclass(frozen=True)
@@ -31,14 +37,23 @@ class Limits:
     upper: float | None
     target: float | None
 
-    def broken_by(self, value: float) -> str:
-        """How a value breaks the limits; empty where it keeps them."""
-        said = self.unit.text(value)
-        if self.lower is not None and not value >= self.lower:
-            return f"{said} is below the lower limit {self.unit.text(self.lower)}"
-        if self.upper is not None and not value <= self.upper:
-            return f"{said} is above the upper limit {self.unit.text(self.upper)}"
+    def broken_by(self, value: float, half: float = 0.0) -> str:
+        """How a value breaks the limits, where its whole interval lies beyond; empty where it keeps them.
+
+        The interval reaches by the factor exp(half) to either side.
+        """
+        if self.lower is not None and not value * math.exp(half) >= self.lower:
+            return f"{self.around(value, half)} is below the lower limit {self.unit.text(self.lower)}"
+        if self.upper is not None and not value * math.exp(-half) <= self.upper:
+            return f"{self.around(value, half)} is above the upper limit {self.unit.text(self.upper)}"
         return ""
+
+    def around(self, value: float, half: float) -> str:
+        """`49.9 GB/s (48.1 to 51.8)`."""
+        if not half:
+            return self.unit.text(value)
+        low, high = (self.unit.number(value * math.exp(sign * half)) for sign in (-1, 1))
+        return f"{self.unit.text(value)} ({low} to {high})"
 
     @property
     def text(self) -> str:
@@ -80,6 +95,48 @@ class RunRules:
 
 
 @dataclass(frozen=True)
+class NodeRules:
+    """What the node must be, by its report and by what was read around visits; None and () ask nothing.
+
+    `governors` are those accepted; without them any but powersave is. `throttle` are reasons that must not
+    hold clocks down. Clocks are the least that the middle reading may be.
+    """
+
+    governors: tuple[str, ...] = ()
+    throttle: tuple[str, ...] = ()
+    cpu_mhz: float | None = None
+    gpu_sm_mhz: float | None = None
+    gpu_memory_mhz: float | None = None
+    link_generation: int | None = None
+    link_width: int | None = None
+    ecc: bool | None = None
+    ecc_errors: int | None = None
+
+
+class Allowance(NamedTuple):
+    """What values differ by where the file does not tell: of one visit, and of runs."""
+
+    visit: Uncertainty
+    run: Uncertainty
+
+
+class Basis(NamedTuple):
+    """What the limits rest on: result files below the repository, and how many runs and machines they are."""
+
+    files: tuple[str, ...] = ()
+    runs: int | None = None
+    machines: int | None = None
+
+    @property
+    def text(self) -> str:
+        """`18 runs of 8 machines`; empty where it says nothing."""
+        if self.runs is None or self.machines is None:
+            return ""
+        parts = (("run", self.runs), ("machine", self.machines))
+        return " of ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in parts)
+
+
+@dataclass(frozen=True)
 class RuleSet:
     """The rules of one file."""
 
@@ -87,6 +144,9 @@ class RuleSet:
     path: Path
     run: RunRules
     rules: tuple[Rule, ...]
+    node: NodeRules = NodeRules()
+    allowance: Mapping[str, Allowance] = field(default_factory=dict)
+    basis: Basis = field(default_factory=Basis)
 
 
 def shipped() -> list[str]:
@@ -105,13 +165,15 @@ def load(name: str) -> RuleSet:
     title = top.text("name", path.stem)
     run = _run(top.table("run"))
     rules = tuple(_rule(table) for table in top.tables("rule"))
+    node, basis = _node(top.table("node")), _basis(top.table("basis"))
+    allowance = _allowance(top.table("allowance"))
     top.done()
     if not rules:
         raise top.error("there is no [[rule]] in it")
     ids = [rule.id for rule in rules]
     if twice := sorted({one for one in ids if ids.count(one) > 1}):
         raise top.error(f"two rules have the id {twice[0]!r}")
-    return RuleSet(title, path, run, rules)
+    return RuleSet(title, path, run, rules, node, allowance, basis)
 
 
 def _run(table: Table) -> RunRules:
@@ -121,6 +183,45 @@ def _run(table: Table) -> RunRules:
         table.count("gpus", None),
         table.flag("severe_warnings", True) is False,
     )
+    table.done()
+    return found
+
+
+def _node(table: Table) -> NodeRules:
+    def words(key: str) -> tuple[str, ...]:
+        return tuple(table.texts(key)) if key in table else table.take(key, list, "a list of texts", ())
+
+    found = NodeRules(
+        words("governor"),
+        words("throttle"),
+        *(table.number(key, None, low=0) for key in ("cpu_mhz", "gpu_sm_mhz", "gpu_memory_mhz")),
+        table.count("link_generation", None),
+        table.count("link_width", None),
+        table.flag("ecc", None),
+        table.count("ecc_errors", None, low=0),
+    )
+    table.done()
+    return found
+
+
+def _basis(table: Table) -> Basis:
+    files = (
+        tuple(table.texts("files")) if "files" in table else table.take("files", list, "a list of texts", ())
+    )
+    found = Basis(files, table.count("runs", None, low=0), table.count("machines", None, low=0))
+    table.done()
+    return found
+
+
+def _allowance(table: Table) -> dict[str, Allowance]:
+    """Standard uncertainties by clock, in percent."""
+    found = {}
+    for clock in CLOCKS:
+        each = table.table(clock)
+        if each.raw:
+            parts = (each.number(key, low=0, high=100) / 100 for key in Allowance._fields)
+            found[clock] = Allowance(*(Uncertainty(part, math.inf) for part in parts))
+            each.done()
     table.done()
     return found
 
@@ -183,5 +284,5 @@ def _limits(table: Table, kind: str) -> Limits:
 
 
 def titled(sets: Sequence[RuleSet]) -> str:
-    """The names of several sets."""
-    return ", ".join(one.name for one in sets)
+    """The names of several sets, each with what it rests on."""
+    return ", ".join(one.name + (f" ({one.basis.text})" if one.basis.text else "") for one in sets)

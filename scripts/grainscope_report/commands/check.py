@@ -18,8 +18,9 @@ def register(commands: argparse._SubParsersAction) -> None:
         "check",
         help="hold a run against acceptance rules",
         description="Holds runs of the `acceptance` preset against rules: limits as data, from a TOML file "
-        f"or a set that comes with the suite ({', '.join(rules.shipped())}). Every visit to every case "
-        "must keep its limits, and a row that a rule asks for and the run lacks fails. Each file must pass.",
+        f"or a set that comes with the suite ({', '.join(rules.shipped())}). A value fails where its whole "
+        "interval lies beyond a limit, and so does a row that a rule asks for and the run lacks. Each file "
+        "must pass.",
         epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used. The keys of a "
         "rule file are in docs/procurement.md.",
     )
@@ -34,12 +35,14 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--reference", type=Path, metavar="FILE", help="for rules relative to a reference file"
     )
-    parser.add_argument("--any-run", action="store_true", help="whatever preset and number of visits")
+    parser.add_argument("--any-run", action="store_true", help="whatever preset, number of visits and cases")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML there")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything as JSON there; - is stdout"
     )
-    parser.add_argument("--all", action="store_true", help="show what passed, too, and every failure")
+    parser.add_argument(
+        "--all", action="store_true", help="show everything, with sources and visits, not 30 lines"
+    )
     parser.set_defaults(run=run)
 
 
@@ -63,9 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         if arguments.json:
             files.write(arguments.json, f"{said}\n")
-        print(f"rules: {rules.titled(sets)}{', of any run' * arguments.any_run}")
-        for report in reports:
-            print("\n".join(output.lines(report, terminal(), arguments.all)))
+        titles = f"{rules.titled(sets)}{', of any run' * arguments.any_run}"
+        print("\n".join(output.lines(reports, titles, terminal(), arguments.all)))
     return EXIT_OK if all(report.accepted for report in reports) else EXIT_FOUND
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterator
 
+from grainscope_report.escaping import in_csv
 from grainscope_report.figures import text_table
 from grainscope_report.figures.model import (
     Bar,
@@ -62,7 +63,7 @@ def write(figure: Figure) -> str:
     for panel in figure.panels:
         for row in _rows(panel):
             shown = {key: _cell(value) for key, value in row.items() if value is not None}
-            writer.writerow({"figure": figure.id, "panel": panel.title or panel.y_label, **shown})
+            writer.writerow({"figure": figure.id, "panel": in_csv(panel.title or panel.y_label), **shown})
     return out.getvalue()
 
 
@@ -79,7 +80,8 @@ def _rows(panel: Panel) -> Iterator[dict]:
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else significant(value, DIGITS)
-    return " ".join(str(value).split())
+    words = " ".join(str(value).split())
+    return str(in_csv(words)) if isinstance(value, str) else words
 
 
 def _who(machine: Machine | None) -> str | None:
