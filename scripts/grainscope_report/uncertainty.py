@@ -30,6 +30,7 @@ WIDE = 0.05  # a number that is known no better than this is marked
 DERIVED = ("uncertainty", "interval_s", "flags")
 FLAGS = ("wide_interval", "visits_differ")
 ROUNDING = 1e-6  # as rules have it
+MANY = 100  # degrees of freedom
 _TINY = 1e-12
 
 Raw = dict[str, Any]
@@ -275,8 +276,20 @@ def student_quantile(probability: float, freedom: float) -> float:
 
 
 def student_above(t: float, freedom: float) -> float:
-    """The probability that Student's t lies above a `t` of at least 0; both may be infinite."""
-    if math.isinf(freedom):
+    """The probability that Student's t lies above a `t` of at least 0; both may be infinite.
+
+    Of many degrees of freedom by Hill's series, right to ten digits up to a t of 6 and soon evaluated.
+    Source: Hill, Algorithm 395: Student's t-distribution, Comm. ACM 13 (1970).
+    """
+    if freedom > MANY:
+        square = t * t
+        if math.isfinite(freedom):
+            a = freedom - 0.5
+            b, square = 48 * a * a, a * math.log1p(square / freedom)
+        t = math.sqrt(square)
+        if math.isfinite(freedom) and math.isfinite(t):
+            more = ((4 * square + 33) * square + 240) * square + 855
+            t += (square + 3) * t / b - more * t / (10 * b * (b + 0.8 * square * square + 100))
         return math.erfc(t / math.sqrt(2)) / 2
     return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
 

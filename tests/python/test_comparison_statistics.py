@@ -43,7 +43,7 @@ def run_of(chance, true, b, visits=3):
 
 
 def said_of(chance, change, freedom=math.inf, threshold=0.05):
-    """The verdicts on a pair of runs; what runs differ by was itself found with so many degrees of freedom."""
+    """The verdicts on a pair of runs; what runs differ by is known with so many degrees of freedom."""
     off = math.sqrt(chance.chisquare(freedom) / freedom) if math.isfinite(freedom) else 1.0
     true, b = chance.normal(size=ROWS), Uncertainty(RUN * off, freedom)
     base, new = (run_of(chance, true + more, b) for more in (0.0, change))
@@ -134,13 +134,16 @@ def test_what_is_same_and_beyond_1_is_same():
 
 
 def test_both_sides_and_both_types_add_up():
-    """Standard 0.02 of 4 and 0.02 of 10 degrees of freedom: Welch and Satterthwaite make it 5.7 of them."""
-    found = one(answer(1.0, (0.02, 4)), answer(1.5, (0.02, 10)))
+    """Standard 0.02 of 4 and 0.02 of 10 degrees of freedom: Welch and Satterthwaite make it 11.4 of them."""
+    found = one(answer(1.0, (0.02, 4)), answer(1.3, (0.02, 10)))
     freedom = 2**2 / (1 / 4 + 1 / 10)
     half = uncertainty.student_quantile(0.975, freedom) * 0.02 * math.sqrt(2)
     assert math.log(found.high / found.ratio) == pytest.approx(half)
-    more = one(answer(1.0, (0.02, 4), (0.1, 10)), answer(1.5, (0.02, 10), (0.1, 10)))
-    assert math.log(more.high / more.ratio) > 4 * half
+    more = one(answer(1.0, (0.02, 4), (0.1, 10)), answer(1.3, (0.02, 10), (0.1, 10)))
+    # Of type B both sides are by one table: two of 0.1 have 10 degrees of freedom, not 20.
+    freedom = (0.02**2 + 0.1**2) ** 2 / (0.02**4 / freedom + 0.1**4 / 10)
+    half = uncertainty.student_quantile(0.975, freedom) * math.hypot(0.02, 0.1) * math.sqrt(2)
+    assert math.log(more.high / more.ratio) == pytest.approx(half)
     assert (found.verdict, more.verdict) == (SLOWER, LIKELY_SLOWER)
 
 
@@ -154,7 +157,8 @@ def test_without_type_b_nothing_is_certain(sides):
 
 def test_without_type_a_nothing_is_likely():
     found = one(answer(1.0, None, visits=1), answer(3.0))
-    assert (found.verdict, found.ratio, found.low, found.why) == (UNCLEAR, 3.0, None, verdicts.NO_TYPE_A)
+    assert (found.verdict, found.low, found.why) == (UNCLEAR, None, verdicts.NO_TYPE_A)
+    assert found.ratio == pytest.approx(3.0)
 
 
 def test_what_is_lost_among_many_rows_is_claimed_alone():
@@ -188,7 +192,7 @@ def test_power_by_hand():
     assert gated.alone == pytest.approx(math.expm1(half * 2.497705 / 1.959964))
     assert gated.runs == math.ceil((half / math.log(1.04)) ** 2) == 3
     enough = [n for n in range(3, 99, 2) if reach(n) <= math.log(1.04)]
-    assert gated.visits == enough[0] == 9
+    assert gated.visits == enough[0] == 15
     # No number of visits makes up for what runs differ by.
     assert (slow.visits, slow.runs) == (None, 52)
     assert {(one.visits, one.runs) for one in verdicts.power([pair], 0.0)} == {(None, None)}
@@ -210,6 +214,9 @@ def reach(visits):
         (5.041305, 8, 0.0005),
         (1.984, 100, 0.025),
         (1.959964, math.inf, 0.025),
+        (1.9719, 200, 0.025),
+        (math.inf, math.inf, 0.0),
+        (math.inf, 500, 0.0),
         (0.0, 3, 0.5),
         (6.313752, 1, 0.05),
         (1e3, 4, 3e-12),  # 3/8 · 2^5/t^4 · … → 12/t⁴
@@ -219,6 +226,12 @@ def reach(visits):
 )
 def test_student(t, freedom, chance):
     assert student_above(t, freedom) == pytest.approx(chance, rel=1e-3, abs=1e-30)
+
+
+@pytest.mark.parametrize("t", [0.1, 1.0, 2.0, 4.0, 6.0])
+def test_many_degrees_of_freedom_are_no_other_distribution(t):
+    above, below = student_above(t, uncertainty.MANY * 1.0000001), student_above(t, uncertainty.MANY)
+    assert above == pytest.approx(below, rel=1e-5)
 
 
 def fleet(times):

@@ -55,11 +55,6 @@ class Answer:
     spoken: str = ""
 
     @property
-    def whole(self) -> Uncertainty | None:
-        """Both uncertainties, or of type A alone."""
-        return uncertainty.combined(self.a, self.b) if self.a and self.b else self.a
-
-    @property
     def gb_s(self) -> float | None:
         """Decimal GB/s, where the question is about bytes and not about single operations."""
         return self.bytes / self.seconds / 1e9 if self.bytes and not self.each else None

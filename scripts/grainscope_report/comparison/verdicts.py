@@ -27,7 +27,6 @@ LIKELIES = (LIKELY_FASTER, LIKELY_SLOWER)
 ALL = (*CERTAIN, *LIKELIES, UNCLEAR)
 MOST_VISITS = 99  # nobody comes to a case more often
 TYPE_B_UNKNOWN = "type B unknown: what runs of this machine differ by"
-MANY, AS_NORMAL = 100, 10_000  # degrees of freedom
 NO_TYPE_A = "one visit, and nothing tells what visits differ by"
 CROSSES = "the interval reaches over 1 and over the threshold"
 AMONG_MANY = "not certain among so many questions"
@@ -116,19 +115,15 @@ def _apart(pair: Pair) -> float:
 
 def _spread(pair: Pair) -> Uncertainty | None:
     """What is known of the logarithm of the ratio; None where a side tells nothing."""
-    base, new = (side.whole for side in pair)
-    if not (base and new):
+    base, new = pair
+    if not (base.a and new.a):
         return None
-    both = uncertainty.combined(base, new)
-    return Uncertainty(both.standard, _few_digits(both.freedom))
-
-
-def _few_digits(freedom: float) -> float:
-    """Many degrees of freedom by two digits, the rest cut off: a quantile is costly and so serves many."""
-    if not MANY < freedom < math.inf:
-        return freedom
-    step = 10 ** (math.floor(math.log10(freedom)) - 1)
-    return math.inf if freedom > AS_NORMAL else math.floor(freedom / step) * step
+    both = uncertainty.combined(base.a, new.a)
+    if parts := [side.b for side in pair if side.b]:
+        # Both come from one table, so that two of them are found with no more degrees of freedom than one.
+        b = Uncertainty(math.hypot(*(part.standard for part in parts)), min(part.freedom for part in parts))
+        both = uncertainty.combined(both, b)
+    return both
 
 
 def _p(apart: float, spread: Uncertainty) -> float:
@@ -177,7 +172,7 @@ def _power(clock: str, found: Sequence[tuple[Pair, Uncertainty]], tests: int, th
 
 def _visits(pair: Pair, half: float, goal: float) -> Iterator[int]:
     """The numbers of visits a run, on both sides, that make the interval as narrow as wanted."""
-    now = sum(side.whole.standard**2 for side in pair)
+    now = sum(part.standard**2 for side in pair for part in (side.a, side.b) if part)
     for count in range(1, MOST_VISITS + 1, 2):
         share = uncertainty.middle_share(count)
         then = sum(
