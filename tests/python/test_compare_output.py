@@ -66,7 +66,7 @@ def test_environments_are_told_by_what_may_be_the_cause(tmp_path, capsys):
         ["driver", "driver.version"],
         ["kernel", "kernel.release"],
     ]
-    assert "Beside it in memory.total_bytes" in part
+    assert "They differ in memory.total_bytes, too:" in part
     assert "cpu.model" not in part
     facts = {one["fact"]: one["cause"] for one in compared(capsys, *files)["new"][0]["differences"]}
     assert facts == {"driver.version": "driver", "kernel.release": "kernel", "memory.total_bytes": None}
@@ -101,6 +101,18 @@ def test_30_lines_and_everything_on_demand(tmp_path, capsys):
     assert "The smallest change that these runs could show" in out
     main(["compare", *files, "--all"])
     assert capsys.readouterr().out.count("flush on") == 160
+
+
+def test_what_chance_makes_likely_is_counted_and_not_shown(tmp_path, capsys):
+    """One of eight questions is likely slower, which chance makes of as many where nothing differs."""
+    files = written(tmp_path, node(), node("node-b", 2, slow={SIZES[2]: 1.008}))
+    assert main(["compare", *files, "--threshold", "0.5%", "--fail-on", "none"]) == 0
+    out = capsys.readouterr().out
+    assert "Likely but not certain: " in out
+    assert "by chance about 2 of 8 look so" in out
+    assert "Likely, not certain" not in out
+    main(["compare", *files, "--threshold", "0.5%", "--all"])
+    assert "Likely, not certain" in capsys.readouterr().out
 
 
 def test_what_is_slower_comes_by_size(tmp_path, capsys):

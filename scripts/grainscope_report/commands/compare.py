@@ -20,7 +20,7 @@ from grainscope_report.terminal import terminal
 FORMATS = ("text", "md", "csv", "json")
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
-FEWEST_ROWS = 5
+FEWEST_ROWS = 2
 MOST_LINES = 30
 # More machines than this in one picture cannot be told apart.
 MOST_DRAWN = 6

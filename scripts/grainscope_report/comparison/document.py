@@ -119,8 +119,8 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     title = "The environments differ in what may be the cause" if shown else NO_CAUSE
     said = []
     if others and most is not None:
-        beside = "Beside it" if shown else "They differ"
-        said.append(f"{beside} in {_named(others)}: `grainscope-report env diff` shows all.")
+        too = ", too" if shown else ""
+        said.append(f"They differ in {_named(others)}{too}: `grainscope-report env diff` shows all.")
     elif others:
         shown += others
     rows = tuple(
@@ -201,6 +201,8 @@ def _changed(comparison: Comparison, against: Against, where: str, most: int | N
     left = most
     for kinds, title in (((SLOWER, FASTER), "faster or slower"), (LIKELIES, "likely, not certain")):
         rows = [row for row in against.rows if row.verdict.verdict in kinds]
+        if kinds is LIKELIES and most is not None and not sentences.more_than_chance(against):
+            continue
         rows.sort(key=lambda row: -abs(math.log(row.verdict.ratio)))
         shown = rows[:left]
         if shown:

@@ -42,7 +42,7 @@ def undecided(against: Against, comparison: Comparison) -> str:
         names = _letters(against, comparison, lambda answer: not answer.a)
         return (
             f"{names} came to each case once and nothing tells what visits differ by; this would: "
-            "`grainscope --benchmark_repetitions=3 --out DIR` there."
+            "`grainscope --benchmark_repetitions=3 --out DIR` in its place."
         )
     said = f"whatever changed is smaller than these runs can show; {share(comparison.threshold)} or less"
     visits = [one.visits for one in against.power]
@@ -74,21 +74,29 @@ def unknown_type_b(against: Against, comparison: Comparison) -> str:
 
 def likely(against: Against, comparison: Comparison) -> list[str]:
     """What is likely and not certain, with what chance makes of that; and what type B keeps open."""
-    counts, asked = against.counts, len(against.rows)
-    unknown = [row for row in against.rows if row.verdict.why == verdicts.TYPE_B_UNKNOWN]
+    counts, asked, unknown = against.counts, len(against.rows), _unknown(against)
     said = []
     if any(counts[name] for name in LIKELIES):
-        by_chance = round(2 * (1 - LIKELY) * asked)
-        source = (
-            "two runs of one machine may differ as much"
-            if len(unknown) == asked
-            else f"by chance about {by_chance} of {asked} look so where nothing differs"
-        )
+        by_chance = f"by chance about {_by_chance(against)} of {asked} look so where nothing differs"
+        source = "two runs of one machine may differ as much" if unknown == asked else by_chance
         faster, slower = (counts[name] for name in LIKELIES)
         said.append(f"Likely but not certain: {faster} faster, {slower} slower; {source}.")
     if unknown and against.decided:
-        said.append(f"Of {len(unknown)} questions {unknown_type_b(against, comparison)}")
+        said.append(f"Of {unknown} questions {unknown_type_b(against, comparison)}")
     return said
+
+
+def more_than_chance(against: Against) -> bool:
+    """Whether what is likely is worth a look: more than chance makes so, or nobody knows what it makes."""
+    return _unknown(against) > 0 or sum(against.counts[name] for name in LIKELIES) > _by_chance(against)
+
+
+def _by_chance(against: Against) -> int:
+    return round(2 * (1 - LIKELY) * len(against.rows))
+
+
+def _unknown(against: Against) -> int:
+    return sum(row.verdict.why == verdicts.TYPE_B_UNKNOWN for row in against.rows)
 
 
 def share(threshold: float) -> str:
