@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command: 0 fine, 1 it found something, 2 usage or an unreadable file, 3 not comparable,
-    4 inconclusive, 130 interrupted.
+    4 inconclusive, 5 nothing could be decided, 130 interrupted.
     """
     if sys.stdout is None:
         return _failed("standard output is closed: send it somewhere, if only to /dev/null")

@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ WIDE = 0.05  # a number that is known no better than this is marked
 DERIVED = ("uncertainty", "interval_s", "flags")
 FLAGS = ("wide_interval", "visits_differ")
 ROUNDING = 1e-6  # as rules have it
+MANY = 100  # degrees of freedom
 _TINY = 1e-12
 
 Raw = dict[str, Any]
@@ -98,6 +100,17 @@ def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
 def at_hand() -> TypeB:
     """The table that comes with the package, if any."""
     return TypeB(TABLE.read_bytes()) if TABLE.is_file() else TypeB()
+
+
+def table_at(path: Path) -> TypeB:
+    """The table in a file that is given."""
+    try:
+        return TypeB(path.read_bytes())
+    except OSError as error:
+        why = error.strerror
+    except (ReportError, AttributeError, KeyError, TypeError, ValueError):
+        why = f"it is no `{FORMAT}`"
+    raise ReportError(f"{path} tells nothing of type B ({why}): give a table of what runs differ by")
 
 
 def table_of(context: Mapping[str, Any]) -> TypeB | None:
@@ -268,16 +281,30 @@ def student_quantile(probability: float, freedom: float) -> float:
     # From the left the tangents of a concave curve never reach past where it is zero.
     for _ in range(200):
         density = math.exp(scale - (freedom + 1) / 2 * math.log1p(found * found / freedom))
-        step = (probability - _student_below(found, freedom)) / density
+        step = (probability - 1 + student_above(found, freedom)) / density
         found += step
         if abs(step) <= 1e-13 * found:
             break
     return found
 
 
-def _student_below(t: float, freedom: float) -> float:
-    """The probability that Student's t lies below a `t` of at least 0."""
-    return 1 - _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
+def student_above(t: float, freedom: float) -> float:
+    """The probability that Student's t lies above a `t` of at least 0; both may be infinite.
+
+    Of many degrees of freedom by Hill's series, right to ten digits up to a t of 6 and soon evaluated.
+    Source: Hill, Algorithm 395: Student's t-distribution, Comm. ACM 13 (1970).
+    """
+    if freedom > MANY:
+        square = t * t
+        if math.isfinite(freedom):
+            a = freedom - 0.5
+            b, square = 48 * a * a, a * math.log1p(square / freedom)
+        t = math.sqrt(square)
+        if math.isfinite(freedom) and math.isfinite(t):
+            more = ((4 * square + 33) * square + 240) * square + 855
+            t += (square + 3) * t / b - more * t / (10 * b * (b + 0.8 * square * square + 100))
+        return math.erfc(t / math.sqrt(2)) / 2
+    return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
 
 
 def _incomplete_beta(x: float, a: float, b: float) -> float:

@@ -5,12 +5,27 @@ import random
 from pathlib import Path
 
 from grainscope_report.cli import main
+from grainscope_report.uncertainty import FORMAT
 from planted import SITE, pinned_copy
 from synthetic import MIB, File
 
 H100 = "NVIDIA H100 80GB HBM3"
 AGGREGATES = ("mean", "median", "stddev")
+XEON = "Intel(R) Xeon(R) Processor @ 2.10GHz"
+FAMILIES = ("transfer/memcpy", "host/flush", "sm_share/split", "tiering/reorder", "latency/chase")
 SIZES = [MIB << step for step in range(8)]
+
+
+def type_b(families: tuple[str, ...] = FAMILIES, spread: float = 0.003, gpu: str = H100) -> bytes:
+    """A table of what runs of those families differ by on a machine with that GPU."""
+    told = {"standard": spread, "freedom": 20}
+    rows = [
+        {"family": family, "version": version, "clock": "gated", "visit": told, "run": told}
+        for family in families
+        for version in (1, 2)
+    ]
+    table = {"format": FORMAT, "date": "2026-11-20", "machines": [{"gpu": gpu, "cpu": XEON}]}
+    return json.dumps(table | {"families": rows, "runs": []}).encode()
 
 
 def node(

@@ -10,7 +10,8 @@ import synthetic_links
 import synthetic_machines
 import synthetic_training
 import synthetic_traversals
-from grainscope_report import reader
+from compared import type_b
+from grainscope_report import reader, uncertainty
 from grainscope_report.machine import Machine, machines
 from planted import FAR, SITE, pinned_copy
 from synthetic import MIB, File
@@ -61,6 +62,13 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same width and no colours wherever the tests run."""
     monkeypatch.setenv("COLUMNS", "140")
     monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs differ by is known of the machines of `compared.node`."""
+    table = uncertainty.TypeB(type_b())
+    monkeypatch.setattr(uncertainty, "at_hand", lambda: table)
 
 
 @pytest.fixture

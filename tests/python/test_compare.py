@@ -1,11 +1,17 @@
 """`compare`: planted differences, rows that do not meet, labels that must not mix, and exit statuses."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-from compared import H100, SIZES, compared, copies, node, verdicts, written
+from compared import H100, SIZES, compared, copies, node, type_b, verdicts, written
+from grainscope_report import uncertainty
 from grainscope_report.cli import main
 from planted import FAR, SITE, pinned_copy
 from synthetic import GIB, MIB, File
+
+pytestmark = pytest.mark.usefixtures("known")
 
 
 def test_planted_differences_and_nothing_else(tmp_path, capsys):
@@ -19,7 +25,12 @@ def test_planted_differences_and_nothing_else(tmp_path, capsys):
     assert row["base_gb_s"] == pytest.approx(50, rel=0.01)
     assert row["new_gb_s"] == pytest.approx(50 / 1.2, rel=0.01)
     assert (row["base_visits"], row["new_visits"]) == (5, 5)
-    assert document["new"][0]["counts"] == {"same": 6, "faster": 1, "slower": 1, "unclear": 0}
+    assert {kind: count for kind, count in document["new"][0]["counts"].items() if count} == {
+        "same": 6, "faster": 1, "slower": 1
+    }  # fmt: skip
+    assert document["new"][0]["verdict"] == (
+        "B is faster in 1 and slower in 1 of 8 questions; 6 are the same within 5 %, 0 cannot be told."
+    )
 
 
 def test_the_same_files_always_say_the_same(tmp_path, capsys):
@@ -67,9 +78,8 @@ def test_rows_that_are_missing_skipped_or_failed(tmp_path, capsys):
     assert said[SIZES[0]] == ("missing", "no such row")
     assert said[SIZES[1]] == ("missing", "skipped: it was skipped")
     assert said[SIZES[2]] == ("failed", "failed: it was failed")
-    assert document["new"][0]["counts"] == {
-        "same": 5, "faster": 0, "slower": 0, "unclear": 0, "failed": 1, "missing": 2
-    }  # fmt: skip
+    counts = {kind: count for kind, count in document["new"][0]["counts"].items() if count}
+    assert counts == {"same": 5, "failed": 1, "missing": 2}
     # What is not on both sides plays no part in the geometric mean.
     [family] = document["new"][0]["families"]
     assert family["ratio"] == pytest.approx(1.0, abs=0.005)
@@ -87,18 +97,125 @@ def test_a_site_that_failed_beside_a_good_one_is_said(tmp_path, capsys):
     assert document["new"][0]["counts"]["same"] == 8
 
 
-@pytest.mark.parametrize("visits", [(1, 1), (4, 5), (5, 4)])
-def test_fewer_than_five_visits_are_unclear(tmp_path, capsys, visits):
-    files = written(
-        tmp_path, node(visits=visits[0]), node("node-b", 2, visits=visits[1], slow=dict.fromkeys(SIZES, 3.0))
+@pytest.mark.parametrize("visits", [(1, 3), (1, 1), (3, 3)])
+def test_the_table_tells_what_one_visit_does_not(tmp_path, capsys, visits):
+    """Where the table knows what visits and runs differ by, one visit decides, too."""
+    base, new = (
+        node(f"node-{at}", at + 1, visits=count, slow={SIZES[0]: 1 + at}) for at, count in enumerate(visits)
     )
-    document = compared(capsys, *files, status=0)
+    document = compared(capsys, *written(tmp_path, base, new), status=1)
+    assert list(verdicts(document).values()) == ["slower", *["same"] * 7]
+    said = [side["warnings"] for side in (document["base"], document["new"][0])]
+    assert ["has one visit a row" in " ".join(one) for one in said] == [count == 1 for count in visits]
+
+
+@pytest.mark.parametrize("visits", [(1, 1), (3, 1), (1, 3)])
+def test_one_visit_alone_decides_nothing(tmp_path, capsys, monkeypatch, visits):
+    monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
+    base, new = (
+        node(f"node-{at}", at + 1, visits=count, slow={SIZES[0]: 1 + at}) for at, count in enumerate(visits)
+    )
+    files = written(tmp_path, base, new)
+    document = compared(capsys, *files, status=5)
     assert set(verdicts(document).values()) == {"unclear"}
-    assert all(row["low"] is None for row in document["new"][0]["rows"])
-    assert main(["compare", *files, "--fail-on", "slower,unclear"]) == 4
-    out = capsys.readouterr().out
-    assert "--benchmark_repetitions=5" in out
-    assert "3.00" in out
+    assert {row["low"] for row in document["new"][0]["rows"]} == {None}
+    assert document["new"][0]["decided"] == 0
+    once = " and ".join(name for name, count in zip("AB", visits, strict=True) if count == 1)
+    assert main(["compare", *files]) == 5
+    first = " ".join(capsys.readouterr().out.split("\n\n")[0].split())
+    assert first.startswith(f"Nothing could be decided, because {once} came to each case once")
+    assert "this would: `grainscope --benchmark_repetitions=3 --out DIR`" in first
+
+
+def test_of_an_unknown_machine_a_change_is_at_most_likely(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
+    files = written(tmp_path, node(), node("node-b", 2, slow={SIZES[2]: 1.2, SIZES[5]: 0.7}))
+    document = compared(capsys, *files, status=5)
+    found = verdicts(document)
+    assert (found.pop(SIZES[2]), found.pop(SIZES[5])) == ("likely slower", "likely faster")
+    assert not set(found.values()) & {"same", "faster", "slower"}
+    assert {row["p"] for row in document["new"][0]["rows"]} == {None}
+    assert not any(one["known"] for one in document["new"][0]["power"])
+    main(["compare", *files])
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("Nothing could be decided, because what runs on the machines of A and B differ by")
+    assert "`grainscope repeat 3 --out DIR` on each of the two machines" in out
+    assert "two runs of one machine may differ as much" in out
+
+
+def test_a_table_that_is_given_decides(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
+    other, mine = tmp_path / "other.json", tmp_path / "mine.json"
+    other.write_bytes(type_b(gpu="NVIDIA H200"))
+    mine.write_bytes(type_b())
+    files = written(tmp_path, node(), node("node-b", 2, slow={SIZES[2]: 1.2}))
+    compared(capsys, *files, "--type-b", str(other), status=5)
+    document = compared(capsys, *files, "--type-b", str(other), "--type-b", str(mine), status=1)
+    assert verdicts(document)[SIZES[2]] == "slower"
+    wide = tmp_path / "wide.json"
+    wide.write_bytes(type_b(spread=0.5))
+    assert "slower" not in verdicts(compared(capsys, *files, "--type-b", str(wide), status=5)).values()
+
+
+def test_only_the_side_that_is_not_known_is_named(tmp_path, capsys):
+    other = node("node-b", 2)
+    other.context["environment"]["gpus"] = [{"name": "NVIDIA H200"}]
+    assert main(["compare", *written(tmp_path, node(), other)]) == 5
+    said = " ".join(capsys.readouterr().out.split())
+    assert "runs on the machine of B differ by (type B) is not known" in said
+    assert "--out DIR` on that machine" in said
+
+
+def test_runs_that_are_too_short_say_what_would_decide(tmp_path, capsys):
+    files = written(tmp_path, node(visits=3), node("node-b", 2, visits=3))
+    assert main(["compare", *files, "--threshold", "0.4%"]) == 5
+    said = " ".join(capsys.readouterr().out.split())
+    assert "whatever changed is smaller than these runs can show" in said
+    runs = compared(capsys, *files, "--threshold", "0.4%")["new"][0]["power"][0]["runs"]
+    assert runs > 1
+    assert f"this would: {runs} runs of each side, compared with `--pool`" in said
+
+
+def test_the_plan_holds(tmp_path, capsys):
+    """So many runs a side as were planned show the threshold, fewer do not."""
+    first = written(tmp_path, node(), node("node-b", 2))
+    [plan] = compared(capsys, *first, "--threshold", "0.5%")["new"][0]["power"]
+    assert plan["clock"] == "gated"
+    assert plan["runs"] > 1
+    for runs, enough in ((plan["runs"], True), (plan["runs"] // 2, False)):
+        files = [
+            node(host, 10 * runs + at + 5 * ord(host[-1])) for host in ("n-a", "n-b") for at in range(runs)
+        ]
+        for at, file in enumerate(files):
+            file.context["run"]["id"] = f"run-{at}"
+        paths = written(tmp_path / f"of{runs}", *files)
+        [found] = compared(capsys, *paths, "--pool", "--threshold", "0.5%")["new"][0]["power"]
+        assert (found["shows"] <= 0.0051) == enough
+
+
+def test_files_of_schema_1_meet_those_of_2(tmp_path, capsys):
+    """A run of schema 1 with a visit a row against a new one of three visits."""
+    old, new = node(visits=1), node("node-b", 2, visits=3, slow={SIZES[3]: 1.3})
+    files = written(tmp_path, old, new)
+    as_version_1(Path(files[0]))
+    document = compared(capsys, *files, status=1)
+    assert verdicts(document) == {size: "slower" if size == SIZES[3] else "same" for size in SIZES}
+    assert "as files of schema 1 mostly do" in document["base"]["warnings"][0]
+    assert {(row["base_visits"], row["new_visits"]) for row in document["new"][0]["rows"]} == {(1, 3)}
+
+
+def as_version_1(path: Path) -> None:
+    """Rows of one visit each by the names of the format's version 1."""
+    document = json.loads(path.read_text())
+    document["context"]["schema_version"] = 1
+    for row in document["benchmarks"]:
+        [visit] = row.pop("visits")
+        del row["middle"], row["case"]["version"]
+        row |= {"samples_s": visit["samples_s"], "ci95_s": visit["within_s"], "repetition_index": 0}
+    for link in document["context"]["links"]:
+        link["ci95_gb_s"] = link.pop("within_gb_s")
+    del document["context"]["run"]["visits"]
+    path.write_text(json.dumps(document))
 
 
 def modelled(file: File, label: str, seconds: float) -> None:
@@ -128,6 +245,8 @@ def test_modelled_rows_are_held_against_modelled_ones_apart(tmp_path, capsys):
     assert document["new"][0]["counts"]["slower"] == 0
     assert [family["family"] for family in document["new"][0]["families"]] == ["transfer/memcpy"]
     assert main(["compare", *files]) == 0
+    assert "Beside these 1 modelled and not measured (1 slower)" in capsys.readouterr().out
+    assert main(["compare", *files, "--all"]) == 0
     assert "of 1 rows that were computed and not measured 1 slower" in capsys.readouterr().out
 
 

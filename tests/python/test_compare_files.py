@@ -9,6 +9,8 @@ from compared import SIZES, compared, foreign, node, verdicts, written
 from grainscope_report.cli import main
 from grainscope_report.comparison import sides
 
+pytestmark = pytest.mark.usefixtures("known")
+
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
@@ -21,6 +23,9 @@ from grainscope_report.comparison import sides
         (["--filter", "nothing like it"], "has no question that matches"),
         (["-o", "run0/result.json/x.md"], "cannot be written"),
         (["--format", "xml"], "invalid choice"),
+        (["--type-b", "none.json"], "none.json tells nothing of type B (No such file"),
+        (["--type-b", "run0"], "run0 tells nothing of type B (Is a directory)"),
+        (["--type-b", "run0/result.json"], "it is no `grainscope type-b 1`"),
     ],
 )
 def test_usage_errors(tmp_path, capsys, monkeypatch, arguments, says):
@@ -77,15 +82,18 @@ def test_an_edited_copy_is_compared_with_a_warning(tmp_path, capsys):
 
 
 def test_runs_of_one_machine_are_pooled(tmp_path, capsys):
-    parts = [node("node-a", seed, visits=2) for seed in (1, 2, 3)]
+    """A mean of runs is known better than each: what differs too little for two runs shows in five."""
+    parts = [node("node-a", seed, visits=3) for seed in (1, 2, 3)]
     others = [node("node-b", seed, visits=3, slow=dict.fromkeys(SIZES, 1.2)) for seed in (4, 5)]
     files = written(tmp_path, *parts, *others)
     document = compared(capsys, *files, "--pool", status=1)
     [new] = document["new"]
     assert (len(document["base"]["files"]), len(new["files"])) == (3, 2)
-    assert {(row["base_visits"], row["new_visits"]) for row in new["rows"]} == {(6, 6)}
+    assert {(row["base_visits"], row["new_visits"]) for row in new["rows"]} == {(9, 6)}
     assert set(verdicts(document).values()) == {"slower"}
-    assert set(verdicts(compared(capsys, *files), 2).values()) == {"unclear"}
+    [pooled], [alone] = new["power"], compared(capsys, *files)["new"][2]["power"]
+    # Of 3 and 2 runs, 1/3 + 1/2 of a run's variance in place of 2.
+    assert pooled["shows"] == pytest.approx(alone["shows"] * (5 / 12) ** 0.5, rel=0.15)
     assert main(["compare", *files[:3], "--pool"]) == 2
     assert "makes one side" in capsys.readouterr().err
 
@@ -141,13 +149,15 @@ def test_machines_of_one_host_name_are_told_apart(tmp_path, capsys):
 
 
 def test_foreign_files_are_compared_by_name(tmp_path, capsys):
+    """Nothing tells what runs of other programs differ by, so that nothing of them is certain."""
     slow = [11.5, 11.52, 11.48, 11.51, 11.49]
     even = [10.0, 10.02, 9.98, 10.01, 9.99]
     base = foreign(tmp_path, "a", {"BM_one/8": even, "BM_two": even, "BM_gone": even})
     new = foreign(tmp_path, "b", {"BM_one/8": slow, "BM_two": even})
-    document = compared(capsys, base, new, status=1)
+    document = compared(capsys, base, new, status=5)
     said = {row["family"]: row["verdict"] for row in document["new"][0]["rows"]}
-    assert said == {"BM_one/8": "slower", "BM_two": "same", "BM_gone": "missing"}
+    assert said == {"BM_one/8": "likely slower", "BM_two": "unclear", "BM_gone": "missing"}
+    assert "Google Benchmark's own JSON does not tell what runs differ by" in document["new"][0]["verdict"]
 
 
 def test_foreign_units_rates_and_faults(tmp_path, capsys):
@@ -156,9 +166,9 @@ def test_foreign_units_rates_and_faults(tmp_path, capsys):
     new = foreign(
         tmp_path, "b", {"BM_copy": [1.2e4 * t / 10 for t in even]}, unit="ns", bytes_per_second=2e9 / 1.2
     )
-    document = compared(capsys, base, new, status=1)
+    document = compared(capsys, base, new, status=5)
     [row] = document["new"][0]["rows"]
-    assert (row["verdict"], row["ratio"]) == ("slower", pytest.approx(1.2))
+    assert (row["verdict"], row["ratio"]) == ("likely slower", pytest.approx(1.2))
     assert row["base_gb_s"] == pytest.approx(2.0, rel=0.01)
     broken = foreign(tmp_path, "c", {"BM_copy": even}, error_occurred=True, error_message="no device")
     assert main(["compare", base, broken]) == 3
@@ -170,7 +180,7 @@ def test_foreign_units_rates_and_faults(tmp_path, capsys):
 
 def test_foreign_aggregates_are_one_session(tmp_path, capsys):
     files = [foreign(tmp_path, name, {"BM": [10.0, 20.0, 1.0]}, aggregates=True) for name in ("a", "b")]
-    [row] = compared(capsys, *files, status=0)["new"][0]["rows"]
+    [row] = compared(capsys, *files, status=5)["new"][0]["rows"]
     assert (row["verdict"], row["base_s"], row["base_visits"]) == ("unclear", pytest.approx(20e-6), 1)
 
 

@@ -1,4 +1,4 @@
-"""`grainscope-report compare`: is the new side the same, faster or slower than the base, row by row?"""
+"""`grainscope-report compare`: is the new side faster or slower than the base, or the same, by question?"""
 
 import argparse
 import re
@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grainscope_report import reader
+from grainscope_report import reader, uncertainty
 from grainscope_report.commands import asked, files, plot
 from grainscope_report.comparison import as_data, as_text, document, joined, sides
 from grainscope_report.comparison.joined import Comparison
 from grainscope_report.comparison.sides import Side
-from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
+from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.figures.table import FIGURES
 from grainscope_report.machine import machines
 from grainscope_report.terminal import terminal
@@ -20,6 +20,8 @@ from grainscope_report.terminal import terminal
 FORMATS = ("text", "md", "csv", "json")
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
+FEWEST_ROWS = 2
+MOST_LINES = 30
 # More machines than this in one picture cannot be told apart.
 MOST_DRAWN = 6
 
@@ -30,15 +32,20 @@ def register(commands: argparse._SubParsersAction) -> None:
         "compare",
         help="compare files with a base, with verdicts",
         description="Compares every NEW with BASE, question by question: family and axes join rows, not "
-        "names or places. Visits (`--benchmark_repetitions`) are the unit; with fewer than five a side a "
-        "row is unclear. Google Benchmark's own JSON is compared by name.",
-        epilog="Exit status: 0 nothing of --fail-on, 1 something of it, 2 usage or an unreadable file, 3 a "
-        "NEW answers no question that BASE answers, 4 nothing but unclear rows where --fail-on has unclear.",
+        "names or places. Faster and slower are certain beyond what visits and runs differ by, at a false "
+        "discovery rate of 5 %% over all questions. Google Benchmark's own JSON is compared by name.",
+        epilog="Exit status: 0 something was decided and nothing of --fail-on found, 1 something of it, 2 "
+        "usage or an unreadable file, 3 a NEW answers no question that BASE answers, 4 questions that cannot "
+        "be told where --fail-on has unclear, 5 of a NEW nothing could be decided (not with --fail-on none).",
     )
     parser.add_argument("base", type=Path, metavar="BASE", help=asked.A_FILE)
     parser.add_argument("new", nargs="+", type=Path, metavar="NEW", help="one or more to hold against it")
     parser.add_argument(
-        "--threshold", type=_threshold, default=0.05, metavar="5%", help="what matters (default: 5%%)"
+        "--threshold",
+        type=_threshold,
+        default=0.05,
+        metavar="5%",
+        help="what is the same, and what visits and runs are planned for (default: 5%%)",
     )
     parser.add_argument(
         "--fail-on",
@@ -48,7 +55,15 @@ def register(commands: argparse._SubParsersAction) -> None:
         help=f"any of {', '.join(FAIL_ON)}, or none (default: slower,failed)",
     )
     parser.add_argument(
-        "--pool", action="store_true", help="count the visits of several runs of one machine together"
+        "--pool", action="store_true", help="take the mean of several runs of one machine as one side"
+    )
+    parser.add_argument(
+        "--type-b",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="PATH",
+        help="what runs of a machine differ by; several are looked up in turn (default: the package's table)",
     )
     parser.add_argument("--filter", metavar="REGEX", help="only questions whose family and words match")
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
@@ -59,22 +74,24 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--plots", type=Path, metavar="DIR", help="draw the figures of all files over each other"
     )
-    parser.add_argument("--all", action="store_true", help=f"every row that differs, not {MOST_ROWS} a side")
+    parser.add_argument(
+        "--all", action="store_true", help=f"everything there is to say, not {MOST_LINES} lines of it"
+    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compares, writes and draws what was asked for, and prints."""
     files.keep([arguments.base, *arguments.new], arguments.out)
-    found = _chosen(sides.read(arguments.base, arguments.new), arguments.filter)
+    tables = [uncertainty.table_at(path) for path in arguments.type_b]
+    found = _chosen(sides.read(arguments.base, arguments.new, tables), arguments.filter)
     if arguments.pool:
         found = sides.pool(found)
         if len(found) < 2:
             raise ReportError("--pool makes one side of all these files: give files of another machine, too")
     comparison = joined.compare(found, arguments.threshold)
-    most = None if arguments.all else MOST_ROWS
     kinds = dict.fromkeys([arguments.format, *(path.suffix[1:] for path in arguments.out)])
-    made = {kind: _content(comparison, kind, most) for kind in kinds}
+    made = {kind: _content(comparison, kind, arguments.all) for kind in kinds}
     for path in arguments.out:
         files.write(path, made[path.suffix[1:]])
     print(made[arguments.format], end="")
@@ -84,16 +101,30 @@ def run(arguments: argparse.Namespace) -> int:
     return _status(comparison, arguments.fail_on)
 
 
-def _content(comparison: Comparison, kind: str, most: int | None) -> str:
+def _content(comparison: Comparison, kind: str, everything: bool) -> str:
+    most = None if everything else MOST_ROWS
     makers: dict[str, Callable[[], str]] = {
         "csv": lambda: as_data.as_csv(comparison),
         "json": lambda: as_data.as_json(comparison),
         "md": lambda: as_text.markdown(document.sections(comparison, most)),
-        "text": lambda: (
-            "\n".join(as_text.terminal_lines(document.sections(comparison, most), terminal())) + "\n"
-        ),
+        "text": lambda: _text(comparison, everything),
     }
     return makers[kind]()
+
+
+def _text(comparison: Comparison, everything: bool) -> str:
+    """Everything, or as many rows as MOST_LINES leave room for."""
+    for most in (None,) if everything else range(MOST_ROWS, FEWEST_ROWS - 1, -1):
+        parts = document.sections(comparison, most)
+        lines = "\n".join(as_text.terminal_lines(parts, terminal())).split("\n")
+        if len(lines) <= MOST_LINES:
+            break
+    if not everything and len(lines) > MOST_LINES:
+        lines = [
+            *lines[: MOST_LINES - 1],
+            f"{len(lines) - MOST_LINES + 1} lines more: --all shows everything.",
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
@@ -101,6 +132,8 @@ def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
     there = {kind for kind in kinds if any(one[kind] for one in counts)}
     if there - {"unclear"}:
         return EXIT_FOUND
+    if kinds and not all(against.decided for against in comparison.against):
+        return EXIT_UNDECIDED
     return EXIT_INCONCLUSIVE if there else EXIT_OK
 
 

@@ -6,16 +6,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from grainscope_report.comparison import verdicts
+from grainscope_report.comparison import sentences, verdicts
 from grainscope_report.comparison.joined import Against, Comparison, Row, Unmatched
 from grainscope_report.comparison.questions import Answer, Question
 from grainscope_report.comparison.sides import Side
 from grainscope_report.escaping import in_csv
 
-FORMAT = 1
+FORMAT = 2
 COLUMNS = (
-    "new", "verdict", "label", "family", "question", "axes", "ratio", "low", "high", "p", "base_s", "new_s",
-    "each", "base_gb_s", "new_gb_s", "base_visits", "new_visits", "base_sites", "new_sites", "why",
+    "new", "verdict", "label", "family", "question", "axes", "ratio", "low", "high", "probability", "p",
+    "clock", "base_s", "new_s", "each", "base_gb_s", "new_gb_s", "base_visits", "new_visits", "base_sites",
+    "new_sites", "why",
 )  # fmt: skip
 
 
@@ -41,13 +42,16 @@ def as_json(comparison: Comparison) -> str:
         "comparison_format": FORMAT,
         "threshold": comparison.threshold,
         "alpha": verdicts.ALPHA,
-        "fewest_visits": verdicts.FEWEST,
+        "likely": verdicts.LIKELY,
         "base": _side(comparison.base),
         "new": [
             _side(against.new)
             | {
+                "verdict": sentences.verdict(against, comparison),
+                "decided": against.decided,
                 "counts": dict(against.counts),
-                "differences": [vars(one) for one in against.differences],
+                "differences": [vars(one) | {"cause": one.cause} for one in against.differences],
+                "power": [vars(one) for one in against.power],
                 "families": [
                     {"family": one.name, "counts": dict(one.counts), "ratio": one.ratio}
                     for one in against.families
@@ -102,7 +106,9 @@ def _row(row: Row) -> dict[str, Any]:
         "ratio": found.ratio,
         "low": found.low,
         "high": found.high,
+        "probability": found.probability,
         "p": found.p,
+        "clock": row.base.clock,
         "each": row.base.each,
         **_answer("base", row.base),
         **_answer("new", row.new),

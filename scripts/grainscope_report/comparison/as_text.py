@@ -12,7 +12,7 @@ def terminal_lines(sections: Sequence[Section], out: Terminal) -> Iterator[str]:
     for at, section in enumerate(sections):
         if at:
             yield ""
-        yield out.paint(section.title, "bold")
+        yield out.paint(out.wrap(section.title, ""), "bold")
         for paragraph in section.paragraphs:
             yield out.paint(out.wrap(paragraph, "  "), "yellow" if paragraph.startswith("Warning") else "dim")
         if section.columns:

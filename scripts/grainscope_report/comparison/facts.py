@@ -12,7 +12,7 @@ PASSING = (
     "run.id", "run.started", "run.ended", "run.wall_s", "run.counts.*", "run.complete", "run.why_incomplete",
     "host", "load.*", "*.uuid", "*.serial", "*pci_bus_id", "memory.available*", "memory.nodes*.free*",
     "*_usage_bytes", "*memory_used_bytes", "*clock_mhz", "*clock_event_reasons*", "*.temperature*",
-    "*.power*_w", "*throttle*", "memory.*free*",
+    "*.power*_w", "*throttle*", "memory.*free*", "run.seed",
 )  # fmt: skip
 # What decides most numbers comes first, in this order.
 FIRST = (
@@ -20,6 +20,26 @@ FIRST = (
     "grainscope.*", "run.preset", "run.filter", "run.flags", "links*", "kernel.*", "gpus.nvml.link*",
     "warnings", "driver.*", "cpu.frequency*", "cpu.*", "memory.*", "gpus.*",
 )  # fmt: skip
+
+# What is known to move times, and the facts that tell it.
+CAUSES = {
+    "GPU model": ("gpus.name", "gpus.count"),
+    "GPU firmware": ("*vbios*", "*firmware*"),
+    "GPU clocks": ("gpus.nvml.*clock_max_mhz", "gpus.cuda.memory_clock_hz"),
+    "GPU power limit": ("gpus.nvml.power_limit_mw",),
+    "GPU ECC": ("gpus.nvml.ecc",),
+    "link": ("links.*", "gpus.nvml.*link_*_max"),
+    "driver": ("driver.version", "driver.open_kernel_module", "driver.confidential_computing"),
+    "CUDA": ("driver.cuda_*",),
+    "the suite": ("grainscope.*",),
+    "CPU model": ("cpu.model", "cpu.cores", "cpu.sockets", "cpu.smt_active"),
+    "microcode": ("cpu.microcode",),
+    "CPU clocks and governor": ("cpu.frequency*", "cpu.boost", "cpu.pstate*"),
+    "kernel": ("kernel.release", "kernel.clock_source", "kernel.iommu*", "gpus.iommu"),
+    "hypervisor": ("kernel.virtual_machine", "kernel.hypervisor"),
+    "huge pages": ("memory.transparent_huge*", "memory.huge_pages*"),
+    "NUMA balancing": ("memory.numa_balancing",),
+}
 
 
 @dataclass(frozen=True)
@@ -29,6 +49,11 @@ class Difference:
     fact: str
     base: str | None
     new: str | None
+
+    @property
+    def cause(self) -> str | None:
+        """What it is about, where that is known to move times."""
+        return next((what for what, patterns in CAUSES.items() if _is(self.fact, patterns)), None)
 
 
 def facts(context: Mapping[str, Any]) -> dict[str, str]:

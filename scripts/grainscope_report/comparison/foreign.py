@@ -1,18 +1,22 @@
 """Google Benchmark's own JSON, as far as it can be compared: names, repetitions, real times.
 
-A repetition is a visit. Where a file has aggregates only, its median (or else its mean) is one visit,
-which is too few to say anything of. A rate is `bytes_per_second`.
+A repetition is a visit, and what visits differ by is moderated over all benchmarks of the file. Where a file
+has aggregates only, its median (or else its mean) is one visit, which is too few to say anything of. What
+its runs differ by (type B) no table knows. A rate is `bytes_per_second`.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from grainscope_report.comparison.questions import MEASURED, Answer, Question, Visit
+from grainscope_report import statistics, uncertainty
+from grainscope_report.comparison.questions import MEASURED, Answer, Question
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _AGGREGATES = ("median", "mean")
+_NOWHERE = {"environment": {"gpus": (), "cpu": {"model": ""}}}
 
 
 def answers(document: Mapping[str, Any]) -> dict[Question, Answer]:
@@ -21,9 +25,18 @@ def answers(document: Mapping[str, Any]) -> dict[Question, Answer]:
     for row in document["benchmarks"]:
         if isinstance(row, dict) and isinstance(name := row.get("run_name", row.get("name")), str):
             asked[name].append(row)
-    return {
-        Question(MEASURED, name): answer for name, rows in asked.items() if (answer := _answer(name, rows))
-    }
+    there = {name: answer for name, rows in asked.items() if (answer := _answer(name, rows))}
+    measured = [
+        {"status": "ok", "label": MEASURED, "case": {"family": name}}
+        | {"median_s": one.seconds, "middle": 0, "visits": [{"median_s": visit} for visit in one.visits]}
+        for name, one in there.items()
+        if one.visits
+    ]
+    for row, told in zip(measured, uncertainty.derived(measured, _NOWHERE, uncertainty.TypeB()), strict=True):
+        if a := told.get("uncertainty", {}).get("a"):
+            name = row["case"]["family"]
+            there[name] = replace(there[name], a=uncertainty.uncertainty_of(a))
+    return {Question(MEASURED, name): answer for name, answer in there.items()}
 
 
 def _answer(name: str, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
@@ -37,9 +50,10 @@ def _answer(name: str, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
     if not good:
         status, reason = _fault(single[0]) or ("failed", "")
         return Answer(status=status, reason=reason, spoken=name)
-    visits = [Visit(row["real_time"] * _UNITS[row.get("time_unit", "ns")], 0.0) for row in good]
+    visits = [row["real_time"] * _UNITS[row.get("time_unit", "ns")] for row in good]
     rates = list(_bytes(good, visits))
     return Answer(
+        statistics.median(visits),
         tuple(visits),
         bytes=sorted(rates)[len(rates) // 2] if len(rates) == len(good) else None,
         failed=len(single) - len(good),
@@ -63,7 +77,7 @@ def _positive(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value) and value > 0
 
 
-def _bytes(rows: Sequence[Mapping[str, Any]], visits: Sequence[Visit]) -> Iterator[float]:
+def _bytes(rows: Sequence[Mapping[str, Any]], visits: Sequence[float]) -> Iterator[float]:
     for row, visit in zip(rows, visits, strict=True):
         if _positive(rate := row.get("bytes_per_second")):
-            yield rate * visit.seconds
+            yield rate * visit

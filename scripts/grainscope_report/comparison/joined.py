@@ -1,5 +1,6 @@
 """Sides joined by question, with the verdict on each row and why the others have none."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ from grainscope_report.comparison.facts import Difference, differences
 from grainscope_report.comparison.outliers import Outlier
 from grainscope_report.comparison.questions import MEASURED, Answer, Answers, Question
 from grainscope_report.comparison.sides import Side
-from grainscope_report.comparison.verdicts import FASTER, SAME, SLOWER, UNCLEAR, Verdict
+from grainscope_report.comparison.verdicts import CERTAIN, Power, Verdict
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
 
 FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
@@ -69,14 +70,20 @@ class Against:
     modelled: tuple[Row, ...]
     unmatched: tuple[Unmatched, ...]
     differences: tuple[Difference, ...]
+    power: tuple[Power, ...]
 
     @property
     def counts(self) -> Counter:
         """How many measured rows have each verdict, and how many questions are unmatched, by kind."""
-        found = Counter(dict.fromkeys((SAME, FASTER, SLOWER, UNCLEAR), 0))
+        found = Counter(dict.fromkeys(verdicts.ALL, 0))
         found.update(row.verdict.verdict for row in self.rows)
         found.update(one.kind for one in self.unmatched)
         return found
+
+    @property
+    def decided(self) -> int:
+        """How many measured rows are certain to be faster, slower or the same."""
+        return sum(row.verdict.verdict in CERTAIN for row in self.rows)
 
     @property
     def families(self) -> list[Family]:
@@ -155,7 +162,8 @@ def _against(
     base: Side, new: Side, shared: Sequence[Shared], unmatched: Sequence[Unmatched], threshold: float
 ) -> Against:
     measured = [pair for pair in shared if pair[0].label == MEASURED]
-    given = verdicts.verdicts([(one.visits, two.visits) for _, one, two in measured], threshold)
+    pairs = [(one, two) for _, one, two in measured]
+    given = verdicts.verdicts(pairs, threshold)
     return Against(
         new=new,
         rows=tuple(Row(*pair, verdict) for pair, verdict in zip(measured, given, strict=True)),
@@ -164,6 +172,7 @@ def _against(
         ),
         unmatched=tuple(unmatched),
         differences=tuple(differences(base.facts, new.facts)),
+        power=tuple(verdicts.power(pairs, threshold)),
     )
 
 
@@ -228,7 +237,9 @@ def _listed(counts: Sequence[float]) -> str:
 def _computed(one: Answer, two: Answer, threshold: float) -> Verdict:
     """The verdict on what was computed, which has no error that visits would show."""
     ratio = two.seconds / one.seconds
-    return Verdict(verdicts.region(ratio, ratio, threshold), ratio)
+    if abs(math.log(ratio)) <= math.log1p(threshold):
+        return Verdict(verdicts.SAME, ratio)
+    return Verdict(verdicts.SLOWER if ratio > 1 else verdicts.FASTER, ratio)
 
 
 def _why_not(base: Side, new: Side, unmatched: Sequence[Unmatched]) -> str:

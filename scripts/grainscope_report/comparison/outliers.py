@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from grainscope_report import statistics
-from grainscope_report.comparison import student
 from grainscope_report.comparison.questions import MEASURED, Answer, Answers, Question
 from grainscope_report.comparison.verdicts import ALPHA
+from grainscope_report.uncertainty import student_above
 
 FEWEST_NODES = 5
 
@@ -96,7 +96,7 @@ def _p(far: float, spread: float, count: int) -> float:
     g = (far / spread) ** 2
     # Nearer to its bound than digits can tell is not further than that.
     room = max((count - 1) ** 2 - count * g, 1e-9)
-    return min(1.0, 2 * count * student.above(math.sqrt(count * (count - 2) * g / room), count - 2))
+    return min(1.0, 2 * count * student_above(math.sqrt(count * (count - 2) * g / room), count - 2))
 
 
 def _of_node(

@@ -1,20 +1,20 @@
-"""What one side answers: for each question the time that every visit took, or why there is none.
+"""What one side answers: for each question its time and how well that is known, or why there is none.
 
 A question is a case's family and axes with the row's label; where it was asked, and by what name, plays
 no part, so that machines with other GPUs and nodes meet, and modelled rows meet only modelled ones.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import reduce
 
-from grainscope_report import metrics, naming, statistics
+from grainscope_report import model, naming, statistics, uncertainty
 from grainscope_report.model import Row
+from grainscope_report.uncertainty import Uncertainty
 
 MEASURED = "measured"
-# From the half width of a 95 % interval to a standard deviation.
-HALF_WIDTH = statistics.Z_95
 # Counters that say how much was done beside what is timed.
 BESIDE = ("products", "steps")
 
@@ -29,27 +29,21 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Visit:
-    """One visit to a question on one machine: seconds, of the middle one of its sites.
-
-    `error` is the standard error of the logarithm of that time, from the visit's own interval; 0 where
-    there is none.
-    """
-
-    seconds: float
-    error: float
-
-
-@dataclass(frozen=True)
 class Answer:
-    """All visits to a question, or with none why: `absent`, `skipped` or `failed`, and the reason.
+    """The time of a question, or where it has none why: `absent`, `skipped` or `failed`, and the reason.
 
-    Times are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
+    `seconds` are the row's median, of several sites the middle one's, of several runs their geometric mean;
+    `visits` the times of each visit, `a` and `b` the uncertainties of `seconds` where they are known. Times
+    are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
     often; `threads` are the numbers of CPU threads that rows count. `failed` counts rows, of several
     sites or runs, that failed beside good ones.
     """
 
-    visits: tuple[Visit, ...] = ()
+    seconds: float | None = None
+    visits: tuple[float, ...] = ()
+    a: Uncertainty | None = None
+    b: Uncertainty | None = None
+    clock: str = "host"
     each: bool = False
     bytes: float | None = None
     beside: tuple[str, float] | None = None
@@ -59,11 +53,6 @@ class Answer:
     status: str = "ok"
     reason: str = ""
     spoken: str = ""
-
-    @cached_property
-    def seconds(self) -> float:
-        """The median of the visits."""
-        return statistics.median([visit.seconds for visit in self.visits])
 
     @property
     def gb_s(self) -> float | None:
@@ -88,7 +77,7 @@ def answers(rows: Iterable[Row]) -> dict[Question, Answer]:
 
 
 def together(parts: Sequence[Answers]) -> Answers:
-    """The answers of several runs of one machine as one side: their visits count alike."""
+    """The answers of several runs of one machine as one side: the mean of runs is known better than each."""
     if len(parts) == 1:
         return parts[0]
     every = dict.fromkeys(one for part in parts for one in part)
@@ -100,8 +89,22 @@ def _pooled(found: Sequence[Answer]) -> Answer:
     if not good:
         return next((answer for answer in found if answer.status == "failed"), found[0])
     failed = sum(answer.failed + (answer.status == "failed") for answer in found)
-    visits = tuple(visit for answer in good for visit in answer.visits)
-    return replace(good[0], visits=visits, failed=failed)
+    return replace(
+        good[0],
+        seconds=statistics.geometric_mean([answer.seconds for answer in good]),
+        visits=tuple(visit for answer in good for visit in answer.visits),
+        a=_of_mean([answer.a for answer in good]),
+        b=_of_mean([answer.b for answer in good]),
+        failed=failed,
+    )
+
+
+def _of_mean(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
+    """The uncertainty of the mean of runs; its degrees of freedom are one run's, whose table all share."""
+    if None in parts:
+        return None
+    standard = reduce(uncertainty.combined, parts).standard / len(parts)
+    return Uncertainty(standard, min(part.freedom for part in parts))
 
 
 def _answer(rows: Sequence[Row]) -> Answer:
@@ -111,11 +114,16 @@ def _answer(rows: Sequence[Row]) -> Answer:
         told = (failed or rows)[0]
         return Answer(status=told.status, reason=told.reason, failed=len(failed), spoken=_spoken(told))
     each = all(row.operations for row in good)
-    by_round: dict[int, list[Row]] = defaultdict(list)
-    for one in (one for row in good for one in metrics.by_visit(row)):
-        by_round[one.visit.round if one.visit else 1].append(one)
+    by_round: dict[int, list[float]] = defaultdict(list)
+    for row in good:
+        for number, seconds in [(one.round, one.median_s) for one in row.visits] or [(1, row.median_s)]:
+            by_round[number].append(seconds / (row.operations if each else 1))
     return Answer(
-        visits=tuple(_visit(there, each) for _, there in sorted(by_round.items())),
+        seconds=statistics.median([row.median_s / (row.operations if each else 1) for row in good]),
+        visits=tuple(statistics.median(there) for _, there in sorted(by_round.items())),
+        a=_largest([row.uncertainty and row.uncertainty.a for row in good]),
+        b=_largest([row.uncertainty and row.uncertainty.b for row in good]),
+        clock=uncertainty.clock_of({"timing": good[0].timing and vars(good[0].timing)}),
         each=each,
         bytes=statistics.median([row.bytes for row in good]) if all(row.bytes for row in good) else None,
         beside=_beside(good),
@@ -126,23 +134,17 @@ def _answer(rows: Sequence[Row]) -> Answer:
     )
 
 
+def _largest(parts: Sequence[model.Uncertainty | None]) -> Uncertainty | None:
+    """That of the site of which least is known; None where of one nothing is."""
+    if not all(parts):
+        return None
+    most = max(parts, key=lambda part: part.standard)
+    return Uncertainty(most.standard, most.freedom or math.inf)
+
+
 def _beside(rows: Sequence[Row]) -> tuple[str, float] | None:
     counts = [(name, row.counters[name]) for row in rows for name in BESIDE if name in row.counters]
     return sorted(counts)[len(counts) // 2] if counts else None
-
-
-def _visit(rows: Sequence[Row], each: bool) -> Visit:
-    """The sites of one round: the median of their times, and as error the middle one's."""
-    times = [row.median_s / (row.operations if each else 1) for row in rows]
-    errors = [_error(row) for row in rows]
-    return Visit(statistics.median(times), statistics.median(errors))
-
-
-def _error(row: Row) -> float:
-    if not row.within_s:
-        return 0.0
-    low, high = row.within_s
-    return (high - low) / 2 / HALF_WIDTH / row.median_s
 
 
 def _spoken(row: Row) -> str:

@@ -14,7 +14,7 @@ COLUMNS = (
     Column("base", right=True),
     Column("new", right=True),
     Column("visits", right=True, optional=2),
-    Column("p", right=True, optional=3),
+    Column("probability", right=True, optional=3),
     Column("family"),
     Column("question"),
 )
@@ -31,7 +31,7 @@ def cells(row: Row) -> tuple[str, ...]:
         _quantity(row.base, bool(rates)),
         _quantity(row.new, bool(rates)),
         f"{len(row.base.visits)}, {len(row.new.visits)}",
-        f"{found.p:.1g}" if found.p is not None else "-",
+        f"{min(found.probability, 0.999):.1%}".replace("%", " %") if found.probability else "-",
         row.question.family if row.question.axes else "-",
         row.base.spoken + label,
     )
@@ -44,8 +44,3 @@ def _quantity(answer: Answer, rate: bool) -> str:
 def overall(rows: Sequence[Row]) -> str:
     """The geometric mean of the ratios of all rows."""
     return f"{statistics.geometric_mean([row.verdict.ratio for row in rows]):.3f}" if rows else "-"
-
-
-def reason(row: Row) -> str:
-    """Why a row is unclear, without the number that differs from row to row."""
-    return row.verdict.why.split(" (p ")[0]

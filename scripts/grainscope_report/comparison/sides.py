@@ -11,11 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import loading, machine, processes, reader
+from grainscope_report import loading, machine, model, processes, reader, uncertainty
 from grainscope_report.comparison import foreign, questions
 from grainscope_report.comparison.facts import Facts, facts
 from grainscope_report.comparison.questions import Answers
 from grainscope_report.errors import ReportError
+from grainscope_report.model import Row, Uncertainties
+from grainscope_report.result import Result
+from grainscope_report.uncertainty import TypeB
 
 # Below so many bytes of files starting processes takes longer than reading.
 WORTH_PROCESSES = 16 << 20
@@ -62,9 +65,10 @@ def nodes(sides: Sequence[Side]) -> list[str]:
     return [names[side.machine] for side in sides]
 
 
-def read(base: Path, others: Sequence[Path]) -> list[Side]:
+def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Side]:
     """Reads every file, the base first; a run that is given twice is refused.
 
+    Of a machine that one of `tables`, or else the package's own, knows, uncertainties are by that table.
     The base among the others, as `fleet/*` has it, is left out there. Files of one run that differ, as
     before and after `--resume` or where one was edited, are taken with a warning.
     """
@@ -72,7 +76,7 @@ def read(base: Path, others: Sequence[Path]) -> list[Side]:
     rest = [path for path in others if loading.locate(path).resolve() != first]
     if not rest:
         raise ReportError(f"{base} is all there is to compare with itself: give another run, too")
-    sides = _distinct(_all([base, *rest]))
+    sides = _distinct(_all([base, *rest], (*tables, uncertainty.at_hand())))
     for at, side in enumerate(sides):
         twins = [one for one in sides[:at] if set(one.runs) & set(side.runs)]
         if same := next((one for one in twins if one.answers == side.answers), None):
@@ -83,38 +87,44 @@ def read(base: Path, others: Sequence[Path]) -> list[Side]:
     return sides
 
 
-def _all(paths: Sequence[Path]) -> list[Side]:
+def _all(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[Side]:
     sizes = [found.stat().st_size for path in paths if (found := loading.locate(path)).is_file()]
     workers = min(len(os.sched_getaffinity(0)), len(paths), MOST_PROCESSES)
     if workers < 2 or sum(sizes) < WORTH_PROCESSES:
-        return [read_one(path) for path in paths]
+        return [read_one(path, tables) for path in paths]
     try:
         with ProcessPoolExecutor(workers) as pool, processes.no_further_work(pool):
             with processes.starting():
-                read = pool.map(read_one, paths)
+                read = pool.map(read_one, paths, itertools.repeat(tables))
             return list(read)
     except BrokenProcessPool:
         # One was ended from outside, most likely for the memory that all of them together take.
-        return [read_one(path) for path in paths]
+        return [read_one(path, tables) for path in paths]
 
 
-def read_one(path: Path) -> Side:
+def read_one(path: Path, tables: Sequence[TypeB]) -> Side:
     """Reads one file, GrainScope's or Google Benchmark's own."""
     # Parsing makes millions of objects and no cycles: looking for these takes a third of the time.
     collecting = gc.isenabled()
     gc.disable()
     try:
         found, document = loading.load(path, foreign=True)
-        return _of_foreign(found, document) if loading.is_foreign(document) else _of_result(found, document)
+        if loading.is_foreign(document):
+            return _of_foreign(found, document)
+        return _of_result(reader.parse(found, document), tables)
     finally:
         if collecting:
             gc.enable()
 
 
-def _of_result(path: Path, document: dict[str, Any]) -> Side:
-    result = reader.parse(path, document)
-    context = document["context"]
+def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
+    path, context = result.path, result.context.raw
     warnings = [reader.contradicts(result)] if result.contradictions else []
+    if {len(row.visits) for row in result.rows if row.measured} == {1}:
+        warnings.append(
+            f"{path} has one visit a row, as files of schema 1 mostly do: it does not tell what visits "
+            "differ by"
+        )
     if not result.run.complete:
         warnings.append(f"{path} is not complete ({result.run.why_incomplete})")
     gpus = [str(gpu.get("uuid") or gpu.get("name")) for gpu in context["environment"]["gpus"]]
@@ -135,9 +145,24 @@ def _of_result(path: Path, document: dict[str, Any]) -> Side:
         foreign=False,
         facts=facts(context),
         warnings=tuple(warnings),
-        answers=questions.answers(result.rows),
+        answers=questions.answers(_by_table(result, tables)),
         versions={row.case.family: row.case.version for row in result.rows},
     )
+
+
+def _by_table(result: Result, tables: Sequence[TypeB]) -> Sequence[Row]:
+    """The rows with the uncertainties of the first table that knows the machine, else with their own."""
+    context = result.context.raw
+    table = next((one for one in tables if one.knows(context)), None)
+    if table is None:
+        return result.rows
+    told = uncertainty.derived([row.raw for row in result.rows], context, table)
+    return [_with(row, found) if found else row for row, found in zip(result.rows, told, strict=True)]
+
+
+def _with(row: Row, found: Mapping[str, Any]) -> Row:
+    parts = {name: model.Uncertainty(**part) for name, part in found.get("uncertainty", {}).items()}
+    return replace(row, uncertainty=Uncertainties(**parts) if parts else None)
 
 
 def _runs(run_id: str) -> tuple[str, ...]:

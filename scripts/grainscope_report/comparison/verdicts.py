@@ -1,140 +1,190 @@
-"""Same, faster, slower or unclear: the statistics of one side's visits against the other's.
+"""Same, faster, slower, likely or unclear: what two sides' uncertainties let be said of each question.
 
-With x the logarithms of the visits' times, the difference d = median(x new) − median(x base) has the
-bootstrap's variance, made larger by n/(n−1) for what few visits do not show, and no smaller than the
-visits' own intervals allow. p is the chance, by Student's t, that d lies so far on its side of the
-threshold though the truth does not; degrees of freedom after Welch, at most twice those of the shorter
-side. Faster and slower are claimed where p after Holm, over all rows of a pair of sides, is at most ALPHA;
-same where the row's own p is. Either way the 95 % percentile interval has to agree. docs/compare.md says how
-often that errs.
+The ratio of two times is known as well as both logarithms together: variances add, and the degrees of freedom
+are those of Welch and Satterthwaite. Faster and slower are claimed at a false discovery rate of ALPHA over
+all questions of a pair of sides, same where the whole 95 % interval lies within the threshold. Where it is
+not known what runs of a side differ by (type B), the interval is too narrow for any of these.
+Sources: Welch, The generalization of Student's problem, Biometrika 34 (1947); Benjamini and Hochberg,
+Controlling the false discovery rate, J. R. Statist. Soc. B 57 (1995).
 """
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import statistics
-from grainscope_report.comparison import bootstrap, student
-from grainscope_report.comparison.questions import Visit
+from grainscope_report import statistics, uncertainty
+from grainscope_report.comparison.questions import Answer
+from grainscope_report.uncertainty import Uncertainty
 
-FEWEST = 5
 ALPHA = 0.05
+LIKELY = 0.9  # a probability above it is worth a word
 SAME, FASTER, SLOWER, UNCLEAR = "same", "faster", "slower", "unclear"
-# A median of normal values varies so much more than their mean.
-_MEDIAN_OVER_MEAN = math.pi / 2
-_TINY = 1e-12
+LIKELY_FASTER, LIKELY_SLOWER = "likely faster", "likely slower"
+CERTAIN = (FASTER, SLOWER, SAME)
+LIKELIES = (LIKELY_FASTER, LIKELY_SLOWER)
+ALL = (*CERTAIN, *LIKELIES, UNCLEAR)
+MOST_VISITS = 99  # nobody comes to a case more often
+TYPE_B_UNKNOWN = "type B unknown: what runs of this machine differ by"
+NO_TYPE_A = "one visit, and nothing tells what visits differ by"
+CROSSES = "the interval reaches over 1 and over the threshold"
+AMONG_MANY = "not certain among so many questions"
 _LARGEST = 709.0  # of which there is an exponential
 
-
-@dataclass(frozen=True)
-class Ratio:
-    """Time of the new side over that of the base: value, 95 % interval, and p of what the value claims."""
-
-    value: float
-    low: float
-    high: float
-    p: float
+Pair = tuple[Answer, Answer]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What may be said of a row; `p` of a difference is after Holm. `why` says what an unclear row lacks."""
+    """What may be said of a question; `ratio` is the new side's time over the base's.
+
+    `probability` is that of a change to the side on which the ratio lies, `p` that of a ratio so far from 1
+    by chance, after Benjamini and Hochberg. `why` says what an unclear or likely row lacks.
+    """
 
     verdict: str
     ratio: float
     low: float | None = None
     high: float | None = None
     p: float | None = None
+    probability: float | None = None
     why: str = ""
 
 
-Pair = tuple[Sequence[Visit], Sequence[Visit]]
+@dataclass(frozen=True)
+class Power:
+    """What a pair of sides could have shown of the questions on one clock; medians over these.
+
+    `shows` is the change, as a share of the time, that takes the interval beyond 1, `alone` the one that is
+    certain though nothing else changes. `visits` a run, or `runs` a side, would show the threshold; None
+    where no number of them would. All are lower bounds where type B is not `known`.
+    """
+
+    clock: str
+    questions: int
+    known: bool
+    shows: float
+    alone: float
+    visits: int | None
+    runs: int | None
 
 
 def verdicts(pairs: Sequence[Pair], threshold: float) -> list[Verdict]:
-    """The verdict on each pair of (base's visits, new's visits); `threshold` is a share of the time."""
-    enough = [at for at, (base, new) in enumerate(pairs) if min(len(base), len(new)) >= FEWEST]
-    ratios = [compare(pairs[at], threshold) for at in enough]
-    same = [region(ratio.value, ratio.value, threshold) == SAME for ratio in ratios]
-    adjusted = holm([1.0 if inside else ratio.p for ratio, inside in zip(ratios, same, strict=True)])
-    found = {
-        at: _verdict(ratio, ratio.p if inside else p, threshold)
-        for at, ratio, inside, p in zip(enough, ratios, same, adjusted, strict=True)
-    }
-    return [found.get(at) or _too_few(*pair) for at, pair in enumerate(pairs)]
+    """The verdict on each pair of the base's and the new answer; `threshold` is a share of the time."""
+    spreads = [_spread(pair) for pair in pairs]
+    chances = [
+        _p(_apart(pair), spread) if spread else 1.0 for pair, spread in zip(pairs, spreads, strict=True)
+    ]
+    tested = [at for at, pair in enumerate(pairs) if known(pair)]
+    adjusted = dict(zip(tested, benjamini_hochberg([chances[at] for at in tested]), strict=True))
+    return [
+        _verdict(pair, spread, chance, adjusted.get(at), threshold)
+        for at, (pair, spread, chance) in enumerate(zip(pairs, spreads, chances, strict=True))
+    ]
 
 
-def _too_few(base: Sequence[Visit], new: Sequence[Visit]) -> Verdict:
-    ratio = _median(new) / _median(base)
-    said = f"{_count(len(base))} against {len(new)}, {FEWEST} a side are needed"
-    return Verdict(UNCLEAR, ratio, why=said)
+def known(pair: Pair) -> bool:
+    """Whether of both sides both uncertainties are known."""
+    return all(side.a and side.b for side in pair)
 
 
-def _count(visits: int) -> str:
-    return f"{visits} visit{'s' * (visits != 1)}"
+def _verdict(
+    pair: Pair, spread: Uncertainty | None, chance: float, p: float | None, threshold: float
+) -> Verdict:
+    apart = _apart(pair)
+    if spread is None:
+        return Verdict(UNCLEAR, math.exp(apart), why=NO_TYPE_A)
+    half = uncertainty.expanded(spread)
+    ends = (math.exp(min(end, _LARGEST)) for end in (apart, apart - half, apart + half))
+    slower = apart > 0
+    said, why = UNCLEAR, CROSSES
+    if p is not None and abs(apart) + half <= math.log1p(threshold):
+        said, why = SAME, ""
+    elif p is not None and p <= ALPHA:
+        said, why = (SLOWER if slower else FASTER), ""
+    elif 1 - chance / 2 > LIKELY:
+        said, why = (LIKELY_SLOWER if slower else LIKELY_FASTER), AMONG_MANY if chance <= ALPHA else CROSSES
+    return Verdict(said, *ends, p, 1 - chance / 2, TYPE_B_UNKNOWN if p is None else why)
 
 
-def _median(visits: Sequence[Visit]) -> float:
-    return math.exp(statistics.median([math.log(visit.seconds) for visit in visits]))
+def _apart(pair: Pair) -> float:
+    base, new = pair
+    return math.log(new.seconds / base.seconds)
 
 
-def _verdict(ratio: Ratio, p: float, threshold: float) -> Verdict:
-    claim = region(ratio.value, ratio.value, threshold)
-    agreed = claim == region(ratio.low, ratio.high, threshold)
-    if p <= ALPHA and agreed:
-        return Verdict(claim, ratio.value, ratio.low, ratio.high, p)
-    among = "" if claim == SAME else " among so many rows"
-    why = f"not certain{among} (p {p:.2g})" if agreed else "the interval crosses the threshold"
-    return Verdict(UNCLEAR, ratio.value, ratio.low, ratio.high, p, why)
+def _spread(pair: Pair) -> Uncertainty | None:
+    """What is known of the logarithm of the ratio; None where a side tells nothing."""
+    base, new = pair
+    if not (base.a and new.a):
+        return None
+    both = uncertainty.combined(base.a, new.a)
+    if parts := [side.b for side in pair if side.b]:
+        # Both come from one table, so that two of them are found with no more degrees of freedom than one.
+        b = Uncertainty(math.hypot(*(part.standard for part in parts)), min(part.freedom for part in parts))
+        both = uncertainty.combined(both, b)
+    return both
 
 
-def region(low: float, high: float, threshold: float) -> str:
-    """Which claim ratios from `low` to `high` support: `unclear` where they reach into two."""
-    if low > 1 + threshold:
-        return SLOWER
-    if high < 1 / (1 + threshold):
-        return FASTER
-    return SAME if 1 / (1 + threshold) <= low and high <= 1 + threshold else UNCLEAR
+def _p(apart: float, spread: Uncertainty) -> float:
+    """The chance, to both sides, of a ratio so far from 1."""
+    if not spread.standard:
+        return 1.0 if apart == 0 else 0.0
+    return min(1.0, 2 * uncertainty.student_above(abs(apart) / spread.standard, spread.freedom))
 
 
-def compare(pair: Pair, threshold: float) -> Ratio:
-    """The ratio of new to base, with at least two visits a side."""
-    base, new = (sorted(math.log(visit.seconds) for visit in side) for side in pair)
-    apart = statistics.median(new) - statistics.median(base)
-    parts = [_variance(side, visits) for side, visits in zip((base, new), pair, strict=True)]
-    freedom = [len(side) - 1 for side in pair]
-    error = math.sqrt(sum(parts)) + _TINY
-    welch = sum(parts) ** 2 / sum(part**2 / count for part, count in zip(parts, freedom, strict=True))
-    p = _p(apart, error, min(welch, 2 * min(freedom)), math.log1p(threshold))
-    low, high = bootstrap.difference(new, base)
-    # No interval is narrower than the visits' own errors allow.
-    floor = 1.96 * math.sqrt(sum(map(_own, pair)))
-    ends = (apart, min(low, apart - floor), max(high, apart + floor))
-    return Ratio(*(math.exp(min(end, _LARGEST)) for end in ends), p)
-
-
-def _variance(ordered: Sequence[float], visits: Sequence[Visit]) -> float:
-    between = bootstrap.variance(ordered) * len(ordered) / (len(ordered) - 1)
-    return max(between, _own(visits)) + _TINY**2
-
-
-def _own(visits: Sequence[Visit]) -> float:
-    """The variance of the median of visits that differ by no more than each one's own interval says."""
-    return _MEDIAN_OVER_MEAN * sum(visit.error**2 for visit in visits) / len(visits) ** 2
-
-
-def _p(apart: float, error: float, freedom: float, threshold: float) -> float:
-    """The p of the claim that `apart` itself supports: beyond the threshold, or within it on both sides."""
-    return min(1.0, 2 * student.above(abs(abs(apart) - threshold) / error, freedom))
-
-
-def holm(p: Sequence[float]) -> list[float]:
-    """Each p after Holm's correction for all of them, in their order.
-
-    Source: Holm, A simple sequentially rejective multiple test procedure, Scand. J. Statistics 6 (1979).
-    """
-    order = sorted(range(len(p)), key=p.__getitem__)
-    stepped = (p[at] * (len(p) - rank) for rank, at in enumerate(order))
-    adjusted = dict(zip(order, itertools.accumulate(stepped, max), strict=True))
+def benjamini_hochberg(p: Sequence[float]) -> list[float]:
+    """Each p, in their order, as the false discovery rate at which it is claimed among all of them."""
+    order = sorted(range(len(p)), key=p.__getitem__, reverse=True)
+    stepped = (p[at] * len(p) / (len(p) - rank) for rank, at in enumerate(order))
+    adjusted = dict(zip(order, itertools.accumulate(stepped, min), strict=True))
     return [min(1.0, adjusted[at]) for at in range(len(p))]
+
+
+def power(pairs: Sequence[Pair], threshold: float) -> list[Power]:
+    """What the pairs could have shown, and what the threshold needs, by clock."""
+    by_clock: dict[str, list[tuple[Pair, Uncertainty]]] = defaultdict(list)
+    for pair in pairs:
+        if spread := _spread(pair):
+            by_clock[pair[0].clock].append((pair, spread))
+    tests = sum(map(len, by_clock.values()))
+    return [_power(clock, by_clock[clock], tests, threshold) for clock in sorted(by_clock)]
+
+
+def _power(clock: str, found: Sequence[tuple[Pair, Uncertainty]], tests: int, threshold: float) -> Power:
+    halves = [uncertainty.expanded(spread) for _, spread in found]
+    lone = [
+        uncertainty.student_quantile(1 - ALPHA / 2 / tests, spread.freedom) * spread.standard
+        for _, spread in found
+    ]
+    goal = math.log1p(threshold)
+    return Power(
+        clock,
+        len(found),
+        all(known(pair) for pair, _ in found),
+        *(math.expm1(min(statistics.median(each), _LARGEST)) for each in (halves, lone)),
+        _middle(
+            [next(_visits(pair, half, goal), None) for (pair, _), half in zip(found, halves, strict=True)]
+        ),
+        _middle([math.ceil((half / goal) ** 2) or 1 if goal else None for half in halves]),
+    )
+
+
+def _visits(pair: Pair, half: float, goal: float) -> Iterator[int]:
+    """The numbers of visits a run, on both sides, that make the interval as narrow as wanted."""
+    now = sum(part.standard**2 for side in pair for part in (side.a, side.b) if part)
+    for count in range(1, MOST_VISITS + 1, 2):
+        share = uncertainty.middle_share(count)
+        then = sum(
+            side.a.standard**2 * share / uncertainty.middle_share(len(side.visits))
+            + (side.b.standard**2 if side.b else 0.0)
+            for side in pair
+        )
+        if half * math.sqrt(then / now if now else 0.0) <= goal:
+            yield count
+
+
+def _middle(counts: Sequence[int | None]) -> int | None:
+    """The upper median, where None is more than any number."""
+    ordered = sorted(counts, key=lambda count: math.inf if count is None else count)
+    return ordered[len(ordered) // 2]

@@ -80,8 +80,7 @@ def _machines(documents: Sequence[Document]) -> list[Foreign]:
 
 
 def _rate(answer: Answer) -> Estimate:
-    seconds = [visit.seconds for visit in answer.visits]
-    return statistics.rate_gb_s(statistics.middle_of(seconds), answer.bytes)
+    return statistics.rate_gb_s(statistics.middle_of(answer.visits), answer.bytes)
 
 
 def _curves(
