@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kFewestForPrior = 8;
 constexpr double kTiny = 1e-12;
 constexpr double kCoverage = 0.95;
+// From so many degrees of freedom on Student's t is the normal distribution, in seven digits.
+constexpr double kMany = 1e7;
 // So many times the usual spread is no luck of three visits.
 constexpr double kDiffers = 3;
 
@@ -37,7 +39,7 @@ double incomplete_beta(double x, double a, double b) {
 
 // The probability that Student's t lies below `t`.
 double student_below(double t, double freedom) {
-  const double tail = std::isinf(freedom)
+  const double tail = freedom > kMany
                           ? std::erfc(std::abs(t) / std::sqrt(2)) / 2
                           : incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2;
   return t > 0 ? 1 - tail : tail;

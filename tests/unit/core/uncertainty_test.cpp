@@ -22,6 +22,7 @@ TEST(StudentQuantile, is_that_of_the_tables) {
   EXPECT_NEAR(student_quantile(0.975, 1000), 1.96234, 1e-4);
   EXPECT_NEAR(student_quantile(0.975, kKnown), 1.95996, 1e-4);
   EXPECT_NEAR(student_quantile(0.5, 3), 0, 1e-7);
+  EXPECT_NEAR(student_quantile(0.975, 1e200), 1.95996, 1e-4);
   EXPECT_NEAR(student_quantile(0.025, 4), -2.77645, 1e-4);
 }
 
