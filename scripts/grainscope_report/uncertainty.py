@@ -108,6 +108,20 @@ def table_of(context: Mapping[str, Any]) -> TypeB | None:
     return at_hand() if at_hand().sha256 == used["sha256"] else None
 
 
+def renew(document: Raw, tables: Sequence[TypeB]) -> None:
+    """Gives rows the type B of the first table that knows their machine, else of the table at hand.
+
+    A file whose own table knows its machine keeps what it says, unless `tables` say more.
+    """
+    context = document["context"]
+    told = (context.get("type_b") or {}).get("known")
+    for table in (*tables, *(() if told else (at_hand(),))):
+        if table.knows(context):
+            apply(document["benchmarks"], context, table)
+            context["type_b"] = table.summary(context)
+            return
+
+
 def clock_of(row: Mapping[str, Any]) -> str:
     """`gated` (events behind a gate), `open` (events) or `host`."""
     timing = row.get("timing") or {}
