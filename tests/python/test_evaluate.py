@@ -526,8 +526,8 @@ def test_the_headline_says_all_three_and_what_to_buy(xy, capsys):
 
 
 def test_no_more_than_30_lines_unless_asked(tmp_path, capsys):
-    names = [f"C{at}" for at in range(12)]
-    files = {name: machine(1 + at / 10, 1, f"node-{name}") for at, name in enumerate(names)}
+    names = [f"C{at}" for at in range(20)]
+    files = {name: machine(1 + at / 2, 1 + at / 2, f"node-{name}") for at, name in enumerate(names)}
     text = workload(candidates=" ".join(f"{name}=100" for name in names))
     evaluate(tmp_path, text, **files)
     short = capsys.readouterr().out

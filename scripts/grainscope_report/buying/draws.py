@@ -47,10 +47,10 @@ def follows_time(row: Row, metric: str) -> bool:
 
 
 class Draws:
-    """Draws by run and row, of one seed."""
+    """Draws by run and row, of one seed; without `runs` of type A alone, as if runs did not differ."""
 
-    def __init__(self, count: int, seed: int) -> None:
-        self.count, self._seed = count, seed
+    def __init__(self, count: int, seed: int, runs: bool = True) -> None:
+        self.count, self._seed, self._runs = count, seed, runs
         self._shared: dict[tuple, Array] = {}
 
     def estimates(self, points: Points, metric: str, machine: tuple) -> Estimates:
@@ -79,7 +79,7 @@ class Draws:
         if not told or not told.a:
             return np.full(self.count, math.nan)
         longer = self._error(told.a, run, row.name, *sorted(row.case.site.items()))
-        if told.combined:
+        if self._runs and told.combined:
             case = row.case
             longer = longer + self._error(
                 told.b, run, case.family, case.version, uncertainty.clock_of(row.raw)

@@ -164,9 +164,6 @@ def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
         yield f"{named.name}: between-node variance not seen, one node was measured"
-    visits = [max((len(row.visits) for row in result.rows), default=1) for result in named.results]
-    if sum(visits) == len(named.nodes):
-        yield f"{named.name}: between-run variance not seen, each node was measured once"
     for result in named.results:
         if not result.run.complete:
             yield f"{named.name}: {result.path} is not complete ({result.run.why_incomplete})"

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grainscope_report import metrics
-from grainscope_report.buying import draws, ways, workload
-from grainscope_report.buying.draws import Array, Draws, Estimates
+from grainscope_report.buying import ways, workload
+from grainscope_report.buying.draws import Array, Draws, Estimates, unknown
 from grainscope_report.buying.machines import LackingError, Machine, NotComparableError, differences
 from grainscope_report.buying.ways import Way
 from grainscope_report.buying.workload import SAME, Component, Workload
@@ -50,9 +50,9 @@ class Prediction:
 class Predictor:
     """Holds the reference's side and the draws that all machines share."""
 
-    def __init__(self, found: Workload, reference: Machine, count: int, seed: int) -> None:
+    def __init__(self, found: Workload, reference: Machine, draws: Draws) -> None:
         self.workload, self.reference = found, reference
-        self.draws = Draws(count, seed)
+        self.draws = draws
         self.shares = np.array(workload.shares(found))
         self._cache: dict[tuple, Estimates] = {}
         self._ways = [self._of_reference(component) for component in found.components]
@@ -90,7 +90,7 @@ class Predictor:
     def _part(self, machine: Machine, at: int) -> Part:
         component = self.workload.components[at]
         ratios, chosen, rows = {}, {}, []
-        unknown: dict[tuple[str, str], None] = {}
+        lacking: dict[tuple[str, str], None] = {}
         for size in component.sizes:
             base_way, base = self._fastest(self.reference, self._ways[at], at, size)
             there = self._candidate_ways(machine, at, base_way)
@@ -99,17 +99,17 @@ class Predictor:
             rows += _rows(chosen[size], size)
             if machine.key != self.reference.key:
                 for one, way in ((self.reference, base_way), (machine, chosen[size])):
-                    unknown |= {(one.name, what): None for what in self._unknown(way, at, size)}
+                    lacking |= {(one.name, what): None for what in self._unknown(way, at, size)}
         weights = np.array(list(component.sizes.values()))
         times = _weighted(weights, [Estimates(1 / one.value, 1 / one.draws) for one in ratios.values()])
         logs = _weighted(
             weights, [Estimates(float(np.log(one.value)), np.log(one.draws)) for one in ratios.values()]
         )
-        return Part(times, logs, ratios, chosen, tuple(rows), tuple(unknown), _watts(rows))
+        return Part(times, logs, ratios, chosen, tuple(rows), tuple(lacking), _watts(rows))
 
     def _unknown(self, way: Way, at: int, size: float | None) -> Iterator[str]:
         for one in set(way.around(size) or ()):
-            yield from draws.unknown(way.points[one], self.metrics[at])
+            yield from unknown(way.points[one], self.metrics[at])
 
     def _candidate_ways(self, machine: Machine, at: int, base: Way) -> list[Way]:
         component = self.workload.components[at]
@@ -121,6 +121,8 @@ class Predictor:
             except LackingError:
                 raise
             except NotComparableError as error:
+                if ways.needs_more([row for way in self._ways[at] for row in _rows(way)]):
+                    raise LackingError(str(error)) from None
                 raise NotComparableError(f"{error}; {self._differences(machine)}") from None
         if component.method != SAME:
             return there

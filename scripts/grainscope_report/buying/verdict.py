@@ -7,7 +7,7 @@ from typing import Any
 from grainscope_report import machine
 from grainscope_report.buying import costs, flips, gates, machines, words
 from grainscope_report.buying.deciding import TIE, decide
-from grainscope_report.buying.draws import Array, Estimates
+from grainscope_report.buying.draws import Array, Draws, Estimates
 from grainscope_report.buying.flips import Ranked
 from grainscope_report.buying.machines import LackingError, Machine
 from grainscope_report.buying.predict import Part, Prediction, Predictor
@@ -38,10 +38,14 @@ def judge(
 ) -> tuple[dict[str, Any], list[Result]]:
     """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
     reference, found = machines.read(workload, tables)
-    predictor = Predictor(workload, reference, count, seed)
+    predictor = Predictor(workload, reference, Draws(count, seed))
     judged = [_judge(predictor, workload, one) for one in found]
+    unknown = _unknown(judged)
+    if unknown:
+        # What some machines' runs differ by does not mix with what others' visits do.
+        predictor = Predictor(workload, reference, Draws(count, seed, runs=False))
+        judged = [_judge(predictor, workload, one) for one in found]
     ranked = [one for one in judged if one.prediction]
-    unknown = _unknown(ranked)
     times = [Ranked(one.machine.name, one.prediction) for one in ranked]
     speed = decide(times, [one.machine for one in ranked], known=not unknown)
     if speed["kind"] != UNKNOWN:
@@ -99,10 +103,10 @@ def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
     return Judged(one, tuple(broken), None if broken else prediction)
 
 
-def _unknown(ranked: Sequence[Judged]) -> list[dict[str, Any]]:
+def _unknown(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     """Whose uncertainty is not known in full: for each machine what is not, and in which components."""
     found: dict[tuple[str, str], dict[str, None]] = {}
-    for one in ranked:
+    for one in (one for one in judged if one.prediction):
         for part, component in zip(one.prediction.parts, one.prediction.names, strict=True):
             for key in part.unknown:
                 found.setdefault(key, {})[component] = None

@@ -25,7 +25,6 @@ DEFAULTS = {
     "locality": ("local", "unknown", "remote"),
     "order": ("original", "as_asked"),
 }
-SEVERAL_GPUS = {"transfer/peer", "transfer/collective"}
 # What lies in a GPU's own memory already asks nothing of a link: it has to be asked for by name.
 UNASKED = {"placement": "device", "store": "device"}
 # Axes that follow from the one along which sizes go, because a sample has a fixed volume.
@@ -93,17 +92,14 @@ def _lacking(machine: Machine, component: Component, meant: Sequence[Row]) -> No
     """Why nothing stands for the component: the machine could not, which is a gate, or nobody asked it."""
     said = f"{machine.name} has no rows of {component.name!r}: {_why(machine, component, meant)}"
     could_not = bool(meant) and not any(row.ok for row in meant)
-    return (LackingError if could_not or _needs_more(component) else NotComparableError)(said)
+    return (LackingError if could_not else NotComparableError)(said)
 
 
-def _needs_more(component: Component) -> bool:
-    """Whether the rows need a remote node or a second GPU, which a machine may not have."""
-    axes = component.where.axes
-    return (
-        "remote" in axes.get("locality", ())
-        or "link" in axes
-        or "gpu_gpu" in axes.get("between", ())
-        or component.where.family in SEVERAL_GPUS
+def needs_more(rows: Sequence[Row]) -> bool:
+    """Whether rows need a remote node or a second GPU, which a machine may not have."""
+    return any(
+        row.case.locality == "remote" or "peer" in row.case.site or row.case.axes.get("between") == "gpu_gpu"
+        for row in rows
     )
 
 

@@ -28,7 +28,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "and says which is first in speed, in price-performance and per watt, or that it is a tie, and at "
         "which share and price the choice flips. Writes verdict.json, verdict.md and verdict.html, and with "
         "--format figure 15.",
-        epilog="Exit status: 0 a verdict, 1 a candidate did not pass the gates, 2 the workload or a file "
+        epilog="Exit status: 0 judged, 1 a candidate did not pass the gates, 2 the workload or a file "
         "cannot be used, 3 the machines are not comparable, 4 with --fail-on-tie a tie, or nothing tells "
         "what runs differ by. The keys of a workload are in docs/procurement.md.",
     )
