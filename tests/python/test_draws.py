@@ -122,6 +122,25 @@ def test_what_runs_differ_by_may_be_unknown(tmp_path):
         assert list(draws.unknown(points, "median_s")) == what
 
 
+def test_a_table_that_is_given_goes_before_the_file_and_that_before_the_one_at_hand(monkeypatch):
+    file = File(gpus=(GPU,))
+    file.add("transfer/memcpy", pinned_copy(SIZE), SITE, 1e-3)
+    document, given = file.document(), table(run=0.2)
+
+    def run_after(*tables: uncertainty.TypeB) -> float | None:
+        uncertainty.renew(document, tables)
+        return document["benchmarks"][0].get("uncertainty", {}).get("b", {}).get("standard")
+
+    monkeypatch.setattr(uncertainty, "at_hand", uncertainty.TypeB)
+    assert run_after() is None
+    monkeypatch.setattr(uncertainty, "at_hand", lambda: table(run=0.1))
+    assert run_after() == 0.1
+    assert document["context"]["type_b"]["known"] is True
+    monkeypatch.setattr(uncertainty, "at_hand", lambda: table(run=0.3))
+    assert run_after() == 0.1
+    assert run_after(given) == 0.2
+
+
 class Truth:
     """Runs of one machine as the table has them: an effect of each run on a family, and one of each visit."""
 

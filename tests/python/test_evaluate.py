@@ -196,6 +196,19 @@ def test_the_interval_between_visits_is_called_so(tmp_path):
     assert "type A uncertainty alone" in document["sentences"]["method"]
 
 
+def test_what_some_runs_differ_by_is_left_out_where_that_of_others_is_unknown(tmp_path):
+    files = {}
+    for name, gpu in (("r", KNOWN["machines"][0]["gpu"]), ("X", "NVIDIA X1")):
+        files[name] = machine(host=f"node-{name}")
+        files[name].context["environment"]["gpus"] = [{"name": gpu}]
+        for number, more in ((2, 1.01), (3, 0.99)):
+            visit(files[name], more, more, number=number)
+    _, document = evaluate(tmp_path, workload(candidates="X"), type_b=table(run=0.5, visit=0.01), **files)
+    assert document["verdict"]["kind"] == "unknown"
+    assert [one["machine"] for one in document["unknown"]] == ["X"]
+    assert 0.9 < candidate(document, "X")["time"]["low"] < 1 < candidate(document, "X")["time"]["high"] < 1.1
+
+
 def test_repeated_runs_decide(tmp_path):
     random = np.random.default_rng(3)
     text, files = workload(candidates="X"), {}
@@ -249,6 +262,8 @@ def test_two_runs_of_one_machine_are_a_tie(tmp_path):
         file.context["environment"]["gpus"][0]["uuid"] = "GPU-1"
     _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
     assert document["verdict"]["kind"] == "tie"
+    _, document = evaluate(tmp_path, workload(candidates="X Y Z"), Z=machine(0.5, 0.5, "node-z"), **files)
+    assert document["verdict"]["tied"] == ["Y", "X"]
     files["Y"].context["environment"]["gpus"][0]["uuid"] = "GPU-2"
     _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
     assert document["verdict"]["first"] == "Y"
@@ -555,7 +570,7 @@ def test_init_writes_a_workload_that_loads(tmp_path, capsys, monkeypatch):
                      for line in tail.splitlines())  # fmt: skip
     Path("all.toml").write_text(f"{head}\n[gates]\n{tail}\n")
     everything = planned.load(Path("all.toml"))
-    assert everything.gates.gpu_memory == 80 << 30
+    assert everything.gates.gpu_memory == 75 << 30
     assert everything.cost.years == 5
     assert main(["evaluate"]) == 2
     assert "`--init` writes one" in capsys.readouterr().err

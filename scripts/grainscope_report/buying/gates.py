@@ -60,7 +60,8 @@ def _enough(gate: str, what: str, sizes: Sequence[float | None], least: float) -
 def _evidence(machine: Machine, gates: Gates) -> Iterator[str]:
     """What is asked for and was not measured: nothing says how well it works."""
     gpus = {case.site[end] for case in machine.cases for end in ("gpu", "peer") if end in case.site}
-    if gates.gpus is not None and gates.gpus > 1 and len(gpus) < 2:
+    has = all(len(result.environment.gpus) >= (gates.gpus or 0) for result in machine.results)
+    if gates.gpus is not None and gates.gpus > 1 and has and len(gpus) < 2:
         yield "gpus: no row was measured on a second GPU; run `grainscope` on all of them"
     if gates.remote_node and not any(case.locality == "remote" for case in machine.cases):
         yield "remote_node: no row was measured from a remote NUMA node"

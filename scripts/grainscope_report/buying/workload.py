@@ -131,7 +131,7 @@ metric = "operation_s"                           # otherwise the rate, else the 
 [gates]
 verified = true                                  # no row that a component means has failed
 # gpus = 2                                       # so many in a node, a second one measured
-# gpu_memory = "80GiB"
+# gpu_memory = "75GiB"                           # of each; a card of 80 GB tells 79.2 GiB
 # host_memory = "512GiB"
 # remote_node = true                             # a remote NUMA node was measured
 # min_link_gb_s = 50                             # copy peak of each link to the host
