@@ -57,8 +57,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         type=Path,
         default=[],
         metavar="PATH",
-        help="what runs of a machine differ by: a table, or a folder of repeated runs, one for each machine "
-        "that the suite does not know",
+        help="what runs of a machine differ by: a table, or a folder of repeated runs, one for each kind "
+        "of machine that the suite does not know",
     )
     parser.add_argument("--draws", type=int, default=DRAWS, metavar="N", help="draws (default: 10000)")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help="of the draws (default: 1)")
