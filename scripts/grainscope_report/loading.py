@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import aliases
+from grainscope_report import aliases, bundle
+from grainscope_report.bundle import GZIP
 from grainscope_report.errors import ReportError
 from grainscope_report.model import SCHEMA_VERSION
 
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
-GZIP = b"\x1f\x8b"  # how a file begins that was packed; what is in it counts, not its name
 LONG = 30  # digits that a message need not repeat
 # A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
 # In a text, as a GPU's identifier, more letters or a quote may follow.
@@ -69,7 +69,7 @@ def is_foreign(document: Mapping[str, Any]) -> bool:
 
 
 def locate(path: Path) -> Path:
-    """The result file meant by `path`, which may be a run directory."""
+    """The result file meant by `path`, which may be a run directory; a bundle's folder is itself."""
     try:
         return _located(path)
     except OSError as error:
@@ -77,6 +77,8 @@ def locate(path: Path) -> Path:
 
 
 def _located(path: Path) -> Path:
+    if path.is_dir() and bundle.is_folder(path):
+        return path
     if path.is_dir():
         if (path / RESULT).is_file():
             return path / RESULT
@@ -101,11 +103,20 @@ def _unfinished(directory: Path) -> str:
     )
 
 
+def raw(path: Path) -> bytes:
+    """What is in a located file; of a bundle in a folder its raw file, once it is found unaltered."""
+    if path.is_dir():
+        return bundle.from_folder(path)
+    if bundle.is_folder(path.parent) and path.name.startswith(RESULT):
+        return bundle.from_folder(path.parent)
+    return path.read_bytes()
+
+
 def _text(path: Path) -> str:
     try:
         if path.is_char_device() and str(path) != os.devnull:
             raise ReportError(f"{path} is a device, which may never end: give a {RESULT}")
-        data = path.read_bytes()
+        data = raw(path)
     except FileNotFoundError:
         raise ReportError(f"{path} does not exist: give a {RESULT} or the directory of a run") from None
     except OSError as error:
@@ -114,6 +125,9 @@ def _text(path: Path) -> str:
         raise ReportError(f"{str(path)!r} is no path ({error}): give a {RESULT}") from None
     if data.startswith(GZIP):
         data = _unpacked(path, data)
+    if bundle.is_tar(data):
+        data = bundle.from_tar(path, data)
+        data = _unpacked(path, data) if data.startswith(GZIP) else data
     if not data.strip():
         raise ReportError(f"{path} is empty: the run wrote nothing there; run it again or resume it")
     try:

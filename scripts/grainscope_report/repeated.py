@@ -14,12 +14,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from grainscope_report import uncertainty
+from grainscope_report import loading, uncertainty, visits
 from grainscope_report.errors import ReportError
-from grainscope_report.uncertainty import FEWEST_FOR_PRIOR, FORMAT, Prior, Uncertainty
+from grainscope_report.uncertainty import FEWEST_FOR_PRIOR, FORMAT, Prior, TypeB, Uncertainty
 from grainscope_report.visits import Key, Measured
 
 COVERED = 0.95
@@ -68,6 +69,36 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
             for run in used
         ],
     }
+
+
+def tables(paths: Iterable[Path]) -> list[TypeB]:
+    """The tables that a user gives: files, and folders with repeated runs that one is made of."""
+    return [_of_folder(path) if path.is_dir() else _of_file(path) for path in paths]
+
+
+def _of_folder(path: Path) -> TypeB:
+    runs = sorted({*path.glob("*.json"), *path.glob("*.json.gz"), *path.glob(f"**/{loading.RESULT}")})
+    if not runs:
+        raise ReportError(f"{path} holds no runs: `grainscope repeat 3 --out {path}` makes them")
+    try:
+        return TypeB(text(table([run for each in runs for run in visits.read(each)])).encode())
+    except ReportError as error:
+        raise ReportError(f"{path}: {error}") from None
+
+
+def _of_file(path: Path) -> TypeB:
+    try:
+        content = path.read_bytes()
+        if json.loads(content)["format"] != FORMAT:
+            raise ValueError
+        return TypeB(content)
+    except OSError as error:
+        raise ReportError(f"{path} cannot be read ({error.strerror}): give a table or a folder") from None
+    except (LookupError, TypeError, ValueError):
+        raise ReportError(
+            f"{path} is no table of type B (`{FORMAT}`): give one, or the folder of repeated runs "
+            "that `grainscope repeat 3 --out DIR` made"
+        ) from None
 
 
 def text(made: Mapping[str, Any]) -> str:

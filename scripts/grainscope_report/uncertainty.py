@@ -102,23 +102,26 @@ def at_hand() -> TypeB:
     return TypeB(TABLE.read_bytes()) if TABLE.is_file() else TypeB()
 
 
-def table_at(path: Path) -> TypeB:
-    """The table in a file that is given."""
-    try:
-        return TypeB(path.read_bytes())
-    except OSError as error:
-        why = error.strerror
-    except (ReportError, AttributeError, KeyError, TypeError, ValueError):
-        why = f"it is no `{FORMAT}`"
-    raise ReportError(f"{path} tells nothing of type B ({why}): give a table of what runs differ by")
-
-
 def table_of(context: Mapping[str, Any]) -> TypeB | None:
     """The table that a result was made with: empty where without one, None where it is not at hand."""
     used = context.get("type_b")
     if used is None:
         return TypeB()
     return at_hand() if at_hand().sha256 == used["sha256"] else None
+
+
+def renew(document: Raw, tables: Sequence[TypeB]) -> None:
+    """Gives rows the type B of the first table that knows their machine, else of the table at hand.
+
+    A file whose own table knows its machine keeps what it says, unless `tables` say more.
+    """
+    context = document["context"]
+    told = (context.get("type_b") or {}).get("known")
+    for table in (*tables, *(() if told else (at_hand(),))):
+        if table.knows(context):
+            apply(document["benchmarks"], context, table)
+            context["type_b"] = table.summary(context)
+            return
 
 
 def clock_of(row: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Machines and workloads for `evaluate` with answers worked out by hand.
 
 A machine has two components, copies of 64 MiB by engine (`copies`) and by kernel (`kernels`), at 10 GB/s
-on the reference. A candidate is given by how many times faster it is in each.
+on the reference. A candidate is given by how many times faster it is in each. Visits and runs differ by as
+much as the table of type B says, next to nothing where a test does not care.
 """
 
 import json
@@ -13,6 +14,8 @@ from synthetic import MIB, File
 
 SIZE = 64 * MIB
 COPIES = '{ family = "transfer/memcpy", path = "pinned_to_gpu", bytes = "64MiB" }'
+GPU, CPU = "NVIDIA H100 80GB HBM3", "Intel(R) Xeon(R) Processor @ 2.10GHz"
+FAMILIES = ("transfer/memcpy", "transfer/kernel_copy", "gather")
 KERNELS = '{ family = "transfer/kernel_copy", path = "pinned_to_gpu" }'
 
 
@@ -20,7 +23,7 @@ def machine(
     copies: float = 1.0, kernels: float = 1.0, host: str = "node-r", spread: float = 0.0, peak=55.0, **more
 ) -> File:
     """A machine so many times faster than the reference."""
-    file = File(gpus=("NVIDIA H100 80GB HBM3",), host=host, **more)
+    file = File(gpus=(GPU,), host=host, **more)
     file.link("host_to_gpu", peak)
     visit(file, copies, kernels, spread)
     return file
@@ -46,13 +49,33 @@ def workload(shares=(0.5, 0.5), candidates: str = "", head: str = "", tail: str 
         name, _, offer = one.partition("=")
         text += f'[[candidate]]\nname = "{name}"\nfiles = ["{name}.json"]\n'
         price, _, watts = offer.partition(",")
-        text += f"price = {price}\n" if price else ""
+        text += f"price_node = {price}\n" if price else ""
         text += f'watts = {watts}\nwatts_source = "measured"\n' if watts else ""
     return text + tail
 
 
-def evaluate(folder: Path, text: str, *arguments: str, **files: File) -> tuple[int, dict]:
+def table(run: float = 1e-6, visit: float = 1e-6, families=FAMILIES, gpu: str = GPU, **more) -> dict:
+    """A table of type B for the machines here: what runs and visits of each family differ by."""
+    rows = [
+        {"family": family, "version": 1, "clock": clock}
+        | {"visit": {"standard": visit} | more, "run": {"standard": run} | more}
+        for family in families
+        for clock in ("gated", "open", "host")
+    ]
+    machines = [{"gpu": gpu, "cpu": CPU}]
+    return {"format": "grainscope type-b 1", "date": "2026-11-25", "machines": machines, "families": rows}
+
+
+KNOWN = table()
+
+
+def evaluate(
+    folder: Path, text: str, *arguments: str, type_b: dict | None = KNOWN, **files: File
+) -> tuple[int, dict]:
     """Runs `evaluate`; gives the exit status and verdict.json. The reference `r` has a default."""
+    if type_b:
+        (folder / "b.table").write_text(json.dumps(type_b))
+        arguments = ("--type-b", str(folder / "b.table"), *arguments)
     for name, file in ({"r": machine()} | files).items():
         file.write(folder / f"{name}.json")
     (folder / "w.toml").write_text(text)

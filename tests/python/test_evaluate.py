@@ -3,11 +3,13 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from grainscope_report.buying import workload as planned
 from grainscope_report.cli import main
 from planted import SITE, pinned_copy
-from planted_purchase import SIZE, candidate, evaluate, machine, seconds, visit, workload
+from planted_purchase import KNOWN, SIZE, candidate, evaluate, machine, seconds, table, visit, workload
 from synthetic import MIB
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,9 +22,10 @@ X, Y = {"copies": 2.0, "kernels": 1.0, "host": "node-x"}, {"copies": 1.0, "kerne
 def xy(tmp_path):
     """The verdict on X and Y, and again with other shares or offers."""
 
-    def run(*arguments, shares=(0.5, 0.5), candidates="Y X", tail="", **more):
+    def run(*arguments, shares=(0.5, 0.5), candidates="Y X", tail="", type_b=KNOWN, **more):
         files = {"X": machine(**X), "Y": machine(**Y)} | more
-        return evaluate(tmp_path, workload(shares, candidates, tail=tail), *arguments, **files)
+        text = workload(shares, candidates, tail=tail)
+        return evaluate(tmp_path, text, *arguments, type_b=type_b, **files)
 
     return run
 
@@ -108,7 +111,10 @@ def test_the_pareto_front(xy):
     slow = machine(1.0, 1.0, "node-s")
     _, document = xy(candidates="X=300 Y=200 S=250", S=slow)
     assert [one["name"] for one in document["candidates"] if one["pareto"]] == ["X", "Y"]
-    assert "S costs more and no faster" in document["sentences"]["cost"][-1]
+    assert document["verdict"]["kind"] == "winner"
+    assert any("Pareto" in one for one in document["sentences"]["cost"]) == (
+        document["cost"]["kind"] == "winner"
+    )
 
 
 def test_within_two_percent_is_a_tie(xy):
@@ -117,7 +123,10 @@ def test_within_two_percent_is_a_tie(xy):
     assert status == 0
     assert document["verdict"]["kind"] == "tie"
     assert document["verdict"]["tied"] == ["N", "X"]
-    assert document["sentences"]["verdict"].startswith("A tie: N and X are within 2.0 %")
+    assert document["sentences"]["verdict"].startswith("A tie of N and X, within 2.0 %")
+    assert "buy" not in document["sentences"]["buy"].lower()
+    for finding in ("why", "flips", "cost"):
+        assert document["sentences"][finding] == []
     assert xy("--fail-on-tie", candidates="X N", N=near)[0] == 4
     far = machine(2.0, 1.04, "node-n")
     status, document = xy("--fail-on-tie", candidates="X N", N=far)
@@ -125,35 +134,156 @@ def test_within_two_percent_is_a_tie(xy):
     assert document["verdict"]["kind"] == "winner"
 
 
-def test_an_unsure_first_is_said_to_be_unsure(xy):
-    loud = machine(2.0, 1.08, "node-n", spread=0.6)
-    other = machine(2.0, 1.0, "node-x", spread=0.6)
-    status, document = xy("--fail-on-tie", candidates="X N", X=other, N=loud)
+def test_who_is_ahead_by_what_runs_differ_by_is_tied(xy):
+    near = machine(2.0, 1.08, "node-n")
+    status, document = xy("--fail-on-tie", candidates="X N", N=near, type_b=table(run=0.05, visit=0.01))
     assert status == 4
+    found = document["verdict"]
+    assert (found["kind"], found["tied"], found["certain"]) == ("tie", ["N", "X"], False)
+    assert 0.5 < found["chance_first"]["N"] < 0.975
+    assert "no further apart than runs may be" in document["sentences"]["verdict"]
+    status, document = xy("--fail-on-tie", candidates="X N", N=near, type_b=table(run=0.005, visit=0.001))
+    assert status == 0
+    assert document["verdict"]["first"] == "N"
+
+
+def test_runs_are_common_to_a_family_and_visits_are_not(tmp_path):
+    """Type B of the copies shifts all sizes alike, so it does not average out; type A does."""
+    files = {"r": sized(1.0, "node-r"), "X": sized(1.0, "node-x")}
+    text = along('"1MiB" = 0.25, "4MiB" = 0.25, "16MiB" = 0.5')
+    for part, share in ((table(run=0.1), 1.0), (table(visit=0.1), math.sqrt(0.25**2 + 0.25**2 + 0.5**2))):
+        _, document = evaluate(tmp_path, text, "--draws", "20000", type_b=part, **files)
+        time = candidate(document, "X")["time"]
+        wide = math.log(time["high"] / time["low"]) / 2 / 1.96
+        assert wide == pytest.approx(0.1 * math.sqrt(2) * share, rel=0.05)
+
+
+def test_where_runs_are_not_known_nobody_is_first(xy, tmp_path):
+    known = machine(**X)
+    visit(known, 2.1, 1.0, number=2)
+    visit(known, 2.05, 1.0, number=3)
+    status, document = xy("--fail-on-tie", type_b=None, X=known, candidates="Y=1 X=1")
+    assert status == 4
+    assert document["verdict"] == {
+        "kind": "unknown", "first": None, "tied": [], "certain": False, "chance_first": {},
+    }  # fmt: skip
+    assert [one["rank"] for one in document["candidates"]] == [None, None]
+    assert [one["name"] for one in document["candidates"]] == ["Y", "X"]
+    said = document["sentences"]
+    assert not said["buy"] + "".join(said["why"] + said["flips"] + said["cost"])
+    text = " ".join(said["headline"])
+    assert "first" not in text
+    assert "draws" not in text
+    assert "Y takes 0.8333 times as long as the reference, from one visit" in text
+    assert "`grainscope repeat 3 --out DIR` on each" in text
+    assert "--type-b DIR" in text
+    for name in ("verdict.md", "verdict.html"):
+        assert "is first" not in (tmp_path / "out" / name).read_text()
+    assert document["cost"]["kind"] == "unknown"
+
+
+def test_the_interval_between_visits_is_called_so(tmp_path):
+    files = {}
+    for name, ratio in (("r", 1.0), ("X", 2.0)):
+        files[name] = machine(ratio, ratio, f"node-{name}")
+        for number, more in ((2, 1.01), (3, 0.99)):
+            visit(files[name], ratio * more, ratio * more, number=number)
+    _, document = evaluate(tmp_path, workload(candidates="X"), type_b=None, **files)
+    assert document["verdict"]["kind"] == "unknown"
+    time = candidate(document, "X")["time"]
+    assert 0.45 < time["low"] < 0.5 < time["high"] < 0.55
+    assert "by the visits of one run alone" in document["sentences"]["headline"][1]
+    assert "type A uncertainty alone" in document["sentences"]["method"]
+
+
+def test_what_some_runs_differ_by_is_left_out_where_that_of_others_is_unknown(tmp_path):
+    files = {}
+    for name, gpu in (("r", KNOWN["machines"][0]["gpu"]), ("X", "NVIDIA X1")):
+        files[name] = machine(host=f"node-{name}")
+        files[name].context["environment"]["gpus"] = [{"name": gpu}]
+        for number, more in ((2, 1.01), (3, 0.99)):
+            visit(files[name], more, more, number=number)
+    _, document = evaluate(tmp_path, workload(candidates="X"), type_b=table(run=0.5, visit=0.01), **files)
+    assert document["verdict"]["kind"] == "unknown"
+    assert [one["machine"] for one in document["unknown"]] == ["X"]
+    assert 0.9 < candidate(document, "X")["time"]["low"] < 1 < candidate(document, "X")["time"]["high"] < 1.1
+
+
+def test_repeated_runs_decide(tmp_path):
+    random = np.random.default_rng(3)
+    text, files = workload(candidates="X"), {}
+    for host, ratio in (("r", 1.0), ("X", 1.5)):
+        for run in range(3):
+            file = machine(host=f"node-{host}", date=f"2026-11-2{run}T10:15:00+00:00")
+            file.rows.clear()
+            for number in (1, 2, 3):
+                visit(file, *(ratio * random.lognormal(sigma=0.01, size=2)), number=number)
+            file.write(tmp_path / "again" / host / f"run{run}" / "result.json")
+            files[host] = file
+    again = ["--type-b", str(tmp_path / "again" / "r")]
+    assert evaluate(tmp_path, text, type_b=None, **files)[1]["verdict"]["kind"] == "unknown"
+    _, document = evaluate(tmp_path, text, *again, type_b=None, **files)
     assert document["verdict"]["kind"] == "winner"
-    assert document["verdict"]["certain"] is False
-    assert 0.5 < document["verdict"]["chance_first"]["N"] < 0.95
-    assert "not enough to be sure" in document["sentences"]["verdict"]
+    time = candidate(document, "X")["time"]
+    assert time["low"] < 1 / 1.5 < time["high"] < 0.8
 
 
-def test_a_metric_without_a_known_spread_is_warned_of(tmp_path):
+@pytest.mark.parametrize(("content", "message"), [
+    (None, "holds no runs: `grainscope repeat 3 --out"),
+    ("{}", "is no table of type B"),
+    ("[", "is no table of type B"),
+])  # fmt: skip
+def test_a_bad_table_is_a_sentence(tmp_path, capsys, content, message):
+    path = tmp_path / "tables"
+    path.mkdir() if content is None else path.write_text(content)
+    status, _ = evaluate(tmp_path, workload(candidates="X"), "--type-b", str(path), X=machine(**X))
+    assert status == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("type_b", [None, table(run=0.01)])
+def test_a_machine_against_itself_is_a_tie(tmp_path, type_b):
+    text = workload(candidates="X=100 Y=100").replace('"Y.json"', '"X.json"')
+    status, document = evaluate(tmp_path, text, "--fail-on-tie", type_b=type_b, X=machine(**X))
+    assert status == 4
+    assert document["verdict"]["kind"] == "tie"
+    assert document["sentences"]["verdict"] == "A tie: X and Y are one machine."
+    assert document["cost"]["kind"] == "tie"
+    cheaper = text.replace("price_node = 100", "price_node = 80", 1)
+    _, document = evaluate(tmp_path, cheaper, type_b=type_b, X=machine(**X))
+    assert (document["verdict"]["kind"], document["cost"]["first"]) == ("tie", "X")
+
+
+def test_two_runs_of_one_machine_are_a_tie(tmp_path):
+    """By the identifiers of its GPUs, however far the two runs are apart."""
+    files = {name: machine(ratio, ratio, "node-a", date=f"2026-11-2{at}T10:15:00+00:00")
+             for at, (name, ratio) in enumerate({"X": 1.0, "Y": 1.3}.items())}  # fmt: skip
+    for file in files.values():
+        file.context["environment"]["gpus"][0]["uuid"] = "GPU-1"
+    _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
+    assert document["verdict"]["kind"] == "tie"
+    _, document = evaluate(tmp_path, workload(candidates="X Y Z"), Z=machine(0.5, 0.5, "node-z"), **files)
+    assert document["verdict"]["tied"] == ["Y", "X"]
+    files["Y"].context["environment"]["gpus"][0]["uuid"] = "GPU-2"
+    _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
+    assert document["verdict"]["first"] == "Y"
+
+
+def test_a_metric_without_a_known_spread_decides_nothing(tmp_path):
     def with_counter(name: str, file):
         for row in file.rows:
             row["counters"] = {name: 1 / row["median_s"]}
         return file
 
-    for metric, warned in (("rows_per_s", False), ("hit_rate", True)):
-        files = {name: with_counter(metric, machine(**more, spread=0.6))
+    for metric, known in (("rows_per_s", True), ("hit_rate", False)):
+        files = {name: with_counter(metric, machine(**more))
                  for name, more in {"r": {}, "X": X, "Y": Y}.items()}  # fmt: skip
         text = workload(candidates="Y X").replace("share = 0.5\n", f'share = 0.5\nmetric = "{metric}"\n')
         _, document = evaluate(tmp_path, text, **files)
-        time = candidate(document, "X")["time"]
-        assert (time["low"] < time["value"] < time["high"]) != warned
-        said = [one for one in document["warnings"] if "no spread is known for this metric" in one]
-        assert bool(said) == warned
-        if warned:
-            assert {one.split(":")[0] for one in said} == {"the reference", "X", "Y"}
-            assert f"({metric} of 'copies')" in said[0]
+        assert (document["verdict"]["kind"] == "winner") == known
+        assert (candidate(document, "X")["time"]["low"] is not None) == known
+        if not known:
+            assert "no spread is known for the metric of copies" in document["sentences"]["verdict"]
 
 
 def test_orders_that_differ_are_warned_of(xy):
@@ -271,16 +401,179 @@ def test_nodes_and_runs(tmp_path):
     assert found["nodes"] == 3
     # The middle node's ratio, and an interval from the slowest to the fastest.
     assert found["time"]["value"] == pytest.approx(0.25 + 0.5)
-    assert (found["time"]["low"], found["time"]["high"]) == (pytest.approx(0.625), pytest.approx(1.0))
+    assert (found["time"]["low"], found["time"]["high"]) == (
+        pytest.approx(0.625, abs=1e-4),
+        pytest.approx(1.0, abs=1e-4),
+    )
     assert not any("X: between-node" in one for one in document["warnings"])
     assert "the reference: between-node variance not seen, one node was measured" in document["warnings"]
-    assert "the reference: between-run variance not seen, each node was measured once" in document["warnings"]
-    runs = machine(1.0, 1.0, "node-x")
-    for number in range(2, 6):
-        visit(runs, 1.0 + (number - 1) / 4, 1.0, number=number)
-    found = candidate(evaluate(tmp_path, workload(candidates="X"), X=runs)[1], "X")
-    assert found["time"]["value"] == pytest.approx(0.5 / 1.5 + 0.5)
-    assert found["time"]["low"] < 0.5 / 1.75 + 0.5
+
+
+def test_several_runs_of_a_machine_narrow_its_interval(tmp_path):
+    names = [f"x{at}" for at in range(5)]
+    files = {name: machine(1.0, 1.0, "node-x", date=f"2026-11-1{at}T10:15:00+00:00")
+             for at, name in enumerate(names)}  # fmt: skip
+    wide = []
+    for used in (names[:1], names):
+        given = ", ".join(f'"{name}.json"' for name in used)
+        text = workload(candidates="X").replace('"X.json"', given)
+        _, document = evaluate(tmp_path, text, type_b=table(run=0.05), **files)
+        time = candidate(document, "X")["time"]
+        wide.append(time["high"] - time["low"])
+    assert wide[1] < 0.9 * wide[0]
+
+
+def test_versions_of_a_family_do_not_mix(tmp_path, capsys):
+    changed = machine(**X)
+    changed.rows[0]["case"]["version"] = 2
+    status, _ = evaluate(tmp_path, workload(candidates="X"), X=changed)
+    assert status == 3
+    said = capsys.readouterr().err
+    assert "transfer/memcpy is of version 1 in" in said
+    assert "and of version 2 in" in said
+    kernels = workload(candidates="X").split("[[component]]")
+    text = "[[component]]".join([kernels[0], kernels[2].replace("share = 0.5", "share = 1")])
+    assert evaluate(tmp_path, text, X=changed)[0] == 0
+
+
+def remote(text: str) -> str:
+    return text.replace('bytes = "64MiB"', 'bytes = "64MiB", locality = "remote"')
+
+
+def test_without_evidence_nobody_wins(tmp_path):
+    """A workload of remote memory is not won by a machine on which it was not measured."""
+    files = {name: machine(ratio, ratio, f"node-{name}") for name, ratio in (("r", 1), ("X", 2), ("Y", 1.2))}
+    for name, ratio in (("r", 1.0), ("Y", 1.2)):
+        files[name].add(
+            "transfer/memcpy", pinned_copy(SIZE, locality="remote"), {"gpu": 0, "numa": 1}, seconds(ratio)
+        )
+    status, document = evaluate(tmp_path, remote(workload(candidates="X Y")), **files)
+    assert status == 1
+    assert document["verdict"]["first"] == "Y"
+    assert candidate(document, "X")["broken_gates"][0].startswith("evidence: X has no rows of 'copies'")
+    skipped = files["X"]
+    row = skipped.rows.pop()
+    skipped.lose("skipped", "too little memory", "transfer/kernel_copy", row["case"]["axes"], SITE)
+    status, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
+    assert status == 1
+    assert "skipped: too little memory" in candidate(document, "X")["broken_gates"][0]
+
+
+@pytest.mark.parametrize(("gate", "why"), [
+    ("gpus = 2", "gpus: no row was measured on a second GPU"),
+    ("gpus = 3", "has 2, 3 are needed"),
+    ('gpu_memory = "80GiB"', "a GPU of"),
+    ('host_memory = "1TiB"', "has 512 GiB, 1 TiB are needed"),
+    ("min_link_gb_s = 60", "host:0 to gpu:0 reaches 55.0 GB/s, below 60"),
+    ("min_peer_gb_s = 300", "no link between GPUs was measured"),
+    ("remote_node = true", "no row was measured from a remote NUMA node"),
+])  # fmt: skip
+def test_gates_on_hardware_and_evidence(tmp_path, gate, why):
+    def build(host: str, good: bool):
+        file = machine(host=host)
+        environment = file.context["environment"]
+        memory = {"total_memory_bytes": (96 if good else 40) << 30}
+        environment["gpus"] = [{"name": "NVIDIA H100 80GB HBM3", "cuda": memory} for _ in range(2 + good)]
+        environment["memory"] = {"total_bytes": (2048 if good else 512) << 30}
+        if good:
+            file.links[0]["peak_gb_s"], file.links[0]["within_gb_s"] = 61.0, [60.9, 61.1]
+            for row in file.rows:
+                row.pop("link_fraction", None)
+            file.peer_link(0, 1, 390.0)
+            peer = {"method": "copy_engine", "bytes": SIZE, "link": "nvlink"}
+            file.add("transfer/peer", peer, {"gpu": 0, "peer": 1}, seconds(1.0))
+            file.add("host/latency", {"bytes": MIB, "locality": "remote"}, {}, 1e-7)
+        return file
+
+    text = workload(candidates="X Y", tail=f"[gates]\n{gate}\n")
+    status, document = evaluate(tmp_path, text, X=build("node-x", False), Y=build("node-y", True))
+    assert status == 1
+    assert why in candidate(document, "X")["broken_gates"][0]
+    assert document["verdict"]["first"] == "Y"
+
+
+def test_prices_of_a_node_and_of_a_gpu(tmp_path):
+    def offers(gpus: str, per: str) -> dict:
+        text = workload(candidates="X=80000 Y=30000", head=f'price_per = "{per}"')
+        text = text.replace("price_node = 80000", f"price_node = 80000\ngpus = 8\n{gpus}")
+        return evaluate(tmp_path, text, X=machine(**X), Y=machine(**Y))[1]
+
+    node, gpu = offers("", "node"), offers("", "gpu")
+    assert (node["cost"]["first"], gpu["cost"]["first"]) == ("Y", "X")
+    assert candidate(gpu, "X")["price"] == candidate(gpu, "X")["price_gpu"] == 10000
+    assert candidate(gpu, "X")["price_node"] == 80000
+    assert candidate(gpu, "X")["cost_per_speed"]["value"] == pytest.approx(7500)
+
+
+def test_power_comes_from_the_rows_where_all_have_energy(tmp_path):
+    def with_energy(file, watts):
+        for row in file.rows:
+            row["energy_j"] = watts * row["median_s"]
+        return file
+
+    files = {"X": with_energy(machine(**X), 700), "Y": with_energy(machine(**Y), 400)}
+    _, document = evaluate(tmp_path, workload(candidates="X Y"), **files)
+    assert document["power"]["first"] == "Y"
+    assert candidate(document, "X")["watts"] == pytest.approx(700)
+    assert candidate(document, "X")["watts_source"] == "measured"
+    _, document = evaluate(tmp_path, workload(candidates="X Y"), **files | {"X": machine(**X)})
+    assert document["power"]["kind"] == "none"
+    assert "X has no `watts`, and its rows of copies, kernels have no energy" in document["power"]["why_not"]
+    mixed = workload(candidates="X=1,500 Y=1,500").replace('"measured"', '"nameplate"', 1)
+    _, document = evaluate(tmp_path, mixed, **files)
+    assert "the watts of some are measured and of others nameplate" in document["power"]["why_not"]
+
+
+def test_the_headline_says_all_three_and_what_to_buy(xy, capsys):
+    _, document = xy(candidates="X=24000,1000 Y=20000,1000")
+    lines = document["sentences"]["headline"]
+    assert [line.split(":")[0] for line in lines] == ["Speed", "Price-performance", "Performance per watt"]
+    assert lines[1].startswith("Price-performance: Y costs least for its speed")
+    assert lines[2].startswith("Performance per watt: X does most for its power")
+    buy = document["sentences"]["buy"]
+    assert buy.startswith(
+        "Buy Y for w (the least cost for its speed), or X if only time counts, unless copies is"
+    )
+    assert "more than 57.1 % of the time (here 50.0 %), then X" in buy
+    out = capsys.readouterr().out
+    assert buy[:40] in out
+    assert len(out.splitlines()) <= 30
+
+
+def test_no_more_than_30_lines_unless_asked(tmp_path, capsys):
+    names = [f"C{at}" for at in range(20)]
+    files = {name: machine(1 + at / 2, 1 + at / 2, f"node-{name}") for at, name in enumerate(names)}
+    text = workload(candidates=" ".join(f"{name}=100" for name in names))
+    evaluate(tmp_path, text, **files)
+    short = capsys.readouterr().out
+    assert len(short.splitlines()) <= 30
+    assert "more sentences: --all prints them" in short
+    evaluate(tmp_path, text, "--all", **files)
+    assert len(capsys.readouterr().out.splitlines()) > 30
+
+
+def test_init_writes_a_workload_that_loads(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["evaluate", "--init"]) == 0
+    assert main(["evaluate", "--init"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    loaded = planned.load(Path("workload.toml"))
+    assert [one.name for one in loaded.candidates] == ["A", "B"]
+    # Every key that is shown as a comment can be taken in.
+    text = Path("workload.toml").read_text()
+    offers = text.replace("# price_node", "price_node").replace(
+        'files = ["b/result.json"]',
+        'files = ["b"]\nprice_node = 1\ncurrency = "EUR"\nwatts = 1\nwatts_source = "measured"',
+    )
+    head, tail = offers.split("\n[gates]\n")
+    tail = "\n".join(line.removeprefix("# ") if "=" in line or "[cost]" in line else line
+                     for line in tail.splitlines())  # fmt: skip
+    Path("all.toml").write_text(f"{head}\n[gates]\n{tail}\n")
+    everything = planned.load(Path("all.toml"))
+    assert everything.gates.gpu_memory == 75 << 30
+    assert everything.cost.years == 5
+    assert main(["evaluate"]) == 2
+    assert "`--init` writes one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("path", WORKLOADS, ids=[path.stem for path in WORKLOADS])

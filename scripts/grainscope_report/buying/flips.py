@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grainscope_report.buying import sensitivity
-from grainscope_report.buying.bootstrap import Array
+from grainscope_report.buying.draws import Array
 from grainscope_report.buying.predict import Prediction
 
 
@@ -64,14 +64,16 @@ def _flip(first: Ranked, rival: Ranked, shares: Array, names: Sequence[str]) -> 
     }
 
 
-def interval(value: float, draws: Array) -> dict[str, float]:
-    """The value and the 2.5th and 97.5th percentile of its resamples."""
+def interval(value: float, draws: Array) -> dict[str, Any]:
+    """The value and the 2.5th and 97.5th percentile of its draws, None where nothing tells its spread."""
+    if np.isnan(draws).any():
+        return {"value": float(value), "low": None, "high": None}
     low, high = np.percentile(draws, (2.5, 97.5))
     return {"value": float(value), "low": float(low), "high": float(high)}
 
 
 def _maybe(value: float, draws: Array) -> dict[str, Any]:
-    """A value that may not be there, its interval over the resamples where it is, and how often it is."""
+    """A value that may not be there, its interval over the draws where it is, and how often it is."""
     there = draws[~np.isnan(draws)]
     low, high = (float(one) for one in np.percentile(there, (2.5, 97.5))) if len(there) else (None, None)
     return {

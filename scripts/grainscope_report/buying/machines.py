@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, reader
+from grainscope_report import checks, reader, uncertainty
 from grainscope_report.buying.workload import Workload
 from grainscope_report.cases import Case
 from grainscope_report.comparison import facts
@@ -16,6 +17,7 @@ from grainscope_report.machine import concerns
 from grainscope_report.model import Counts
 from grainscope_report.result import Result
 from grainscope_report.selecting import Where
+from grainscope_report.uncertainty import TypeB
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
@@ -27,9 +29,13 @@ class NotComparableError(ReportError):
     status = EXIT_NOT_COMPARABLE
 
 
+class LackingError(NotComparableError):
+    """A machine that could not measure what the workload needs: others may still be ranked."""
+
+
 @dataclass(frozen=True)
 class Machine:
-    """The result files of one candidate, by node; `cases` are all that its files have rows of."""
+    """The result files of one candidate, by node; `cases` are all that its files have `ok` rows of."""
 
     name: str
     nodes: tuple[tuple[Result, ...], ...]
@@ -45,27 +51,38 @@ class Machine:
         """Equal for machines that are the same runs."""
         return tuple(sorted(result.run.id for result in self.results))
 
+    def is_same(self, other: "Machine") -> bool:
+        """Whether it is the same runs, or by its GPUs' identifiers the same nodes under the same driver."""
+        return self.key == other.key or bool(self._hardware and self._hardware == other._hardware)
 
-def read(workload: Workload) -> tuple[Machine, list[Machine]]:
+    @property
+    def _hardware(self) -> frozenset[tuple[str, ...]] | None:
+        found = {(result.environment.driver_version, *_gpus(result)) for result in self.results}
+        return frozenset(found) if all(len(one) > 1 and all(one[1:]) for one in found) else None
+
+
+Cache = dict[Path, tuple[Result, list[Case]]]
+
+
+def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, list[Machine]]:
     """The reference and the candidates; refuses runs given twice and files that are not comparable."""
     wanted = [component.where for component in workload.components]
-    cache: dict[Path, tuple[Result, list[Case]]] = {}
-    reference = _machine(REFERENCE, workload.reference, wanted, cache)
-    found = [_machine(one.name, one.files, wanted, cache) for one in workload.candidates]
-    _no_run_twice(found)
-    _same_version([reference, *found])
+    cache: Cache = {}
+    reference = _machine(REFERENCE, workload.reference, wanted, tables, cache)
+    found = [_machine(one.name, one.files, wanted, tables, cache) for one in workload.candidates]
+    _same_versions([reference, *found])
     return reference, found
 
 
 def _machine(
-    name: str, paths: Sequence[Path], wanted: Sequence[Where], cache: dict[Path, tuple[Result, list[Case]]]
+    name: str, paths: Sequence[Path], wanted: Sequence[Where], tables: Sequence[TypeB], cache: Cache
 ) -> Machine:
     nodes: dict[tuple, list[Result]] = {}
     cases: list[Case] = []
     seen: dict[str, Path] = {}
     for path in paths:
         if path not in cache:
-            cache[path] = _result(path, wanted)
+            cache[path] = _result(path, wanted, tables)
         result, there = cache[path]
         if other := seen.get(result.run.id):
             raise ReportError(f"{other} and {path} are the same run: give each once")
@@ -77,14 +94,21 @@ def _machine(
 
 def _node(result: Result) -> tuple:
     """What tells one node from another: its name and its GPUs."""
-    return result.host, *(str(gpu.get("uuid") or "") for gpu in result.environment.raw["gpus"])
+    return result.host, *_gpus(result)
 
 
-def _result(path: Path, wanted: Sequence[Where]) -> tuple[Result, list[Case]]:
+def _gpus(result: Result) -> tuple[str, ...]:
+    return tuple(str(gpu.get("uuid") or "") for gpu in result.environment.raw["gpus"])
+
+
+def _result(path: Path, wanted: Sequence[Where], tables: Sequence[TypeB]) -> tuple[Result, list[Case]]:
     """The file with only the rows that are wanted, which must be right by the format and in themselves."""
     found, document = load(path)
+    # A file that is off the format is told so by the reader.
+    with suppress(AttributeError, LookupError, TypeError, ValueError):
+        uncertainty.renew(document, tables)
     rows = [row for row in document["benchmarks"] if _wanted(row, wanted)]
-    cases = [case for row in document["benchmarks"] if (case := _case(row))]
+    cases = [case for row in document["benchmarks"] if (case := _case(row)) and row.get("status") == "ok"]
     result = reader.parse(found, document | {"benchmarks": rows})
     counted = Counter(row.status for row in result.rows)
     counts = Counts(*(counted[status] for status in ("ok", "skipped", "failed")))
@@ -100,7 +124,9 @@ def _case(row: Any) -> Case | None:
     case = row.get("case") if isinstance(row, dict) else None
     if not isinstance(case, dict) or not isinstance(case.get("family"), str):
         return None
-    return Case(case["family"], case["axes"], {}) if isinstance(case.get("axes"), dict) else None
+    if not isinstance(case.get("axes"), dict):
+        return None
+    return Case(case["family"], case["axes"], site if isinstance(site := case.get("site"), dict) else {})
 
 
 def _wanted(row: Any, wanted: Sequence[Where]) -> bool:
@@ -109,25 +135,17 @@ def _wanted(row: Any, wanted: Sequence[Where]) -> bool:
     return case is None or any(where.matches(case) for where in wanted)
 
 
-def _no_run_twice(found: Sequence[Machine]) -> None:
-    seen: dict[str, Machine] = {}
-    for one in found:
-        for result in one.results:
-            if other := seen.get(result.run.id):
-                raise ReportError(
-                    f"{result.path} is of candidate {other.name} and of candidate {one.name}: give it to one"
-                )
-            seen[result.run.id] = one
-
-
-def _same_version(found: Sequence[Machine]) -> None:
-    first = found[0].results[0]
-    for one in found:
-        for result in one.results:
-            if result.version != first.version:
+def _same_versions(found: Sequence[Machine]) -> None:
+    """Refuses rows of a family that measures something else in one file than in another."""
+    seen: dict[str, tuple[int, Path]] = {}
+    for result in (result for one in found for result in one.results):
+        for case in (row.case for row in result.rows):
+            version, path = seen.setdefault(case.family, (case.version, result.path))
+            if version != case.version:
                 raise NotComparableError(
-                    f"{result.path} is of GrainScope {result.version} and {first.path} of {first.version}: "
-                    f"measure both with one version; {differences(first, result)}"
+                    f"{case.family} is of version {version} in {path} and of version {case.version} in "
+                    f"{result.path}: the two do not measure the same; measure both with one version of "
+                    "GrainScope, or leave the family out of the workload"
                 )
 
 
@@ -146,9 +164,6 @@ def cautions(named: Machine) -> Iterator[str]:
     """What the runs of a machine cannot show, and what its own report warns of."""
     if len(named.nodes) == 1:
         yield f"{named.name}: between-node variance not seen, one node was measured"
-    visits = [max((len(row.visits) for row in result.rows), default=1) for result in named.results]
-    if sum(visits) == len(named.nodes):
-        yield f"{named.name}: between-run variance not seen, each node was measured once"
     for result in named.results:
         if not result.run.complete:
             yield f"{named.name}: {result.path} is not complete ({result.run.why_incomplete})"

@@ -16,7 +16,9 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     said = document["sentences"]
     yield f"# {_text(document['workload']['name'])}"
     yield ""
-    yield f"**{_text(said['verdict'])}**"
+    yield f"**{_text(said['headline'][0])}**"
+    for line in (*said["headline"][1:], *filter(None, [said["buy"]])):
+        yield from ("", f"**{_text(line)}**")
     if document["label"] == "modelled":
         yield from ("", "*All of this is modelled, nothing of it measured.*")
     for line in [*said["excluded"], said["disclaimer"]]:

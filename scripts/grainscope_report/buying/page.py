@@ -36,7 +36,8 @@ def write(document: dict[str, Any]) -> str:
 
 def _sections(document: dict[str, Any]) -> Iterator[str]:
     said = document["sentences"]
-    yield f'<p class="verdict">{escape(said["verdict"])}</p>'
+    lines = [*said["headline"], *filter(None, [said["buy"]])]
+    yield f'<p class="verdict">{"<br>".join(map(escape, lines))}</p>'
     if document["label"] == "modelled":
         yield "<p><em>All of this is modelled, nothing of it measured.</em></p>"
     yield from (f"<p>{escape(line)}</p>" for line in [*said["excluded"], said["disclaimer"]])
@@ -71,7 +72,7 @@ def _list(heading: str, lines: list[str]) -> Iterator[str]:
 
 def _bars(document: dict[str, Any], ranked: list[dict[str, Any]]) -> str:
     """A stacked bar a candidate, a part a component, with the sum's interval; the reference is a line."""
-    most = max(1.0, *(one["time"]["high"] for one in ranked)) * 1.05
+    most = max(1.0, *(one["time"]["high"] or one["time"]["value"] for one in ranked)) * 1.05
     scale = (WIDTH - LEFT - 20) / most
     names = [one["name"] for one in document["components"]]
     legend = -(-len(names) // 3)  # rows of three
@@ -109,6 +110,8 @@ def _bar(one: dict[str, Any], y: float, scale: float) -> Iterator[str]:
             f'fill="{COLOURS[at % len(COLOURS)]}"><title>{escape(title)}</title></rect>'
         )
         x += wide
+    if one["time"]["low"] is None:
+        return
     low, high = (LEFT + one["time"][end] * scale for end in ("low", "high"))
     middle = y + BAR / 2
     yield (

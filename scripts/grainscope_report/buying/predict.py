@@ -1,14 +1,14 @@
-"""How a machine's components compare with the reference's: ratios, their resamples, and predicted times."""
+"""How a machine's components compare with the reference's: ratios, their draws, and predicted times."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from grainscope_report import metrics
-from grainscope_report.buying import bootstrap, ways, workload
-from grainscope_report.buying.bootstrap import Array, Estimates
-from grainscope_report.buying.machines import Machine, NotComparableError, differences
+from grainscope_report.buying import ways, workload
+from grainscope_report.buying.draws import Array, Draws, Estimates, unknown
+from grainscope_report.buying.machines import LackingError, Machine, NotComparableError, differences
 from grainscope_report.buying.ways import Way
 from grainscope_report.buying.workload import SAME, Component, Workload
 from grainscope_report.errors import ReportError
@@ -22,8 +22,8 @@ class Part:
     """A component on one machine: its time over the reference's, and for each size ratio and way.
 
     `ratios` are how many times faster than the reference, as measured; `log_ratio` is their weighted mean
-    logarithm. `rows` are all visits that were used, `no_spread` the machines of which nothing tells how far
-    the metric varies.
+    logarithm. `rows` are all that were used. `unknown` is what is not known of whose uncertainty: by machine
+    name `RUNS` or `SPREAD`. `watts` is the mean power of a GPU's board, where all rows have energy.
     """
 
     time: Estimates
@@ -31,7 +31,8 @@ class Part:
     ratios: dict[float | None, Estimates]
     ways: dict[float | None, Way]
     rows: tuple[Row, ...] = field(repr=False)
-    no_spread: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+    watts: float | None = None
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,20 @@ class Prediction:
     """One machine's components, and what they come to."""
 
     machine: Machine
+    names: tuple[str, ...]  # of the components
+    shares: Array
     parts: tuple[Part, ...]
     time: Estimates
     geometric: Estimates
 
 
 class Predictor:
-    """Holds the reference's side and the resampling that all machines share."""
+    """Holds the reference's side and the draws that all machines share."""
 
-    def __init__(self, found: Workload, reference: Machine, draws: int, seed: int) -> None:
+    def __init__(self, found: Workload, reference: Machine, draws: Draws) -> None:
         self.workload, self.reference = found, reference
-        self.draws, self.seed = draws, seed
+        self.draws = draws
         self.shares = np.array(workload.shares(found))
-        self._plans: dict[tuple, bootstrap.Resampling] = {}
-        self._trials: dict[tuple, Array] = {}
         self._cache: dict[tuple, Estimates] = {}
         self._ways = [self._of_reference(component) for component in found.components]
         self.metrics = [self._metric(at) for at in range(len(found.components))]
@@ -62,7 +63,10 @@ class Predictor:
         parts = tuple(self._part(machine, at) for at in range(len(self.workload.components)))
         time = _weighted(self.shares, [part.time for part in parts])
         mean = _weighted(self.shares, [part.log_ratio for part in parts])
-        return Prediction(machine, parts, time, Estimates(float(np.exp(mean.value)), np.exp(mean.draws)))
+        names = tuple(component.name for component in self.workload.components)
+        return Prediction(
+            machine, names, self.shares, parts, time, Estimates(float(np.exp(mean.value)), np.exp(mean.draws))
+        )
 
     def _of_reference(self, component: Component) -> list[Way]:
         try:
@@ -86,26 +90,26 @@ class Predictor:
     def _part(self, machine: Machine, at: int) -> Part:
         component = self.workload.components[at]
         ratios, chosen, rows = {}, {}, []
-        no_spread: dict[str, None] = {}
+        lacking: dict[tuple[str, str], None] = {}
         for size in component.sizes:
             base_way, base = self._fastest(self.reference, self._ways[at], at, size)
             there = self._candidate_ways(machine, at, base_way)
             chosen[size], found = self._fastest(machine, there, at, size)
             ratios[size] = self._ratio(at, found, base)
             rows += _rows(chosen[size], size)
-            for one, way in ((self.reference, base_way), (machine, chosen[size])):
-                if not self._spread_known(way, at, size):
-                    no_spread[one.name] = None
+            if machine.key != self.reference.key:
+                for one, way in ((self.reference, base_way), (machine, chosen[size])):
+                    lacking |= {(one.name, what): None for what in self._unknown(way, at, size)}
         weights = np.array(list(component.sizes.values()))
         times = _weighted(weights, [Estimates(1 / one.value, 1 / one.draws) for one in ratios.values()])
         logs = _weighted(
             weights, [Estimates(float(np.log(one.value)), np.log(one.draws)) for one in ratios.values()]
         )
-        return Part(times, logs, ratios, chosen, tuple(rows), tuple(no_spread))
+        return Part(times, logs, ratios, chosen, tuple(rows), tuple(lacking), _watts(rows))
 
-    def _spread_known(self, way: Way, at: int, size: float | None) -> bool:
-        points = set(way.around(size) or ())
-        return all(bootstrap.spread_known(way.points[one], self.metrics[at]) for one in points)
+    def _unknown(self, way: Way, at: int, size: float | None) -> Iterator[str]:
+        for one in set(way.around(size) or ()):
+            yield from unknown(way.points[one], self.metrics[at])
 
     def _candidate_ways(self, machine: Machine, at: int, base: Way) -> list[Way]:
         component = self.workload.components[at]
@@ -114,7 +118,11 @@ class Predictor:
         else:
             try:
                 there = ways.ways(machine, component)
+            except LackingError:
+                raise
             except NotComparableError as error:
+                if ways.needs_more([row for way in self._ways[at] for row in _rows(way)]):
+                    raise LackingError(str(error)) from None
                 raise NotComparableError(f"{error}; {self._differences(machine)}") from None
         if component.method != SAME:
             return there
@@ -165,24 +173,24 @@ class Predictor:
     def _measured(self, machine: Machine, way: Way, at: int, size: float | None) -> Estimates:
         key = (machine.key, at, way.how, size)
         if key not in self._cache:
-            if machine.key not in self._plans:
-                # The same machine is resampled alike wherever it stands; another's draws are its own.
-                seed = (self.seed, len(self._plans))
-                self._plans[machine.key] = bootstrap.resampling(machine, self.draws, seed)
             metric = self.metrics[at]
             if bad := next((row for row in _rows(way, size) if not metrics.value(row, metric)), None):
                 raise NotComparableError(f"{machine.name}: {bad.name} has no {metric}")
-            stream = (at, len(self._cache))
-            self._cache[key] = bootstrap.estimates(
-                way.points[size], metric, self._plans[machine.key], self._trials, stream
-            )
+            self._cache[key] = self.draws.estimates(way.points[size], metric, machine.key)
         return self._cache[key]
 
 
 def _rows(way: Way, size: float | None = -1) -> list[Row]:
-    """The visits of a way: all, or those around a size."""
+    """The rows of a way: all, or those around a size."""
     points = way.points if size == -1 else set(way.around(size) or ())
-    return [row for at in points for sites in way.points[at] for visits in sites for row in visits]
+    return [row for at in points for sites in way.points[at] for runs in sites for _, row in runs]
+
+
+def _watts(rows: Sequence[Row]) -> float | None:
+    """The mean power of a GPU's board over these rows; None unless all of them have energy."""
+    if not rows or not all(row.energy_j and row.median_s for row in rows):
+        return None
+    return float(np.mean([row.energy_j / row.median_s for row in rows]))
 
 
 def _weighted(weights: Array, found: Sequence[Estimates]) -> Estimates:

@@ -3,7 +3,7 @@
 A machine's predicted time is T = Σ s_i a_i, linear in the shares s, with a_i the time of component i over
 the reference's. Of a winner and a rival with d_i = a_i(rival) − a_i(winner), the winner leads while
 Σ s_i d_i > 0. All functions work on arrays whose last axis is the component, so that the same code gives
-the measured answer and each resample's.
+the measured answer and each draw's.
 """
 
 import numpy as np

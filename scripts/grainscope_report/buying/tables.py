@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from grainscope_report import naming
-from grainscope_report.buying.words import interval, money
+from grainscope_report.buying.words import WINNER, interval, money
 from grainscope_report.units import format_percent
 
 Table = tuple[str, list[str], list[list[str]]]
@@ -15,11 +15,11 @@ def all_of(document: dict[str, Any]) -> Iterator[Table]:
     tables = (
         _ranks(document),
         _components(document),
-        _flips("Where the order flips (the other components in proportion)", document["flips"], "+.3f"),
+        _flips("Where the order flips (the other components in proportion)", document, "+.3f"),
         _costs(document),
         _flips(
             "Where the order by cost flips (the other components in proportion)",
-            (document.get("cost") or {"flips": []})["flips"],
+            document.get("cost"),
             "+,.0f",
         ),
     )
@@ -43,11 +43,11 @@ def _ranks(document: dict[str, Any]) -> Table:
     ]
     rows = [
         [
-            f"{one['rank']}{' (tied)' * one['tied']}",
+            "unknown" if one["rank"] is None else f"{one['rank']}{' (tied)' * one['tied']}",
             one["name"],
             interval(one["time"]),
             interval(one["geometric_mean"]),
-            format_percent(one["chance_first"]),
+            "unknown" if one["chance_first"] is None else format_percent(one["chance_first"]),
             "passed",
         ]
         if one["passed"]
@@ -78,9 +78,11 @@ def _components(document: dict[str, Any]) -> Table:
     return "Components", columns, rows
 
 
-def _flips(title: str, found: list[dict[str, Any]], number: str) -> Table:
-    """The shares at which rivals come first; leads as `number` says."""
-    columns = ["rival", "component", "share", "first's lead", "flips at a share of", "in resamples"]
+def _flips(title: str, order: dict[str, Any] | None, number: str) -> Table:
+    """The shares at which rivals come first, where one is first; leads as `number` says."""
+    decided = order is not None and order.get("verdict", order)["kind"] == WINNER
+    found = order["flips"] if order is not None and decided else []
+    columns = ["rival", "component", "share", "first's lead", "flips at a share of", "in draws"]
     rows = [
         [
             flip["rival"],
@@ -104,16 +106,20 @@ def _share(found: dict[str, Any]) -> str:
 
 
 def _costs(document: dict[str, Any]) -> Table:
+    cost = document.get("cost") or {"order": [], "currency": None, "per": "node"}
+    unit = f" ({cost['currency']})" if cost["currency"] else ""
+    per = "GPU" if cost["per"] == "gpu" else "node"
     columns = [
         "candidate",
-        "price",
-        "energy",
-        "cost per speed",
+        f"price of a node{unit}",
+        "GPUs",
+        f"price of a GPU{unit}",
+        f"energy of a {per}",
+        f"cost per speed of a {per}",
         "speed per kW",
-        "break-even price",
+        f"break-even price of a {per}",
         "Pareto front",
     ]
-    cost = document.get("cost") or {"order": []}
     named = {one["name"]: one for one in document["candidates"]}
     rows = []
     for name in cost["order"]:
@@ -122,12 +128,17 @@ def _costs(document: dict[str, Any]) -> Table:
         rows.append(
             [
                 name,
-                f"{one['price']:,.0f}",
+                f"{one['price_node']:,.0f}",
+                str(one["gpus"]),
+                f"{one['price_gpu']:,.0f}" if one["price_gpu"] else "-",
                 f"{one['energy_cost']:,.0f}" if cost["energy"] else "-",
                 money(one["cost_per_speed"]),
-                f"{1000 * watts['value']:.3g} ({one['watts']:g} W, {one['watts_source']})" if watts else "-",
+                f"{1000 * watts['value']:.3g} ({one['watts']:.0f} W, {one['watts_source']})"
+                if watts
+                else "-",
                 money(one["break_even_price"]) if one["break_even_price"] else "-",
-                "yes" if one["pareto"] else "no",
+                "unknown" if one["pareto"] is None else "yes" if one["pareto"] else "no",
             ]
         )
-    return "Cost, the cheapest for its speed first", columns, rows
+    title = "Cost, the cheapest for its speed first" if cost.get("kind") == WINNER else "Cost"
+    return title, columns, rows

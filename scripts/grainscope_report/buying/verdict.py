@@ -4,21 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from grainscope_report import machine
 from grainscope_report.buying import costs, flips, gates, machines, words
-from grainscope_report.buying.bootstrap import Array, Estimates
+from grainscope_report.buying.deciding import TIE, decide
+from grainscope_report.buying.draws import Array, Draws, Estimates
 from grainscope_report.buying.flips import Ranked
-from grainscope_report.buying.machines import Machine
+from grainscope_report.buying.machines import LackingError, Machine
 from grainscope_report.buying.predict import Part, Prediction, Predictor
+from grainscope_report.buying.words import UNKNOWN, WINNER
 from grainscope_report.buying.workload import Workload
 from grainscope_report.result import Result
+from grainscope_report.uncertainty import TypeB
 
 FORMAT = 1
-TIE = 0.02
-CERTAIN = 0.95
-WINNER, TIED, NONE = "winner", "tie", "none"
 
 
 @dataclass(frozen=True)
@@ -30,25 +28,34 @@ class Judged:
     prediction: Prediction | None
 
 
-def reach(workload: Workload, draws: int, seed: int) -> dict[str, Any]:
+def reach(workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()) -> dict[str, Any]:
     """Judges all candidates; NotComparableError where they cannot be compared."""
-    return judge(workload, draws, seed)[0]
+    return judge(workload, count, seed, tables)[0]
 
 
-def judge(workload: Workload, draws: int, seed: int) -> tuple[dict[str, Any], list[Result]]:
-    """The verdict, and all files that it is of."""
-    reference, found = machines.read(workload)
-    predictor = Predictor(workload, reference, draws, seed)
+def judge(
+    workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()
+) -> tuple[dict[str, Any], list[Result]]:
+    """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
+    reference, found = machines.read(workload, tables)
+    predictor = Predictor(workload, reference, Draws(count, seed))
     judged = [_judge(predictor, workload, one) for one in found]
-    ranked = sorted((one for one in judged if one.prediction), key=lambda one: one.prediction.time.value)
-    names = [one.machine.name for one in ranked]
-    first = _first(ranked)
+    unknown = _unknown(judged)
+    if unknown:
+        # What some machines' runs differ by does not mix with what others' visits do.
+        predictor = Predictor(workload, reference, Draws(count, seed, runs=False))
+        judged = [_judge(predictor, workload, one) for one in found]
+    ranked = [one for one in judged if one.prediction]
+    times = [Ranked(one.machine.name, one.prediction) for one in ranked]
+    speed = decide(times, [one.machine for one in ranked], known=not unknown)
+    if speed["kind"] != UNKNOWN:
+        ranked.sort(key=lambda one: one.prediction.time.value)
     document = {
         "verdict_format": FORMAT,
         "workload": {"name": workload.name, "about": workload.about, "file": str(workload.path)},
         "label": workload.components[0].label,
         "reference": _machine(reference),
-        "draws": draws,
+        "draws": count,
         "tie": TIE,
         "components": [
             {
@@ -62,19 +69,24 @@ def judge(workload: Workload, draws: int, seed: int) -> tuple[dict[str, Any], li
                 workload.components, predictor.shares, predictor.metrics, strict=True
             )
         ],
-        "verdict": first,
+        "verdict": speed,
+        "unknown": unknown,
+        "same_machine": len(ranked) > 1 and all(one.machine.is_same(ranked[0].machine) for one in ranked),
         "candidates": [
-            _candidate(one, names, first, predictor.shares, workload) for one in [*ranked, *_unranked(judged)]
+            _candidate(one, at, speed, predictor.shares, workload)
+            | {"is_reference": one.machine.key == reference.key}
+            for at, one in enumerate([*ranked, *(one for one in judged if one.prediction is None)], 1)
         ],
-        "flips": flips.of(
+        "flips": []
+        if speed["kind"] == UNKNOWN
+        else flips.of(
             [Ranked(one.machine.name, one.prediction) for one in ranked],
             predictor.shares,
             [one.name for one in workload.components],
         ),
-        "warnings": list(_warnings(judged, ranked, predictor)),
+        "warnings": list(_warnings(judged, ranked, predictor, speed["kind"] == WINNER)),
     }
-    if workload.candidates[0].price is not None:
-        costs.add(document, ranked, predictor.shares, workload)
+    costs.add(document, ranked, predictor.shares, workload, known=not unknown)
     files = [result for one in (reference, *found) for result in one.results]
     return words.add(document), files
 
@@ -83,54 +95,41 @@ def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
     broken = gates.of_machine(one, workload)
     if broken:
         return Judged(one, tuple(broken), None)
-    prediction = predictor.predict(one)
+    try:
+        prediction = predictor.predict(one)
+    except LackingError as error:
+        return Judged(one, (f"evidence: {error}",), None)
     broken = gates.of_rows([row for part in prediction.parts for row in part.rows], workload.gates)
     return Judged(one, tuple(broken), None if broken else prediction)
 
 
-def _unranked(judged: Sequence[Judged]) -> list[Judged]:
-    return [one for one in judged if one.prediction is None]
+def _unknown(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+    """Whose uncertainty is not known in full: for each machine what is not, and in which components."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for one in (one for one in judged if one.prediction):
+        for part, component in zip(one.prediction.parts, one.prediction.names, strict=True):
+            for key in part.unknown:
+                found.setdefault(key, {})[component] = None
+    return [
+        {"machine": name, "what": what, "components": list(components)}
+        for (name, what), components in found.items()
+    ]
 
 
-def _first(ranked: Sequence[Judged]) -> dict[str, Any]:
-    """Who is first, who is tied with it, and how often each is first in the resamples."""
-    if not ranked:
-        return {"kind": NONE, "first": None, "tied": [], "certain": False, "chance_first": {}}
-    times = np.array([one.prediction.time.draws for one in ranked])
-    chances = chance_first(times)
-    best = ranked[0].prediction.time.value
-    tied = [one.machine.name for one in ranked if one.prediction.time.value <= best * (1 + TIE)]
-    return {
-        "kind": TIED if len(tied) > 1 else WINNER,
-        "first": ranked[0].machine.name,
-        "tied": tied if len(tied) > 1 else [],
-        "certain": len(tied) == 1 and chances[0] >= CERTAIN,
-        "chance_first": {one.machine.name: chance for one, chance in zip(ranked, chances, strict=True)},
-    }
-
-
-def chance_first(times: Array) -> list[float]:
-    """How often each of the rows is the smallest; equal ones share."""
-    least = times == times.min(axis=0)
-    return [float(share) for share in (least / least.sum(axis=0)).mean(axis=1)]
-
-
-def _interval(found: Estimates) -> dict[str, float]:
+def _interval(found: Estimates) -> dict[str, Any]:
     return flips.interval(found.value, found.draws)
 
 
-def _candidate(
-    one: Judged, names: Sequence[str], first: dict, shares: Array, workload: Workload
-) -> dict[str, Any]:
+def _candidate(one: Judged, rank: int, first: dict, shares: Array, workload: Workload) -> dict[str, Any]:
     name = one.machine.name
     found = _machine(one.machine) | {"passed": not one.broken, "broken_gates": list(one.broken)}
     if not one.prediction:
         return found | {"rank": None}
     prediction = one.prediction
     return found | {
-        "rank": names.index(name) + 1,
+        "rank": None if first["kind"] == UNKNOWN else rank,
         "tied": name in first["tied"],
-        "chance_first": first["chance_first"][name],
+        "chance_first": first["chance_first"].get(name),
         "time": _interval(prediction.time),
         "speed": _interval(Estimates(1 / prediction.time.value, 1 / prediction.time.draws)),
         "geometric_mean": _interval(prediction.geometric),
@@ -163,21 +162,14 @@ def _machine(one: Machine) -> dict[str, Any]:
     }
 
 
-def _warnings(judged: Sequence[Judged], ranked: Sequence[Judged], predictor: Predictor) -> list[str]:
+def _warnings(
+    judged: Sequence[Judged], ranked: Sequence[Judged], predictor: Predictor, decided: bool
+) -> list[str]:
     reference = predictor.reference
     offered = [one.machine for one in judged]
     apart = [] if reference.key in {one.key for one in offered} else [reference]
     found = [said for one in [*apart, *offered] for said in machines.cautions(one)]
-    found += [
-        f"{name}: no spread is known for this metric ({metric} of {component.name!r}), so intervals and "
-        "chances are as if it were exact"
-        for one in ranked
-        for part, component, metric in zip(
-            one.prediction.parts, predictor.workload.components, predictor.metrics, strict=True
-        )
-        for name in part.no_spread
-    ]
-    for at, one in enumerate(ranked):
+    for at, one in enumerate(ranked if decided else ()):
         for two in ranked[at + 1 :]:
             if two.prediction.geometric.value > one.prediction.geometric.value:
                 found.append(

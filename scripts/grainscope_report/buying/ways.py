@@ -1,11 +1,11 @@
-"""The rows behind a component on one machine: the ways to do it, and each way's visits at each size."""
+"""The rows behind a component on one machine: the ways to do it, and each way's rows at each size."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import metrics, naming, selecting
-from grainscope_report.buying.machines import Machine, NotComparableError
+from grainscope_report import naming, selecting
+from grainscope_report.buying.machines import LackingError, Machine, NotComparableError
 from grainscope_report.buying.workload import Component
 from grainscope_report.cases import Case
 from grainscope_report.errors import ReportError
@@ -31,15 +31,15 @@ UNASKED = {"placement": "device", "store": "device"}
 FOLLOWS = {"row": {"rows"}, "grain": {"bytes"}, "piece": {"pieces", "bytes"}, "width": {"rows"}}
 
 Axes = tuple[tuple[str, Value], ...]
-Visits = tuple[tuple[tuple[Row, ...], ...], ...]  # by node and site, the visits
+Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to do a component: its axes but the size, and the visits at each measured size."""
+    """One way to do a component: its axes but the size, and the rows at each measured size."""
 
     how: Axes
-    points: Mapping[float | None, Visits]
+    points: Mapping[float | None, Points]
 
     @property
     def text(self) -> str:
@@ -67,8 +67,7 @@ def ways(machine: Machine, component: Component) -> list[Way]:
         [row for row in meant if row.ok and (component.along or "") in ("", *row.case.axes)], component
     )
     if not usable:
-        why = _why(machine, component, meant)
-        raise NotComparableError(f"{machine.name} has no rows of {component.name!r}: {why}")
+        raise _lacking(machine, component, meant)
     found: dict[Axes, dict] = defaultdict(lambda: defaultdict(list))
     dropped = {component.along, *FOLLOWS.get(component.along or "", ())} - {None}
     for row in usable:
@@ -79,7 +78,7 @@ def ways(machine: Machine, component: Component) -> list[Way]:
     return [
         Way(
             tuple(one for one in key if one[0] in varying),
-            {at: _visits(machine, there) for at, there in sorted(points.items(), key=_size)},
+            {at: _points(machine, there) for at, there in sorted(points.items(), key=_size)},
         )
         for key, points in found.items()
     ]
@@ -89,11 +88,26 @@ def _size(point: tuple[float | None, list]) -> float:
     return point[0] or 0.0
 
 
+def _lacking(machine: Machine, component: Component, meant: Sequence[Row]) -> NotComparableError:
+    """Why nothing stands for the component: the machine could not, which is a gate, or nobody asked it."""
+    said = f"{machine.name} has no rows of {component.name!r}: {_why(machine, component, meant)}"
+    could_not = bool(meant) and not any(row.ok for row in meant)
+    return (LackingError if could_not else NotComparableError)(said)
+
+
+def needs_more(rows: Sequence[Row]) -> bool:
+    """Whether rows need a remote node or a second GPU, which a machine may not have."""
+    return any(
+        row.case.locality == "remote" or "peer" in row.case.site or row.case.axes.get("between") == "gpu_gpu"
+        for row in rows
+    )
+
+
 def _why(machine: Machine, component: Component, meant: Sequence[Row]) -> str:
     if meant and component.along and not any(component.along in row.case.axes for row in meant):
         return f"they have no axis {component.along}"
     if bad := next((row for row in meant if not row.ok), None):
-        return f"{bad.status}, {bad.reason}"
+        return f"{bad.name} was {bad.status}: {bad.reason}"
     said = selecting.why_none(component.where, machine.cases)
     return said or f"none of them is {component.label} and cold, near and not in the GPU's own memory"
 
@@ -138,16 +152,16 @@ def _one_question(machine: Machine, component: Component, rows: Sequence[Row], d
         )
 
 
-def _visits(machine: Machine, rows: Sequence[Row]) -> Visits:
-    """By node and site the visits, in the order of the files; nodes without such a row are left out."""
+def _points(machine: Machine, rows: Sequence[Row]) -> Points:
+    """By node and site the runs' rows, in the order of the files; nodes without such a row are refused."""
     here = {id(row) for row in rows}
     nodes = []
     for results in machine.nodes:
-        sites: dict[tuple, list[Row]] = defaultdict(list)
+        sites: dict[tuple, list[tuple[str, Row]]] = defaultdict(list)
         for result in results:
             for row in result.rows:
                 if id(row) in here:
-                    sites[tuple(sorted(row.case.site.items()))] += metrics.by_visit(row)
+                    sites[tuple(sorted(row.case.site.items()))].append((result.run.id, row))
         nodes.append(tuple(map(tuple, sites.values())))
     if not all(nodes):
         lacking = machine.nodes[nodes.index(())][0]

@@ -14,6 +14,7 @@ from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Table
 
 BEST, SAME = "best", "same"
+NODE, GPU = "node", "gpu"
 WATTS_SOURCES = ("measured", "nameplate", "estimated")
 # Shares are written by people: thirds as 0.333 add up to less than one.
 SHARES_OFF = 2e-3
@@ -45,17 +46,34 @@ class Gates:
     verified: bool = False
     min_link_fraction: float | None = None
     max_cv: float | None = None
+    gpus: int | None = None
+    gpu_memory: float | None = None
+    host_memory: float | None = None
+    min_link_gb_s: float | None = None
+    min_peer_gb_s: float | None = None
+    remote_node: bool = False
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A machine on offer: result files of one or several nodes of it, its price and power."""
+    """A machine on offer: result files of one or several nodes of it, and price and power of a node.
+
+    `gpus` are those that the price is of; None: as many as the files say. `price_gpu` is a GPU's share.
+    """
 
     name: str
     files: tuple[Path, ...]
-    price: float | None
+    price_node: float | None
+    price_gpu: float | None
+    gpus: int | None
+    currency: str | None
     watts: float | None
     watts_source: str | None
+
+    @property
+    def priced(self) -> bool:
+        """Whether there is a price."""
+        return self.price_node is not None or self.price_gpu is not None
 
 
 @dataclass(frozen=True)
@@ -65,6 +83,7 @@ class Cost:
     years: float
     per_kwh: float
     pue: float
+    currency: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +98,68 @@ class Workload:
     gates: Gates
     candidates: tuple[Candidate, ...]
     cost: Cost | None
+    per: str = NODE
+
+
+START = """\
+# What a program spends its time on, which machines are on offer, and what disqualifies one.
+# `grainscope-report evaluate` reads it; docs/procurement.md describes every key. Sizes may be "64MiB".
+name = "My program"
+about = "Shares are of the time on the reference, from a profile of the program."
+
+# The result file, or the folder of a run, of the machine on which the shares were found.
+reference = "reference/result.json"
+
+# What one pays for and runs the program on: a whole "node", or each "gpu" of it.
+price_per = "node"
+
+# A part of the program: its share of the time, and the rows that stand for it. Shares add up to 1.
+[[component]]
+name = "load"
+share = 0.6
+where = { family = "transfer/memcpy", path = "pinned_to_gpu" }
+along = "bytes"                                  # an axis, and how its values weigh
+sizes = { "64KiB" = 0.3, "64MiB" = 0.7 }
+
+[[component]]
+name = "launches"
+share = 0.4
+where = { family = "call", what = "launch" }
+metric = "operation_s"                           # otherwise the rate, else the time
+
+# A candidate that breaks one of these is not ranked. Take away the # of those that matter.
+[gates]
+verified = true                                  # no row that a component means has failed
+# gpus = 2                                       # so many in a node, a second one measured
+# gpu_memory = "75GiB"                           # of each; a card of 80 GB tells 79.2 GiB
+# host_memory = "512GiB"
+# remote_node = true                             # a remote NUMA node was measured
+# min_link_gb_s = 50                             # copy peak of each link to the host
+# min_peer_gb_s = 300                            # and between GPUs
+# min_link_fraction = 0.8                        # copy peak over what the negotiated link can do
+# max_cv = 0.2                                   # standard deviation over mean of the visits to a case
+
+# A machine on offer; `files` are of one node or several, one run or several. Several runs tell more.
+[[candidate]]
+name = "A"
+files = ["a/result.json"]
+# price_node = 250000                            # or price_gpu; for all candidates, or for none
+# currency = "EUR"                               # the same for all: nothing is converted
+# gpus = 8                                       # that the price is of (otherwise as many as were measured)
+# watts = 5600                                   # of the node; else from `energy_j`, where all rows have it
+# watts_source = "nameplate"                     # or "measured", "estimated"
+
+[[candidate]]
+name = "B"
+files = ["b/result.json"]
+
+# With prices: how long a machine is used, and what its power costs.
+# [cost]
+# years = 5
+# per_kwh = 0.25
+# pue = 1.3
+# currency = "EUR"
+"""
 
 
 def load(path: Path) -> Workload:
@@ -93,6 +174,7 @@ def load(path: Path) -> Workload:
         _gates(top.table("gates")),
         tuple(_candidate(table) for table in top.tables("candidate")),
         _cost(top.table("cost")) if "cost" in top else None,
+        top.one_of("price_per", (NODE, GPU), NODE),
     )
     top.done()
     _consistent(top, found)
@@ -159,8 +241,22 @@ def _gates(table: Table) -> Gates:
         table.flag("verified", False),
         table.number("min_link_fraction", None, low=0, high=1),
         table.number("max_cv", None, low=0, above=True),
+        table.count("gpus", None),
+        _bytes(table, "gpu_memory"),
+        _bytes(table, "host_memory"),
+        table.number("min_link_gb_s", None, low=0, above=True),
+        table.number("min_peer_gb_s", None, low=0, above=True),
+        table.flag("remote_node", False),
     )
     table.done()
+    return found
+
+
+def _bytes(table: Table, key: str) -> float | None:
+    said = table.take(key, (str, int, float), 'bytes, as "80GiB"', None)
+    found = None if said is None else toml_file.size(said)
+    if said is not None and (found is None or found <= 0):
+        raise table.error(f'`{key}` must be bytes, as "80GiB", not {said!r}')
     return found
 
 
@@ -168,13 +264,18 @@ def _candidate(table: Table) -> Candidate:
     found = Candidate(
         table.text("name"),
         _files(table, "files"),
-        table.number("price", None, low=0, above=True),
+        table.number("price_node", None, low=0, above=True),
+        table.number("price_gpu", None, low=0, above=True),
+        table.count("gpus", None),
+        table.text("currency", None),
         table.number("watts", None, low=0, above=True),
         table.one_of("watts_source", WATTS_SOURCES, None),
     )
     table.done()
     if (found.watts is None) != (found.watts_source is None):
         raise table.error(f"`watts` and `watts_source` ({', '.join(WATTS_SOURCES)}) go together")
+    if found.price_node is not None and found.price_gpu is not None:
+        raise table.error("`price_node` and `price_gpu` are two prices of one thing: give one of them")
     return found
 
 
@@ -183,6 +284,7 @@ def _cost(table: Table) -> Cost:
         table.number("years", low=0, above=True),
         table.number("per_kwh", low=0),
         table.number("pue", 1.0, low=1),
+        table.text("currency", None),
     )
     table.done()
     return found
@@ -199,17 +301,30 @@ def _consistent(top: Table, found: Workload) -> None:
     _add_up(top, "the shares of the components", {one.name: one.share for one in found.components})
     if len({one.label for one in found.components}) > 1:
         raise top.error("some components are measured and some modelled: a verdict does not mix them")
-    _of_all(top, "price", [one.price for one in found.candidates], found.candidates)
-    _of_all(top, "watts", [one.watts for one in found.candidates], found.candidates)
-    if found.cost and any(one.price is None or one.watts is None for one in found.candidates):
-        raise top.error("[cost] needs `price` and `watts` of every candidate")
+    _of_all(top, "price_node", [one.priced for one in found.candidates], found.candidates)
+    _of_all(top, "watts", [one.watts is not None for one in found.candidates], found.candidates)
+    if found.cost and not found.candidates[0].priced:
+        raise top.error("[cost] needs `price_node` or `price_gpu` of every candidate")
+    _one_currency(top, found)
 
 
-def _of_all(top: Table, key: str, values: Sequence[float | None], candidates: Sequence[Candidate]) -> None:
-    lacking = [one.name for one, value in zip(candidates, values, strict=True) if value is None]
+def _of_all(top: Table, key: str, given: Sequence[bool], candidates: Sequence[Candidate]) -> None:
+    lacking = [one.name for one, value in zip(candidates, given, strict=True) if not value]
     if lacking and len(lacking) < len(candidates):
         raise top.error(
             f"candidate {lacking[0]!r} has no `{key}` and others have: give it for all or for none"
+        )
+
+
+def _one_currency(top: Table, found: Workload) -> None:
+    """Refuses amounts of several currencies, or of which only some say theirs: nothing is converted."""
+    told = {f"candidate {one.name!r}": one.currency for one in found.candidates}
+    if found.cost:
+        told["[cost]"] = found.cost.currency
+    if len(set(told.values())) > 1:
+        said = ", ".join(f"{what} in {currency or 'no currency'}" for what, currency in told.items())
+        raise top.error(
+            f"amounts are in different currencies ({said}): nothing is converted, give all in one"
         )
 
 

@@ -22,3 +22,16 @@ def add_output(parser: argparse.ArgumentParser, default: str, kind: str) -> None
     said = f"{what} (default: {default})"
     names = ("-o", "--output", "--out")
     parser.add_argument(*names, type=Path, default=Path(default), metavar=kind, help=said)
+
+
+def add_type_b(parser: argparse.ArgumentParser) -> None:
+    """What runs of a machine differ by, where the suite does not know it."""
+    parser.add_argument(
+        "--type-b",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="PATH",
+        help="what runs of a machine differ by: a table, or a folder of repeated runs, one for each kind "
+        "of machine that the suite does not know",
+    )

@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from grainscope_report import repeated
 from grainscope_report.acceptance import judge, output, rules
 from grainscope_report.acceptance.rules import REFERENCE, RuleSet
 from grainscope_report.commands import asked, files
@@ -35,6 +36,7 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--reference", type=Path, metavar="FILE", help="for rules relative to a reference file"
     )
+    asked.add_type_b(parser)
     parser.add_argument("--any-run", action="store_true", help="whatever preset, number of visits and cases")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML there")
     parser.add_argument(
@@ -52,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     read = [*arguments.files, *([arguments.reference] if arguments.reference else [])]
     files.keep([*read, *(one.path for one in sets)], filter(None, (arguments.junit, arguments.json)))
     reference = _reference(sets, arguments.reference)
-    found = files.results(arguments.files)
+    found = files.results(arguments.files, repeated.tables(arguments.type_b))
     _no_run_twice(found)
     reports = [
         output.Report(result, tuple(judge.judge(result, sets, reference, arguments.any_run)))

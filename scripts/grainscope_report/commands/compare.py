@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grainscope_report import reader, uncertainty
+from grainscope_report import reader, repeated
 from grainscope_report.commands import asked, files, plot
 from grainscope_report.comparison import as_data, as_text, document, joined, sides
 from grainscope_report.comparison.joined import Comparison
@@ -57,14 +57,7 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--pool", action="store_true", help="take the mean of several runs of one machine as one side"
     )
-    parser.add_argument(
-        "--type-b",
-        action="append",
-        type=Path,
-        default=[],
-        metavar="PATH",
-        help="what runs of a machine differ by; several are looked up in turn (default: the package's table)",
-    )
+    asked.add_type_b(parser)
     parser.add_argument("--filter", metavar="REGEX", help="only questions whose family and words match")
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
     parser.add_argument(
@@ -83,7 +76,7 @@ def register(commands: argparse._SubParsersAction) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Compares, writes and draws what was asked for, and prints."""
     files.keep([arguments.base, *arguments.new], arguments.out)
-    tables = [uncertainty.table_at(path) for path in arguments.type_b]
+    tables = repeated.tables(arguments.type_b)
     found = _chosen(sides.read(arguments.base, arguments.new, tables), arguments.filter)
     if arguments.pool:
         found = sides.pool(found)

@@ -4,6 +4,7 @@ import argparse
 import json
 from pathlib import Path
 
+from grainscope_report import repeated
 from grainscope_report.buying import markdown, page, workload
 from grainscope_report.commands import asked, plot
 from grainscope_report.commands.files import write
@@ -13,7 +14,9 @@ from grainscope_report.result import Result
 from grainscope_report.terminal import terminal
 
 # More take gigabytes of memory, and change no digit that is said.
-FEWEST_DRAWS, MOST_DRAWS = 100, 1_000_000
+FEWEST_DRAWS, DRAWS, MOST_DRAWS = 100, 10_000, 1_000_000
+SEED = 1
+MOST_LINES = 24  # of sentences: with what follows no more than 30
 
 
 def register(commands: argparse._SubParsersAction) -> None:
@@ -22,14 +25,23 @@ def register(commands: argparse._SubParsersAction) -> None:
         "evaluate",
         help="choose between machines for a workload",
         description="Predicts how long a workload takes on each candidate from the shares of its components, "
-        "and says which is first, how sure that is, at which share and price the choice flips, and what it "
-        "costs. Writes verdict.json, verdict.md and verdict.html, and with --format figure 15.",
-        epilog="Exit status: 0 a verdict, 1 a candidate did not pass the gates, 2 the workload or a file "
-        "cannot be used, 3 the machines are not comparable, 4 a tie or an unsure verdict (--fail-on-tie). "
-        "The keys of a workload are in docs/procurement.md.",
+        "and says which is first in speed, in price-performance and per watt, or that it is a tie, and at "
+        "which share and price the choice flips. Writes verdict.json, verdict.md and verdict.html, and with "
+        "--format figure 15.",
+        epilog="Exit status: 0 judged, 1 a candidate did not pass the gates, 2 the workload or a file "
+        "cannot be used, 3 the machines are not comparable, 4 with --fail-on-tie a tie, or nothing tells "
+        "what runs differ by. The keys of a workload are in docs/procurement.md.",
     )
     parser.add_argument(
-        "workload", type=Path, metavar="WORKLOAD.toml", help="the workload and the candidates"
+        "workload", type=Path, nargs="?", metavar="WORKLOAD.toml", help="the workload and the candidates"
+    )
+    parser.add_argument(
+        "--init",
+        nargs="?",
+        type=Path,
+        const=Path("workload.toml"),
+        metavar="FILE",
+        help="write a commented workload to start from, and nothing else (default: workload.toml)",
     )
     asked.add_output(parser, "verdict", "DIR")
     parser.add_argument(
@@ -39,11 +51,13 @@ def register(commands: argparse._SubParsersAction) -> None:
         metavar="svg,png,pdf",
         help="draw figure 15, too, with its CSV and tables (needs matplotlib)",
     )
-    parser.add_argument("--draws", type=int, default=10_000, metavar="N", help="resamples (default: 10000)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the resamples (default: 1)")
+    asked.add_type_b(parser)
+    parser.add_argument("--draws", type=int, default=DRAWS, metavar="N", help="draws (default: 10000)")
+    parser.add_argument("--seed", type=int, default=SEED, metavar="N", help="of the draws (default: 1)")
     parser.add_argument(
-        "--fail-on-tie", action="store_true", help="exit with 4 where the verdict is not sure"
+        "--fail-on-tie", action="store_true", help="exit with 4 where nobody is first in speed"
     )
+    parser.add_argument("--all", action="store_true", help="print all sentences, not the first of them")
     parser.set_defaults(run=run)
 
 
@@ -51,6 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Reaches the verdict, writes it three times over, and says it."""
     if not FEWEST_DRAWS <= arguments.draws <= MOST_DRAWS or arguments.seed < 0:
         raise ReportError(f"--draws must be between {FEWEST_DRAWS} and {MOST_DRAWS} and --seed at least 0")
+    if arguments.init:
+        return _init(arguments.init)
+    if not arguments.workload:
+        raise ReportError("evaluate needs a WORKLOAD.toml: `--init` writes one to start from")
     document, files = _verdict(arguments)
     texts = {
         "verdict.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
@@ -64,15 +82,35 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format
         else []
     )
-    out, said = terminal(), document["sentences"]
-    print(out.paint(out.wrap(said["verdict"], ""), "bold"))
-    for line in [*said["excluded"], *said["why"], *said["flips"], *said["cost"]]:
-        print(out.wrap(line, "  "))
-    for line in document["warnings"]:
-        print(out.paint(out.wrap(f"warning: {line}", "  "), "yellow"))
-    print(out.wrap(said["disclaimer"], ""))
+    _say(document, arguments.all)
     print(f"written: {', '.join([*(str(arguments.output / name) for name in texts), *drawn])}")
     return _status(document, arguments.fail_on_tie)
+
+
+def _say(document: dict, everything: bool) -> None:
+    """Prints the headline, then as much of the rest as fits on a screen."""
+    out, said = terminal(), document["sentences"]
+    head = [out.paint(out.wrap(line, ""), "bold") for line in filter(None, [*said["headline"], said["buy"]])]
+    rest = [out.wrap(line, "  ") for line in [*said["excluded"], *said["why"], *said["flips"], *said["cost"]]]
+    rest += [out.paint(out.wrap(f"warning: {line}", "  "), "yellow") for line in document["warnings"]]
+    left = MOST_LINES - sum(text.count("\n") + 1 for text in head)
+    for at, text in enumerate(rest):
+        left -= text.count("\n") + 1
+        if left < 0 and not everything:
+            print("\n".join([*head, *rest[:at]]))
+            print(f"  and {len(rest) - at} more sentences: --all prints them")
+            break
+    else:
+        print("\n".join([*head, *rest]))
+    print(out.wrap(said["disclaimer"], ""))
+
+
+def _init(path: Path) -> int:
+    if path.exists():
+        raise ReportError(f"{path} is there already: give --init another FILE")
+    write(path, workload.START)
+    print(f"{path}: name your machines' files in it, then `grainscope-report evaluate {path}`")
+    return EXIT_OK
 
 
 def _verdict(arguments: argparse.Namespace) -> tuple[dict, list[Result]]:
@@ -83,7 +121,7 @@ def _verdict(arguments: argparse.Namespace) -> tuple[dict, list[Result]]:
         raise ReportError(
             f"evaluate needs numpy, and Python finds no module {error.name}: python3 -m pip install numpy"
         ) from None
-    return verdict.judge(found, arguments.draws, arguments.seed)
+    return verdict.judge(found, arguments.draws, arguments.seed, repeated.tables(arguments.type_b))
 
 
 def _status(document: dict, fail_on_tie: bool) -> int:

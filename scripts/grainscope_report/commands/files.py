@@ -6,14 +6,21 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from grainscope_report import loading, reader
+from grainscope_report import loading, reader, uncertainty
 from grainscope_report.errors import ReportError
 from grainscope_report.result import Result
+from grainscope_report.uncertainty import TypeB
 
 
-def results(paths: Sequence[Path]) -> list[Result]:
-    """Reads result files for showing; says on stderr where a file's numbers contradict each other."""
-    return read([reader.load(path) for path in paths])
+def results(paths: Sequence[Path], tables: Sequence[TypeB] = ()) -> list[Result]:
+    """Reads result files for showing; says on stderr where a file's numbers contradict each other.
+
+    Of a machine that one of `tables` knows, uncertainties are by that table.
+    """
+    loaded = [reader.load(path) for path in paths]
+    for _, document in loaded:
+        uncertainty.renew(document, tables)
+    return read(loaded)
 
 
 def read(loaded: Sequence[tuple[Path, dict]]) -> list[Result]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from grainscope_report.buying.words import interval, money
+from grainscope_report.buying.words import BETWEEN_VISITS, KNOWN, UNKNOWN, WINNER, interval, money
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level
 from grainscope_report.figures.text_table import TableCell, TablePanel, TableRow
 from grainscope_report.machine import Machine, machines
@@ -22,13 +22,15 @@ COLOURS = 8
 NAME_WIDTH = 18
 IN_HALF = 3
 WHOLE = 2.0
-COLUMNS = ("component", "against", "share", "lead of the first", "flips at a share of", "in resamples")
+COLUMNS = ("component", "against", "share", "lead of the first", "flips at a share of", "in draws")
 LEAST = "the least change of all"
-NOTES = (
-    "Predicted time: Σ share ÷ ratio, the reference is 1, less is better. Whiskers are 95 % of resamples, on "
-    "the left each component's, in the middle the sum's; they hold for the nodes that were measured.",
+TIMES = (
+    "Predicted time: Σ share ÷ ratio, the reference is 1, less is better. Whiskers are on the left each "
+    "component's, in the middle the sum's; they hold for the nodes that were measured."
+)
+FLIPS = (
     "Flips: the share of a component at which the other comes first, the others in proportion; the least "
-    "change: the time that must move between components. A lead below zero is the other's.",
+    "change: the time that must move between components. A lead below zero is the other's."
 )
 
 
@@ -46,13 +48,15 @@ def build(document: dict[str, Any], results: Sequence[Result]) -> Figure:
         panels.append(_costs(cost, ranked, of))
     # So many stacks want all of the width.
     rows = [tuple(panels)] if len(ranked) <= IN_HALF else [(replace(one, width=WHOLE),) for one in panels]
-    if document["flips"]:
+    rows_of_stacks = len(rows)
+    if document["flips"] and document["verdict"]["kind"] == WINNER:
         first = document["verdict"]["first"]
         rows.append((_flips(f"where {first} is no longer first", document["flips"], of, False),))
-    if cost and cost["flips"]:
+    if cost and cost["flips"] and cost["kind"] == WINNER:
         title = f"where {cost['first']} no longer costs least for its speed"
         rows.append((_flips(title, cost["flips"], of, True),))
-    notes = [*NOTES, *document["sentences"]["excluded"]]
+    whiskers = BETWEEN_VISITS if document["verdict"]["kind"] == UNKNOWN else KNOWN
+    notes = [TIMES, whiskers, *[FLIPS] * (len(rows) > rows_of_stacks), *document["sentences"]["excluded"]]
     if document["label"] == "modelled":
         notes.insert(0, "All of this is modelled, nothing of it measured.")
     if len(shown) > 1:
@@ -75,7 +79,9 @@ def _groups(there: Sequence[dict]) -> tuple[tuple[str, int], ...]:
 
 
 def _estimate(found: dict[str, float]) -> Estimate:
-    return Estimate(found["value"], found["low"], found["high"])
+    """With its interval; of what nothing tells one the value alone."""
+    low, high = (found["value"] if found[end] is None else found[end] for end in ("low", "high"))
+    return Estimate(found["value"], low, high)
 
 
 def _times(document: dict[str, Any], ranked: Sequence[dict], of: dict[str, Machine]) -> BarPanel:
@@ -120,7 +126,8 @@ def _costs(cost: dict[str, Any], ranked: Sequence[dict], of: dict[str, Machine])
         for name, key, colour in kinds
     ]
     return BarPanel(
-        "cost for its speed, the least first", _values(money(one["cost_per_speed"]) for one in order),
+        "cost for its speed" + ", the least first" * (cost["kind"] == WINNER),
+        _values(money(one["cost_per_speed"]) for one in order),
         tuple(series), "(price + energy) × time", "money", groups=_groups(order),
         stacked=True, sums=tuple(_estimate(one["cost_per_speed"]) for one in order),
     )  # fmt: skip
