@@ -12,7 +12,6 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
