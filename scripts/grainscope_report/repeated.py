@@ -1,10 +1,11 @@
 """Type B from repeated runs: what values of a family on a clock differ by from run to run.
 
-Runs of one kind of machine (GPU and CPU model) are held against each other, two by two. Their visits already
-explain most of a difference; what is left is between runs. It is the least standard uncertainty with which
-95 % of a family's rows on a clock lie within the prediction interval of another run, together with some rows
-of all families on that clock, since one family has few. A few runs tell it to a quarter, which is worth 8
-degrees of freedom (JCGM 100:2008, G.4.2). The standard library alone.
+Runs of one kind of machine (GPU and CPU model) are held against each other, two by two. What their visits do
+not explain of a difference is between runs: the least standard uncertainty with which 95 % of a family's rows
+on a clock lie within the prediction interval of another run, together with some rows of all families on that
+clock, since one family has few. What a visit alone differs by is found alike, from the visits of each run. A
+few runs tell a spread to a quarter, which is worth 8 degrees of freedom (JCGM 100:2008, G.4.2). The standard
+library alone.
 """
 
 import json
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 
 from grainscope_report import loading, uncertainty, visits
 from grainscope_report.errors import ReportError
-from grainscope_report.uncertainty import FEWEST_FOR_PRIOR, FORMAT, Prior, TypeB, Uncertainty
+from grainscope_report.uncertainty import FORMAT, TypeB, Uncertainty
 from grainscope_report.visits import Key, Measured
 
 COVERED = 0.95
@@ -132,34 +133,24 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
     versions = {family: version for run in runs for family, version in run.versions.items()}
     for key in sorted(visits):
         family, clock = key
-        prior = visits[key]
         row: dict[str, Any] = {"family": family, "version": versions.get(family, 1), "clock": clock}
         row |= {"machine": at} if at else {}
-        row["visit"] = {"standard": _short(math.sqrt(prior.variance)), "freedom": _short(prior.freedom)}
+        row["visit"] = {"standard": _short(visits[key]), "freedom": FREEDOM}
         if key in between:
             row["run"] = {"standard": _short(between[key]), "freedom": FREEDOM}
         yield row
 
 
-def _visits(runs: Sequence[Measured]) -> dict[Key, Prior]:
-    """What visits of a run differ by; of a family of few rows, with what is known of its clock."""
-    variances: dict[Key, list[float]] = defaultdict(list)
-    count = max((len(visits) for run in runs for visits in map(_medians, run.processes.values())), default=0)
+def _visits(runs: Sequence[Measured]) -> dict[Key, float]:
+    """What one visit differs by from another of its run."""
+    found: dict[Key, list[Difference]] = defaultdict(list)
+    exact = Uncertainty(0.0, math.inf)
     for run in runs:
         for question, processes in run.processes.items():
-            if len(medians := _medians(processes)) == count:
-                variances[run.clocks[question]].append(_log_variance(medians))
-    alike: dict[str, list[float]] = defaultdict(list)
-    for (_, clock), found in variances.items():
-        alike[clock] += found
-    clocks = {clock: uncertainty.fit_prior(found, count - 1) for clock, found in alike.items()}
-    priors = {}
-    for key, found in variances.items():
-        own = uncertainty.fit_prior(found, count - 1)
-        if len(found) < FEWEST_FOR_PRIOR:
-            own = Prior(*uncertainty.moderate(clocks[key[1]], fmean(found), len(found) * (count - 1)))
-        priors[key] = own
-    return {key: prior for key, prior in priors.items() if prior.freedom}
+            logs = map(math.log, _medians(processes))
+            pairs = [Difference(other - one, exact, exact) for one, other in combinations(logs, 2)]
+            found[run.clocks[question]] += pairs
+    return _between({key: rows for key, rows in found.items() if rows})
 
 
 def _between(found: Mapping[Key, Sequence[Difference]]) -> dict[Key, float]:
@@ -214,12 +205,6 @@ def _medians(processes: Sequence[Sequence[Any]]) -> list[float]:
 def _middle(run: Measured, question: str) -> float:
     medians = _medians(run.processes[question])
     return medians[uncertainty.middle_visit(medians)]
-
-
-def _log_variance(medians: Sequence[float]) -> float:
-    logs = [math.log(median) for median in medians]
-    mean = fmean(logs)
-    return math.fsum((value - mean) ** 2 for value in logs) / (len(logs) - 1)
 
 
 def _short(value: float) -> float:
