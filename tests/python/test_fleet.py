@@ -59,6 +59,7 @@ def ended(process: subprocess.Popen) -> tuple[int, str]:
     return process.returncode, err
 
 
+@pytest.mark.usefixtures("known")
 def test_every_node_has_an_output_of_its_own_and_the_slow_one_is_named(tmp_path, stub, capsys):
     running = [start(tmp_path, stub, f"node-{at}", "--preset", "quick") for at in range(6)]
     assert [ended(process)[0] for process in running] == [0] * 6

@@ -42,7 +42,7 @@ COMMANDS = {
 def test_a_command_of_a_node_needs_nothing_else(name, files):
     ran = run(*(str(files.get(word, word)) for word in COMMANDS[name]))
     assert "on this node" not in ran.stderr, ran.stderr
-    assert ran.returncode in (0, 1), ran.stderr
+    assert ran.returncode in (0, 1, 5), ran.stderr
     assert ran.stdout
 
 

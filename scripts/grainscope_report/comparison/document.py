@@ -40,12 +40,14 @@ def sections(comparison: Comparison, most: int | None) -> list[Section]:
         where = f"{_letter(comparison, against)}: " if several else ""
         parts += _changed(comparison, against, where, most)
         parts += _power(comparison, against, where)
+        if most is not None:
+            parts += _unmatched(against, where, (FAILED,))
     if most is None:
         parts.append(_counts(comparison))
         for against in comparison.against:
             where = f"{_letter(comparison, against)}: " if several else ""
             parts += _families(against, where)
-            parts += _unmatched(against, where)
+            parts += _unmatched(against, where, (FAILED, MISSING, NEW_ONLY))
         parts += [*_unclear(comparison), *_modelled(comparison)]
     else:
         parts += _rest(comparison)
@@ -265,10 +267,10 @@ def _families(against: Against, where: str) -> Iterator[Section]:
         yield Section(f"{where}by family" if where else "By family", (), columns, rows)
 
 
-def _unmatched(against: Against, where: str) -> Iterator[Section]:
-    """Questions that one side alone answers, by family and reason, what failed first."""
+def _unmatched(against: Against, where: str, kinds: Sequence[str]) -> Iterator[Section]:
+    """Questions of these kinds, which one side alone answers, by family and reason, what failed first."""
     alike: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for one in against.unmatched:
+    for one in (one for one in against.unmatched if one.kind in kinds):
         alike[one.kind, one.question.family].append(one.reason)
     found = {
         (*key, reason): count
@@ -277,7 +279,6 @@ def _unmatched(against: Against, where: str) -> Iterator[Section]:
     }
     if not found:
         return
-    kinds = (FAILED, MISSING, NEW_ONLY)
     ordered = sorted(found.items(), key=lambda one: (kinds.index(one[0][0]), -one[1], one[0]))
     names = {FAILED: "failed", MISSING: "missing", NEW_ONLY: "only new"}
     rows = tuple((names[kind], str(count), family, reason) for (kind, family, reason), count in ordered)

@@ -42,7 +42,7 @@ def undecided(against: Against, comparison: Comparison) -> str:
         names = _letters(against, comparison, lambda answer: not answer.a)
         return (
             f"{names} came to each case once and nothing tells what visits differ by; this would: "
-            "`grainscope --benchmark_repetitions=3 --out DIR` in its place."
+            f"`grainscope --benchmark_repetitions=3 --out DIR` in place of {names}."
         )
     said = f"whatever changed is smaller than these runs can show; {share(comparison.threshold)} or less"
     visits = [one.visits for one in against.power]
