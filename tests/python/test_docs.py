@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
 @pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
 def test_readme_and_the_reference_of_axes_are_what_the_program_says():
     checked = subprocess.run(
-        [ROOT / "scripts/docs", "--check", "--program", PROGRAM], capture_output=True, text=True
+        [sys.executable, ROOT / "scripts/docs", "--check", "--program", PROGRAM],
+        capture_output=True,
+        text=True,
     )
     assert checked.returncode == 0, f"{checked.stdout}run scripts/docs"
