@@ -595,6 +595,7 @@ sm_share/split
   quick       by=unlimited       consumer=products,graphsage  span=256MiB
   quick       by=grid_cap                                     span=256MiB  percent=10
   quick       by=green_context                                span=256MiB  percent=5,10,25
+  quick       by=mps_percentage                               span=256MiB  percent=10
   quick       by=green_context   consumer=graphsage           span=256MiB  percent=10
   full        by=grid_cap,green_context        consumer=products,graphsage  gpu=first  span=1GiB  percent=$some_percents
   full        by=green_context   width=4,8     consumer=products,graphsage  gpu=first  span=1GiB  percent=10

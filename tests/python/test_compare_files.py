@@ -23,9 +23,9 @@ pytestmark = pytest.mark.usefixtures("known")
         (["--filter", "nothing like it"], "has no question that matches"),
         (["-o", "run0/result.json/x.md"], "cannot be written"),
         (["--format", "xml"], "invalid choice"),
-        (["--type-b", "none.json"], "none.json tells nothing of type B (No such file"),
-        (["--type-b", "run0"], "run0 tells nothing of type B (Is a directory)"),
-        (["--type-b", "run0/result.json"], "it is no `grainscope type-b 1`"),
+        (["--type-b", "none.json"], "none.json cannot be read (No such file"),
+        (["--type-b", "run0"], "run0: type B needs at least two runs of several visits"),
+        (["--type-b", "run0/result.json"], "is no table of type B (`grainscope type-b 1`)"),
     ],
 )
 def test_usage_errors(tmp_path, capsys, monkeypatch, arguments, says):

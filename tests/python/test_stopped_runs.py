@@ -36,7 +36,8 @@ def said(status: str, text: str, folder: Path, more: tuple[tuple[str, str], ...]
 
 
 def samples(rows: list[dict]) -> list[tuple[str, list[float]]]:
-    return sorted((row["name"], [visit["samples_s"] for visit in row["visits"]]) for row in rows)
+    """Of each visit, as a row of its own in a journal, or as one of those of a result's row."""
+    return sorted((row["name"], visit["samples_s"]) for row in rows for visit in row.get("visits", [row]))
 
 
 def spread_of(visits: list[int]) -> str:

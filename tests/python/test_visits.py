@@ -39,7 +39,11 @@ def planted(
                     ),
                 )
             clocks = dict.fromkeys(measured, ("fake", "gated"))
-            runs.append(Measured("run", "0" * 64, "2026", "c", f"m{machine}", clocks, measured))
+            runs.append(
+                Measured(
+                    "run", "0" * 64, "2026", "c", f"m{machine}", ("GPU", "CPU"), {"fake": 1}, clocks, measured
+                )
+            )
     return runs
 
 
@@ -89,7 +93,7 @@ def test_only_rows_of_all_runs_are_compared() -> None:
 def test_kept_medians_give_the_same_components(tmp_path) -> None:
     runs = planted(2, 2, 2, rows=20)
     named = [
-        Measured(r.source, r.sha256, r.started, r.commit, r.machine,
+        Measured(r.source, r.sha256, r.started, r.commit, r.machine, r.kind, r.versions,
                  {json.dumps(["fake", {"n": q}, {}], sort_keys=True): k for q, k in r.clocks.items()},
                  {json.dumps(["fake", {"n": q}, {}], sort_keys=True): v for q, v in r.processes.items()})
         for r in runs

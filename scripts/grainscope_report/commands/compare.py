@@ -36,7 +36,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         "discovery rate of 5 %% over all questions. Google Benchmark's own JSON is compared by name.",
         epilog="Exit status: 0 something was decided and nothing of --fail-on found, 1 something of it, 2 "
         "usage or an unreadable file, 3 a NEW answers no question that BASE answers, 4 questions that cannot "
-        "be told where --fail-on has unclear, 5 of a NEW nothing could be decided (not with --fail-on none).",
+        "be told where --fail-on has unclear, 5 of a NEW nothing could be decided where --fail-on has slower "
+        "or faster.",
     )
     parser.add_argument("base", type=Path, metavar="BASE", help=asked.A_FILE)
     parser.add_argument("new", nargs="+", type=Path, metavar="NEW", help="one or more to hold against it")
@@ -125,7 +126,8 @@ def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
     there = {kind for kind in kinds if any(one[kind] for one in counts)}
     if there - {"unclear"}:
         return EXIT_FOUND
-    if kinds and not all(against.decided for against in comparison.against):
+    asks = {"slower", "faster"} & {*kinds}
+    if asks and not all(against.decided for against in comparison.against):
         return EXIT_UNDECIDED
     return EXIT_INCONCLUSIVE if there else EXIT_OK
 
