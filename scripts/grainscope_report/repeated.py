@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from grainscope_report import loading, uncertainty, visits
@@ -126,6 +126,36 @@ def covered(rows: Iterable[Difference], run: float) -> float:
     """The share of rows whose second value lies in the 95 % prediction interval of the first."""
     inside = [abs(row.value) <= uncertainty.expanded(uncertainty.combined(*row.between(run))) for row in rows]
     return fmean(inside)
+
+
+class Held(NamedTuple):
+    """How a table does on two runs' common rows of one clock."""
+
+    clock: str
+    rows: int
+    covered: float  # share of the rows whose second value lies in the first's 95 % prediction interval
+    apart: float  # share of the rows whose two intervals do not touch
+    half: float  # the middle half-width of an interval
+    sharp: float  # share of the rows that are known to 5 %
+
+
+def held(runs: Sequence[Measured], made: Mapping[str, Any]) -> list[Held]:
+    """What a table is worth on every two of these runs, which are of its first kind of machine."""
+    told = {(one["family"], one["clock"]): one["run"]["standard"] for one in made["families"] if "run" in one}
+    clocks: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
+    for key, rows in differences(runs).items():
+        for row in rows if key in told else ():
+            one, other = row.between(told[key])
+            half, others = uncertainty.expanded(one), uncertainty.expanded(other)
+            inside = abs(row.value) <= uncertainty.expanded(uncertainty.combined(one, other))
+            clocks[key[1]].append((inside, abs(row.value) > half + others, half))
+    return [_held(clock, found) for clock, found in sorted(clocks.items())]
+
+
+def _held(clock: str, found: Sequence[tuple[bool, bool, float]]) -> Held:
+    inside, apart, halves = zip(*found, strict=True)
+    sharp = fmean(half <= uncertainty.WIDE for half in halves)
+    return Held(clock, len(found), fmean(inside), fmean(apart), median(halves), sharp)
 
 
 def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:

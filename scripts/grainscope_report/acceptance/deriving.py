@@ -1,6 +1,6 @@
 """What limits sound runs suggest, how far their values differ, and how often they would be rejected.
 
-A limit is 95 % of the median of all values (of a time 110 %), or what these leave: the middle value of a
+A limit is 97 % of the median of all values (of a time 110 %), or what these leave: the middle value of a
 machine that came to the case at least three times in all, or the far end of any run's interval. So every run
 keeps it. Allowances are root mean squares of the logarithms of rows' values over the medians of their rules,
 rounded up to whole percent: of values of one visit, and of runs of three and more.
@@ -25,7 +25,7 @@ from grainscope_report.visits import machine_of
 SEVERAL = 3  # visits of which the middle one is no accident
 FASTEST = "pcie5"  # the set of which shares hold for slower links, too
 FEWEST = 5  # runs that tell how far runs differ
-RATE, TIME, POINTS = 0.95, 1.10, 2
+RATE, TIME, POINTS = 0.97, 1.10, 2
 MEASURED = "measured: "
 
 
