@@ -39,9 +39,8 @@ double incomplete_beta(double x, double a, double b) {
 
 // The probability that Student's t lies below `t`.
 double student_below(double t, double freedom) {
-  const double tail = freedom > kMany
-                          ? std::erfc(std::abs(t) / std::sqrt(2)) / 2
-                          : incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2;
+  const double tail = freedom > kMany ? std::erfc(std::abs(t) / std::sqrt(2)) / 2
+                                      : incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2;
   return t > 0 ? 1 - tail : tail;
 }
 

@@ -92,7 +92,8 @@ TEST_F(PiecesOnDemand, move_whole_pages_and_say_how_many) {
     EXPECT_EQ(*measurement.link_bytes_least % page, 0U);
     EXPECT_GE(*measurement.link_bytes_least, kPieces * std::max(piece, page));
     EXPECT_LE(*measurement.link_bytes_least, kPieces * 2 * kMiB);
-    EXPECT_DOUBLE_EQ(measurement.counters.at("moved_bytes"), static_cast<double>(*measurement.link_bytes_least));
+    EXPECT_DOUBLE_EQ(measurement.counters.at("moved_bytes"),
+                     static_cast<double>(*measurement.link_bytes_least));
     EXPECT_DOUBLE_EQ(measurement.counters.at("moved_bytes_per_piece") * kPieces,
                      static_cast<double>(*measurement.link_bytes_least));
   }

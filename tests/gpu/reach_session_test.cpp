@@ -48,7 +48,8 @@ TEST_F(ReachSessions, every_case_of_the_smoke_preset_is_measured_or_skipped_with
       const bool on_host = to_string(benchmark.id.axis("memory")) != "peer";
       EXPECT_EQ(measurement.traffic.has_value(), on_host);
       if (on_host) {
-        EXPECT_GE(measurement.traffic->bytes, *measurement.link_bytes_least / 2) << "of the first of four lists";
+        EXPECT_GE(measurement.traffic->bytes, *measurement.link_bytes_least / 2)
+            << "of the first of four lists";
       }
       // Every row is asked for twice over this span, 1 Mi rows of 64 MiB: about 1 - 1/e² of them at least
       // once.
