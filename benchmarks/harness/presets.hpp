@@ -15,8 +15,8 @@ namespace grainscope::harness {
 
 enum class Preset {
   smoke,       // does everything work? a size or two, a wide interval
-  quick,       // three minutes: what a look at a machine needs
-  full,        // for a quarter of an hour on one GPU, twenty minutes on two: every method, octave and node
+  quick,       // four minutes: what a look at a machine needs
+  full,        // every method, octave and node
   paper,       // the points of the papers' figures
   acceptance,  // a fixed set of cases, visited often, for accepting a machine
 };
