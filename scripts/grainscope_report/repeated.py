@@ -52,7 +52,9 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
     for run in runs:
         if run.kind and any(len(visits) > 1 for visits in map(_medians, run.processes.values())):
             kinds[run.kind].append(run)
-    kinds = {kind: sorted(each, key=lambda run: run.started) for kind, each in sorted(kinds.items())}
+    # Those with a GPU first: of a kind that the table does not know, visits differ as those of its first do.
+    order = sorted(kinds, key=lambda kind: (not kind[0], kind))
+    kinds = {kind: sorted(kinds[kind], key=lambda run: run.started) for kind in order}
     used = [run for each in kinds.values() for run in each]
     if not any(len(each) > 1 for each in kinds.values()):
         raise ReportError(
@@ -129,8 +131,9 @@ def covered(rows: Iterable[Difference], run: float) -> float:
 
 
 class Held(NamedTuple):
-    """How a table does on two runs' common rows of one clock."""
+    """How a table does on two runs' common rows of one clock, on one kind of machine."""
 
+    machine: str
     clock: str
     rows: int
     covered: float  # share of the rows whose second value lies in the first's 95 % prediction interval
@@ -140,8 +143,22 @@ class Held(NamedTuple):
 
 
 def held(runs: Sequence[Measured], made: Mapping[str, Any]) -> list[Held]:
-    """What a table is worth on every two of these runs, which are of its first kind of machine."""
-    told = {(one["family"], one["clock"]): one["run"]["standard"] for one in made["families"] if "run" in one}
+    """What a table is worth on every two of these runs of one kind of machine."""
+    found = []
+    for at, machine in enumerate(made["machines"]):
+        kind = (machine["gpu"], machine["cpu"])
+        alike = [run for run in runs if run.kind == kind]
+        told = {
+            (one["family"], one["clock"]): one["run"]["standard"]
+            for one in made["families"]
+            if "run" in one and one.get("machine", 0) == at
+        }
+        found += [_held(kind[0] or kind[1], *each) for each in sorted(_halves(alike, told).items())]
+    return found
+
+
+def _halves(runs: Sequence[Measured], told: Mapping[Key, float]) -> dict[str, list[tuple[bool, bool, float]]]:
+    """By clock of each pair of rows whether it is covered, whether apart, and half of the first interval."""
     clocks: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
     for key, rows in differences(runs).items():
         for row in rows if key in told else ():
@@ -149,13 +166,13 @@ def held(runs: Sequence[Measured], made: Mapping[str, Any]) -> list[Held]:
             half, others = uncertainty.expanded(one), uncertainty.expanded(other)
             inside = abs(row.value) <= uncertainty.expanded(uncertainty.combined(one, other))
             clocks[key[1]].append((inside, abs(row.value) > half + others, half))
-    return [_held(clock, found) for clock, found in sorted(clocks.items())]
+    return clocks
 
 
-def _held(clock: str, found: Sequence[tuple[bool, bool, float]]) -> Held:
+def _held(machine: str, clock: str, found: Sequence[tuple[bool, bool, float]]) -> Held:
     inside, apart, halves = zip(*found, strict=True)
     sharp = fmean(half <= uncertainty.WIDE for half in halves)
-    return Held(clock, len(found), fmean(inside), fmean(apart), median(halves), sharp)
+    return Held(machine, clock, len(found), fmean(inside), fmean(apart), median(halves), sharp)
 
 
 def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:

@@ -70,6 +70,22 @@ def test_one_run_or_one_visit_tells_nothing():
             repeated.table(runs)
 
 
+def test_kinds_of_machines_are_not_held_against_each_other():
+    with_gpu, without = planted(3, 0.01, rows=40), planted(3, 0.1, rows=40, seed=5)
+    without = [
+        Measured(*[("", "CPU") if value == ("GPU", "CPU") else value for value in vars(run).values()])
+        for run in without
+    ]
+    made = repeated.table([*without, *with_gpu])
+    assert made["machines"] == [{"gpu": "GPU", "cpu": "CPU"}, {"gpu": "", "cpu": "CPU"}]
+    first, second = made["families"]
+    assert second["machine"] == 1
+    assert second["run"]["standard"] > 4 * first["run"]["standard"]
+    found = repeated.held([*without, *with_gpu], made)
+    assert [(one.machine, one.rows) for one in found] == [("GPU", 120), ("CPU", 120)]
+    assert all(one.covered >= 0.93 for one in found)
+
+
 def test_the_table_of_the_suite_is_what_the_study_says():
     made = repeated.table([run for path in STUDY for run in visits.read(path)])
     assert uncertainty.TABLE.read_text() == repeated.text(made), (
