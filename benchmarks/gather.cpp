@@ -71,7 +71,7 @@ Explanation explain(const GatherPoint& point) {
           "dissertation chapters 3 and 4, figures 3.10 and 4.9; DGL GraphBolt's index_select; "
           "address_ordered is new here",
           "rows are drawn from a law unless they are sampled; the table's memory is shared by cases, not new "
-          "in each session"};
+          "in each visit"};
 }
 
 Explanation explain_own(const GatherPoint& point, const gnn::NpyFile& own) {

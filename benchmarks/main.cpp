@@ -19,7 +19,6 @@
 #include "graph_command.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/options.hpp"
-#include "harness/repeat.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
 #include "harness/visits.hpp"

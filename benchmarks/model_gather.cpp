@@ -110,7 +110,6 @@ Measurement measure(const Session& session, const Point& point, Replays& replays
   measurement.modelled = true;
   measurement.samples.seconds = {bound.seconds()};
   measurement.samples.summary = summarize(measurement.samples.seconds);
-  measurement.samples.reached_target = true;  // a model has no noise to average out
   measurement.timing.timed = "nothing: the link's bound";
   measurement.verification =
       "units loaded are those of the rows asked for, each once; no load has more than 32";

@@ -97,7 +97,7 @@ Explanation explain() {
           "the first list's loads with no cache, by the model; rows_per_granule = rows / (span / 64 KiB)",
           "GraphBolt sorts rows for it; no public suite measures it",
           "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
-          "by the cases of a kind, not new in each session"};
+          "by the cases of a kind, not new in each visit"};
 }
 
 // Sorted so that every memory is read in one go, by rising spans. Those of peers come first and the walls

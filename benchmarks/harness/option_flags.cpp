@@ -20,8 +20,8 @@ constexpr const char* kFilter = "--benchmark_filter";
 // Google Benchmark's flags that would change what a sampling session decides for itself.
 constexpr std::array<std::pair<const char*, const char*>, 5> kRefused{{
     {"--benchmark_min_time",
-     "a session samples until its interval is narrow enough: use --ci-target or a larger --preset"},
-    {"--benchmark_min_warmup_time", "every session warms up by itself"},
+     "a visit samples until its interval is narrow enough: use --ci-target or a larger --preset"},
+    {"--benchmark_min_warmup_time", "every visit warms up by itself"},
     {"--benchmark_enable_random_interleaving",
      "several visits come in an order of their own: use --benchmark_repetitions"},
     {"--benchmark_perf_counters", "run the program under `perf stat` instead"},

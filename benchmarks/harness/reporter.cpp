@@ -16,7 +16,6 @@
 #include "google_benchmark.hpp"
 #include "grainscope/core/units.hpp"
 #include "result_store.hpp"
-#include "row.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -251,8 +250,8 @@ void replay(const json& row, benchmark::State& state) {
 
 }  // namespace
 
-LibraryReport report_by_library(const Options& options, std::vector<std::vector<json>> cases,
-                                const std::function<void(std::vector<json>&)>& complete) {
+LibraryReport report_by_library(const Options& options, VisitsOfCases cases,
+                                const std::function<std::vector<json>(const VisitsOfCases&)>& merge) {
   std::map<std::string, std::vector<json>*> recorded;
   std::size_t name_width = 0;
   benchmark::ClearRegisteredBenchmarks();
@@ -274,9 +273,7 @@ LibraryReport report_by_library(const Options& options, std::vector<std::vector<
     benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
   }
   benchmark::ClearRegisteredBenchmarks();
-  LibraryReport report{reporter.context(), {}};
-  std::transform(cases.begin(), cases.end(), std::back_inserter(report.rows), merged_row);
-  complete(report.rows);
+  LibraryReport report{reporter.context(), merge(cases)};
   if (!options.file_out.empty()) {
     std::ostringstream text;
     text << reporter.file_text();

@@ -36,12 +36,12 @@ struct LibraryReport {
 };
 
 // Has Google Benchmark report the visits to each case as its repetitions: it adds its fields and aggregates,
-// and writes its formats to standard output and to --benchmark_out, as asked. Each case's visits then become
-// one row, and `complete` adds what needs all rows. Throws EnvironmentError where that file cannot be
-// written.
+// and writes its formats to standard output and to --benchmark_out, as asked. `merge` then makes each
+// case's visits one row. Throws EnvironmentError where that file cannot be written.
+using VisitsOfCases = std::vector<std::vector<nlohmann::json>>;
 [[nodiscard]] LibraryReport report_by_library(
-    const Options& options, std::vector<std::vector<nlohmann::json>> cases,
-    const std::function<void(std::vector<nlohmann::json>&)>& complete);
+    const Options& options, VisitsOfCases cases,
+    const std::function<std::vector<nlohmann::json>(const VisitsOfCases&)>& merge);
 
 }  // namespace grainscope::harness
 

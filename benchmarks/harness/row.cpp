@@ -273,11 +273,11 @@ bool has_status(const json& row, Status status) {
 }
 
 // "in visit 2 of 3: …".
-std::string reason_in(const json& row, std::size_t visits) {
+std::string reason_in(const json& row, int planned) {
   const std::string reason = row.value("reason", "");
-  return visits == 1 ? reason
-                     : "in visit " + std::to_string(row.value("round", 1)) + " of " + std::to_string(visits) +
-                           ": " + reason;
+  return planned == 1 ? reason
+                      : "in visit " + std::to_string(row.value("round", 1)) + " of " +
+                            std::to_string(planned) + ": " + reason;
 }
 
 bool has_flag(const json& row, const char* flag) {
@@ -333,7 +333,7 @@ std::optional<Interval> stated_interval(const json& row) {
 
 }  // namespace
 
-json merged_row(const std::vector<json>& visits) {
+json merged_row(const std::vector<json>& visits, int planned) {
   const std::vector<const json*> told = telling(visits);
   std::vector<double> medians;
   for (const json* visit : told) {
@@ -344,7 +344,7 @@ json merged_row(const std::vector<json>& visits) {
   const std::size_t middle = medians.size() == told.size() ? middle_visit(medians) : 0;
   json row = *told[middle];
   if (!has_status(row, Status::ok)) {
-    row["reason"] = reason_in(row, visits.size());
+    row["reason"] = reason_in(row, planned);
     row["error_message"] = row["status"].get<std::string>() + ": " + row["reason"].get<std::string>();
   }
   if (medians.size() == told.size() && row["label"] != "modelled") {

@@ -25,10 +25,10 @@ enum class Status { ok, skipped, failed };
 // and what is told of the visit stand beside the rest.
 void add_measurement(nlohmann::json& row, const Measurement& measurement);
 
-// One row of the visits to a case, in the order of rounds; at least one. It is of the visit with the middle
-// median and has the samples of all in `visits`. It is failed where one is, and otherwise of those that are
-// ok, skipped where none is.
-[[nodiscard]] nlohmann::json merged_row(const std::vector<nlohmann::json>& visits);
+// One row of the visits to a case, in the order of rounds; at least one, of `planned`. It is of the visit
+// with the middle median and has the samples of all in `visits`. It is failed where one is, and otherwise of
+// those that are ok, skipped where none is.
+[[nodiscard]] nlohmann::json merged_row(const std::vector<nlohmann::json>& visits, int planned);
 
 // Gives measured rows their uncertainties, the interval that follows, and the flags that need it. Spread is
 // pooled over all of these rows.

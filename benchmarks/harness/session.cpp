@@ -48,9 +48,6 @@ Samples Session::trials(int count, const std::function<double(int)>& one_trial) 
     samples.seconds.push_back(one_trial(trial));
   }
   samples.summary = summarize(samples.seconds);
-  const auto& interval = samples.summary.ci95;
-  samples.reached_target =
-      interval && (interval->high - interval->low) / 2 <= plan_.ci_target * samples.summary.median;
   samples.wall_s = steady_now_s() - begun;
   return samples;
 }

@@ -135,6 +135,7 @@ class Suite {
         }
       }
     }
+    show_unfinished();
     progress_.wipe();
     finish();
     return exit_status();
@@ -280,16 +281,41 @@ class Suite {
   void finished(const json& rows) {
     for (const json& row : rows) {
       keep(row);
-      if (table_ && is_finished(row.at("name"))) {
-        std::vector<json> whole{merged_row(rows_.at(row.at("name")))};
-        add_uncertainties(whole, type_b_);
-        progress_.wipe();
-        table_->row(whole.front());
-        progress_.draw();
+      if (is_finished(row.at("name"))) {
+        show(row.at("name"));
       }
       progress_.finish_case();
     }
     to_store([&](ResultStore& store) { store.append_rows(rows); });
+  }
+
+  // A row of each case's visits, whose spread is pooled over these rows.
+  [[nodiscard]] std::vector<json> whole_rows(const VisitsOfCases& cases) const {
+    std::vector<json> rows;
+    rows.reserve(cases.size());
+    for (const std::vector<json>& visits : cases) {
+      rows.push_back(merged_row(visits, request_.scope.visits));
+    }
+    add_uncertainties(rows, type_b_);
+    return rows;
+  }
+
+  // In the table, as far as it is known by now.
+  void show(const std::string& name) {
+    if (table_) {
+      progress_.wipe();
+      table_->row(whole_rows({rows_.at(name)}).front());
+      progress_.draw();
+    }
+  }
+
+  // Of a run that was stopped the cases that lack visits, too.
+  void show_unfinished() {
+    for (const auto& [name, visits] : rows_) {
+      if (!is_finished(name)) {
+        show(name);
+      }
+    }
   }
 
   [[nodiscard]] std::string why_stop() const {
@@ -354,7 +380,7 @@ class Suite {
   // The row of each case, in the order of the listing; first those that were skipped at once, without Google
   // Benchmark's fields.
   [[nodiscard]] std::vector<json> rows_in_order(json& library_context) {
-    std::vector<std::vector<json>> cases(places_.size());
+    VisitsOfCases cases(places_.size());
     std::vector<json> rows;
     for (auto& [name, visits] : rows_) {
       const auto place = places_.find(name);
@@ -370,8 +396,8 @@ class Suite {
       }
       return unvisited || visits.empty();
     });
-    LibraryReport report = report_by_library(
-        options_, std::move(cases), [this](std::vector<json>& whole) { add_uncertainties(whole, type_b_); });
+    LibraryReport report = report_by_library(options_, std::move(cases),
+                                             [this](const auto& visits) { return whole_rows(visits); });
     library_context = std::move(report.context);
     std::move(report.rows.begin(), report.rows.end(), std::back_inserter(rows));
     return rows;

@@ -1,15 +1,19 @@
 #include "visits.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/child_process.hpp"
 #include "interrupt.hpp"
+#include "options.hpp"
+#include "result_store.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -95,17 +99,27 @@ RoundProcess::RoundProcess(const std::vector<std::string>& flags, const Round& r
 
 RoundProcess::~RoundProcess() = default;
 
+namespace {
+
+// The next line of a process, or nothing at its end. A signal to this process is handed on, once.
+std::optional<std::string> next_line(ChildProcess& process, bool& told) {
+  while (true) {
+    if (const int signal = signal_received(); signal != 0 && !std::exchange(told, true)) {
+      process.send(signal);
+    }
+    if (process.readable(kBetweenLooks_s)) {
+      return process.read_line(kBetweenLooks_s);
+    }
+  }
+}
+
+}  // namespace
+
 std::string RoundProcess::listen(const std::function<void(const json&)>& take) {
   bool told = false;
   std::string latest;
   while (true) {
-    if (const int signal = signal_received(); signal != 0 && !std::exchange(told, true)) {
-      process_->send(signal);
-    }
-    if (!process_->readable(kBetweenLooks_s)) {
-      continue;
-    }
-    const auto text = process_->read_line(kBetweenLooks_s);
+    const auto text = next_line(*process_, told);
     const json line = text ? json::parse(*text, nullptr, false) : json();
     if (line.contains("end")) {
       return line["end"];
@@ -139,6 +153,99 @@ void say(const json& line) {
   if (!line.contains("end")) {
     std::getline(std::cin, taken);
   }
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostRuns = 100;
+constexpr const char* kUsage =
+    "grainscope repeat N --out DIR [FLAGS]\n"
+    "Runs N times what FLAGS ask for, each time in a process of its own, into DIR/1 to DIR/N.\n"
+    "What these runs differ by is the type B uncertainty of this machine: grainscope-report takes\n"
+    "DIR as --type-b. Runs that are there already are gone on with. N is 2 to 100; three runs tell\n"
+    "a spread to about a quarter.\n";
+
+int count_of(const std::string& word) {
+  int count = 0;
+  const bool digits = !word.empty() && word.size() <= 3 &&
+                      std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (digits) {
+    count = std::stoi(word);
+  }
+  if (count < 2 || count > kMostRuns) {
+    throw UsageError("repeat is followed by how many runs, 2 to 100: grainscope repeat 3 --out DIR; not '" +
+                     word + "'");
+  }
+  return count;
+}
+
+std::vector<std::string> without_folder(const std::vector<std::string>& flags) {
+  std::vector<std::string> left;
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    if (flags[i] == "--out") {
+      ++i;
+    } else if (!flags[i].starts_with("--out=")) {
+      left.push_back(flags[i]);
+    }
+  }
+  return left;
+}
+
+// Runs into a folder, or goes on with the run that is there, and shows what it prints. Its exit status.
+int run_in(const fs::path& folder, const std::vector<std::string>& flags, const Options& options) {
+  ChildRequest request{.words = {kOwnProgram}};
+  if (fs::exists(folder / "journal.jsonl")) {
+    if (read_journal(folder).header.value("flags", json()) != options.selection_flags) {
+      throw UsageError(folder.string() +
+                       " was asked for by other flags, so that its runs would not be the same: "
+                       "choose another folder with --out");
+    }
+    request.words.push_back("--resume=" + folder.string());
+  } else {
+    const std::vector<std::string> asked = without_folder(flags);
+    request.words.insert(request.words.end(), asked.begin(), asked.end());
+    request.words.push_back("--out=" + folder.string());
+  }
+  ChildProcess process(request);
+  bool told = false;
+  while (const auto line = next_line(process, told)) {
+    std::cout << *line << std::endl;
+  }
+  std::optional<ChildEnd> end;
+  while (!end) {
+    end = process.wait(1);
+  }
+  return end->signal != 0 ? 128 + end->signal : end->status;
+}
+
+}  // namespace
+
+int repeat_command(const std::vector<std::string>& words) {
+  if (words.empty() || words.front() == "--help" || words.front() == "-h") {
+    throw HelpRequested{kUsage};
+  }
+  const int count = count_of(words.front());
+  const std::vector<std::string> flags(words.begin() + 1, words.end());
+  const Options options = parse_options(flags);
+  if (options.action != Action::run || options.resume || options.out_dir.empty()) {
+    throw UsageError("repeat runs and keeps what it runs: grainscope repeat " + words.front() +
+                     " --out DIR, with flags that say what to run");
+  }
+  int status = 0;
+  for (int run = 1; run <= count; ++run) {
+    const fs::path folder = fs::path(options.out_dir) / std::to_string(run);
+    std::cerr << "grainscope: run " << run << " of " << count << ", " << folder.string() << std::endl;
+    const int ended = run_in(folder, flags, options);
+    if (ended != static_cast<int>(ExitStatus::ok) && ended != static_cast<int>(ExitStatus::failed)) {
+      return ended;
+    }
+    status = std::max(status, ended);
+  }
+  std::cerr << "grainscope: " << count << " runs; grainscope-report takes them as --type-b "
+            << options.out_dir << '\n';
+  return status;
 }
 
 }  // namespace grainscope::harness

@@ -2,7 +2,8 @@
 #define GRAINSCOPE_BENCHMARKS_HARNESS_VISITS_HPP
 
 // A run comes to its cases several times: in which order, and from which process. The program starts itself
-// once for each round of visits, so that whatever is decided when a process starts is decided anew.
+// once for each round of visits, and for each of several runs, so that whatever is decided when a process
+// starts is decided anew.
 
 #include <cstdint>
 #include <functional>
@@ -49,6 +50,14 @@ class RoundProcess {
  private:
   std::unique_ptr<ChildProcess> process_;
 };
+
+// `grainscope repeat N --out DIR FLAGS`: whole runs one after another, each a process of its own, in DIR/1 to
+// DIR/N. What they differ by is the type B of this machine. Runs that are there are gone on with. Returns the
+// exit status of the first run that could not be made, and then makes no other; else 1 where a row failed in
+// any. Throws UsageError for words that make no sense and for a run that is there by other flags,
+// HelpRequested for --help.
+inline constexpr const char* kRepeatCommand = "repeat";
+[[nodiscard]] int repeat_command(const std::vector<std::string>& words);
 
 // The other end: reads the round from standard input; says a line, and waits until it is taken.
 [[nodiscard]] Round read_round();

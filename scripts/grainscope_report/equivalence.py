@@ -16,16 +16,23 @@ Schuirmann, two one-sided tests, J. Pharmacokinet. Biopharm. 15 (1987).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from statistics import fmean, median
+
+from grainscope_report.comparison.verdicts import benjamini_hochberg
+from grainscope_report.uncertainty import (
+    NO_PRIOR,
+    Prior,
+    fit_prior,
+    moderate,
+    student_above,
+    student_quantile,
+)
 
 SAME, DIFFERS, UNKNOWN = "same", "differs", "cannot be told"
 TOST_LEVEL = 0.05
 # What differs in the first runs must do so again, so one family in a hundred may run again by chance.
 DIFFERS_LEVEL = 0.01
 ROWS_LEVEL = 0.05
-# A prior of fewer is too often wrong.
-FEWEST_FOR_PRIOR = 8
 # Fewer rows have no middle half, and stray more than a family whose far ones are left out.
 FEWEST_ROWS = 4
 _TINY = 1e-12
@@ -43,22 +50,22 @@ class Estimate:
 
     def interval(self, level: float) -> tuple[float, float]:
         """Both ends of the interval, as ratios."""
-        half = t_quantile((1 + level) / 2, self.freedom) * self.error
+        half = student_quantile((1 + level) / 2, self.freedom) * self.error
         return math.exp(self.value - half), math.exp(self.value + half)
 
     @property
     def p(self) -> float:
         """The probability of so large a difference where there is none."""
-        return 2 * t_chance(-abs(self.value) / self.error, self.freedom)
+        return 2 * student_above(abs(self.value) / self.error, self.freedom)
 
     def reach(self) -> float:
         """The smallest margin, as a share, within which these data show equivalence."""
-        return math.expm1(abs(self.value) + t_quantile(1 - TOST_LEVEL, self.freedom) * self.error)
+        return math.expm1(abs(self.value) + student_quantile(1 - TOST_LEVEL, self.freedom) * self.error)
 
     def power(self, margin: float) -> float:
         """The probability of `same` where nothing differs, with an error of this size."""
-        room = math.log1p(margin) / self.error - t_quantile(1 - TOST_LEVEL, self.freedom)
-        return max(0.0, 2 * t_chance(room, self.freedom) - 1)
+        room = math.log1p(margin) / self.error - student_quantile(1 - TOST_LEVEL, self.freedom)
+        return 1 - 2 * student_above(room, self.freedom) if room > 0 else 0.0
 
     def beyond_half(self, margin: float) -> bool:
         """Whether the value is further from 0 than half the margin: what is nearer does not matter."""
@@ -72,24 +79,11 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Prior:
-    """What variances of one kind have in common: their scale, and its worth in degrees of freedom."""
-
-    scale: float = 1.0
-    freedom: float = 0.0
-
-    def moderate(self, variance: float, freedom: int) -> tuple[float, float]:
-        """The variance drawn towards the scale, and its degrees of freedom then."""
-        together = self.freedom + freedom
-        return (self.freedom * self.scale + freedom * variance) / together, together
-
-
-@dataclass(frozen=True)
 class FamilyPrior:
     """What the families on one clock have in common."""
 
     run_variance: float = 0.0  # of the shift of a run, beyond what its rows explain
-    inflation: Prior = Prior()
+    inflation: Prior = NO_PRIOR
 
 
 class Family:
@@ -120,8 +114,8 @@ class Family:
 
     def estimate(self, prior: FamilyPrior) -> Estimate:
         """The ratio of the family."""
-        kind = prior.inflation if self.rows >= FEWEST_ROWS else Prior()
-        inflation, freedom = kind.moderate(self.inflation(prior), self.freedom)
+        kind = prior.inflation if self.rows >= FEWEST_ROWS else NO_PRIOR
+        inflation, freedom = moderate(kind, self.inflation(prior), self.freedom)
         variance = max(inflation * self.expected(prior), _TINY) * self.weight
         return Estimate(self.apart, math.sqrt(variance), freedom)
 
@@ -140,37 +134,13 @@ def fit_families(families: Sequence[Family]) -> FamilyPrior:
         wide = median(family.inflation(FamilyPrior(shift)) for family in families) > target
         low, high = (shift, high) if wide else (low, shift)
     prior = FamilyPrior(low)
-    inflation = fit_variances([family.inflation(prior) for family in families], freedom)
+    inflation = fit_prior([family.inflation(prior) for family in families], freedom)
     return FamilyPrior(low, inflation)
-
-
-def fit_variances(variances: Sequence[float], freedom: int) -> Prior:
-    """The prior that variances with these degrees of freedom show (Smyth 2004); none of too few."""
-    if len(variances) < FEWEST_FOR_PRIOR:
-        return Prior()
-
-    def offset(worth: float) -> float:  # digamma less the logarithm
-        x, h = worth / 2, worth / 2000
-        return (math.lgamma(x + h) - math.lgamma(x - h)) / (2 * h) - math.log(x)
-
-    def trigamma(x: float) -> float:
-        h = x / 100
-        return (math.lgamma(x + h) - 2 * math.lgamma(x) + math.lgamma(x - h)) / (h * h)
-
-    logs = [math.log(max(variance, _TINY)) - offset(freedom) for variance in variances]
-    mean = fmean(logs)
-    excess = sum((x - mean) ** 2 for x in logs) / (len(logs) - 1) - trigamma(freedom / 2)
-    # No prior is worth more than all that it was made of.
-    low, high = 1e-2, float(freedom * len(logs))
-    for _ in range(60):
-        worth = math.sqrt(low * high)
-        low, high = (worth, high) if trigamma(worth / 2) > excess else (low, worth)
-    return Prior(math.exp(mean + offset(high)), high)
 
 
 def row_estimate(row: Sides, prior: Prior) -> Estimate:
     """The ratio of one row."""
-    variance, freedom = prior.moderate(*within(row))
+    variance, freedom = moderate(prior, *within(row))
     return Estimate(
         fmean(row[1]) - fmean(row[0]), math.sqrt(variance * sum(1 / len(side) for side in row)), freedom
     )
@@ -199,36 +169,5 @@ def _felt_variance(run: Sequence[float]) -> float:
 
 def false_discoveries(p: Sequence[float]) -> list[int]:
     """Which of these stand out at a false discovery rate of ROWS_LEVEL (Benjamini and Hochberg)."""
-    order = sorted(range(len(p)), key=p.__getitem__)
-    fits = [rank for rank, at in enumerate(order, 1) if p[at] <= ROWS_LEVEL * rank / len(p)]
-    return order[: max(fits, default=0)]
-
-
-@cache
-def t_quantile(chance: float, freedom: float) -> float:
-    """The value below which Student's t lies with this probability."""
-    low, high = -1e4, 1e4
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if t_chance(middle, freedom) < chance else (low, middle)
-    return (low + high) / 2
-
-
-def t_chance(t: float, freedom: float) -> float:
-    """The probability that Student's t lies below `t`."""
-    tail = _beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
-    return 1 - tail if t > 0 else tail
-
-
-def _beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function, by its continued fraction."""
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta(1 - x, b, a)
-    if x <= 0:
-        return 0.0
-    fraction = 1.0
-    for m in range(80, 0, -1):
-        fraction = 1 + m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) / fraction
-        fraction = 1 - (a + m - 1) * (a + b + m - 1) * x / ((a + 2 * m - 2) * (a + 2 * m - 1)) / fraction
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    return math.exp(scale + a * math.log(x) + b * math.log1p(-x)) / (a * fraction)
+    claimed = benjamini_hochberg(p)
+    return [at for at in sorted(range(len(p)), key=p.__getitem__) if claimed[at] <= ROWS_LEVEL]

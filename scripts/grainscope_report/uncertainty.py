@@ -30,6 +30,7 @@ DERIVED = ("uncertainty", "interval_s", "flags")
 FLAGS = ("wide_interval", "visits_differ")
 ROUNDING = 1e-6  # as rules have it
 MANY = 100  # degrees of freedom
+AS_NORMAL = 1e7  # from so many on Student's t is the normal distribution, in seven digits
 _TINY = 1e-12
 
 Raw = dict[str, Any]
@@ -277,7 +278,7 @@ def student_quantile(probability: float, freedom: float) -> float:
     if probability < 0.5:
         return -student_quantile(1 - probability, freedom)
     found = NormalDist().inv_cdf(probability)
-    if math.isinf(freedom):
+    if freedom > AS_NORMAL:
         return found
     scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
     # From the left the tangents of a concave curve never reach past where it is zero.

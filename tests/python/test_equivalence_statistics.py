@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from grainscope_report import equivalence
+from grainscope_report import equivalence, uncertainty
 from grainscope_report.equivalence import DIFFERS, SAME, Estimate, Family
 
 # Rows of the families of `quick` on one clock: gated ones on an H100, and those on the host's.
@@ -88,7 +88,7 @@ def test_rows_stand_out_where_they_differ_and_seldom_else():
     world, noise, chance_finds, found = World(6, 0.006, 0.002, 3), 0.006, 0, 0
     for _ in range(20):
         rows = [row for count in GATED for row in world.family(count)] + world.family(20, 1.08, noise)
-        prior = equivalence.fit_variances([equivalence.within(row)[0] for row in rows], 4)
+        prior = uncertainty.fit_prior([equivalence.within(row)[0] for row in rows], 4)
         out = equivalence.false_discoveries([equivalence.row_estimate(row, prior).p for row in rows])
         found += sum(at >= len(rows) - 20 for at in out)
         chance_finds += sum(at < len(rows) - 20 for at in out)
@@ -134,15 +134,16 @@ def test_a_difference_within_the_margin_is_the_same_and_a_certain_one_is_beyond_
     [(0.95, 4, 2.13185), (0.975, 10, 2.22814), (0.995, 30, 2.75000), (0.95, 7, 1.89458), (0.05, 1, -6.31375)],
 )
 def test_student_s_t(chance, freedom, value):
-    assert equivalence.t_quantile(chance, freedom) == pytest.approx(value, abs=2e-5)
-    assert equivalence.t_chance(value, freedom) == pytest.approx(chance, abs=1e-6)
+    assert uncertainty.student_quantile(chance, freedom) == pytest.approx(value, abs=2e-5)
+    above = chance if value < 0 else 1 - chance
+    assert uncertainty.student_above(abs(value), freedom) == pytest.approx(above, abs=1e-6)
 
 
 def test_the_prior_of_variances_is_found():
     chance = random.Random(8)
     # A scaled inverse chi-square of 6 degrees of freedom about 2, seen through 4.
     true = [2 * 6 / chance.gammavariate(3, 2) for _ in range(4000)]
-    prior = equivalence.fit_variances([value * chance.gammavariate(2, 2) / 4 for value in true], 4)
-    assert prior.scale == pytest.approx(2, rel=0.1)
+    prior = uncertainty.fit_prior([value * chance.gammavariate(2, 2) / 4 for value in true], 4)
+    assert prior.variance == pytest.approx(2, rel=0.1)
     assert prior.freedom == pytest.approx(6, rel=0.25)
-    assert equivalence.fit_variances([1.0, 2.0], 4).freedom == 0
+    assert uncertainty.fit_prior([1.0, 2.0], 4).freedom == 0

@@ -45,6 +45,11 @@ def applied(rows: list[dict], type_b: TypeB | None = NOTHING) -> list[dict]:
     return rows
 
 
+@pytest.mark.parametrize("freedom", [1e6, 1e9, 1e200, math.inf])
+def test_of_very_many_degrees_of_freedom_a_quantile_is_the_normal_one(freedom):
+    assert uncertainty.student_quantile(0.975, freedom) == pytest.approx(1.959964, abs=1e-5)
+
+
 @pytest.mark.parametrize("probability", [0.6, 0.9, 0.975, 0.999])
 def test_quantiles_are_those_of_closed_forms(probability):
     centred = 2 * probability - 1

@@ -26,7 +26,6 @@ BROKEN = (FAILED, MISSING)
 REJECTED = 0.05  # of sound runs, at most
 LEAST = 0.975  # of one end of a 95 % interval
 LINK_CLOCK = "gated"  # of the copies that measure a link
-AS_NORMAL = 1e6  # degrees of freedom from which on nothing changes but the time that it takes
 EXACT = Uncertainty(0.0, math.inf)
 _NORMAL = student_quantile(LEAST, math.inf)
 # Of times that are no median, too, the row's uncertainty is the best that is known.
@@ -118,8 +117,7 @@ def _level(drawn: Sequence["Judged | _Value"]) -> float:
 
 
 def _half(known: Uncertainty, level: float) -> float:
-    freedom = known.freedom if known.freedom < AS_NORMAL else math.inf
-    return student_quantile(level, freedom) * known.standard if known.standard else 0.0
+    return student_quantile(level, known.freedom) * known.standard if known.standard else 0.0
 
 
 def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:

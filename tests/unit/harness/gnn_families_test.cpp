@@ -84,7 +84,7 @@ class GnnRows : public testing::Test {
         add_measurement(row, measurement);
         row["round"] = 1;
         row["visit_s"] = 1;
-        row = merged_row({row});
+        row = merged_row({row}, 1);
         EXPECT_EQ(test::row_errors(row), "") << benchmark.id.name();
         result.emplace(to_string(benchmark.id.axes.front().value), measurement);
       }

@@ -100,7 +100,7 @@ TEST_F(LostGpu, between_two_visits_fails_the_row_and_says_in_which) {
   const Ended ended = begin(list, {"--benchmark_repetitions=3", "--one-process"});
   EXPECT_EQ(ended.status, 1) << ended.err;
   const json whole = result();
-  EXPECT_EQ(test::row_named(whole, fake_name("b"))["reason"], std::string("in visit 2 of 2: ") + kMessage);
+  EXPECT_EQ(test::row_named(whole, fake_name("b"))["reason"], std::string("in visit 2 of 3: ") + kMessage);
   EXPECT_EQ(whole["context"]["run"]["why_incomplete"], kLostInB);
 }
 

@@ -145,7 +145,7 @@ TEST_F(OwnFeatureFamilies, are_measured_without_a_gpu_and_held_against_the_file)
     add_measurement(row, measurement);
     row["round"] = 1;
     row["visit_s"] = 1;
-    row = merged_row({row});
+    row = merged_row({row}, 1);
     EXPECT_EQ(test::row_errors(row), "");
     EXPECT_EQ(row["features"], (nlohmann::json{{"rows", kVertices}, {"columns", 33}, {"element", 4}}));
     EXPECT_EQ(row["case"]["axes"]["features"], "mine");

@@ -238,7 +238,7 @@ TEST(PipelineGraphsage, rows_of_the_cpu_tell_stages_and_losses) {
     add_measurement(row, measurement);
     row["round"] = 1;
     row["visit_s"] = 1;
-    row = merged_row({row});
+    row = merged_row({row}, 1);
     EXPECT_EQ(test::row_errors(row), "");
     const auto& counters = measurement.counters;
     EXPECT_LT(counters.at("loss_last"), counters.at("loss_first"));

@@ -46,7 +46,7 @@ json visit_of(const Measurement& measurement, int round, Status status = Status:
 
 // Of a case that went well, in one visit.
 json row_of(const Measurement& measurement) {
-  return merged_row({visit_of(measurement, 1)});
+  return merged_row({visit_of(measurement, 1)}, 1);
 }
 
 // The visits of a case whose samples are the first's times these.
@@ -101,7 +101,7 @@ TEST(Row, of_a_case_left_out_says_why_and_has_no_times) {
 }
 
 TEST(Row, that_failed_keeps_what_was_measured) {
-  const json row = merged_row({visit_of(some_measurement(), 1, Status::failed, "impossible")});
+  const json row = merged_row({visit_of(some_measurement(), 1, Status::failed, "impossible")}, 1);
   EXPECT_EQ(test::row_errors(row), "");
   EXPECT_EQ(row["reason"], "impossible");
   EXPECT_EQ(row["visits"][0]["samples_s"].size(), 8U);
@@ -158,12 +158,12 @@ TEST(Row, keeps_what_was_set_aside_and_flags_it_where_it_would_have_moved_the_me
   EXPECT_EQ(row["visits"][0]["unsettled_s"].size(), 16U);
   EXPECT_EQ(row["median_s"], 2e-6);
   // Of whichever visit: its median is one of those that the row's uncertainty is made of.
-  EXPECT_EQ(merged_row({visit_of(some_measurement(), 1), visit_of(measurement, 2)})["flags"],
+  EXPECT_EQ(merged_row({visit_of(some_measurement(), 1), visit_of(measurement, 2)}, 2)["flags"],
             (json{"unsettled"}));
 }
 
 TEST(MergedRow, is_of_the_visit_with_the_middle_median) {
-  const json row = merged_row(visits_of({3, 1, 2}));
+  const json row = merged_row(visits_of({3, 1, 2}), 3);
   EXPECT_EQ(row["middle"], 2);
   EXPECT_EQ(row["median_s"], 4e-6);
   EXPECT_DOUBLE_EQ(row["bandwidth_gb_s"], 4096 / 4e-6 / 1e9);
@@ -172,14 +172,14 @@ TEST(MergedRow, is_of_the_visit_with_the_middle_median) {
   EXPECT_EQ(row["visits"][0]["median_s"], 6e-6);
   EXPECT_FALSE(row.contains("samples_s"));
   // Of an even number the lower of the two in the middle.
-  EXPECT_EQ(merged_row(visits_of({3, 1, 2, 4}))["median_s"], 4e-6);
+  EXPECT_EQ(merged_row(visits_of({3, 1, 2, 4}), 4)["median_s"], 4e-6);
   EXPECT_EQ(test::row_errors(row), "");
 }
 
 TEST(MergedRow, is_failed_where_a_visit_is) {
   auto visits = visits_of({1, 2, 3});
   visits[1] = visit_of({}, 2, Status::failed, "wrong result");
-  const json row = merged_row(visits);
+  const json row = merged_row(visits, 3);
   EXPECT_EQ(row["status"], "failed");
   EXPECT_EQ(row["reason"], "in visit 2 of 3: wrong result");
   EXPECT_EQ(row["error_message"], "failed: in visit 2 of 3: wrong result");
@@ -190,10 +190,10 @@ TEST(MergedRow, is_failed_where_a_visit_is) {
 TEST(MergedRow, is_of_the_visits_that_are_ok_where_the_machine_refused_a_later_one) {
   auto visits = visits_of({1, 2});
   visits.push_back(visit_of({}, 3, Status::skipped, "no room"));
-  const json row = merged_row(visits);
+  const json row = merged_row(visits, 3);
   EXPECT_EQ(row["status"], "ok");
   EXPECT_EQ(row["visits"].size(), 2U);
-  EXPECT_EQ(merged_row({visits[2]})["status"], "skipped");
+  EXPECT_EQ(merged_row({visits[2]}, 3)["status"], "skipped");
 }
 
 constexpr const char* kTable = R"({"date": "2026-01-02", "machines": [{"cpu": "C", "gpu": "G"}], "families": [
@@ -234,9 +234,9 @@ TEST(Uncertainties, of_a_machine_or_a_version_that_the_table_does_not_know_lack_
 TEST(Uncertainties, of_visits_that_spread_more_than_those_of_their_family_are_flagged) {
   std::vector<json> rows;
   for (int i = 0; i < 20; ++i) {
-    rows.push_back(merged_row(visits_of({1, 1.001, 1.0005 + 1e-5 * i})));
+    rows.push_back(merged_row(visits_of({1, 1.001, 1.0005 + 1e-5 * i}), 3));
   }
-  rows.push_back(merged_row(visits_of({1, 1.2, 1.4})));
+  rows.push_back(merged_row(visits_of({1, 1.2, 1.4}), 3));
   add_uncertainties(rows, {});
   EXPECT_TRUE(rows[3]["flags"].empty()) << rows[3]["flags"];
   EXPECT_EQ(rows[20]["flags"], (json{"wide_interval", "visits_differ"}));

@@ -141,9 +141,11 @@ TEST_F(EarlyEnd, at_the_time_limit_starts_no_further_case_and_goes_on) {
 }
 
 TEST_F(EarlyEnd, at_the_time_limit_keeps_the_visits_that_were_made) {
-  EXPECT_EQ(
-      begin([] { usleep(150'000); }, {"--max-time=0.1", "--benchmark_repetitions=2", "--one-process"}).status,
-      0);
+  const Ended ended =
+      begin([] { usleep(150'000); }, {"--max-time=0.1", "--benchmark_repetitions=2", "--one-process"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  // The table has what a stopped run has, too.
+  EXPECT_NE(ended.out.find(fake_name("c")), std::string::npos) << ended.out;
   EXPECT_EQ(visits_in(result(), "c"), 1U);
   EXPECT_EQ(result()["context"]["run"]["complete"], false);
   const json whole = finish();

@@ -216,6 +216,15 @@ TEST_F(Repeated, runs_that_are_there_are_gone_on_with) {
   EXPECT_EQ(result("3")["context"]["run"]["complete"], true);
 }
 
+TEST_F(Repeated, runs_that_are_there_by_other_flags_are_refused) {
+  EXPECT_EQ(run_program(command("2")).status, 0);
+  auto other = command("2");
+  other.push_back("--min-bytes=128KiB");
+  const Ended ended = run_program(other);
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_TRUE(says(ended.err, "was asked for by other flags")) << ended.err;
+}
+
 TEST_F(Repeated, runs_need_a_number_and_a_folder) {
   for (const std::string runs : {"1", "0", "-2", "many", "", "1000"}) {
     const Ended ended = run_program(command(runs));
