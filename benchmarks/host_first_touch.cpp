@@ -66,8 +66,11 @@ Measurement measure(Session& session, const Touch& touch) {
     }
     return known ? "every page looked at is there, and on the node" : "every page looked at is there";
   };
-  LocalOperation touches(
-      {prepare, run, verify, {Clock::steady, false, "threads that write one byte to each page"}});
+  LocalOperation touches({.prepare = prepare,
+                          .run = run,
+                          .verify = verify,
+                          .timing = {Clock::steady, false, "threads that write one byte to each page"},
+                          .on_callers_thread = touch.threads == 1});
   // The kernel clears a page before it hands it out: no faster than the CPU writes.
   Measurement measurement = harness::measure(session, touches, {.limit = cpu_limit(touch.threads)});
   measurement.bytes = touch.bytes;

@@ -73,8 +73,11 @@ Measurement measure(Session& session, int node, bool cached, std::uint64_t bytes
     }
     return "loads along a shuffled chain take at least 5 times as long after the flush";
   };
-  LocalOperation flushes(
-      {prepare, run, verify, {Clock::steady, false, "the flush of the whole buffer by one thread"}});
+  LocalOperation flushes({.prepare = prepare,
+                          .run = run,
+                          .verify = verify,
+                          .timing = {Clock::steady, false, "the flush of the whole buffer by one thread"},
+                          .on_callers_thread = true});
   Measurement measurement = harness::measure(session, flushes);
   measurement.counters["load_time_ratio"] = ratio;
   measurement.operations = bytes / cache_line_bytes();

@@ -55,7 +55,8 @@ Measurement measure(Session& session, const Walk& walk) {
   };
   LocalOperation walks({.run = [&] { return chase.walk(kSteps); },
                         .verify = verify,
-                        .timing = {Clock::steady, false, "a walk of dependent loads"}});
+                        .timing = {Clock::steady, false, "a walk of dependent loads"},
+                        .on_callers_thread = true});
   Measurement measurement = harness::measure(session, walks);
   measurement.operations = kSteps;
   measurement.minimum_operation_s = kFastestLoad_s;

@@ -27,7 +27,8 @@ Measurement measure(Session& session, const MallocJob& job) {
        .verify = [] { return "every block is its own, and keeps what is written to both its ends"; },
        .timing = {Clock::steady, false,
                   job.fills ? "malloc and a memset of all of it, one block after another"
-                            : "malloc, one block after another"}});
+                            : "malloc, one block after another"},
+       .on_callers_thread = true});
   Measurement measurement = harness::measure(session, batches);
   measurement.operations = job.blocks();
   if (job.fills) {

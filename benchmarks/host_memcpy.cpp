@@ -65,11 +65,12 @@ Measurement measure(Session& session, const Copy& copy) {
     }
     return "every word at the destination, which held other data before";
   };
-  LocalOperation copies(
-      {prepare,
-       run,
-       verify,
-       {Clock::steady, false, "memcpy by all threads, from their common start to the last one's end"}});
+  LocalOperation copies({.prepare = prepare,
+                         .run = run,
+                         .verify = verify,
+                         .timing = {Clock::steady, false,
+                                    "memcpy by all threads, from their common start to the last one's end"},
+                         .on_callers_thread = copy.threads == 1});
   Measurement measurement = harness::measure(session, copies, {.limit = cpu_limit(copy.threads)});
   measurement.bytes = copy.bytes;
   return measurement;

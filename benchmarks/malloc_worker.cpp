@@ -1,5 +1,7 @@
 #include "malloc_worker.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +11,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/thread_team.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/topology.hpp"
@@ -97,7 +100,12 @@ void run(const MallocJob& job) {
   const NodeBinding binding(topology, job.node);
   Batch batch(job);
   tell(kStarted);
-  serve({{kSample, [&](std::istream& /*words*/) { tell_numbers(kTook, batch.run()); }}});
+  serve({{kSample, [&](std::istream& words) {
+            int cpu = -1;
+            words >> cpu;
+            const OnCpu there(cpu);
+            tell_numbers(kTook, batch.run());
+          }}});
 }
 
 }  // namespace
@@ -128,7 +136,7 @@ MallocWorker::MallocWorker(const MallocJob& job, const std::string& program)
 }
 
 double MallocWorker::sample() {
-  process_.ask(kSample);
+  process_.ask(kSample + (' ' + std::to_string(sched_getcpu())));
   return process_.numbers(kTook, 1).front();
 }
 

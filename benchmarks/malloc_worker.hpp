@@ -33,8 +33,9 @@ struct MallocJob {
 class MallocWorker {
  public:
   explicit MallocWorker(const MallocJob& job, const std::string& program = kOwnProgram);
-  // Seconds of one batch, after the blocks of the last were freed. Throws FailedError where malloc gave no
-  // memory or the same twice, or a block did not keep what was written to it.
+  // Seconds of one batch on the CPU that the caller runs on, after the blocks of the last were freed. Throws
+  // FailedError where malloc gave no memory or the same twice, or a block did not keep what was written to
+  // it.
   [[nodiscard]] double sample();
 
  private:

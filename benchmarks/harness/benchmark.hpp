@@ -13,6 +13,7 @@
 
 #include "grainscope/core/case.hpp"
 #include "grainscope/core/operation.hpp"
+#include "grainscope/system/quiet_cpu.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "grids.hpp"
 #include "link_peaks.hpp"
@@ -25,7 +26,8 @@ namespace grainscope::harness {
 class Session {
  public:
   Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks, cuda::ManagedBudget* managed,
-          std::function<bool()> interrupted, cuda::PinnedReserve* pinned = nullptr);
+          std::function<bool()> interrupted, cuda::PinnedReserve* pinned = nullptr,
+          QuietCpu* quiet = nullptr);
 
   // Samples by the plan; see draw_samples.
   [[nodiscard]] Samples sample(const std::function<double()>& one_sample) const;
@@ -41,6 +43,8 @@ class Session {
   [[nodiscard]] transfer::Surroundings surroundings() const {
     return {&machine_.topology, managed_, pinned_};
   }
+  // Null: samples run wherever the kernel puts them.
+  [[nodiscard]] QuietCpu* quiet_cpu() const { return quiet_; }
   // The measured copy peak of this run on a path, in GB/s; measured at the first call.
   [[nodiscard]] double link_peak_gb_s(const LinkPath& path) const;
 
@@ -51,6 +55,7 @@ class Session {
   cuda::ManagedBudget* managed_;
   std::function<bool()> interrupted_;
   cuda::PinnedReserve* pinned_;
+  QuietCpu* quiet_;
 };
 
 // What measure() knows beside the operation.

@@ -153,7 +153,7 @@ json CaseRunner::measured_row(const Benchmark& benchmark, Measurement& measureme
     return outcome;
   };
   hooks_.starting(benchmark.id.name());
-  Session session(machine_, plan_, peaks_, &managed_, interrupted, &pinned_);
+  Session session(machine_, plan_, peaks_, &managed_, interrupted, &pinned_, &quiet_);
   try {
     measurement = benchmark.run(session);
     const std::string why = why_impossible(measurement);

@@ -48,6 +48,7 @@ class CaseRunner {
   LinkPeaks& peaks_;
   cuda::ManagedBudget managed_;
   cuda::PinnedReserve pinned_;
+  QuietCpu quiet_;
   Hooks hooks_;
   std::string why_incomplete_;
   std::string gpu_lost_;  // in which case; empty: it is there

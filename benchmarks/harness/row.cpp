@@ -232,6 +232,10 @@ void add_measurement(json& row, const Measurement& measurement) {
   row["timing"] = {{"clock", measurement.timing.clock == Clock::event ? "event" : "steady"},
                    {"gated", measurement.timing.gated},
                    {"timed", measurement.timing.timed}};
+  if (measurement.disturbed) {
+    row["timing"]["quiet"] = true;
+    row["disturbed"] = *measurement.disturbed;
+  }
   if (measurement.limit) {
     row["limit_gb_s"] = measurement.limit->gb_s;
     row["limit"] = measurement.limit->source;
@@ -254,8 +258,8 @@ void add_measurement(json& row, const Measurement& measurement) {
 namespace {
 
 // What is told of a visit and not of the case: of these a merged row has each visit's.
-constexpr const char* kOfAVisit[] = {"round", "samples_s",   "unsettled_s", "within_s", "visit_s",
-                                     "cpu_s", "preemptions", "stolen_s",    "state"};
+constexpr const char* kOfAVisit[] = {"round", "samples_s",   "unsettled_s", "within_s",  "visit_s",
+                                     "cpu_s", "preemptions", "stolen_s",    "disturbed", "state"};
 
 json visit_of(const json& row) {
   json visit;
@@ -301,7 +305,10 @@ std::vector<const json*> telling(const std::vector<json>& visits) {
 
 std::string clock_of(const json& row) {
   const json& timing = row.at("timing");
-  return timing.at("clock") != "event" ? "host" : timing.at("gated") ? "gated" : "open";
+  if (timing.at("clock") != "event") {
+    return timing.value("quiet", false) ? "quiet" : "host";
+  }
+  return timing.at("gated") ? "gated" : "open";
 }
 
 json uncertainty_json(const Uncertainty& uncertainty) {

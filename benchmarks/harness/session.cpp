@@ -1,4 +1,7 @@
+#include <sched.h>
+
 #include "benchmark.hpp"
+#include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/profile_range.hpp"
 #include "link_peaks.hpp"
 
@@ -11,13 +14,15 @@ constexpr double kShortestEnergy_s = 0.2;
 }  // namespace
 
 Session::Session(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks,
-                 cuda::ManagedBudget* managed, std::function<bool()> interrupted, cuda::PinnedReserve* pinned)
+                 cuda::ManagedBudget* managed, std::function<bool()> interrupted, cuda::PinnedReserve* pinned,
+                 QuietCpu* quiet)
     : machine_(machine),
       plan_(plan),
       peaks_(peaks),
       managed_(managed),
       interrupted_(std::move(interrupted)),
-      pinned_(pinned) {}
+      pinned_(pinned),
+      quiet_(quiet) {}
 
 Samples Session::sample(const std::function<double()>& one_sample) const {
   return draw_samples(plan_, one_sample, steady_now_s, interrupted_);
@@ -54,9 +59,52 @@ Samples Session::trials(int count, const std::function<double(int)>& one_trial) 
 
 namespace {
 
+// Samples of a visit, each on a CPU that shares its core with nobody, where the calling thread does all that
+// the host does and the host's clock tells the time.
+class OnQuietCpu {
+ public:
+  OnQuietCpu(QuietCpu& cpus, Operation& operation, Measurement& measurement)
+      : cpus_(cpus), operation_(operation), disturbed_(measurement.disturbed) {}
+
+  double sample() {
+    operation_.prepare();
+    auto choice = cpus_.choose(cpu_);
+    if (!choice) {
+      return operation_.run();
+    }
+    if (choice->cpu != cpu_ && last_s_ < kCachesMatter_s) {
+      // There the caches hold nothing of it yet.
+      {
+        const OnCpu there(choice->cpu);
+        static_cast<void>(operation_.run());
+      }
+      operation_.prepare();
+    }
+    cpu_ = choice->cpu;
+    disturbed_ = disturbed_.value_or(0) + (choice->quiet ? 0 : 1);
+    const OnCpu there(cpu_);
+    last_s_ = operation_.run();
+    return last_s_;
+  }
+
+ private:
+  static constexpr double kCachesMatter_s = 1e-3;
+
+  QuietCpu& cpus_;
+  Operation& operation_;
+  std::optional<std::uint64_t>& disturbed_;
+  int cpu_ = sched_getcpu();
+  double last_s_ = 0;
+};
+
 void visit(const Session& session, Operation& operation, const MeasureOptions& options,
            Measurement& measurement) {
-  const auto one_sample = [&] { return sample(operation); };
+  std::optional<OnQuietCpu> quiet;
+  if (session.quiet_cpu() != nullptr && operation.on_callers_thread() && operation.trials() == 0 &&
+      operation.timing().clock == Clock::steady) {
+    quiet.emplace(*session.quiet_cpu(), operation, measurement);
+  }
+  const auto one_sample = [&] { return quiet ? quiet->sample() : sample(operation); };
   const int trials = operation.trials();
   measurement.samples.append(trials > 0    ? session.trials(trials, [&](int) { return one_sample(); })
                              : options.gpu ? session.sample(one_sample, *options.gpu, measurement)

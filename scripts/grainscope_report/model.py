@@ -214,6 +214,7 @@ class Timing(Record):
     clock: Literal["event", "steady"]
     gated: bool
     timed: str
+    quiet: bool = False  # each sample on a CPU whose core nobody else used, where there was one
 
 
 class Traffic(Record):
@@ -246,6 +247,7 @@ class Visit(Record):
     cpu_s: Amount | None = None
     preemptions: Count | None = None
     stolen_s: Amount | None = None
+    disturbed: Count | None = None
     state: Raw = field(default_factory=dict, repr=False)
 
 

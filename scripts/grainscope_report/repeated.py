@@ -238,7 +238,11 @@ def _as_row(run: Measured, question: str) -> dict[str, Any]:
         "case": {"family": family},
         "status": "ok",
         "label": "measured",
-        "timing": {"clock": "steady" if clock == "host" else "event", "gated": clock == "gated"},
+        "timing": {
+            "clock": "steady" if clock in ("host", "quiet") else "event",
+            "gated": clock == "gated",
+            "quiet": clock == "quiet",
+        },
         "visits": [{"median_s": median} for median in _medians(run.processes[question])],
         "middle": 0,
         "median_s": _middle(run, question),

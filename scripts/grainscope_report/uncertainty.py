@@ -125,9 +125,11 @@ def renew(document: Raw, tables: Sequence[TypeB]) -> None:
 
 
 def clock_of(row: Mapping[str, Any]) -> str:
-    """`gated` (events behind a gate), `open` (events) or `host`."""
+    """`gated` (events behind a gate), `open` (events), `host`, or `quiet`: the host's on quiet CPUs."""
     timing = row.get("timing") or {}
-    return "host" if timing.get("clock") != "event" else "gated" if timing.get("gated") else "open"
+    if timing.get("clock") != "event":
+        return "quiet" if timing.get("quiet") else "host"
+    return "gated" if timing.get("gated") else "open"
 
 
 def apply(rows: Sequence[Raw], context: Mapping[str, Any], type_b: TypeB | None) -> None:

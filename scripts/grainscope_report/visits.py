@@ -69,9 +69,9 @@ class Component:
     typical: Variances  # without the tenth of rows that varies most
 
 
-def question_of(case: Mapping[str, Any]) -> str:
-    """A case by family, axes and site, as text that is equal for equal cases."""
-    return json.dumps([case["family"], case["axes"], case["site"]], sort_keys=True)
+def _question(family: str, axes: Mapping[str, Any], site: Mapping[str, int], clock: str) -> str:
+    """A case and how it is timed, as text that is equal where both are."""
+    return json.dumps([family, axes, site, clock], sort_keys=True)
 
 
 def read(path: Path) -> list[Measured]:
@@ -173,8 +173,9 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
         if row.get("status") != "ok" or row.get("label") != "measured":
             continue
         case = row["case"]
-        question = question_of(case)
-        clocks[question] = (case["family"], clock_of(row))
+        clock = clock_of(row)
+        question = _question(case["family"], case["axes"], case["site"], clock)
+        clocks[question] = (case["family"], clock)
         versions[case["family"]] = case["version"]
         visits[question] = [Visit(visit["median_s"], _sampling_error(visit)) for visit in row["visits"]]
     if not visits:
@@ -228,7 +229,7 @@ def _kept(run: Measured) -> dict[str, Any]:
         "versions": run.versions,
         "rows": [
             [
-                json.loads(question),
+                json.loads(question)[:-1],
                 run.clocks[question][1],
                 [
                     [[_short(visit.median_s), _short(visit.error)] for visit in process]
@@ -247,7 +248,7 @@ def _short(value: float) -> float:
 def _from_kept(run: Mapping[str, Any]) -> Measured:
     clocks, processes = {}, {}
     for case, clock, visits in run["rows"]:
-        question = json.dumps(case, sort_keys=True)
+        question = _question(*case, clock)
         clocks[question] = (case[0], clock)
         processes[question] = tuple(tuple(Visit(*visit) for visit in process) for process in visits)
     facts = (run[key] for key in ("source", "sha256", "started", "commit", "machine"))

@@ -62,6 +62,7 @@ class ThreadedProbe final : public CallProbe {
                   "stream of its own"
                 : "cudaDeviceSynchronize on a GPU whose work is done, by host threads that start together"};
   }
+  [[nodiscard]] bool on_callers_thread() const override { return false; }
   // What one thread does: a call's cost to who makes it.
   void describe(Measurement& measurement) override { measurement.operations = kCalls; }
 

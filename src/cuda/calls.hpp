@@ -22,6 +22,7 @@ class CallProbe : public Operation {
  public:
   // For as long as it lives.
   void keep(std::unique_ptr<NodeBinding> binding) { binding_ = std::move(binding); }
+  [[nodiscard]] bool on_callers_thread() const override { return true; }
 
  private:
   std::unique_ptr<NodeBinding> binding_;

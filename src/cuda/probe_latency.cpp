@@ -101,6 +101,7 @@ class HostFlagProbe final : public Operation {
 
   double run() override { return ping_pong_.run(); }
   std::string verify() override { return kEveryRound; }
+  [[nodiscard]] bool on_callers_thread() const override { return true; }
   [[nodiscard]] Timing timing() const override {
     return {Clock::steady, false,
             "round trips of a flag between the CPU and a kernel that runs, by flags in host memory"};
@@ -148,6 +149,7 @@ class TouchProbe final : public Operation {
 
   void prepare() override { touch_.prepare(); }
   double run() override { return touch_.run(); }
+  [[nodiscard]] bool on_callers_thread() const override { return true; }
 
   std::string verify() override {
     if (from_peer_) {

@@ -34,6 +34,9 @@ std::string Mover::verify() {
 Timing Mover::timing() const {
   return {};
 }
+bool Mover::on_callers_thread() const {
+  return false;
+}
 void Mover::describe(Measurement& /*measurement*/) {}
 
 std::unique_ptr<Lane> make_lane(const Transfer& /*transfer*/, const Surroundings& /*surroundings*/) {

@@ -70,6 +70,7 @@ class PackedBoxLane final : public BoxLane {
   }
 
   [[nodiscard]] Conduct conduct() const override { return packers_ ? Conduct::hosted : Conduct::enqueued; }
+  [[nodiscard]] bool on_callers_thread() const override { return !packers_ || packers_->size() == 1; }
 
   [[nodiscard]] std::string action() const override {
     return packers_ ? "host threads that pack or unpack, one contiguous copy, and a kernel on the GPU's side"

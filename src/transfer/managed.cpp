@@ -64,6 +64,7 @@ class HostManagedLane final : public ManagedLane {
   [[nodiscard]] bool launches_kernels() const override {
     return transfer().engine == Engine::fault && transfer().to_gpu();
   }
+  [[nodiscard]] bool on_callers_thread() const override { return !touches_from_host() || team_.size() == 1; }
   [[nodiscard]] std::optional<double> own_time_s() const override {
     return touches_from_host() ? std::optional<double>(touched_s_) : std::nullopt;
   }

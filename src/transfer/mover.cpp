@@ -250,6 +250,10 @@ Timing Mover::timing() const {
   return {};
 }
 
+bool Mover::on_callers_thread() const {
+  return state_->lanes.size() == 1 && state_->lanes.front().lane().on_callers_thread();
+}
+
 void Mover::describe(Measurement& measurement) {
   if (state_->lanes.size() == 1) {
     const cuda::DeviceGuard guard(state_->lanes.front().lane().gpu());

@@ -28,6 +28,9 @@ class Operation {
   [[nodiscard]] virtual std::string verify() = 0;
   // What `run` times.
   [[nodiscard]] virtual Timing timing() const = 0;
+  // Whether the calling thread alone does what the host does of a sample: then it can be given a CPU that
+  // nobody else disturbs.
+  [[nodiscard]] virtual bool on_callers_thread() const { return false; }
 
   // Inputs that each get one sample, in their order, and no more: a traversal's sources. 0: samples are
   // alike, and a plan says how many there are.
@@ -55,6 +58,7 @@ struct OperationParts {
   std::function<std::string()> verify;
   Timing timing;
   int trials = 0;
+  bool on_callers_thread = false;
 };
 class LocalOperation final : public Operation {
  public:
@@ -64,6 +68,7 @@ class LocalOperation final : public Operation {
   std::string verify() override { return parts_.verify(); }
   [[nodiscard]] Timing timing() const override { return parts_.timing; }
   [[nodiscard]] int trials() const override { return parts_.trials; }
+  [[nodiscard]] bool on_callers_thread() const override { return parts_.on_callers_thread; }
 
  private:
   OperationParts parts_;

@@ -62,6 +62,8 @@ class Lane {
   // Seconds of the last issue() by the lane's own watch, which on_host lanes may hold: their threads take
   // time to wake before they start together.
   [[nodiscard]] virtual std::optional<double> own_time_s() const { return {}; }
+  // Whether the thread that issues does all that the host does.
+  [[nodiscard]] virtual bool on_callers_thread() const { return true; }
   // What issue() is, after "time of": "one cudaMemcpyAsync".
   [[nodiscard]] virtual std::string action() const = 0;
   // Anything worth a number beside the times.

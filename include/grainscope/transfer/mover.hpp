@@ -51,6 +51,7 @@ class Mover final : public Operation {
   [[nodiscard]] const std::vector<Span>& spans() const;
   std::string verify() override;
   [[nodiscard]] Timing timing() const override;
+  [[nodiscard]] bool on_callers_thread() const override;
   // Where there is one lane.
   void describe(Measurement& measurement) override;
 

@@ -288,7 +288,8 @@ def _uncertainty(row: Row, rule: Rule, rules: RuleSet) -> Uncertainty:
     )
     within = _of_interval(row.within_s) if row.within_s else EXACT
     clock = clock_of({"timing": vars(row.timing)} if row.timing else {})
-    return _known(a, b, within, rules.allowance.get(clock))
+    allowance = rules.allowance.get(clock) or (rules.allowance.get("host") if clock == "quiet" else None)
+    return _known(a, b, within, allowance)
 
 
 def _known(

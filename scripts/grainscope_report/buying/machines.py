@@ -138,7 +138,18 @@ def _wanted(row: Any, wanted: Sequence[Where]) -> bool:
 def _same_versions(found: Sequence[Machine]) -> None:
     """Refuses rows of a family that measures something else in one file than in another."""
     seen: dict[str, tuple[int, Path]] = {}
+    quiet: dict[tuple[str, Any], tuple[bool, Path]] = {}
     for result in (result for one in found for result in one.results):
+        for row in (row for row in result.rows if row.timing and row.timing.clock == "steady"):
+            told = (row.timing.quiet, result.path)
+            before, path = quiet.setdefault((row.case.family, tuple(sorted(row.case.axes.items()))), told)
+            if before != row.timing.quiet:
+                raise NotComparableError(
+                    f"{row.case.family} was measured on CPUs without a neighbour in "
+                    f"{path if before else result.path} and wherever the kernel put it in "
+                    f"{result.path if before else path}: measure both alike, or leave the family out of the "
+                    "workload"
+                )
         for case in (row.case for row in result.rows):
             version, path = seen.setdefault(case.family, (case.version, result.path))
             if version != case.version:

@@ -18,7 +18,12 @@ MOST_WARNINGS = 3
 MOST_REASONS = 6
 MOST_SIDES = 6  # of more the verdicts are counted
 NO_CAUSE = "The environments differ in nothing that is known to move times"
-CLOCKS = {"gated": "gated (events behind a gate)", "open": "open (events)", "host": "host (CPU's clock)"}
+CLOCKS = {
+    "gated": "gated (events behind a gate)",
+    "open": "open (events)",
+    "host": "host (CPU's clock)",
+    "quiet": "quiet (CPU's clock, on CPUs without a neighbour)",
+}
 
 
 @dataclass(frozen=True)

@@ -218,6 +218,8 @@ def _absent(question: Question, new: Side) -> str:
 def _other_work(question: Question, one: Answer, two: Answer) -> str:
     if one.each != two.each:
         return "timed by operation on one side only"
+    if "quiet" in (one.clock, two.clock) and "host" in (one.clock, two.clock):
+        return "on CPUs without a neighbour on one side only"
     if one.beside and two.beside and one.beside != two.beside:
         (name, count), (_, before) = two.beside, one.beside
         return f"other work: {count:.0f} {name} beside, {before:.0f} in the base"
