@@ -8,6 +8,7 @@ few runs tell a spread to a quarter, which is worth 8 degrees of freedom (JCGM 1
 library alone.
 """
 
+import dataclasses
 import json
 import math
 from bisect import bisect_left
@@ -24,7 +25,8 @@ from grainscope_report.errors import ReportError
 from grainscope_report.uncertainty import FORMAT, TypeB, Uncertainty
 from grainscope_report.visits import Key, Measured
 
-COVERED = 0.95
+# What a table has to cover of the runs that it is made of: of others it covers a little less.
+COVERED = 0.955
 FREEDOM = 8.0
 # So many rows of its clock count beside a family's own.
 WEIGHT = 150
@@ -49,9 +51,8 @@ class Difference(NamedTuple):
 def table(runs: Sequence[Measured]) -> dict[str, Any]:
     """The table of type B of runs of several visits: at least two runs of a kind of machine."""
     kinds: dict[tuple[str, str], list[Measured]] = defaultdict(list)
-    for run in runs:
-        if run.kind and any(len(visits) > 1 for visits in map(_medians, run.processes.values())):
-            kinds[run.kind].append(run)
+    for run in as_today(runs):
+        kinds[run.kind].append(run)
     # Those with a GPU first: of a kind that the table does not know, visits differ as those of its first do.
     order = sorted(kinds, key=lambda kind: (not kind[0], kind))
     kinds = {kind: sorted(kinds[kind], key=lambda run: run.started) for kind in order}
@@ -72,6 +73,29 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
             for run in used
         ],
     }
+
+
+def as_today(runs: Sequence[Measured]) -> list[Measured]:
+    """The runs that visited cases from several processes, with those rows that are still timed as they were.
+
+    Where one run chose quiet CPUs for a case, the rows of runs that did not yet are left out.
+    """
+
+    def case(question: str) -> str:
+        family, axes, _, _ = json.loads(question)
+        return json.dumps([family, axes])
+
+    quiet = {case(each) for run in runs for each, (_, clock) in run.clocks.items() if clock == "quiet"}
+    found = []
+    for run in runs:
+        kept = {
+            question: processes
+            for question, processes in run.processes.items()
+            if not quiet or run.clocks[question][1] != "host" or case(question) not in quiet
+        }
+        if run.kind and any(len(processes) > 1 for processes in kept.values()):
+            found.append(dataclasses.replace(run, processes=kept))
+    return found
 
 
 def tables(paths: Iterable[Path]) -> list[TypeB]:
@@ -126,53 +150,109 @@ def differences(runs: Sequence[Measured]) -> dict[Key, list[Difference]]:
 
 def covered(rows: Iterable[Difference], run: float) -> float:
     """The share of rows whose second value lies in the 95 % prediction interval of the first."""
-    inside = [abs(row.value) <= uncertainty.expanded(uncertainty.combined(*row.between(run))) for row in rows]
-    return fmean(inside)
+    return fmean(abs(row.value) <= _half(uncertainty.combined(*row.between(run))) for row in rows)
+
+
+@cache
+def _quantile(freedom: float) -> float:
+    return uncertainty.expanded(Uncertainty(1.0, freedom))
+
+
+def _half(told: Uncertainty) -> float:
+    """Half of the 95 % interval, to a thousandth; there are hundreds of thousands."""
+    return told.standard * _quantile(float(f"{told.freedom:.3g}"))
+
+
+class Pair(NamedTuple):
+    """A row in two runs, and what a table that may know neither says of it."""
+
+    clock: str
+    covered: bool  # the second value lies in the first's 95 % prediction interval
+    apart: bool  # the two intervals do not touch
+    half: float  # half-width of the first interval
+    differs: float  # the logarithm of their ratio, without its sign
+
+    @property
+    def sharp(self) -> bool:
+        """Whether both are said to be known to 5 %."""
+        return self.half <= uncertainty.WIDE
 
 
 class Held(NamedTuple):
-    """How a table does on two runs' common rows of one clock, on one kind of machine."""
+    """How tables do on two runs' common rows of one clock, on one kind of machine."""
 
     machine: str
+    runs: int  # pairs of them
     clock: str
     rows: int
-    covered: float  # share of the rows whose second value lies in the first's 95 % prediction interval
-    apart: float  # share of the rows whose two intervals do not touch
+    covered: float  # shares of rows
+    apart: float
     half: float  # the middle half-width of an interval
-    sharp: float  # share of the rows that are known to 5 %
+    sharp: float
+    further: float  # share of the sharp rows that are further apart than that
 
 
-def held(runs: Sequence[Measured], made: Mapping[str, Any]) -> list[Held]:
-    """What a table is worth on every two of these runs of one kind of machine."""
+def held_out(runs: Sequence[Measured]) -> list[Held]:
+    """What tables are worth on runs that they were not made of.
+
+    A table is made without the runs of one GPU, and tried on every pair that has one of them; where less than
+    two runs remain, without one run.
+    """
     found = []
-    for at, machine in enumerate(made["machines"]):
-        kind = (machine["gpu"], machine["cpu"])
+    runs = as_today(runs)
+    for kind in sorted({run.kind for run in runs if run.kind}, key=lambda kind: (not kind[0], kind)):
         alike = [run for run in runs if run.kind == kind]
-        told = {
-            (one["family"], one["clock"]): one["run"]["standard"]
-            for one in made["families"]
-            if "run" in one and one.get("machine", 0) == at
-        }
-        found += [_held(kind[0] or kind[1], *each) for each in sorted(_halves(alike, told).items())]
+        pairs: list[Pair] = []
+        tried = set()
+        for out in _parts(alike):
+            rest = [run for run in alike if all(run is not each for each in out)]
+            if len(rest) < 2:
+                continue
+            told = _told(table(rest))
+            for one, other in combinations(alike, 2):
+                if any(one is each or other is each for each in out):
+                    tried.add((id(one), id(other)))
+                    pairs += _pairs((one, other), told)
+        for clock in sorted({pair.clock for pair in pairs}):
+            found.append(_held(kind[0] or kind[1], len(tried), clock, [p for p in pairs if p.clock == clock]))
     return found
 
 
-def _halves(runs: Sequence[Measured], told: Mapping[Key, float]) -> dict[str, list[tuple[bool, bool, float]]]:
-    """By clock of each pair of rows whether it is covered, whether apart, and half of the first interval."""
-    clocks: dict[str, list[tuple[bool, bool, float]]] = defaultdict(list)
+def _parts(runs: Sequence[Measured]) -> list[list[Measured]]:
+    """Those of each machine, if the others are two at least; else each run alone."""
+    machines: dict[str, list[Measured]] = defaultdict(list)
+    for run in runs:
+        machines[run.machine].append(run)
+    whole = len(machines) > 1 and all(len(runs) - len(each) > 1 for each in machines.values())
+    return list(machines.values()) if whole else [[run] for run in runs]
+
+
+def _told(made: Mapping[str, Any]) -> dict[Key, float]:
+    return {(row["family"], row["clock"]): row["run"]["standard"] for row in made["families"] if "run" in row}
+
+
+def _pairs(runs: tuple[Measured, Measured], told: Mapping[Key, float]) -> Iterator[Pair]:
     for key, rows in differences(runs).items():
         for row in rows if key in told else ():
             one, other = row.between(told[key])
-            half, others = uncertainty.expanded(one), uncertainty.expanded(other)
-            inside = abs(row.value) <= uncertainty.expanded(uncertainty.combined(one, other))
-            clocks[key[1]].append((inside, abs(row.value) > half + others, half))
-    return clocks
+            half, others = _half(one), _half(other)
+            inside = abs(row.value) <= _half(uncertainty.combined(one, other))
+            yield Pair(key[1], inside, abs(row.value) > half + others, half, abs(row.value))
 
 
-def _held(machine: str, clock: str, found: Sequence[tuple[bool, bool, float]]) -> Held:
-    inside, apart, halves = zip(*found, strict=True)
-    sharp = fmean(half <= uncertainty.WIDE for half in halves)
-    return Held(machine, clock, len(found), fmean(inside), fmean(apart), median(halves), sharp)
+def _held(machine: str, runs: int, clock: str, pairs: Sequence[Pair]) -> Held:
+    sharp = [pair for pair in pairs if pair.sharp]
+    return Held(
+        machine,
+        runs,
+        clock,
+        len(pairs),
+        fmean(pair.covered for pair in pairs),
+        fmean(pair.apart for pair in pairs),
+        median(pair.half for pair in pairs),
+        len(sharp) / len(pairs),
+        fmean(pair.differs > uncertainty.WIDE for pair in sharp) if sharp else 0.0,
+    )
 
 
 def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:

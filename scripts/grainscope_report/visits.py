@@ -63,6 +63,7 @@ class Measured:
 class Component:
     """The spread at each level of a family on a clock, as standard deviations relative to the value."""
 
+    machine: str  # GPU or CPU model; empty of files that do not tell
     key: Key
     rows: int
     whole: Variances  # of all rows
@@ -91,17 +92,26 @@ def kept(runs: Iterable[Measured]) -> str:
 
 
 def components(runs: Sequence[Measured]) -> list[Component]:
-    """The spread of each family and clock at each level, for the rows that all runs measured."""
-    if not runs:
-        return []
-    shared = set.intersection(*(set(run.processes) for run in runs))
-    by_key: dict[Key, list[Variances]] = defaultdict(list)
-    for question in sorted(shared):
-        machines: dict[str, list[tuple[Visit, ...]]] = defaultdict(list)
-        for run in runs:
-            machines[run.machine].extend(run.processes[question])
-        by_key[runs[0].clocks[question]].append(row_variances(list(machines.values())))
-    return [_pooled(key, rows) for key, rows in sorted(by_key.items())]
+    """The spread of each family and clock at each level, on each kind of machine.
+
+    Of the rows that two runs of it measured; of a single run, of all its rows.
+    """
+    kinds: dict[tuple[str, str], list[Measured]] = defaultdict(list)
+    for run in runs:
+        kinds[run.kind or ("", "")].append(run)
+    found = []
+    for (gpu, cpu), alike in sorted(kinds.items(), key=lambda each: (not each[0][0], each[0])):
+        by_key: dict[Key, list[Variances]] = defaultdict(list)
+        for question in sorted({question for run in alike for question in run.processes}):
+            measured = [run for run in alike if question in run.processes]
+            if len(measured) < min(2, len(alike)):
+                continue
+            machines: dict[str, list[tuple[Visit, ...]]] = defaultdict(list)
+            for run in measured:
+                machines[run.machine].extend(run.processes[question])
+            by_key[measured[0].clocks[question]].append(row_variances(list(machines.values())))
+        found += [_pooled(gpu or cpu, key, rows) for key, rows in sorted(by_key.items())]
+    return found
 
 
 def row_variances(machines: Sequence[Sequence[Sequence[Visit]]]) -> Variances:
@@ -133,8 +143,12 @@ def table(found: Sequence[Component]) -> str:
     lines = [f"{'family':26}{'clock':7}{'rows':>5}  {'of nine rows in ten, %':^32}  {'of all rows, %':^32}"]
     heads = "".join(f"{level:>8}" for level in LEVELS)
     lines.append(f"{'':38}  {heads}  {heads}")
+    machine = ""
     for component in found:
         family, clock = component.key
+        if component.machine != machine:
+            machine = component.machine
+            lines.append(f"{machine}:")
         cells = "  ".join(_cells(part) for part in (component.typical, component.whole))
         lines.append(f"{family:26}{clock:7}{component.rows:5}  {cells}".rstrip())
     return "\n".join(lines) + "\n"
@@ -152,10 +166,10 @@ def _mean_square(groups: Sequence[Sequence[float]]) -> float | None:
     return sum((x - mean) ** 2 for group in groups for mean in [fmean(group)] for x in group) / freedom
 
 
-def _pooled(key: Key, rows: Sequence[Variances]) -> Component:
+def _pooled(machine: str, key: Key, rows: Sequence[Variances]) -> Component:
     ordered = sorted(rows, key=lambda row: sum(row.values()))
     typical = ordered[: max(1, math.ceil(TYPICAL * len(ordered)))]
-    return Component(key, len(rows), _roots(rows), _roots(typical))
+    return Component(machine, key, len(rows), _roots(rows), _roots(typical))
 
 
 def _roots(rows: Sequence[Variances]) -> Variances:

@@ -94,8 +94,8 @@ def test_kept_medians_give_the_same_components(tmp_path) -> None:
     runs = planted(2, 2, 2, rows=20)
     named = [
         Measured(r.source, r.sha256, r.started, r.commit, r.machine, r.kind, r.versions,
-                 {json.dumps(["fake", {"n": q}, {}], sort_keys=True): k for q, k in r.clocks.items()},
-                 {json.dumps(["fake", {"n": q}, {}], sort_keys=True): v for q, v in r.processes.items()})
+                 {json.dumps(["fake", {"n": q}, {}, "gated"], sort_keys=True): k for q, k in r.clocks.items()},
+                 {json.dumps(["fake", {"n": q}, {}, "gated"], sort_keys=True): v for q, v in r.processes.items()})
         for r in runs
     ]  # fmt: skip
     path = tmp_path / "kept.json.gz"
