@@ -51,7 +51,7 @@ class Difference(NamedTuple):
 def table(runs: Sequence[Measured]) -> dict[str, Any]:
     """The table of type B of runs of several visits: at least two runs of a kind of machine."""
     kinds: dict[tuple[str, str], list[Measured]] = defaultdict(list)
-    for run in as_today(runs):
+    for run in as_today(runs, earlier=True):
         kinds[run.kind].append(run)
     # Those with a GPU first: of a kind that the table does not know, visits differ as those of its first do.
     order = sorted(kinds, key=lambda kind: (not kind[0], kind))
@@ -75,23 +75,28 @@ def table(runs: Sequence[Measured]) -> dict[str, Any]:
     }
 
 
-def as_today(runs: Sequence[Measured]) -> list[Measured]:
+def as_today(runs: Sequence[Measured], *, earlier: bool = False) -> list[Measured]:
     """The runs that visited cases from several processes, with those rows that are still timed as they were.
 
-    Where one run chose quiet CPUs for a case, the rows of runs that did not yet are left out.
+    Where one run chose quiet CPUs for a case, the rows of runs that did not yet are left out; but with
+    `earlier` not those of families of which a run of today has nothing else on the host's clock.
     """
 
     def case(question: str) -> str:
         family, axes, _, _ = json.loads(question)
         return json.dumps([family, axes])
 
-    quiet = {case(each) for run in runs for each, (_, clock) in run.clocks.items() if clock == "quiet"}
+    today = [run for run in runs if any(clock == "quiet" for _, clock in run.clocks.values())]
+    clocks = {(case(question), clock) for run in today for question, (_, clock) in run.clocks.items()}
+    still = {json.loads(each)[0] for each, clock in clocks if clock == "host"}
     found = []
     for run in runs:
         kept = {
             question: processes
             for question, processes in run.processes.items()
-            if not quiet or run.clocks[question][1] != "host" or case(question) not in quiet
+            if run.clocks[question][1] != "host"
+            or (case(question), "quiet") not in clocks
+            or (earlier and run.clocks[question][0] not in still)
         }
         if run.kind and any(len(processes) > 1 for processes in kept.values()):
             found.append(dataclasses.replace(run, processes=kept))

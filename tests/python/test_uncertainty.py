@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import statistics
 
 import pytest
 
@@ -198,6 +199,23 @@ def test_intervals_hold_the_truth_in_95_percent(visits):
     assert 0.94 <= sum(held) / len(held) <= 0.965
     alone = [one["interval_s"] for one in applied(rows)]
     assert sum(low <= 1 <= high for low, high in alone) / len(alone) < 0.9
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6, 0.9])
+def test_samples_that_follow_each_other_do_not_narrow_the_interval(correlation):
+    """A visit's samples may be as alike as they like: visits are what an interval stands on."""
+    draw = random.Random(round(10 * correlation))
+
+    def median_of_a_visit() -> float:
+        value, samples = draw.gauss(0, 1), []
+        for _ in range(15):
+            value = correlation * value + math.sqrt(1 - correlation**2) * draw.gauss(0, 1)
+            samples.append(math.exp(0.02 * value))
+        return statistics.median(samples)
+
+    rows = applied([row(*(median_of_a_visit() for _ in range(3))) for _ in range(2000)])
+    held = [low <= 1 <= high for low, high in (one["interval_s"] for one in rows)]
+    assert 0.93 <= sum(held) / len(held) <= 0.97
 
 
 def test_a_file_that_is_no_table_is_refused():
