@@ -53,20 +53,20 @@ def shares(pair: tuple[str, str], factor: float, folder: Path, clocks=None) -> d
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_of_one_machine_next_to_nothing_is_called_different(pair, tmp_path, capsys):
+def test_of_one_machine_next_to_nothing_is_called_different(pair, tmp_path):
     found = shares(pair, 1.0, tmp_path)
     assert found["slower"] + found["faster"] <= 0.01
 
 
 @pytest.mark.parametrize("pair", PAIRS[1:], ids="-".join)
-def test_ten_percent_are_found_in_gated_rows(pair, tmp_path, capsys):
+def test_ten_percent_are_found_in_gated_rows(pair, tmp_path):
     found = shares(pair, 1.1, tmp_path, {"gated"})
     assert found["slower"] >= 0.8
     assert found["faster"] == 0
 
 
 @pytest.mark.parametrize("pair", PAIRS[1:], ids="-".join)
-def test_twenty_percent_are_found_in_all_rows(pair, tmp_path, capsys):
+def test_twenty_percent_are_found_in_all_rows(pair, tmp_path):
     """Certain or likely: on the host's clock few rows are certain by three visits."""
     found = shares(pair, 1.2, tmp_path)
     assert found["slower"] + found["likely slower"] >= 0.8

@@ -1,6 +1,5 @@
 """Type B from repeated runs: fitted to runs whose spreads are known, and the table that the suite has."""
 
-import json
 import math
 import operator
 from pathlib import Path
