@@ -7,6 +7,7 @@ from typing import Any
 from grainscope_report import digest
 from grainscope_report.fits import everything
 from grainscope_report.groups.gnn import answers as networks
+from grainscope_report.groups.transfer import methods
 from grainscope_report.groups.traversal import answers, lean_answers, pressure
 from grainscope_report.machine import Machine
 from grainscope_report.result import Result
@@ -53,7 +54,12 @@ class Analysis:
     @cached_property
     def fits(self) -> everything.Fits:
         """Lines, walls, crossovers, and what fills the link."""
-        return everything.of(self.machine, self.every)
+        return everything.of(self.machine, self.choices, self.every)
+
+    @cached_property
+    def choices(self) -> list[methods.Choice]:
+        """Which way of moving bytes is first at which size."""
+        return methods.choices(self.machine)
 
     @cached_property
     def shape(self) -> list[shape.Finding]:

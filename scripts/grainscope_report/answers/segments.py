@@ -1,13 +1,16 @@
 """Who is first where: stretches of an axis, each with the ways that nothing beats anywhere on it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from grainscope_report.statistics import Estimate
 
 # What is closer to the best than this is as good.
 ALIKE = 0.02
 Rates = Mapping[str, Mapping[float, Estimate]]
+# Where the first of two ways overtakes the second: places with their intervals.
+Overtaken = Callable[[str, str], Sequence[Estimate]]
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Segment:
 def segments(rates: Rates, half: bool = True) -> list[Segment]:
     """The fewest stretches with one answer each, where two ways, and of all `half`, were measured.
 
-    Ways are alike at a place where their intervals overlap the best one's or they are within `ALIKE` of it.
+    Of two ways one is faster at a place where `clearly_faster` says so.
     """
     places = sorted({place for there in rates.values() for place in there})
     measured = [{name: there[place] for name, there in rates.items() if place in there} for place in places]
@@ -41,10 +44,31 @@ def segments(rates: Rates, half: bool = True) -> list[Segment]:
 
 
 def _best(here: Mapping[str, Estimate]) -> tuple[str, ...]:
-    top = max(here.values(), key=lambda rate: rate.value)
     return tuple(
-        name for name, rate in here.items() if rate.high >= top.low or rate.value >= (1 - ALIKE) * top.value
+        name for name, rate in here.items() if not any(clearly_faster(other, rate) for other in here.values())
     )
+
+
+def clearly_faster(one: Estimate, other: Estimate) -> bool:
+    """Whether the intervals say so and the other is not within `ALIKE` of it."""
+    return one.low > other.high and other.value < (1 - ALIKE) * one.value
+
+
+def bounded(found: Sequence[Segment], overtaken: Overtaken) -> list[Segment]:
+    """The stretches with ends as near as curves between the measured places tell them.
+
+    A stretch ends before the first place where a way of the next may have overtaken one of its own that does
+    not go on, and the next begins behind the last such place. Where nothing is overtaken, ends stay.
+    """
+    ends = list(found)
+    for at, (one, two) in enumerate(itertools.pairwise(found)):
+        gone = [name for name in one.first if name not in two.first]
+        sizes = [size for old in gone for new in two.first for size in overtaken(new, old)]
+        there = [size for size in sizes if one.low <= size.low and size.high <= two.high]
+        if there:
+            ends[at] = replace(ends[at], high=min(size.low for size in there))
+            ends[at + 1] = replace(ends[at + 1], low=max(size.high for size in there))
+    return ends
 
 
 def text(found: list[Segment], size: Callable[[float], str]) -> str:
