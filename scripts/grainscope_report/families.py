@@ -4,7 +4,7 @@ A family that is not here needs nothing of it: it is listed, summarised, compare
 What is particular to one group of families (its figures, its fits, its answers) is in `groups`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -79,6 +79,44 @@ FAMILIES: Mapping[str, Family] = {
     "model": Family(each_algorithm=True),
 }
 UNKNOWN = Family()
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A number that stands for a run on one screen: of a family's rows with these axes the best one.
+
+    The best has the highest rate or, where `least`, the shortest time of one operation. Where `at` names an
+    axis, only rows with its least or its largest value count.
+    """
+
+    text: str
+    family: str
+    axes: Mapping[str, str] = field(default_factory=dict)
+    least: bool = False
+    at: tuple[str, Callable[..., float]] | None = None
+
+
+# The most telling first: a screen has room for five.
+HEADLINES = (
+    Headline("GPU loads from host memory", "latency/chase", {"to": "host_memory"}, least=True),
+    Headline("GPU loads from a peer's memory", "latency/chase", {"to": "peer_memory"}, least=True),
+    Headline(
+        "smallest pinned copy to the GPU",
+        "transfer/memcpy",
+        {"timed": "copy", "path": "pinned_to_gpu"},
+        least=True,
+        at=(BYTES, min),
+    ),
+    Headline("kernel reads host memory in place", "transfer/zero_copy", {"direction": "read"}),
+    Headline("kernel launched and waited for", "call", {"what": "launch_and_wait"}, least=True),
+    Headline("pageable copy to the GPU", "transfer/memcpy", {"timed": "copy", "path": "pageable_to_gpu"}),
+    Headline("GPU copies its own memory", "transfer/local"),
+    Headline("CPUs copy memory", "host/memcpy", {"flush": "on"}),
+    Headline("CPU loads from memory", "host/latency", least=True, at=(BYTES, max)),
+    Headline("CPU loads from its nearest cache", "host/latency", least=True, at=(BYTES, min)),
+    Headline("CPUs touch memory first", "host/first_touch"),
+    Headline("largest allocation, filled", "host/malloc", {"what": "malloc_and_fill"}, True, (BYTES, max)),
+)
 
 
 @cache

@@ -16,6 +16,11 @@ def add_files(parser: argparse.ArgumentParser, what: str = A_FILE) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=what)
 
 
+def add_full(parser: argparse.ArgumentParser, what: str) -> None:
+    """Where a screen is not enough: `--full`; `--all` means the same."""
+    parser.add_argument("--full", "--all", action="store_true", help=what)
+
+
 def add_output(parser: argparse.ArgumentParser, default: str, kind: str) -> None:
     """Where to write: `-o`, a FILE or a DIR."""
     what = {"FILE": "the file to write", "DIR": "where to write"}[kind]
