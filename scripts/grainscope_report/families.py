@@ -111,11 +111,11 @@ HEADLINES = (
     Headline("kernel launched and waited for", "call", {"what": "launch_and_wait"}, least=True),
     Headline("pageable copy to the GPU", "transfer/memcpy", {"timed": "copy", "path": "pageable_to_gpu"}),
     Headline("GPU copies its own memory", "transfer/local"),
-    Headline("CPUs copy memory", "host/memcpy", {"flush": "on"}),
+    Headline("CPUs copy memory", "host/memcpy", {"flush": "on"}, at=(BYTES, max)),
     Headline("CPU loads from memory", "host/latency", least=True, at=(BYTES, max)),
     Headline("CPU loads from its nearest cache", "host/latency", least=True, at=(BYTES, min)),
-    Headline("CPUs touch memory first", "host/first_touch"),
-    Headline("largest allocation, filled", "host/malloc", {"what": "malloc_and_fill"}, True, (BYTES, max)),
+    Headline("CPUs' first touch of memory", "host/first_touch"),
+    Headline("malloc and fill, the largest", "host/malloc", {"what": "malloc_and_fill"}, True, (BYTES, max)),
 )
 
 

@@ -15,11 +15,15 @@ Overtaken = Callable[[str, str], Sequence[Estimate]]
 
 @dataclass(frozen=True)
 class Segment:
-    """From `low` to `high`, both measured, nothing is clearly faster than each of `first`."""
+    """From `low` to `high`, both measured, nothing is clearly faster than each of `first`.
+
+    Of no other way that holds, but of some from a place on: `later` has that place.
+    """
 
     low: float
     high: float
     first: tuple[str, ...]
+    later: tuple[tuple[str, float], ...] = ()
 
 
 def segments(rates: Rates, half: bool = True) -> list[Segment]:
@@ -37,7 +41,9 @@ def segments(rates: Rates, half: bool = True) -> list[Segment]:
         best = _best(here)
         still = tuple(name for name in found[-1].first if name in best) if found else ()
         if still:
-            found[-1] = Segment(found[-1].low, place, still)
+            since = {name: place for name in best if name not in still} | dict(found[-1].later)
+            later = tuple(sorted((one for one in since.items() if one[0] in best), key=lambda one: one[1]))
+            found[-1] = Segment(found[-1].low, place, still, later)
         else:
             found.append(Segment(place, place, best))
     return found
@@ -73,11 +79,12 @@ def bounded(found: Sequence[Segment], overtaken: Overtaken) -> list[Segment]:
 
 def text(found: list[Segment], size: Callable[[float], str]) -> str:
     """`zero-copy read or kernel copy up to 2 MiB, pinned copy from 4 MiB on`."""
+    as_fast = "".join(f" ({name} as fast from {size(place)} on)" for name, place in found[-1].later[:1])
     if len(found) == 1:
         [one] = found
         if one.low == one.high:
             return f"{_named(one)} at {size(one.low)}"
-        return f"{_named(one)} at every size from {size(one.low)} to {size(one.high)}"
+        return f"{_named(one)} at every size from {size(one.low)} to {size(one.high)}{as_fast}"
     said = [f"{_named(found[0])} up to {size(found[0].high)}"]
     said += [
         f"{_named(one)} at {size(one.low)}"
@@ -85,7 +92,7 @@ def text(found: list[Segment], size: Callable[[float], str]) -> str:
         else f"{_named(one)} from {size(one.low)} to {size(one.high)}"
         for one in found[1:-1]
     ]
-    return ", ".join([*said, f"{_named(found[-1])} from {size(found[-1].low)} on"])
+    return ", ".join([*said, f"{_named(found[-1])} from {size(found[-1].low)} on{as_fast}"])
 
 
 def _named(one: Segment) -> str:

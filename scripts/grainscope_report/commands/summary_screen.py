@@ -1,19 +1,20 @@
 """What `summary` prints: a run on one screen, what matters most first, what has no room behind `--full`."""
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import machine, statistics
+from grainscope_report import families, machine, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
-from grainscope_report.families import HEADLINES, Headline
+from grainscope_report.families import BYTES, HEADLINES, Headline
 from grainscope_report.groups import grain
 from grainscope_report.groups.reach import walls
 from grainscope_report.groups.traversal import sentences
 from grainscope_report.model import Link, Row
-from grainscope_report.naming import name
+from grainscope_report.naming import name, number
 from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal
@@ -23,7 +24,8 @@ MOST_LINES = 40
 NUMBERS = 5
 MOST_LINKS = 6
 SHADES = {"severe": "red", "warning": "yellow"}
-ARROWS = {HOST_TO_GPU: "host → GPU", GPU_TO_HOST: "GPU → host", TO_PEER: "GPU → GPU", FROM_PEER: "GPU → GPU"}
+ARROWS = {HOST_TO_GPU: "host → GPU", GPU_TO_HOST: "GPU → host", TO_PEER: "GPU → GPU", FROM_PEER: "GPU → GPU, read"}
+SHOWN = ("hot", "edge", "row", "span")
 PLACES = ("local", "unknown", "remote")
 LINKS = (
     Column("Links"),
@@ -37,17 +39,19 @@ VALUES = (
     Column("Numbers"),
     Column("", right=True),
     Column("± 95 %", right=True),
-    Column("of link", right=True, optional=2),
     Column("at", optional=1),
 )
 FLAGS = {
-    "unsettled": "never settled",
-    "visits_differ": "differ between visits more than their family",
+    "unsettled": "did not settle",
+    "visits_differ": "differ by visit",
+    "slower_alone": "were slower alone",
     "bimodal": "have two speeds",
-    "slower_alone": "have a lane that was slower alone",
     "wide_interval": "are uncertain by more than 5 %",
 }
-WITHIN = "± of this run alone: what runs differ by is not known for this machine"
+ALONE = "± is of this run alone, runs differ by more: `grainscope repeat 3 --out DIR` tells by how much"
+# Letters of a sentence from elsewhere: two lines, or one.
+LONG, SHORT = 180, 70
+IN_VISIT = re.compile(r"^in visit \d+ of \d+: ")
 Block = list[str]
 
 
@@ -64,7 +68,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The screen, line by line: as many entries of each part as there is room for."""
     run = Analysis(machine.machines([result])[0])
     parts = [part for part in _parts(result, run, out) if part.head or part.entries]
-    for at, (part, shown) in enumerate(zip(parts, _room(parts), strict=True)):
+    for at, (part, shown) in enumerate(zip(parts, _room(parts, out.width), strict=True)):
         if at:
             yield ""
         yield from part.head
@@ -74,14 +78,14 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
             yield f"  and {left} more: --full"
 
 
-def _room(parts: Sequence[Part]) -> list[int]:
+def _room(parts: Sequence[Part], width: int) -> list[int]:
     """How many entries of each part: the longest part that can gives way, until all fit."""
     shown = [len(part.entries) for part in parts]
 
     def length(at: int) -> int:
         part = parts[at]
-        cut = shown[at] < len(part.entries)
-        return len(part.head) + sum(map(len, part.entries[: shown[at]])) + cut
+        there = [*part.head, *(line for entry in part.entries[: shown[at]] for line in entry)]
+        return sum(_rows(line, width) for line in there) + (shown[at] < len(part.entries))
 
     while sum(map(length, range(len(parts)))) + len(parts) - 1 > MOST_LINES:
         able = [at for at, part in enumerate(parts) if shown[at] > part.fewest]
@@ -89,6 +93,11 @@ def _room(parts: Sequence[Part]) -> list[int]:
             break
         shown[max(able, key=length)] -= 1
     return shown
+
+
+def _rows(line: str, width: int) -> int:
+    """How many rows of the terminal a line takes: only commands, which have no colours, are not wrapped."""
+    return 1 if "\033" in line else max(1, -(-len(line) // max(width, 1)))
 
 
 def _parts(result: Result, run: Analysis, out: Terminal) -> Iterator[Part]:
@@ -102,11 +111,11 @@ def _parts(result: Result, run: Analysis, out: Terminal) -> Iterator[Part]:
 
 
 def _machine(result: Result, out: Terminal) -> Part:
-    first, *more = machine.provenance(result)
+    gpus, cpu, host, *more = machine.provenance(result)
     took = f", {length}" if (length := machine.took(result)) else ""
-    asked = f", filter {result.run.filter}" if result.run.filter else ""
+    asked = f", filter {_short(result.run.filter, SHORT)}" if result.run.filter else ""
     head = [
-        *(out.paint(line, "bold") for line in _wrapped(first, out, "")),
+        *(out.paint(line, "bold") for line in _wrapped(" · ".join((gpus, cpu, host)), out, "")),
         *_wrapped(" · ".join(more), out),
         *_wrapped(f"{result.path}: preset {result.run.preset}{asked}{took}; {_counted(result)}", out),
     ]
@@ -119,7 +128,7 @@ def _machine(result: Result, out: Terminal) -> Part:
         for one in (concern for concern in concerns if concern.severity == severity):
             text = "\n".join(_wrapped(f"{severity}: {one.finding}; to do: {one.remedy}", out, ""))
             entries.append(text.replace(severity, out.paint(severity, shade), 1).split("\n"))
-    return Part(head, entries, min(len(entries), 2))
+    return Part(head, entries, min(len(entries), 1))
 
 
 def _counted(result: Result) -> str:
@@ -134,7 +143,8 @@ def _links(result: Result, out: Terminal) -> Part:
     if not result.links:
         return Part([], [])
     if len(result.links) <= MOST_LINKS:
-        cells = [_link(_ends(link), [link], result) for link in result.links]
+        ordered = sorted(result.links, key=lambda link: (link.peer is not None, link.gpu))
+        cells = [_link(_ends(link), [link], result) for link in ordered]
     else:
         kinds: dict[tuple, list[Link]] = {}
         for link in result.links:
@@ -155,11 +165,11 @@ def _link(name: str, there: Sequence[Link], result: Result) -> tuple[str, ...]:
     ordered = sorted(there, key=lambda link: link.peak_gb_s)
     shares = [format_percent(link.peak_gb_s / most) for link in ordered if (most := link.theoretical_gb_s)]
     most = ordered[0].theoretical_gb_s
-    rates = [f"{link.peak_gb_s:.1f}" for link in ordered]
+    peaks = [_peak(link, result) for link in there]
     return (
         name,
-        _range(rates),
-        max((_plus_minus(_peak(link, result)) for link in there), key=_percent),
+        _range([f"{link.peak_gb_s:.1f}" for link in ordered]),
+        _plus_minus(max(peaks, key=_half)),
         f"{most:.1f}" if most else "unknown",
         _range(shares) if shares else "-",
         ordered[0].negotiated or "unknown",
@@ -190,10 +200,7 @@ def _numbers(result: Result, out: Terminal) -> Part:
     shown = found[:NUMBERS]
     if not shown:
         return Part(["No row has a number."], [])
-    table = _table(VALUES, [_number(*one) for one in shown], out)
-    if all(row.both_known or row.label == "modelled" for _, row, _ in shown):
-        return table
-    return Part(table.head, [*table.entries, [out.paint(line, "dim") for line in _wrapped(WITHIN, out)]], 5)
+    return _table(VALUES, [_number(*one) for one in shown], out)
 
 
 def _best(result: Result, wanted: Headline) -> Row | None:
@@ -216,7 +223,9 @@ def _any(result: Result, family: str) -> tuple[str, Row, bool]:
     """The best row of a family that has no headline, and what it is."""
     rows = [row for row in result.of(family) if row.ok and row.median_s]
     measured = [row for row in rows if row.label != "modelled"] or rows
-    rated = [row for row in measured if row.bandwidth_gb_s]
+    measured = [row for row in measured if row.link_bytes_least] or measured
+    # A walk that reads fewer bytes is better and not slower.
+    rated = [] if families.of(family).walks else [row for row in measured if row.bandwidth_gb_s]
     row = _first(rated or measured, not rated)
     return f"{family} {name(row)}", row, not rated
 
@@ -235,24 +244,27 @@ def _number(text: str, row: Row, least: bool) -> tuple[str, ...]:
         value = format_time(row.operation_s or row.median_s)
     else:
         value = f"{format_rate(row.bandwidth_gb_s)} GB/s"
-    size = row.case.axes.get("bytes")
-    at = [format_bytes(size)] if isinstance(size, (int, float)) else []
+    at = [
+        format_bytes(value) if axis == BYTES else number(axis, value)
+        for axis, value in row.case.axes.items()
+        if isinstance(value, (int, float)) and axis in (BYTES, *SHOWN)
+    ]
     where = machine.spoken_site(sorted(row.case.site.items()))
+    share = f"{format_percent(row.link_fraction)} of link" if row.link_fraction and not least else ""
     error = "modelled" if row.label == "modelled" else _plus_minus(row.time)
-    link = format_percent(row.link_fraction) if row.link_fraction and not least else "-"
-    return text, value, error, link, ", ".join([*at, *([where] if where else [])])
+    return text, value, error, ", ".join(filter(None, (*at, where, share)))
 
 
 def _plus_minus(one: Estimate) -> str:
     """Half the interval in percent, by its wider side; `-` where nothing tells one."""
-    half = max(one.high / one.value - 1, 1 - one.low / one.value)
+    half = _half(one)
     if half <= 0:
         return "-"
-    return f"{100 * half:.1f} %" if half < 0.1 else f"{100 * half:.0f} %"
+    return "< 0.1 %" if half < 0.001 else format_percent(half) if half < 0.1 else f"{100 * half:.0f} %"
 
 
-def _percent(said: str) -> float:
-    return float(said.removesuffix(" %").replace("-", "0"))
+def _half(one: Estimate) -> float:
+    return max(one.high / one.value - 1, 1 - one.low / one.value)
 
 
 def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Terminal) -> Part:
@@ -261,64 +273,83 @@ def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Ter
 
 
 def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
-    said = [f"{ARROWS[one.direction]}{' (reads)' * (one.direction == FROM_PEER)}: {one.text}" for one in run.choices if one.first]
+    said = [f"{ARROWS[one.direction]}: {one.text}" for one in run.choices if one.first]
     for wall in walls.walls(result, walls.MEMORY[:1])[:1]:
-        said += [edge.text for edge in wall.edges if edge.knee.reached][:1]
-    said += [one.text for one in grain.fewest(result)][:1]
+        said += [f"random {edge.text}" for edge in wall.edges if edge.knee.reached][:1]
+    said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]
     said += sentences.said(run)[:1]
     head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []
-    return Part(head, [_item(text, out) for text in said], min(len(said), 4))
+    return Part(head, [_item(text, out) for text in said], min(len(said), 2))
 
 
 def _odd(result: Result, run: Analysis, out: Terminal) -> tuple[Part, str]:
     """What is odd, worst first, and the command that looks at the first curve of an unknown cause."""
-    entries = []
-    for reason in run.reasons:
-        if reason.status == "failed":
-            said = f"failed: {reason.count} of {', '.join(reason.families)}: {reason.text}"
-            entries.append([out.paint(line, "red") for line in _item(said, out)])
-    for group in run.groups:
-        for slow in group.slow:
-            entries.append(
-                _item(
-                    f"{machine.spoken_site(slow.site)} peaks at {slow.peak_gb_s:.1f} GB/s in {group.family} "
-                    f"{group.name}, the best site at {slow.best_gb_s:.1f}",
-                    out,
-                )
-            )
+    failed = [
+        f"failed: {reason.count} of {', '.join(reason.families)}: {_short(reason.text, LONG)}"
+        for reason in run.reasons
+        if reason.status == "failed"
+    ]
+    slow = [
+        f"slow: {machine.spoken_site(one.site)} peaks at {one.peak_gb_s:.1f} GB/s in {group.family} "
+        f"{group.name}, the best site at {one.best_gb_s:.1f}"
+        for group in run.groups
+        for one in group.slow
+    ]
     unknown = [one for one in run.shape if not one.cause.known]
-    for one in unknown:
-        where = f" ({one.sites[0]})" if one.sites else ""
-        entries.append(_item(f"{one.kind}: {one.name}{where} {one.seen}", out))
+    curves = [f"{one.kind}: {one.name}{_site(one.sites)} {one.seen}" for one in unknown]
+    said = [*failed, *_uncertain(result), *_skipped(run), *slow, *curves]
+    entries = [_item(text, out) for text in said]
+    entries[: len(failed)] = [[out.paint(line, "red") for line in entry] for entry in entries[: len(failed)]]
+    head = [out.paint("Odd", "bold")] if said else []
+    return Part(head, entries, min(len(said), 2)), unknown[0].cause.command if unknown else ""
+
+
+def _site(sites: Sequence[str]) -> str:
+    return f" ({sites[0]})" if sites else ""
+
+
+def _uncertain(result: Result) -> Iterator[str]:
+    """What rows' flags come to, and whether their uncertainty is all of it."""
     measured = [row for row in result.rows if row.measured]
     flags = Counter(flag for row in measured for flag in row.flags)
-    said = ", ".join(f"{flags[flag]} {text}" for flag, text in FLAGS.items() if flags[flag])
-    last = [_item(f"of {len(measured)} measured rows {said}", out)] if said else []
+    if said := ", ".join(f"{flags[flag]} {text}" for flag, text in FLAGS.items() if flags[flag]):
+        yield f"of {len(measured)} measured row{'s' * (len(measured) > 1)} {said}"
+    if measured and not any(row.both_known for row in measured):
+        yield ALONE
+
+
+def _skipped(run: Analysis) -> Iterator[str]:
     skipped = [reason for reason in run.reasons if reason.status == "skipped"]
     if skipped:
         count = sum(reason.count for reason in skipped)
-        more = f", and {len(skipped) - 1} other reasons" if len(skipped) > 1 else ""
-        last.append(_item(f"skipped: {count} rows; most ({skipped[0].count}): {skipped[0].text}{more}", out))
-    entries = [*last, *entries]
-    head = [out.paint("Odd", "bold")] if entries else []
-    return Part(head, entries, min(len(entries), 3)), unknown[0].cause.command if unknown else ""
+        most = f"; {skipped[0].count} of them" if len(skipped) > 1 else ""
+        why = _short(IN_VISIT.sub("", skipped[0].text), SHORT)
+        yield f"skipped: {count} row{'s' * (count > 1)}{most}: {why}"
 
 
 def _next(result: Result, odd: str, out: Terminal) -> Part:
     """The next commands, not wrapped: they are there to be copied."""
     path = shlex.quote(str(result.path))
-    said = [f"grainscope-report summary {path} --full"]
+    said = [("everything", f"grainscope-report summary {path} --full")]
+    if rows := [row for row in result.rows if row.ok]:
+        said.append(("one family", f"grainscope-report summary {path} {rows[0].case.family}"))
     if not result.run.complete:
-        said.insert(0, f"grainscope --resume {shlex.quote(str(result.path.parent))}")
+        said.append(("the rest of the run", f"grainscope --resume {shlex.quote(str(result.path.parent))}"))
     elif any(row.status == "failed" for row in result.rows):
-        said.insert(0, f"grainscope-report list {path} --status failed")
+        said.append(("what failed", f"grainscope-report list {path} --status failed"))
     elif odd:
-        said.append(odd)
-    return Part([out.paint("Next", "bold"), *(f"  {command}" for command in said)], [])
+        said.append(("what is odd", odd))
+    wide = max(len(what) for what, _ in said) + 1
+    lines = (f"  {f'{what}:'.ljust(wide)} {command}" for what, command in said)
+    return Part([out.paint("Next", "bold"), *lines], [])
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def _item(text: str, out: Terminal) -> Block:
-    first, *rest = out.wrap(text, "    ").splitlines()
+    first, *rest = out.wrap(_short(text, LONG), "    ").splitlines()
     return [f"  - {first.strip()}", *rest]
 
 
