@@ -68,7 +68,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The screen, line by line: as many entries of each part as there is room for."""
     run = Analysis(machine.machines([result])[0])
     parts = [part for part in _parts(result, run, out) if part.head or part.entries]
-    for at, (part, shown) in enumerate(zip(parts, _room(parts, out.width), strict=True)):
+    for at, (part, shown) in enumerate(zip(parts, _room(parts, out), strict=True)):
         if at:
             yield ""
         yield from part.head
@@ -78,14 +78,14 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
             yield f"  and {left} more: --full"
 
 
-def _room(parts: Sequence[Part], width: int) -> list[int]:
+def _room(parts: Sequence[Part], out: Terminal) -> list[int]:
     """How many entries of each part: the longest part that can gives way, until all fit."""
     shown = [len(part.entries) for part in parts]
 
     def length(at: int) -> int:
         part = parts[at]
         there = [*part.head, *(line for entry in part.entries[: shown[at]] for line in entry)]
-        return sum(_rows(line, width) for line in there) + (shown[at] < len(part.entries))
+        return sum(map(out.height, there)) + (shown[at] < len(part.entries))
 
     while sum(map(length, range(len(parts)))) + len(parts) - 1 > MOST_LINES:
         able = [at for at, part in enumerate(parts) if shown[at] > part.fewest]
@@ -93,11 +93,6 @@ def _room(parts: Sequence[Part], width: int) -> list[int]:
             break
         shown[max(able, key=length)] -= 1
     return shown
-
-
-def _rows(line: str, width: int) -> int:
-    """How many rows of the terminal a line takes: only commands, which have no colours, are not wrapped."""
-    return 1 if "\033" in line else max(1, -(-len(line) // max(width, 1)))
 
 
 def _parts(result: Result, run: Analysis, out: Terminal) -> Iterator[Part]:
