@@ -1,6 +1,7 @@
 """The command line: `main(argv)` returns the exit status and never shows a traceback for a bad file."""
 
 import argparse
+import codecs
 import gc
 import os
 import sys
@@ -23,7 +24,7 @@ INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
 # Each command is a module of `commands`; `list` would hide a word of Python.
 COMMANDS = (
-    "summary", "list", "plot", "report", "validate", "merge", "compare", "check", "evaluate",
+    "summary", "list", "matrix", "plot", "report", "validate", "merge", "compare", "check", "evaluate",
     "export", "env",
 )  # fmt: skip
 MODULES = {"list": "list_rows"}
@@ -98,8 +99,33 @@ def _plain_output() -> Iterator[None]:
                 yield
 
 
+# What an output without these letters has in their place.
+PLAIN = str.maketrans(
+    {
+        "→": "->",
+        "↔": "<->",
+        "±": "+-",
+        "µ": "u",
+        "×": "x",
+        "·": "-",
+        "…": "...",
+        "≥": ">=",
+        "≤": "<=",
+        "–": "-",
+    }
+)
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """For letters that an encoding lacks what stands for them, else `?`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end].translate(PLAIN)
+    return "".join(letter if letter.isascii() else "?" for letter in lacking), error.end
+
+
 class _Output:
-    """An output that shows what it has no letters for as `?` and control letters as escapes, and that may end
+    """An output that shows letters which it lacks as others and control letters as escapes, and that may end
     before the command.
 
     Where the reader of a pipe has gone, as `| head` does, nothing is wrong: the command goes on to its
@@ -110,7 +136,8 @@ class _Output:
         self._stream = stream
         self._colour = terminal(stream).colour
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            codecs.register_error("plain", _plain)
+            stream.reconfigure(errors="plain")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

@@ -61,5 +61,7 @@ def _of(result: Result, name: str) -> Result:
         groups = dict.fromkeys(family.partition("/")[0] for family in there)
         near = difflib.get_close_matches(name, [*there, *groups], 1)
         meant = f"did you mean {near[0]}? " if near else ""
-        raise ReportError(f"{result.path} has no family {name}: {meant}It has {', '.join(there) or 'no rows'}")
+        raise ReportError(
+            f"{result.path} has no family {name}: {meant}It has {', '.join(there) or 'no rows'}"
+        )
     return replace(result, rows=rows)

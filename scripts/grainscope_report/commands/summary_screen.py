@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import families, machine, statistics
+from grainscope_report import bests, families, machine, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
-from grainscope_report.families import BYTES, HEADLINES, Headline
+from grainscope_report.families import BYTES, HEADLINES, Best
 from grainscope_report.groups import grain
 from grainscope_report.groups.reach import walls
 from grainscope_report.groups.traversal import sentences
@@ -24,9 +24,13 @@ MOST_LINES = 40
 NUMBERS = 5
 MOST_LINKS = 6
 SHADES = {"severe": "red", "warning": "yellow"}
-ARROWS = {HOST_TO_GPU: "host → GPU", GPU_TO_HOST: "GPU → host", TO_PEER: "GPU → GPU", FROM_PEER: "GPU → GPU, read"}
+ARROWS = {
+    HOST_TO_GPU: "host → GPU",
+    GPU_TO_HOST: "GPU → host",
+    TO_PEER: "GPU → GPU",
+    FROM_PEER: "GPU → GPU, read",
+}
 SHOWN = ("hot", "edge", "row", "span")
-PLACES = ("local", "unknown", "remote")
 LINKS = (
     Column("Links"),
     Column("GB/s", right=True),
@@ -35,12 +39,7 @@ LINKS = (
     Column("reached", right=True),
     Column("negotiated", optional=3),
 )
-VALUES = (
-    Column("Numbers"),
-    Column("", right=True),
-    Column("± 95 %", right=True),
-    Column("at", optional=1),
-)
+VALUES = (Column("Numbers"), Column("", right=True), Column("± 95 %", right=True), Column("at", optional=1))
 FLAGS = {
     "unsettled": "did not settle",
     "visits_differ": "differ by visit",
@@ -164,7 +163,7 @@ def _link(name: str, there: Sequence[Link], result: Result) -> tuple[str, ...]:
     return (
         name,
         _range([f"{link.peak_gb_s:.1f}" for link in ordered]),
-        _plus_minus(max(peaks, key=_half)),
+        bests.plus_minus(max(peaks, key=bests.half)),
         f"{most:.1f}" if most else "unknown",
         _range(shares) if shares else "-",
         ordered[0].negotiated or "unknown",
@@ -187,7 +186,7 @@ def _numbers(result: Result, out: Terminal) -> Part:
     found = [(one.text, row, one.least) for one in HEADLINES if (row := _best(result, one))]
     taken = {one.family for one in HEADLINES}
     if len(found) < NUMBERS:
-        others = [family for family in dict.fromkeys(row.case.family for row in result.rows if row.ok)]
+        others = dict.fromkeys(row.case.family for row in result.rows if row.ok)
         more = [_any(result, family) for family in others if family not in taken]
         # What was measured says more than what was modelled.
         more.sort(key=lambda one: one[1].label == "modelled")
@@ -198,20 +197,8 @@ def _numbers(result: Result, out: Terminal) -> Part:
     return _table(VALUES, [_number(*one) for one in shown], out)
 
 
-def _best(result: Result, wanted: Headline) -> Row | None:
-    there = [
-        row
-        for row in result.of(wanted.family)
-        if row.measured
-        and row.time
-        and (row.operation_s if wanted.least and wanted.at is None else True)
-        and all(row.case.axes.get(axis) == value for axis, value in wanted.axes.items())
-    ]
-    if wanted.at and there:
-        axis, pick = wanted.at
-        sizes = [size for row in there if isinstance(size := row.case.axes.get(axis), (int, float))]
-        there = [row for row in there if sizes and row.case.axes.get(axis) == pick(sizes)]
-    return _first(there, wanted.least)
+def _best(result: Result, wanted: Best) -> Row | None:
+    return bests.best(bests.nearest(bests.rows(result, wanted)), wanted.least)
 
 
 def _any(result: Result, family: str) -> tuple[str, Row, bool]:
@@ -221,17 +208,8 @@ def _any(result: Result, family: str) -> tuple[str, Row, bool]:
     measured = [row for row in measured if row.link_bytes_least] or measured
     # A walk that reads fewer bytes is better and not slower.
     rated = [] if families.of(family).walks else [row for row in measured if row.bandwidth_gb_s]
-    row = _first(rated or measured, not rated)
+    row = bests.best(bests.nearest(rated or measured), not rated)
     return f"{family} {name(row)}", row, not rated
-
-
-def _first(rows: Sequence[Row], least: bool) -> Row | None:
-    """The best of the nearest: of rates the highest, of times the shortest."""
-    place = min((PLACES.index(row.case.locality) for row in rows), default=0)
-    near = [row for row in rows if PLACES.index(row.case.locality) == place]
-    if least:
-        return min(near, key=lambda row: row.operation_s or row.median_s, default=None)
-    return max((row for row in near if row.bandwidth_gb_s), key=lambda row: row.bandwidth_gb_s, default=None)
 
 
 def _number(text: str, row: Row, least: bool) -> tuple[str, ...]:
@@ -246,20 +224,8 @@ def _number(text: str, row: Row, least: bool) -> tuple[str, ...]:
     ]
     where = machine.spoken_site(sorted(row.case.site.items()))
     share = f"{format_percent(row.link_fraction)} of link" if row.link_fraction and not least else ""
-    error = "modelled" if row.label == "modelled" else _plus_minus(row.time)
+    error = "modelled" if row.label == "modelled" else bests.plus_minus(row.time)
     return text, value, error, ", ".join(filter(None, (*at, where, share)))
-
-
-def _plus_minus(one: Estimate) -> str:
-    """Half the interval in percent, by its wider side; `-` where nothing tells one."""
-    half = _half(one)
-    if half <= 0:
-        return "-"
-    return "< 0.1 %" if half < 0.001 else format_percent(half) if half < 0.1 else f"{100 * half:.0f} %"
-
-
-def _half(one: Estimate) -> float:
-    return max(one.high / one.value - 1, 1 - one.low / one.value)
 
 
 def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Terminal) -> Part:
@@ -328,6 +294,8 @@ def _next(result: Result, odd: str, out: Terminal) -> Part:
     said = [("everything", f"grainscope-report summary {path} --full")]
     if rows := [row for row in result.rows if row.ok]:
         said.append(("one family", f"grainscope-report summary {path} {rows[0].case.family}"))
+    if len(result.links) > 2:
+        said.append(("pairs", f"grainscope-report matrix {path}"))
     if not result.run.complete:
         said.append(("the rest of the run", f"grainscope --resume {shlex.quote(str(result.path.parent))}"))
     elif any(row.status == "failed" for row in result.rows):

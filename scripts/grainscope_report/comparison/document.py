@@ -86,7 +86,12 @@ def _verdicts(comparison: Comparison) -> Section:
 
 
 def _sides(comparison: Comparison, most: int | None) -> Section:
-    columns = (Column("file"), Column("runs", right=True, optional=1), Column("path", whole=True), Column("machine"))
+    columns = (
+        Column("file"),
+        Column("runs", right=True, optional=1),
+        Column("path", whole=True),
+        Column("machine"),
+    )
     rows = tuple(
         (
             f"{letter(at)}{' (base)' if at == 0 else ''}",

@@ -112,9 +112,7 @@ def said(found: Sequence[Choice]) -> list[str]:
 
 
 def _choice(direction: str, there: Sequence[Curve]) -> Choice:
-    swaps = [
-        swap for pair in itertools.combinations(there, 2) for swap in _between(direction, *pair)
-    ]
+    swaps = [swap for pair in itertools.combinations(there, 2) for swap in _between(direction, *pair)]
 
     def overtaken(faster: str, slower: str) -> list[Estimate]:
         return [one.size for one in swaps if (one.faster, one.slower) == (faster, slower)]
