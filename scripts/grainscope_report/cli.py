@@ -101,18 +101,7 @@ def _plain_output() -> Iterator[None]:
 
 # What an output without these letters has in their place.
 PLAIN = str.maketrans(
-    {
-        "→": "->",
-        "↔": "<->",
-        "±": "+-",
-        "µ": "u",
-        "×": "x",
-        "·": "-",
-        "…": "...",
-        "≥": ">=",
-        "≤": "<=",
-        "–": "-",
-    }
+    {"→": "->", "↔": "<->", "±": "+-", "µ": "u", "×": "x", "·": "-", "…": "...", "≥": ">=", "≤": "<="}
 )
 
 

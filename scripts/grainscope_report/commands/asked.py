@@ -1,8 +1,12 @@
 """Arguments that several commands have, each said once."""
 
 import argparse
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
+PROGRAM = "grainscope-report"
 A_FILE = "a result file or a run directory"
 
 
@@ -40,3 +44,11 @@ def add_type_b(parser: argparse.ArgumentParser) -> None:
         help="what runs of a machine differ by: a table, or a folder of repeated runs, one for each kind "
         "of machine that the suite does not know",
     )
+
+
+def program() -> str:
+    """What starts this program again: its path where it was started by that and stands in no PATH."""
+    started = Path(sys.argv[0])
+    if started.name != PROGRAM or len(started.parts) == 1 or shutil.which(PROGRAM):
+        return PROGRAM
+    return shlex.quote(str(started))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from grainscope_report import bests, families, machine, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
+from grainscope_report.commands import asked
 from grainscope_report.families import BYTES, HEADLINES, Best
 from grainscope_report.groups import grain
 from grainscope_report.groups.reach import walls
@@ -290,16 +291,16 @@ def _skipped(run: Analysis) -> Iterator[str]:
 
 def _next(result: Result, odd: str, out: Terminal) -> Part:
     """The next commands, not wrapped: they are there to be copied."""
-    path = shlex.quote(str(result.path))
-    said = [("everything", f"grainscope-report summary {path} --full")]
+    path, program = shlex.quote(str(result.path)), asked.program()
+    said = [("everything", f"{program} summary {path} --full")]
     if rows := [row for row in result.rows if row.ok]:
-        said.append(("one family", f"grainscope-report summary {path} {rows[0].case.family}"))
+        said.append(("one family", f"{program} summary {path} {rows[0].case.family}"))
     if len(result.links) > 2:
-        said.append(("pairs", f"grainscope-report matrix {path}"))
+        said.append(("pairs", f"{program} matrix {path}"))
     if not result.run.complete:
         said.append(("the rest of the run", f"grainscope --resume {shlex.quote(str(result.path.parent))}"))
     elif any(row.status == "failed" for row in result.rows):
-        said.append(("what failed", f"grainscope-report list {path} --status failed"))
+        said.append(("what failed", f"{program} list {path} --status failed"))
     elif odd:
         said.append(("what is odd", odd))
     wide = max(len(what) for what, _ in said) + 1
