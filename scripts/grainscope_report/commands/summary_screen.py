@@ -241,7 +241,7 @@ def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
     said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]
     said += sentences.said(run)[:1]
     head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []
-    return Part(head, [_item(text, out) for text in said], min(len(said), 2))
+    return Part(head, [_item(text, out) for text in said], min(len(said), 1))
 
 
 def _odd(result: Result, run: Analysis, out: Terminal) -> tuple[Part, str]:
@@ -263,7 +263,7 @@ def _odd(result: Result, run: Analysis, out: Terminal) -> tuple[Part, str]:
     entries = [_item(text, out) for text in said]
     entries[: len(failed)] = [[out.paint(line, "red") for line in entry] for entry in entries[: len(failed)]]
     head = [out.paint("Odd", "bold")] if said else []
-    return Part(head, entries, min(len(said), 2)), unknown[0].cause.command if unknown else ""
+    return Part(head, entries, min(len(said), 1)), unknown[0].cause.command if unknown else ""
 
 
 def _site(sites: Sequence[str]) -> str:
