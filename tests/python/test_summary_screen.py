@@ -89,7 +89,7 @@ def test_a_run_without_rows_is_a_screen(tmp_path, capsys, monkeypatch):
     assert "No row has a number." in lines
 
 
-def test_modelled_rows_are_called_modelled(tmp_path, files, capsys, monkeypatch):
+def test_modelled_rows_are_called_modelled(files, capsys, monkeypatch):
     lines = screen(files["modelling"], capsys, monkeypatch, 100)
     start = next(at for at, line in enumerate(lines) if line.startswith("Numbers"))
     modelled = [line for line in lines[start + 1 : start + 6] if line.startswith("model/")]

@@ -42,11 +42,11 @@ def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> 
         if alone
         else f"{sum(accepted)} of {len(reports)} runs"
     )
-    first = out.wrap(f"{verdict}: {of}; rules: {rules}", "").replace(verdict, out.paint(verdict, shade), 1)
-    found = first.split("\n")
+    first = f"{verdict}: {of}; rules: {rules}"
+    found = [first.replace(verdict, out.paint(verdict, shade), 1)]
     shown = [_one(report, out, every, alone) for report in reports]
     # A run's own two lines come before any failure's.
-    left = MOST_LINES - len(found) - sum(len(head) for head, _ in shown)
+    left = MOST_LINES - out.height(first) - sum(len(head) for head, _ in shown)
     for at, (head, parts) in enumerate(shown):
         if not every and left < 1 and len(found) + len(head) > MOST_LINES - (at + 1 < len(reports)):
             return [*found, f"… and {len(reports) - at} more runs (--full shows them)"]
