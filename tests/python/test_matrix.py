@@ -77,6 +77,13 @@ def test_a_link_without_rows_has_its_copy_peak(tmp_path, capsys):
     assert [pair["case"] is None for pair in matrix["pairs"]] == [False, True]
 
 
+def test_pairs_of_gpus_without_rows_have_their_copy_peaks(files, capsys):
+    rows = block(said(capsys, files["crowded"]), "copy engine, GPU writes to peer")
+    assert [row[0] for row in rows] == [f"GPU {gpu}" for gpu in range(GPUS)]
+    assert all(cell == "-" or cell.startswith("390") for row in rows for cell in row[1:])
+    assert "all 390; ± " in said(capsys, files["crowded"])
+
+
 def test_loads_are_in_nanoseconds_and_the_shortest_counts(tmp_path, capsys):
     file = linked_file()
     for order, each in (("stride", 1.2e-6), ("shuffled", 1.3e-6)):

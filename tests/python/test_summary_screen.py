@@ -200,6 +200,17 @@ def test_the_screen_is_the_golden_one(name, capsys, monkeypatch):
     golden_text.hold(f"screen_{name.partition('.')[0]}.txt", "\n".join(lines) + "\n")
 
 
+def test_many_links_are_a_line_a_kind_and_remote_ones_apart(files, capsys, monkeypatch):
+    lines = screen(files["two_nodes"], capsys, monkeypatch, 100)
+    start = next(at for at, line in enumerate(lines) if line.startswith("Links"))
+    assert [line.split("  ")[0] for line in lines[start + 1 : start + 5]] == [
+        "host → GPU, 2 links",
+        "GPU → host, 2 links",
+        "remote host → GPU, 2 links",
+        "remote GPU → host, 2 links",
+    ]
+
+
 def test_sizes_on_the_screen_have_units(tmp_path, capsys, monkeypatch):
     file = linked_file()
     add_copy(file, 10.0, "pinned_to_gpu", 256 * KIB)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from grainscope_report import bests, families
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.escaping import in_csv
@@ -114,16 +114,21 @@ def _matrix(result: Result, pairs: Pairs) -> Matrix:
         if pairs.rows in site and pairs.columns in site:
             there.setdefault((site[pairs.rows], site[pairs.columns]), []).append(row)
     cells = {pair: _cell(bests.best(rows, pairs.best.least), pairs) for pair, rows in there.items()}
-    # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
-    for link in result.links if families.of(pairs.best.family).sets_peak else ():
-        if link.direction == _direction(pairs):
+    for link in result.links:
+        # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
+        if link.direction == _peak_direction(pairs):
             peak = Cell(Estimate(link.peak_gb_s, *link.within_gb_s), link.bytes, False, None)
             cells.setdefault((getattr(link, pairs.rows), getattr(link, pairs.columns)), peak)
     return Matrix(pairs, cells)
 
 
-def _direction(pairs: Pairs) -> str:
-    return HOST_TO_GPU if pairs.best.axes.get("path", "").endswith("_to_gpu") else GPU_TO_HOST
+def _peak_direction(pairs: Pairs) -> str | None:
+    """Which links' copy peaks are of these pairs, if any: pinned copies, and what a GPU writes to a peer."""
+    axes = pairs.best.axes
+    if families.of(pairs.best.family).sets_peak:
+        return HOST_TO_GPU if axes["path"].endswith("_to_gpu") else GPU_TO_HOST
+    writes = axes.get("method") == "copy_engine" and axes.get("direction") == "write"
+    return TO_PEER if writes and "between" not in axes else None
 
 
 def _cell(row: Row, pairs: Pairs) -> Cell:
@@ -194,7 +199,10 @@ def _span(one: Matrix) -> str:
     known = "" if all(row.both_known for row in one.cells.values()) else " of this run alone"
     error = f"± {widest} at most (95 %{known})"
     ends = [f"{_value(one, found[pair].value)} ({_places(one, pair)})" for pair in (low, high)]
-    return error if len(found) == 1 else f"{' to '.join(ends)}; {error}"
+    if len(found) == 1:
+        return error
+    alike = _value(one, found[low].value) == _value(one, found[high].value)
+    return f"{f'all {_value(one, found[low].value)}' if alike else ' to '.join(ends)}; {error}"
 
 
 def _places(one: Matrix, pair: tuple[int, int]) -> str:

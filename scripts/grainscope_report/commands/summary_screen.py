@@ -143,7 +143,8 @@ def _links(result: Result, out: Terminal) -> Part:
     else:
         kinds: dict[tuple, list[Link]] = {}
         for link in result.links:
-            kinds.setdefault((ARROWS[link.direction], link.negotiated), []).append(link)
+            far = "remote " if link.peer is None and (link.gpu, link.numa) in result.remote else ""
+            kinds.setdefault((far + ARROWS[link.direction], link.negotiated), []).append(link)
         cells = [_link(f"{arrow}, {len(there)} links", there, result) for (arrow, _), there in kinds.items()]
     return _table(LINKS, cells, out)
 
