@@ -40,7 +40,8 @@ LINKS = (
     Column("reached", right=True),
     Column("negotiated", optional=3),
 )
-VALUES = (Column("Numbers"), Column("", right=True), Column("± 95 %", right=True), Column("at", optional=1))
+# Below so many columns there is no room for where a number is from; names of so many letters are not cut.
+NARROW, NAME = 80, 40
 FLAGS = {
     "unsettled": "did not settle",
     "visits_differ": "differ by visit",
@@ -108,11 +109,11 @@ def _parts(result: Result, run: Analysis, out: Terminal) -> Iterator[Part]:
 def _machine(result: Result, out: Terminal) -> Part:
     gpus, cpu, host, *more = machine.provenance(result)
     took = f", {length}" if (length := machine.took(result)) else ""
-    asked = f", filter {_short(result.run.filter, SHORT)}" if result.run.filter else ""
+    filtered = f", filter {_short(result.run.filter, SHORT)}" if result.run.filter else ""
     head = [
         *(out.paint(line, "bold") for line in _wrapped(" · ".join((gpus, cpu, host)), out, "")),
         *_wrapped(" · ".join(more), out),
-        *_wrapped(f"{result.path}: preset {result.run.preset}{asked}{took}; {_counted(result)}", out),
+        *_wrapped(f"{result.path}: preset {result.run.preset}{filtered}{took}; {_counted(result)}", out),
     ]
     if not result.run.complete:
         said = _wrapped(f"The run is not complete: {result.run.why_incomplete}", out, "")
@@ -196,7 +197,15 @@ def _numbers(result: Result, out: Terminal) -> Part:
     shown = found[:NUMBERS]
     if not shown:
         return Part(["No row has a number."], [])
-    return _table(VALUES, [_number(*one) for one in shown], out)
+    cells = [_number(*one) for one in shown]
+    whole = out.width >= NARROW and max(len(one[0]) for one in cells) <= NAME
+    columns = (
+        Column("Numbers", whole=whole),
+        Column("", right=True),
+        Column("± 95 %", right=True),
+        Column("at", optional=int(out.width < NARROW)),
+    )
+    return _table(columns, cells, out)
 
 
 def _best(result: Result, wanted: Best) -> Row | None:
