@@ -1,28 +1,17 @@
 """The command line: `main(argv)` returns the exit status and never shows a traceback for a bad file."""
 
 import argparse
+import codecs
 import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, TextIO
 
 from grainscope_report import resources
-from grainscope_report.commands import (
-    check,
-    compare,
-    env,
-    evaluate,
-    export,
-    list_rows,
-    merge,
-    plot,
-    report,
-    summary,
-    validate,
-)
 from grainscope_report.errors import EXIT_OK, EXIT_USAGE, ReportError
 from grainscope_report.escaping import for_terminal
 from grainscope_report.terminal import terminal
@@ -33,11 +22,16 @@ SELDOM = (200_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
-COMMANDS = (summary, list_rows, plot, report, validate, merge, compare, check, evaluate, export, env)
+# Each command is a module of `commands`; `list` would hide a word of Python.
+COMMANDS = (
+    "summary", "list", "matrix", "plot", "report", "validate", "merge", "compare", "check", "evaluate",
+    "export", "env",
+)  # fmt: skip
+MODULES = {"list": "list_rows"}
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The command line with these commands: to read all of them takes longer than most of them run."""
     top = argparse.ArgumentParser(
         prog="grainscope-report",
         description="Reads, checks, summarises and draws the result files of GrainScope.",
@@ -45,8 +39,9 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"grainscope-report {resources.version()}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS:
-        command.register(commands)
+    for name in names:
+        module = import_module(f"grainscope_report.commands.{MODULES.get(name, name)}")
+        module.register(commands)
     return top
 
 
@@ -78,8 +73,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    given = sys.argv[1:] if argv is None else argv
+    names = given[:1] if given and given[0] in COMMANDS else COMMANDS
     try:
-        arguments = parser().parse_args(argv)
+        arguments = parser(names).parse_args(argv)
         return arguments.run(arguments)
     except SystemExit as end:
         return int(end.code or EXIT_OK)
@@ -102,8 +99,22 @@ def _plain_output() -> Iterator[None]:
                 yield
 
 
+# What an output without these letters has in their place.
+PLAIN = str.maketrans(
+    {"→": "->", "↔": "<->", "±": "+-", "µ": "u", "×": "x", "·": "-", "…": "...", "≥": ">=", "≤": "<="}
+)
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """For letters that an encoding lacks what stands for them, else `?`."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end].translate(PLAIN)
+    return "".join(letter if letter.isascii() else "?" for letter in lacking), error.end
+
+
 class _Output:
-    """An output that shows what it has no letters for as `?` and control letters as escapes, and that may end
+    """An output that shows letters which it lacks as others and control letters as escapes, and that may end
     before the command.
 
     Where the reader of a pipe has gone, as `| head` does, nothing is wrong: the command goes on to its
@@ -114,7 +125,8 @@ class _Output:
         self._stream = stream
         self._colour = terminal(stream).colour
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            codecs.register_error("plain", _plain)
+            stream.reconfigure(errors="plain")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)

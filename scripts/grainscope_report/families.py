@@ -4,7 +4,7 @@ A family that is not here needs nothing of it: it is listed, summarised, compare
 What is particular to one group of families (its figures, its fits, its answers) is in `groups`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -79,6 +79,101 @@ FAMILIES: Mapping[str, Family] = {
     "model": Family(each_algorithm=True),
 }
 UNKNOWN = Family()
+
+
+@dataclass(frozen=True)
+class Best:
+    """What stands for a family in few words: of its rows with these axes the best one.
+
+    The best has the highest rate or, where `least`, the shortest time of one operation. Where `at` names an
+    axis, only rows with its least or its largest value count.
+    """
+
+    text: str
+    family: str
+    axes: Mapping[str, str] = field(default_factory=dict)
+    least: bool = False
+    at: tuple[str, Callable[..., float]] | None = None
+
+
+# The most telling first: a screen has room for five.
+HEADLINES = (
+    Best("GPU loads from host memory", "latency/chase", {"to": "host_memory"}, least=True),
+    Best("GPU loads from a peer's memory", "latency/chase", {"to": "peer_memory"}, least=True),
+    Best(
+        "smallest pinned copy to the GPU",
+        "transfer/memcpy",
+        {"timed": "copy", "path": "pinned_to_gpu"},
+        least=True,
+        at=(BYTES, min),
+    ),
+    Best("kernel reads host memory in place", "transfer/zero_copy", {"direction": "read"}),
+    Best("kernel launched and waited for", "call", {"what": "launch_and_wait"}, least=True),
+    Best("pageable copy to the GPU", "transfer/memcpy", {"timed": "copy", "path": "pageable_to_gpu"}),
+    Best("GPU copies its own memory", "transfer/local"),
+    Best("CPUs copy memory", "host/memcpy", {"flush": "on"}, at=(BYTES, max)),
+    Best("CPU loads from memory", "host/latency", least=True, at=(BYTES, max)),
+    Best("CPU loads from its nearest cache", "host/latency", least=True, at=(BYTES, min)),
+    Best("CPUs' first touch of memory", "host/first_touch"),
+    Best("malloc and fill, the largest", "host/malloc", {"what": "malloc_and_fill"}, True, (BYTES, max)),
+)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of places that rows of a family tell of: what their sites call the two."""
+
+    best: Best
+    rows: str
+    columns: str
+
+
+def _peers(text: str, method: str, direction: str) -> Pairs:
+    axes = {"method": method, "direction": direction, "access": "on"}
+    return Pairs(Best(text, "transfer/peer", axes), "gpu", "peer")
+
+
+PAIRS = (
+    Pairs(
+        Best("pinned copy, node to GPU", "transfer/memcpy", {"timed": "copy", "path": "pinned_to_gpu"}),
+        "numa",
+        "gpu",
+    ),
+    Pairs(
+        Best("pinned copy, GPU to node", "transfer/memcpy", {"timed": "copy", "path": "gpu_to_pinned"}),
+        "numa",
+        "gpu",
+    ),
+    Pairs(
+        Best("loads by the GPU from the node", "latency/chase", {"to": "host_memory"}, True), "numa", "gpu"
+    ),
+    _peers("copy engine, GPU writes to peer", "copy_engine", "write"),
+    _peers("copy engine, GPU reads from peer", "copy_engine", "read"),
+    _peers("kernel copy, GPU writes to peer", "kernel_copy", "write"),
+    _peers("kernel copy, GPU reads from peer", "kernel_copy", "read"),
+    Pairs(
+        Best(
+            "copy engine, both ways at once",
+            "transfer/duplex",
+            {"between": "gpu_gpu", "method": "copy_engine", "direction": "write", "access": "on"},
+        ),
+        "gpu",
+        "peer",
+    ),
+    Pairs(
+        Best("loads by the GPU from the peer", "latency/chase", {"to": "peer_memory"}, True), "gpu", "peer"
+    ),
+    Pairs(
+        Best("CPUs copy, node to node", "host/memcpy", {"flush": "on"}, at=(BYTES, max)),
+        "from_node",
+        "to_node",
+    ),
+    Pairs(
+        Best("loads by the CPU from the node", "host/latency", least=True, at=(BYTES, max)),
+        "cpu_node",
+        "memory_node",
+    ),
+)
 
 
 @cache

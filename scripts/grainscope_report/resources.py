@@ -4,7 +4,6 @@ In a checkout they are read where they are kept (`docs/`, `results/papers/`, `VE
 installed package pyproject.toml has put the same files in the folders `_docs` and `_papers`.
 """
 
-from importlib import metadata
 from pathlib import Path
 
 from grainscope_report.errors import ReportError
@@ -39,6 +38,9 @@ def version() -> str:
     """The version of this package, which is the suite's version."""
     if in_checkout():
         return (CHECKOUT / "VERSION").read_text(encoding="utf-8").strip()
+    # Not needed in a checkout, and slow to read.
+    from importlib import metadata
+
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:

@@ -35,6 +35,15 @@ class Result:
             found.setdefault(row.case.family, []).append(row)
         return found
 
+    @cached_property
+    def remote(self) -> set[tuple[int | None, int | None]]:
+        """GPUs and nodes of which rows say that they are far apart."""
+        return {
+            (row.case.site.get("gpu"), row.case.site.get("numa"))
+            for row in self.rows
+            if row.case.locality == "remote"
+        }
+
     def of(self, *families: str) -> list[Row]:
         """The rows of these families, in file order, whatever their status."""
         if len(families) == 1:

@@ -10,6 +10,7 @@ from typing import TextIO
 
 COLOURS = {"red": "31", "yellow": "33", "bold": "1", "dim": "2"}
 PIPE_WIDTH = 140
+FEWEST_LETTERS = 12  # of a text that is cut
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,12 @@ class Terminal:
             break_on_hyphens=False,
         )
 
+    def height(self, line: str) -> int:
+        """How many lines of the screen a line takes; one with colours was wrapped and takes one."""
+        return 1 if "\033" in line else max(1, -(-len(line) // max(self.width, 1)))
+
     def table(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]]) -> list[str]:
-        """Aligned lines; where they are too wide, optional columns go, then the first column is cut."""
+        """Aligned lines; where they are too wide, optional columns go, then texts are cut, numbers never."""
         kept = list(range(len(columns)))
         while (over := self._width(columns, rows, kept) - self.width) > 0:
             least = max(kept, key=lambda at: columns[at].optional)
@@ -44,9 +49,16 @@ class Terminal:
             kept.remove(least)
         widths = {at: self._column(columns, rows, at) for at in kept}
         if over > 0:
-            widths[kept[0]] = max(20, widths[kept[0]] - over)
+            self._cut(columns, widths, over)
         lines = [self._line(columns, [column.name for column in columns], widths)]
         return [*lines, *(self._line(columns, row, widths) for row in rows)]
+
+    def _cut(self, columns: Sequence["Column"], widths: dict[int, int], over: int) -> None:
+        """Makes texts narrower by `over` altogether: the widest first, none below FEWEST_LETTERS."""
+        texts = [at for at in widths if not columns[at].right and not columns[at].whole]
+        while over > 0 and max((widths[at] for at in texts), default=0) > FEWEST_LETTERS:
+            widths[max(texts, key=widths.__getitem__)] -= 1
+            over -= 1
 
     def _column(self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], at: int) -> int:
         return max([len(columns[at].name), *(len(row[at]) for row in rows)])
@@ -64,11 +76,15 @@ class Terminal:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: numbers stand right; the highest `optional` goes first where there is no room, 0 never."""
+    """A column: numbers stand right; the highest `optional` goes first where there is no room, 0 never.
+
+    Texts are cut, but none that are `whole`.
+    """
 
     name: str
     right: bool = False
     optional: int = 0
+    whole: bool = False
 
 
 def terminal(stream: TextIO | None = None) -> Terminal:

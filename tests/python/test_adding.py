@@ -108,7 +108,7 @@ def test_the_guide_followed_word_by_word_gives_a_row_a_line_and_a_point(tmp_path
     )
     assert "host/example" in [family["name"] for family in families]
     assert "host/example" in report("list", tmp_path / "run")
-    assert re.search(r"^host/example\n  all +\d", report("summary", tmp_path / "run"), re.MULTILINE)
+    assert re.search(r"^host/example\n  all +\d", report("summary", "--full", tmp_path / "run"), re.MULTILINE)
     sizes = (64 << 10, 1 << 20)
     run = [program, "--preset=smoke", "--benchmark_filter=^host/example", f"--out={tmp_path / 'sizes'}"]
     subprocess.run([*run, "--axis=bytes=64KiB,1MiB"], capture_output=True, check=True)

@@ -49,7 +49,7 @@ def test_a_way_that_ties_here_and_there_makes_no_stretches_of_its_own():
         "one": {1.0: about(10), 2.0: about(10), 4.0: about(10)},
         "two": {1.0: about(10), 2.0: about(9), 4.0: about(10)},
     }
-    assert segments.segments(rates) == [Segment(1, 4, ("one",))]
+    assert segments.segments(rates) == [Segment(1, 4, ("one",), (("two", 4),))]
 
 
 def test_where_less_than_half_of_the_ways_were_measured_nobody_is_first():

@@ -307,7 +307,7 @@ def test_the_verdict_comes_first_and_thirty_lines_are_enough(check, monkeypatch)
         lines = said.splitlines()
         assert lines[0].startswith("NOT ACCEPTED: ")
         assert 20 <= len(lines) <= 30
-        assert "(--all shows them)" in said
+        assert "(--full shows them)" in said
     _, said, _ = check(rules, files[0], arguments=["--all"])
     assert said.count("failed: rule-") == 40
     assert "source of the limit: planted" in said

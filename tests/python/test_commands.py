@@ -55,7 +55,7 @@ def test_validate_shows_the_first_problems_and_all_on_demand(small, capsys):
     assert main(["validate", str(small)]) == 1
     out = capsys.readouterr().out
     assert out.count("must be above 0") == 20
-    assert "… and 10 more (--all shows them)" in out
+    assert "… and 10 more (--full shows them)" in out
     assert main(["validate", "--all", str(small)]) == 1
     assert capsys.readouterr().out.count("must be above 0") == 30
 

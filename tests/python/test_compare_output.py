@@ -97,7 +97,7 @@ def test_30_lines_and_everything_on_demand(tmp_path, capsys):
     out = capsys.readouterr().out
     assert 25 < len(out.splitlines()) <= 30
     assert out.startswith("B is faster in 0 and slower in 160 of ")
-    assert "largest of 160 (--all shows every one)" in out
+    assert "largest of 160 (--full shows every one)" in out
     assert "The smallest change that these runs could show" in out
     main(["compare", *files, "--all"])
     assert capsys.readouterr().out.count("flush on") == 160

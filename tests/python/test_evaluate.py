@@ -547,7 +547,7 @@ def test_no_more_than_30_lines_unless_asked(tmp_path, capsys):
     evaluate(tmp_path, text, **files)
     short = capsys.readouterr().out
     assert len(short.splitlines()) <= 30
-    assert "more sentences: --all prints them" in short
+    assert "more sentences: --full prints them" in short
     evaluate(tmp_path, text, "--all", **files)
     assert len(capsys.readouterr().out.splitlines()) > 30
 

@@ -222,7 +222,7 @@ def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
         "GraphPEG's), in speed: bfs (direction-optimising) 2 times"
     )
     assert "with 25 % of the edges in GPU memory as well 8 times" in fewer
-    assert main(["summary", str(path)]) == 0
+    assert main(["summary", "--full", str(path)]) == 0
     out = capsys.readouterr().out
     [line] = [" ".join(line.split()) for line in out.splitlines() if "25 % hot" in line]
     assert line.startswith("bfs kron24 direction-optimising, 25 % hot (reuse) 10 ms")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from grainscope_report import reader
+from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.fits import everything
 from grainscope_report.groups import grain
@@ -71,7 +72,7 @@ def test_remote_memory_is_held_against_local(tmp_path):
     [found] = paths.farther(paths.paths(read(tmp_path, file).result))
     assert found.rate.value == pytest.approx(0.8, rel=0.01)
     assert found.latency_s == pytest.approx(0.5e-6, rel=0.05)
-    said = dict(everything.sections(everything.of(read(tmp_path, file))))["Remote memory against local"]
+    said = dict(everything.sections(Analysis(read(tmp_path, file)).fits))["Remote memory against local"]
     assert said[0].startswith("transfer/memcpy pinned_to_gpu: 0.80 [")
     assert said[0].endswith("of the local bandwidth, 500 ns later")
 
@@ -81,7 +82,8 @@ def test_the_size_from_which_one_way_beats_another(tmp_path):
     copies(file, "pinned_to_gpu", 4e-6, 55.0)
     for size in SIZES:
         file.add("transfer/zero_copy", zero_copy(size), SITE, 2e-6 + size / 50e9, spread=0.001)
-    [found] = methods.swaps(read(tmp_path, file))
+    [choice] = methods.choices(read(tmp_path, file))
+    [found] = choice.swaps
     assert (found.faster, found.slower, found.direction) == ("pinned copy", "zero-copy read", "host_to_gpu")
     # 4 µs + n / 55 = 2 µs + n / 50
     assert found.size.value == pytest.approx(2e-6 / (1 / 50e9 - 1 / 55e9), rel=0.1)
@@ -170,7 +172,7 @@ def test_two_spans_of_a_kind_of_memory_give_rates_and_no_knee(tmp_path):
             axes = {"memory": "hugetlb", "order": order, "row": 128, "rows": 1 << 20, "span": span}
             unique = 1 << 20 if span > GIB else 800_000
             add_gather(file, axes | {"locality": "local"}, SITE, 128 * MIB / gb_s / 1e9, unique)
-    said = dict(everything.sections(everything.of(read(tmp_path, file))))
+    said = dict(everything.sections(Analysis(read(tmp_path, file)).fits))
     assert said["Translation wall, hugetlb pages, GPU 0, node 0"][:2] == [
         "hugetlb pages, GPU 0, node 0: 128 B as asked over 4 GiB 6.0 GB/s; 128 B sorted over 4 GiB 50.0 GB/s",
         "too few rows in the wall to fit a model",
@@ -178,7 +180,7 @@ def test_two_spans_of_a_kind_of_memory_give_rates_and_no_knee(tmp_path):
 
 
 def test_the_summary_speaks_of_what_the_rows_come_to(files, capsys):
-    assert main(["summary", str(files["linked"])]) == 0
+    assert main(["summary", "--full", str(files["linked"])]) == 0
     out = capsys.readouterr().out
     lines = [line.strip() for line in out.splitlines()]
     assert "- 512 B rows as asked: the link is full up to a span between 1 GiB and 2 GiB" in out
@@ -218,7 +220,7 @@ def test_the_summary_as_json_has_the_same(files, capsys):
 
 
 def test_a_run_without_such_rows_has_no_fits(files, capsys):
-    assert main(["summary", str(files["cpu_only"])]) == 0
+    assert main(["summary", "--full", str(files["cpu_only"])]) == 0
     out = capsys.readouterr().out
     assert "time = latency" not in out
     assert "Translation wall" not in out

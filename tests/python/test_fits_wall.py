@@ -187,7 +187,7 @@ def test_a_knee_known_to_an_octave_or_worse_is_told_by_its_interval_alone():
     assert near.text.endswith(": the link is full for spans up to 643 MiB [640 MiB, 768 MiB]")
     far = edge_over([128 * MIB, 256 * MIB, 512 * MIB, GIB], rates(50, 50, 15, 7))
     assert far.text.endswith(": the link is full up to a span between 256 MiB and 512 MiB")
-    short = [wall.Wall("registered", (), (one,), None, ()).short for one in (near, far)]
+    short = [wall.Wall("registered", (), (one,), (), None).short for one in (near, far)]
     assert short[0].endswith("128 B rows as asked to 643 MiB [640 MiB, 768 MiB]")
     assert short[1].endswith("128 B rows as asked to a span between 256 MiB and 512 MiB")
 

@@ -130,7 +130,7 @@ def test_without_the_same_way_mapped_there_is_no_answer(tmp_path):
 
 def test_the_summary_has_a_line_and_its_parts(tmp_path, capsys):
     path = planted().write(tmp_path / "one.json")
-    assert main(["summary", str(path)]) == 0
+    assert main(["summary", "--full", str(path)]) == 0
     out = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     line = next(one for one in out if one.startswith("pareto22, 10×25, batch 1000, rows of 512 B masked, 10"))
     assert line.endswith("% hot after 2.0 epochs 800 ms 400 ms 3 ms 2 ms")

@@ -76,7 +76,7 @@ def test_more_reasons_are_counted():
 
 
 def test_summary_counts_all_their_rows_and_joins_their_families(tmp_path, capsys):
-    assert main(["summary", str(lacking().write(tmp_path / "result.json"))]) == 0
+    assert main(["summary", "--full", str(lacking().write(tmp_path / "result.json"))]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.count("skipped:") == 1
     assert f"skipped: 4 rows of host/first_touch, call: {no_pages(1024 * MIB)} {LARGEST}" in out
@@ -87,7 +87,7 @@ def test_summary_lists_the_names_of_all_that_failed_alike(tmp_path, capsys):
     for order in range(3):
         reason = f"wrong result: the loss of mini-batch 33 is 0.88134{order}, not 0.881364 as in another mode"
         file.lose("failed", reason, "transfer/memcpy", pinned_copy(MIB << order), SITE)
-    assert main(["summary", str(file.write(tmp_path / "result.json"))]) == 0
+    assert main(["summary", "--full", str(file.write(tmp_path / "result.json"))]) == 0
     lines = capsys.readouterr().out.splitlines()
     at = next(order for order, line in enumerate(lines) if line.startswith("failed: 3 rows"))
     assert "0.881342, not 0.881364" in lines[at]

@@ -96,7 +96,7 @@ def test_copies_without_a_kernel_beside_them_say_nothing(tmp_path):
 )
 def test_summary_says_from_which_row_on(tmp_path, capsys, rates, words):
     path = str(planted(rates).write(tmp_path / "one.json"))
-    assert main(["summary", path]) == 0
+    assert main(["summary", "--full", path]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "a copy a row pays at GB/s fastest kernel" in lines
     assert words in lines

@@ -31,6 +31,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 SCRIPTS = str(resources.PACKAGE.parent)
 COMMANDS = {
     "summary": ("summary", "h100"),
+    "summary --full": ("summary", "--full", "learning"),
+    "matrix": ("matrix", "linked"),
     "summary --json": ("summary", "--json", "learning"),
     "validate": ("validate", "traversing"),
     "check": ("check", "h100", "--rules", "pcie5", "--any-run"),

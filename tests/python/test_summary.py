@@ -5,13 +5,13 @@ import pytest
 from grainscope_report import reader
 from grainscope_report import terminal as terminals
 from grainscope_report.cli import main
-from grainscope_report.commands import summary
+from grainscope_report.commands import summary_full
 from planted import FAR, SITE, pinned_copy, spoiled
 from synthetic import MIB, File
 
 
 def lines_of(path, capsys) -> list[str]:
-    assert main(["summary", str(path)]) == 0
+    assert main(["summary", "--full", str(path)]) == 0
     return capsys.readouterr().out.splitlines()
 
 
@@ -161,8 +161,8 @@ def test_summary_keeps_to_the_width(files, capsys, monkeypatch, columns):
 
 def test_colours_only_on_a_terminal_and_not_with_no_color(files, monkeypatch):
     result = reader.read(files["h100"])
-    plain = "\n".join(summary.lines(result, terminals.Terminal(140, False)))
-    coloured = "\n".join(summary.lines(result, terminals.Terminal(140, True)))
+    plain = "\n".join(summary_full.lines(result, terminals.Terminal(140, False)))
+    coloured = "\n".join(summary_full.lines(result, terminals.Terminal(140, True)))
     assert "\033" not in plain
     assert "\033[31msevere\033[0m" in coloured
 
@@ -177,5 +177,5 @@ def test_colours_only_on_a_terminal_and_not_with_no_color(files, monkeypatch):
 
 def test_a_file_that_contradicts_itself_is_shown_with_a_warning(small, capsys):
     spoiled(small, lambda document: document["benchmarks"][0].update(bandwidth_gb_s=1.0))
-    assert main(["summary", str(small)]) == 0
+    assert main(["summary", "--full", str(small)]) == 0
     assert "contradicts itself (1 problem, first $.benchmarks[0].bandwidth_gb_s" in capsys.readouterr().err

@@ -40,12 +40,12 @@ LINES = [
 
 @pytest.mark.parametrize(("begin", "rest"), LINES, ids=[begin for begin, _ in LINES])
 def test_summary_has_a_table_for_each_question(files, capsys, begin, rest):
-    found = line(said(files, capsys, "summary", "learning"), begin)
+    found = line(said(files, capsys, "summary", "learning", "--full"), begin)
     assert rest is None or found == f"{begin}{'' if rest.startswith(',') else ' '}{rest}"
 
 
 def test_summary_says_why_a_gather_may_beat_the_link(files, capsys):
-    out = " ".join(said(files, capsys, "summary", "learning").split())
+    out = " ".join(said(files, capsys, "summary", "learning", "--full").split())
     assert (
         "Above 100 % rows came that had come before: those that several mini-batches of a window share, and "
         "with GraphBolt and others that sort those that one mini-batch asks for twice"
@@ -53,14 +53,14 @@ def test_summary_says_why_a_gather_may_beat_the_link(files, capsys):
 
 
 def test_summary_without_a_gpu_has_tiers_alone(files, capsys):
-    out = said(files, capsys, "summary", "tiering")
+    out = said(files, capsys, "summary", "tiering", "--full")
     assert line(out, "kron18, 10×25").endswith("0.985 52.3 % 400 ms")
     for absent in ("fastest way", "shares of the GPU", "splits", "M edges/s"):
         assert absent not in out
 
 
 def test_summary_counts_these_rows_in_one_line_of_each_family(files, capsys):
-    out = said(files, capsys, "summary", "learning").splitlines()
+    out = said(files, capsys, "summary", "learning", "--full").splitlines()
     at = next(order for order, one in enumerate(out) if one == "tiering/score")
     assert out[at + 1].split() == ["all", "-", "-", "-", "35", "ok"]
 
@@ -124,7 +124,7 @@ def test_without_a_gpu_each_family_has_a_line_with_a_number(tmp_path, capsys):
     for card, times in ((25, 3.5), (50, 3.25), (100, 1.0)):
         pages(file, 1.0, card=card, counters={"amplification_data_set": times})
     path = file.write(tmp_path / "result.json")
-    assert main(["summary", str(path)]) == 0
+    assert main(["summary", "--full", str(path)]) == 0
     out = capsys.readouterr().out
     train = "kron20, 10×25, batch 1000, rows of 512 B training on the CPU 34.5 ms"
     assert line(out, "kron20, 10×25") == train

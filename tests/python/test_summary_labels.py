@@ -32,7 +32,7 @@ def names(path, capsys, monkeypatch) -> Counter:
     """Table, family and name of every line."""
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setattr(summary_gnn, "MOST_LINES", 1000)
-    assert main(["summary", str(path)]) == 0
+    assert main(["summary", "--full", str(path)]) == 0
     found: Counter = Counter()
     table = family = ""
     for line in capsys.readouterr().out.splitlines():

@@ -16,7 +16,7 @@ def test_summary_has_the_best_access_and_what_it_is_better_than(tmp_path, capsys
     file = measured()
     traverse(file, steady(0.125), edge=4, counters={"link_gb_s": 27.35})
     path = file.write(tmp_path / "result.json")
-    assert main(["summary", str(path)]) == 0
+    assert main(["summary", "--full", str(path)]) == 0
     out = capsys.readouterr().out
     [line] = [" ".join(line.split()) for line in out.splitlines() if "bfs kron24" in line]
     assert line == "bfs kron24, 8 B aligned 250 ms 125 ms 0.000000004 4.00 0.40"
@@ -34,7 +34,7 @@ def test_summary_has_the_best_access_and_what_it_is_better_than(tmp_path, capsys
 
 def test_summary_of_a_model_alone_says_so(tmp_path, capsys):
     file = linked(machine_file())
-    assert main(["summary", str(file.write(tmp_path / "result.json"))]) == 0
+    assert main(["summary", "--full", str(file.write(tmp_path / "result.json"))]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "traversals, modelled over PCIe 3 ×16" in out
     assert "bfs kron24, 8 B aligned 800 ms 1 2.00" in out
@@ -52,7 +52,7 @@ def test_both_widths_of_edges_are_of_the_same_access(tmp_path, capsys):
     for edge, access, time_s in ((8, "merged", 0.5), (8, "merged_aligned", 0.25),
                                  (4, "merged", 0.1), (4, "merged_aligned", 0.125)):  # fmt: skip
         traverse(file, steady(time_s), access=access, edge=edge)
-    assert main(["summary", str(file.write(tmp_path / "result.json"))]) == 0
+    assert main(["summary", "--full", str(file.write(tmp_path / "result.json"))]) == 0
     out = capsys.readouterr().out
     assert table_line(out, "bfs kron24").startswith("bfs kron24, 8 B aligned 250 ms 125 ms")
     assert "With narrower edges: the time of the same access." in " ".join(out.split())
@@ -64,7 +64,7 @@ def test_ties_are_told_as_ties(tmp_path, capsys):
         for access, time_s in zip(("merged", "merged_aligned"), times, strict=True):
             model(file, time_s, algorithm, access=access)
     path = file.write(tmp_path / "result.json")
-    assert main(["summary", str(path)]) == 0
+    assert main(["summary", "--full", str(path)]) == 0
     out = capsys.readouterr().out
     assert table_line(out, "bfs kron24").startswith("bfs kron24, 8 B merged (tied with 1) 500 ms")
     assert table_line(out, "pr kron24").startswith("pr kron24, 8 B aligned 250 ms")

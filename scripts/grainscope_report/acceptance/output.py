@@ -42,19 +42,20 @@ def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> 
         if alone
         else f"{sum(accepted)} of {len(reports)} runs"
     )
-    found = [f"{out.paint(verdict, shade)}: {of}; rules: {rules}"]
+    first = f"{verdict}: {of}; rules: {rules}"
+    found = [first.replace(verdict, out.paint(verdict, shade), 1)]
     shown = [_one(report, out, every, alone) for report in reports]
     # A run's own two lines come before any failure's.
-    left = MOST_LINES - len(found) - sum(len(head) for head, _ in shown)
+    left = MOST_LINES - out.height(first) - sum(len(head) for head, _ in shown)
     for at, (head, parts) in enumerate(shown):
         if not every and left < 1 and len(found) + len(head) > MOST_LINES - (at + 1 < len(reports)):
-            return [*found, f"… and {len(reports) - at} more runs (--all shows them)"]
+            return [*found, f"… and {len(reports) - at} more runs (--full shows them)"]
         found += head
         for done, part in enumerate(parts):
             last = done + 1 == len(parts)
             if not every and len(part) + (not last) > left:
                 if left > 0:
-                    found.append(f"  … and {len(parts) - done} more (--all shows them)")
+                    found.append(f"  … and {len(parts) - done} more (--full shows them)")
                     left -= 1
                 break
             found += part

@@ -62,7 +62,7 @@ QUESTIONS = (
     Question("Peak", peaks.said, peaks.FAMILIES),
     Question("Latency", lambda run: latency.said(run.result, run.fits.paths), latency.FAMILIES),
     Question("Translation wall", lambda run: walls.said(run.fits.walls), (walls.FAMILY,)),
-    Question("Which method at which size", lambda run: methods.said(run.machine), ("transfer/",)),
+    Question("Which method at which size", lambda run: methods.said(run.choices), ("transfer/",)),
     Question("Which gather", fastest.said, (gathers.FAMILY,)),
     Question("Which rows in the GPU's memory", sentences.tiering, ("tiering/", gathers.FAMILY)),
     Question("When hot rows pay", sentences.hot_rows, (pipelines.FAMILY,)),

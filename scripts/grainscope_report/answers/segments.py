@@ -1,28 +1,35 @@
 """Who is first where: stretches of an axis, each with the ways that nothing beats anywhere on it."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from grainscope_report.statistics import Estimate
 
 # What is closer to the best than this is as good.
 ALIKE = 0.02
 Rates = Mapping[str, Mapping[float, Estimate]]
+# Where the first of two ways overtakes the second: places with their intervals.
+Overtaken = Callable[[str, str], Sequence[Estimate]]
 
 
 @dataclass(frozen=True)
 class Segment:
-    """From `low` to `high`, both measured, nothing is clearly faster than each of `first`."""
+    """From `low` to `high`, both measured, nothing is clearly faster than each of `first`.
+
+    Of no other way that holds, but of some from a place on: `later` has that place.
+    """
 
     low: float
     high: float
     first: tuple[str, ...]
+    later: tuple[tuple[str, float], ...] = ()
 
 
 def segments(rates: Rates, half: bool = True) -> list[Segment]:
     """The fewest stretches with one answer each, where two ways, and of all `half`, were measured.
 
-    Ways are alike at a place where their intervals overlap the best one's or they are within `ALIKE` of it.
+    Of two ways one is faster at a place where `clearly_faster` says so.
     """
     places = sorted({place for there in rates.values() for place in there})
     measured = [{name: there[place] for name, there in rates.items() if place in there} for place in places]
@@ -34,26 +41,50 @@ def segments(rates: Rates, half: bool = True) -> list[Segment]:
         best = _best(here)
         still = tuple(name for name in found[-1].first if name in best) if found else ()
         if still:
-            found[-1] = Segment(found[-1].low, place, still)
+            since = {name: place for name in best if name not in still} | dict(found[-1].later)
+            later = tuple(sorted((one for one in since.items() if one[0] in best), key=lambda one: one[1]))
+            found[-1] = Segment(found[-1].low, place, still, later)
         else:
             found.append(Segment(place, place, best))
     return found
 
 
 def _best(here: Mapping[str, Estimate]) -> tuple[str, ...]:
-    top = max(here.values(), key=lambda rate: rate.value)
     return tuple(
-        name for name, rate in here.items() if rate.high >= top.low or rate.value >= (1 - ALIKE) * top.value
+        name for name, rate in here.items() if not any(clearly_faster(other, rate) for other in here.values())
     )
+
+
+def clearly_faster(one: Estimate, other: Estimate) -> bool:
+    """Whether the intervals say so and the other is not within `ALIKE` of it."""
+    return one.low > other.high and other.value < (1 - ALIKE) * one.value
+
+
+def bounded(found: Sequence[Segment], overtaken: Overtaken) -> list[Segment]:
+    """The stretches with ends as near as curves between the measured places tell them.
+
+    A stretch ends before the first place where a way of the next may have overtaken one of its own that does
+    not go on, and the next begins behind the last such place. Where nothing is overtaken, ends stay.
+    """
+    ends = list(found)
+    for at, (one, two) in enumerate(itertools.pairwise(found)):
+        gone = [name for name in one.first if name not in two.first]
+        sizes = [size for old in gone for new in two.first for size in overtaken(new, old)]
+        there = [size for size in sizes if one.low <= size.low and size.high <= two.high]
+        if there:
+            ends[at] = replace(ends[at], high=min(size.low for size in there))
+            ends[at + 1] = replace(ends[at + 1], low=max(size.high for size in there))
+    return ends
 
 
 def text(found: list[Segment], size: Callable[[float], str]) -> str:
     """`zero-copy read or kernel copy up to 2 MiB, pinned copy from 4 MiB on`."""
+    as_fast = "".join(f" ({name} as fast from {size(place)} on)" for name, place in found[-1].later[:1])
     if len(found) == 1:
         [one] = found
         if one.low == one.high:
             return f"{_named(one)} at {size(one.low)}"
-        return f"{_named(one)} at every size from {size(one.low)} to {size(one.high)}"
+        return f"{_named(one)} at every size from {size(one.low)} to {size(one.high)}{as_fast}"
     said = [f"{_named(found[0])} up to {size(found[0].high)}"]
     said += [
         f"{_named(one)} at {size(one.low)}"
@@ -61,7 +92,7 @@ def text(found: list[Segment], size: Callable[[float], str]) -> str:
         else f"{_named(one)} from {size(one.low)} to {size(one.high)}"
         for one in found[1:-1]
     ]
-    return ", ".join([*said, f"{_named(found[-1])} from {size(found[-1].low)} on"])
+    return ", ".join([*said, f"{_named(found[-1])} from {size(found[-1].low)} on{as_fast}"])
 
 
 def _named(one: Segment) -> str:

@@ -1,8 +1,12 @@
 """Arguments that several commands have, each said once."""
 
 import argparse
+import shlex
+import shutil
+import sys
 from pathlib import Path
 
+PROGRAM = "grainscope-report"
 A_FILE = "a result file or a run directory"
 
 
@@ -14,6 +18,11 @@ def add_file(parser: argparse.ArgumentParser) -> None:
 def add_files(parser: argparse.ArgumentParser, what: str = A_FILE) -> None:
     """FILE, one or more."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help=what)
+
+
+def add_full(parser: argparse.ArgumentParser, what: str) -> None:
+    """Where a screen is not enough: `--full`; `--all` means the same."""
+    parser.add_argument("--full", "--all", action="store_true", help=what)
 
 
 def add_output(parser: argparse.ArgumentParser, default: str, kind: str) -> None:
@@ -35,3 +44,11 @@ def add_type_b(parser: argparse.ArgumentParser) -> None:
         help="what runs of a machine differ by: a table, or a folder of repeated runs, one for each kind "
         "of machine that the suite does not know",
     )
+
+
+def program() -> str:
+    """What starts this program again: its path where it was started by that and stands in no PATH."""
+    started = Path(sys.argv[0])
+    if started.name != PROGRAM or len(started.parts) == 1 or shutil.which(PROGRAM):
+        return PROGRAM
+    return shlex.quote(str(started))

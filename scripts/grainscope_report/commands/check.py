@@ -42,9 +42,7 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything as JSON there; - is stdout"
     )
-    parser.add_argument(
-        "--all", action="store_true", help="show everything, with sources and visits, not 30 lines"
-    )
+    asked.add_full(parser, "show everything, with sources and visits, not 30 lines")
     parser.set_defaults(run=run)
 
 
@@ -69,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             files.write(arguments.json, f"{said}\n")
         titles = f"{rules.titled(sets)}{', of any run' * arguments.any_run}"
-        print("\n".join(output.lines(reports, titles, terminal(), arguments.all)))
+        print("\n".join(output.lines(reports, titles, terminal(), arguments.full)))
     return EXIT_OK if all(report.accepted for report in reports) else EXIT_FOUND
 
 

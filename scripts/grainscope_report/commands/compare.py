@@ -68,9 +68,7 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--plots", type=Path, metavar="DIR", help="draw the figures of all files over each other"
     )
-    parser.add_argument(
-        "--all", action="store_true", help=f"everything there is to say, not {MOST_LINES} lines of it"
-    )
+    asked.add_full(parser, f"everything there is to say, not {MOST_LINES} lines of it")
     parser.set_defaults(run=run)
 
 
@@ -85,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ReportError("--pool makes one side of all these files: give files of another machine, too")
     comparison = joined.compare(found, arguments.threshold)
     kinds = dict.fromkeys([arguments.format, *(path.suffix[1:] for path in arguments.out)])
-    made = {kind: _content(comparison, kind, arguments.all) for kind in kinds}
+    made = {kind: _content(comparison, kind, arguments.full) for kind in kinds}
     for path in arguments.out:
         files.write(path, made[path.suffix[1:]])
     print(made[arguments.format], end="")
@@ -108,15 +106,20 @@ def _content(comparison: Comparison, kind: str, everything: bool) -> str:
 
 def _text(comparison: Comparison, everything: bool) -> str:
     """Everything, or as many rows as MOST_LINES leave room for."""
-    for most in (None,) if everything else range(MOST_ROWS, FEWEST_ROWS - 1, -1):
+    out = terminal()
+    if everything:
+        # Names of cases and files are whole: a narrow terminal wraps the tables.
+        shown = as_text.terminal_lines(document.sections(comparison, None), out, whole=True)
+        return "\n".join(shown) + "\n"
+    for most in range(MOST_ROWS, FEWEST_ROWS - 1, -1):
         parts = document.sections(comparison, most)
-        lines = "\n".join(as_text.terminal_lines(parts, terminal())).split("\n")
+        lines = "\n".join(as_text.terminal_lines(parts, out)).split("\n")
         if len(lines) <= MOST_LINES:
             break
-    if not everything and len(lines) > MOST_LINES:
+    if len(lines) > MOST_LINES:
         lines = [
             *lines[: MOST_LINES - 1],
-            f"{len(lines) - MOST_LINES + 1} lines more: --all shows everything.",
+            f"{len(lines) - MOST_LINES + 1} lines more: --full shows everything.",
         ]
     return "\n".join(lines) + "\n"
 

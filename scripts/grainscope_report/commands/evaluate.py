@@ -57,7 +57,7 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--fail-on-tie", action="store_true", help="exit with 4 where nobody is first in speed"
     )
-    parser.add_argument("--all", action="store_true", help="print all sentences, not the first of them")
+    asked.add_full(parser, "print all sentences, not the first of them")
     parser.set_defaults(run=run)
 
 
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.format
         else []
     )
-    _say(document, arguments.all)
+    _say(document, arguments.full)
     print(f"written: {', '.join([*(str(arguments.output / name) for name in texts), *drawn])}")
     return _status(document, arguments.fail_on_tie)
 
@@ -98,7 +98,7 @@ def _say(document: dict, everything: bool) -> None:
         left -= text.count("\n") + 1
         if left < 0 and not everything:
             print("\n".join([*head, *rest[:at]]))
-            print(f"  and {len(rest) - at} more sentences: --all prints them")
+            print(f"  and {len(rest) - at} more sentences: --full prints them")
             break
     else:
         print("\n".join([*head, *rest]))

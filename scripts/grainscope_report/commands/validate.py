@@ -28,15 +28,13 @@ def register(commands: argparse._SubParsersAction) -> None:
         epilog="Exit status: 0 all valid, 1 problems found, 2 a file cannot be read.",
     )
     asked.add_files(parser)
-    parser.add_argument(
-        "--all", action="store_true", help=f"show every problem, not the first {SHOWN} of a file"
-    )
+    asked.add_full(parser, f"show every problem, not the first {SHOWN} of a file")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Says for each file that it is valid, or everything that is wrong with it."""
-    return max(_one(path, arguments.all) for path in arguments.files)
+    return max(_one(path, arguments.full) for path in arguments.files)
 
 
 def _one(path: Path, every: bool) -> int:
@@ -54,7 +52,7 @@ def _one(path: Path, every: bool) -> int:
     for problem in shown:
         print(f"  {problem}{_named(problem, document)}")
     if len(shown) < len(wrong):
-        print(f"  … and {len(wrong) - len(shown)} more (--all shows them)")
+        print(f"  … and {len(wrong) - len(shown)} more (--full shows them)")
     return EXIT_FOUND
 
 

@@ -1,14 +1,19 @@
 """A comparison's sections for the terminal, and as Markdown."""
 
+import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from grainscope_report.comparison.document import Section
 from grainscope_report.escaping import in_markdown
 from grainscope_report.terminal import Terminal
 
+INDENT = "  "
 
-def terminal_lines(sections: Sequence[Section], out: Terminal) -> Iterator[str]:
-    """Aligned tables under bold headings."""
+
+def terminal_lines(sections: Sequence[Section], out: Terminal, whole: bool = False) -> Iterator[str]:
+    """Aligned tables under bold headings, as wide as the terminal or, where `whole`, as they need."""
+    inner = replace(out, width=sys.maxsize if whole else out.width - len(INDENT))
     for at, section in enumerate(sections):
         if at:
             yield ""
@@ -16,7 +21,7 @@ def terminal_lines(sections: Sequence[Section], out: Terminal) -> Iterator[str]:
         for paragraph in section.paragraphs:
             yield out.paint(out.wrap(paragraph, "  "), "yellow" if paragraph.startswith("Warning") else "dim")
         if section.columns:
-            yield from (f"  {line}" for line in out.table(section.columns, section.rows))
+            yield from (f"{INDENT}{line}" for line in inner.table(section.columns, section.rows))
 
 
 def markdown(sections: Sequence[Section]) -> str:

@@ -91,20 +91,25 @@ def _verdicts(comparison: Comparison) -> Section:
 
 
 def _sides(comparison: Comparison, most: int | None) -> Section:
-    columns = (Column("file"), Column("runs", right=True, optional=1), Column("machine"), Column("path"))
+    columns = (
+        Column("file"),
+        Column("runs", right=True, optional=1),
+        Column("path", whole=True),
+        Column("machine"),
+    )
     rows = tuple(
         (
             f"{letter(at)}{' (base)' if at == 0 else ''}",
             str(len(side.paths)),
-            side.provenance,
             ", ".join(map(str, side.paths)),
+            side.provenance,
         )
         for at, side in enumerate(comparison.sides)
     )
     warnings = [f"Warning: {warning}." for side in comparison.sides for warning in side.warnings]
     shown = warnings if most is None else warnings[:MOST_WARNINGS]
     if len(shown) < len(warnings):
-        shown = [*shown, f"Warning: {len(warnings) - len(shown)} more, which --all shows."]
+        shown = [*shown, f"Warning: {len(warnings) - len(shown)} more, which --full shows."]
     return Section("Compared", tuple(shown), columns, rows)
 
 
@@ -214,7 +219,7 @@ def _changed(comparison: Comparison, against: Against, where: str, most: int | N
         shown = rows[:left]
         if shown:
             more = (
-                f", the {len(shown)} largest of {len(rows)} (--all shows every one)" if shown != rows else ""
+                f", the {len(shown)} largest of {len(rows)} (--full shows every one)" if shown != rows else ""
             )
             heading = f"{where}{title}" if where else title[0].upper() + title[1:]
             cells = tuple((row.verdict.verdict, *rows_text.cells(row)) for row in shown)
@@ -248,7 +253,7 @@ def _power_cells(one: Power) -> tuple[str, ...]:
 
 
 def _rest(comparison: Comparison) -> Iterator[Section]:
-    """One line on everything that --all would show."""
+    """One line on everything that --full would show."""
     counts: Counter[str] = Counter()
     for against in comparison.against:
         counts.update(one.kind for one in against.unmatched)
@@ -259,7 +264,7 @@ def _rest(comparison: Comparison) -> Iterator[Section]:
         for against in comparison.against
         if against.modelled
     ]
-    left = f"Beside these {', '.join(told)}; --all" if told else "--all"
+    left = f"Beside these {', '.join(told)}; --full" if told else "--full"
     yield Section(f"{left} shows every row by family with its reason, --format json all numbers.")
 
 

@@ -1,6 +1,6 @@
 """All fits of one run, as data, as plain data and as sentences."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -34,14 +34,14 @@ class Fits:
     between: str
 
 
-def of(machine: Machine, every: bool = True) -> Fits:
+def of(machine: Machine, choices: Sequence[methods.Choice], every: bool = True) -> Fits:
     """Fits everything that the run has rows for, paths at every site or at the first of each."""
     result = machine.result
     found = paths.paths(result, every)
     return Fits(
         found,
         paths.farther(found),
-        methods.swaps(machine),
+        [swap for choice in choices for swap in choice.swaps],
         together.duplexes(result),
         together.accesses(result),
         wall.walls(result),

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from grainscope_report import statistics
 from grainscope_report.fits import knee, translation, translation_fit
@@ -67,13 +68,18 @@ class Edge:
 
 @dataclass(frozen=True)
 class Wall:
-    """What one kind of memory at one site comes to."""
+    """What one kind of memory at one site comes to; its model is fitted where it is asked for."""
 
     memory: str
     site: Site
     edges: tuple[Edge, ...]
-    model: Translation | None
     gathers: tuple[Gather, ...]
+    peak_gb_s: float | None
+
+    @cached_property
+    def model(self) -> Translation | None:
+        """What translates addresses behind the wall, where it shows."""
+        return translation_fit.fit(self.gathers, self.peak_gb_s)
 
     @property
     def where(self) -> str:
@@ -119,7 +125,7 @@ def _wall(result: Result, memory: str, site: Site, rows: Sequence[Row]) -> Wall:
     link = result.link(rows[0].case.ends)
     peak = link.peak_gb_s if link else None
     edges = _edges(memory, gathers, peak)
-    return Wall(memory, site, tuple(edges), translation_fit.fit(gathers, peak), tuple(gathers))
+    return Wall(memory, site, tuple(edges), tuple(gathers), peak)
 
 
 def gather(measured: Row) -> Gather:

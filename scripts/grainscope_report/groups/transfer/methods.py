@@ -1,9 +1,12 @@
 """The ways of moving bytes in one direction, as curves over the size, and where one overtakes another."""
 
 import itertools
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from grainscope_report import statistics
 from grainscope_report.answers import segments
+from grainscope_report.answers.segments import Segment
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import Curve
@@ -83,29 +86,57 @@ def ways(machine: Machine, direction: str) -> list[Curve]:
     return found
 
 
-def said(machine: Machine) -> list[str]:
+@dataclass(frozen=True)
+class Choice:
+    """Which way is first at which size, in one direction, and where one overtakes another."""
+
+    direction: str
+    first: list[Segment]
+    swaps: list[Swap]
+
+    @property
+    def text(self) -> str:
+        """`kernel copy up to 1.2 MiB, pinned copy from 3.1 MiB on`; empty where nothing is known."""
+        return segments.text(self.first, format_bytes) if self.first else ""
+
+
+def choices(machine: Machine) -> list[Choice]:
+    """Every direction that the run measured."""
+    drawn = {direction: ways(machine, direction) for direction in WAYS}
+    return [_choice(direction, there) for direction, there in drawn.items() if there]
+
+
+def said(found: Sequence[Choice]) -> list[str]:
     """A sentence for each direction: which way is first at which size."""
-    sentences = []
-    for direction in WAYS:
-        rates = {curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in ways(machine, direction)}
-        if found := segments.segments(rates):
-            sentences.append(f"Fastest {parts.ARROWS[direction]}: {segments.text(found, format_bytes)}")
-    return sentences
+    return [f"Fastest {parts.ARROWS[one.direction]}: {one.text}" for one in found if one.first]
 
 
-def swaps(machine: Machine) -> list[Swap]:
-    """Every size at which one way overtakes another, direction by direction."""
-    found = []
-    for direction in WAYS:
-        for first, second in itertools.combinations(ways(machine, direction), 2):
-            found += _between(direction, first, second)
-    return found
+def _choice(direction: str, there: Sequence[Curve]) -> Choice:
+    swaps = [swap for pair in itertools.combinations(there, 2) for swap in _between(direction, *pair)]
+
+    def overtaken(faster: str, slower: str) -> list[Estimate]:
+        return [one.size for one in swaps if (one.faster, one.slower) == (faster, slower)]
+
+    rates = {curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in there}
+    return Choice(direction, segments.bounded(segments.segments(rates), overtaken), swaps)
 
 
 def _between(direction: str, first: Curve, second: Curve) -> list[Swap]:
+    """Where one of two ways overtakes the other, by the rule of the segments: none says more than they do."""
+    x, ones, twos = parts.shared_points(first, second)
+    clear = [_unless_alike(one, two) for one, two in zip(ones, twos, strict=True)]
+    crossings = statistics.crossovers(x, *zip(*clear, strict=True)) if len(x) > 1 else []
     found = []
-    for crossing in parts.crossovers(first, second):
+    for crossing in crossings:
         size = Estimate(crossing.x, crossing.low, crossing.high)
         faster, slower = (first, second) if crossing.first_wins_above else (second, first)
         found.append(Swap(direction, faster.name, slower.name, size))
     return found
+
+
+def _unless_alike(one: Estimate, two: Estimate) -> tuple[Estimate, Estimate]:
+    """Both as they are where one is clearly faster, else with one interval, which says nothing of either."""
+    if segments.clearly_faster(one, two) or segments.clearly_faster(two, one):
+        return one, two
+    low, high = min(one.low, two.low), max(one.high, two.high)
+    return replace(one, low=low, high=high), replace(two, low=low, high=high)

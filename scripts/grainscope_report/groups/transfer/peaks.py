@@ -30,21 +30,11 @@ def _way(result: Result, direction: str) -> str:
     there = [link for link in result.links if link.direction == direction]
     if not there:
         return ""
-    remote = _remote(result)
-    near = [link for link in there if (link.gpu, link.numa) not in remote] or there
+    near = [link for link in there if (link.gpu, link.numa) not in result.remote] or there
     far = [link for link in there if link not in near]
     arrow = "" if direction == TO_PEER else f" {ARROWS[direction]}"
     more = [*_of_theory(near), *([f"remote {_range(far)}"] if far else [])]
     return f"{_range(near)} GB/s{arrow}" + (f" ({'; '.join(more)})" if more else "")
-
-
-def _remote(result: Result) -> set[tuple[int | None, int | None]]:
-    """GPUs and nodes of which rows say that they are far apart."""
-    return {
-        (row.case.site.get("gpu"), row.case.site.get("numa"))
-        for row in result.rows
-        if row.case.locality == "remote"
-    }
 
 
 def _range(links: Sequence[Link]) -> str:

@@ -1,0 +1,251 @@
+"""`grainscope-report matrix`: each pair of places, a row and a column for each place."""
+
+import argparse
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grainscope_report import bests, families
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
+from grainscope_report.commands import asked, files
+from grainscope_report.errors import EXIT_OK, ReportError
+from grainscope_report.escaping import in_csv
+from grainscope_report.families import PAIRS, Pairs
+from grainscope_report.model import Row
+from grainscope_report.result import Result
+from grainscope_report.statistics import Estimate
+from grainscope_report.terminal import Column, Terminal, terminal
+from grainscope_report.units import format_bytes, format_rate, significant
+
+FORMAT = 1
+INDENT = "  "
+FORMATS = ("text", "csv", "json")
+CSV = ("what", "unit", "row", "column", "value", "low", "high", "both_known", "case")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is known of a pair: GB/s or seconds, at how many bytes, by which case; of a link's peak none."""
+
+    value: Estimate
+    bytes: float | None
+    both_known: bool
+    case: str | None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """What each pair of places reaches."""
+
+    pairs: Pairs
+    cells: dict[tuple[int, int], Cell]
+
+    @property
+    def rows(self) -> list[int]:
+        """The places that stand at the left."""
+        return self._places[0]
+
+    @property
+    def columns(self) -> list[int]:
+        """The places that stand above."""
+        return self._places[1]
+
+    @property
+    def _places(self) -> tuple[list[int], list[int]]:
+        """Of pairs of one kind every place stands at both sides."""
+        rows, columns = ({pair[side] for pair in self.cells} for side in (0, 1))
+        if _kind(self.pairs.rows) == _kind(self.pairs.columns):
+            rows = columns = rows | columns
+        return sorted(rows), sorted(columns)
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "matrix",
+        help="show pairs of places: GPU by GPU, node by GPU, node by node",
+        description="Shows what joins each pair of places as a matrix, with a row and a column for each GPU "
+        "or NUMA node: the highest GB/s of copies, the shortest ns of a load. A cell without a number was "
+        "not measured.",
+        epilog="Exit status: 0 shown, 2 usage, an unreadable file, or a run without pairs.",
+    )
+    asked.add_file(parser)
+    parser.add_argument(
+        "family",
+        nargs="?",
+        default="",
+        metavar="FAMILY",
+        help="the pairs of one family or group alone: `transfer/peer`, `latency`",
+    )
+    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the matrices."""
+    [result] = files.results([arguments.file])
+    found = matrices(result, arguments.family.strip("/"))
+    if not found:
+        of = f" of {arguments.family}" if arguments.family else ""
+        there = ", ".join(dict.fromkeys(one.best.family for one in PAIRS))
+        raise ReportError(f"{result.path} has no pairs of places{of}: run any of {there}")
+    formats: dict[str, Callable[[], str]] = {
+        "text": lambda: "\n".join(lines(found, terminal())),
+        "csv": lambda: _csv(found),
+        "json": lambda: json.dumps(_document(result, found), indent=1, ensure_ascii=False),
+    }
+    print(formats[arguments.format]())
+    return EXIT_OK
+
+
+def matrices(result: Result, family: str = "") -> list[Matrix]:
+    """All that the run has pairs for, of a family or group alone where one is asked for."""
+    wanted = [one for one in PAIRS if not family or f"{one.best.family}/".startswith(f"{family}/")]
+    return [found for one in wanted if (found := _matrix(result, one)).cells]
+
+
+def _matrix(result: Result, pairs: Pairs) -> Matrix:
+    there: dict[tuple[int, int], list[Row]] = {}
+    for row in bests.rows(result, pairs.best):
+        site = row.case.site
+        if pairs.rows in site and pairs.columns in site:
+            there.setdefault((site[pairs.rows], site[pairs.columns]), []).append(row)
+    cells = {pair: _cell(bests.best(rows, pairs.best.least), pairs) for pair, rows in there.items()}
+    for link in result.links:
+        # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
+        if link.direction == _peak_direction(pairs):
+            peak = Cell(Estimate(link.peak_gb_s, *link.within_gb_s), link.bytes, False, None)
+            cells.setdefault((getattr(link, pairs.rows), getattr(link, pairs.columns)), peak)
+    return Matrix(pairs, cells)
+
+
+def _peak_direction(pairs: Pairs) -> str | None:
+    """Which links' copy peaks are of these pairs, if any: pinned copies, and what a GPU writes to a peer."""
+    axes = pairs.best.axes
+    if families.of(pairs.best.family).sets_peak:
+        return HOST_TO_GPU if axes["path"].endswith("_to_gpu") else GPU_TO_HOST
+    writes = axes.get("method") == "copy_engine" and axes.get("direction") == "write"
+    return TO_PEER if writes and "between" not in axes else None
+
+
+def _cell(row: Row, pairs: Pairs) -> Cell:
+    size = row.case.axes.get("bytes")
+    size = size if isinstance(size, (int, float)) else None
+    return Cell(bests.estimate(row, pairs.best.least), size, row.both_known, row.name)
+
+
+def lines(found: Sequence[Matrix], out: Terminal) -> Iterator[str]:
+    """Each matrix under its heading, with the lowest and the highest value below."""
+    for at, one in enumerate(found):
+        if at:
+            yield ""
+        yield out.paint(out.wrap(f"{one.pairs.best.text}, {_unit(one)}{_sizes(one)}", ""), "bold")
+        # Numbers are not cut: where errors have no room they go, and then a narrow terminal wraps.
+        shown = out.table(*_table(one, True))
+        if max(map(len, shown)) + len(INDENT) > out.width:
+            shown = out.table(*_table(one, False))
+        yield from (f"{INDENT}{line}" for line in shown)
+        yield out.paint(out.wrap(_span(one), "  "), "dim")
+
+
+def _table(one: Matrix, errors: bool) -> tuple[list[Column], list[list[str]]]:
+    columns = [Column(""), *(Column(_place(one.pairs.columns, at), right=True) for at in one.columns)]
+    cells = [
+        [_place(one.pairs.rows, row), *(_text(one, (row, column), errors) for column in one.columns)]
+        for row in one.rows
+    ]
+    return columns, cells
+
+
+def _text(one: Matrix, pair: tuple[int, int], error: bool) -> str:
+    if pair not in one.cells:
+        return "-"
+    found = one.cells[pair].value
+    return f"{_value(one, found.value)}{f' ± {bests.plus_minus(found)}' if error else ''}"
+
+
+def _value(one: Matrix, value: float) -> str:
+    return significant(value * 1e9, 4) if one.pairs.best.least else format_rate(value)
+
+
+def _unit(one: Matrix) -> str:
+    return "ns" if one.pairs.best.least else "GB/s"
+
+
+def _place(name: str, at: int) -> str:
+    return f"{_kind(name)} {at}"
+
+
+def _kind(name: str) -> str:
+    return "GPU" if name in ("gpu", "peer") else "node"
+
+
+def _sizes(one: Matrix) -> str:
+    """`, at 256 MiB to 1 GiB`: where the best rows are."""
+    sizes = sorted({cell.bytes for cell in one.cells.values() if cell.bytes})
+    if not sizes:
+        return ""
+    return f", at {format_bytes(sizes[0])}" + (f" to {format_bytes(sizes[-1])}" if len(sizes) > 1 else "")
+
+
+def _span(one: Matrix) -> str:
+    """The slowest and the fastest pair, and how wide the widest interval is."""
+    found = {pair: cell.value for pair, cell in one.cells.items()}
+    low, high = (pick(found, key=lambda pair: found[pair].value) for pick in (min, max))
+    widest = bests.plus_minus(max(found.values(), key=bests.half))
+    known = "" if all(row.both_known for row in one.cells.values()) else " of this run alone"
+    error = f"± {widest} at most (95 %{known})"
+    ends = [f"{_value(one, found[pair].value)} ({_places(one, pair)})" for pair in (low, high)]
+    if len(found) == 1:
+        return error
+    alike = _value(one, found[low].value) == _value(one, found[high].value)
+    return f"{f'all {_value(one, found[low].value)}' if alike else ' to '.join(ends)}; {error}"
+
+
+def _places(one: Matrix, pair: tuple[int, int]) -> str:
+    return f"{_place(one.pairs.rows, pair[0])}, {_place(one.pairs.columns, pair[1])}"
+
+
+def _entries(one: Matrix) -> Iterator[dict[str, Any]]:
+    """Every pair as plain data, in the file's units."""
+    for (row, column), cell in sorted(one.cells.items()):
+        yield {
+            "row": _place(one.pairs.rows, row),
+            "column": _place(one.pairs.columns, column),
+            "value": cell.value.value,
+            "low": cell.value.low,
+            "high": cell.value.high,
+            "both_known": cell.both_known,
+            "case": cell.case,
+        }
+
+
+def _document(result: Result, found: Sequence[Matrix]) -> dict[str, Any]:
+    return {
+        "matrix_format": FORMAT,
+        "file": str(result.path),
+        "matrices": [
+            {
+                "what": one.pairs.best.text,
+                "family": one.pairs.best.family,
+                "axes": dict(one.pairs.best.axes),
+                "unit": "s" if one.pairs.best.least else "GB/s",
+                "pairs": list(_entries(one)),
+            }
+            for one in found
+        ],
+    }
+
+
+def _csv(found: Sequence[Matrix]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(CSV)
+    for one in found:
+        about = {"what": one.pairs.best.text, "unit": "s" if one.pairs.best.least else "GB/s"}
+        for entry in _entries(one):
+            writer.writerow([in_csv((about | entry)[column]) for column in CSV])
+    return out.getvalue().rstrip("\n")
