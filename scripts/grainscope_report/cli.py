@@ -16,6 +16,7 @@ from grainscope_report.commands import (
     env,
     evaluate,
     export,
+    import_results,
     list_rows,
     merge,
     plot,
@@ -33,7 +34,9 @@ SELDOM = (200_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
-COMMANDS = (summary, list_rows, plot, report, validate, merge, compare, check, evaluate, export, env)
+COMMANDS = (summary, list_rows, plot, report, validate, merge, compare, check, evaluate, export,
+    import_results, env,
+)
 
 
 def parser() -> argparse.ArgumentParser:

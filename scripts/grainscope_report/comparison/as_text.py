@@ -19,9 +19,9 @@ def terminal_lines(sections: Sequence[Section], out: Terminal) -> Iterator[str]:
             yield from (f"  {line}" for line in out.table(section.columns, section.rows))
 
 
-def markdown(sections: Sequence[Section]) -> str:
+def markdown(sections: Sequence[Section], title: str = "Comparison") -> str:
     """The same as one Markdown document."""
-    lines = ["# Comparison"]
+    lines = [f"# {title}"]
     for section in sections:
         lines += ["", f"## {in_markdown(section.title)}"]
         for paragraph in section.paragraphs:
