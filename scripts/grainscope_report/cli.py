@@ -34,8 +34,19 @@ SELDOM = (200_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
-COMMANDS = (summary, list_rows, plot, report, validate, merge, compare, check, evaluate, export,
-    import_results, env,
+COMMANDS = (
+    summary,
+    list_rows,
+    plot,
+    report,
+    validate,
+    merge,
+    compare,
+    check,
+    evaluate,
+    export,
+    import_results,
+    env,
 )
 
 

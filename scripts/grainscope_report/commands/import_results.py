@@ -20,10 +20,10 @@ def register(commands: argparse._SubParsersAction) -> None:
         "import",
         help="show results of nvbandwidth, nccl-tests or Comm|Scope beside ours",
         description="Reads what nvbandwidth (text or --json), nccl-tests (text or -J) or Comm|Scope (Google "
-        "Benchmark's JSON) wrote, and shows which case of GrainScope answers each of its numbers. With a run it "
-        "shows our number beside theirs, their ratio, and what differs between the two measurements.",
-        epilog="docs/coverage.md has the whole table of counterparts. Exit status: 0 shown, 2 usage or a file "
-        "that cannot be read, 3 no number of theirs has one of the run beside it.",
+        "Benchmark's JSON) wrote, and shows which case of GrainScope answers each of its numbers. With a run "
+        "it shows our number beside theirs, their ratio, and what differs between the two measurements.",
+        epilog="docs/coverage.md has the whole table of counterparts. Exit status: 0 shown, 2 usage or a "
+        "file that cannot be read, 3 no number of theirs has one of the run beside it.",
     )
     asked.add_files(parser, "the output of another tool, also packed by gzip")
     parser.add_argument("--with", dest="run_file", type=Path, metavar="RUN", help=asked.A_FILE)
@@ -41,7 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
     given = [*arguments.files, *([arguments.run_file] if arguments.run_file else [])]
     outputs = [reading.read(path, arguments.tool) for path in arguments.files]
     files.keep(given, arguments.out)
-    result = files.results([arguments.run_file], repeated.tables(arguments.type_b))[0] if arguments.run_file else None
+    result = (
+        files.results([arguments.run_file], repeated.tables(arguments.type_b))[0]
+        if arguments.run_file
+        else None
+    )
     imports = [
         Import(path, output, beside.pairs(output, result), result)
         for path, output in zip(arguments.files, outputs, strict=True)

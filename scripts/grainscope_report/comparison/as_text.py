@@ -1,6 +1,7 @@
 """A comparison's sections for the terminal, and as Markdown."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from grainscope_report.comparison.document import Section
 from grainscope_report.escaping import in_markdown
@@ -16,7 +17,8 @@ def terminal_lines(sections: Sequence[Section], out: Terminal) -> Iterator[str]:
         for paragraph in section.paragraphs:
             yield out.paint(out.wrap(paragraph, "  "), "yellow" if paragraph.startswith("Warning") else "dim")
         if section.columns:
-            yield from (f"  {line}" for line in out.table(section.columns, section.rows))
+            inside = replace(out, width=out.width - 2)
+            yield from (f"  {line}" for line in inside.table(section.columns, section.rows))
 
 
 def markdown(sections: Sequence[Section], title: str = "Comparison") -> str:

@@ -1,4 +1,4 @@
-"""Numbers of another tool beside those of a run: the same question, place and size, by the table of coverage."""
+"""Numbers of another tool beside those of a run: of the same question, place and size."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -55,7 +55,9 @@ def pairs(output: Output, result: Result | None) -> list[Pair]:
     return [_pair(one, known.get(one.benchmark), result, gpus) for one in output.rows]
 
 
-def _pair(theirs: Measured, counterpart: Counterpart | None, result: Result | None, gpus: dict[int, int]) -> Pair:
+def _pair(
+    theirs: Measured, counterpart: Counterpart | None, result: Result | None, gpus: dict[int, int]
+) -> Pair:
     if counterpart is None:
         return Pair(theirs, None, why=theirs.reason or NO_COUNTERPART)
     if theirs.reason or result is None:
@@ -151,7 +153,7 @@ def _size(row: Row) -> int | None:
 
 
 def _value(row: Row, theirs: Measured, counterpart: Counterpart, gpus: dict[int, int]) -> float | None:
-    """Ours in their quantity: of the lane that answers, else of the row, divided where theirs is of one GPU."""
+    """Ours in their quantity: of the lane that answers, else of the row, or a share of it."""
     if theirs.quantity != RATE:
         return row.operation_s or row.median_s
     if counterpart.lane:

@@ -23,7 +23,9 @@ _NODES = {"from_node": "src_numa", "to_node": "dst_numa"}
 def is_json(document: Mapping[str, Any]) -> bool:
     """Whether a document of Google Benchmark is of Comm|Scope."""
     rows = document.get("benchmarks")
-    return isinstance(rows, list) and any(isinstance(row, dict) and _OURS.match(str(row.get("name"))) for row in rows)
+    return isinstance(rows, list) and any(
+        isinstance(row, dict) and _OURS.match(str(row.get("name"))) for row in rows
+    )
 
 
 def from_json(path: Path, document: Mapping[str, Any]) -> Output:
@@ -59,7 +61,9 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
     context = context if isinstance(context, dict) else {}
     notes = []
     if all(one.a is None for one in found):
-        notes.append("it has one repetition of each, so intervals are of our runs alone (--benchmark_repetitions=5)")
+        notes.append(
+            "intervals are of our runs alone, since each ran once: --benchmark_repetitions=5 gives theirs"
+        )
     return Output(TOOL, "", found, host=str(context.get("host_name", "")), notes=notes)
 
 
@@ -71,8 +75,16 @@ def _benchmark(name: str) -> tuple[str, bool]:
 
 def _variant(name: str, row: Mapping[str, Any]) -> str:
     """What of its name its counters do not say."""
-    said = [part for part in name.split("/")[1:] if not part.isdigit() and part not in ("manual_time", "real_time")]
-    kept = [part for part in said if not (part.startswith("log2(") and "bytes" in row) and not part.startswith("iterations:")]
+    said = [
+        part
+        for part in name.split("/")[1:]
+        if not part.isdigit() and part not in ("manual_time", "real_time")
+    ]
+    kept = [
+        part
+        for part in said
+        if not (part.startswith("log2(") and "bytes" in row) and not part.startswith("iterations:")
+    ]
     flushed = ["flushed"] if _benchmark(name)[1] else []
     return ", ".join([*flushed, *kept])
 

@@ -45,7 +45,9 @@ def _rows(section: str) -> Iterator[Counterpart]:
         # Each says what differs, or that it is as in the row above, perhaps with more.
         differs = differs + said.removeprefix(_ABOVE) if said.startswith(_ABOVE) else said
         lane = _LANE.search(here)
-        yield Counterpart(_CODE.findall(theirs)[0], _CODE.findall(here)[0], lane[1] if lane else "", _plain(differs))
+        yield Counterpart(
+            _CODE.findall(theirs)[0], _CODE.findall(here)[0], lane[1] if lane else "", _plain(differs)
+        )
 
 
 def _plain(text: str) -> str:

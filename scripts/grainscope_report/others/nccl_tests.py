@@ -24,6 +24,7 @@ _VERSION = re.compile(r"# nccl-tests version (\S+)")
 _RANK = re.compile(r"#\s+Rank\s+(\d+) .*?\bon\s+(\S+) device\s+(\d+) \[([0-9a-fx:.]+)\] (.+)")
 _THREADS = re.compile(r"# nThreads? (\d+) n(?:gpus|Gpus) (\d+) ")
 _NAME = re.compile(r"(\w+_perf)")
+_ROOTED = ("broadcast_perf", "gather_perf", "scatter_perf")
 _END = "# Avg bus bandwidth"
 
 
@@ -66,7 +67,9 @@ class _Line:
 
 def is_text(text: str) -> bool:
     """Whether a text is of nccl-tests."""
-    return bool(_VERSION.search(text) or (_THREADS.search(text) and "algbw" in text) or "# Using devices" in text)
+    return bool(
+        _VERSION.search(text) or (_THREADS.search(text) and "algbw" in text) or "# Using devices" in text
+    )
 
 
 def is_json(document: Mapping[str, Any]) -> bool:
@@ -110,11 +113,17 @@ def _lines(path: Path, at: int, cells: Sequence[str], heads: Sequence[str]) -> I
         values = dict(zip(names[begin:end], cells[begin:end], strict=True))
         size, rate = number(told["size"]), _amount(values["busbw"])
         seconds = _amount(values.get("time", values.get("cputime")))
-        if size is None and told["size"] != "0" or rate is None or seconds is None:
+        if (size is None and told["size"] != "0") or rate is None or seconds is None:
             changed(path, TOOL, f"line {at}", "holds no numbers where size, time and busbw stand")
         wrong = bool(number(values.get("#wrong")))
         yield _Line(
-            int(size or 0), told.get("type", ""), told.get("root", ""), bool(half), rate, seconds * 1e-6, wrong
+            int(size or 0),
+            told.get("type", ""),
+            told.get("root", ""),
+            bool(half),
+            rate,
+            seconds * 1e-6,
+            wrong,
         )
 
 
@@ -140,7 +149,7 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
     return _output(
         path, test, "", found, max(len(devices), count),
         list(dict.fromkeys(str(one.get("hostname", "")) for one in devices)),
-        [(str(one.get("device_info", "")), str(one.get("device_hex", ""))) for one in devices],
+        [(str(one.get("device_info", "")).strip(), str(one.get("device_hex", ""))) for one in devices],
         cpu,
     )  # fmt: skip
 
@@ -173,9 +182,9 @@ def _test_of(path: Path, *told: str) -> str:
     for name in (*told, path.name):
         if found := _NAME.search(name.removesuffix("_mpi")):
             return found[1].removesuffix("_mpi")
-    changed(
-        path, TOOL, "it", "does not say of which test it is, as before 2.17: name the file after the test, as "
-        "sendrecv_perf.txt",
+    return changed(
+        path, TOOL, "it", "does not say of which test it is, as before 2.17: name the file after the test, "
+        "as sendrecv_perf.txt",
     )  # fmt: skip
 
 
@@ -202,11 +211,15 @@ def _output(
         there = known.get(str(key))
         row = replace(row, a=there.a, runs=len(there.visits)) if there else row
         if len(hosts) > 1:
-            row = replace(row, reason=f"it is of {len(hosts)} nodes")
+            row = replace(row, reason=f"of {len(hosts)} nodes")
         elif cpu_time:
-            row = replace(row, reason="its times are of the CPU's calls (-C)")
+            row = replace(row, reason="times of the CPU's calls (-C)")
         said.append(row)
-    notes = [] if known else [f"{TOOL} reports the mean of its iterations alone, so intervals are of our runs alone"]
+    notes = (
+        []
+        if known
+        else ["intervals are of our runs alone, since nccl-tests reports the mean of its iterations"]
+    )
     return Output(TOOL, version, said, host=hosts[0] if hosts else "", gpus=gpus, notes=notes)
 
 
@@ -218,10 +231,10 @@ def _measured(test: str, ranks: int, key: tuple[Any, ...], group: Sequence[_Line
     if any(line.wrong for line in group):
         reason = "failed: its check found wrong values"
     elif not rate:
-        reason = "its rate is below what it prints"
+        reason = "a rate too small to be printed"
     elif in_place:
-        reason = "it is in place, ours copies between two buffers"
-    rooted = root.lstrip("-").isdigit() and int(root) >= 0 and test.split("_")[0] in ("gather", "scatter", "broadcast")
+        reason = "in place, while ours copies between two buffers"
+    rooted = test in _ROOTED and root.isdigit()
     return Measured(
         test,
         RATE,
@@ -242,4 +255,6 @@ def _spread(groups: Mapping[str, Sequence[_Line]]) -> Mapping[str, Answer]:
         name: tuple(line.seconds for line in group if line.seconds) if len(group) > 1 else group[0].each_s
         for name, group in groups.items()
     }
-    return foreign.with_spread({name: Answer(median(one), one) for name, one in visits.items() if len(one) > 1})
+    return foreign.with_spread(
+        {name: Answer(median(one), one) for name, one in visits.items() if len(one) > 1}
+    )

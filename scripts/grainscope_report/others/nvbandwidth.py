@@ -1,4 +1,4 @@
-"""nvbandwidth's output, as text (0.1 to 0.11) and by `--json` (from 0.5 on): a matrix a test.
+"""nvbandwidth's output, as text (0.1 to 0.9) and by `--json` (0.5 to 0.8): a matrix a test.
 
 It repeats a test (`--testSamples`) and reports the middle one alone, so nothing is known of what repetitions
 differ by. From 0.6 on a test of two directions between GPUs has three matrices: each direction and the total.
@@ -13,12 +13,14 @@ from typing import Any
 from grainscope_report.others.output import RATE, TIME, Measured, Output, changed, cut_off, number
 
 TOOL = "nvbandwidth"
-UNREPEATED = "nvbandwidth does not report its samples, so intervals are of our runs alone"
+UNREPEATED = "intervals are of our runs alone, since nvbandwidth reports no samples"
 _LATENCY_BYTES = 2 << 20  # of its tests of latency, whatever --bufferSize is
 _RUNNING = re.compile(r"Running (\S+?)\.$")
 _WAIVED = re.compile(r"Waiv(?:ed:|ing (\S+?)\.)")
 _ERROR = re.compile(r"(?:ERROR|Error): *(.*)")
 _DEVICE = re.compile(r"(?:Device )?(\d+): (.+?)(?: \(([0-9a-fA-F:.]+)\))?(?:: \((.*)\))?$")
+# Its last words, from 0.6 on; before it had others, at the beginning.
+_CLOSING, _OPENING = "NOTE: The reported results", "NOTE: This tool reports"
 # What it prints before it ends at an error.
 _TROUBLE = ("ASSERT", "Invalid value", "[CU", "[cuda", "NVML_ERROR")
 _SUM = re.compile(r"(?:SUM|&&&& PERF) (\S+) ")
@@ -29,13 +31,18 @@ _MULTINODE = "multinode_"
 
 def is_text(text: str) -> bool:
     """Whether a text is of nvbandwidth."""
-    return bool(re.search(r"^nvbandwidth Version:", text, re.M) or re.search(r"^Running \w+_(ce|sm|copy)\.", text, re.M))
+    return bool(
+        re.search(r"^nvbandwidth Version:", text, re.M)
+        or re.search(r"^Running \w+_(ce|sm|copy)\.", text, re.M)
+    )
 
 
 def from_text(path: Path, text: str) -> Output:
     """Reads the text."""
     lines = [line.strip() for line in text.splitlines()]
-    version = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("nvbandwidth Version:")), "")
+    version = next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("nvbandwidth Version:")), ""
+    )
     devices = [_DEVICE.match(line) for line in lines if line.startswith("Device ")]
     begins = [at for at, line in enumerate(lines) if _RUNNING.match(line)]
     rows: list[Measured] = []
@@ -50,9 +57,14 @@ def from_text(path: Path, text: str) -> Output:
     ]
     if not rows and not waived:
         cut_off(path, TOOL, "it has no result of any test")
+    after = lines[begins[-1] if begins else 0 :]
+    if version and _OPENING not in text and not any(line.startswith((_CLOSING, *_TROUBLE)) for line in after):
+        cut_off(path, TOOL, f"the line `{_CLOSING} …` is missing, which ends it")
     notes = [UNREPEATED]
     if unnamed := waived.count(None):
-        notes.append(f"{unnamed} test{'s were' if unnamed > 1 else ' was'} waived, which the text does not name")
+        notes.append(
+            f"{unnamed} test{'s were' if unnamed > 1 else ' was'} waived, which the text does not name"
+        )
     gpus = [(found[2], found[3] or "") for found in devices if found]
     return Output(TOOL, version.removeprefix("v"), rows, gpus=gpus, notes=notes)
 
@@ -70,6 +82,8 @@ def _test(path: Path, lines: Sequence[str], begin: int) -> Iterator[Measured]:
     errors = [line for line in lines[begin:] if line.startswith(_TROUBLE) or _ERROR.match(line)]
     if matrices:
         yield from _rows(path, test, matrices)
+    elif ends := [at for at in range(begin, len(lines)) if _SUM.match(lines[at])]:
+        changed(path, TOOL, f"line {ends[0] + 1}, of {test},", "ends a matrix of neither GB/s nor ns")
     elif errors:
         yield _failed(test, " ".join(errors))
     else:
@@ -85,7 +99,9 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
         reason = told.get("error")
         cut_off(path, TOOL, f"it has no `testcases`{f' but the error {reason!r}' if reason else ''}")
     tests = told["testcases"]
-    if not isinstance(tests, list) or not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in tests):
+    if not isinstance(tests, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("name"), str) for one in tests
+    ):
         changed(path, TOOL, "`testcases`", "is no list of tests with names")
     rows: list[Measured] = []
     for test in tests:
@@ -133,9 +149,7 @@ def _unit(description: str) -> str | None:
     return next((unit for unit in _UNITS if description.endswith(unit)), None)
 
 
-def _matrix(
-    path: Path, test: str, lines: Sequence[str], at: int
-) -> tuple[int, list[list[float | None]]]:
+def _matrix(path: Path, test: str, lines: Sequence[str], at: int) -> tuple[int, list[list[float | None]]]:
     """The matrix that begins at a line, and the line of the sum that ends it."""
     heads = lines[at].split() if at < len(lines) else []
     rows: list[list[float | None]] = []
@@ -159,7 +173,7 @@ def _matrix(
                 f"has {len(cells) - 1} values for {len(heads)} columns",
             )  # fmt: skip
         rows.append([_value(path, test, cell) for cell in cells[1:]])
-    cut_off(path, TOOL, f"the matrix of {test} has no end")
+    return cut_off(path, TOOL, f"the matrix of {test} has no end")
 
 
 def _value(path: Path, test: str, cell: object) -> float | None:
@@ -178,14 +192,14 @@ def _rows(
 ) -> Iterator[Measured]:
     """The numbers of a test; of the matrices of two directions the last is their total."""
     if test.startswith(_MULTINODE):
-        yield Measured(test, RATE, None, reason="it is of several nodes")
+        yield Measured(test, RATE, None, reason="of several nodes")
         return
     both = _BOTH_WAYS.match(test)
     if len(matrices) not in ((1, 3) if both else (1,)):
         changed(path, TOOL, f"{test}", f"has {len(matrices)} matrices")
     for unit, matrix in matrices[:-1]:
         for measured in _cells(test, unit, matrix):
-            yield Measured(**(vars(measured) | {"variant": "one direction", "reason": "it is part of the total"}))
+            yield Measured(**(vars(measured) | {"variant": "one direction", "reason": "part of a total"}))
     for measured in _cells(test, *matrices[-1]):
         alone = both and len(matrices) == 1
         yield Measured(**(vars(measured) | {"share": 2})) if alone else measured
@@ -201,11 +215,13 @@ def _cells(test: str, unit: str, matrix: Sequence[Sequence[float | None]]) -> It
             if value:
                 yield Measured(test, quantity, value * scale, site, bytes=size)
             elif not between or row != column:
-                yield Measured(test, quantity, None, site, bytes=size, reason="nvbandwidth has no value")
+                yield Measured(test, quantity, None, site, bytes=size, reason="no value of theirs")
 
 
 def _waived(test: str) -> Measured:
-    return Measured(test, RATE, None, reason="nvbandwidth waived it: this machine does not have what it needs")
+    return Measured(
+        test, RATE, None, reason="waived by nvbandwidth, as this machine does not have what it needs"
+    )
 
 
 def _failed(test: str, said: object) -> Measured:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from grainscope_report.errors import ReportError
-from grainscope_report.units import format_bytes
 from grainscope_report.uncertainty import Uncertainty
+from grainscope_report.units import format_bytes
 
 RATE, TIME = "GB/s", "s"
 
@@ -50,7 +50,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Output:
-    """What one file of another tool says; `gpus` are names and PCI addresses, `notes` what a reader must know."""
+    """What one file of another tool says; `gpus` are names and PCI addresses, `notes` what to know of it."""
 
     tool: str
     version: str

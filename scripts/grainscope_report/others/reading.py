@@ -51,7 +51,9 @@ def _reader(path: Path, text: str) -> tuple[str, Callable[[], Output]]:
 def _refuse_json(path: Path, document: Mapping[str, Any]) -> None:
     context = document.get("context")
     if isinstance(context, dict) and "schema_version" in context:
-        raise ReportError(f"{path} is GrainScope's own result: give it as --with {path}, or see it with `summary`")
+        raise ReportError(
+            f"{path} is GrainScope's own result: give it as --with {path}, or see it with `summary`"
+        )
     if isinstance(context, dict) and "benchmarks" in document:
         raise ReportError(
             f"{path} is Google Benchmark's JSON without a benchmark of Comm|Scope: compare such files with "

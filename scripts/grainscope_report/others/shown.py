@@ -12,13 +12,14 @@ from typing import Any
 from grainscope_report import machine, statistics
 from grainscope_report.comparison.document import Section
 from grainscope_report.escaping import in_csv
-from grainscope_report.others.beside import NO_COUNTERPART, Pair
+from grainscope_report.others.beside import Pair
 from grainscope_report.others.output import RATE, Output
 from grainscope_report.result import Result
 from grainscope_report.terminal import Column
 from grainscope_report.units import format_rate, format_time, significant
 
 FORMAT = 1
+_SHORTEST = 20  # letters of a name, at least
 _FEWEST = 24  # letters of what differs, below which it is left to --all
 
 
@@ -56,7 +57,7 @@ def _title(one: Import) -> str:
     middle = statistics.median(ratios)
     return (
         f"{who} {beside}: of {len(one.pairs)} numbers {len(ratios)} stand beside one of ours, which is "
-        f"{significant(min(ratios))} to {significant(max(ratios))} of theirs, {significant(middle)} in the middle."
+        f"{min(ratios):.2f} to {max(ratios):.2f} of theirs, {middle:.2f} in the middle."
     )
 
 
@@ -81,28 +82,58 @@ def _notes(one: Import) -> Iterator[str]:
 
 def _table(one: Import, width: int | None) -> tuple[tuple[Column, ...], tuple[tuple[str, ...], ...]]:
     """Theirs, ours and the ratio of what has a counterpart; without a run the filter that runs ours."""
-    shown = [pair for pair in one.pairs if pair.counterpart and (pair.ours or (one.result is None and not pair.why))]
+    shown = [
+        pair
+        for pair in one.pairs
+        if pair.counterpart and (pair.ours or (one.result is None and not pair.why))
+    ]
     groups = _by_benchmark(shown) if width else [[pair] for pair in shown]
     if not groups:
         return (), ()
     lines = [_line(group, one.result is not None, width is None) for group in groups]
     if one.result is None:
-        columns = (Column("theirs"), Column("numbers", True, 1), Column("value", True), Column("ours, as --benchmark_filter"))
-        if width is None:
-            columns = (columns[0], Column("where"), *columns[2:])
-        return columns, tuple(lines)
+        columns = (
+            Column("theirs"), Column("numbers", True, 2) if width else Column("where"),
+            Column("value", True, 1), Column("our filter"),
+        )  # fmt: skip
+        return columns, _fitted(columns, lines, width, (3,))
     columns = (
-        Column("theirs"), Column("numbers", True, 2) if width else Column("where"), Column("theirs", True),
-        Column("ours", True), Column("ours / theirs", True), Column("95 %", True, 1),
+        Column("theirs"), Column("numbers", True, 4) if width else Column("where"), Column("theirs", True, 2),
+        Column("ours", True, 1), Column("ours / theirs", True), Column("95 %", True, 3),
     )  # fmt: skip
     if width is None:
         return columns, tuple(lines)
-    used = sum(max(len(column.name), *(len(line[at]) for line in lines)) + 2 for at, column in enumerate(columns))
+    lines = _fitted(columns, lines, width, (2, 3, 4))
+    used = sum(
+        max(len(column.name), *(len(line[at]) for line in lines)) + 2 for at, column in enumerate(columns)
+    )
     left = width - 2 - used
     if left < _FEWEST:
         return columns, tuple(lines)
     said = [_cut(group[0].counterpart.differs, left) for group in groups if group[0].counterpart]
-    return (*columns, Column("what differs")), tuple((*line, what) for line, what in zip(lines, said, strict=True))
+    return (*columns, Column("what differs")), tuple(
+        (*line, what) for line, what in zip(lines, said, strict=True)
+    )
+
+
+def _fitted(
+    columns: Sequence[Column], lines: Sequence[tuple[str, ...]], width: int | None, kept: Sequence[int]
+) -> tuple[tuple[str, ...], ...]:
+    """Lines whose names give way to the columns that are to be kept, then the last column too."""
+    if width is None:
+        return tuple(lines)
+    needed = sum(max(len(columns[at].name), *(len(line[at]) for line in lines)) + 2 for at in kept)
+    room = max(width - 2 - needed, _SHORTEST)
+    return tuple(
+        (_shortened(line[0], room), *line[1:-1], _cut(line[-1], max(width - _SHORTEST - 4, 1)))
+        for line in lines
+    )
+
+
+def _shortened(name: str, most: int) -> str:
+    """A name without its middle: how it ends tells it from others."""
+    tail = 2 * most // 3
+    return name if len(name) <= most else f"{name[: most - tail - 1]}…{name[-tail:]}"
 
 
 def _cut(text: str, most: int) -> str:
@@ -132,7 +163,14 @@ def _line(group: Sequence[Pair], beside: bool, single: bool) -> tuple[str, ...]:
     if not ratios:
         cases = max(len(pair.cases) for pair in group)
         return name, where, value, ours, f"{cases} cases", ""
-    return name, where, value, ours, _range([f"{ratio:.3f}" for ratio in (min(ratios), max(ratios))]), _interval(group)
+    return (
+        name,
+        where,
+        value,
+        ours,
+        _range([f"{ratio:.3f}" for ratio in (min(ratios), max(ratios))]),
+        _interval(group),
+    )
 
 
 def _interval(group: Sequence[Pair]) -> str:
@@ -189,46 +227,43 @@ def _reason(pair: Pair) -> str:
     return pair.why.removesuffix(place) if pair.why.startswith("the run has no such case") else pair.why
 
 
-COLUMNS = (
-    "file", "tool", "version", "benchmark", "gpu", "peer", "numa", "bytes", "variant", "quantity", "theirs", "runs",
-    "counterpart", "case", "ours", "ratio", "ratio_low", "ratio_high", "differs", "why",
-)  # fmt: skip
-
-
 def records(imports: Sequence[Import]) -> Iterator[dict[str, Any]]:
     """Every number of theirs with ours, None where something is not known."""
     for one in imports:
         for pair in one.pairs:
-            theirs, low_high = pair.theirs, pair.interval or (None, None)
-            yield dict(
-                zip(
-                    COLUMNS,
-                    (
-                        str(one.path), one.output.tool, one.output.version, theirs.benchmark, theirs.site.get("gpu"),
-                        theirs.site.get("peer"), theirs.site.get("numa"), theirs.bytes, theirs.variant,
-                        theirs.quantity, theirs.value, theirs.runs,
-                        pair.counterpart.filter if pair.counterpart else None, " ".join(pair.cases) or None,
-                        pair.ours[0] if pair.ours and len(pair.cases) == 1 else None, pair.ratio, *low_high,
-                        pair.counterpart.differs if pair.counterpart else None, pair.why or None,
-                    ),
-                    strict=True,
-                )
-            )  # fmt: skip
+            theirs, site, answer = pair.theirs, pair.theirs.site, pair.counterpart
+            low, high = pair.interval or (None, None)
+            yield {
+                "file": str(one.path), "tool": one.output.tool, "version": one.output.version,
+                "benchmark": theirs.benchmark, "gpu": site.get("gpu"), "peer": site.get("peer"),
+                "numa": site.get("numa"), "bytes": theirs.bytes, "variant": theirs.variant,
+                "quantity": theirs.quantity, "theirs": theirs.value, "runs": theirs.runs,
+                "counterpart": answer and answer.filter, "case": " ".join(pair.cases) or None,
+                "ours": pair.ours[0] if pair.ours and len(pair.cases) == 1 else None,
+                "ratio": pair.ratio, "ratio_low": low, "ratio_high": high,
+                "differs": answer and answer.differs, "why": pair.why or None,
+            }  # fmt: skip
 
 
 def as_csv(imports: Sequence[Import]) -> str:
     """Every number as a line."""
+    rows = [*records(imports)]
     out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(out, rows[0], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: in_csv(value) for name, value in record.items()} for record in records(imports))
+    writer.writerows({name: in_csv(value) for name, value in row.items()} for row in rows)
     return out.getvalue()
 
 
 def as_json(imports: Sequence[Import]) -> str:
     """Every number as an object, under the files that they are of."""
     files = [
-        {"file": str(one.path), "tool": one.output.tool, "version": one.output.version, "notes": [*one.output.notes]}
+        {
+            "file": str(one.path),
+            "tool": one.output.tool,
+            "version": one.output.version,
+            "notes": [*one.output.notes],
+        }
         | {"with": str(one.result.path) if one.result else None}
         for one in imports
     ]
