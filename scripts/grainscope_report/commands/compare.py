@@ -32,7 +32,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         help="compare files with a base, with verdicts",
         description="Compares every NEW with BASE, question by question: family and axes join rows, not "
         "names or places. Faster and slower are certain beyond what visits and runs differ by, at a false "
-        "discovery rate of 5 %% over all questions. Google Benchmark's own JSON is compared by name.",
+        "discovery rate of 5 % over all questions. Google Benchmark's own JSON is compared by name.",
         epilog="Exit status: 0 something was decided and nothing of --fail-on found, 1 something of it, 2 "
         "usage or an unreadable file, 3 a NEW answers no question that BASE answers, 4 questions that cannot "
         "be told where --fail-on has unclear, 5 of a NEW nothing could be decided where --fail-on has slower "
