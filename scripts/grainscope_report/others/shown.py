@@ -96,7 +96,7 @@ def _table(one: Import, width: int | None) -> tuple[tuple[Column, ...], tuple[tu
             Column("theirs"), Column("numbers", True, 2) if width else Column("where"),
             Column("value", True, 1), Column("our filter"),
         )  # fmt: skip
-        return columns, _fitted(columns, lines, width, (3,))
+        return columns, _fitted(columns, lines, width, (2, 3))
     columns = (
         Column("theirs"), Column("numbers", True, 4) if width else Column("where"), Column("theirs", True, 2),
         Column("ours", True, 1), Column("ours / theirs", True), Column("95 %", True, 3),
