@@ -96,7 +96,9 @@ def _table(one: Import, width: int | None) -> tuple[tuple[Column, ...], tuple[tu
             Column("theirs"), Column("numbers", True, 2) if width else Column("where"),
             Column("value", True, 1), Column("our filter"),
         )  # fmt: skip
-        return columns, _fitted(columns, lines, width, (2, 3))
+        both = sum(_width(columns, lines, at) for at in (2, 3))
+        room = width is None or width - 2 - both >= _SHORTEST
+        return columns, _fitted(columns, lines, width, (2, 3) if room else (3,))
     columns = (
         Column("theirs"), Column("numbers", True, 4) if width else Column("where"), Column("theirs", True, 2),
         Column("ours", True, 1), Column("ours / theirs", True), Column("95 %", True, 3),
@@ -104,9 +106,7 @@ def _table(one: Import, width: int | None) -> tuple[tuple[Column, ...], tuple[tu
     if width is None:
         return columns, tuple(lines)
     lines = _fitted(columns, lines, width, (2, 3, 4))
-    used = sum(
-        max(len(column.name), *(len(line[at]) for line in lines)) + 2 for at, column in enumerate(columns)
-    )
+    used = sum(_width(columns, lines, at) for at in range(len(columns)))
     left = width - 2 - used
     if left < _FEWEST:
         return columns, tuple(lines)
@@ -116,13 +116,18 @@ def _table(one: Import, width: int | None) -> tuple[tuple[Column, ...], tuple[tu
     )
 
 
+def _width(columns: Sequence[Column], lines: Sequence[tuple[str, ...]], at: int) -> int:
+    """How wide a column is, with the gap beside it."""
+    return 2 + max(len(columns[at].name), *(len(line[at]) for line in lines))
+
+
 def _fitted(
     columns: Sequence[Column], lines: Sequence[tuple[str, ...]], width: int | None, kept: Sequence[int]
 ) -> tuple[tuple[str, ...], ...]:
     """Lines whose names give way to the columns that are to be kept, then the last column too."""
     if width is None:
         return tuple(lines)
-    needed = sum(max(len(columns[at].name), *(len(line[at]) for line in lines)) + 2 for at in kept)
+    needed = sum(_width(columns, lines, at) for at in kept)
     room = max(width - 2 - needed, _SHORTEST)
     return tuple(
         (_shortened(line[0], room), *line[1:-1], _cut(line[-1], max(width - _SHORTEST - 4, 1)))
