@@ -22,12 +22,12 @@ SELDOM = (200_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
-# Each command is a module of `commands`; `list` would hide a word of Python.
+# Each command is a module of `commands`; `list` and `import` are words of Python.
 COMMANDS = (
     "summary", "list", "matrix", "plot", "report", "validate", "merge", "compare", "check", "evaluate",
-    "export", "env",
+    "export", "import", "env",
 )  # fmt: skip
-MODULES = {"list": "list_rows"}
+MODULES = {"list": "list_rows", "import": "import_results"}
 
 
 def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:

@@ -35,7 +35,7 @@ def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, An
     JSON is taken, too.
     """
     found = locate(Path(path))
-    document = _parse(found, _text(found))
+    document = _parse(found, text(found))
     if (
         not isinstance(document, dict)
         or not isinstance(document.get("benchmarks"), list)
@@ -53,7 +53,7 @@ def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, An
 def load_environment(path: Path) -> dict[str, Any]:
     """The context of a result file, GrainScope's or Google Benchmark's, or of a machine report by itself."""
     found = locate(path)
-    document = _parse(found, _text(found))
+    document = _parse(found, text(found))
     if isinstance(document, dict) and isinstance(context := document.get("context"), dict):
         return context
     if isinstance(document, dict) and {"cpu", "gpus", "driver"} <= document.keys():
@@ -112,17 +112,19 @@ def raw(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def _text(path: Path) -> str:
+def text(path: Path, wanted: str = f"a {RESULT}") -> str:
+    """The text of a file, unpacked where it is packed; `wanted` is what to give where it cannot be read."""
     try:
         if path.is_char_device() and str(path) != os.devnull:
-            raise ReportError(f"{path} is a device, which may never end: give a {RESULT}")
+            raise ReportError(f"{path} is a device, which may never end: give {wanted}")
         data = raw(path)
     except FileNotFoundError:
-        raise ReportError(f"{path} does not exist: give a {RESULT} or the directory of a run") from None
+        also = " or the directory of a run" if RESULT in wanted else ""
+        raise ReportError(f"{path} does not exist: give {wanted}{also}") from None
     except OSError as error:
         raise ReportError(f"{path} cannot be read ({error.strerror}): check its permissions") from None
     except ValueError as error:
-        raise ReportError(f"{str(path)!r} is no path ({error}): give a {RESULT}") from None
+        raise ReportError(f"{str(path)!r} is no path ({error}): give {wanted}") from None
     if data.startswith(GZIP):
         data = _unpacked(path, data)
     if bundle.is_tar(data):
@@ -135,7 +137,7 @@ def _text(path: Path) -> str:
     except UnicodeDecodeError as error:
         if len(data) - error.start < 4 and data.lstrip().startswith(b"{"):
             raise ReportError(_cut(path, len(data))) from None
-        raise ReportError(f"{path} is not text (byte {error.start} is no UTF-8): give a {RESULT}") from None
+        raise ReportError(f"{path} is not text (byte {error.start} is no UTF-8): give {wanted}") from None
 
 
 def _unpacked(path: Path, data: bytes) -> bytes:
@@ -154,7 +156,7 @@ def _cut(path: Path, size: int) -> str:
     )
 
 
-def _parse(path: Path, text: str) -> Any:
+def _parse(path: Path, content: str) -> Any:
     def constant(name: str) -> float:
         said = name if len(name) < LONG else f"{name[: LONG - 1]}…"
         raise ReportError(
@@ -184,10 +186,10 @@ def _parse(path: Path, text: str) -> Any:
 
     try:
         # To look at each number takes as long as all the rest.
-        zeros = text.encode().translate(_ZEROS, b"+")
+        zeros = content.encode().translate(_ZEROS, b"+")
         careful = _MANY_DIGITS in zeros or _GREAT_POWER.search(zeros) is not None
         found = json.loads(
-            text,
+            content,
             object_pairs_hook=members,
             parse_constant=constant,
             parse_float=number if careful else None,
@@ -197,9 +199,9 @@ def _parse(path: Path, text: str) -> Any:
             json.dumps(found, ensure_ascii=False).encode()
         return found
     except json.JSONDecodeError as error:
-        left = text.rstrip()[error.pos :]
+        left = content.rstrip()[error.pos :]
         if "\n" not in left and (len(left) <= 8 or error.msg.startswith("Unterminated")):
-            raise ReportError(_cut(path, len(text.encode()))) from None
+            raise ReportError(_cut(path, len(content.encode()))) from None
         raise ReportError(
             f"{path} is not JSON (line {error.lineno}, column {error.colno}: {error.msg}): give a {RESULT}"
         ) from None

@@ -20,7 +20,16 @@ def in_checkout() -> bool:
 
 def rules_path() -> Path:
     """What numbers of a result file must agree with each other."""
-    return _existing(CHECKOUT / "docs" if in_checkout() else PACKAGE / "_docs", "result-rules.txt")
+    return _existing(_docs(), "result-rules.txt")
+
+
+def coverage_path() -> Path:
+    """Which case answers which benchmark of another tool."""
+    return _existing(_docs(), "coverage.md")
+
+
+def _docs() -> Path:
+    return CHECKOUT / "docs" if in_checkout() else PACKAGE / "_docs"
 
 
 def paper_path(name: str) -> Path:

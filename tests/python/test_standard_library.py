@@ -1,4 +1,4 @@
-"""`summary`, `check`, `validate` and `compare` run on nodes: they need the standard library alone."""
+"""What runs on nodes needs the standard library alone, as `summary`, `check`, `validate` and `compare` do."""
 
 import subprocess
 import sys
@@ -29,6 +29,11 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 
 
 SCRIPTS = str(resources.PACKAGE.parent)
+IMPORTED = (
+    str(resources.CHECKOUT / "tests/golden/others/nvbandwidth-0.8.txt"),
+    "--with",
+    str(resources.CHECKOUT / "results/reference/h200x2-quick.json"),
+)
 COMMANDS = {
     "summary": ("summary", "h100"),
     "summary --full": ("summary", "--full", "learning"),
@@ -36,6 +41,7 @@ COMMANDS = {
     "summary --json": ("summary", "--json", "learning"),
     "validate": ("validate", "traversing"),
     "check": ("check", "h100", "--rules", "pcie5", "--any-run"),
+    "import": ("import", *IMPORTED),
     "compare": ("compare", "h100", "two_nodes", "--all"),
 }
 

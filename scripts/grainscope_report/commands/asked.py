@@ -8,6 +8,7 @@ from pathlib import Path
 
 PROGRAM = "grainscope-report"
 A_FILE = "a result file or a run directory"
+FORMATS = ("text", "md", "csv", "json")
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +45,22 @@ def add_type_b(parser: argparse.ArgumentParser) -> None:
         help="what runs of a machine differ by: a table, or a folder of repeated runs, one for each kind "
         "of machine that the suite does not know",
     )
+
+
+def add_formats(parser: argparse.ArgumentParser) -> None:
+    """What to print, and files to write it to as well."""
+    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
+    parser.add_argument(
+        "-o", "--out", action="append", type=_out, default=[], metavar="FILE",
+        help="write it, too, as .md, .csv or .json; may be given several times",
+    )  # fmt: skip
+
+
+def _out(text: str) -> Path:
+    path = Path(text)
+    if path.suffix[1:] not in FORMATS[1:]:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in .md, .csv or .json")
+    return path
 
 
 def program() -> str:

@@ -17,7 +17,6 @@ from grainscope_report.figures.table import FIGURES
 from grainscope_report.machine import machines
 from grainscope_report.terminal import terminal
 
-FORMATS = ("text", "md", "csv", "json")
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
 FEWEST_ROWS = 2
@@ -33,7 +32,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         help="compare files with a base, with verdicts",
         description="Compares every NEW with BASE, question by question: family and axes join rows, not "
         "names or places. Faster and slower are certain beyond what visits and runs differ by, at a false "
-        "discovery rate of 5 %% over all questions. Google Benchmark's own JSON is compared by name.",
+        "discovery rate of 5 % over all questions. Google Benchmark's own JSON is compared by name.",
         epilog="Exit status: 0 something was decided and nothing of --fail-on found, 1 something of it, 2 "
         "usage or an unreadable file, 3 a NEW answers no question that BASE answers, 4 questions that cannot "
         "be told where --fail-on has unclear, 5 of a NEW nothing could be decided where --fail-on has slower "
@@ -60,11 +59,7 @@ def register(commands: argparse._SubParsersAction) -> None:
     )
     asked.add_type_b(parser)
     parser.add_argument("--filter", metavar="REGEX", help="only questions whose family and words match")
-    parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
-    parser.add_argument(
-        "-o", "--out", action="append", type=_out, default=[], metavar="FILE",
-        help="write it, too, as .md, .csv or .json; may be given several times",
-    )  # fmt: skip
+    asked.add_formats(parser)
     parser.add_argument(
         "--plots", type=Path, metavar="DIR", help="draw the figures of all files over each other"
     )
@@ -197,10 +192,3 @@ def _kinds(text: str) -> tuple[str, ...]:
     if wrong := [part for part in asked if part not in (*FAIL_ON, "none")]:
         raise argparse.ArgumentTypeError(f"no {', '.join(wrong)}; there are {', '.join(FAIL_ON)}, none")
     return tuple(part for part in asked if part != "none")
-
-
-def _out(text: str) -> Path:
-    path = Path(text)
-    if path.suffix[1:] not in FORMATS[1:]:
-        raise argparse.ArgumentTypeError(f"{text!r} does not end in .md, .csv or .json")
-    return path

@@ -24,9 +24,9 @@ def terminal_lines(sections: Sequence[Section], out: Terminal, whole: bool = Fal
             yield from (f"{INDENT}{line}" for line in inner.table(section.columns, section.rows))
 
 
-def markdown(sections: Sequence[Section]) -> str:
+def markdown(sections: Sequence[Section], title: str = "Comparison") -> str:
     """The same as one Markdown document."""
-    lines = ["# Comparison"]
+    lines = [f"# {title}"]
     for section in sections:
         lines += ["", f"## {in_markdown(section.title)}"]
         for paragraph in section.paragraphs:

@@ -26,17 +26,23 @@ def answers(document: Mapping[str, Any]) -> dict[Question, Answer]:
         if isinstance(row, dict) and isinstance(name := row.get("run_name", row.get("name")), str):
             asked[name].append(row)
     there = {name: answer for name, rows in asked.items() if (answer := _answer(name, rows))}
+    return {Question(MEASURED, name): answer for name, answer in with_spread(there).items()}
+
+
+def with_spread(there: Mapping[str, Answer]) -> dict[str, Answer]:
+    """The answers of one file by name, with what their visits differ by."""
     measured = [
         {"status": "ok", "label": MEASURED, "case": {"family": name}}
         | {"median_s": one.seconds, "middle": 0, "visits": [{"median_s": visit} for visit in one.visits]}
         for name, one in there.items()
         if one.visits
     ]
+    found = dict(there)
     for row, told in zip(measured, uncertainty.derived(measured, _NOWHERE, uncertainty.TypeB()), strict=True):
         if a := told.get("uncertainty", {}).get("a"):
             name = row["case"]["family"]
-            there[name] = replace(there[name], a=uncertainty.uncertainty_of(a))
-    return {Question(MEASURED, name): answer for name, answer in there.items()}
+            found[name] = replace(found[name], a=uncertainty.uncertainty_of(a))
+    return found
 
 
 def _answer(name: str, rows: Sequence[Mapping[str, Any]]) -> Answer | None:

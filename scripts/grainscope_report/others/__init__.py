@@ -1,0 +1,1 @@
+"""Results of other tools beside those of a run."""
