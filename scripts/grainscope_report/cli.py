@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from grainscope_report import resources
 from grainscope_report.commands import (
+    ask,
     check,
     compare,
     env,
@@ -33,7 +34,7 @@ SELDOM = (200_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
-COMMANDS = (summary, list_rows, plot, report, validate, merge, compare, check, evaluate, export, env)
+COMMANDS = (summary, ask, list_rows, plot, report, validate, merge, compare, check, evaluate, export, env)
 
 
 def parser() -> argparse.ArgumentParser:

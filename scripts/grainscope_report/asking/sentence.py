@@ -9,6 +9,7 @@ of the families left is what people usually mean by a word of the sentence, it i
 import itertools
 import json
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,12 +18,13 @@ from typing import Any
 
 from grainscope_report.cases import Case
 from grainscope_report.errors import ReportError
-from grainscope_report.units import format_bytes, parse_bytes
+from grainscope_report.units import parse_bytes
 
 TABLE = Path(__file__).resolve().parent.parent / "words.json"
 CROSSOVER = "crossover"
 # Of a crossover kinds of memory and ways to move bytes are what is compared.
 COMPARED = ("memory", "way")
+COMPARING = ("best", "slowest", CROSSOVER)
 SHOWN = 3  # families by name
 _SEPARATORS = re.compile(r"[\s,;?!\"'()]+")
 _EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
@@ -38,13 +40,14 @@ class Word:
     """A word that people use: what it is about, how it is said again, and what it may mean.
 
     A meaning gives families (`in`) and values of axes. `usually`: the families that are meant where the rest
-    of the sentence allows. `size`: the axes that a size beside the word is of.
+    of the sentence allows; `compared`: those where ways are asked for. `size`: the axes that a size beside the word is of.
     """
 
     about: str
     says: str
     means: tuple[Meaning, ...]
     usually: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
     size: tuple[str, ...] = ()
 
     @property
@@ -120,7 +123,7 @@ class Sentence:
         said += [f"{axis} {' or '.join(values)}" for axis, values in self.axes.items()]
         of = {axis: word.says for word in self.words for axis in word.size}
         for (low, high), axes in self.sizes:
-            size = format_bytes(low) if low == high else f"{format_bytes(low)} to {format_bytes(high)}"
+            size = exact(low) if low == high else f"{exact(low)} to {exact(high)}"
             said.append(f"{of[axes[0]]} of {size}" if axes else size)
         sized = {axes for _, axes in self.sizes}
         said += [word.says for word in self.words if word.size and word.size not in sized]
@@ -233,7 +236,7 @@ class _Reader:
             raise ReportError(f"'{self.tokens[begin]}' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB")
         low, high = ends[0], ends[-1]
         if low > high:
-            raise ReportError(f"'{format_bytes(low)} to {format_bytes(high)}' ends before it begins")
+            raise ReportError(f"'{exact(low)} to {exact(high)}' ends before it begins")
         self.sizes.append((begin, (low, high)))
         return True
 
@@ -276,7 +279,7 @@ class _Reader:
         """Whether nothing stands between but parts of a size and words that are passed over."""
         between = self.tokens[low + 1 : high]
         return all(
-            parse_bytes(f"1{one.lower()}") is not None or one.lower() in table()["passed_over"]
+            (one.isalpha() and parse_bytes(f"1{one}") is not None) or one.lower() in table()["passed_over"]
             for one in between
         )
 
@@ -288,12 +291,48 @@ def _choose_families(sentence: Sentence) -> None:
     ]
     for size, axes in sentence.sizes:
         of = [name for name, there in families().items() if any(not axes or one in axes for one in there)]
-        groups.append((format_bytes(size[0]), of))
-    left = [name for name in families() if all(name in found for _, found in groups)]
+        groups.append((exact(size[0]), of))
+    left = [
+        name
+        for name in families()
+        if all(name in found for _, found in groups) and _can_be(name, sentence.subjects, sentence.axes)
+    ]
     if not left:
         raise ReportError(_contradiction(groups))
-    usual = {name for word in sentence.words for name in word.usually}
+    compares = sentence.want in COMPARING
+    usual = {
+        name
+        for word in sentence.words
+        for name in (compares and word.compared or word.usually)
+    }
     sentence.families = [name for name in left if name in usual] or left
+
+
+def _can_be(family: str, subjects: Sequence[Sequence[Word]], held: Mapping[str, Sequence[str]]) -> bool:
+    """Whether one meaning of each subject can hold of a case of the family; `held` are values so far."""
+    if not subjects:
+        return True
+    meanings = (meaning for word in subjects[0] for meaning in word.means)
+    there = (meaning for meaning in meanings if any(fits(family, one) for one in meaning["in"]))
+    return any(
+        both is not None and _can_be(family, subjects[1:], both)
+        for both in (_both(held, meaning) for meaning in there)
+    )
+
+
+def _both(held: Mapping[str, Sequence[str]], meaning: Meaning) -> Mapping[str, Sequence[str]] | None:
+    """Values that are held and meant; None where an axis is left with none."""
+    found = dict(held)
+    for axis, values in meaning.items():
+        if axis == "in":
+            continue
+        if axis in found:
+            found[axis] = [a if fits(a, b) else b for a in found[axis] for b in values if fits(a, b) or fits(b, a)]
+            if not found[axis]:
+                return None
+        else:
+            found[axis] = values
+    return found
 
 
 def _contradiction(groups: Sequence[tuple[str, list[str]]]) -> str:
@@ -335,6 +374,15 @@ def distance(a: str, b: str) -> int:
         for j, other in enumerate(b, 1):
             diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != other))
     return row[-1]
+
+
+def exact(size: int) -> str:
+    """A size in the largest unit of which it is a whole number: `64 MiB`, `64 MB`, `1000 B`."""
+    for unit in ("TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"):
+        factor = parse_bytes(f"1{unit}") or 1
+        if size and size % factor == 0:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
 
 
 def fits(value: str, pattern: str) -> bool:
@@ -396,6 +444,7 @@ def phrases() -> Mapping[str, Word]:
             entry["says"],
             tuple(entry["means"]),
             tuple(entry.get("usually", ())),
+            tuple(entry.get("compared", ())),
             tuple(entry.get("size", ())),
         )
         found |= dict.fromkeys(entry["words"], word)
@@ -428,3 +477,16 @@ def _by_phrase(part: str) -> Mapping[str, str]:
 def longest() -> int:
     """Words of the longest phrase."""
     return max(len(phrase.split()) for phrase in (*phrases(), *wants()))
+
+
+def grammar() -> str:
+    """The help of `ask`: examples, and the first phrase of each word, by what it is about."""
+    about: dict[str, list[str]] = {}
+    for entry in table()["words"]:
+        about.setdefault(entry["about"], []).append(entry["words"][0])
+    lines = ["words, of which any may stand beside any other:"]
+    for name, words in {"question": [all_of[0] for all_of in table()["wants"].values()], **about}.items():
+        lines += textwrap.wrap(
+            ", ".join(words), 78, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14
+        )
+    return "\n".join(lines)

@@ -1,0 +1,34 @@
+"""`grainscope-report ask`: an answer to a question in words."""
+
+import argparse
+
+from grainscope_report import machine
+from grainscope_report.asking import answering, sentence
+from grainscope_report.commands import asked, files
+from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED
+from grainscope_report.terminal import terminal
+
+
+def register(commands: argparse._SubParsersAction) -> None:
+    """Adds the command."""
+    parser = commands.add_parser(
+        "ask",
+        help="answer a question in words",
+        description="Answers a question in words from a run: the rows that are meant, a ranking with "
+        "uncertainties, a peak, or the size from which one way is faster than another.",
+        epilog=sentence.grammar(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    asked.add_file(parser)
+    parser.add_argument("question", nargs="+", metavar="WORD", help="words, sizes, AXIS=VALUE")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the answer; 5 where the run has none."""
+    question = sentence.understand(" ".join(arguments.question))
+    [result] = files.results([arguments.file])
+    found = answering.answer(machine.machines([result])[0], question, terminal())
+    for line in found.lines:
+        print(line)
+    return EXIT_OK if found.known else EXIT_UNDECIDED
