@@ -19,6 +19,7 @@
 #include "graph_command.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/options.hpp"
+#include "harness/question.hpp"
 #include "harness/run.hpp"
 #include "harness/show.hpp"
 #include "harness/visits.hpp"
@@ -53,10 +54,33 @@ void add_openmp_warning(Machine& machine, const Options& options) {
   }
 }
 
+// The families that words ask for, or whose name or question has them.
+std::vector<Family> asked_for(std::vector<Family> families, const std::string& words) {
+  if (words.empty()) {
+    return families;
+  }
+  const bool spelled = std::any_of(families.begin(), families.end(), [&](const Family& family) {
+    return family.name.find(words) != std::string::npos;
+  });
+  std::vector<std::string> meant;
+  if (!spelled) {
+    meant = Question(words).families();
+  }
+  std::erase_if(families, [&](const Family& family) {
+    return spelled ? family.name.find(words) == std::string::npos
+                   : std::none_of(meant.begin(), meant.end(), [&](const std::string& name) {
+                       return (name + "/").starts_with(family.name + "/");
+                     });
+  });
+  return families;
+}
+
 int act(const Options& options) {
   if (options.action == Action::families) {
     const std::vector<Family> families = all_families();
-    std::cout << (options.families_format == "json" ? families_json(families) : families_text(families));
+    std::cout << (options.families_format == "json"
+                      ? families_json(families)
+                      : families_text(asked_for(families, options.families_asked)));
     return 0;
   }
   Machine machine = read_machine();
@@ -75,6 +99,7 @@ int act(const Options& options) {
     return 0;
   }
   const Selection selection = selection_of(all_families(), options, machine, scope);
+  std::cerr << understood_text(selection, scope);
   if (options.action == Action::plan) {
     std::cout << plan_text(selection, scope);
     return 0;
@@ -106,6 +131,11 @@ int main(int argc, char** argv) {
       std::cout << graph_command({words.begin() + 1, words.end()});
       require_output_whole();
       return 0;
+    }
+    if (!words.empty() && words.front() == kAskCommand) {
+      const int status = act(parse_options(flags_of_question({words.begin() + 1, words.end()})));
+      require_output_whole();
+      return status;
     }
     if (!words.empty() && words.front() == kRepeatCommand) {
       catch_signals();

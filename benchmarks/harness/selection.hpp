@@ -37,6 +37,10 @@ struct Selection {
                                const Scope& scope, const std::string& filter, int shard_index,
                                int shard_count);
 
+// What words asked for: "grainscope: transfer/memcpy, to the device, pinned, 64 MiB: 2 cases" in a line;
+// empty where no words did.
+[[nodiscard]] std::string understood_text(const Selection& selection, const Scope& scope);
+
 // Everything the families list here, unfiltered. Families that can take none of the values that the user
 // gives an axis of theirs list nothing. `left_out`: gets why combinations with the user's values cannot be.
 // Throws UsageError, with what would be right, for an axis that no family declares, a value that none can

@@ -180,7 +180,9 @@ class _Reader:
             means = tuple({**one, "graph": [f"{numbered[1]}{numbered[2]}"]} for one in word.means)
             self._add(Word(word.about, f"{numbered[1]}{numbered[2]}", means))
         elif found := _EXPLICIT.fullmatch(token):
-            self.sentence.axes.setdefault(found[1], []).extend(found[2].split("|"))
+            # `kron:20` is `kron20` in a case.
+            values = found[2].replace(":", "") if found[1] == "graph" else found[2]
+            self.sentence.axes.setdefault(found[1], []).extend(filter(None, values.split("|")))
         else:
             return False
         self.at += 1
@@ -361,7 +363,8 @@ def near_word(token: str) -> str:
     """The known word nearest to one that is not; empty where none is near."""
     token = token.lower()
     most = max(1, len(token) // 3)
-    known = [one for one in (*phrases(), *wants()) if abs(len(one) - len(token)) <= most]
+    in_order = [phrase for all_of in by_subject().values() for phrase in all_of]
+    known = [*in_order, *sorted(phrases()), *sorted(wants())]
     best = min(known, key=lambda one: distance(token, one), default="")
     return best if best and distance(token, best) <= most else ""
 
@@ -481,12 +484,18 @@ def longest() -> int:
 
 def grammar() -> str:
     """The help of `ask`: examples, and the first phrase of each word, by what it is about."""
-    about: dict[str, list[str]] = {}
-    for entry in table()["words"]:
-        about.setdefault(entry["about"], []).append(entry["words"][0])
     lines = ["words, of which any may stand beside any other:"]
-    for name, words in {"question": [all_of[0] for all_of in table()["wants"].values()], **about}.items():
+    for name, words in by_subject().items():
         lines += textwrap.wrap(
             ", ".join(words), 78, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14
         )
     return "\n".join(lines)
+
+
+@cache
+def by_subject() -> Mapping[str, Sequence[str]]:
+    """The first phrase of each word, by what it is about."""
+    found = {"question": [all_of[0] for all_of in table()["wants"].values()]}
+    for entry in table()["words"]:
+        found.setdefault(entry["about"], []).append(entry["words"][0])
+    return found
