@@ -21,6 +21,7 @@
 #include "harness/options.hpp"
 #include "harness/question.hpp"
 #include "harness/run.hpp"
+#include "harness/selection.hpp"
 #include "harness/show.hpp"
 #include "harness/visits.hpp"
 #include "openmp_variables.hpp"
@@ -54,33 +55,12 @@ void add_openmp_warning(Machine& machine, const Options& options) {
   }
 }
 
-// The families that words ask for, or whose name or question has them.
-std::vector<Family> asked_for(std::vector<Family> families, const std::string& words) {
-  if (words.empty()) {
-    return families;
-  }
-  const bool spelled = std::any_of(families.begin(), families.end(), [&](const Family& family) {
-    return family.name.find(words) != std::string::npos;
-  });
-  std::vector<std::string> meant;
-  if (!spelled) {
-    meant = Question(words).families();
-  }
-  std::erase_if(families, [&](const Family& family) {
-    return spelled ? family.name.find(words) == std::string::npos
-                   : std::none_of(meant.begin(), meant.end(), [&](const std::string& name) {
-                       return (name + "/").starts_with(family.name + "/");
-                     });
-  });
-  return families;
-}
-
 int act(const Options& options) {
   if (options.action == Action::families) {
     const std::vector<Family> families = all_families();
     std::cout << (options.families_format == "json"
                       ? families_json(families)
-                      : families_text(asked_for(families, options.families_asked)));
+                      : families_text(families_asked(families, options.families_asked)));
     return 0;
   }
   Machine machine = read_machine();

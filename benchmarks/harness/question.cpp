@@ -23,7 +23,7 @@ using Texts = std::vector<std::string>;
 using Held = std::map<std::string, Texts>;
 
 // Families by name in what is said.
-constexpr std::size_t kShown = 3;
+constexpr std::size_t kShown = 4;
 const char* const kCrossover = "crossover";
 const char* const kGraph = "graph";
 
@@ -220,11 +220,15 @@ bool holds(const Case& id, const std::string& axis, const Texts& values) {
                      [&](const Site& site) { return site.key == axis && has_number(values, site.value); });
 }
 
+}  // namespace
+
 bool means(const Meaning& meaning, const Case& id) {
   return fits_any(id.family, meaning.families) &&
          std::all_of(meaning.axes.begin(), meaning.axes.end(),
                      [&](const auto& axis) { return holds(id, axis.first, axis.second); });
 }
+
+namespace {
 
 bool is_in(const AskedWord& word, const std::string& family) {
   return std::any_of(word.means.begin(), word.means.end(),
@@ -348,6 +352,13 @@ void append(std::vector<std::pair<std::string, Texts>>& axes, const std::string&
   place->second.insert(place->second.end(), values.begin(), values.end());
 }
 
+// "10x25".
+bool is_fanout(const std::string& token) {
+  const Texts hops = split(token, "x");
+  return hops.size() > 1 && std::all_of(hops.begin(), hops.end(), is_number) &&
+         static_cast<std::size_t>(std::count(token.begin(), token.end(), 'x')) + 1 == hops.size();
+}
+
 // "kron20" as --graph has it: "kron:20".
 std::string as_written(const std::string& graph) {
   const std::size_t digits = graph.find_first_of("0123456789");
@@ -392,6 +403,8 @@ class QuestionReader {
     const std::string& token = tokens_[at_];
     if (const auto graph = numbered_graph(lower(token))) {
       add(*graph, at_);
+    } else if (is_fanout(lower(token))) {
+      append(question_.axes_, "fanout", {lower(token)});
     } else if (const auto written = explicit_axis(token)) {
       std::string values = written->second;
       if (written->first == kGraph) {
@@ -617,7 +630,10 @@ void Question::choose_families() {
   if (left.empty()) {
     throw UsageError(contradiction(groups));
   }
-  const bool compares = want_ == "best" || want_ == "slowest" || want_ == kCrossover;
+  const bool named = std::any_of(words_.begin(), words_.end(), [](const AskedWord& word) {
+    return word.about == "way" || word.about == "memory";
+  });
+  const bool compares = !named && (want_ == "best" || want_ == "slowest" || want_ == kCrossover);
   for (const std::string& name : left) {
     if (std::any_of(words_.begin(), words_.end(), [&](const AskedWord& word) {
           return has(compares && !word.compared.empty() ? word.compared : word.usually, name);
@@ -710,8 +726,12 @@ std::string Question::text() const {
     }
   };
   std::map<std::string, std::string> of;
+  std::set<std::string> told;  // by the families' names already
+  for (const std::string& family : families_) {
+    told.insert(family.substr(family.find('/') + 1));
+  }
   for (const AskedWord& word : words_) {
-    if (word.size.empty()) {
+    if (word.size.empty() && told != std::set<std::string>{word.says}) {
       add(word.says);
     }
     for (const std::string& axis : word.size) {

@@ -27,6 +27,8 @@ struct Meaning {
   std::vector<std::pair<std::string, std::vector<std::string>>> axes;
 };
 
+[[nodiscard]] bool means(const Meaning& meaning, const Case& id);
+
 // What a word is about, how it is said again, and what it may mean.
 struct AskedWord {
   std::string about;

@@ -342,7 +342,8 @@ class EmptyChoice {
 
   [[noreturn]] void refuse() const {
     if (scope_.question) {
-      throw UsageError("no case is " + scope_.question->text() + why_of_question());
+      throw UsageError("no case fits what was asked for (" + scope_.question->text() + ")" +
+                       why_of_question());
     }
     std::string message = "no case matches '" + text_ + "'";
     for (const auto& [key, values] : scope_.axes) {
@@ -362,11 +363,71 @@ class EmptyChoice {
     if (names.empty()) {
       return sizes().empty() ? ": nothing is listed here" : ": " + sizes() + " leaves none at all";
     }
-    std::string message = "; near it are\n";
+    std::string message;
+    for (const std::string& part : parts_of(text_)) {
+      if (std::any_of(names.begin(), names.end(),
+                      [&](const std::string& name) { return name.find(part) != std::string::npos; })) {
+        continue;
+      }
+      if (const std::string meant = why_of_words(part); !meant.empty()) {
+        return meant;
+      }
+      if (const std::string axis = axis_flag(part); !axis.empty()) {
+        return ": no name has '" + part + "'; " + axis + " makes it";
+      }
+      const std::string near = nearest_part(part, names);
+      message.append(message.empty() ? ": no name has '" : ", nor '").append(part).append("'");
+      message += near.empty() ? "" : " (did you mean " + near + "?)";
+    }
+    message += "; near it are\n";
     for (const std::string& name : near_names(text_, names, kNearNames)) {
       message += "  " + name + "\n";
     }
     return message + "--benchmark_list_tests lists all; a denser --preset has more sizes";
+  }
+
+  // Of a part that no name has, but that `ask` takes for a word.
+  [[nodiscard]] std::string why_of_words(const std::string& part) const {
+    Scope asked = scope_;
+    try {
+      asked.question = std::make_shared<Question>(part);
+    } catch (const UsageError&) {
+      return {};
+    }
+    const std::vector<std::string> names = asked_in(asked);
+    if (names.empty()) {
+      return {};
+    }
+    std::string message = ": no name has '" + part + "', which as a word means " + asked.question->text() +
+                          "; `grainscope ask " + part + "` takes it. It means\n";
+    for (std::size_t i = 0; i < std::min(kNearNames, names.size()); ++i) {
+      message += "  " + names[i] + "\n";
+    }
+    return message + (names.size() > kNearNames ? "and " + std::to_string(names.size() - kNearNames) + " more"
+                                                : "--benchmark_list_tests lists all");
+  }
+
+  // "bytes:63MiB", of an axis of some family, as a flag that makes cases with it.
+  [[nodiscard]] std::string axis_flag(const std::string& part) const {
+    const std::size_t colon = part.find(':');
+    const std::string key = part.substr(0, colon);
+    const std::string value = colon == std::string::npos ? "" : part.substr(colon + 1);
+    const auto declarations = declarations_of(families_, key);
+    const bool can = std::any_of(declarations.begin(), declarations.end(), [&](const DeclaredAxis* axis) {
+      return !value.empty() && takes(*axis, value);
+    });
+    return can ? "--axis " + key + "=" + value : "";
+  }
+
+  // The part of a name that is nearest to one that no name has; empty where none is near.
+  [[nodiscard]] static std::string nearest_part(const std::string& part,
+                                                const std::vector<std::string>& names) {
+    std::set<std::string> known;
+    for (const std::string& name : names) {
+      known.merge(parts_of(name));
+    }
+    const std::string best = nearest(part, {known.begin(), known.end()});
+    return edit_distance(part, best) <= std::max<std::size_t>(1, part.size() / 3) ? best : "";
   }
 
   // What would leave some of what words ask for: other sizes, no filter, or the full preset.
@@ -554,6 +615,30 @@ class EmptyChoice {
 
 }  // namespace
 
+std::vector<Family> families_asked(const std::vector<Family>& families, const std::string& words) {
+  std::vector<Family> found;
+  const auto take = [&](auto suits) {
+    std::copy_if(families.begin(), families.end(), std::back_inserter(found), suits);
+  };
+  take([&](const Family& family) { return family.name.find(words) != std::string::npos; });
+  if (!found.empty()) {
+    return found;
+  }
+  std::set<std::string> names;
+  for (const Family& family : families) {
+    names.insert(family.name);
+  }
+  // Families of an algorithm each are listed by one, which is called by their group or by one of its own.
+  const auto group_of = [](const std::string& name) { return name.substr(0, name.find('/')); };
+  const std::vector<std::string> meant = Question(words).families();
+  take([&](const Family& family) {
+    return std::any_of(meant.begin(), meant.end(), [&](const std::string& name) {
+      return names.contains(name) ? family.name == name : group_of(family.name) == group_of(name);
+    });
+  });
+  return found;
+}
+
 std::string understood_text(const Selection& selection, const Scope& scope) {
   if (!scope.question) {
     return {};
@@ -563,9 +648,7 @@ std::string understood_text(const Selection& selection, const Scope& scope) {
   std::string text = "grainscope: " + scope.question->text() + ": " + std::to_string(runnable + skipped) +
                      (runnable + skipped == 1 ? " case" : " cases");
   if (skipped > 0) {
-    text +=
-        runnable == 0 ? ", none of which can run here: " : ", " + std::to_string(skipped) + " skipped here: ";
-    text += selection.skipped.front().skip;
+    text += runnable == 0 ? ", none of which can run here" : ", " + std::to_string(skipped) + " skipped here";
   }
   return text + "\n";
 }

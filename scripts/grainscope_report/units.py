@@ -21,7 +21,7 @@ def format_bytes(size: float) -> str:
 
 
 def parse_bytes(text: str) -> int | None:
-    """A number of bytes from `4096`, `64KiB`, `64 mib`, `1M` (binary) or `64MB` (decimal); None of no size."""
+    """A number of bytes from `4096`, `64KiB`, `64 mib`, `1M` (binary), `64MB` (decimal); else None."""
     found = _SIZE.fullmatch(text.strip().lower())
     if not found or len(found[1]) > _LONGEST or found[2] not in _FACTORS or not found[1].isascii():
         return None

@@ -1,14 +1,15 @@
 """What a run answers to a question: the ways that are fastest, where one overtakes another, or the rows."""
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-from grainscope_report import metrics, naming, reasons, statistics
-from grainscope_report.answers import segments
+from grainscope_report import naming, reasons, statistics
+from grainscope_report.analysis import Analysis
+from grainscope_report.answers import questions, segments
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.series import select
 from grainscope_report.groups.transfer import methods
@@ -19,17 +20,18 @@ from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_bytes, format_interval, format_percent, time_unit
 
 MOST = 12  # rows of an answer
-NOTHING = "nothing"  # beside the size, which is no part of what a row is called
 # What rows must share to be ranked: what they work on, not how.
-WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "pieces", "planes", "tables", "pooling")
-HIDDEN = {"locality", "link", "timed", "order"}
+WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", "tables", "pooling")
+TABLES = 4  # of things that ways are ranked at
+LOCAL = "within a GPU"
+DIRECTIONS = (HOST_TO_GPU, GPU_TO_HOST, "local")  # as paths, which the heading of a ranking says
 COLUMNS = (
     Column("what"),
-    Column("size", right=True),
+    Column("size", right=True, optional=1),
     Column("result", right=True),
-    Column("time", right=True, optional=1),
-    Column("of link", right=True, optional=2),
-    Column("against the first", optional=3),
+    Column("time", right=True, optional=2),
+    Column("of link", right=True, optional=3),
+    Column("against the first", optional=4),
 )
 
 
@@ -49,37 +51,41 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
         return Answer((head, out.wrap(asked.why_nothing, "")), known=False)
     lines = list(_said(asked, out))
     if sentence.want == CROSSOVER and not lines:
-        return Answer((head, out.wrap(_no_crossover(asked), "")), known=False)
+        return Answer((head, out.wrap(_no_crossover(asked), "")), known=bool(asked.segments))
     return Answer((head, *(out.wrap(one, "") for one in asked.notes), *lines))
 
 
 def _said(asked: "_Asked", out: Terminal) -> Iterator[str]:
     want = asked.sentence.want
     if want == CROSSOVER:
-        yield from (out.wrap(f"- {one.text}", "").replace("\n", "\n  ") for one in asked.swaps)
-    elif want == "best" and not asked.sentence.sizes and (said := asked.stretches):
-        yield from (out.wrap(f"- {one}", "").replace("\n", "\n  ") for one in said)
+        yield from (_point(one.text, out) for one in asked.swaps)
+    elif want == "best" and not asked.sentence.sizes and (said := asked.stretches or asked.finding):
+        yield from (_point(one, out) for one in said)
     else:
         yield from _ranked(asked, out) if want else _table(asked, asked.chosen, out)
+
+
+def _point(text: str, out: Terminal) -> str:
+    return "- " + out.wrap(text, "  ")[2:]
 
 
 def _ranked(asked: "_Asked", out: Terminal) -> Iterator[str]:
     """A table for each thing that ways are ranked at, the first named in a sentence."""
     found = asked.rankings
-    each = max(2, MOST // max(1, min(len(found), 4)))
-    for title, rows in found[:4]:
-        yield out.paint(title, "bold") if title else ""
-        yield out.wrap(_verdict(asked, rows), "")
+    each = max(3, MOST // min(len(found), TABLES))
+    for title, rows in found[:TABLES]:
+        yield out.wrap(f"{title}: {_verdict(asked, rows)}" if title else _verdict(asked, rows), "")
         yield from _table(asked, rows[:each], out, first=rows[0], left=len(rows) - each)
-    if len(found) > 4:
-        yield out.wrap(f"… and {len(found) - 4} more of the kind: {'; '.join(t for t, _ in found[4:8])}", "")
+    if more := found[TABLES:]:
+        shown = "; ".join(title for title, _ in more[:TABLES])
+        yield out.wrap(f"… and for {len(more)} others, as {shown}: name one", "")
 
 
 def _verdict(asked: "_Asked", rows: Sequence[Row]) -> str:
-    """`Fastest: batch 27.4 ± 0.1 GB/s; graph is as fast within the uncertainty.`"""
+    """`fastest is batch, 27.4 ± 0.1 GB/s; graph is as fast within the uncertainty.`"""
     first = rows[0]
-    said = {"best": "Fastest", "slowest": "Slowest", "peak": "Peak"}[asked.sentence.want]
-    text = f"{said}: {asked.name(first)}, {asked.value(first)}"
+    said = {"best": "fastest", "slowest": "slowest", "peak": "highest"}[asked.sentence.want]
+    text = f"{said} is {asked.name(first)}, {asked.value(first)}"
     if size := asked.size(first):
         text += f" at {size}" if len({asked.size(row) for row in rows}) > 1 else ""
     alike = [asked.name(row) for row in rows[1:] if asked.alike(first, row)]
@@ -101,7 +107,7 @@ def _table(
     yield out.paint(heading, "dim")
     yield from lines
     if (more := left if first else len(rows) - len(shown)) > 0:
-        yield f"… and {_counted(more)} more"
+        yield out.wrap(f"… and {_counted(more)} more: name a size or a value, or see `list`", "")
 
 
 def _counted(count: int) -> str:
@@ -110,7 +116,7 @@ def _counted(count: int) -> str:
 
 def _no_crossover(asked: "_Asked") -> str:
     names = [name for names in asked.ways.values() for name, _ in names]
-    if len(names) < 2:
+    if not asked.segments:
         return (
             "A crossover is between two ways to move the same bytes, and the run has "
             f"{names[0] if names else 'none'} of these: name two, as in 'crossover copy zero-copy'."
@@ -209,9 +215,8 @@ class _Asked:
         for row in rows:
             found.setdefault(self._work(row), []).append(row)
         turned = self.sentence.want == "slowest"
-        return [
-            (title, sorted(there, key=self._order, reverse=turned)) for title, there in found.items()
-        ]
+        ranked = [(title, sorted(there, key=self._order, reverse=turned)) for title, there in found.items()]
+        return sorted(ranked, key=lambda one: len(one[1]) < 2)
 
     def _top(self, rows: Sequence[Row]) -> Row:
         return min(rows, key=self._order)
@@ -226,15 +231,13 @@ class _Asked:
     def _work(self, row: Row) -> str:
         """What a row works on: `host → GPU`, `graph kron20`, `host → GPU, 4 KiB`."""
         axes = row.case.axes
-        said = [parts.ARROWS.get(row.case.direction or "", "")] if self._by_rate(row) else []
-        if not self._by_rate(row):
-            said.append(row.case.family)
-        sized = {axis for axis in self.sentence.sizes_of(row.case.family)}
-        said += [
-            f"{axis} {value if isinstance(value, str) else naming.size(axis, value)}"
-            for axis in WORK
-            if (value := axes.get(axis)) is not None and axis not in sized
-        ] if not self._by_rate(row) or self.sentence.want != "peak" else []
+        if self._by_rate(row):
+            said = [parts.ARROWS.get(row.case.direction or "", LOCAL if axes.get("path") == "local" else "")]
+        else:
+            said = [row.case.family.rpartition("/")[2]]
+        if self.sentence.want != "peak":
+            sized = self.sentence.sizes_of(row.case.family)
+            said += [_axis_text(axis, axes[axis]) for axis in WORK if axis in axes and axis not in sized]
         if self.sentence.sizes and not self.exact:
             said.append(format_bytes(_size(row)))
         return ", ".join(filter(None, said))
@@ -286,12 +289,32 @@ class _Asked:
             if {(swap.direction, swap.faster), (swap.direction, swap.slower)} <= names
         ]
 
+    @property
+    def finding(self) -> list[str]:
+        """What the run answers to the question of a whole family, where nothing else is asked."""
+        if not all(word.about == "subject" for word in self.sentence.words) or self.sentence.axes:
+            return []
+        fitting = [
+            one
+            for one in questions.QUESTIONS
+            if one.name.startswith("Which")
+            and all(name.startswith(one.families) for name in self.sentence.families)
+        ]
+        return [f"{said}." for one in fitting for said in one.answer(Analysis(self.machine))]
+
     @cached_property
-    def _varying(self) -> set[str]:
-        """The axes in which the rows differ."""
-        rows = self.usable
-        names = {axis for row in rows for axis in row.case.axes}
-        return {axis for axis in names if len({row.case.axes.get(axis) for row in rows}) > 1}
+    def _varying(self) -> Mapping[str, set[str]]:
+        """The axes and sites in which rows of a family differ."""
+        found: dict[str, set[str]] = {}
+        for family in {row.case.family for row in self.usable}:
+            cases = [row.case for row in self.usable if row.case.family == family]
+            axes = {axis for case in cases for axis in case.axes}
+            sites = {site for case in cases for site in case.site}
+            found[family] = {one for one in axes if len({case.axes.get(one) for case in cases}) > 1}
+            found[family] |= {
+                one for one in sites if len({case.site[one] for case in cases if one in case.site}) > 1
+            }
+        return found
 
     @cached_property
     def _families(self) -> bool:
@@ -299,18 +322,23 @@ class _Asked:
 
     def name(self, row: Row) -> str:
         """What tells a row from the others."""
-        axes = row.case.axes
+        ranked = self.sentence.want in ("best", "slowest")
+        told = WORK if ranked else ()
+        varying = self._varying[row.case.family]
+        axes = {
+            axis: value
+            for axis, value in row.case.axes.items()
+            if axis in varying
+            and axis not in told
+            and axis not in _sizes(row)
+            and not (ranked and value in DIRECTIONS)
+        }
         said = [row.case.family] if self._families else []
-        words = naming.words(row.case)
-        said += [words] if words and (not said or words not in said[0]) else []
-        said += [
-            naming.number(axis, value)
-            for axis, value in axes.items()
-            if isinstance(value, (int, float)) and axis in self._varying and axis not in _sizes(row)
-        ]
-        said += [f"flush {axes['flush']}"] if "flush" in self._varying and "flush" in axes else []
-        said += naming.place(row.case)
-        return " ".join(said) or row.case.family
+        said += [naming.words(replace(row.case, axes=axes))]
+        said += [naming.number(axis, value) for axis, value in axes.items() if not isinstance(value, str)]
+        said += [f"flush {axes['flush']}"] if "flush" in axes else []
+        said += naming.place(row.case) if varying & {"locality", "link"} else []
+        return " ".join(filter(None, said)) or naming.words(row.case) or row.case.family
 
     def size(self, row: Row) -> str:
         """The size of a row, where it has one."""
@@ -329,20 +357,16 @@ class _Asked:
         rate = self._by_rate(row)
         against = ""
         if first is not None and first is not row:
-            against = "as fast" if self.alike(first, row) else _times(self._order(first), self._order(row))
-        site = spoken_site(tuple(sorted(row.case.site.items()))) if self._several_sites else ""
+            against = "alike" if self.alike(first, row) else _times(self._order(first), self._order(row))
+        site = row.case.site if row.case.site.keys() & self._varying[row.case.family] else {}
         return (
-            ", ".join(filter(None, (self.name(row), site))),
+            ", ".join(filter(None, (self.name(row), spoken_site(tuple(sorted(site.items())))))),
             self.size(row),
             self.value(row),
             _time_text(row) if rate else "",
             format_percent(row.link_fraction) if row.link_fraction and rate else "",
             against,
         )
-
-    @cached_property
-    def _several_sites(self) -> bool:
-        return len({tuple(sorted(row.case.site.items())) for row in self.usable}) > 1
 
     def alike(self, first: Row, row: Row) -> bool:
         """Whether the uncertainties or `ALIKE` cover the difference."""
@@ -351,6 +375,12 @@ class _Asked:
             one, other = (statistics.rate_gb_s(each.time, each.bytes) for each in (first, row))
         close = abs(one.value - other.value) <= segments.ALIKE * max(one.value, other.value)
         return close or (one.low <= other.high and other.low <= one.high)
+
+
+def _axis_text(axis: str, value: str | float) -> str:
+    if axis == "graph":
+        return str(value)
+    return f"{axis} {value}" if isinstance(value, str) else naming.number(axis, value)
 
 
 def _axis(row: Row) -> str:

@@ -25,10 +25,11 @@ CROSSOVER = "crossover"
 # Of a crossover kinds of memory and ways to move bytes are what is compared.
 COMPARED = ("memory", "way")
 COMPARING = ("best", "slowest", CROSSOVER)
-SHOWN = 3  # families by name
+SHOWN = 4  # families by name
 _SEPARATORS = re.compile(r"[\s,;?!\"'()]+")
 _EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
 _RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
+_FANOUT = re.compile(r"\d+(x\d+)+")
 _NUMBERED = re.compile(r"([a-z]+):?(\d+)")
 
 Meaning = Mapping[str, Sequence[str]]
@@ -40,7 +41,8 @@ class Word:
     """A word that people use: what it is about, how it is said again, and what it may mean.
 
     A meaning gives families (`in`) and values of axes. `usually`: the families that are meant where the rest
-    of the sentence allows; `compared`: those where ways are asked for. `size`: the axes that a size beside the word is of.
+    of the sentence allows; `compared`: those where ways are asked for and none is named. `size`: the axes
+    that a size beside the word is of.
     """
 
     about: str
@@ -119,7 +121,8 @@ class Sentence:
         """What was understood: `transfer/memcpy, to the device, pinned, 64 MiB`."""
         few = len(self.families) <= SHOWN
         said = [" and ".join(self.families) if few else f"{len(self.families)} families"]
-        said += [word.says for word in self.words if word.says and not word.size]
+        told = {name.rpartition("/")[2] for name in self.families}  # by the families' names already
+        said += [word.says for word in self.words if word.says and not word.size and {word.says} != told]
         said += [f"{axis} {' or '.join(values)}" for axis, values in self.axes.items()]
         of = {axis: word.says for word in self.words for axis in word.size}
         for (low, high), axes in self.sizes:
@@ -152,7 +155,7 @@ def understand(text: str) -> Sentence:
 
 
 class _Reader:
-    """Takes a sentence token by token: the longest phrase that is known, a size, or an axis with its value."""
+    """Takes a sentence token by token: the longest phrase that is known, a size, or an axis and its value."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -179,6 +182,8 @@ class _Reader:
         if word and word.about == "graph":
             means = tuple({**one, "graph": [f"{numbered[1]}{numbered[2]}"]} for one in word.means)
             self._add(Word(word.about, f"{numbered[1]}{numbered[2]}", means))
+        elif _FANOUT.fullmatch(token.lower()):
+            self.sentence.axes.setdefault("fanout", []).append(token.lower())
         elif found := _EXPLICIT.fullmatch(token):
             # `kron:20` is `kron20` in a case.
             values = found[2].replace(":", "") if found[1] == "graph" else found[2]
@@ -301,11 +306,12 @@ def _choose_families(sentence: Sentence) -> None:
     ]
     if not left:
         raise ReportError(_contradiction(groups))
-    compares = sentence.want in COMPARING
+    named = any(word.about in COMPARED for word in sentence.words)
+    compares = sentence.want in COMPARING and not named
     usual = {
         name
         for word in sentence.words
-        for name in (compares and word.compared or word.usually)
+        for name in (word.compared if compares and word.compared else word.usually)
     }
     sentence.families = [name for name in left if name in usual] or left
 
@@ -329,7 +335,9 @@ def _both(held: Mapping[str, Sequence[str]], meaning: Meaning) -> Mapping[str, S
         if axis == "in":
             continue
         if axis in found:
-            found[axis] = [a if fits(a, b) else b for a in found[axis] for b in values if fits(a, b) or fits(b, a)]
+            found[axis] = [
+                a if fits(a, b) else b for a in found[axis] for b in values if fits(a, b) or fits(b, a)
+            ]
             if not found[axis]:
                 return None
         else:
@@ -484,7 +492,7 @@ def longest() -> int:
 
 def grammar() -> str:
     """The help of `ask`: examples, and the first phrase of each word, by what it is about."""
-    lines = ["words, of which any may stand beside any other:"]
+    lines = ["words by what they are about, one of several each:"]
     for name, words in by_subject().items():
         lines += textwrap.wrap(
             ", ".join(words), 78, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14

@@ -8,14 +8,24 @@ from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED
 from grainscope_report.terminal import terminal
 
+DESCRIPTION = """\
+Answers a question in words from a run: the rows that are meant, a ranking with
+uncertainties, a peak, or the size from which one way is faster than another.
+
+  grainscope-report ask RUN h2d pinned 64MiB
+  grainscope-report ask RUN best way for 4 KiB pieces
+  grainscope-report ask RUN crossover copy zero-copy
+
+Words stand in any order. Those about one thing are alternatives; those about
+different things hold together. AXIS=VALUE is understood as well: flush=on."""
+
 
 def register(commands: argparse._SubParsersAction) -> None:
     """Adds the command."""
     parser = commands.add_parser(
         "ask",
         help="answer a question in words",
-        description="Answers a question in words from a run: the rows that are meant, a ranking with "
-        "uncertainties, a peak, or the size from which one way is faster than another.",
+        description=DESCRIPTION,
         epilog=sentence.grammar(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
