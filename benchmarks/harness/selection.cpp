@@ -100,6 +100,12 @@ std::string with_sizes(const std::string& expression) {
   std::string made;
   std::size_t at = 0;
   while (at < expression.size()) {
+    if (expression[at] == '[') {  // letters, of which none is a size
+      const auto end = std::min(expression.find(']', at + 2), expression.size() - 1) + 1;
+      made += expression.substr(at, end - at);
+      at = end;
+      continue;
+    }
     const bool begins = at == 0 || (!in_word(expression[at - 1]) && expression[at - 1] != '\\');
     const auto digits = std::min(expression.find_first_not_of("0123456789", at), expression.size());
     auto unit = digits;
@@ -136,6 +142,7 @@ Filter::Filter(const std::string& text) : expression_(text) {
   }
   static_cast<void>(compile(expression_));
   expression_ = without_repeats(with_sizes(expression_));
+  static_cast<void>(compile(expression_));
 }
 
 bool Filter::keeps(const std::string& name) const {

@@ -10,7 +10,8 @@ from grainscope_report.units import parse_bytes
 
 SHOWN = 5
 END = r"(?!\w)"
-_SIZE = re.compile(r"(?<![\w\\])(\d+) *([A-Za-z]\w*)")
+# A size; or letters in brackets, of which none is one.
+_SIZE = re.compile(r"\[\^?.[^]]*\]|(?<![\w\\])(\d+) *([A-Za-z]\w*)")
 _BETWEEN = re.compile(r"[/.*$^|()\\]+")
 
 
@@ -27,7 +28,7 @@ def pattern(text: str) -> re.Pattern[str]:
 
 
 def _size(found: re.Match[str], last: bool) -> str:
-    size = parse_bytes(found[0])
+    size = parse_bytes(found[0]) if found[1] else None
     return found[0] if size is None else f"({found[1]} ?{found[2]}|{size}){END if last else ''}"
 
 

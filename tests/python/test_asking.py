@@ -115,7 +115,7 @@ def test_every_phrase_is_understood_and_of_one_word():
 
 
 @pytest.mark.parametrize(
-    "one, other",
+    ("one", "other"),
     [
         ("h2d pinned 64MiB", "HtoD, page-locked, 64 mib"),
         ("h2d pinned 64MiB", "64M from host to device? pinned."),
@@ -131,7 +131,7 @@ def test_words_for_the_same_thing_are_understood_alike(one, other):
     assert first == second
 
 
-def test_words_about_one_thing_are_alternatives_and_about_two_hold_together(files, show):
+def test_words_about_one_thing_are_alternatives_and_about_two_hold_together(show):
     [machine] = show("traversing")
     cases = [row.case for row in machine.result.rows]
 
@@ -165,7 +165,7 @@ def test_sizes_of_different_grids_meet_by_the_nearest(capsys):
     assert "8 KiB was not measured; the nearest are " in said or "Not measured at 8 KiB: " in said, said
 
 
-def test_the_best_way_comes_first(files, show, capsys):
+def test_the_best_way_comes_first(files, capsys):
     said = ask(capsys, files["h100"], "best h2d 16MiB")
     rates = [float(one) for one in re.findall(r"16 MiB +([\d.]+)(?: ± [\d.]+)? GB/s", said)]
     assert len(rates) > 3
@@ -210,7 +210,7 @@ def test_one_way_has_no_crossover(files, capsys):
     assert "prefetch" in said
 
 
-def test_latencies_are_sorted(files, capsys):
+def test_latencies_are_sorted(capsys):
     said = ask(capsys, REFERENCE, "latency host")
     units = {"ns": 1, "µs": 1e3, "ms": 1e6}
     times = [

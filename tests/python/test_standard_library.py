@@ -1,4 +1,4 @@
-"""`summary`, `check`, `validate` and `compare` run on nodes: they need the standard library alone."""
+"""`summary`, `ask`, `check`, `validate` and `compare` run on nodes: they need the standard library alone."""
 
 import subprocess
 import sys
@@ -31,6 +31,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 SCRIPTS = str(resources.PACKAGE.parent)
 COMMANDS = {
     "summary": ("summary", "h100"),
+    "ask": ("ask", "h100", "best h2d 1MiB"),
     "summary --json": ("summary", "--json", "learning"),
     "validate": ("validate", "traversing"),
     "check": ("check", "h100", "--rules", "pcie5", "--any-run"),

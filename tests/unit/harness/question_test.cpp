@@ -221,7 +221,8 @@ TEST_F(Asking, takes_values_of_axes_and_graphs_that_no_preset_has) {
 TEST_F(Asking, what_a_preset_lacks_is_said_with_one_that_has_it) {
   EXPECT_NE(refusal("call cold reach").find("go together in no family"), std::string::npos);
   const std::string message = refusal("compressed kron", Preset::acceptance);
-  EXPECT_NE(message.find("no case fits what was asked for (lean/bfs and lean/cc and lean/pr and lean/sssp, traversal that reads fewer bytes"),
+  EXPECT_NE(message.find("no case fits what was asked for (lean/bfs and lean/cc and lean/pr and lean/sssp, "
+                         "traversal that reads fewer bytes"),
             std::string::npos)
       << message;
   EXPECT_NE(message.find("--preset full has "), std::string::npos) << message;
