@@ -33,7 +33,7 @@ def test_another_size_is_not(text):
         ("bytes 64 KiB", "transfer/memcpy pinned_to_gpu bytes 64 KiB"),
         ("kron20", "traversal/bfs/graph:kron20"),
         ("[4K]iB", "pages:4KiB"),
-        (r"\\d+KiB", "pages:4KiB"),
+        (r"\d+KiB", "pages:4KiB"),
     ],
 )
 def test_what_names_have_is_found_as_it_is(text, name):

@@ -9,7 +9,8 @@ from grainscope_report import naming, reasons, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.answers import questions, segments
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
+from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case
+from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
 from grainscope_report.figures.series import select
 from grainscope_report.groups.transfer import methods
@@ -23,6 +24,12 @@ MOST = 12  # rows of an answer
 # What rows must share to be ranked: what they work on, not how.
 WORK = ("graph", "row", "rows", "span", "fanout", "batch", "weights", "planes", "tables", "pooling")
 TABLES = 4  # of things that ways are ranked at
+BOX = ("width", "pitch", "bytes")
+# Values that go without saying.
+PLAIN = {
+    ("allocation", "host_alloc"), ("offset", 0), ("order", "original"), ("window", 1), ("element", 4),
+    ("indices", "uniform"), ("planes", 1),
+}  # fmt: skip
 LOCAL = "within a GPU"
 DIRECTIONS = (HOST_TO_GPU, GPU_TO_HOST, "local")  # as paths, which the heading of a ranking says
 COLUMNS = (
@@ -161,33 +168,42 @@ class _Asked:
         """Rows that differ in their size alone, by rising size."""
         found: dict[tuple, list[Row]] = {}
         for row in self.usable:
-            found.setdefault(_but_size(row), []).append(row)
-        return [sorted(rows, key=_size) for rows in found.values()]
+            found.setdefault(self._but_size(row), []).append(row)
+        return [sorted(rows, key=self._size) for rows in found.values()]
 
     @cached_property
     def chosen(self) -> list[Row]:
-        """The rows of the sizes asked for, where there are none those of the sizes next to them."""
+        """The rows of the sizes asked for, where there are none those of the sizes next to them.
+
+        Of no size asked for, where that is much, the best of each curve.
+        """
         if self.by_time and not self.sentence.sizes:
             least = [min(rows, key=_time) for rows in self.curves]
             return sorted(least, key=_time)
+        if not self.sentence.sizes and len(self.exact) > MOST:
+            return [self._top(rows) for rows in self.curves]
         return self.exact or self.nearest
 
     @cached_property
     def nearest(self) -> list[Row]:
-        """Of each curve the rows next to the sizes asked for."""
-        found = []
-        for rows in self.curves:
-            for wanted in self.sentence.sizes_of(rows[0].case.family).values():
-                for low, high in wanted:
-                    found += [row for row in rows if _size(row) < low][-1:]
-                    found += [row for row in rows if _size(row) > high][:1]
-        return list({row.name: row for row in found}.values())
+        """The rows of the sizes next to those asked for, below and above."""
+        found: dict[str, Row] = {}
+        for (low, high), _ in self.sentence.sizes:
+            there = {self._size(row) for row in self.usable}
+            below = max((size for size in there if size < low), default=None)
+            above = min((size for size in there if size > high), default=None)
+            found |= {row.name: row for row in self.usable if self._size(row) in (below, above)}
+        return list(found.values())
 
     @property
     def notes(self) -> list[str]:
         """What to know of the sizes."""
-        if not self.sentence.sizes or self.sentence.want == CROSSOVER:
+        if self.sentence.want == CROSSOVER:
             return []
+        if not self.sentence.sizes:
+            best = "shortest time" if self.by_time else "highest rate or shortest time"
+            few = self.sentence.want or len(self.chosen) == len(self.exact)
+            return [] if few else [f"Of each kind of row the {best}; name a size for others."]
         wanted = " and ".join(
             dict.fromkeys(
                 exact(low) if low == high else f"{exact(low)} to {exact(high)}"
@@ -195,11 +211,11 @@ class _Asked:
             )
         )
         if not self.exact:
-            near = sorted({_size(row) for row in self.nearest})
+            near = sorted({self._size(row) for row in self.nearest})
             return [f"{wanted} was not measured; the nearest are {_listed(near)}."]
         lacking = [rows for rows in self.curves if not any(self.sentence.matches_size(r.case) for r in rows)]
         names = dict.fromkeys(naming.words(rows[0].case) or rows[0].case.family for rows in lacking)
-        if not names:
+        if not names or not self.sentence.want:
             return []
         shown = ", ".join(list(names)[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         return [f"Not measured at {wanted}: {shown}."]
@@ -237,9 +253,11 @@ class _Asked:
             said = [row.case.family.rpartition("/")[2]]
         if self.sentence.want != "peak":
             sized = self.sentence.sizes_of(row.case.family)
-            said += [_axis_text(axis, axes[axis]) for axis in WORK if axis in axes and axis not in sized]
+            said += [_axis_text(axis, axes[axis]) for axis in _work_of(row.case) if axis not in sized]
         if self.sentence.sizes and not self.exact:
-            said.append(format_bytes(_size(row)))
+            said.append(format_bytes(self._size(row)))
+        # What is measured and what is modelled are never ranked together.
+        said += [row.label] if row.label != "measured" else []
         return ", ".join(filter(None, said))
 
     @cached_property
@@ -323,26 +341,46 @@ class _Asked:
     def name(self, row: Row) -> str:
         """What tells a row from the others."""
         ranked = self.sentence.want in ("best", "slowest")
-        told = WORK if ranked else ()
-        varying = self._varying[row.case.family]
+        told = _work_of(row.case) if ranked else ()
+        varying = self._varying[row.case.family] - set(told) - self._sizes(row)
         axes = {
             axis: value
             for axis, value in row.case.axes.items()
-            if axis in varying
-            and axis not in told
-            and axis not in _sizes(row)
-            and not (ranked and value in DIRECTIONS)
+            if axis in varying and (axis, value) not in PLAIN and not (ranked and value in DIRECTIONS)
         }
         said = [row.case.family] if self._families else []
         said += [naming.words(replace(row.case, axes=axes))]
         said += [naming.number(axis, value) for axis, value in axes.items() if not isinstance(value, str)]
         said += [f"flush {axes['flush']}"] if "flush" in axes else []
-        said += naming.place(row.case) if varying & {"locality", "link"} else []
+        if row.case.family.startswith(MODEL):
+            said += [str(axes.get("link", ""))]
+        else:
+            said += naming.place(row.case) if varying & {"locality", "link"} else []
         return " ".join(filter(None, said)) or naming.words(row.case) or row.case.family
+
+    def _axis(self, row: Row) -> str:
+        """The axis of a row's size: that asked for, else the first that it has; empty where it has none."""
+        family = row.case.family
+        there = (*self.sentence.sizes_of(family), *families().get(family, (BYTES,)))
+        return next((axis for axis in there if isinstance(row.case.axes.get(axis), (int, float))), "")
+
+    def _size(self, row: Row) -> float:
+        axis = self._axis(row)
+        return float(row.case.axes[axis]) if axis else 0.0
+
+    def _sizes(self, row: Row) -> set[str]:
+        """The axis of the size, and those that follow from it."""
+        axis = self._axis(row)
+        follow = {"rows"} if axis in ("span", "row") else set()
+        return {axis} | follow | ({BYTES} - set(families().get(row.case.family, (BYTES,))))
+
+    def _but_size(self, row: Row) -> tuple:
+        site = tuple(sorted(row.case.site.items()))
+        return row.case.family, row.case.without(*self._sizes(row)), site
 
     def size(self, row: Row) -> str:
         """The size of a row, where it has one."""
-        axis = _axis(row)
+        axis = self._axis(row)
         return format_bytes(float(row.case.axes[axis])) if axis else ""
 
     def value(self, row: Row) -> str:
@@ -377,36 +415,15 @@ class _Asked:
         return close or (one.low <= other.high and other.low <= one.high)
 
 
+def _work_of(case: Case) -> list[str]:
+    """The axes of what a case works on; of boxes the shape, too."""
+    return [axis for axis in (*WORK, *(BOX if "planes" in case.axes else ())) if axis in case.axes]
+
+
 def _axis_text(axis: str, value: str | float) -> str:
     if axis == "graph":
         return str(value)
     return f"{axis} {value}" if isinstance(value, str) else naming.number(axis, value)
-
-
-def _axis(row: Row) -> str:
-    """The axis of a row's size; empty where it has none."""
-    there = families().get(row.case.family, ("bytes",))
-    return next((axis for axis in there if isinstance(row.case.axes.get(axis), (int, float))), "")
-
-
-def _size(row: Row) -> float:
-    axis = _axis(row)
-    return float(row.case.axes[axis]) if axis else 0.0
-
-
-def _sizes(row: Row) -> set[str]:
-    """The axes that follow from the size."""
-    axis = _axis(row)
-    found = {axis}
-    if axis in ("span", "row"):
-        found.add("rows")
-    if "bytes" not in families().get(row.case.family, ("bytes",)):
-        found.add("bytes")
-    return found
-
-
-def _but_size(row: Row) -> tuple:
-    return row.case.family, row.case.without(*_sizes(row)), tuple(sorted(row.case.site.items()))
 
 
 def _per_operation(row: Row) -> Estimate:
