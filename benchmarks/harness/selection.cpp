@@ -401,17 +401,21 @@ class EmptyChoice {
     } catch (const UsageError&) {
       return {};
     }
-    const std::vector<std::string> names = asked_in(asked);
-    if (names.empty()) {
-      return {};
+    std::vector<std::string> begin;  // what names have before their sites
+    for (const std::string& name : asked_in(asked)) {
+      const std::string bare = name.substr(0, name.rfind('/', name.find(':')));
+      if (std::find(begin.begin(), begin.end(), bare) == begin.end()) {
+        begin.push_back(bare);
+      }
     }
-    std::string message = ": no name has '" + part + "', which as a word means " + asked.question->text() +
-                          "; `grainscope ask " + part + "` takes it. It means\n";
-    for (std::size_t i = 0; i < std::min(kNearNames, names.size()); ++i) {
-      message += "  " + names[i] + "\n";
+    std::string some;
+    for (std::size_t i = 0; i < std::min(kNearNames, begin.size()); ++i) {
+      some += (i == 0 ? "" : ", ") + begin[i];
     }
-    return message + (names.size() > kNearNames ? "and " + std::to_string(names.size() - kNearNames) + " more"
-                                                : "--benchmark_list_tests lists all");
+    some += begin.size() > kNearNames ? " and " + std::to_string(begin.size() - kNearNames) + " more" : "";
+    return begin.empty() ? ""
+                         : ": no name has '" + part + "', which as a word means " + some +
+                               ": `grainscope ask " + part + "` takes it";
   }
 
   // "bytes:63MiB", of an axis of some family, as a flag that makes cases with it.
