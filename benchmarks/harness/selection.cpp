@@ -371,23 +371,33 @@ class EmptyChoice {
       return sizes().empty() ? ": nothing is listed here" : ": " + sizes() + " leaves none at all";
     }
     std::string message;
+    std::string meant = text_;  // with the nearest part of a name in place of each that no name has
+    bool related = false;
     for (const std::string& part : parts_of(text_)) {
       if (std::any_of(names.begin(), names.end(),
                       [&](const std::string& name) { return name.find(part) != std::string::npos; })) {
+        related = true;
         continue;
       }
-      if (const std::string meant = why_of_words(part); !meant.empty()) {
-        return meant;
+      if (const std::string word = why_of_words(part); !word.empty()) {
+        return word;
       }
       if (const std::string axis = axis_flag(part); !axis.empty()) {
         return ": no name has '" + part + "'; " + axis + " makes it";
       }
-      const std::string near = nearest_part(part, names);
       message.append(message.empty() ? ": no name has '" : ", nor '").append(part).append("'");
-      message += near.empty() ? "" : " (did you mean " + near + "?)";
+      if (const std::string near = nearest_part(part, names); !near.empty()) {
+        related = true;
+        meant.replace(meant.find(part), part.size(), near);
+        message += " (did you mean " + near + "?)";
+      }
+    }
+    if (!related) {
+      return message +
+             "; --families lists the families and their questions, --benchmark_list_tests the cases";
     }
     message += "; near it are\n";
-    for (const std::string& name : near_names(text_, names, kNearNames)) {
+    for (const std::string& name : near_names(meant, names, kNearNames)) {
       message += "  " + name + "\n";
     }
     return message + "--benchmark_list_tests lists all; a denser --preset has more sizes";

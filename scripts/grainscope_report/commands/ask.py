@@ -3,7 +3,7 @@
 import argparse
 
 from grainscope_report import machine
-from grainscope_report.asking import answering, sentence
+from grainscope_report.asking import sentence
 from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED
 from grainscope_report.terminal import terminal
@@ -36,6 +36,9 @@ def register(commands: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the answer; 5 where the run has none."""
+    # It reads the modules of every part of a run, which other commands need not wait for.
+    from grainscope_report.asking import answering
+
     question = sentence.understand(" ".join(arguments.question))
     [result] = files.results([arguments.file])
     found = answering.answer(machine.machines([result])[0], question, terminal())
