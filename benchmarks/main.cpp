@@ -19,7 +19,9 @@
 #include "graph_command.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/options.hpp"
+#include "harness/question.hpp"
 #include "harness/run.hpp"
+#include "harness/selection.hpp"
 #include "harness/show.hpp"
 #include "harness/visits.hpp"
 #include "openmp_variables.hpp"
@@ -56,7 +58,9 @@ void add_openmp_warning(Machine& machine, const Options& options) {
 int act(const Options& options) {
   if (options.action == Action::families) {
     const std::vector<Family> families = all_families();
-    std::cout << (options.families_format == "json" ? families_json(families) : families_text(families));
+    std::cout << (options.families_format == "json"
+                      ? families_json(families)
+                      : families_text(families_asked(families, options.families_asked)));
     return 0;
   }
   Machine machine = read_machine();
@@ -75,6 +79,7 @@ int act(const Options& options) {
     return 0;
   }
   const Selection selection = selection_of(all_families(), options, machine, scope);
+  std::cerr << understood_text(selection, scope);
   if (options.action == Action::plan) {
     std::cout << plan_text(selection, scope);
     return 0;
@@ -106,6 +111,11 @@ int main(int argc, char** argv) {
       std::cout << graph_command({words.begin() + 1, words.end()});
       require_output_whole();
       return 0;
+    }
+    if (!words.empty() && words.front() == kAskCommand) {
+      const int status = act(parse_options(flags_of_question({words.begin() + 1, words.end()})));
+      require_output_whole();
+      return status;
     }
     if (!words.empty() && words.front() == kRepeatCommand) {
       catch_signals();

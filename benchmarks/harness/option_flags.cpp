@@ -7,6 +7,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "option_values.hpp"
+#include "question.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -32,6 +33,9 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
   const auto group = kWhatIsRun;
   app.add_option(kFilter, options.filter,
                  "Regular expression that a case's name must contain; a leading - turns it round")
+      ->group(group);
+  app.add_option(kAskFlag, options.question,
+                 "What words ask for, as `grainscope ask` takes them: 'h2d pinned 64MiB'")
       ->group(group);
   app.add_option("--preset", raw.preset, "smoke, quick (the default), full, paper or acceptance")
       ->group(group);
@@ -103,7 +107,8 @@ void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
                  "Print what a case measures, times and counts, and its source; of a family, its axes")
       ->group(group);
   app.add_option("--families", raw.families,
-                 "Print the families and their questions: text, or json with axes and presets")
+                 "Print the families and their questions: all, those that words ask for, or json with axes "
+                 "and presets")
       ->expected(0, 1)
       ->default_str("text")
       ->group(group);

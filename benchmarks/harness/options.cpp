@@ -131,7 +131,9 @@ void choose_action(const CLI::App& app, Options& options, const RawOptions& raw)
   } else if (app.count("--families") > 0) {
     options.action = Action::families;
     options.families_format = raw.families.empty() ? "text" : raw.families;
-    require_one_of(options.families_format, {"text", "json"}, "--families");
+    if (options.families_format != "text" && options.families_format != "json") {
+      options.families_asked = std::exchange(options.families_format, "text");
+    }
   }
 }
 
@@ -152,6 +154,7 @@ Options parse_options(const std::vector<std::string>& arguments) {
       "GrainScope measures how fast data reaches a GPU at every grain. It runs the cases that a filter "
       "picks\n"
       "and prints a row for each; --out keeps everything for grainscope-report.\n"
+      "`grainscope ask h2d pinned 64MiB` runs what words ask for: see `grainscope ask --help`.\n"
       "`grainscope graph` describes, converts and keeps graphs: see `grainscope graph --help`.\n"
       "`grainscope repeat 3 --out DIR` runs three times, to tell what runs of this machine differ by.\n\n"
       "Exit status: 0 all ran or were skipped for a reason, 1 something failed, 2 usage, 3 the machine\n"

@@ -21,7 +21,8 @@ struct Options {
   Action action = Action::run;
 
   // What is run: these come back from the journal when a run is resumed.
-  std::string filter;  // POSIX extended regular expression; a leading '-' turns it round
+  std::string filter;    // POSIX extended regular expression; a leading '-' turns it round
+  std::string question;  // words that ask for cases; empty: none do
   Preset preset = Preset::quick;
   std::vector<int> gpus;  // empty: those of the preset, or all
   bool all_gpus = false;
@@ -50,6 +51,7 @@ struct Options {
   std::string explain_case;
   std::string environment_format = "text";
   std::string families_format = "text";
+  std::string families_asked;              // words that ask for families; empty: all
   std::string display_format = "console";  // console, json, csv: on stdout
   std::string file_out;                    // --benchmark_out
   std::string file_format = "json";

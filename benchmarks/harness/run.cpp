@@ -1,6 +1,8 @@
 #include "run.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 #include "context.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/profile_range.hpp"
+#include "question.hpp"
 #include "result_store.hpp"
 #include "suite.hpp"
 
@@ -53,6 +56,18 @@ void require_writable(const Options& options) {
   }
 }
 
+// What words ask for; values that they name stand in place of the preset's, as those of --axis do.
+void ask(Scope& scope, const std::string& words) {
+  scope.question = std::make_shared<Question>(words);
+  for (const auto& [key, values] : scope.question->axes()) {
+    const auto is_key = [&key = key](const auto& axis) { return axis.first == key; };
+    if (std::any_of(scope.axes.begin(), scope.axes.end(), is_key)) {
+      throw UsageError("'" + words + "' and --axis both give values of " + key + ": leave one out");
+    }
+    scope.axes.emplace_back(key, values);
+  }
+}
+
 // A profiler looks at one process.
 bool has_a_process_each(const Options& options, const Scope& scope) {
   return scope.visits > 1 && !options.one_process && !cuda::is_counted();
@@ -73,6 +88,9 @@ Scope scope_of(const Options& options, const Machine& machine) {
   scope.trials = options.trials.value_or(scope.trials);
   scope.hot_budgets = options.hot_budgets;
   scope.axes = options.axes;
+  if (!options.question.empty()) {
+    ask(scope, options.question);
+  }
   scope.transfers = options.transfers;
   if (options.ci_target) {
     scope.sampling.ci_target = *options.ci_target;
@@ -98,6 +116,7 @@ int run_families(const std::vector<Family>& families, const Options& given, Mach
   }
   const Scope scope = scope_of(options, machine);
   Selection selection = selection_of(families, options, machine, scope);
+  std::cerr << understood_text(selection, scope);
   require_writable(options);
   std::optional<ResultStore> store;
   if (journal) {

@@ -19,6 +19,8 @@
 
 namespace grainscope::harness {
 
+class Question;
+
 struct Scope {
   Preset preset = Preset::quick;
   SamplingPlan sampling;
@@ -36,6 +38,7 @@ struct Scope {
   std::vector<std::uint64_t> hot_budgets;        // GPU memory for edges in lean/, beside the preset's shares
   // What the user gives axes in place of the preset's values: ("bytes", "4KiB,1MiB").
   std::vector<std::pair<std::string, std::string>> axes;
+  std::shared_ptr<const Question> question;       // of which cases there are; null: of all
   std::vector<transfer::WrittenLanes> transfers;  // written down by the user, and then all that is listed
 
   // Whether the user's range has a size.

@@ -1,6 +1,7 @@
 #include "selection.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <regex>
 #include <set>
@@ -11,6 +12,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
 #include "option_values.hpp"
+#include "question.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -67,6 +69,14 @@ std::string why_too_large(const Needs& needs, const Machine& machine) {
   return {};
 }
 
+std::optional<std::uint64_t> size_of(const std::string& text) {
+  try {
+    return parse_bytes(text);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
 std::set<std::string> parts_of(const std::string& name) {
   std::set<std::string> parts;
   std::size_t start = 0;
@@ -80,6 +90,46 @@ std::set<std::string> parts_of(const std::string& name) {
   return parts;
 }
 
+bool in_word(char letter) {
+  return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+// Names have sizes in bytes. A size with a unit in the expression, "64MiB" or "64 MiB", is also found as
+// names have it; where it ends the expression, it ends there.
+std::string with_sizes(const std::string& expression) {
+  std::string made;
+  std::size_t at = 0;
+  while (at < expression.size()) {
+    if (expression[at] == '[') {  // letters, of which none is a size
+      const auto end = std::min(expression.find(']', at + 2), expression.size() - 1) + 1;
+      made += expression.substr(at, end - at);
+      at = end;
+      continue;
+    }
+    const bool begins = at == 0 || (!in_word(expression[at - 1]) && expression[at - 1] != '\\');
+    const auto digits = std::min(expression.find_first_not_of("0123456789", at), expression.size());
+    auto unit = digits;
+    while (unit < expression.size() && expression[unit] == ' ') {
+      ++unit;
+    }
+    auto end = unit;
+    while (end < expression.size() && in_word(expression[end])) {
+      ++end;
+    }
+    const auto bytes =
+        begins && digits > at && end > unit ? size_of(expression.substr(at, end - at)) : std::nullopt;
+    if (!bytes) {
+      made += expression[at++];
+      continue;
+    }
+    const std::string written = expression.substr(at, digits - at) + expression.substr(unit, end - unit);
+    made.append("(").append(written).append("|").append(std::to_string(*bytes)).append(")");
+    made += end == expression.size() ? "(/|$)" : "";
+    at = end;
+  }
+  return made;
+}
+
 }  // namespace
 
 Filter::Filter(const std::string& text) : expression_(text) {
@@ -91,7 +141,8 @@ Filter::Filter(const std::string& text) : expression_(text) {
     expression_ = ".";
   }
   static_cast<void>(compile(expression_));
-  expression_ = without_repeats(expression_);
+  expression_ = without_repeats(with_sizes(expression_));
+  static_cast<void>(compile(expression_));
 }
 
 bool Filter::keeps(const std::string& name) const {
@@ -213,6 +264,16 @@ std::optional<Scope> scope_for(const Family& family, const Scope& scope) {
       }
     }
   }
+  for (auto& [key, sizes] : scope.question ? scope.question->sizes(family.name) : WrittenAxes()) {
+    for (const DeclaredAxis& axis : family.axes) {
+      if (axis.key == key) {
+        own.axes.emplace_back(key, values_taken(axis, sizes));
+      }
+    }
+    if (own.axes.empty() || own.axes.back().second.empty()) {
+      return std::nullopt;
+    }
+  }
   return own;
 }
 
@@ -287,6 +348,10 @@ class EmptyChoice {
       : families_(families), machine_(machine), scope_(scope), text_(filter), filter_(filter) {}
 
   [[noreturn]] void refuse() const {
+    if (scope_.question) {
+      throw UsageError("no case fits what was asked for (" + scope_.question->text() + ")" +
+                       why_of_question());
+    }
     std::string message = "no case matches '" + text_ + "'";
     for (const auto& [key, values] : scope_.axes) {
       message.append(" with ").append(key).append("=").append(values);
@@ -305,11 +370,120 @@ class EmptyChoice {
     if (names.empty()) {
       return sizes().empty() ? ": nothing is listed here" : ": " + sizes() + " leaves none at all";
     }
-    std::string message = "; near it are\n";
-    for (const std::string& name : near_names(text_, names, kNearNames)) {
+    std::string message;
+    std::string meant = text_;  // with the nearest part of a name in place of each that no name has
+    bool related = false;
+    for (const std::string& part : parts_of(text_)) {
+      if (std::any_of(names.begin(), names.end(),
+                      [&](const std::string& name) { return name.find(part) != std::string::npos; })) {
+        related = true;
+        continue;
+      }
+      if (const std::string word = why_of_words(part); !word.empty()) {
+        return word;
+      }
+      if (const std::string axis = axis_flag(part); !axis.empty()) {
+        return ": no name has '" + part + "'; " + axis + " makes it";
+      }
+      message.append(message.empty() ? ": no name has '" : ", nor '").append(part).append("'");
+      if (const std::string near = nearest_part(part, names); !near.empty()) {
+        related = true;
+        meant.replace(meant.find(part), part.size(), near);
+        message += " (did you mean " + near + "?)";
+      }
+    }
+    if (!related) {
+      return message +
+             "; --families lists the families and their questions, --benchmark_list_tests the cases";
+    }
+    message += "; near it are\n";
+    for (const std::string& name : near_names(meant, names, kNearNames)) {
       message += "  " + name + "\n";
     }
     return message + "--benchmark_list_tests lists all; a denser --preset has more sizes";
+  }
+
+  // Of a part that no name has, but that `ask` takes for a word.
+  [[nodiscard]] std::string why_of_words(const std::string& part) const {
+    Scope asked = scope_;
+    try {
+      asked.question = std::make_shared<Question>(part);
+    } catch (const UsageError&) {
+      return {};
+    }
+    std::vector<std::string> begin;  // what names have before their sites
+    for (const std::string& name : asked_in(asked)) {
+      const std::string bare = name.substr(0, name.rfind('/', name.find(':')));
+      if (std::find(begin.begin(), begin.end(), bare) == begin.end()) {
+        begin.push_back(bare);
+      }
+    }
+    std::string some;
+    for (std::size_t i = 0; i < std::min(kNearNames, begin.size()); ++i) {
+      some += (i == 0 ? "" : ", ") + begin[i];
+    }
+    some += begin.size() > kNearNames ? " and " + std::to_string(begin.size() - kNearNames) + " more" : "";
+    return begin.empty() ? ""
+                         : ": no name has '" + part + "', which as a word means " + some +
+                               ": `grainscope ask " + part + "` takes it";
+  }
+
+  // "bytes:63MiB", of an axis of some family, as a flag that makes cases with it.
+  [[nodiscard]] std::string axis_flag(const std::string& part) const {
+    const std::size_t colon = part.find(':');
+    const std::string key = part.substr(0, colon);
+    const std::string value = colon == std::string::npos ? "" : part.substr(colon + 1);
+    const auto declarations = declarations_of(families_, key);
+    const bool can = std::any_of(declarations.begin(), declarations.end(), [&](const DeclaredAxis* axis) {
+      return !value.empty() && takes(*axis, value);
+    });
+    return can ? "--axis " + key + "=" + value : "";
+  }
+
+  // The part of a name that is nearest to one that no name has; empty where none is near.
+  [[nodiscard]] static std::string nearest_part(const std::string& part,
+                                                const std::vector<std::string>& names) {
+    std::set<std::string> known;
+    for (const std::string& name : names) {
+      known.merge(parts_of(name));
+    }
+    const std::string best = nearest(part, {known.begin(), known.end()});
+    return edit_distance(part, best) <= std::max<std::size_t>(1, part.size() / 3) ? best : "";
+  }
+
+  // What would leave some of what words ask for: other sizes, no filter, or the full preset.
+  [[nodiscard]] std::string why_of_question() const {
+    if (!text_.empty()) {
+      return " and matches '" + text_ + "': leave out --benchmark_filter, or the words";
+    }
+    if (const auto without = asked_in(without_sizes(scope_)); !sizes().empty() && !without.empty()) {
+      return ": " + sizes() + " leaves none of the " + std::to_string(without.size()) + " that would be";
+    }
+    Scope full = scope_;
+    full.preset = Preset::full;
+    if (const auto there = asked_in(full); !there.empty()) {
+      return std::string(" in preset ") + name(scope_.preset) + ": --preset full has " +
+             std::to_string(there.size()) + ", the first of them " + there.front();
+    }
+    std::string reasons;
+    for (const Family& family : families_) {
+      for (const std::string& left_out : list_family(family, machine_, scope_).left_out) {
+        reasons += "; left out: " + left_out;
+      }
+    }
+    return reasons.empty() ? " on this machine: leave out a word" : reasons;
+  }
+
+  [[nodiscard]] std::vector<std::string> asked_in(const Scope& scope) const {
+    std::vector<std::string> names;
+    for (const Family& family : families_) {
+      for (const Benchmark& benchmark : list_family(family, machine_, scope).cases) {
+        if (scope.question->matches(benchmark.id)) {
+          names.push_back(benchmark.id.name());
+        }
+      }
+    }
+    return names;
   }
 
   // Where the range of sizes alone leaves nothing.
@@ -462,15 +636,56 @@ class EmptyChoice {
 
 }  // namespace
 
+std::vector<Family> families_asked(const std::vector<Family>& families, const std::string& words) {
+  std::vector<Family> found;
+  const auto take = [&](auto suits) {
+    std::copy_if(families.begin(), families.end(), std::back_inserter(found), suits);
+  };
+  take([&](const Family& family) { return family.name.find(words) != std::string::npos; });
+  if (!found.empty()) {
+    return found;
+  }
+  std::set<std::string> names;
+  for (const Family& family : families) {
+    names.insert(family.name);
+  }
+  // Families of an algorithm each are listed by one, which is called by their group or by one of its own.
+  const auto group_of = [](const std::string& name) { return name.substr(0, name.find('/')); };
+  const std::vector<std::string> meant = Question(words).families();
+  take([&](const Family& family) {
+    return std::any_of(meant.begin(), meant.end(), [&](const std::string& name) {
+      return names.contains(name) ? family.name == name : group_of(family.name) == group_of(name);
+    });
+  });
+  return found;
+}
+
+std::string understood_text(const Selection& selection, const Scope& scope) {
+  if (!scope.question) {
+    return {};
+  }
+  const std::size_t runnable = selection.runnable.size();
+  const std::size_t skipped = selection.skipped.size();
+  std::string text = "grainscope: " + scope.question->text() + ": " + std::to_string(runnable + skipped) +
+                     (runnable + skipped == 1 ? " case" : " cases");
+  if (skipped > 0) {
+    text += runnable == 0 ? ", none of which can run here" : ", " + std::to_string(skipped) + " skipped here";
+  }
+  return text + "\n";
+}
+
 Selection select(const std::vector<Family>& families, const Machine& machine, const Scope& scope,
                  const std::string& filter_text, int shard_index, int shard_count) {
   const Filter filter(filter_text);
+  const auto keeps = [&](const Case& id) {
+    return filter.keeps(id.name()) && (!scope.question || scope.question->matches(id));
+  };
   std::vector<Benchmark> all = list_all(families, machine, scope);
   Selection selection;
   std::size_t matched = 0;
   std::size_t runnable = 0;
   for (Benchmark& benchmark : all) {
-    if (!filter.keeps(benchmark.id.name())) {
+    if (!keeps(benchmark.id)) {
       continue;
     }
     ++matched;

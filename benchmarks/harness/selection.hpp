@@ -37,6 +37,15 @@ struct Selection {
                                const Scope& scope, const std::string& filter, int shard_index,
                                int shard_count);
 
+// What words asked for: "grainscope: transfer/memcpy, to the device, pinned, 64 MiB: 2 cases" in a line;
+// empty where no words did.
+[[nodiscard]] std::string understood_text(const Selection& selection, const Scope& scope);
+
+// The families whose names have these letters; else those that words ask for. All for no words. Throws
+// UsageError for words that are not known.
+[[nodiscard]] std::vector<Family> families_asked(const std::vector<Family>& families,
+                                                 const std::string& words);
+
 // Everything the families list here, unfiltered. Families that can take none of the values that the user
 // gives an axis of theirs list nothing. `left_out`: gets why combinations with the user's values cannot be.
 // Throws UsageError, with what would be right, for an axis that no family declares, a value that none can

@@ -44,9 +44,9 @@ struct FamilyPlan {
   Needs most;
 };
 
-// A label and a text behind it, in lines of some 88 letters.
+// A label and a text behind it, in lines that fit a terminal.
 std::string wrapped(const std::string& label, const std::string& text, std::size_t indent = 12) {
-  constexpr std::size_t kWidth = 88;
+  constexpr std::size_t kWidth = 79;
   std::string result = label;
   result.append(indent - std::min(indent, label.size()), ' ');
   std::size_t column = indent;

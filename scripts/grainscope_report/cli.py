@@ -24,7 +24,7 @@ INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
 # Each command is a module of `commands`; `list` and `import` are words of Python.
 COMMANDS = (
-    "summary", "list", "matrix", "plot", "report", "validate", "merge", "compare", "check", "evaluate",
+    "summary", "ask", "list", "matrix", "plot", "report", "validate", "merge", "compare", "check", "evaluate",
     "export", "import", "env",
 )  # fmt: skip
 MODULES = {"list": "list_rows", "import": "import_results"}

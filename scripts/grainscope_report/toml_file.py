@@ -2,16 +2,14 @@
 
 import difflib
 import math
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from grainscope_report.errors import ReportError
+from grainscope_report.units import parse_bytes
 
-_SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB|TiB)?")
-_UNITS = {None: 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 Value = str | float
 
 
@@ -154,5 +152,5 @@ def size(said: Value) -> float | None:
         return None
     if isinstance(said, (int, float)):
         return float(said) if math.isfinite(said) else None
-    found = _SIZE.fullmatch(said.strip())
-    return float(int(found[1]) * _UNITS[found[2]]) if found else None
+    found = parse_bytes(said)
+    return None if found is None else float(found)

@@ -1,9 +1,15 @@
 """Writes quantities for people: sizes in KiB/MiB/GiB, times, decimal GB/s."""
 
 import math
+import re
 
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_SIZE = re.compile(r"(\d+) *([a-z]*)")
+_FACTORS = {"": 1, "b": 1, "byte": 1, "bytes": 1}
+_FACTORS |= {name: 1 << 10 * power for power, k in enumerate("kmgt", 1) for name in (k, f"{k}ib")}
+_FACTORS |= {f"{k}b": 1000**power for power, k in enumerate("kmgt", 1)}
+_LONGEST = 20  # digits of a size
 
 
 def format_bytes(size: float) -> str:
@@ -12,6 +18,14 @@ def format_bytes(size: float) -> str:
         if size >= unit:
             return f"{significant(size / unit)} {name}"
     return f"{significant(size)} B"
+
+
+def parse_bytes(text: str) -> int | None:
+    """A number of bytes from `4096`, `64KiB`, `64 mib`, `1M` (binary), `64MB` (decimal); else None."""
+    found = _SIZE.fullmatch(text.strip().lower())
+    if not found or len(found[1]) > _LONGEST or found[2] not in _FACTORS or not found[1].isascii():
+        return None
+    return int(found[1]) * _FACTORS[found[2]]
 
 
 def format_time(seconds: float) -> str:

@@ -45,7 +45,9 @@ std::string nearest(const std::string& word, const std::vector<std::string>& kno
     return {};
   }
   const std::string& best = closest(word, known);
-  return edit_distance(word, best) <= std::max<std::size_t>(2, best.size() / 3) ? best : std::string();
+  // Of few letters two are half of them.
+  const std::size_t most = word.size() < 4 ? 1 : std::max<std::size_t>(2, best.size() / 3);
+  return edit_distance(word, best) <= most ? best : std::string();
 }
 
 }  // namespace grainscope

@@ -1,6 +1,8 @@
 #include "grainscope/core/units.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -20,28 +22,30 @@ std::string three_digits(double value) {
   return text.data();
 }
 
-// The factor that a unit stands for, 0 for none that is known.
+// The factor that a unit stands for, however it is spelled; 0 for none that is known.
 std::uint64_t unit_factor(std::string_view unit) {
-  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 18> kUnits{{{"", 1},
-                                                                                      {"B", 1},
-                                                                                      {"K", kKiB},
-                                                                                      {"KiB", kKiB},
-                                                                                      {"k", kKiB},
-                                                                                      {"M", kMiB},
-                                                                                      {"MiB", kMiB},
-                                                                                      {"m", kMiB},
-                                                                                      {"G", kGiB},
-                                                                                      {"GiB", kGiB},
-                                                                                      {"g", kGiB},
-                                                                                      {"T", kKiB * kGiB},
-                                                                                      {"TiB", kKiB * kGiB},
-                                                                                      {"t", kKiB * kGiB},
-                                                                                      {"KB", 1'000},
-                                                                                      {"kB", 1'000},
-                                                                                      {"MB", 1'000'000},
-                                                                                      {"GB", 1'000'000'000}}};
+  static constexpr std::array<std::pair<std::string_view, std::uint64_t>, 16> kUnits{
+      {{"", 1},
+       {"b", 1},
+       {"byte", 1},
+       {"bytes", 1},
+       {"k", kKiB},
+       {"kib", kKiB},
+       {"m", kMiB},
+       {"mib", kMiB},
+       {"g", kGiB},
+       {"gib", kGiB},
+       {"t", kKiB * kGiB},
+       {"tib", kKiB * kGiB},
+       {"kb", 1'000},
+       {"mb", 1'000'000},
+       {"gb", 1'000'000'000},
+       {"tb", 1'000'000'000'000}}};
+  std::string spelled(unit);
+  std::transform(spelled.begin(), spelled.end(), spelled.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   for (const auto& [name, factor] : kUnits) {
-    if (name == unit) {
+    if (name == spelled) {
       return factor;
     }
   }

@@ -63,7 +63,7 @@ def test_a_good_one(tmp_path, capsys):
     (OFFERS + COST + "currency = 'EUR'\n", "candidate 'Y' in no currency, [cost] in EUR"),
     (OFFERS.replace("price_node = 1\n", "price_node = 1\ncurrency = 'EUR'\n", 1), "nothing is converted"),
     (OFFERS.replace("price_node = 1\n", "", 1), "candidate 'X' has no `price_node` and others have"),
-    (GOOD + '[gates]\ngpu_memory = "80 GB"\n', "`gpu_memory` must be bytes"),
+    (GOOD + '[gates]\ngpu_memory = "80 G B"\n', "`gpu_memory` must be bytes"),
     (GOOD + "[gates]\nmax_vc = 0.1\n", "there is no key `max_vc`; did you mean `max_cv`?"),
     (GOOD + "[gates]\nmin_link_fraction = 80\n", "must be at least 0 and at most 1, not 80"),
     (GOOD.replace("X.json", "Z.json"), "does not exist"),

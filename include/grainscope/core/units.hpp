@@ -13,7 +13,7 @@ inline constexpr std::uint64_t kKiB = std::uint64_t{1} << 10;
 inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-// "1048576", "1MiB", "64 KiB", "1M" (binary too), "64KB" (decimal) to bytes.
+// "1048576", "1MiB", "64 kib", "1M" (binary too), "64KB" (decimal) to bytes.
 // Throws UsageError for anything else: signs, fractions, unknown units, more than 2⁶⁴−1.
 [[nodiscard]] std::uint64_t parse_bytes(std::string_view text);
 

@@ -1,13 +1,12 @@
 """`grainscope-report compare`: is the new side faster or slower than the base, or the same, by question?"""
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grainscope_report import reader, repeated
+from grainscope_report import filtering, reader, repeated
 from grainscope_report.commands import asked, files, plot
 from grainscope_report.comparison import as_data, as_text, document, joined, sides
 from grainscope_report.comparison.joined import Comparison
@@ -133,10 +132,7 @@ def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
 def _chosen(found: Sequence[Side], pattern: str | None) -> list[Side]:
     if pattern is None:
         return list(found)
-    try:
-        wanted = re.compile(pattern)
-    except re.error as error:
-        raise ReportError(f"--filter {pattern!r} is no regular expression ({error})") from None
+    wanted = filtering.pattern(pattern)
     chosen = [
         replace(
             side,

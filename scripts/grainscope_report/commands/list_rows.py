@@ -1,11 +1,11 @@
 """`grainscope-report list`: every row, one a line."""
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from grainscope_report import filtering
 from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.groups.gather import gathers, shares
@@ -45,7 +45,7 @@ def register(commands: argparse._SubParsersAction) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the rows."""
-    pattern = _pattern(arguments.filter)
+    pattern = filtering.pattern(arguments.filter) if arguments.filter is not None else None
     [result] = files.results([arguments.file])
     rows = [
         row
@@ -61,8 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
             )
             if part
         )
+        why = filtering.why_none(arguments.filter or "", result.rows)
         raise ReportError(
             f"{result.path} has {len(result.rows)} rows but none with {asked or 'anything to show'}"
+            + (f"; {why}" if why else "")
         )
     # Nothing is cut or left out, names least of all: a narrow terminal wraps the lines.
     out = replace(terminal(), width=sys.maxsize)
@@ -78,13 +80,6 @@ def _known(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> tuple[l
         at for at, one in enumerate(columns) if one.name != "counted" or any(row[at] != "-" for row in cells)
     ]
     return [columns[at] for at in kept], [[row[at] for at in kept] for row in cells]
-
-
-def _pattern(text: str | None) -> re.Pattern[str] | None:
-    try:
-        return re.compile(text) if text is not None else None
-    except re.error as error:
-        raise ReportError(f"--filter {text!r} is no regular expression ({error})") from None
 
 
 def _colour(row: Row | None) -> str:

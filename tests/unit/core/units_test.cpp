@@ -15,10 +15,11 @@ TEST(ParseBytes, a_bare_number_is_bytes) {
   EXPECT_EQ(parse_bytes("0"), 0U);
   EXPECT_EQ(parse_bytes("1048576"), kMiB);
   EXPECT_EQ(parse_bytes("4096B"), 4096U);
+  EXPECT_EQ(parse_bytes("512 bytes"), 512U);
 }
 
 TEST(ParseBytes, units_are_binary_however_they_are_spelled) {
-  for (const char* text : {"64KiB", "64 KiB", "64K", "64k"}) {
+  for (const char* text : {"64KiB", "64 KiB", "64K", "64k", "64kib", "64KIB"}) {
     EXPECT_EQ(parse_bytes(text), 64 * kKiB) << text;
   }
   for (const char* text : {"3MiB", "3M", "3m"}) {
@@ -33,11 +34,12 @@ TEST(ParseBytes, units_are_binary_however_they_are_spelled) {
 }
 
 TEST(ParseBytes, units_with_a_b_alone_are_decimal) {
-  for (const char* text : {"64KB", "64kB", "64 KB"}) {
+  for (const char* text : {"64KB", "64kB", "64 KB", "64kb"}) {
     EXPECT_EQ(parse_bytes(text), 64'000U) << text;
   }
   EXPECT_EQ(parse_bytes("3MB"), 3'000'000U);
   EXPECT_EQ(parse_bytes("2GB"), 2'000'000'000U);
+  EXPECT_EQ(parse_bytes("1 tb"), 1'000'000'000'000U);
 }
 
 TEST(ParseBytes, the_largest_number_fits_and_the_next_does_not) {
@@ -64,7 +66,7 @@ TEST_P(RefusedSize, says_what_was_given_and_what_to_write) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, RefusedSize,
                          testing::Values("", " ", "-1", "+1", "-0", "1.5GiB", "1,5", "1e3", "0x10", "KiB",
-                                         "1KBs", "1 mb", "1kib", "1MiBs", "1 M iB", "1PiB", " 4096", "4096 ",
+                                         "1KBs", "1MiBs", "1 M iB", "1PiB", " 4096", "4096 ",
                                          "4096  ", "1KiB ", "1 KiB ", " 1KiB ", "0 ", "one"));
 
 TEST(FormatBytes, whole_numbers_have_no_decimal_and_others_one) {

@@ -39,6 +39,31 @@ TEST(Filter, empty_and_all_keep_everything) {
   EXPECT_FALSE(Filter("-all").keeps(kName));
 }
 
+TEST(Filter, a_size_with_a_unit_is_found_in_bytes) {
+  for (const char* text : {"bytes:4KiB", "bytes:4 KiB", "bytes:4kib$", "bytes:4K", "bytes:(1KiB|4KiB)",
+                           "bytes:4096B", "^host/.*bytes:4KiB$"}) {
+    EXPECT_TRUE(Filter(text).keeps(kName)) << text;
+  }
+  for (const char* text : {"bytes:1KiB", "bytes:4KB", "bytes:4MiB", "bytes:14KiB", "bytes:[4KiB]x"}) {
+    EXPECT_FALSE(Filter(text).keeps(kName)) << text;
+  }
+  EXPECT_FALSE(Filter("-bytes:4KiB").keeps(kName));
+}
+
+TEST(Filter, a_size_at_the_end_ends_there) {
+  EXPECT_FALSE(Filter("bytes:4B").keeps(kName));
+  EXPECT_TRUE(Filter("bytes:4").keeps(kName));
+  EXPECT_TRUE(Filter("bytes:4KiB").keeps("grain/bytes:4096/span:2"));
+}
+
+TEST(Filter, a_size_that_names_have_with_its_unit_is_found_as_it_is) {
+  EXPECT_TRUE(Filter("pages:4KiB").keeps("host/latency/pages:4KiB/bytes:64"));
+  EXPECT_TRUE(Filter("[64K]ages:").keeps("host/latency/pages:4KiB") ==
+              Filter("[46K]ages:").keeps("host/latency/pages:4KiB"));
+  EXPECT_TRUE(Filter("kron20").keeps("bfs/graph:kron20"));
+  EXPECT_TRUE(Filter("fanout:10x25").keeps("graphsage/fanout:10x25/batch:1"));
+}
+
 TEST(Filter, two_filters_do_not_mix) {
   const Filter one("memcpy");
   const Filter other("latency");

@@ -139,6 +139,34 @@ TEST_F(RefusalOf, a_filter_of_no_family_gives_near_names_and_no_reason_of_others
   EXPECT_TRUE(has(message, "near it are")) << message;
 }
 
+TEST_F(RefusalOf, a_word_that_no_name_has_but_ask_knows_is_told_by_names) {
+  machine_ = test::machine_with_gpus(1);
+  EXPECT_EQ(of("h2d"),
+            "no case matches 'h2d': no name has 'h2d', which as a word means transfer/memcpy/pinned_to_gpu, "
+            "transfer/memcpy/pageable_to_gpu, transfer/memcpy/registered_to_gpu, "
+            "transfer/memcpy/write_combined_to_gpu: `grainscope ask h2d` takes it");
+  EXPECT_TRUE(has(of("transfer/unified"), "which as a word means transfer/managed/demand/host_to_gpu, "));
+}
+
+TEST_F(RefusalOf, a_part_that_is_misspelled_gives_the_nearest) {
+  machine_ = test::machine_with_gpus(1);
+  EXPECT_TRUE(has(of("host/memcopy"), ": no name has 'memcopy' (did you mean memcpy?); near it are"))
+      << of("host/memcopy");
+  EXPECT_TRUE(has(of("pinnde_to_gpu"), "'pinnde_to_gpu' (did you mean pinned_to_gpu?)"));
+  EXPECT_EQ(
+      of("qqqqqqq"),
+      "no case matches 'qqqqqqq': no name has 'qqqqqqq'; --families lists the families and their questions, "
+      "--benchmark_list_tests the cases");
+  EXPECT_EQ(of("host", {{"foo", "1"}}),
+            "--axis foo=1: no family has an axis foo; --explain FAMILY tells those it has");
+}
+
+TEST_F(RefusalOf, a_size_that_no_preset_has_gives_the_flag_that_makes_it) {
+  EXPECT_EQ(
+      of("host/memcpy/.*bytes:63MiB"),
+      "no case matches 'host/memcpy/.*bytes:63MiB': no name has 'bytes:63MiB'; --axis bytes=63MiB makes it");
+}
+
 TEST_F(RefusalOf, a_gpu_that_is_not_there_says_so_and_why) {
   machine_.runtime.why_none = "no NVIDIA driver";
   EXPECT_EQ(of("transfer/memcpy/.*/gpu:1/"),

@@ -1,0 +1,881 @@
+#include "question.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string_view>
+
+#include "embedded/words.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
+#include "grainscope/core/units.hpp"
+#include "options.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using nlohmann::json;
+using Texts = std::vector<std::string>;
+using Held = std::map<std::string, Texts>;
+
+// Families by name in what is said.
+constexpr std::size_t kShown = 4;
+const char* const kCrossover = "crossover";
+const char* const kGraph = "graph";
+
+bool has(const Texts& all, const std::string& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+std::string joined(const Texts& words, const char* between) {
+  std::string text;
+  for (const std::string& word : words) {
+    text.append(&word == &words.front() ? "" : between).append(word);
+  }
+  return text;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return text;
+}
+
+bool is_digit(char letter) {
+  return letter >= '0' && letter <= '9';
+}
+bool is_small(char letter) {
+  return letter >= 'a' && letter <= 'z';
+}
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+std::optional<std::uint64_t> size_of(const std::string& text) {
+  try {
+    return parse_bytes(text);
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+// A size in the largest unit of which it is a whole number.
+std::string exact(std::uint64_t size) {
+  for (const char* unit : {"TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"}) {
+    const std::uint64_t factor = parse_bytes(std::string("1") + unit);
+    if (size > 0 && size % factor == 0) {
+      return std::to_string(size / factor) + " " + unit;
+    }
+  }
+  return std::to_string(size) + " B";
+}
+
+// A `*` at an end of the pattern is any letters.
+bool fits(const std::string& value, const std::string& pattern) {
+  const bool before = pattern.starts_with('*');
+  const bool behind = pattern.ends_with('*');
+  const auto begin = std::min(pattern.find_first_not_of('*'), pattern.size());
+  const std::string inner = pattern.substr(begin, pattern.find_last_not_of('*') + 1 - begin);
+  if (before) {
+    return behind && pattern.size() > 1 ? value.find(inner) != std::string::npos : value.ends_with(inner);
+  }
+  return behind ? value.starts_with(inner) : value == pattern;
+}
+
+bool fits_any(const std::string& value, const Texts& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return fits(value, pattern); });
+}
+
+// The table of words, read.
+struct Words {
+  std::vector<std::pair<std::string, Texts>> families;  // with their axes of sizes, the usual one first
+  std::map<std::string, AskedWord> phrases;
+  std::vector<std::pair<std::string, Texts>> in_order;  // of help: what words are about, and their phrases
+  std::map<std::string, std::string> wants;
+  std::map<std::string, std::string> counts;
+  std::map<std::string, std::string> places;
+  std::set<std::string> passed_over;
+  std::vector<std::pair<std::string, Texts>> otherwise;
+  std::size_t longest = 1;
+
+  [[nodiscard]] const Texts& sizes_of(const std::string& family) const {
+    static const Texts none;
+    const auto place = std::find_if(families.begin(), families.end(),
+                                    [&](const auto& each) { return each.first == family; });
+    return place == families.end() ? none : place->second;
+  }
+};
+
+AskedWord word_of(const nlohmann::ordered_json& entry) {
+  AskedWord word{.about = entry.at("about"),
+                 .says = entry.at("says"),
+                 .means = {},
+                 .usually = entry.value("usually", Texts()),
+                 .compared = entry.value("compared", Texts()),
+                 .size = entry.value("size", Texts())};
+  for (const auto& written : entry.at("means")) {
+    Meaning meaning;
+    for (const auto& [axis, values] : written.items()) {
+      if (axis == "in") {
+        meaning.families = values;
+      } else {
+        meaning.axes.emplace_back(axis, values);
+      }
+    }
+    word.means.push_back(std::move(meaning));
+  }
+  return word;
+}
+
+std::map<std::string, std::string> by_phrase(const nlohmann::ordered_json& part) {
+  std::map<std::string, std::string> found;
+  for (const auto& [name, phrases] : part.items()) {
+    for (const std::string phrase : phrases) {
+      found[phrase] = name;
+    }
+  }
+  return found;
+}
+
+void add_to_help(Words& words, const std::string& about, const std::string& phrase) {
+  auto place = std::find_if(words.in_order.begin(), words.in_order.end(),
+                            [&](const auto& each) { return each.first == about; });
+  if (place == words.in_order.end()) {
+    place = words.in_order.insert(place, {about, {}});
+  }
+  place->second.push_back(phrase);
+}
+
+Words read_words() {
+  try {
+    const auto table = nlohmann::ordered_json::parse(embedded::words::table());
+    Words words;
+    for (const auto& [name, sizes] : table.at("families").items()) {
+      words.families.emplace_back(name, sizes);
+      std::string phrase = name;
+      std::replace(phrase.begin(), phrase.end(), '_', ' ');
+      words.phrases[phrase] = {.about = "subject", .says = "", .means = {{{name}, {}}}};
+    }
+    for (const auto& [want, phrases] : table.at("wants").items()) {
+      add_to_help(words, "question", phrases.at(0));
+    }
+    for (const auto& entry : table.at("words")) {
+      const AskedWord word = word_of(entry);
+      add_to_help(words, word.about, entry.at("words").at(0));
+      for (const std::string phrase : entry.at("words")) {
+        words.phrases[phrase] = word;
+      }
+    }
+    words.wants = by_phrase(table.at("wants"));
+    words.counts = by_phrase(table.at("counts"));
+    words.places = by_phrase(table.at("places"));
+    for (const std::string word : table.at("passed_over")) {
+      words.passed_over.insert(word);
+    }
+    for (const auto& [axis, values] : table.at("otherwise").items()) {
+      words.otherwise.emplace_back(axis, values);
+    }
+    const auto count = [&](const std::string& phrase) {
+      words.longest = std::max(words.longest,
+                               static_cast<std::size_t>(std::count(phrase.begin(), phrase.end(), ' ')) + 1);
+    };
+    for (const auto& [phrase, word] : words.phrases) {
+      count(phrase);
+    }
+    for (const auto& [phrase, want] : words.wants) {
+      count(phrase);
+    }
+    return words;
+  } catch (const json::exception& error) {
+    throw std::logic_error(std::string("the table of words cannot be read: ") + error.what());
+  }
+}
+
+const Words& words() {
+  static const Words read = read_words();
+  return read;
+}
+
+bool has_number(const Texts& values, std::int64_t number) {
+  return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
+    const auto size = size_of(value);
+    return size && *size == static_cast<std::uint64_t>(number);
+  });
+}
+
+// Whether an axis or a site of the case has one of the values.
+bool holds(const Case& id, const std::string& axis, const Texts& values) {
+  for (const Axis& each : id.axes) {
+    if (each.key == axis) {
+      const auto* number = std::get_if<std::int64_t>(&each.value);
+      return number != nullptr ? has_number(values, *number) : fits_any(to_string(each.value), values);
+    }
+  }
+  return std::any_of(id.site.begin(), id.site.end(),
+                     [&](const Site& site) { return site.key == axis && has_number(values, site.value); });
+}
+
+}  // namespace
+
+bool means(const Meaning& meaning, const Case& id) {
+  return fits_any(id.family, meaning.families) &&
+         std::all_of(meaning.axes.begin(), meaning.axes.end(),
+                     [&](const auto& axis) { return holds(id, axis.first, axis.second); });
+}
+
+namespace {
+
+bool is_in(const AskedWord& word, const std::string& family) {
+  return std::any_of(word.means.begin(), word.means.end(),
+                     [&](const Meaning& meaning) { return fits_any(family, meaning.families); });
+}
+
+// Values that are held and meant; absent where an axis is left with none.
+std::optional<Held> both(Held held, const Meaning& meaning) {
+  for (const auto& [axis, values] : meaning.axes) {
+    const auto there = held.find(axis);
+    if (there == held.end()) {
+      held[axis] = values;
+      continue;
+    }
+    Texts left;
+    for (const std::string& a : there->second) {
+      for (const std::string& b : values) {
+        if (fits(a, b) || fits(b, a)) {
+          left.push_back(fits(a, b) ? a : b);
+        }
+      }
+    }
+    if (left.empty()) {
+      return std::nullopt;
+    }
+    there->second = left;
+  }
+  return held;
+}
+
+using Subjects = std::vector<std::vector<const AskedWord*>>;
+
+// Whether one meaning of each subject, from the one at `at` on, can hold of a case of the family.
+bool can_be(const std::string& family, const Subjects& subjects, std::size_t at, const Held& held) {
+  if (at == subjects.size()) {
+    return true;
+  }
+  for (const AskedWord* word : subjects[at]) {
+    for (const Meaning& meaning : word->means) {
+      const auto more = fits_any(family, meaning.families) ? both(held, meaning) : std::nullopt;
+      if (more && can_be(family, subjects, at + 1, *more)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+std::string some(const Texts& names) {
+  const Texts few(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
+  return joined(few, ", ") +
+         (names.size() > kShown ? " and " + std::to_string(names.size() - kShown) + " more" : "");
+}
+
+// What a sentence is of, one after another, and the families that can have it.
+using Groups = std::vector<std::pair<std::string, Texts>>;
+
+std::string contradiction(const Groups& groups) {
+  std::string all;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    all += (i == 0 ? "'" : ", '") + groups[i].first + "'";
+    for (std::size_t j = i + 1; j < groups.size(); ++j) {
+      const bool together = std::any_of(groups[i].second.begin(), groups[i].second.end(),
+                                        [&](const std::string& name) { return has(groups[j].second, name); });
+      if (!together) {
+        return "'" + groups[i].first + "' and '" + groups[j].first +
+               "' go together in no family: the first is of " + some(groups[i].second) + ", the second of " +
+               some(groups[j].second);
+      }
+    }
+  }
+  return "no family has all of " + all + ": leave one out";
+}
+
+// "key=value", "key:value".
+std::optional<std::pair<std::string, std::string>> explicit_axis(const std::string& token) {
+  const std::size_t sign = token.find_first_of("=:");
+  if (sign == std::string::npos || sign == 0 || sign + 1 == token.size()) {
+    return std::nullopt;
+  }
+  const std::string key = token.substr(0, sign);
+  const bool named = std::all_of(key.begin(), key.end(), [](char c) { return is_small(c) || c == '_'; });
+  return named ? std::optional(std::pair(key, token.substr(sign + 1))) : std::nullopt;
+}
+
+Texts split(const std::string& text, const char* at) {
+  Texts parts;
+  std::size_t start = 0;
+  while (start <= text.size()) {
+    const std::size_t end = std::min(text.find_first_of(at, start), text.size());
+    if (end > start) {
+      parts.push_back(text.substr(start, end - start));
+    }
+    start = end + 1;
+  }
+  return parts;
+}
+
+Texts tokens_of(const std::string& text) {
+  Texts tokens;
+  for (std::string token : split(text, " \t\r\n\v\f,;?!\"'()")) {
+    while (!token.empty() && (token.back() == '.' || token.back() == ':')) {
+      token.pop_back();
+    }
+    if (explicit_axis(token)) {
+      tokens.push_back(token);
+    } else {
+      for (std::string& part : split(token, "-_")) {
+        tokens.push_back(std::move(part));
+      }
+    }
+  }
+  return tokens;
+}
+
+void append(std::vector<std::pair<std::string, Texts>>& axes, const std::string& key, const Texts& values) {
+  auto place = std::find_if(axes.begin(), axes.end(), [&](const auto& each) { return each.first == key; });
+  if (place == axes.end()) {
+    place = axes.insert(place, {key, {}});
+  }
+  place->second.insert(place->second.end(), values.begin(), values.end());
+}
+
+// "10x25".
+bool is_fanout(const std::string& token) {
+  const Texts hops = split(token, "x");
+  return hops.size() > 1 && std::all_of(hops.begin(), hops.end(), is_number) &&
+         static_cast<std::size_t>(std::count(token.begin(), token.end(), 'x')) + 1 == hops.size();
+}
+
+// "kron20" as --graph has it: "kron:20".
+std::string as_written(const std::string& graph) {
+  const std::size_t digits = graph.find_first_of("0123456789");
+  return digits == std::string::npos ? graph : graph.substr(0, digits) + ":" + graph.substr(digits);
+}
+
+}  // namespace
+
+// Takes a sentence token by token: the longest phrase that is known, a size, or an axis with its value.
+class QuestionReader {
+ public:
+  QuestionReader(const std::string& text, Question& question)
+      : text_(text), tokens_(tokens_of(text)), question_(question) {}
+
+  void read() {
+    while (at_ < tokens_.size()) {
+      if (!(take_explicit() || take_phrase() || take_size())) {
+        const std::string near = near_word(tokens_[at_]);
+        throw UsageError("'" + tokens_[at_] + "' is not a word that is known here" +
+                         (near.empty() ? "" : "; did you mean " + near + "?") +
+                         " (`ask --help` has the words; AXIS=VALUE, as flush=on, is understood as well)");
+      }
+    }
+    bind_sizes();
+    if (question_.words_.empty() && question_.sizes_.empty() && question_.axes_.empty()) {
+      throw UsageError("'" + text_ + "' asks for nothing: write e.g. 'h2d pinned 64MiB' or 'bfs kron'");
+    }
+  }
+
+ private:
+  struct Noun {
+    std::size_t at;
+    Texts axes;
+  };
+  struct FoundSize {
+    std::size_t at;
+    std::uint64_t least;
+    std::uint64_t most;
+  };
+
+  bool take_explicit() {
+    const std::string& token = tokens_[at_];
+    if (const auto graph = numbered_graph(lower(token))) {
+      add(*graph, at_);
+    } else if (is_fanout(lower(token))) {
+      append(question_.axes_, "fanout", {lower(token)});
+    } else if (const auto written = explicit_axis(token)) {
+      std::string values = written->second;
+      if (written->first == kGraph) {
+        std::erase(values, ':');  // "kron:20" is "kron20" in a case
+      }
+      append(question_.axes_, written->first, split(values, "|"));
+    } else {
+      return false;
+    }
+    ++at_;
+    return true;
+  }
+
+  // "kron20", "kron:20".
+  static std::optional<AskedWord> numbered_graph(const std::string& token) {
+    const auto letters =
+        static_cast<std::size_t>(std::find_if_not(token.begin(), token.end(), is_small) - token.begin());
+    const std::string name = token.substr(0, letters);
+    std::string number = token.substr(letters);
+    if (number.starts_with(':')) {
+      number.erase(0, 1);
+    }
+    const auto known = words().phrases.find(name);
+    if (!is_number(number) || known == words().phrases.end() || known->second.about != kGraph) {
+      return std::nullopt;
+    }
+    AskedWord word{.about = kGraph, .says = name + number, .means = known->second.means};
+    for (Meaning& meaning : word.means) {
+      for (auto& [axis, values] : meaning.axes) {
+        values = axis == kGraph ? Texts{name + number} : values;
+      }
+    }
+    return word;
+  }
+
+  bool take_phrase() {
+    for (std::size_t length = std::min(words().longest, tokens_.size() - at_); length > 0; --length) {
+      const Texts parts(tokens_.begin() + static_cast<std::ptrdiff_t>(at_),
+                        tokens_.begin() + static_cast<std::ptrdiff_t>(at_ + length));
+      const std::string phrase = lower(joined(parts, " "));
+      std::size_t taken = length;
+      if (const auto word = words().phrases.find(phrase); word != words().phrases.end()) {
+        add(word->second, at_);
+      } else if (const auto want = words().wants.find(phrase); want != words().wants.end()) {
+        take_want(want->second);
+      } else if (const auto place = words().places.find(phrase);
+                 length == 1 && place != words().places.end() && is_number(word_at(at_ + 1))) {
+        append(question_.axes_, place->second, {tokens_[at_ + 1]});
+        taken = 2;
+      } else if (!words().passed_over.contains(phrase)) {
+        continue;
+      }
+      at_ += taken;
+      return true;
+    }
+    return false;
+  }
+
+  void add(const AskedWord& word, std::size_t at) {
+    auto& all = question_.words_;
+    if (std::find(all.begin(), all.end(), word) == all.end() || word.says.empty()) {
+      all.push_back(word);
+    }
+    if (!word.size.empty()) {
+      nouns_.push_back({at, word.size});
+    }
+  }
+
+  void take_want(const std::string& want) {
+    if (!question_.want_.empty() && question_.want_ != want) {
+      throw UsageError("'" + question_.want_ + "' and '" + want + "' are two questions: ask one at a time");
+    }
+    question_.want_ = want;
+  }
+
+  bool take_size() {
+    const std::string token = lower(tokens_[at_]);
+    if (!is_digit(token.front())) {
+      return false;
+    }
+    if (const auto axis = words().counts.find(word_at(at_ + 1));
+        is_number(token) && axis != words().counts.end()) {
+      append(question_.axes_, axis->second, {token});
+      at_ += 2;
+      return true;
+    }
+    const std::size_t begin = at_;
+    std::optional<std::uint64_t> least;
+    std::optional<std::uint64_t> most;
+    if (const std::size_t dots = token.find(".."); dots != std::string::npos) {
+      least = size_of(token.substr(0, dots));
+      most = size_of(token.substr(dots + 2));
+      ++at_;
+    } else {
+      least = most = one_size();
+      const std::string next = word_at(at_);
+      const std::string behind = word_at(at_ + 1);
+      if (least && (next == "to" || next == "until") && !behind.empty() && is_digit(behind.front())) {
+        ++at_;
+        most = one_size();
+      }
+    }
+    if (!least || !most) {
+      throw UsageError("'" + tokens_[begin] + "' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB");
+    }
+    if (*least > *most) {
+      throw UsageError("'" + exact(*least) + " to " + exact(*most) + "' ends before it begins");
+    }
+    sizes_.push_back({begin, *least, *most});
+    return true;
+  }
+
+  // A number with its unit, in one token or two.
+  std::optional<std::uint64_t> one_size() {
+    const std::string token = lower(tokens_[at_]);
+    const std::string unit = word_at(at_ + 1);
+    const auto with_unit =
+        is_number(token) && !unit.empty() && !is_digit(unit.front()) ? size_of(token + unit) : std::nullopt;
+    at_ += with_unit ? 2 : 1;
+    return with_unit ? with_unit : size_of(token);
+  }
+
+  [[nodiscard]] std::string word_at(std::size_t at) const {
+    return at < tokens_.size() ? lower(tokens_[at]) : "";
+  }
+
+  // Each size to the word of sizes behind it, else before it, else to one that has none.
+  void bind_sizes() {
+    std::set<std::size_t> taken;
+    for (const FoundSize& size : sizes_) {
+      const auto find = [&](auto suits) {
+        const auto noun = std::find_if(nouns_.begin(), nouns_.end(), suits);
+        return noun == nouns_.end() ? nullptr : &*noun;
+      };
+      const Noun* noun =
+          find([&](const Noun& each) { return size.at < each.at && adjoin(size.at, each.at); });
+      if (noun == nullptr) {
+        noun = find([&](const Noun& each) { return each.at < size.at && adjoin(each.at, size.at); });
+      }
+      if (noun == nullptr && sizes_.size() == 1) {
+        noun = find([&](const Noun& each) { return !taken.contains(each.at); });
+      }
+      if (noun != nullptr) {
+        taken.insert(noun->at);
+      }
+      question_.sizes_.push_back({size.least, size.most, noun != nullptr ? noun->axes : Texts()});
+    }
+  }
+
+  // Whether nothing stands between but parts of a size and words that are passed over.
+  [[nodiscard]] bool adjoin(std::size_t low, std::size_t high) const {
+    for (std::size_t at = low + 1; at < high; ++at) {
+      const std::string word = word_at(at);
+      const bool unit = std::all_of(word.begin(), word.end(), is_small) && size_of("1" + word);
+      if (!unit && !words().passed_over.contains(word)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  const std::string& text_;
+  Texts tokens_;
+  Question& question_;
+  std::vector<FoundSize> sizes_;
+  std::vector<Noun> nouns_;
+  std::size_t at_ = 0;
+};
+
+Question::Question(const std::string& text) {
+  QuestionReader(text, *this).read();
+  choose_families();
+}
+
+Subjects Question::subjects() const {
+  Subjects found;
+  Texts names;
+  for (const AskedWord& word : words_) {
+    // Of a crossover kinds of memory and ways to move bytes are what is compared.
+    const std::string about = want_ == kCrossover && word.about == "way" ? "memory" : word.about;
+    const auto place = std::find(names.begin(), names.end(), about);
+    if (place == names.end()) {
+      names.push_back(about);
+      found.push_back({&word});
+    } else {
+      found[static_cast<std::size_t>(place - names.begin())].push_back(&word);
+    }
+  }
+  return found;
+}
+
+void Question::choose_families() {
+  const Subjects all = subjects();
+  const auto& known = words().families;
+  Groups groups;
+  for (const auto& subject : all) {
+    groups.emplace_back(subject.front()->says, Texts());
+    for (const auto& [name, sizes] : known) {
+      if (std::any_of(subject.begin(), subject.end(),
+                      [&, &name = name](const AskedWord* word) { return is_in(*word, name); })) {
+        groups.back().second.push_back(name);
+      }
+    }
+  }
+  for (const Size& size : sizes_) {
+    groups.emplace_back(exact(size.least), Texts());
+    for (const auto& [name, axes] : known) {
+      if (std::any_of(axes.begin(), axes.end(),
+                      [&](const std::string& axis) { return size.axes.empty() || has(size.axes, axis); })) {
+        groups.back().second.push_back(name);
+      }
+    }
+  }
+  const Held held(axes_.begin(), axes_.end());
+  Texts left;
+  for (const auto& family : known) {
+    const bool in_all = std::all_of(groups.begin(), groups.end(),
+                                    [&](const auto& group) { return has(group.second, family.first); });
+    if (in_all && can_be(family.first, all, 0, held)) {
+      left.push_back(family.first);
+    }
+  }
+  if (left.empty()) {
+    throw UsageError(contradiction(groups));
+  }
+  const bool named = std::any_of(words_.begin(), words_.end(), [](const AskedWord& word) {
+    return word.about == "way" || word.about == "memory";
+  });
+  const bool compares = !named && (want_ == "best" || want_ == "slowest" || want_ == kCrossover);
+  for (const std::string& name : left) {
+    if (std::any_of(words_.begin(), words_.end(), [&](const AskedWord& word) {
+          return has(compares && !word.compared.empty() ? word.compared : word.usually, name);
+        })) {
+      families_.push_back(name);
+    }
+  }
+  if (families_.empty()) {
+    families_ = left;
+  }
+}
+
+std::vector<std::pair<std::string, std::vector<Question::Size>>> Question::sizes_of(
+    const std::string& family) const {
+  std::vector<std::pair<std::string, std::vector<Size>>> found;
+  const Texts& there = words().sizes_of(family);
+  for (const Size& size : sizes_) {
+    const auto axis = std::find_if(there.begin(), there.end(), [&](const std::string& each) {
+      return size.axes.empty() || has(size.axes, each);
+    });
+    if (axis == there.end()) {
+      continue;
+    }
+    auto place =
+        std::find_if(found.begin(), found.end(), [&](const auto& each) { return each.first == *axis; });
+    if (place == found.end()) {
+      place = found.insert(place, {*axis, {}});
+    }
+    place->second.push_back(size);
+  }
+  return found;
+}
+
+bool Question::speaks_of(const std::string& axis) const {
+  const auto is_axis = [&](const auto& each) { return each.first == axis; };
+  return std::any_of(axes_.begin(), axes_.end(), is_axis) ||
+         std::any_of(words_.begin(), words_.end(), [&](const AskedWord& word) {
+           return std::any_of(word.means.begin(), word.means.end(), [&](const Meaning& meaning) {
+             return std::any_of(meaning.axes.begin(), meaning.axes.end(), is_axis);
+           });
+         });
+}
+
+bool Question::matches(const Case& id) const {
+  if (!has(families_, id.family)) {
+    return false;
+  }
+  for (const auto& subject : subjects()) {
+    const bool one = std::any_of(subject.begin(), subject.end(), [&](const AskedWord* word) {
+      return std::any_of(word->means.begin(), word->means.end(),
+                         [&](const Meaning& meaning) { return means(meaning, id); });
+    });
+    if (!one) {
+      return false;
+    }
+  }
+  for (const auto& [axis, values] : axes_) {
+    if (!holds(id, axis, values)) {
+      return false;
+    }
+  }
+  for (const Axis& axis : id.axes) {
+    for (const auto& [key, values] : words().otherwise) {
+      if (key == axis.key && !speaks_of(key) && !fits_any(to_string(axis.value), values)) {
+        return false;
+      }
+    }
+  }
+  for (const auto& [key, wanted] : sizes_of(id.family)) {
+    const auto axis = std::find_if(id.axes.begin(), id.axes.end(),
+                                   [&key = key](const Axis& each) { return each.key == key; });
+    const auto* number = axis == id.axes.end() ? nullptr : std::get_if<std::int64_t>(&axis->value);
+    const bool one = number != nullptr && std::any_of(wanted.begin(), wanted.end(), [&](const Size& size) {
+                       const auto bytes = static_cast<std::uint64_t>(*number);
+                       return size.least <= bytes && bytes <= size.most;
+                     });
+    if (!one) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string Question::text() const {
+  Texts said{families_.size() <= kShown ? joined(families_, " and ")
+                                        : std::to_string(families_.size()) + " families"};
+  const auto add = [&](const std::string& part) {
+    if (!part.empty() && !has(said, part)) {
+      said.push_back(part);
+    }
+  };
+  std::map<std::string, std::string> of;
+  std::set<std::string> told;  // by the families' names already
+  for (const std::string& family : families_) {
+    told.insert(family.substr(family.find('/') + 1));
+  }
+  for (const AskedWord& word : words_) {
+    if (word.size.empty() && told != std::set<std::string>{word.says}) {
+      add(word.says);
+    }
+    for (const std::string& axis : word.size) {
+      of[axis] = word.says;
+    }
+  }
+  for (const auto& [axis, values] : axes_) {
+    add(axis + " " + joined(values, " or "));
+  }
+  for (const Size& size : sizes_) {
+    const std::string bytes =
+        size.least == size.most ? exact(size.least) : exact(size.least) + " to " + exact(size.most);
+    add(size.axes.empty() ? bytes : of[size.axes.front()] + " of " + bytes);
+  }
+  for (const AskedWord& word : words_) {
+    const bool sized =
+        std::any_of(sizes_.begin(), sizes_.end(), [&](const Size& size) { return size.axes == word.size; });
+    if (!word.size.empty() && !sized) {
+      add(word.says);
+    }
+  }
+  return joined(said, ", ");
+}
+
+WrittenAxes Question::axes() const {
+  static const Texts kSites{"gpu", "numa", "node", "peer", "from_node", "to_node", "cpu_node", "memory_node"};
+  WrittenAxes written;
+  Texts graphs;
+  for (const AskedWord& word : words_) {
+    if (word.about == kGraph && is_digit(word.says.back())) {
+      graphs.push_back(as_written(word.says));
+    }
+  }
+  for (const auto& [axis, values] : axes_) {
+    if (axis == kGraph) {
+      std::transform(values.begin(), values.end(), std::back_inserter(graphs), as_written);
+    } else if (!has(kSites, axis)) {
+      written.emplace_back(axis, joined(values, ","));
+    }
+  }
+  if (!graphs.empty()) {
+    written.emplace_back(kGraph, joined(graphs, ","));
+  }
+  return written;
+}
+
+WrittenAxes Question::sizes(const std::string& family) const {
+  WrittenAxes written;
+  for (const auto& [axis, sizes] : sizes_of(family)) {
+    Texts texts;
+    for (const Size& size : sizes) {
+      const std::string least = std::to_string(size.least);
+      texts.push_back(size.least == size.most ? least : least + ".." + std::to_string(size.most));
+    }
+    written.emplace_back(axis, joined(texts, ","));
+  }
+  return written;
+}
+
+json Question::as_json() const {
+  json all = {{"want", want_},
+              {"families", families_},
+              {"sizes", json::object()},
+              {"axes", json::object()},
+              {"text", text()}};
+  for (const std::string& family : families_) {
+    for (const auto& [axis, sizes] : sizes_of(family)) {
+      for (const Size& size : sizes) {
+        all["sizes"][family][axis].push_back({size.least, size.most});
+      }
+    }
+  }
+  for (const auto& [axis, values] : axes_) {
+    all["axes"][axis] = values;
+  }
+  return all;
+}
+
+std::string near_word(const std::string& given) {
+  const std::string word = lower(given);
+  const std::size_t most = std::max<std::size_t>(1, word.size() / 3);
+  std::string best;
+  std::size_t least = most + 1;
+  const auto look = [&](const std::string& phrase) {
+    if (const std::size_t distance = edit_distance(word, phrase); distance < least) {
+      least = distance;
+      best = phrase;
+    }
+  };
+  for (const auto& [about, phrases] : words().in_order) {
+    std::for_each(phrases.begin(), phrases.end(), look);
+  }
+  for (const auto& [phrase, entry] : words().phrases) {
+    look(phrase);
+  }
+  for (const auto& [phrase, want] : words().wants) {
+    look(phrase);
+  }
+  return best;
+}
+
+namespace {
+
+// What words are about, and the first phrase of each, in lines of at most 80 letters.
+std::string words_text() {
+  constexpr std::size_t kIndent = 14;
+  constexpr std::size_t kWidth = 79;
+  std::string text;
+  for (const auto& [about, phrases] : words().in_order) {
+    std::string line = "  " + about;
+    line.resize(kIndent, ' ');
+    for (const std::string& phrase : phrases) {
+      const std::string part = phrase + (&phrase == &phrases.back() ? "" : ",");
+      if (line.size() + 1 + part.size() > kWidth) {
+        text += line + "\n";
+        line = std::string(kIndent, ' ');
+      }
+      line += (line.size() == kIndent ? "" : " ") + part;
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Texts flags_of_question(const Texts& given) {
+  const auto flags =
+      std::find_if(given.begin(), given.end(), [](const std::string& word) { return word.starts_with('-'); });
+  if (flags != given.end() && (*flags == "--help" || *flags == "-h")) {
+    throw HelpRequested{
+        "grainscope ask WORDS… [FLAGS]\n"
+        "Runs the cases that words ask for: grainscope ask h2d pinned 64MiB --out DIR. Words stand in\n"
+        "any order; those about one thing are alternatives. Sizes need not be of a preset; --preset\n"
+        "gives the other values, --plan only shows. AXIS=VALUE is understood as well: flush=on.\n\n" +
+        words_text() + "\ngrainscope-report ask RUN WORDS… answers from a run.\n"};
+  }
+  if (flags == given.begin()) {
+    throw UsageError(
+        "ask is followed by words: grainscope ask h2d pinned 64MiB; `grainscope ask --help` has them");
+  }
+  Texts made{std::string(kAskFlag) + "=" + joined({given.begin(), flags}, " ")};
+  made.insert(made.end(), flags, given.end());
+  return made;
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,1 @@
+"""Questions in words: what they ask for, and what a run answers."""

@@ -1,0 +1,509 @@
+"""What a question in words asks for: which families, which of their cases, which sizes.
+
+The grammar is in `words.json`, which the program has compiled in, too. A sentence is words, sizes and
+`AXIS=VALUE`, in any order. Words about one thing are alternatives (`bfs sssp`), words about different
+things hold together (`bfs kron`). Each word has meanings: families, and values of their axes. Where one
+of the families left is what people usually mean by a word of the sentence, it is meant.
+"""
+
+import itertools
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from grainscope_report.cases import Case
+from grainscope_report.errors import ReportError
+from grainscope_report.units import parse_bytes
+
+TABLE = Path(__file__).resolve().parent.parent / "words.json"
+CROSSOVER = "crossover"
+# Of a crossover kinds of memory and ways to move bytes are what is compared.
+COMPARED = ("memory", "way")
+COMPARING = ("best", "slowest", CROSSOVER)
+SHOWN = 4  # families by name
+_SEPARATORS = re.compile(r"[\s,;?!\"'()]+")
+_EXPLICIT = re.compile(r"([a-z_]+)[=:](.+)")
+_RANGE = re.compile(r"(\d+[a-z]*)\.\.(\d+[a-z]*)")
+_FANOUT = re.compile(r"\d+(x\d+)+")
+_NUMBERED = re.compile(r"([a-z]+):?(\d+)")
+
+Meaning = Mapping[str, Sequence[str]]
+Sizes = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word that people use: what it is about, how it is said again, and what it may mean.
+
+    A meaning gives families (`in`) and values of axes. `usually`: the families that are meant where the rest
+    of the sentence allows; `compared`: those where ways are asked for and none is named. `size`: the axes
+    that a size beside the word is of.
+    """
+
+    about: str
+    says: str
+    means: tuple[Meaning, ...]
+    usually: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+    size: tuple[str, ...] = ()
+
+    @property
+    def families(self) -> list[str]:
+        """The families in which it means something."""
+        globs = [one for meaning in self.means for one in meaning["in"]]
+        return [name for name in families() if any(fits(name, one) for one in globs)]
+
+    def matches(self, case: Case) -> bool:
+        """Whether it may mean this case."""
+        return any(_means(meaning, case) for meaning in self.means)
+
+
+@dataclass
+class Sentence:
+    """A question understood; `want` is what is to be done with the rows: best, slowest, peak, crossover."""
+
+    want: str = ""
+    words: list[Word] = field(default_factory=list)
+    sizes: list[tuple[Sizes, Sequence[str]]] = field(default_factory=list)
+    axes: dict[str, list[str]] = field(default_factory=dict)
+    families: list[str] = field(default_factory=list)
+
+    @property
+    def subjects(self) -> list[list[Word]]:
+        """Words by what they are about: of each list one is meant."""
+        found: dict[str, list[Word]] = {}
+        for word in self.words:
+            compared = self.want == CROSSOVER and word.about in COMPARED
+            found.setdefault(COMPARED[0] if compared else word.about, []).append(word)
+        return list(found.values())
+
+    def sizes_of(self, family: str) -> dict[str, list[Sizes]]:
+        """The sizes of a family, by the axis that they are of."""
+        found: dict[str, list[Sizes]] = {}
+        for size, axes in self.sizes:
+            there = families()[family]
+            axis = next((one for one in there if not axes or one in axes), None)
+            if axis:
+                found.setdefault(axis, []).append(size)
+        return found
+
+    def matches(self, case: Case, sizes: bool = True) -> bool:
+        """Whether a case is asked for, whatever its size where `sizes` are not looked at."""
+        return (
+            case.family in self.families
+            and all(any(word.matches(case) for word in words) for words in self.subjects)
+            and all(_has(case, axis, values) for axis, values in self.axes.items())
+            and all(
+                case.axes[axis] in values
+                for axis, values in table()["otherwise"].items()
+                if axis in case.axes and not self._speaks_of(axis)
+            )
+            and (not sizes or self.matches_size(case))
+        )
+
+    def matches_size(self, case: Case) -> bool:
+        """Whether a case has one of the sizes."""
+        return all(
+            any(low <= float(case.axes.get(axis, -1)) <= high for low, high in wanted)
+            for axis, wanted in self.sizes_of(case.family).items()
+        )
+
+    def _speaks_of(self, axis: str) -> bool:
+        return axis in self.axes or any(axis in meaning for word in self.words for meaning in word.means)
+
+    @property
+    def text(self) -> str:
+        """What was understood: `transfer/memcpy, to the device, pinned, 64 MiB`."""
+        few = len(self.families) <= SHOWN
+        said = [" and ".join(self.families) if few else f"{len(self.families)} families"]
+        told = {name.rpartition("/")[2] for name in self.families}  # by the families' names already
+        said += [word.says for word in self.words if word.says and not word.size and {word.says} != told]
+        said += [f"{axis} {' or '.join(values)}" for axis, values in self.axes.items()]
+        of = {axis: word.says for word in self.words for axis in word.size}
+        for (low, high), axes in self.sizes:
+            size = exact(low) if low == high else f"{exact(low)} to {exact(high)}"
+            said.append(f"{of[axes[0]]} of {size}" if axes else size)
+        sized = {axes for _, axes in self.sizes}
+        said += [word.says for word in self.words if word.size and word.size not in sized]
+        return ", ".join(dict.fromkeys(said))
+
+    def as_json(self) -> dict[str, Any]:
+        """What was understood as plain data, the same of the program."""
+        return {
+            "want": self.want,
+            "families": self.families,
+            "sizes": {
+                family: {axis: [list(one) for one in sizes] for axis, sizes in found.items()}
+                for family in self.families
+                if (found := self.sizes_of(family))
+            },
+            "axes": self.axes,
+            "text": self.text,
+        }
+
+
+def understand(text: str) -> Sentence:
+    """What a question asks for; ReportError, with what would be right, where that cannot be told."""
+    sentence = _Reader(text).read()
+    _choose_families(sentence)
+    return sentence
+
+
+class _Reader:
+    """Takes a sentence token by token: the longest phrase that is known, a size, or an axis and its value."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = list(_tokens(text))
+        self.sentence = Sentence()
+        self.sizes: list[tuple[int, Sizes]] = []  # with the place of each
+        self.nouns: list[tuple[int, Word]] = []
+        self.at = 0
+
+    def read(self) -> Sentence:
+        while self.at < len(self.tokens):
+            if not (self._explicit() or self._phrase() or self._size()):
+                raise ReportError(_unknown(self.tokens[self.at]))
+        self._bind_sizes()
+        sentence = self.sentence
+        if not (sentence.words or sentence.sizes or sentence.axes):
+            raise ReportError(f"'{self.text}' asks for nothing: write e.g. 'h2d pinned 64MiB' or 'bfs kron'")
+        return sentence
+
+    def _explicit(self) -> bool:
+        token = self.tokens[self.at]
+        numbered = _NUMBERED.fullmatch(token.lower())
+        word = phrases().get(numbered[1]) if numbered else None
+        if word and word.about == "graph":
+            means = tuple({**one, "graph": [f"{numbered[1]}{numbered[2]}"]} for one in word.means)
+            self._add(Word(word.about, f"{numbered[1]}{numbered[2]}", means))
+        elif _FANOUT.fullmatch(token.lower()):
+            self.sentence.axes.setdefault("fanout", []).append(token.lower())
+        elif found := _EXPLICIT.fullmatch(token):
+            # `kron:20` is `kron20` in a case.
+            values = found[2].replace(":", "") if found[1] == "graph" else found[2]
+            self.sentence.axes.setdefault(found[1], []).extend(filter(None, values.split("|")))
+        else:
+            return False
+        self.at += 1
+        return True
+
+    def _phrase(self) -> bool:
+        """The longest phrase from here on."""
+        for length in range(min(longest(), len(self.tokens) - self.at), 0, -1):
+            phrase = " ".join(self.tokens[self.at : self.at + length]).lower()
+            if phrase in phrases():
+                self._add(phrases()[phrase], self.at)
+            elif phrase in wants():
+                self._want(phrase)
+            elif length == 1 and phrase in places() and self._number(self.at + 1) is not None:
+                self.sentence.axes.setdefault(places()[phrase], []).append(self.tokens[self.at + 1])
+                length = 2
+            elif phrase not in table()["passed_over"]:
+                continue
+            self.at += length
+            return True
+        return False
+
+    def _add(self, word: Word, at: int = -1) -> None:
+        if word not in self.sentence.words:
+            self.sentence.words.append(word)
+        if word.size:
+            self.nouns.append((at, word))
+
+    def _want(self, phrase: str) -> None:
+        want = wants()[phrase]
+        if self.sentence.want not in ("", want):
+            raise ReportError(f"'{self.sentence.want}' and '{want}' are two questions: ask one at a time")
+        self.sentence.want = want
+
+    def _size(self) -> bool:
+        token = self.tokens[self.at].lower()
+        if not token[0].isdigit():
+            return False
+        if count := self._counted():
+            self.sentence.axes.setdefault(count, []).append(token)
+            self.at += 2
+            return True
+        begin = self.at
+        if found := _RANGE.fullmatch(token):
+            ends = [parse_bytes(found[1]), parse_bytes(found[2])]
+            self.at += 1
+        else:
+            ends = [self._one_size()]
+            if ends[0] is not None and self._word(self.at) in ("to", "until") and self._is_size(self.at + 1):
+                self.at += 1
+                ends.append(self._one_size())
+        if None in ends:
+            raise ReportError(f"'{self.tokens[begin]}' is not a size: write e.g. 4096, 64KiB, 16MiB or 2GiB")
+        low, high = ends[0], ends[-1]
+        if low > high:
+            raise ReportError(f"'{exact(low)} to {exact(high)}' ends before it begins")
+        self.sizes.append((begin, (low, high)))
+        return True
+
+    def _one_size(self) -> int | None:
+        """A number with its unit, in one token or two."""
+        token = self.tokens[self.at].lower()
+        unit = self._word(self.at + 1)
+        if token.isdigit() and unit and not unit[0].isdigit() and parse_bytes(token + unit) is not None:
+            self.at += 2
+            return parse_bytes(token + unit)
+        self.at += 1
+        return parse_bytes(token)
+
+    def _is_size(self, at: int) -> bool:
+        return self._word(at)[:1].isdigit()
+
+    def _number(self, at: int) -> str | None:
+        return word if (word := self._word(at)).isdigit() else None
+
+    def _counted(self) -> str | None:
+        """The axis whose values are counted by the word behind a number."""
+        return counts().get(self._word(self.at + 1)) if self._number(self.at) else None
+
+    def _word(self, at: int) -> str:
+        return self.tokens[at].lower() if at < len(self.tokens) else ""
+
+    def _bind_sizes(self) -> None:
+        """Each size to the word of sizes behind it, else before it, else to one that has none."""
+        taken: set[int] = set()
+        for at, size in self.sizes:
+            behind = [one for one in self.nouns if at < one[0] and self._adjoin(at, one[0])]
+            before = [one for one in self.nouns if one[0] < at and self._adjoin(one[0], at)]
+            free = [one for one in self.nouns if one[0] not in taken]
+            [noun] = (behind or before or (free if len(self.sizes) == 1 else []))[:1] or [None]
+            if noun:
+                taken.add(noun[0])
+            self.sentence.sizes.append((size, noun[1].size if noun else ()))
+
+    def _adjoin(self, low: int, high: int) -> bool:
+        """Whether nothing stands between but parts of a size and words that are passed over."""
+        between = self.tokens[low + 1 : high]
+        return all(
+            (one.isalpha() and parse_bytes(f"1{one}") is not None) or one.lower() in table()["passed_over"]
+            for one in between
+        )
+
+
+def _choose_families(sentence: Sentence) -> None:
+    groups: list[tuple[str, list[str]]] = [
+        (words[0].says, [name for name in families() if any(name in word.families for word in words)])
+        for words in sentence.subjects
+    ]
+    for size, axes in sentence.sizes:
+        of = [name for name, there in families().items() if any(not axes or one in axes for one in there)]
+        groups.append((exact(size[0]), of))
+    left = [
+        name
+        for name in families()
+        if all(name in found for _, found in groups) and _can_be(name, sentence.subjects, sentence.axes)
+    ]
+    if not left:
+        raise ReportError(_contradiction(groups))
+    named = any(word.about in COMPARED for word in sentence.words)
+    compares = sentence.want in COMPARING and not named
+    usual = {
+        name
+        for word in sentence.words
+        for name in (word.compared if compares and word.compared else word.usually)
+    }
+    sentence.families = [name for name in left if name in usual] or left
+
+
+def _can_be(family: str, subjects: Sequence[Sequence[Word]], held: Mapping[str, Sequence[str]]) -> bool:
+    """Whether one meaning of each subject can hold of a case of the family; `held` are values so far."""
+    if not subjects:
+        return True
+    meanings = (meaning for word in subjects[0] for meaning in word.means)
+    there = (meaning for meaning in meanings if any(fits(family, one) for one in meaning["in"]))
+    return any(
+        both is not None and _can_be(family, subjects[1:], both)
+        for both in (_both(held, meaning) for meaning in there)
+    )
+
+
+def _both(held: Mapping[str, Sequence[str]], meaning: Meaning) -> Mapping[str, Sequence[str]] | None:
+    """Values that are held and meant; None where an axis is left with none."""
+    found = dict(held)
+    for axis, values in meaning.items():
+        if axis == "in":
+            continue
+        if axis in found:
+            found[axis] = [
+                a if fits(a, b) else b for a in found[axis] for b in values if fits(a, b) or fits(b, a)
+            ]
+            if not found[axis]:
+                return None
+        else:
+            found[axis] = values
+    return found
+
+
+def _contradiction(groups: Sequence[tuple[str, list[str]]]) -> str:
+    for (one, here), (other, there) in itertools.combinations(groups, 2):
+        if not set(here) & set(there):
+            return (
+                f"'{one}' and '{other}' go together in no family: the first is of {_some(here)}, "
+                f"the second of {_some(there)}"
+            )
+    return f"no family has all of {', '.join(repr(name) for name, _ in groups)}: leave one out"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+
+
+def _unknown(token: str) -> str:
+    near = near_word(token)
+    return (
+        f"'{token}' is not a word that is known here{f'; did you mean {near}?' if near else ''} "
+        "(`ask --help` has the words; AXIS=VALUE, as flush=on, is understood as well)"
+    )
+
+
+def near_word(token: str) -> str:
+    """The known word nearest to one that is not; empty where none is near."""
+    token = token.lower()
+    most = max(1, len(token) // 3)
+    in_order = [phrase for all_of in by_subject().values() for phrase in all_of]
+    known = [*in_order, *sorted(phrases()), *sorted(wants())]
+    best = min(known, key=lambda one: distance(token, one), default="")
+    return best if best and distance(token, best) <= most else ""
+
+
+def distance(a: str, b: str) -> int:
+    """Letters to change, add or leave out to turn one word into the other."""
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        diagonal, row[0] = row[0], i
+        for j, other in enumerate(b, 1):
+            diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (letter != other))
+    return row[-1]
+
+
+def exact(size: int) -> str:
+    """A size in the largest unit of which it is a whole number: `64 MiB`, `64 MB`, `1000 B`."""
+    for unit in ("TiB", "GiB", "MiB", "KiB", "TB", "GB", "MB", "KB"):
+        factor = parse_bytes(f"1{unit}") or 1
+        if size and size % factor == 0:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
+
+
+def fits(value: str, pattern: str) -> bool:
+    """Whether a value is the pattern, in which a `*` at an end is any letters."""
+    inner = pattern.strip("*")
+    if pattern.startswith("*"):
+        return inner in value if pattern.endswith("*") and len(pattern) > 1 else value.endswith(inner)
+    return value.startswith(inner) if pattern.endswith("*") else value == pattern
+
+
+def _means(meaning: Meaning, case: Case) -> bool:
+    return any(fits(case.family, one) for one in meaning["in"]) and all(
+        _has(case, axis, values) for axis, values in meaning.items() if axis != "in"
+    )
+
+
+def _has(case: Case, axis: str, values: Sequence[str]) -> bool:
+    value = case.axes.get(axis, case.site.get(axis))
+    if isinstance(value, (int, float)):
+        return any(parse_bytes(one) == value or _number(one) == value for one in values)
+    return value is not None and any(fits(value, one) for one in values)
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _tokens(text: str) -> Iterator[str]:
+    for token in _SEPARATORS.split(text):
+        token = token.rstrip(".:")
+        if _EXPLICIT.fullmatch(token):
+            yield token
+        else:
+            yield from (part for part in re.split(r"[-_]", token) if part)
+
+
+@cache
+def table() -> Mapping[str, Any]:
+    """The table of words as it is written."""
+    return json.loads(TABLE.read_text(encoding="utf-8"))
+
+
+@cache
+def families() -> Mapping[str, Sequence[str]]:
+    """Every family, with its axes of sizes, of which the first is meant where nothing else is said."""
+    return table()["families"]
+
+
+@cache
+def phrases() -> Mapping[str, Word]:
+    """Every phrase with its word; a family's name is one."""
+    found = {name.replace("_", " "): Word("subject", "", ({"in": [name]},)) for name in families()}
+    for entry in table()["words"]:
+        word = Word(
+            entry["about"],
+            entry["says"],
+            tuple(entry["means"]),
+            tuple(entry.get("usually", ())),
+            tuple(entry.get("compared", ())),
+            tuple(entry.get("size", ())),
+        )
+        found |= dict.fromkeys(entry["words"], word)
+    return found
+
+
+@cache
+def wants() -> Mapping[str, str]:
+    """What is to be done with the rows, by phrase."""
+    return _by_phrase("wants")
+
+
+@cache
+def counts() -> Mapping[str, str]:
+    """Axes of whole numbers, by the word that follows one."""
+    return _by_phrase("counts")
+
+
+@cache
+def places() -> Mapping[str, str]:
+    """Sites, by the word before a number."""
+    return _by_phrase("places")
+
+
+def _by_phrase(part: str) -> Mapping[str, str]:
+    return {phrase: name for name, all_of in table()[part].items() for phrase in all_of}
+
+
+@cache
+def longest() -> int:
+    """Words of the longest phrase."""
+    return max(len(phrase.split()) for phrase in (*phrases(), *wants()))
+
+
+def grammar() -> str:
+    """The help of `ask`: examples, and the first phrase of each word, by what it is about."""
+    lines = ["words by what they are about, one of several each:"]
+    for name, words in by_subject().items():
+        lines += textwrap.wrap(
+            ", ".join(words), 78, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14
+        )
+    return "\n".join(lines)
+
+
+@cache
+def by_subject() -> Mapping[str, Sequence[str]]:
+    """The first phrase of each word, by what it is about."""
+    found = {"question": [all_of[0] for all_of in table()["wants"].values()]}
+    for entry in table()["words"]:
+        found.setdefault(entry["about"], []).append(entry["words"][0])
+    return found

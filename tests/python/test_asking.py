@@ -1,0 +1,252 @@
+"""Words that people use: what they are understood as, and what a run answers."""
+
+import json
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+from grainscope_report.asking import sentence
+from grainscope_report.asking.sentence import understand
+from grainscope_report.cli import main
+from grainscope_report.errors import ReportError
+
+ROOT = Path(__file__).resolve().parents[2]
+GOLDEN = json.loads((ROOT / "tests/golden/questions.json").read_text())
+REFERENCE = ROOT / "results/reference/acceptance/h100-a.json.gz"
+# One sentence of ordinary words for each family.
+REACHED = {
+    "host/memcpy": "how fast does the cpu copy host memory",
+    "host/latency": "memory latency",
+    "host/first_touch": "first touch huge pages",
+    "host/malloc": "malloc",
+    "host/flush": "cache flush",
+    "transfer/memcpy": "h2d",
+    "transfer/host_copy": "staging copy",
+    "transfer/kernel_copy": "kernel copy d2h",
+    "transfer/zero_copy": "zero-copy",
+    "transfer/managed": "unified memory",
+    "transfer/duplex": "bidirectional",
+    "transfer/local": "d2d",
+    "transfer/peer": "p2p",
+    "transfer/collective": "allreduce",
+    "transfer/written": "written transfers",
+    "latency/chase": "pointer chase",
+    "latency/managed_touch": "page fault latency",
+    "latency/flag": "ping-pong",
+    "call": "kernel launch",
+    "contention": "interference",
+    "grain/pieces": "4 KiB pieces",
+    "grain/gpu_memory": "pieces in gpu memory",
+    "grain/saturation": "how many SMs fill the link",
+    "reach/gather": "random access",
+    "gather": "feature gathering",
+    "gather/bag": "embedding bags",
+    "sm_share/gather": "green contexts",
+    "sm_share/split": "gather and compute",
+    "shape/copy": "halo",
+    "shape/batch": "batched copies in 4 KiB pieces",
+    "traversal/bfs": "bfs kron",
+    "traversal/cc": "connected components",
+    "traversal/pr": "pagerank",
+    "traversal/sssp": "shortest paths",
+    "lean/bfs": "direction-optimising bfs",
+    "lean/cc": "compressed connected components",
+    "lean/pr": "compressed pagerank",
+    "lean/sssp": "lean sssp",
+    "sampling/neighbours": "neighbor sampling",
+    "tiering/score": "hot rows",
+    "tiering/reorder": "renumbering",
+    "pipeline/graphsage": "graphsage training",
+    "model/bfs": "modelled bfs",
+    "model/cc": "modelled connected components",
+    "model/pr": "predicted pagerank",
+    "model/sssp": "modelled sssp",
+    "model/uvm": "modelled uvm",
+    "model/gather": "modelled gather",
+}
+
+
+def why_not(question: str) -> str:
+    with pytest.raises(ReportError) as refused:
+        understand(question)
+    return str(refused.value)
+
+
+def ask(capsys, file: Path, question: str, status: int = 0) -> str:
+    assert main(["ask", str(file), *question.split()]) == status
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("each", GOLDEN["understood"], ids=lambda each: each["question"])
+def test_a_question_is_understood_as_the_program_does(each):
+    assert {"question": each["question"]} | understand(each["question"]).as_json() == each
+
+
+@pytest.mark.parametrize("each", GOLDEN["refused"], ids=lambda each: each["question"])
+def test_a_question_is_refused_as_the_program_does(each):
+    assert why_not(each["question"]) == each["why"]
+
+
+def test_the_golden_questions_say_something():
+    assert len(GOLDEN["understood"]) > 50
+    assert len(GOLDEN["refused"]) > 10
+    assert {each["want"] for each in GOLDEN["understood"]} == {"", *sentence.table()["wants"]}
+
+
+@pytest.mark.parametrize("family", sentence.families())
+def test_ordinary_words_reach_every_family(family):
+    assert family in understand(REACHED[family]).families
+
+
+def test_no_sentence_reaches_all():
+    for family, question in REACHED.items():
+        assert len(understand(question).families) <= 4, (family, question)
+
+
+def test_every_phrase_is_understood_and_of_one_word():
+    phrases = [phrase for entry in sentence.table()["words"] for phrase in entry["words"]]
+    assert len(phrases) == len(set(phrases)) > 200
+    letters = set(string.ascii_lowercase + string.digits + " /")
+    for phrase in phrases:
+        assert understand(phrase).families, phrase
+        assert set(phrase) <= letters, phrase
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("h2d pinned 64MiB", "HtoD, page-locked, 64 mib"),
+        ("h2d pinned 64MiB", "64M from host to device? pinned."),
+        ("h2d pinned 64MiB", "pinned_to_gpu bytes 67108864"),
+        ("unified memory", "UVM"),
+        ("p2p 1MiB", "peer-to-peer 1048576"),
+        ("zero-copy", "zero_copy"),
+    ],
+)
+def test_words_for_the_same_thing_are_understood_alike(one, other):
+    first, second = understand(one).as_json(), understand(other).as_json()
+    assert first.pop("text").split(", ")[0] == second.pop("text").split(", ")[0]
+    assert first == second
+
+
+def test_words_about_one_thing_are_alternatives_and_about_two_hold_together(show):
+    [machine] = show("traversing")
+    cases = [row.case for row in machine.result.rows]
+
+    def count(question: str) -> int:
+        return sum(map(understand(question).matches, cases))
+
+    assert count("bfs sssp kron") == count("bfs kron") + count("sssp kron")
+    assert 0 < count("bfs kron") < count("bfs")
+
+
+def test_a_size_belongs_to_the_word_beside_it():
+    sizes = understand("rows of 512 B from a 4 GiB table").sizes_of("gather")
+    assert sizes == {"row": [(512, 512)], "span": [(4 << 30, 4 << 30)]}
+
+
+def test_h2d_pinned(files, capsys):
+    said = ask(capsys, files["h100"], "h2d pinned 64MiB")
+    assert said.startswith("transfer/memcpy, to the device, pinned, 64 MiB: 2 rows\n")
+    assert len(re.findall(r"64 MiB +[\d.]+( ± [\d.]+)? GB/s", said)) == 2
+
+
+def test_a_size_that_was_not_measured_has_its_neighbours(files, capsys):
+    said = ask(capsys, files["h100"], "h2d pinned 96KiB flush=on")
+    assert "96 KiB was not measured; the nearest are 64 KiB and 128 KiB." in said, said
+    assert said.count("GB/s") == 2
+    assert "not measured" not in ask(capsys, files["h100"], "h2d pinned 64KiB flush=on")
+
+
+def test_sizes_of_different_grids_meet_by_the_nearest(capsys):
+    said = ask(capsys, REFERENCE, "best way h2d for 8 KiB pieces")
+    assert "8 KiB was not measured; the nearest are " in said or "Not measured at 8 KiB: " in said, said
+
+
+def test_the_best_way_comes_first(files, capsys):
+    said = ask(capsys, files["h100"], "best h2d 16MiB")
+    rates = [float(one) for one in re.findall(r"16 MiB +([\d.]+)(?: ± [\d.]+)? GB/s", said)]
+    assert len(rates) > 3
+    assert rates == sorted(rates, reverse=True)
+    assert "host → GPU: fastest is " in said
+    slowest = ask(capsys, files["h100"], "slowest h2d 16MiB")
+    assert [float(one) for one in re.findall(r"16 MiB +([\d.]+)(?: ± [\d.]+)? GB/s", slowest)] == rates[::-1]
+
+
+def test_without_a_size_the_best_way_is_told_by_sizes(files, capsys):
+    assert "- Fastest host → GPU: " in ask(capsys, files["h100"], "best way h2d")
+
+
+def test_a_peak_is_that_of_the_rows(files, show, capsys):
+    said = ask(capsys, files["h100"], "peak h2d pinned")
+    [machine] = show("h100")
+    rates = [
+        row.bandwidth_gb_s
+        for row in machine.result.of("transfer/memcpy")
+        if row.ok and row.case.axes["path"] == "pinned_to_gpu" and row.case.axes["timed"] == "copy"
+    ]
+    [highest] = re.findall(r"highest is .*?, ([\d.]+)", said)
+    assert float(highest) == pytest.approx(max(rates), rel=0.01)
+
+
+def test_a_crossover_is_between_the_ways_that_are_named(files, capsys):
+    said = ask(capsys, files["h100"], "crossover pinned zero-copy h2d")
+    lines = [line for line in said.splitlines() if line.startswith("- ")]
+    assert lines
+    assert all("zero-copy read" in line and "pinned copy" in line for line in lines), said
+
+
+def test_where_nothing_is_overtaken_the_faster_way_is_named(files, capsys):
+    said = ask(capsys, files["h100"], "crossover pinned pageable h2d")
+    assert "None of these ways overtakes another" in said
+    assert "pinned copy at every size" in said
+
+
+def test_one_way_has_no_crossover(files, capsys):
+    said = ask(capsys, files["h100"], "crossover prefetch h2d", 5)
+    assert "between two ways" in said
+    assert "prefetch" in said
+
+
+def test_latencies_are_sorted(capsys):
+    said = ask(capsys, REFERENCE, "latency host")
+    units = {"ns": 1, "µs": 1e3, "ms": 1e6}
+    times = [
+        float(one) * units[unit] for one, unit in re.findall(r" ([\d.]+)(?: ± [\d.]+)? (ns|µs|ms)", said)
+    ]
+    assert len(times) > 2
+    assert times == sorted(times)
+
+
+def test_what_was_not_run_or_could_not_says_so(files, capsys):
+    assert "Not part of this run (preset " in ask(capsys, files["traversing"], "h2d", 5)
+    assert "Not measured: " in ask(capsys, ROOT / "results/reference/no-gpu-quick.json", "h2d", 5)
+
+
+@pytest.mark.parametrize("question", ["pined", "bfs pinned", "1.5MiB", "fast"])
+def test_bad_words_are_one_sentence(files, capsys, question):
+    assert main(["ask", str(files["h100"]), question]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert told.startswith("grainscope-report: '")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 100])
+@pytest.mark.parametrize(
+    "question", ["h2d pinned 64MiB", "best way h2d", "crossover copy zero-copy", "peak d2h"]
+)
+def test_an_answer_fits_the_terminal(files, capsys, monkeypatch, columns, question):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    said = ask(capsys, files["h100"], question)
+    assert len(said.splitlines()) <= 40
+    assert max(map(len, said.splitlines())) <= columns, said
+
+
+def test_help_fits_a_screen(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["ask", "--help"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) <= 45
+    assert max(map(len, told)) <= 80
