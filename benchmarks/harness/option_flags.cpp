@@ -134,7 +134,7 @@ void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_flag("--benchmark_counters_tabular", raw.tabular, "Accepted: the table always has columns")
       ->group(group);
-  app.add_option("--v", raw.verbosity, "Google Benchmark's verbosity")->group(group);
+  app.add_option("--v", options.verbosity, "1: whole names in the table, whole lists in --plan")->group(group);
 }
 
 }  // namespace

@@ -40,7 +40,6 @@ struct RawOptions {
   bool aggregates_only = false;
   bool display_aggregates_only = false;
   bool tabular = false;
-  int verbosity = 0;
 };
 
 // Throws UsageError, with what to use instead, for a flag of Google Benchmark that would change what a

@@ -44,7 +44,7 @@ void understand_output(const CLI::App& app, Options& options, const RawOptions& 
   hand_on(!raw.time_unit.empty(), "--benchmark_time_unit=" + raw.time_unit);
   options.file_aggregates_only = raw.aggregates_only;
   options.display_aggregates_only = raw.aggregates_only || raw.display_aggregates_only;
-  hand_on(app.count("--v") > 0, "--v=" + std::to_string(raw.verbosity));
+  hand_on(app.count("--v") > 0, "--v=" + std::to_string(options.verbosity));
   if (!raw.time_unit.empty()) {
     require_one_of(raw.time_unit, {"ns", "us", "ms", "s"}, "--benchmark_time_unit");
   }
