@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "grainscope/core/sampler.hpp"
@@ -107,6 +108,16 @@ double TimeLeft::seconds() const {
   return std::max(left_s, 0.0);
 }
 
+namespace {
+
+// In whole seconds: more digits would be invented.
+std::string whole_seconds(double seconds) {
+  const auto whole = static_cast<long>(std::ceil(seconds));
+  return whole < 60 ? std::to_string(whole) + " s" : format_seconds(static_cast<double>(whole));
+}
+
+}  // namespace
+
 Progress::Progress() : screen_(screen_of(STDERR_FILENO)), begun_s_(steady_now_s()), latest_s_(begun_s_) {}
 
 Progress::~Progress() {
@@ -144,7 +155,7 @@ void Progress::draw() const {
   const double passed_s = latest_s_ - begun_s_;
   std::array<char, 96> head{};
   std::snprintf(head.data(), head.size(), "%.0f %%, %s left, visit %zu of %zu: ",
-                passed_s + left_s > 0 ? 100 * passed_s / (passed_s + left_s) : 0, format_seconds(left_s).c_str(),
+                passed_s + left_s > 0 ? 100 * passed_s / (passed_s + left_s) : 0, whole_seconds(left_s).c_str(),
                 std::min(all_ - time_left_.visits() + 1, all_), all_);
   const std::string line = head.data() + name_;
   // The last column stays free: a terminal may go on to the next line when it is written to.

@@ -316,11 +316,35 @@ class EmptyChoice {
     if (names.empty()) {
       return sizes().empty() ? ": nothing is listed here" : ": " + sizes() + " leaves none at all";
     }
+    const std::string meant = spelled_right(names);
+    if (meant.empty()) {
+      return "; --families lists the families and their questions, --benchmark_list_tests the cases";
+    }
     std::string message = "; near it are\n";
-    for (const std::string& name : near_names(text_, names, kNearNames)) {
+    for (const std::string& name : near_names(meant, names, kNearNames)) {
       message += "  " + name + "\n";
     }
     return message + "--benchmark_list_tests lists all; a denser --preset has more sizes";
+  }
+
+  // The filter with the nearest word of a name in place of each that is in none; empty where no word of it is
+  // near one.
+  [[nodiscard]] std::string spelled_right(const std::vector<std::string>& names) const {
+    std::set<std::string> known;
+    for (const std::string& name : names) {
+      known.merge(parts_of(name));
+    }
+    std::string meant = text_;
+    bool related = false;
+    for (const std::string& part : parts_of(text_)) {
+      std::string word = known.contains(part) ? part : nearest(part, {known.begin(), known.end()});
+      if (edit_distance(part, word) > std::max<std::size_t>(1, part.size() / 3)) {
+        continue;
+      }
+      related = true;
+      meant.replace(meant.find(part), part.size(), word);
+    }
+    return related ? meant : "";
   }
 
   // Where the range of sizes alone leaves nothing.

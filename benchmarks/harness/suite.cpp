@@ -444,7 +444,7 @@ class Suite {
   void tell_results(const std::vector<json>& rows) {
     if (table_) {
       const std::string headlines = headlines_text(rows, screen_of(STDOUT_FILENO, options_.color));
-      std::cout << (headlines.empty() ? "" : "\nin short\n") << headlines << std::flush;
+      std::cout << (headlines.empty() ? "" : "\nIn short\n") << headlines << std::flush;
     }
     tell_skipped(late_skips_);
     if (const std::string flags = flags_text(rows); !flags.empty()) {

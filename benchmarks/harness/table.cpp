@@ -217,19 +217,25 @@ std::string Table::label_of(const Group& group, const std::string& name) const {
   return label;
 }
 
-Table::Numbers Table::numbers_beside(std::size_t label_width) const {
+Table::Numbers Table::numbers_of(const Group& group) const {
   const std::size_t width = full_names_ ? std::numeric_limits<std::size_t>::max() : screen_.width;
-  const std::size_t used = kIndent + label_width + kGap + kTimeWidth;
+  const std::size_t used = kIndent + group.label_width + kGap + kTimeWidth;
   std::size_t left = width - std::min(width, used);
+  const auto some = [&](const char* field) {
+    return std::any_of(group.names.begin(), group.names.end(), [&](const std::string& name) {
+      const auto row = rows_.find(name);
+      return row != rows_.end() && row->second.contains(field);
+    });
+  };
   const auto take = [&](std::size_t column) {
     const bool fits = left >= kGap + column;
     left -= fits ? kGap + column : 0;
     return fits;
   };
   Numbers numbers;
-  numbers.half_width = take(kHalfWidthWidth);
-  numbers.time = numbers.half_width && take(kRateWidth);
-  numbers.of_peak = numbers.time && take(kPeakWidth);
+  numbers.half_width = some("interval_s") && take(kHalfWidthWidth);
+  numbers.time = some("bandwidth_gb_s") && take(kRateWidth);
+  numbers.of_peak = numbers.time && some("link_fraction") && take(kPeakWidth);
   numbers.notes = left > kGap ? std::min(left - kGap, kMostNotes) : 0;
   return numbers;
 }
@@ -294,7 +300,7 @@ void Table::print(Group& group) {
   if (!full_names_) {
     group.label_width = std::min(group.label_width, most);
   }
-  const Numbers numbers = numbers_beside(group.label_width);
+  const Numbers numbers = numbers_of(group);
   print_heading(group, numbers);
   for (const std::string& name : group.names) {
     if (const auto row = rows_.find(name); row != rows_.end()) {
@@ -315,8 +321,12 @@ void Table::print_heading(const Group& group, const Numbers& numbers) {
         (label.empty() ? "" : std::string(kGap, ' ')) + filled(column.key, column.width, column.numbers);
   }
   const std::string gap(kGap, ' ');
+  const bool rates = std::any_of(group.names.begin(), group.names.end(), [&](const std::string& name) {
+    const auto row = rows_.find(name);
+    return row != rows_.end() && has_rate(row->second);
+  });
   std::string line = std::string(kIndent, ' ') + filled(shortened(label, group.label_width), group.label_width) +
-                     gap + filled(numbers.time ? "time" : "result", kTimeWidth, true);
+                     gap + filled(numbers.time || !rates ? "time" : "rate", kTimeWidth, true);
   line += numbers.half_width ? gap + filled("+-", kHalfWidthWidth, true) : "";
   line += numbers.time ? gap + filled("rate", kRateWidth, true) : "";
   line += numbers.of_peak ? gap + filled("of peak", kPeakWidth, true) : "";

@@ -46,7 +46,7 @@ class Table {
     std::size_t to_come = 0;
   };
   using Cells = std::vector<std::pair<std::string, std::string>>;  // axes: key and value as they are shown
-  // Which numbers a line has room for, beside a rate or, of what has none, a time.
+  // Which numbers the rows of a group have and a line has room for, beside a rate or, of what has none, a time.
   struct Numbers {
     bool half_width = false;
     bool time = false;
@@ -59,7 +59,7 @@ class Table {
   [[nodiscard]] std::vector<Group> split(Group group) const;
   [[nodiscard]] const std::string& value_of(const std::string& name, const std::string& key) const;
   [[nodiscard]] std::string label_of(const Group& group, const std::string& name) const;
-  [[nodiscard]] Numbers numbers_beside(std::size_t label_width) const;
+  [[nodiscard]] Numbers numbers_of(const Group& group) const;
   void print(Group& group);
   void print_heading(const Group& group, const Numbers& numbers);
   void print_row(const Group& group, const Numbers& numbers, const nlohmann::json& row);
