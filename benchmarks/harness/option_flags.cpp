@@ -126,7 +126,8 @@ void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
       ->default_str("text")
       ->group(group);
   app.add_flag("--version", raw.version, "Print versions and exit")->group(group);
-  app.add_option("-h,--help", raw.help, "Print this, or --help=all, or a group of flags: run, output, transfers")
+  app.add_option("-h,--help", raw.help,
+                 "Print this, or --help=all, or a group of flags: run, output, transfers")
       ->expected(0, 1)
       ->group(group);
 }
@@ -152,7 +153,8 @@ void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_flag("--benchmark_counters_tabular", raw.tabular, "Accepted: the table always has columns")
       ->group(group);
-  app.add_option("--v", options.verbosity, "1: whole names in the table, whole lists in --plan")->group(group);
+  app.add_option("--v", options.verbosity, "1: whole names in the table, whole lists in --plan")
+      ->group(group);
 }
 
 }  // namespace

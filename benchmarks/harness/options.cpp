@@ -163,7 +163,8 @@ Options parse_options(const std::vector<std::string>& arguments) {
     app.parse(std::move(words));
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> left = app.remaining();
-    throw UsageError(not_a_flag(app, *std::find_first_of(arguments.begin(), arguments.end(), left.begin(), left.end())));
+    throw UsageError(
+        not_a_flag(app, *std::find_first_of(arguments.begin(), arguments.end(), left.begin(), left.end())));
   } catch (const CLI::ParseError& error) {
     throw UsageError(std::string(error.what()) + "; see `grainscope --help`");
   }

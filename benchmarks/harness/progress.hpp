@@ -52,6 +52,7 @@ class TimeLeft {
   std::map<std::string, Visited> cases_;
   std::map<std::string, Family> families_;
   std::size_t visits_ = 0;
+  double planned_s_ = 0;  // of all that was expected
 };
 
 class Progress {

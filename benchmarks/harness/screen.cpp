@@ -21,8 +21,8 @@ std::string variable(const char* name) {
 
 std::size_t width_of(int stream) {
   const std::string columns = variable("COLUMNS");
-  const bool number = !columns.empty() && columns.size() <= 4 &&
-                      columns.find_first_not_of("0123456789") == std::string::npos;
+  const bool number =
+      !columns.empty() && columns.size() <= 4 && columns.find_first_not_of("0123456789") == std::string::npos;
   if (number && columns.find_first_not_of('0') != std::string::npos) {
     return std::clamp(static_cast<std::size_t>(std::stoul(columns)), kNarrowest, kWidest);
   }

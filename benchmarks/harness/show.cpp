@@ -191,9 +191,10 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
   text += plan_line("all", total);
   std::array<char, 32> target{};
   std::snprintf(target.data(), target.size(), "%g %%", scope.sampling.ci_target * 100);
-  text += wrapped("", "preset " + std::string(name(scope.preset)) + ", " + std::to_string(scope.visits) +
-                          (scope.visits == 1 ? " visit" : " visits") + " to a case, interval target " +
-                          target.data() + "; memory is the most that one case holds",
+  text += wrapped("",
+                  "preset " + std::string(name(scope.preset)) + ", " + std::to_string(scope.visits) +
+                      (scope.visits == 1 ? " visit" : " visits") + " to a case, interval target " +
+                      target.data() + "; memory is the most that one case holds",
                   0, width);
   if (selection.skipped.empty()) {
     return text;
@@ -206,7 +207,8 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
     skipped[{benchmark.id.family, benchmark.skip}].push_back(benchmark.id.name());
   }
   if (!whole) {
-    return text + reasons_text(reasons, "", width) + "--plan --v=1 lists families, and each case that is skipped\n";
+    return text + reasons_text(reasons, "", width) +
+           "--plan --v=1 lists families, and each case that is skipped\n";
   }
   for (const auto& [what, names] : skipped) {
     text += what.first + ": " + reasons_text({{what.second, static_cast<int>(names.size())}}, "", width);

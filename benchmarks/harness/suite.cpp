@@ -233,8 +233,8 @@ class Suite {
   // A line a reason.
   static void tell_skipped(const std::map<std::string, int>& reasons) {
     const Screen screen = screen_of(STDERR_FILENO);
-    std::cerr << reasons_text(reasons, "grainscope: ",
-                              screen.terminal ? screen.width : std::numeric_limits<std::size_t>::max());
+    std::cerr << reasons_text(
+        reasons, "grainscope: ", screen.terminal ? screen.width : std::numeric_limits<std::size_t>::max());
   }
 
   // Who has all its visits needs no graph any more.

@@ -267,8 +267,9 @@ void Table::finish() {
       if (of_models && !std::exchange(modelled, true)) {
         print_legend();
         out_ << '\n'
-             << in(kBold, wrapped("", "MODELLED, NOT MEASURED: what a model says of the links and cards named",
-                                  0, screen_.width));
+             << in(kBold,
+                   wrapped("", "MODELLED, NOT MEASURED: what a model says of the links and cards named", 0,
+                           screen_.width));
       }
       print(group);
     }
@@ -312,21 +313,21 @@ void Table::print(Group& group) {
 }
 
 void Table::print_heading(const Group& group, const Numbers& numbers) {
-  std::string heading = wrapped("", group.family + (group.shared.empty() ? "" : "  ") + group.shared, kIndent,
-                                screen_.width);
+  std::string heading =
+      wrapped("", group.family + (group.shared.empty() ? "" : "  ") + group.shared, kIndent, screen_.width);
   out_ << '\n' << in(kBold, heading.substr(kIndent, heading.size() - kIndent - 1)) << '\n';
   std::string label = full_names_ ? "case" : "";
   for (const Column& column : group.columns) {
-    label +=
-        (label.empty() ? "" : std::string(kGap, ' ')) + filled(column.key, column.width, column.numbers);
+    label += (label.empty() ? "" : std::string(kGap, ' ')) + filled(column.key, column.width, column.numbers);
   }
   const std::string gap(kGap, ' ');
   const bool rates = std::any_of(group.names.begin(), group.names.end(), [&](const std::string& name) {
     const auto row = rows_.find(name);
     return row != rows_.end() && has_rate(row->second);
   });
-  std::string line = std::string(kIndent, ' ') + filled(shortened(label, group.label_width), group.label_width) +
-                     gap + filled(numbers.time || !rates ? "time" : "rate", kTimeWidth, true);
+  std::string line = std::string(kIndent, ' ') +
+                     filled(shortened(label, group.label_width), group.label_width) + gap +
+                     filled(numbers.time || !rates ? "time" : "rate", kTimeWidth, true);
   line += numbers.half_width ? gap + filled("+-", kHalfWidthWidth, true) : "";
   line += numbers.time ? gap + filled("rate", kRateWidth, true) : "";
   line += numbers.of_peak ? gap + filled("of peak", kPeakWidth, true) : "";
@@ -357,8 +358,9 @@ void Table::print_row(const Group& group, const Numbers& numbers, const json& ro
   line += cell(numbers.time || !has_rate(row) ? time_of(row) : rate_of(row), kTimeWidth);
   line += numbers.half_width ? cell(half_width_of(row), kHalfWidthWidth) : "";
   line += numbers.time ? cell(rate_of(row), kRateWidth) : "";
-  line += numbers.of_peak ? cell(row.contains("link_fraction") ? percent(row["link_fraction"]) : "", kPeakWidth)
-                          : "";
+  line += numbers.of_peak
+              ? cell(row.contains("link_fraction") ? percent(row["link_fraction"]) : "", kPeakWidth)
+              : "";
   const std::string flags = flags_of(row);
   if (!flags.empty() && numbers.notes > 0) {
     line += gap + (letters(flags) <= numbers.notes ? flags : "*");
@@ -399,16 +401,17 @@ std::string reasons_text(const std::map<std::string, int>& reasons, const std::s
   for (const auto& [name, kind] : kinds) {
     ordered.push_back(kind);
   }
-  std::stable_sort(ordered.begin(), ordered.end(), [](const Kind& a, const Kind& b) { return a.cases > b.cases; });
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const Kind& a, const Kind& b) { return a.cases > b.cases; });
   std::string text;
   for (const Kind& kind : ordered) {
     std::string reason = *kind.reasons.begin();
     if (kind.reasons.size() > 1) {
       reason += " (others differ in the numbers)";
     }
-    text += wrapped(label, std::to_string(kind.cases) + (kind.cases == 1 ? " case" : " cases") +
-                               " skipped: " + reason,
-                    label.size(), width);
+    text += wrapped(
+        label, std::to_string(kind.cases) + (kind.cases == 1 ? " case" : " cases") + " skipped: " + reason,
+        label.size(), width);
   }
   return text;
 }
@@ -492,9 +495,10 @@ std::string headlines_text(const std::vector<json>& rows, const Screen& screen) 
     for (const auto& [key, value] : (*row)["case"]["site"].items()) {
       place += (place.empty() ? "" : ", ") + key + " " + value.dump();
     }
-    std::string line = filled(shortened(headline.label, label_width), label_width) + "  " +
-                       filled(for_screen(has_rate(*row) ? rate_of(*row) : time_of(*row), screen), kTimeWidth, true) +
-                       filled(for_screen(half_width_of(*row), screen), kHalfWidthWidth + 1, true);
+    std::string line =
+        filled(shortened(headline.label, label_width), label_width) + "  " +
+        filled(for_screen(has_rate(*row) ? rate_of(*row) : time_of(*row), screen), kTimeWidth, true) +
+        filled(for_screen(half_width_of(*row), screen), kHalfWidthWidth + 1, true);
     if (letters(line) + kGap + letters(place) <= screen.width) {
       line += std::string(kGap, ' ') + place;
     }

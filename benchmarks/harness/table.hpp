@@ -46,7 +46,8 @@ class Table {
     std::size_t to_come = 0;
   };
   using Cells = std::vector<std::pair<std::string, std::string>>;  // axes: key and value as they are shown
-  // Which numbers the rows of a group have and a line has room for, beside a rate or, of what has none, a time.
+  // Which numbers the rows of a group have and a line has room for, beside a rate or, of what has none, a
+  // time.
   struct Numbers {
     bool half_width = false;
     bool time = false;

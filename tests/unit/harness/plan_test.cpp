@@ -69,8 +69,9 @@ TEST(Plan, says_each_reason_once_with_all_its_cases) {
   const auto at = text.find(reason);
   ASSERT_NE(at, std::string::npos) << text;
   EXPECT_EQ(text.find(reason, at + 1), std::string::npos) << text;
-  const auto all = std::count_if(chosen.selection.skipped.begin(), chosen.selection.skipped.end(),
-                                 [](const Benchmark& benchmark) { return benchmark.skip == "there is no driver"; });
+  const auto all =
+      std::count_if(chosen.selection.skipped.begin(), chosen.selection.skipped.end(),
+                    [](const Benchmark& benchmark) { return benchmark.skip == "there is no driver"; });
   EXPECT_NE(text.find(std::to_string(all) + " " + reason), std::string::npos) << text;
   const std::string whole = plan_text(chosen.selection, chosen.scope, 100, true);
   EXPECT_NE(whole.find("\n  " + chosen.selection.skipped.front().id.name() + "\n"), std::string::npos);
@@ -101,14 +102,15 @@ Stored read_durations(const std::string& file) {
   return stored;
 }
 
-// Replays a stored run; the worst error of the time left after a tenth of it, as a part of what is left, and
+// Replays a stored run; the worst error of the time left, as a part of the whole run, after a tenth of it and
 // until nine tenths are over.
 double worst_error(const Machine& machine, const std::string& file) {
   const Stored stored = read_durations(file);
   Chosen chosen = choose(machine, Preset::quick);
   std::vector<Benchmark>& cases = chosen.selection.runnable;
   const std::size_t listed = stored.visits_s.size();
-  std::erase_if(cases, [&](const Benchmark& benchmark) { return !stored.visits_s.contains(benchmark.id.name()); });
+  std::erase_if(cases,
+                [&](const Benchmark& benchmark) { return !stored.visits_s.contains(benchmark.id.name()); });
   EXPECT_GT(cases.size(), listed * 9 / 10) << file;
   TimeLeft left;
   double all_s = 0;

@@ -86,7 +86,8 @@ TEST(Table, has_no_line_wider_than_the_screen_and_a_line_a_case) {
   ASSERT_GT(cases.size(), 500U);
   std::vector<json> rows;
   for (const Benchmark& benchmark : cases) {
-    rows.push_back(rows.size() % 3 == 0 ? of_operations(row_of(benchmark), 128) : with_rate(row_of(benchmark)));
+    rows.push_back(rows.size() % 3 == 0 ? of_operations(row_of(benchmark), 128)
+                                        : with_rate(row_of(benchmark)));
   }
   for (const std::size_t width : {40U, 60U, 80U, 100U, 160U, 200U}) {
     for (const bool utf8 : {false, true}) {
@@ -95,7 +96,8 @@ TEST(Table, has_no_line_wider_than_the_screen_and_a_line_a_case) {
       for (std::string line; std::getline(lines, line);) {
         EXPECT_LE(letters(line), width) << line;
       }
-      EXPECT_EQ(count(text, " each\n") + count(text, " each "), count(text, "µs each") + count(text, "us each"));
+      EXPECT_EQ(count(text, " each\n") + count(text, " each "),
+                count(text, "µs each") + count(text, "us each"));
       EXPECT_EQ(count(text, utf8 ? "µs each" : "us each"), (cases.size() + 2) / 3) << width;
       EXPECT_EQ(count(text, "GB/s"), cases.size() - (cases.size() + 2) / 3) << width;
     }
@@ -176,6 +178,7 @@ TEST(Table, takes_a_row_of_a_case_that_is_no_longer_listed) {
 TEST(Headlines, are_the_best_of_what_a_run_has) {
   Benchmark slow = fake("pinned_to_gpu", 1 << 20);
   slow.id.family = "transfer/memcpy";
+  slow.id.axes.push_back({"path", "pinned_to_gpu"});
   slow.id.axes.push_back({"timed", "copy"});
   json good = with_rate(row_of(slow));
   json bad = good;
