@@ -22,6 +22,7 @@
 #include "harness/question.hpp"
 #include "harness/run.hpp"
 #include "harness/selection.hpp"
+#include "harness/screen.hpp"
 #include "harness/show.hpp"
 #include "harness/visits.hpp"
 #include "openmp_variables.hpp"
@@ -81,7 +82,7 @@ int act(const Options& options) {
   const Selection selection = selection_of(all_families(), options, machine, scope);
   std::cerr << understood_text(selection, scope);
   if (options.action == Action::plan) {
-    std::cout << plan_text(selection, scope);
+    std::cout << plan_text(selection, scope, screen_of(STDOUT_FILENO).width, options.verbosity > 0);
     return 0;
   }
   std::cout << list_text(selection);

@@ -106,6 +106,7 @@ Benchmark model_benchmark(const std::string& family, std::vector<Axis> before, c
   benchmark.id = {family, std::move(axes), std::move(site)};
   benchmark.skip = why_not(point);
   benchmark.about_s = about_s(family, point);
+  benchmark.modelled = true;
   benchmark.needs.host_bytes = host_bytes(point.graph, graph::Order::original, 0);
   return benchmark;
 }

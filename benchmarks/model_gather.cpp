@@ -203,6 +203,7 @@ class Lister {
       benchmark.skip = point.link.gpu->unavailable;
     }
     benchmark.id = {kFamily, std::move(axes), std::move(site)};
+    benchmark.modelled = true;
     benchmark.about_s = 0.01 + static_cast<double>(point.gather.asked_bytes()) / 5e9;
     benchmark.needs.host_bytes = 3 * point.gather.asked_rows() * sizeof(std::uint32_t);
     benchmark.explanation = explain(point);

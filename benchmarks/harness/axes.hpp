@@ -26,7 +26,7 @@ namespace grainscope::harness {
 // An axis as its family declares it. Every value that it can take can be asked for, also those that no preset
 // takes.
 struct DeclaredAxis {
-  enum class Unit { none, bytes, percent };
+  using Unit = AxisUnit;
   struct Range {
     std::uint64_t least = 1;
     std::uint64_t most = UINT64_MAX / 2;  // of what an axis of a case can hold

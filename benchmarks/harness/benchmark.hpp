@@ -102,7 +102,8 @@ struct Benchmark {
   Explanation explanation;
   std::function<Measurement(Session&)> run;
   int version = 1;                     // of its family
-  std::optional<double> about_s = {};  // of a session that does not sample by the plan: for --plan
+  std::optional<double> about_s = {};  // of a visit that does not sample by the plan: for --plan
+  bool modelled = false;               // its row is: a model says the same at every visit, and has one
 
   // One more reason not to run; the first that is not empty stands.
   void skip_for(const std::string& why) {

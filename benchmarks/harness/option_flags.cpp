@@ -1,19 +1,33 @@
 #include "option_flags.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
 #include "option_values.hpp"
 #include "question.hpp"
+#include "screen.hpp"
 
 namespace grainscope::harness {
 namespace {
 
 // The group of the flags that a journal keeps.
 constexpr const char* kWhatIsRun = "What is run";
+
+constexpr const char* kHowItIsRun = "How it is run";
+constexpr const char* kInsteadOfRunning = "Instead of running";
+constexpr const char* kOutput = "Google Benchmark's output flags";
+
+// Of the groups that the short help shows, the flags that few need.
+constexpr std::array kRare{"--shard",      "--ci-target", "--one-process", "--features",
+                           "--hot-budget", "--trials",    "--graph-cache", "--allow-managed-oversubscription",
+                           "--no-wait"};
+constexpr std::size_t kHelpWidth = 100;
+constexpr std::size_t kHelpIndent = 27;
 
 // An empty one picks everything.
 constexpr const char* kFilter = "--benchmark_filter";
@@ -75,7 +89,7 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_option("--transfer", raw.transfers,
                  "Run what is written and nothing else, e.g. 'host(pinned) -> gpu:0 by copy_engine, 64KiB'; "
-                 "may be given several times; see below")
+                 "may be given several times; --help=transfers")
       ->allow_extra_args(false)
       ->group(group);
   app.add_flag("--allow-managed-oversubscription", options.allow_managed_oversubscription,
@@ -85,7 +99,7 @@ void describe_selection(CLI::App& app, Options& options, RawOptions& raw) {
 }
 
 void describe_running(CLI::App& app, Options& options, RawOptions& raw) {
-  const auto group = "How it is run";
+  const auto group = kHowItIsRun;
   app.add_option("--out", options.out_dir, "Directory for journal.jsonl and result.json")->group(group);
   app.add_option("--resume", raw.resume_dir, "Continue the unfinished run in a directory")->group(group);
   app.add_option("--graph-cache", options.graph_cache,
@@ -98,7 +112,7 @@ void describe_running(CLI::App& app, Options& options, RawOptions& raw) {
 }
 
 void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
-  const auto group = "Instead of running";
+  const auto group = kInsteadOfRunning;
   app.add_flag("--benchmark_list_tests", raw.list, "Print the names of the cases that would run")
       ->group(group);
   app.add_flag("--plan", raw.plan, "Print how many cases, how long, how much memory, what is skipped and why")
@@ -116,10 +130,15 @@ void describe_looking(CLI::App& app, Options& options, RawOptions& raw) {
       ->expected(0, 1)
       ->default_str("text")
       ->group(group);
+  app.add_flag("--version", raw.version, "Print versions and exit")->group(group);
+  app.add_option("-h,--help", raw.help,
+                 "Print this, or --help=all, or a group of flags: run, output, transfers")
+      ->expected(0, 1)
+      ->group(group);
 }
 
 void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
-  const auto group = "Google Benchmark's output flags";
+  const auto group = kOutput;
   app.add_option("--benchmark_format", options.display_format, "On stdout: console, json or csv")
       ->group(group);
   app.add_option("--benchmark_out", options.file_out, "Also write Google Benchmark's output to a file")
@@ -139,7 +158,8 @@ void describe_output(CLI::App& app, Options& options, RawOptions& raw) {
       ->group(group);
   app.add_flag("--benchmark_counters_tabular", raw.tabular, "Accepted: the table always has columns")
       ->group(group);
-  app.add_option("--v", raw.verbosity, "Google Benchmark's verbosity")->group(group);
+  app.add_option("--v", options.verbosity, "1: whole names in the table, whole lists in --plan")
+      ->group(group);
 }
 
 }  // namespace
@@ -165,13 +185,79 @@ void refuse_what_cannot_be_honoured(const std::vector<std::string>& arguments) {
 }
 
 void describe_flags(CLI::App& app, Options& options, RawOptions& raw) {
-  app.footer(transfer::written_grammar());
-  app.set_help_flag("-h,--help", "Print this and exit");
-  app.add_flag("--version", raw.version, "Print versions and exit");
+  app.set_help_flag("");  // see help_text
   describe_selection(app, options, raw);
   describe_running(app, options, raw);
   describe_looking(app, options, raw);
   describe_output(app, options, raw);
+}
+
+namespace {
+
+std::string options_text(const CLI::App& app, const char* group, bool whole) {
+  std::string text = std::string("\n") + group + "\n";
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    const bool rare = std::find(kRare.begin(), kRare.end(), name) != kRare.end();
+    if (option->get_group() == group && (whole || !rare)) {
+      std::string label = "  " + name;
+      if (label.size() + 2 > kHelpIndent) {
+        text += label + "\n";
+        label.clear();
+      }
+      text += wrapped(label, option->get_description(), kHelpIndent, kHelpWidth);
+    }
+  }
+  return text;
+}
+
+constexpr const char* kHelpBegin =
+    "GrainScope measures how fast data reaches a GPU at every grain. A filter picks the cases to run.\n"
+    "\n"
+    "  grainscope --plan                                  what would run, how long, what is skipped and why\n"
+    "  grainscope --out run1                              the preset quick; the result is run1/result.json\n"
+    "  grainscope --benchmark_filter=transfer/memcpy --max-bytes=64MiB\n"
+    "                                                     some cases, some sizes\n"
+    "\n"
+    "  grainscope ask h2d pinned 64MiB  runs what words ask for: grainscope ask --help\n"
+    "  grainscope repeat 3 --out DIR    runs three times: what runs of this machine differ by\n"
+    "  grainscope graph --help          describes, converts and keeps graphs\n";
+
+constexpr const char* kHelpEnd =
+    "\n"
+    "Exit status: 0 all ran or were skipped for a reason, 1 something failed, 2 usage, 3 the machine\n"
+    "forbids what was asked, 130 or 143 interrupted.\n";
+
+}  // namespace
+
+std::string help_text(const CLI::App& app, const std::string& topic) {
+  const std::string run = options_text(app, kWhatIsRun, true) + options_text(app, kHowItIsRun, true);
+  const std::string output = options_text(app, kOutput, true);
+  const std::string transfers = std::string("\n") + transfer::written_grammar();
+  if (topic.empty()) {
+    return kHelpBegin + options_text(app, kWhatIsRun, false) + options_text(app, kHowItIsRun, false) +
+           options_text(app, kInsteadOfRunning, true) + kHelpEnd;
+  }
+  if (topic == "all") {
+    return kHelpBegin + run + options_text(app, kInsteadOfRunning, true) + output + kHelpEnd + transfers;
+  }
+  require_one_of(topic, {"all", "run", "output", "transfers"}, "--help");
+  return (topic == "run" ? run : topic == "output" ? output : transfers).substr(1);
+}
+
+std::string not_a_flag(const CLI::App& app, const std::string& word) {
+  const bool flag = word.starts_with('-');
+  std::vector<std::string> known{"ask", "graph", "repeat"};
+  if (flag) {
+    known.clear();
+    for (const CLI::Option* option : app.get_options()) {
+      known.push_back(option->get_name());
+    }
+  }
+  const std::string name = word.substr(0, word.find('='));
+  const std::string near = nearest(name, known);
+  std::string text = name + (flag ? " is not a flag" : " is neither a flag nor a command");
+  return text + (near.empty() ? "; see" : "; did you mean " + near + "? See") + " `grainscope --help`";
 }
 
 namespace {

@@ -30,6 +30,7 @@ struct RawOptions {
   std::string families;
   std::string context;
   std::string time_unit;
+  std::string help;
   double ci_target = 0;
   int visits = 0;
   int trials = 0;
@@ -40,12 +41,18 @@ struct RawOptions {
   bool aggregates_only = false;
   bool display_aggregates_only = false;
   bool tabular = false;
-  int verbosity = 0;
 };
 
 // Throws UsageError, with what to use instead, for a flag of Google Benchmark that would change what a
 // sampling session decides for itself.
 void refuse_what_cannot_be_honoured(const std::vector<std::string>& arguments);
+
+// The help: what is asked for most, within a screen; or `topic`: a group of flags, or all. Throws UsageError,
+// with the topics, for another one.
+[[nodiscard]] std::string help_text(const CLI::App& app, const std::string& topic);
+
+// What to say of words that are no flags: which flag, or command, is meant.
+[[nodiscard]] std::string not_a_flag(const CLI::App& app, const std::string& word);
 
 // Adds every flag to `app`, which fills `options` and `raw` when it parses.
 void describe_flags(CLI::App& app, Options& options, RawOptions& raw);

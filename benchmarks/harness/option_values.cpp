@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 
 namespace grainscope::harness {
@@ -148,7 +149,9 @@ void require_one_of(const std::string& value, std::initializer_list<const char*>
     for (const char* one : allowed) {
       list += (list.empty() ? "" : ", ") + std::string(one);
     }
-    throw UsageError(std::string(flag) + " " + value + " is not known; there are " + list);
+    const std::string near = nearest(value, {allowed.begin(), allowed.end()});
+    throw UsageError(std::string(flag) + " " + value + " is not known; " +
+                     (near.empty() ? "" : "did you mean " + near + "? ") + "there are " + list);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -44,7 +45,7 @@ void understand_output(const CLI::App& app, Options& options, const RawOptions& 
   hand_on(!raw.time_unit.empty(), "--benchmark_time_unit=" + raw.time_unit);
   options.file_aggregates_only = raw.aggregates_only;
   options.display_aggregates_only = raw.aggregates_only || raw.display_aggregates_only;
-  hand_on(app.count("--v") > 0, "--v=" + std::to_string(raw.verbosity));
+  hand_on(app.count("--v") > 0, "--v=" + std::to_string(options.verbosity));
   if (!raw.time_unit.empty()) {
     require_one_of(raw.time_unit, {"ns", "us", "ms", "s"}, "--benchmark_time_unit");
   }
@@ -150,24 +151,22 @@ Options parse_options(const std::vector<std::string>& arguments) {
   refuse_what_cannot_be_honoured(arguments);
   Options options;
   RawOptions raw;
-  CLI::App app{
-      "GrainScope measures how fast data reaches a GPU at every grain. It runs the cases that a filter "
-      "picks\n"
-      "and prints a row for each; --out keeps everything for grainscope-report.\n"
-      "`grainscope ask h2d pinned 64MiB` runs what words ask for: see `grainscope ask --help`.\n"
-      "`grainscope graph` describes, converts and keeps graphs: see `grainscope graph --help`.\n"
-      "`grainscope repeat 3 --out DIR` runs three times, to tell what runs of this machine differ by.\n\n"
-      "Exit status: 0 all ran or were skipped for a reason, 1 something failed, 2 usage, 3 the machine\n"
-      "forbids what was asked, 130 or 143 interrupted.",
-      "grainscope"};
+  CLI::App app{"", "grainscope"};
   describe_flags(app, options, raw);
+  for (const std::string& word : arguments) {
+    if (word == "-h" || word == "--help" || word.starts_with("--help=")) {
+      throw HelpRequested{help_text(app, word.starts_with("--help=") ? word.substr(7) : "")};
+    }
+  }
   // CLI11 takes the words from the back, and an empty filter for a missing one.
   std::vector<std::string> words(arguments.rbegin(), arguments.rend());
   std::erase(words, "--benchmark_filter=");
   try {
     app.parse(std::move(words));
-  } catch (const CLI::CallForHelp&) {
-    throw HelpRequested{app.help()};
+  } catch (const CLI::ExtrasError&) {
+    const std::vector<std::string> left = app.remaining();
+    throw UsageError(
+        not_a_flag(app, *std::find_first_of(arguments.begin(), arguments.end(), left.begin(), left.end())));
   } catch (const CLI::ParseError& error) {
     throw UsageError(std::string(error.what()) + "; see `grainscope --help`");
   }

@@ -58,6 +58,7 @@ struct Options {
   bool display_aggregates_only = false;
   bool file_aggregates_only = false;
   std::string color = "auto";
+  int verbosity = 0;                       // above 0: whole names, whole lists
   std::vector<std::string> library_flags;  // handed on to Google Benchmark as they are
 
   // The flags that decide what is run, as they were given.

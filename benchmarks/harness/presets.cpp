@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/spelling.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -134,8 +135,10 @@ Preset parse_preset(std::string_view text) {
       return preset;
     }
   }
-  throw UsageError("there is no preset '" + std::string(text) +
-                   "'; there are smoke, quick, full, paper and acceptance");
+  const std::string near = nearest(std::string(text), {"smoke", "quick", "full", "paper", "acceptance"});
+  throw UsageError("there is no preset '" + std::string(text) + "'; " +
+                   (near.empty() ? "" : "did you mean " + near + "? ") +
+                   "there are smoke, quick, full, paper and acceptance");
 }
 
 const char* name(Preset preset) {

@@ -1,12 +1,8 @@
 #include "reporter.hpp"
 
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -14,8 +10,6 @@
 #include <utility>
 
 #include "google_benchmark.hpp"
-#include "grainscope/core/units.hpp"
-#include "result_store.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -39,88 +33,6 @@ double in_unit(double seconds, const std::string& unit) {
   const std::map<std::string, double> per_second{{"ns", 1e9}, {"us", 1e6}, {"ms", 1e3}, {"s", 1}};
   return seconds * per_second.at(unit);
 }
-
-std::string percent(double fraction, int decimals) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*f %%", decimals, fraction * 100);
-  return text.data();
-}
-
-std::string half_width(const json& row) {
-  if (!row.contains("interval_s")) {
-    return "";
-  }
-  const double low = row["interval_s"][0];
-  const double high = row["interval_s"][1];
-  return "+-" + percent((high - low) / 2 / row["median_s"].get<double>(), 1);
-}
-
-// Of all visits together.
-std::string samples_of(const json& row) {
-  std::size_t samples = 0;
-  for (const json& visit : row.value("visits", json::array())) {
-    samples += visit.at("samples_s").size();
-  }
-  return samples > 0 ? std::to_string(samples) : "";
-}
-
-std::string rate(const json& row) {
-  if (row.contains("bandwidth_gb_s")) {
-    return format_rate(row["bandwidth_gb_s"]);
-  }
-  if (row.contains("operation_s")) {
-    return format_seconds(row["operation_s"]) + " each";
-  }
-  return "";
-}
-
-std::string notes(const json& row) {
-  if (row["status"] != "ok") {
-    return row["status"].get<std::string>() + ": " + row.value("reason", "");
-  }
-  std::string text;
-  for (const json& flag : row["flags"]) {
-    text += (text.empty() ? "" : ", ") + flag.get<std::string>();
-  }
-  return text;
-}
-
-}  // namespace
-
-Table::Table(std::ostream& out, std::size_t name_width, bool color)
-    : out_(out), name_width_(std::max<std::size_t>(name_width, 20)), color_(color) {}
-
-void Table::header() {
-  std::array<char, 160> rest{};
-  std::snprintf(rest.data(), rest.size(), "  %9s  %8s  %14s  %8s  %5s  %s", "median", "95 %", "rate",
-                "of peak", "n", "notes");
-  out_ << std::string("case").append(name_width_ > 4 ? name_width_ - 4 : 0, ' ') << rest.data() << '\n';
-}
-
-void Table::row(const json& row) {
-  std::string name = row["name"];
-  name.append(name_width_ > name.size() ? name_width_ - name.size() : 0, ' ');
-  const bool timed = row.contains("median_s");
-  std::array<char, 160> rest{};
-  std::snprintf(
-      rest.data(), rest.size(), "  %9s  %8s  %14s  %8s  %5s  ",
-      timed ? format_seconds(row["median_s"]).c_str() : "-", half_width(row).c_str(), rate(row).c_str(),
-      row.contains("link_fraction") ? percent(row["link_fraction"], 1).c_str() : "", samples_of(row).c_str());
-  const bool bad = row["status"] == "failed";
-  out_ << (color_ && bad ? "\033[31m" : "") << name << rest.data() << notes(row)
-       << (color_ && bad ? "\033[0m" : "") << '\n'
-       << std::flush;
-}
-
-bool wants_color(const std::string& color) {
-  if (color != "auto") {
-    return color == "true";
-  }
-  const char* no_color = std::getenv("NO_COLOR");
-  return (no_color == nullptr || *no_color == '\0') && isatty(STDOUT_FILENO) != 0;
-}
-
-namespace {
 
 // Gives cases their own names back, and each recorded visit Google Benchmark's fields.
 class LibraryReporter final : public benchmark::BenchmarkReporter {
@@ -253,12 +165,10 @@ void replay(const json& row, benchmark::State& state) {
 LibraryReport report_by_library(const Options& options, VisitsOfCases cases,
                                 const std::function<std::vector<json>(const VisitsOfCases&)>& merge) {
   std::map<std::string, std::vector<json>*> recorded;
-  std::size_t name_width = 0;
   benchmark::ClearRegisteredBenchmarks();
   for (std::vector<json>& visits : cases) {
     const std::string name = visits.front().at("name");
     recorded[name] = &visits;
-    name_width = std::max(name_width, name.size());
     register_case(name, static_cast<int>(visits.size()), options.library_flags,
                   [&visits, next = std::size_t{0}](benchmark::State& state) mutable {
                     replay(visits.at(next++), state);
@@ -273,18 +183,7 @@ LibraryReport report_by_library(const Options& options, VisitsOfCases cases,
     benchmark::RunSpecifiedBenchmarks(&reporter, nullptr, "all");
   }
   benchmark::ClearRegisteredBenchmarks();
-  LibraryReport report{reporter.context(), merge(cases)};
-  if (!options.file_out.empty()) {
-    std::ostringstream text;
-    text << reporter.file_text();
-    if (options.file_format == "console") {
-      Table table(text, name_width, false);
-      table.header();
-      std::for_each(report.rows.begin(), report.rows.end(), [&](const json& row) { table.row(row); });
-    }
-    write_whole(options.file_out, text.str());
-  }
-  return report;
+  return {reporter.context(), merge(cases), reporter.file_text()};
 }
 
 }  // namespace grainscope::harness

@@ -41,6 +41,7 @@ Options resumed_options(const Options& given, const Journal& journal, const Mach
   options.file_out = given.file_out;
   options.file_format = given.file_format;
   options.color = given.color;
+  options.verbosity = given.verbosity;
   options.library_flags = given.library_flags;
   return options;
 }

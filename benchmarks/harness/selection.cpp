@@ -286,6 +286,16 @@ struct Listed {
   std::set<std::string> left_out;  // why combinations with the user's values cannot be
 };
 
+void set_units(std::vector<Axis>& axes, const Family& family) {
+  for (Axis& axis : axes) {
+    for (const DeclaredAxis& declared : family.axes) {
+      if (declared.key == axis.key) {
+        axis.unit = declared.unit;
+      }
+    }
+  }
+}
+
 // What one family lists here, each case once.
 Listed list_family(const Family& family, const Machine& machine, const Scope& scope) {
   Listed listed;
@@ -300,6 +310,7 @@ Listed list_family(const Family& family, const Machine& machine, const Scope& sc
       grids.leave_out(benchmark.impossible);
     } else if (names.insert(benchmark.id.name()).second) {  // lines of the table may meet
       benchmark.version = family.version;
+      set_units(benchmark.id.axes, family);
       if (benchmark.skip.empty()) {
         benchmark.skip = why_too_large(benchmark.needs, machine);
         if (!benchmark.skip.empty()) {

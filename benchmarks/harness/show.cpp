@@ -9,64 +9,17 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "presets.hpp"
+#include "progress.hpp"
+#include "table.hpp"
 
 namespace grainscope::harness {
 namespace {
-
-// From a run of `quick` and most of one of `full` on an H100 with 16 CPUs: allocating and filling a byte of
-// host memory where cases do not share it, and what a visit costs at least.
-constexpr double kSetup_s_per_byte = 0.3e-9;
-constexpr double kVisit_s = 0.05;
-// The part of the sampling budget that a case uses on average: most reach their target early, or cannot.
-constexpr double kBudgetShare = 0.2;
-
-// Locking memory that cases share, and giving it back.
-constexpr double kShared_s_per_byte = 0.6e-9;
-
-double estimate_s(const Benchmark& benchmark, const Scope& scope) {
-  if (benchmark.about_s) {
-    return scope.visits * *benchmark.about_s;
-  }
-  const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
-  return scope.visits * (kVisit_s + bytes * kSetup_s_per_byte) + kBudgetShare * scope.sampling.budget_s;
-}
-
-// The first case that asks for most of what is made once for all families.
-std::vector<Benchmark>::const_iterator largest_sharer(const std::vector<Benchmark>& cases) {
-  return std::max_element(cases.begin(), cases.end(), [](const Benchmark& a, const Benchmark& b) {
-    return a.needs.shared_host_bytes < b.needs.shared_host_bytes;
-  });
-}
 
 struct FamilyPlan {
   std::size_t cases = 0;
   double seconds = 0;
   Needs most;
 };
-
-// A label and a text behind it, in lines that fit a terminal.
-std::string wrapped(const std::string& label, const std::string& text, std::size_t indent = 12) {
-  constexpr std::size_t kWidth = 79;
-  std::string result = label;
-  result.append(indent - std::min(indent, label.size()), ' ');
-  std::size_t column = indent;
-  std::size_t start = 0;
-  while (start < text.size()) {
-    const std::size_t end = std::min(text.find(' ', start), text.size());
-    const std::size_t length = end - start;
-    if (column > indent && column + 1 + length > kWidth) {
-      result.append("\n").append(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      result += ' ';
-      ++column;
-    }
-    result += text.substr(start, length);
-    column += length;
-    start = end + 1;
-  }
-  return result + "\n";
-}
 
 std::string axis_text(const Case& id) {
   std::string text;
@@ -179,50 +132,86 @@ std::string list_text(const Selection& selection) {
   return text;
 }
 
-std::string plan_text(const Selection& selection, const Scope& scope) {
+namespace {
+
+// The first case that asks for most of what is made once for all families.
+std::vector<Benchmark>::const_iterator largest_sharer(const std::vector<Benchmark>& cases) {
+  return std::max_element(cases.begin(), cases.end(), [](const Benchmark& a, const Benchmark& b) {
+    return a.needs.shared_host_bytes < b.needs.shared_host_bytes;
+  });
+}
+
+std::string plan_line(const std::string& name, const std::array<std::string, 4>& cells) {
+  constexpr std::size_t kName = 20;
+  constexpr std::array<std::size_t, 4> kWidths{6, 13, 11, 11};
+  std::string line = filled(name, kName);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    line += filled(cells[i], kWidths[i], true);
+  }
+  return line + "\n";
+}
+
+std::string plan_line(const std::string& name, const FamilyPlan& plan) {
+  return plan_line(name, {std::to_string(plan.cases), format_seconds(plan.seconds),
+                          format_bytes(plan.most.host_bytes), format_bytes(plan.most.device_bytes)});
+}
+
+// transfer/memcpy is of the group transfer.
+std::string group_of(const std::string& family) {
+  return family.substr(0, family.find('/'));
+}
+
+}  // namespace
+
+std::string plan_text(const Selection& selection, const Scope& scope, std::size_t width, bool whole) {
+  const auto title = [&](const Benchmark& benchmark) {
+    return whole ? benchmark.id.family : group_of(benchmark.id.family);
+  };
   std::map<std::string, FamilyPlan> families;
   FamilyPlan total;
   for (const Benchmark& benchmark : selection.runnable) {
-    for (FamilyPlan* plan : {&families[benchmark.id.family], &total}) {
+    for (FamilyPlan* plan : {&families[title(benchmark)], &total}) {
       ++plan->cases;
-      plan->seconds += estimate_s(benchmark, scope);
+      plan->seconds += visits_to(benchmark, scope) * visit_estimate_s(benchmark, scope);
       plan->most.host_bytes =
           std::max(plan->most.host_bytes, benchmark.needs.host_bytes + benchmark.needs.shared_host_bytes);
       plan->most.device_bytes =
           std::max(plan->most.device_bytes, benchmark.needs.device_bytes + benchmark.needs.managed_bytes);
     }
   }
+  const double all_s = plan_estimate_s(selection.runnable, scope);
   if (const auto sharer = largest_sharer(selection.runnable); sharer != selection.runnable.end()) {
-    const double locking_s = static_cast<double>(sharer->needs.shared_host_bytes) * kShared_s_per_byte;
-    families[sharer->id.family].seconds += locking_s;
-    total.seconds += locking_s;
+    families[title(*sharer)].seconds += all_s - total.seconds;
   }
-  std::string text;
-  std::array<char, 160> line{};
-  const auto add = [&](const std::string& name, const FamilyPlan& plan) {
-    std::snprintf(line.data(), line.size(), "%-24s %6zu  %12s  %10s  %10s\n", name.c_str(), plan.cases,
-                  format_seconds(plan.seconds).c_str(), format_bytes(plan.most.host_bytes).c_str(),
-                  format_bytes(plan.most.device_bytes).c_str());
-    text += line.data();
-  };
-  std::snprintf(line.data(), line.size(), "%-24s %6s  %12s  %10s  %10s\n", "family", "cases", "about", "host",
-                "GPU");
-  text += line.data();
+  total.seconds = all_s;
+  std::string text = plan_line(whole ? "family" : "group", {"cases", "about", "host", "GPU"});
   for (const auto& [name, plan] : families) {
-    add(name, plan);
+    text += plan_line(name, plan);
   }
-  add("all", total);
-  text += "preset " + std::string(name(scope.preset)) + ", " + std::to_string(scope.visits) +
-          " visit(s) to a case, interval target " +
-          std::to_string(scope.sampling.ci_target * 100).substr(0, 4) +
-          " %; memory is the most that one case holds\n";
+  text += plan_line("all", total);
+  std::array<char, 32> target{};
+  std::snprintf(target.data(), target.size(), "%g %%", scope.sampling.ci_target * 100);
+  text += wrapped("",
+                  "preset " + std::string(name(scope.preset)) + ", " + std::to_string(scope.visits) +
+                      (scope.visits == 1 ? " visit" : " visits") + " to a case, interval target " +
+                      target.data() + "; memory is the most that one case holds",
+                  0, width);
+  if (selection.skipped.empty()) {
+    return text;
+  }
+  text += "\n";
+  std::map<std::string, int> reasons;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> skipped;
   for (const Benchmark& benchmark : selection.skipped) {
+    ++reasons[benchmark.skip];
     skipped[{benchmark.id.family, benchmark.skip}].push_back(benchmark.id.name());
   }
+  if (!whole) {
+    return text + reasons_text(reasons, "", width) +
+           "--plan --v=1 lists families, and each case that is skipped\n";
+  }
   for (const auto& [what, names] : skipped) {
-    text +=
-        "\nskipped, " + what.first + ", " + std::to_string(names.size()) + " cases: " + what.second + "\n";
+    text += what.first + ": " + reasons_text({{what.second, static_cast<int>(names.size())}}, "", width);
     for (const std::string& name : names) {
       text += "  " + name + "\n";
     }

@@ -12,8 +12,10 @@ namespace grainscope::harness {
 // `--benchmark_list_tests`: the runnable names, a line each.
 [[nodiscard]] std::string list_text(const Selection& selection);
 
-// `--plan`: cases, time and memory by family, and what is skipped and why.
-[[nodiscard]] std::string plan_text(const Selection& selection, const Scope& scope);
+// `--plan`: cases, time and memory by group of families, and what is skipped, a line a reason; `whole`: by
+// family, with the name of each case that is skipped.
+[[nodiscard]] std::string plan_text(const Selection& selection, const Scope& scope, std::size_t width,
+                                    bool whole);
 
 // `--families`: each with its question; as JSON also its axes and what each preset takes of them.
 [[nodiscard]] std::string families_text(const std::vector<Family>& families);

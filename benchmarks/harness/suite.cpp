@@ -1,15 +1,18 @@
 #include "suite.hpp"
 
 #include <benchmark/benchmark.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
 #include <iostream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "case_runner.hpp"
@@ -23,7 +26,9 @@
 #include "link_peaks.hpp"
 #include "progress.hpp"
 #include "reporter.hpp"
+#include "result_store.hpp"
 #include "row.hpp"
+#include "table.hpp"
 #include "type_b.hpp"
 #include "visits.hpp"
 
@@ -115,21 +120,25 @@ class Suite {
 
   int run() {
     note_names();
+    if (!options_.file_out.empty() && options_.file_format == "console") {
+      file_table_.emplace(file_text_, Screen{}, request_.selection.runnable, has_full_names());
+    }
     take_over_finished();
     note_skipped();
     leave_finished();
+    expect_visits();
     const GpuLock lock(gpus_used(request_.machine, request_.selection.runnable), options_.wait_for_gpu,
                        [] { return signal_received() != 0; });
     initialise_library(options_.library_flags);
     if (options_.display_format == "console") {
-      table_.emplace(std::cout, longest_name(), wants_color(options_.color));
-      table_->header();
+      table_.emplace(std::cout, screen_of(STDOUT_FILENO, options_.color), request_.selection.runnable,
+                     has_full_names());
     }
+    progress_.begin();
     for (int round = 1; round <= request_.scope.visits && outcome_.why_incomplete.empty(); ++round) {
       if (const auto cases = cases_of(round); !cases.empty()) {
         outcome_.why_incomplete = why_stop();
         if (outcome_.why_incomplete.empty()) {
-          progress_.expect(visits_left(round));
           outcome_.why_incomplete =
               request_.starts_processes ? run_in_process(cases, round) : visitor().visit(cases, round);
         }
@@ -171,18 +180,16 @@ class Suite {
 
   void note_skipped() {
     json rows = json::array();
-    std::map<std::pair<std::string, std::string>, int> reasons;
+    std::map<std::string, int> reasons;
     for (const Benchmark& benchmark : request_.selection.skipped) {
       if (visited_.contains(benchmark.id.name())) {
         continue;  // as an earlier part of this run has noted
       }
       rows.push_back(outcome_row(benchmark, Status::skipped, benchmark.skip));
       keep(rows.back());
-      ++reasons[{benchmark.id.family, benchmark.skip}];
+      ++reasons[benchmark.skip];
     }
-    for (const auto& [what, count] : reasons) {
-      std::cerr << "grainscope: " << what.first << ": " << count << " cases skipped: " << what.second << '\n';
-    }
+    tell_skipped(reasons);
     if (!rows.empty() && request_.store != nullptr) {
       request_.store->append_rows(rows);
     }
@@ -207,12 +214,27 @@ class Suite {
     return cases;
   }
 
-  [[nodiscard]] std::size_t visits_left(int from_round) const {
-    std::size_t visits = 0;
-    for (int round = from_round; round <= request_.scope.visits; ++round) {
-      visits += cases_of(round).size();
+  void expect_visits() {
+    std::map<std::string, int> visits;
+    for (int round = 1; round <= request_.scope.visits; ++round) {
+      for (const Benchmark* benchmark : cases_of(round)) {
+        ++visits[benchmark->id.name()];
+      }
     }
-    return visits;
+    for (const Benchmark& benchmark : request_.selection.runnable) {
+      const int left = std::min(visits[benchmark.id.name()], visits_to(benchmark, request_.scope));
+      progress_.time_left().expect(benchmark.id.name(), benchmark.id.family,
+                                   visit_estimate_s(benchmark, request_.scope), left);
+    }
+  }
+
+  [[nodiscard]] bool has_full_names() const { return options_.verbosity > 0; }
+
+  // A line a reason.
+  static void tell_skipped(const std::map<std::string, int>& reasons) {
+    const Screen screen = screen_of(STDERR_FILENO);
+    std::cerr << reasons_text(
+        reasons, "grainscope: ", screen.terminal ? screen.width : std::numeric_limits<std::size_t>::max());
   }
 
   // Who has all its visits needs no graph any more.
@@ -280,11 +302,16 @@ class Suite {
 
   void finished(const json& rows) {
     for (const json& row : rows) {
+      const std::string name = row.at("name");
       keep(row);
-      if (is_finished(row.at("name"))) {
-        show(row.at("name"));
+      progress_.finish_case(name);
+      if (row.at("status") == "skipped") {
+        ++late_skips_[row.value("reason", "")];
       }
-      progress_.finish_case();
+      if (is_finished(name)) {
+        progress_.time_left().drop(name);
+        show(name);
+      }
     }
     to_store([&](ResultStore& store) { store.append_rows(rows); });
   }
@@ -304,7 +331,7 @@ class Suite {
   void show(const std::string& name) {
     if (table_) {
       progress_.wipe();
-      table_->row(whole_rows({rows_.at(name)}).front());
+      table_->add(whole_rows({rows_.at(name)}).front());
       progress_.draw();
     }
   }
@@ -315,6 +342,10 @@ class Suite {
       if (!is_finished(name)) {
         show(name);
       }
+    }
+    progress_.wipe();
+    if (table_) {
+      table_->finish();
     }
   }
 
@@ -369,14 +400,6 @@ class Suite {
     return visits.contains(kForGood) || static_cast<int>(visits.size()) == request_.scope.visits;
   }
 
-  [[nodiscard]] std::size_t longest_name() const {
-    std::size_t longest = 0;
-    for (const Benchmark& benchmark : request_.selection.runnable) {
-      longest = std::max(longest, benchmark.id.name().size());
-    }
-    return longest;
-  }
-
   // The row of each case, in the order of the listing; first those that were skipped at once, without Google
   // Benchmark's fields.
   [[nodiscard]] std::vector<json> rows_in_order(json& library_context) {
@@ -399,8 +422,34 @@ class Suite {
     LibraryReport report = report_by_library(options_, std::move(cases),
                                              [this](const auto& visits) { return whole_rows(visits); });
     library_context = std::move(report.context);
+    write_file(std::move(report.file_text), report.rows);
     std::move(report.rows.begin(), report.rows.end(), std::back_inserter(rows));
     return rows;
+  }
+
+  // --benchmark_out. Throws EnvironmentError where it cannot be written.
+  void write_file(std::string text, const std::vector<json>& rows) {
+    if (options_.file_out.empty()) {
+      return;
+    }
+    if (file_table_) {
+      std::for_each(rows.begin(), rows.end(), [&](const json& row) { file_table_->add(row); });
+      file_table_->finish();
+      text = file_text_.str();
+    }
+    write_whole(options_.file_out, text);
+  }
+
+  // What the rows come to: on standard output where the table is, and what to do with it.
+  void tell_results(const std::vector<json>& rows) {
+    if (table_) {
+      const std::string headlines = headlines_text(rows, screen_of(STDOUT_FILENO, options_.color));
+      std::cout << (headlines.empty() ? "" : "\nIn short\n") << headlines << std::flush;
+    }
+    tell_skipped(late_skips_);
+    if (const std::string flags = flags_text(rows); !flags.empty()) {
+      std::cerr << "grainscope: flagged: " << flags << '\n';
+    }
   }
 
   void finish() {
@@ -422,6 +471,11 @@ class Suite {
         context["type_b"] = type_b_.told();
       }
       request_.store->finish({{"context", context}, {"benchmarks", rows}});
+    }
+    tell_results(rows);
+    if (request_.store != nullptr && outcome_.complete) {
+      std::cerr << "grainscope: next: grainscope-report summary "
+                << (request_.store->directory() / "result.json").string() << '\n';
     }
     std::cerr << "grainscope: " << outcome_.ok << " ok, " << outcome_.skipped << " skipped, "
               << outcome_.failed << " failed in " << format_seconds(wall_s);
@@ -457,6 +511,9 @@ class Suite {
   TypeB type_b_ = type_b_of(request_.machine);
   std::optional<Visitor> visitor_;
   std::optional<Table> table_;
+  std::optional<Table> file_table_;  // of --benchmark_out
+  std::ostringstream file_text_;
+  std::map<std::string, int> late_skips_;  // by reason: when they were visited
   std::map<std::string, std::size_t> places_;
   std::map<std::string, std::vector<json>> rows_;
   std::map<std::string, std::set<int>> visited_;

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "grainscope/core/units.hpp"
+
 namespace grainscope {
 
 std::string to_string(const AxisValue& value) {
@@ -9,6 +11,18 @@ std::string to_string(const AxisValue& value) {
     return std::to_string(*number);
   }
   return std::get<std::string>(value);
+}
+
+std::string shown_value(const Axis& axis) {
+  const std::string text = to_string(axis.value);
+  const bool number = !text.empty() && text.front() >= '0' && text.front() <= '9';
+  if (axis.unit == AxisUnit::percent && number) {
+    return text + " %";
+  }
+  const auto* bytes = std::get_if<std::int64_t>(&axis.value);
+  return axis.unit == AxisUnit::bytes && bytes != nullptr && number
+             ? format_bytes(static_cast<std::uint64_t>(*bytes))
+             : text;
 }
 
 std::string Case::name() const {

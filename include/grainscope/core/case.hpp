@@ -22,11 +22,18 @@ enum class AxisStyle {
   hidden,  // not at all: it follows from the rest (locality from the site)
 };
 
+// What the numbers of an axis count.
+enum class AxisUnit { none, bytes, percent };
+
 struct Axis {
   std::string key;
   AxisValue value;
   AxisStyle style = AxisStyle::keyed;
+  AxisUnit unit = AxisUnit::none;
 };
+
+// The value for a reader: "64 KiB", "25 %"; a name has it as it is.
+[[nodiscard]] std::string shown_value(const Axis& axis);
 
 struct Site {
   std::string key;  // "gpu", "numa", …
