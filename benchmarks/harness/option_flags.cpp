@@ -214,14 +214,14 @@ std::string options_text(const CLI::App& app, const char* group, bool whole) {
 constexpr const char* kHelpBegin =
     "GrainScope measures how fast data reaches a GPU at every grain. A filter picks the cases to run.\n"
     "\n"
-    "  grainscope --plan                                  what would run, how long, what is skipped and why\n"
-    "  grainscope --out run1                              the preset quick; the result is run1/result.json\n"
+    "  grainscope --plan                  what would run, how long it takes, what is skipped and why\n"
+    "  grainscope --out run1              the preset quick; the result is run1/result.json\n"
     "  grainscope --benchmark_filter=transfer/memcpy --max-bytes=64MiB\n"
-    "                                                     some cases, some sizes\n"
+    "                                     some cases, some sizes\n"
     "\n"
-    "  grainscope ask h2d pinned 64MiB  runs what words ask for: grainscope ask --help\n"
-    "  grainscope repeat 3 --out DIR    runs three times: what runs of this machine differ by\n"
-    "  grainscope graph --help          describes, converts and keeps graphs\n";
+    "  grainscope ask h2d pinned 64MiB    runs what words ask for: grainscope ask --help\n"
+    "  grainscope repeat 3 --out DIR      runs three times: what runs of this machine differ by\n"
+    "  grainscope graph --help            describes, converts and keeps graphs\n";
 
 constexpr const char* kHelpEnd =
     "\n"

@@ -230,11 +230,19 @@ class Suite {
 
   [[nodiscard]] bool has_full_names() const { return options_.verbosity > 0; }
 
+  // Lines on standard error are broken for a terminal alone: other programs read them as lines.
+  [[nodiscard]] static std::size_t width_of_lines() {
+    const Screen screen = screen_of(STDERR_FILENO);
+    return screen.terminal ? screen.width - 1 : std::numeric_limits<std::size_t>::max();
+  }
+
+  static void tell(const std::string& line) {
+    std::cerr << wrapped(kTells, line, kTells.size(), width_of_lines());
+  }
+
   // A line a reason.
   static void tell_skipped(const std::map<std::string, int>& reasons) {
-    const Screen screen = screen_of(STDERR_FILENO);
-    std::cerr << reasons_text(
-        reasons, "grainscope: ", screen.terminal ? screen.width : std::numeric_limits<std::size_t>::max());
+    std::cerr << reasons_text(reasons, kTells, width_of_lines());
   }
 
   // Who has all its visits needs no graph any more.
@@ -367,7 +375,7 @@ class Suite {
     to_store([&](ResultStore& store) { store.append_link(link_json(peak), warnings_json(warnings)); });
     for (const Warning& warning : warnings) {
       progress_.wipe();
-      std::cerr << "grainscope: " << severity_name(warning.severity) << ": " << warning.finding << '\n';
+      tell(std::string(severity_name(warning.severity)) + ": " + warning.finding);
       request_.machine.warnings.push_back(warning);
     }
   }
@@ -440,16 +448,22 @@ class Suite {
     write_whole(options_.file_out, text);
   }
 
-  // What the rows come to: on standard output where the table is, and what to do with it.
+  // What the rows come to and what to do with them, under the table.
   void tell_results(const std::vector<json>& rows) {
-    if (table_) {
-      const std::string headlines = headlines_text(rows, screen_of(STDOUT_FILENO, options_.color));
-      std::cout << (headlines.empty() ? "" : "\nIn short\n") << headlines << std::flush;
+    if (!table_) {
+      return;
     }
-    tell_skipped(late_skips_);
-    if (const std::string flags = flags_text(rows); !flags.empty()) {
-      std::cerr << "grainscope: flagged: " << flags << '\n';
+    const Screen screen = screen_of(STDOUT_FILENO, options_.color);
+    std::string text = headlines_text(rows, screen);
+    const auto add = [&](const std::string& label, const std::string& what) {
+      text += what.empty() ? "" : wrapped(label, what, label.size(), screen.width);
+    };
+    add("flagged: ", flags_text(rows));
+    text += reasons_text(late_skips_, "", screen.width);
+    if (request_.store != nullptr && outcome_.complete) {
+      add("next: ", "grainscope-report summary " + (request_.store->directory() / "result.json").string());
     }
+    std::cout << (text.empty() ? "" : "\n") << text << std::flush;
   }
 
   void finish() {
@@ -473,23 +487,14 @@ class Suite {
       request_.store->finish({{"context", context}, {"benchmarks", rows}});
     }
     tell_results(rows);
-    if (request_.store != nullptr && outcome_.complete) {
-      std::cerr << "grainscope: next: grainscope-report summary "
-                << (request_.store->directory() / "result.json").string() << '\n';
-    }
-    std::cerr << "grainscope: " << outcome_.ok << " ok, " << outcome_.skipped << " skipped, "
-              << outcome_.failed << " failed in " << format_seconds(wall_s);
-    if (request_.store == nullptr) {
-      std::cerr << "; nothing was kept (--out DIR keeps it)\n";
-      if (!outcome_.complete) {
-        std::cerr << "grainscope: " << outcome_.why_incomplete << '\n';
-      }
-      return;
-    }
-    const std::string directory = request_.store->directory().string();
-    std::cerr << "; " << directory << "/result.json\n";
+    const std::string directory = request_.store != nullptr ? request_.store->directory().string() : "";
+    tell(std::to_string(outcome_.ok) + " ok, " + std::to_string(outcome_.skipped) + " skipped, " +
+         std::to_string(outcome_.failed) + " failed in " + format_seconds(wall_s) +
+         (request_.store != nullptr ? "; " + directory + "/result.json"
+                                    : "; nothing was kept (--out DIR keeps it)"));
     if (!outcome_.complete) {
-      std::cerr << "grainscope: " << outcome_.why_incomplete << "; go on with --resume " << directory << '\n';
+      tell(outcome_.why_incomplete +
+           (request_.store != nullptr ? "; go on with --resume " + directory : std::string()));
     }
   }
 
@@ -500,6 +505,7 @@ class Suite {
     return static_cast<int>(outcome_.failed > 0 || process_died_ ? ExitStatus::failed : ExitStatus::ok);
   }
 
+  inline static const std::string kTells = "grainscope: ";
   static constexpr int kForGood = 0;  // in place of a visit's number: no other is to come
 
   RunRequest& request_;

@@ -26,6 +26,9 @@ constexpr std::size_t kLongGroup = 16;
 constexpr std::size_t kLinesOfDivided = 4;
 constexpr std::size_t kLinesOfNarrow = 2;
 
+// A blank at which a heading does not go on to the next line.
+constexpr char kNoBreak = '\x1f';
+
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kDim = "\033[2m";
 constexpr const char* kRed = "\033[31m";
@@ -120,7 +123,8 @@ void Table::arrange(const std::string& family, std::vector<std::string> names, b
     groups = split(group_of(family, std::move(names)));
   }
   std::size_t label_width = 0;
-  for (const Group& group : groups) {
+  for (Group& group : groups) {
+    fit(group);
     label_width = std::max(label_width, group.label_width);
   }
   for (Group& group : groups) {
@@ -131,6 +135,16 @@ void Table::arrange(const std::string& family, std::vector<std::string> names, b
       group_of_[name] = groups_.size();
     }
     groups_.push_back(std::move(group));
+  }
+}
+
+void Table::fit(Group& group) const {
+  const std::size_t most = screen_.width - kIndent - kGap - kTimeWidth;
+  while (!full_names_ && group.label_width > most) {
+    const auto widest = std::max_element(group.columns.begin(), group.columns.end(),
+                                         [](const Column& a, const Column& b) { return a.width < b.width; });
+    --widest->width;
+    --group.label_width;
   }
 }
 
@@ -171,7 +185,9 @@ Table::Group Table::group_of(const std::string& family, std::vector<std::string>
     } else {
       const std::string& value = *values.begin();
       const bool number = column.numbers || value == "on" || value == "off";
-      group.shared += (group.shared.empty() ? "" : ", ") + (number ? key + " " : "") + value;
+      std::string shown = (number ? key + " " : "") + value;
+      std::replace(shown.begin(), shown.end(), ' ', kNoBreak);
+      group.shared += (group.shared.empty() ? "" : ", ") + shown;
     }
   }
   return group;
@@ -212,7 +228,7 @@ std::string Table::label_of(const Group& group, const std::string& name) const {
   std::string label;
   for (const Column& column : group.columns) {
     label += (label.empty() ? "" : std::string(kGap, ' ')) +
-             filled(value_of(name, column.key), column.width, column.numbers);
+             filled(shortened(value_of(name, column.key), column.width), column.width, column.numbers);
   }
   return label;
 }
@@ -297,10 +313,6 @@ void Table::print(Group& group) {
     return;  // all were skipped, or there is none any more
   }
   print_legend();
-  const std::size_t most = screen_.width - kIndent - kGap - kTimeWidth;
-  if (!full_names_) {
-    group.label_width = std::min(group.label_width, most);
-  }
   const Numbers numbers = numbers_of(group);
   print_heading(group, numbers);
   for (const std::string& name : group.names) {
@@ -315,18 +327,19 @@ void Table::print(Group& group) {
 void Table::print_heading(const Group& group, const Numbers& numbers) {
   std::string heading =
       wrapped("", group.family + (group.shared.empty() ? "" : "  ") + group.shared, kIndent, screen_.width);
+  std::replace(heading.begin(), heading.end(), kNoBreak, ' ');
   out_ << '\n' << in(kBold, heading.substr(kIndent, heading.size() - kIndent - 1)) << '\n';
   std::string label = full_names_ ? "case" : "";
   for (const Column& column : group.columns) {
-    label += (label.empty() ? "" : std::string(kGap, ' ')) + filled(column.key, column.width, column.numbers);
+    label += (label.empty() ? "" : std::string(kGap, ' ')) +
+             filled(shortened(column.key, column.width), column.width, column.numbers);
   }
   const std::string gap(kGap, ' ');
   const bool rates = std::any_of(group.names.begin(), group.names.end(), [&](const std::string& name) {
     const auto row = rows_.find(name);
     return row != rows_.end() && has_rate(row->second);
   });
-  std::string line = std::string(kIndent, ' ') +
-                     filled(shortened(label, group.label_width), group.label_width) + gap +
+  std::string line = std::string(kIndent, ' ') + filled(label, group.label_width) + gap +
                      filled(numbers.time || !rates ? "time" : "rate", kTimeWidth, true);
   line += numbers.half_width ? gap + filled("+-", kHalfWidthWidth, true) : "";
   line += numbers.time ? gap + filled("rate", kRateWidth, true) : "";
@@ -346,8 +359,7 @@ void Table::print_row(const Group& group, const Numbers& numbers, const json& ro
     return gap + filled(for_screen(text, screen_), width, true);
   };
   const std::string label = label_of(group, row["name"]);
-  std::string line = std::string(kIndent, ' ') +
-                     filled(full_names_ ? label : shortened(label, group.label_width), group.label_width);
+  std::string line = std::string(kIndent, ' ') + filled(label, group.label_width);
   if (row["status"] != "ok") {
     line += cell(row["status"], kTimeWidth);
     line += "\n" + wrapped("", row.value("reason", ""), 2 * kIndent, screen_.width);

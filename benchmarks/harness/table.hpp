@@ -58,6 +58,7 @@ class Table {
   void arrange(const std::string& family, std::vector<std::string> names, bool modelled);
   [[nodiscard]] Group group_of(const std::string& family, std::vector<std::string> names) const;
   [[nodiscard]] std::vector<Group> split(Group group) const;
+  void fit(Group& group) const;
   [[nodiscard]] const std::string& value_of(const std::string& name, const std::string& key) const;
   [[nodiscard]] std::string label_of(const Group& group, const std::string& name) const;
   [[nodiscard]] Numbers numbers_of(const Group& group) const;

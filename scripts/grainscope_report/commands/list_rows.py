@@ -35,7 +35,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "list",
         help="show every row, one a line",
         description="Shows every row of a result file, one a line: status, median time with its 95 % "
-        "interval, bandwidth, share of the measured copy peak, flags, name, and why a row is not ok.",
+        "interval (of each, where a row's time is of many operations), bandwidth, share of the measured copy peak, flags, name, and why a row is not ok.",
     )
     asked.add_file(parser)
     parser.add_argument("--filter", metavar="REGEX", help="only rows whose name contains a match")
@@ -91,7 +91,7 @@ def _colour(row: Row | None) -> str:
 def _cells(row: Row) -> tuple[str, ...]:
     return (
         row.status,
-        format_time(row.median_s) if row.median_s else "-",
+        f"{format_time(row.median_s / _operations(row))}{_each(row)}" if row.median_s else "-",
         _interval(row),
         f"{row.bandwidth_gb_s:.2f}" if row.bandwidth_gb_s else "-",
         format_percent(row.link_fraction) if row.link_fraction else "-",
@@ -102,10 +102,21 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
+def _operations(row: Row) -> float:
+    """How many operations the row's time is of."""
+    return row.operations if row.operations and row.operations > 1 else 1
+
+
+def _each(row: Row) -> str:
+    return " each" if _operations(row) > 1 else ""
+
+
 def _interval(row: Row) -> str:
     time_s = row.time
-    known = time_s is not None and time_s.high > time_s.low
-    return f"[{format_time(time_s.low)}, {format_time(time_s.high)}]" if known else "-"
+    if time_s is None or time_s.high <= time_s.low:
+        return "-"
+    low, high = (format_time(end / _operations(row)) for end in (time_s.low, time_s.high))
+    return f"[{low}, {high}]"
 
 
 def _counted(row: Row) -> str:

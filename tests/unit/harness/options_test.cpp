@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 
 namespace grainscope::harness {
@@ -167,6 +170,31 @@ TEST(Options, help_and_version_are_text_and_not_errors) {
     }
   }
   EXPECT_THROW(static_cast<void>(parse_options({"--version"})), HelpRequested);
+}
+
+std::string help_of(const std::string& flag) {
+  try {
+    static_cast<void>(parse_options({flag}));
+  } catch (const HelpRequested& help) {
+    return help.text;
+  }
+  return {};
+}
+
+TEST(Options, help_fits_a_screen_and_the_rest_is_behind_a_topic) {
+  const std::string help = help_of("--help");
+  EXPECT_LE(std::count(help.begin(), help.end(), '\n'), 60);
+  std::istringstream lines(help_of("--help=all"));
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 100U) << line;
+  }
+  EXPECT_EQ(help.find("--benchmark_out"), std::string::npos);
+  EXPECT_NE(help_of("--help=output").find("--benchmark_out"), std::string::npos);
+  EXPECT_EQ(help_of("--help=output").find("--preset"), std::string::npos);
+  for (const char* flag : {"--allow-managed-oversubscription", "--benchmark_out", "--plan", "MEMORY"}) {
+    EXPECT_NE(help_of("--help=all").find(flag), std::string::npos) << flag;
+  }
+  EXPECT_THROW(static_cast<void>(parse_options({"--help=everything"})), UsageError);
 }
 
 }  // namespace

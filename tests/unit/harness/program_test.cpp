@@ -105,7 +105,7 @@ TEST(Program, lists_what_it_would_run_within_a_second) {
 }
 
 TEST(Program, plans_explains_and_names_its_version_and_flags) {
-  EXPECT_NE(run_program({"--plan"}).out.find("host/memcpy"), std::string::npos);
+  EXPECT_NE(run_program({"--plan", "--v=1"}).out.find("host/memcpy"), std::string::npos);
   const Ended explained = run_program({"--explain", "host/flush"});
   EXPECT_EQ(explained.status, 0);
   EXPECT_NE(explained.out.find("Comm|Scope"), std::string::npos) << explained.out;
