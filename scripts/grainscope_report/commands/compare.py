@@ -1,6 +1,7 @@
 """`grainscope-report compare`: is the new side faster or slower than the base, or the same, by question?"""
 
 import argparse
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -108,14 +109,13 @@ def _text(comparison: Comparison, everything: bool) -> str:
     for most in range(MOST_ROWS, FEWEST_ROWS - 1, -1):
         parts = document.sections(comparison, most)
         lines = "\n".join(as_text.terminal_lines(parts, out)).split("\n")
-        if len(lines) <= MOST_LINES:
-            break
-    if len(lines) > MOST_LINES:
-        lines = [
-            *lines[: MOST_LINES - 1],
-            f"{len(lines) - MOST_LINES + 1} lines more: --full shows everything.",
-        ]
-    return "\n".join(lines) + "\n"
+        if sum(map(out.height, lines)) <= MOST_LINES:
+            return "\n".join(lines) + "\n"
+    # Reasons are not cut and may take several lines of the screen.
+    heights = itertools.accumulate(map(out.height, lines))
+    kept = [line for line, height in zip(lines, heights, strict=True) if height < MOST_LINES]
+    left = f"{len(lines) - len(kept)} lines more: --full shows everything."
+    return "\n".join([*kept, left]) + "\n"
 
 
 def _status(comparison: Comparison, kinds: Sequence[str]) -> int:

@@ -58,11 +58,15 @@ Block = list[str]
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the screen: its head stays, of its entries the last go first where there is no room."""
+    """A part of the screen: its head stays, of its entries the last go first where there is no room.
+
+    Where `more`, it is said how many went.
+    """
 
     head: Block
     entries: Sequence[Block]
     fewest: int = 0
+    more: bool = True
 
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
@@ -75,7 +79,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
         yield from part.head
         for entry in part.entries[:shown]:
             yield from entry
-        if left := len(part.entries) - shown:
+        if part.more and (left := len(part.entries) - shown):
             yield f"  and {left} more: --full"
 
 
@@ -86,7 +90,7 @@ def _room(parts: Sequence[Part], out: Terminal) -> list[int]:
     def length(at: int) -> int:
         part = parts[at]
         there = [*part.head, *(line for entry in part.entries[: shown[at]] for line in entry)]
-        return sum(map(out.height, there)) + (shown[at] < len(part.entries))
+        return sum(map(out.height, there)) + (part.more and shown[at] < len(part.entries))
 
     while sum(map(length, range(len(parts)))) + len(parts) - 1 > MOST_LINES:
         able = [at for at, part in enumerate(parts) if shown[at] > part.fewest]
@@ -300,22 +304,22 @@ def _skipped(run: Analysis) -> Iterator[str]:
 
 
 def _next(result: Result, odd: str, out: Terminal) -> Part:
-    """The next commands, not wrapped: they are there to be copied."""
+    """The next commands, the most useful first, not wrapped: they are there to be copied."""
     path, program = shlex.quote(str(result.path)), asked.program()
     said = [("everything", f"{program} summary {path} --full")]
-    if rows := [row for row in result.rows if row.ok]:
-        said.append(("one family", f"{program} summary {path} {rows[0].case.family}"))
-    if len(result.links) > 2:
-        said.append(("pairs", f"{program} matrix {path}"))
     if not result.run.complete:
         said.append(("the rest of the run", f"grainscope --resume {shlex.quote(str(result.path.parent))}"))
     elif any(row.status == "failed" for row in result.rows):
         said.append(("what failed", f"{program} list {path} --status failed"))
     elif odd:
         said.append(("what is odd", odd))
+    if len(result.links) > 2:
+        said.append(("pairs", f"{program} matrix {path}"))
+    if rows := [row for row in result.rows if row.ok]:
+        said.append(("one family", f"{program} summary {path} {rows[0].case.family}"))
     wide = max(len(what) for what, _ in said) + 1
-    lines = (f"  {f'{what}:'.ljust(wide)} {command}" for what, command in said)
-    return Part([out.paint("Next", "bold"), *lines], [])
+    entries = [[f"  {f'{what}:'.ljust(wide)} {command}"] for what, command in said]
+    return Part([out.paint("Next", "bold")], entries, min(len(entries), 2), more=False)
 
 
 def _short(text: str, most: int) -> str:

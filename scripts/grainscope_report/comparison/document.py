@@ -292,7 +292,7 @@ def _unmatched(against: Against, where: str, kinds: Sequence[str]) -> Iterator[S
     ordered = sorted(found.items(), key=lambda one: (kinds.index(one[0][0]), -one[1], one[0]))
     names = {FAILED: "failed", MISSING: "missing", NEW_ONLY: "only new"}
     rows = tuple((names[kind], str(count), family, reason) for (kind, family, reason), count in ordered)
-    columns = (Column("what"), Column("rows", right=True), Column("family"), Column("why"))
+    columns = (Column("what"), Column("rows", right=True), Column("family"), Column("why", whole=True))
     yield Section(f"{where}not on both sides" if where else "Not on both sides", (), columns, rows)
 
 
@@ -305,7 +305,9 @@ def _unclear(comparison: Comparison) -> Iterator[Section]:
     )
     if unclear:
         rows = tuple((str(count), reason) for reason, count in unclear.most_common())
-        yield Section("Cannot be told", (), (Column("questions", right=True), Column("why")), rows)
+        yield Section(
+            "Cannot be told", (), (Column("questions", right=True), Column("why", whole=True)), rows
+        )
 
 
 def _modelled(comparison: Comparison) -> Iterator[Section]:
