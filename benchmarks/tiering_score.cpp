@@ -9,7 +9,6 @@
 // dissertation 4.2.1, algorithm 2, 4.4.2, figures 4.8 and 4.10; presampling: GNNLab (EuroSys 2022). Limits: a
 // run is an epoch, or its first mini-batches where that is too long; labels are spread at random.
 
-
 #include <algorithm>
 #include <memory>
 #include <utility>
