@@ -44,13 +44,11 @@ def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:
 
 def require_right(found: Path, document: Mapping[str, Any]) -> None:
     """Refuses a file that is off the format or contradicts itself in anything."""
-    result = parse(found, document)
-    if wrong := _contradictions(result):
+    if wrong := _contradictions(result := parse(found, document)):
         raise ReportError(contradicts(replace(result, contradictions=wrong)))
 
 
-def _contradictions(result: Result) -> list[Problem]:
-    """Those of a whole file: uncertainties follow from all rows together."""
+def _contradictions(result: Result) -> list[Problem]:  # of a whole file: uncertainties follow from all rows
     return checks.problems(result) or uncertainty.problems(result)
 
 
