@@ -82,6 +82,16 @@ class Table {
 [[nodiscard]] std::string reasons_text(const std::map<std::string, int>& reasons, const std::string& label,
                                        std::size_t width);
 
+// A number that a run shows above all: the best of the rows of a family with these values of axes.
+struct Headline {
+  std::string label;
+  std::string family;
+  std::vector<std::pair<std::string, std::string>> axes = {};
+  bool of_largest = false;  // of the largest size alone: smaller ones lie in a cache
+};
+// In their order: benchmarks/families.cpp has them.
+[[nodiscard]] const std::vector<Headline>& headlines();
+
 // What a run shows above all: up to five of its numbers, a line each. Empty where it has none of them.
 [[nodiscard]] std::string headlines_text(const std::vector<nlohmann::json>& rows, const Screen& screen);
 
