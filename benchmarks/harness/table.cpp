@@ -122,14 +122,9 @@ void Table::arrange(const std::string& family, std::vector<std::string> names, b
   } else {
     groups = split(group_of(family, std::move(names)));
   }
-  std::size_t label_width = 0;
   for (Group& group : groups) {
     fit(group);
-    label_width = std::max(label_width, group.label_width);
-  }
-  for (Group& group : groups) {
     group.modelled = modelled;
-    group.label_width = label_width;
     group.to_come = group.names.size();
     for (const std::string& name : group.names) {
       group_of_[name] = groups_.size();

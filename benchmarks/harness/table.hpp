@@ -42,7 +42,7 @@ class Table {
     std::vector<Column> columns;     // those with several
     std::vector<std::string> names;  // of its cases
     bool modelled = false;
-    std::size_t label_width = 0;  // of the widest group of the family
+    std::size_t label_width = 0;
     std::size_t to_come = 0;
   };
   using Cells = std::vector<std::pair<std::string, std::string>>;  // axes: key and value as they are shown
