@@ -1,6 +1,7 @@
 #include "families.hpp"
 
 #include "gnn_case.hpp"
+#include "harness/table.hpp"
 #include "model_runs.hpp"
 #include "span_cache.hpp"
 
@@ -52,6 +53,20 @@ std::vector<Family> all_families() {
       model_uvm(models),
       model_gather(),
   };
+}
+
+const std::vector<Headline>& headlines() {
+  static const std::vector<Headline> all{
+      {"pinned copy to the GPU", "transfer/memcpy", {{"path", "pinned_to_gpu"}, {"timed", "copy"}}},
+      {"pinned copy from the GPU", "transfer/memcpy", {{"path", "gpu_to_pinned"}, {"timed", "copy"}}},
+      {"copy from GPU to GPU", "transfer/peer", {{"method", "copy_engine"}}},
+      {"kernel reads host memory in place", "transfer/zero_copy", {{"direction", "read"}}},
+      {"GPU loads from host memory", "latency/chase", {{"to", "host_memory"}}},
+      {"kernel launch", "call", {{"what", "launch"}}},
+      {"CPUs copy memory", "host/memcpy", {}, true},
+      {"CPU loads from memory", "host/latency", {}, true},
+  };
+  return all;
 }
 
 }  // namespace grainscope::harness

@@ -849,4 +849,58 @@ const PresetSampling& sampling_of(Preset preset) {
   return quick;
 }
 
+// From two runs of `quick` on H200s and two on a node without a GPU.
+const std::map<std::string, double>& visit_factors() {
+  static const std::map<std::string, double> factors{{"call", 0.55},
+                                                     {"contention", 1.2},
+                                                     {"gather", 1.4},
+                                                     {"gather without a GPU", 1.8},
+                                                     {"gather/bag", 1.5},
+                                                     {"grain/gpu_memory", 0.95},
+                                                     {"grain/pieces", 0.7},
+                                                     {"grain/saturation", 1.8},
+                                                     {"host/first_touch", 1.9},
+                                                     {"host/flush", 0.44},
+                                                     {"host/latency", 1.1},
+                                                     {"host/malloc", 1},
+                                                     {"host/memcpy", 0.67},
+                                                     {"latency/chase", 2.5},
+                                                     {"latency/flag", 0.46},
+                                                     {"latency/managed_touch", 1.1},
+                                                     {"lean/bfs", 0.57},
+                                                     {"lean/cc", 0.93},
+                                                     {"lean/pr", 1.2},
+                                                     {"lean/sssp", 1.6},
+                                                     {"model/bfs", 0.49},
+                                                     {"model/cc", 1.8},
+                                                     {"model/gather", 3.6},
+                                                     {"model/pr", 1},
+                                                     {"model/sssp", 0.56},
+                                                     {"model/uvm", 0.87},
+                                                     {"pipeline/graphsage", 0.34},
+                                                     {"pipeline/graphsage without a GPU", 3.1},
+                                                     {"reach/gather", 3},
+                                                     {"sampling/neighbours", 0.29},
+                                                     {"sampling/neighbours without a GPU", 1.5},
+                                                     {"shape/batch", 0.4},
+                                                     {"shape/copy", 0.62},
+                                                     {"sm_share/gather", 0.68},
+                                                     {"sm_share/split", 2.4},
+                                                     {"tiering/reorder", 2.2},
+                                                     {"transfer/collective", 3.1},
+                                                     {"transfer/duplex", 0.95},
+                                                     {"transfer/host_copy", 0.93},
+                                                     {"transfer/kernel_copy", 0.3},
+                                                     {"transfer/local", 0.17},
+                                                     {"transfer/managed", 0.83},
+                                                     {"transfer/memcpy", 0.42},
+                                                     {"transfer/peer", 0.52},
+                                                     {"transfer/zero_copy", 0.45},
+                                                     {"traversal/bfs", 0.8},
+                                                     {"traversal/cc", 0.37},
+                                                     {"traversal/pr", 0.67},
+                                                     {"traversal/sssp", 0.66}};
+  return factors;
+}
+
 }  // namespace grainscope::harness

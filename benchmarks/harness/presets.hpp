@@ -4,6 +4,7 @@
 // The table of presets (benchmarks/presets.cpp), read: what each takes of each family's axes, and how it
 // samples.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,6 +38,10 @@ struct PresetSampling {
 
 // The table as it is written.
 extern const char* const kPresetTable;
+
+// What visits to the cases of a family take, over what the plan reckons for a case of any family: by the
+// family's name, or by it and " without a GPU" for those of its cases that use none.
+[[nodiscard]] const std::map<std::string, double>& visit_factors();
 
 // A line of the table: one family, the presets that take it, and values of axes as they are written.
 struct PresetLine {

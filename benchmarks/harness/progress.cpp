@@ -9,6 +9,7 @@
 
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
+#include "presets.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -22,68 +23,12 @@ constexpr double kBudgetShare = 0.2;
 // Locking memory that cases share, and giving it back.
 constexpr double kShared_s_per_byte = 0.6e-9;
 
-// What visits of a family take over what the lines above, or the family itself, say: from two runs of `quick`
-// on H200s and two on a node without a GPU. Cases that use no GPU where others of their family do are by
-// themselves.
-const std::map<std::string, double>& family_factors() {
-  static const std::map<std::string, double> factors{{"call", 0.55},
-                                                     {"contention", 1.2},
-                                                     {"gather", 1.4},
-                                                     {"gather without a GPU", 1.8},
-                                                     {"gather/bag", 1.5},
-                                                     {"grain/gpu_memory", 0.95},
-                                                     {"grain/pieces", 0.7},
-                                                     {"grain/saturation", 1.8},
-                                                     {"host/first_touch", 1.9},
-                                                     {"host/flush", 0.44},
-                                                     {"host/latency", 1.1},
-                                                     {"host/malloc", 1},
-                                                     {"host/memcpy", 0.67},
-                                                     {"latency/chase", 2.5},
-                                                     {"latency/flag", 0.46},
-                                                     {"latency/managed_touch", 1.1},
-                                                     {"lean/bfs", 0.57},
-                                                     {"lean/cc", 0.93},
-                                                     {"lean/pr", 1.2},
-                                                     {"lean/sssp", 1.6},
-                                                     {"model/bfs", 0.49},
-                                                     {"model/cc", 1.8},
-                                                     {"model/gather", 3.6},
-                                                     {"model/pr", 1},
-                                                     {"model/sssp", 0.56},
-                                                     {"model/uvm", 0.87},
-                                                     {"pipeline/graphsage", 0.34},
-                                                     {"pipeline/graphsage without a GPU", 3.1},
-                                                     {"reach/gather", 3},
-                                                     {"sampling/neighbours", 0.29},
-                                                     {"sampling/neighbours without a GPU", 1.5},
-                                                     {"shape/batch", 0.4},
-                                                     {"shape/copy", 0.62},
-                                                     {"sm_share/gather", 0.68},
-                                                     {"sm_share/split", 2.4},
-                                                     {"tiering/reorder", 2.2},
-                                                     {"transfer/collective", 3.1},
-                                                     {"transfer/duplex", 0.95},
-                                                     {"transfer/host_copy", 0.93},
-                                                     {"transfer/kernel_copy", 0.3},
-                                                     {"transfer/local", 0.17},
-                                                     {"transfer/managed", 0.83},
-                                                     {"transfer/memcpy", 0.42},
-                                                     {"transfer/peer", 0.52},
-                                                     {"transfer/zero_copy", 0.45},
-                                                     {"traversal/bfs", 0.8},
-                                                     {"traversal/cc", 0.37},
-                                                     {"traversal/pr", 0.67},
-                                                     {"traversal/sssp", 0.66}};
-  return factors;
-}
-
 bool uses_gpu(const Benchmark& benchmark) {
   return std::any_of(benchmark.id.site.begin(), benchmark.id.site.end(), is_gpu);
 }
 
 double family_factor(const Benchmark& benchmark) {
-  const auto& factors = family_factors();
+  const auto& factors = visit_factors();
   const std::string& family = benchmark.id.family;
   const auto alone = uses_gpu(benchmark) ? factors.end() : factors.find(family + " without a GPU");
   const auto known = alone != factors.end() ? alone : factors.find(family);

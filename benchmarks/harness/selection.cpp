@@ -288,6 +288,9 @@ struct Listed {
 
 void set_units(std::vector<Axis>& axes, const Family& family) {
   for (Axis& axis : axes) {
+    if (axis.key == "bytes") {  // where it follows from others, no family declares it
+      axis.unit = AxisUnit::bytes;
+    }
     for (const DeclaredAxis& declared : family.axes) {
       if (declared.key == axis.key) {
         axis.unit = declared.unit;

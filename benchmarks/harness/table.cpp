@@ -122,14 +122,9 @@ void Table::arrange(const std::string& family, std::vector<std::string> names, b
   } else {
     groups = split(group_of(family, std::move(names)));
   }
-  std::size_t label_width = 0;
   for (Group& group : groups) {
     fit(group);
-    label_width = std::max(label_width, group.label_width);
-  }
-  for (Group& group : groups) {
     group.modelled = modelled;
-    group.label_width = label_width;
     group.to_come = group.names.size();
     for (const std::string& name : group.names) {
       group_of_[name] = groups_.size();
@@ -430,27 +425,6 @@ std::string reasons_text(const std::map<std::string, int>& reasons, const std::s
 
 namespace {
 
-// A number that a run shows above all: the best of the rows of a family with these values of axes.
-struct Headline {
-  const char* label;
-  const char* family;
-  std::vector<std::pair<const char*, const char*>> axes;
-  bool of_largest = false;  // of the largest size alone: smaller ones lie in a cache
-};
-
-const std::vector<Headline>& headlines() {
-  static const std::vector<Headline> all{
-      {"pinned copy to the GPU", "transfer/memcpy", {{"path", "pinned_to_gpu"}, {"timed", "copy"}}},
-      {"pinned copy from the GPU", "transfer/memcpy", {{"path", "gpu_to_pinned"}, {"timed", "copy"}}},
-      {"copy from GPU to GPU", "transfer/peer", {{"method", "copy_engine"}}},
-      {"kernel reads host memory in place", "transfer/zero_copy", {{"direction", "read"}}},
-      {"GPU loads from host memory", "latency/chase", {{"to", "host_memory"}}},
-      {"kernel launch", "call", {{"what", "launch"}}},
-      {"CPUs copy memory", "host/memcpy", {}, true},
-      {"CPU loads from memory", "host/latency", {}, true},
-  };
-  return all;
-}
 constexpr std::size_t kMostHeadlines = 5;
 
 std::int64_t size_of(const json& row) {

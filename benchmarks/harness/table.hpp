@@ -42,7 +42,7 @@ class Table {
     std::vector<Column> columns;     // those with several
     std::vector<std::string> names;  // of its cases
     bool modelled = false;
-    std::size_t label_width = 0;  // of the widest group of the family
+    std::size_t label_width = 0;
     std::size_t to_come = 0;
   };
   using Cells = std::vector<std::pair<std::string, std::string>>;  // axes: key and value as they are shown
@@ -81,6 +81,16 @@ class Table {
 // Counts of reasons, a line each: those that differ in numbers alone are one, the first of them.
 [[nodiscard]] std::string reasons_text(const std::map<std::string, int>& reasons, const std::string& label,
                                        std::size_t width);
+
+// A number that a run shows above all: the best of the rows of a family with these values of axes.
+struct Headline {
+  std::string label;
+  std::string family;
+  std::vector<std::pair<std::string, std::string>> axes = {};
+  bool of_largest = false;  // of the largest size alone: smaller ones lie in a cache
+};
+// In their order: benchmarks/families.cpp has them.
+[[nodiscard]] const std::vector<Headline>& headlines();
 
 // What a run shows above all: up to five of its numbers, a line each. Empty where it has none of them.
 [[nodiscard]] std::string headlines_text(const std::vector<nlohmann::json>& rows, const Screen& screen);

@@ -93,6 +93,15 @@ def test_list_has_one_line_a_case(tmp_path, capsys):
     assert "[20 µs, 20.1 µs]" in line
 
 
+def test_list_gives_the_time_of_each_where_it_is_of_many(tmp_path, capsys):
+    file = File()
+    for visit in (1, 2, 3):
+        file.add("call", {"what": "launch"}, SITE, 400e-6 * (1 + visit / 1000), operations=128, visit=visit)
+    assert main(["list", str(file.write(tmp_path / "result.json"))]) == 0
+    [line] = capsys.readouterr().out.splitlines()[1:]
+    assert "3.13 µs each  [3.12 µs, 3.14 µs]" in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "rows"),
     [(["--filter", "bytes:2"], 1), (["--status", "skipped"], 1), (["--filter", "memcpy"], 3)],

@@ -35,7 +35,8 @@ def register(commands: argparse._SubParsersAction) -> None:
         "list",
         help="show every row, one a line",
         description="Shows every row of a result file, one a line: status, median time with its 95 % "
-        "interval (of each, where a row's time is of many operations), bandwidth, share of the measured copy peak, flags, name, and why a row is not ok.",
+        "interval (of each, where the time is of many operations), bandwidth, share of the measured copy "
+        "peak, flags, name, and why a row is not ok.",
     )
     asked.add_file(parser)
     parser.add_argument("--filter", metavar="REGEX", help="only rows whose name contains a match")
