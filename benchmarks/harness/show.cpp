@@ -199,7 +199,6 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
   if (selection.skipped.empty()) {
     return text;
   }
-  text += "\n";
   std::map<std::string, int> reasons;
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> skipped;
   for (const Benchmark& benchmark : selection.skipped) {
@@ -207,11 +206,12 @@ std::string plan_text(const Selection& selection, const Scope& scope, std::size_
     skipped[{benchmark.id.family, benchmark.skip}].push_back(benchmark.id.name());
   }
   if (!whole) {
-    return text + reasons_text(reasons, "", width) +
+    return text + "\n" + reasons_text(reasons, "", width) +
            "--plan --v=1 lists families, and each case that is skipped\n";
   }
   for (const auto& [what, names] : skipped) {
-    text += what.first + ": " + reasons_text({{what.second, static_cast<int>(names.size())}}, "", width);
+    text +=
+        "\nskipped, " + what.first + ", " + std::to_string(names.size()) + " cases: " + what.second + "\n";
     for (const std::string& name : names) {
       text += "  " + name + "\n";
     }

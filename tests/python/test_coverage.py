@@ -73,7 +73,7 @@ def words(name: str) -> str:
 def known() -> frozenset[str]:
     """The cases of the program, as it names them here, whether they run or are skipped."""
     runs, plan = (
-        subprocess.run([PROGRAM, flag], capture_output=True, text=True, check=True).stdout
+        subprocess.run([PROGRAM, flag, "--v=1"], capture_output=True, text=True, check=True).stdout
         for flag in ("--benchmark_list_tests", "--plan")
     )
     skipped = {line.strip() for line in plan.splitlines() if line.startswith("  ")}
