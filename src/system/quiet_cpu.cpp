@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -18,6 +19,8 @@ constexpr double kQuiet = 1.1;
 constexpr int kCalls = 100;  // some 25 µs
 // The least of so many probes of each CPU is what the first choice knows.
 constexpr int kFirstProbes = 3;
+// Where so many are busy, others are too, and to ask them all would take longer than what is sampled.
+constexpr std::size_t kMostAsked = 16;
 
 double time_calls() {
   const double start_s = steady_now_s();
@@ -44,6 +47,7 @@ std::optional<QuietCpu::Choice> QuietCpu::choose(int first) {
   if (const auto at = std::find(cpus.begin(), cpus.end(), first); at != cpus.end()) {
     std::rotate(cpus.begin(), at, cpus.end());
   }
+  cpus.resize(std::min(cpus.size(), kMostAsked));
   const auto probe = [&](int cpu) {
     const std::optional<double> seconds = probe_(cpu);
     if (seconds) {

@@ -45,7 +45,8 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 
 
 def flags_of_program(*words: str) -> set[str]:
-    told = subprocess.run([PROGRAM, *words, "--help"], capture_output=True, text=True, check=True).stdout
+    asked = [PROGRAM, *words, "--help" if words else "--help=all"]
+    told = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     # Another way of reading than that of scripts/manuals: whatever stands first on a line and has dashes.
     return {name for line in re.findall(r"^  (-\S+)", told, re.M) for name in line.split(",")}
 

@@ -26,8 +26,8 @@ class QuietCpu {
   QuietCpu();
   explicit QuietCpu(Probe probe) : probe_(std::move(probe)) {}
 
-  // Of the CPUs that the calling thread may run on, the first that is quiet, beginning with `first`. Nothing
-  // where there is only one. Leaves the thread's CPUs as they were.
+  // Of the CPUs that the calling thread may run on, the first that is quiet, beginning with `first`; 16 are
+  // asked at most. Nothing where there is only one. Leaves the thread's CPUs as they were.
   [[nodiscard]] std::optional<Choice> choose(int first);
 
  private:

@@ -303,7 +303,8 @@ class _Asked:
         names = {(direction, name) for direction, ways in self.ways.items() for name, _ in ways}
         return [
             swap
-            for swap in methods.swaps(self.machine)
+            for choice in methods.choices(self.machine)
+            for swap in choice.swaps
             if {(swap.direction, swap.faster), (swap.direction, swap.slower)} <= names
         ]
 
