@@ -642,7 +642,7 @@ void Question::choose_families() {
     }
   }
   if (families_.empty()) {
-    families_ = left;
+    families_ = std::move(left);
   }
 }
 

@@ -63,7 +63,9 @@ void ask(Scope& scope, const std::string& words) {
   for (const auto& [key, values] : scope.question->axes()) {
     const auto is_key = [&key = key](const auto& axis) { return axis.first == key; };
     if (std::any_of(scope.axes.begin(), scope.axes.end(), is_key)) {
-      throw UsageError("'" + words + "' and --axis both give values of " + key + ": leave one out");
+      std::string why = "'";
+      why.append(words).append("' and --axis both give values of ").append(key).append(": leave one out");
+      throw UsageError(why);
     }
     scope.axes.emplace_back(key, values);
   }

@@ -397,7 +397,8 @@ class EmptyChoice {
         return word;
       }
       if (const std::string axis = axis_flag(part); !axis.empty()) {
-        return ": no name has '" + part + "'; " + axis + " makes it";
+        std::string made = ": no name has '";
+        return made.append(part).append("'; ").append(axis).append(" makes it");
       }
       message.append(message.empty() ? ": no name has '" : ", nor '").append(part).append("'");
       if (const std::string near = nearest_part(part, names); !near.empty()) {

@@ -237,12 +237,12 @@ class Suite {
   }
 
   static void tell(const std::string& line) {
-    std::cerr << wrapped(kTells, line, kTells.size(), width_of_lines());
+    std::cerr << wrapped(std::string(kTells), line, kTells.size(), width_of_lines());
   }
 
   // A line a reason.
   static void tell_skipped(const std::map<std::string, int>& reasons) {
-    std::cerr << reasons_text(reasons, kTells, width_of_lines());
+    std::cerr << reasons_text(reasons, std::string(kTells), width_of_lines());
   }
 
   // Who has all its visits needs no graph any more.
@@ -505,7 +505,7 @@ class Suite {
     return static_cast<int>(outcome_.failed > 0 || process_died_ ? ExitStatus::failed : ExitStatus::ok);
   }
 
-  inline static const std::string kTells = "grainscope: ";
+  static constexpr std::string_view kTells = "grainscope: ";
   static constexpr int kForGood = 0;  // in place of a visit's number: no other is to come
 
   RunRequest& request_;

@@ -180,7 +180,8 @@ Table::Group Table::group_of(const std::string& family, std::vector<std::string>
     } else {
       const std::string& value = *values.begin();
       const bool number = column.numbers || value == "on" || value == "off";
-      std::string shown = (number ? key + " " : "") + value;
+      std::string shown = number ? key : "";
+      shown.append(number ? " " : "").append(value);
       std::replace(shown.begin(), shown.end(), ' ', kNoBreak);
       group.shared += (group.shared.empty() ? "" : ", ") + shown;
     }
@@ -405,6 +406,7 @@ std::string reasons_text(const std::map<std::string, int>& reasons, const std::s
     kind.reasons.insert(reason);
   }
   std::vector<Kind> ordered;
+  ordered.reserve(kinds.size());
   for (const auto& [name, kind] : kinds) {
     ordered.push_back(kind);
   }
@@ -502,6 +504,7 @@ std::string flags_text(const std::vector<json>& rows) {
     }
   }
   std::vector<std::pair<int, std::string>> ordered;
+  ordered.reserve(counts.size());
   for (const auto& [flag, count] : counts) {
     ordered.emplace_back(-count, words_of(flag));
   }
