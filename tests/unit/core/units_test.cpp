@@ -66,8 +66,8 @@ TEST_P(RefusedSize, says_what_was_given_and_what_to_write) {
 
 INSTANTIATE_TEST_SUITE_P(Sizes, RefusedSize,
                          testing::Values("", " ", "-1", "+1", "-0", "1.5GiB", "1,5", "1e3", "0x10", "KiB",
-                                         "1KBs", "1MiBs", "1 M iB", "1PiB", " 4096", "4096 ",
-                                         "4096  ", "1KiB ", "1 KiB ", " 1KiB ", "0 ", "one"));
+                                         "1KBs", "1MiBs", "1 M iB", "1PiB", " 4096", "4096 ", "4096  ",
+                                         "1KiB ", "1 KiB ", " 1KiB ", "0 ", "one"));
 
 TEST(FormatBytes, whole_numbers_have_no_decimal_and_others_one) {
   EXPECT_EQ(format_bytes(0), "0 B");
