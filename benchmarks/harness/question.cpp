@@ -365,6 +365,30 @@ std::string as_written(const std::string& graph) {
   return digits == std::string::npos ? graph : graph.substr(0, digits) + ":" + graph.substr(digits);
 }
 
+// The word of the table nearest to one that it lacks; empty where none is near.
+std::string near_word(const std::string& given) {
+  const std::string word = lower(given);
+  const std::size_t most = std::max<std::size_t>(1, word.size() / 3);
+  std::string best;
+  std::size_t least = most + 1;
+  const auto look = [&](const std::string& phrase) {
+    if (const std::size_t distance = edit_distance(word, phrase); distance < least) {
+      least = distance;
+      best = phrase;
+    }
+  };
+  for (const auto& [about, phrases] : words().in_order) {
+    std::for_each(phrases.begin(), phrases.end(), look);
+  }
+  for (const auto& [phrase, entry] : words().phrases) {
+    look(phrase);
+  }
+  for (const auto& [phrase, want] : words().wants) {
+    look(phrase);
+  }
+  return best;
+}
+
 }  // namespace
 
 // Takes a sentence token by token: the longest phrase that is known, a size, or an axis with its value.
@@ -808,29 +832,6 @@ json Question::as_json() const {
     all["axes"][axis] = values;
   }
   return all;
-}
-
-std::string near_word(const std::string& given) {
-  const std::string word = lower(given);
-  const std::size_t most = std::max<std::size_t>(1, word.size() / 3);
-  std::string best;
-  std::size_t least = most + 1;
-  const auto look = [&](const std::string& phrase) {
-    if (const std::size_t distance = edit_distance(word, phrase); distance < least) {
-      least = distance;
-      best = phrase;
-    }
-  };
-  for (const auto& [about, phrases] : words().in_order) {
-    std::for_each(phrases.begin(), phrases.end(), look);
-  }
-  for (const auto& [phrase, entry] : words().phrases) {
-    look(phrase);
-  }
-  for (const auto& [phrase, want] : words().wants) {
-    look(phrase);
-  }
-  return best;
 }
 
 namespace {

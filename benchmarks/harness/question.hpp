@@ -90,9 +90,6 @@ inline constexpr const char* kAskFlag = "--ask";
 // `ask WORDS… FLAGS…` as flags. Throws UsageError where there are no words, HelpRequested for --help.
 [[nodiscard]] std::vector<std::string> flags_of_question(const std::vector<std::string>& words);
 
-// The word of the table nearest to one that it lacks; empty where none is near.
-[[nodiscard]] std::string near_word(const std::string& word);
-
 }  // namespace grainscope::harness
 
 #endif

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from golden_text import hold
 from grainscope_report.asking import sentence
 from grainscope_report.asking.sentence import understand
 from grainscope_report.cli import main
@@ -87,6 +88,24 @@ def test_a_question_is_understood_as_the_program_does(each):
 @pytest.mark.parametrize("each", GOLDEN["refused"], ids=lambda each: each["question"])
 def test_a_question_is_refused_as_the_program_does(each):
     assert why_not(each["question"]) == each["why"]
+
+
+def as_written(question: str) -> tuple[str, dict]:
+    try:
+        return "understood", {"question": question, **understand(question).as_json()}
+    except ReportError as refused:
+        return "refused", {"question": question, "why": str(refused)}
+
+
+def test_the_golden_questions_are_written_as_they_are_understood():
+    """A new question is a line with `question` alone; GRAINSCOPE_NEW_GOLDEN=1 writes the rest."""
+    made: dict[str, list[str]] = {"understood": [], "refused": []}
+    for each in GOLDEN["understood"] + GOLDEN["refused"]:
+        part, told = as_written(each["question"])
+        made[part].append(json.dumps(told, ensure_ascii=False))
+    between = ",\n  "
+    parts = (f' "{name}": [\n  {between.join(lines)}\n ]' for name, lines in made.items())
+    hold("questions.json", "{\n" + ",\n".join(parts) + "\n}\n")
 
 
 def test_the_golden_questions_say_something():
