@@ -1,5 +1,6 @@
 """Command lines of the program, run in a folder of a test's own."""
 
+import functools
 import os
 import shlex
 import signal
@@ -24,7 +25,11 @@ def run(line: str, folder: Path) -> tuple[str, str]:
     words, _, output = words.replace("FOLDER", str(folder)).partition(" >")
     arguments = shlex.split(words)
     with Path(output or os.devnull).open("w") as out:
-        child = subprocess.Popen([PROGRAM, *arguments], stdout=out, stderr=subprocess.PIPE, text=True)
+        # In the background a shell has signals ignored, and what it starts inherits that.
+        heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+        child = subprocess.Popen(
+            [PROGRAM, *arguments], stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=heed
+        )
         if name:
             wait_for_rows(Path(arguments[-1].removeprefix("--out=")) / "journal.jsonl")
             child.send_signal(getattr(signal, name))
