@@ -77,6 +77,7 @@ class OnQuietCpu {
       {
         const OnCpu there(choice->cpu);
         static_cast<void>(operation_.run());
+        ++again_;
       }
       operation_.prepare();
     }
@@ -87,6 +88,9 @@ class OnQuietCpu {
     return last_s_;
   }
 
+  // Runs that were nobody's sample.
+  [[nodiscard]] std::size_t again() const { return again_; }
+
  private:
   static constexpr double kCachesMatter_s = 1e-3;
 
@@ -95,6 +99,7 @@ class OnQuietCpu {
   std::optional<std::uint64_t>& disturbed_;
   int cpu_ = sched_getcpu();
   double last_s_ = 0;
+  std::size_t again_ = 0;
 };
 
 void visit(const Session& session, Operation& operation, const MeasureOptions& options,
@@ -109,6 +114,13 @@ void visit(const Session& session, Operation& operation, const MeasureOptions& o
   measurement.samples.append(trials > 0    ? session.trials(trials, [&](int) { return one_sample(); })
                              : options.gpu ? session.sample(one_sample, *options.gpu, measurement)
                                            : session.sample(one_sample));
+  if (quiet && measurement.energy_j) {
+    // The board was paid for these runs, too.
+    const Samples& samples = measurement.samples;
+    const auto drawn =
+        static_cast<double>(samples.seconds.size() + samples.unsettled.size() + samples.warmups);
+    *measurement.energy_j *= drawn / (drawn + static_cast<double>(quiet->again()));
+  }
   if (cuda::is_counted()) {
     const cuda::ProfileRange counted("counted trial");
     operation.run_counted();

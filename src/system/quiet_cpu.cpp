@@ -16,7 +16,7 @@ namespace {
 
 // A quiet CPU takes 1.00 to 1.08 times the least that was seen, by its clock; a shared one 1.15 and more.
 constexpr double kQuiet = 1.1;
-constexpr int kCalls = 100;  // some 25 µs
+constexpr int kCalls = 100;  // some 25 µs, and as much for a CPU to wake up before
 // The least of so many probes of each CPU is what the first choice knows.
 constexpr int kFirstProbes = 3;
 // Where so many are busy, others are too, and to ask them all would take longer than what is sampled.
@@ -36,7 +36,7 @@ QuietCpu::QuietCpu()
     : probe_([](int cpu) {
         const OnCpu there(cpu);
         static_cast<void>(time_calls());  // a CPU that slept wakes up
-        return std::optional<double>(time_calls());
+        return time_calls();
       }) {}
 
 std::optional<QuietCpu::Choice> QuietCpu::choose(int first) {
@@ -49,24 +49,22 @@ std::optional<QuietCpu::Choice> QuietCpu::choose(int first) {
   }
   cpus.resize(std::min(cpus.size(), kMostAsked));
   const auto probe = [&](int cpu) {
-    const std::optional<double> seconds = probe_(cpu);
-    if (seconds) {
-      least_s_ = std::min(least_s_.value_or(*seconds), *seconds);
-    }
+    const double seconds = probe_(cpu);
+    least_s_ = std::min(least_s_.value_or(seconds), seconds);
     return seconds;
   };
   for (int round = least_s_ ? kFirstProbes : 0; round < kFirstProbes; ++round) {
     std::for_each(cpus.begin(), cpus.end(), probe);
   }
-  std::optional<Choice> least;
+  Choice least;
   double least_s = std::numeric_limits<double>::infinity();
   for (const int cpu : cpus) {
-    const std::optional<double> seconds = probe(cpu);
-    if (seconds && *seconds <= kQuiet * *least_s_) {
+    const double seconds = probe(cpu);
+    if (seconds <= kQuiet * *least_s_) {
       return Choice{cpu, true};
     }
-    if (seconds && *seconds < least_s) {
-      least_s = *seconds;
+    if (seconds < least_s) {
+      least_s = seconds;
       least = {cpu, false};
     }
   }

@@ -15,7 +15,7 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.cli import main
-from grainscope_report.others import beside, coverage, reading
+from grainscope_report.others import beside, reading
 from grainscope_report.others.output import Measured, Output
 from grainscope_report.result import Result
 from grainscope_report.uncertainty import Uncertainty
@@ -222,7 +222,7 @@ def test_several_cases_of_ours_have_no_ratio(run):
 
 def test_every_counterpart_says_what_differs_in_full():
     for tool in reading.TOOLS.values():
-        known = coverage.counterparts(tool)
+        known = beside.counterparts(tool)
         assert known
         for one in known.values():
             assert one.differs, one

@@ -18,9 +18,8 @@ class QuietCpu {
     int cpu = 0;
     bool quiet = false;  // else all are busy, and this is the least busy
   };
-  // Seconds of a short piece of work on this CPU, the calling thread left there; no value where the thread
-  // may not run on it.
-  using Probe = std::function<std::optional<double>(int cpu)>;
+  // Seconds of a short piece of work by the calling thread on this CPU.
+  using Probe = std::function<double(int cpu)>;
 
   // The probe is some system calls, which feel a neighbour and leave caches as they are.
   QuietCpu();

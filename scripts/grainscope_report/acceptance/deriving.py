@@ -139,17 +139,19 @@ def failures(asked: RuleSet, result: Result) -> list[str]:
 def sets(root: Path) -> dict[Path, str]:
     """The shipped sets as they should be, by what the runs that they rest on say."""
     shipped = {name: rules.load(name) for name in rules.shipped()}
-    widened, found = {}, {}
+    widened, found, counts = {}, {}, {}
     for name, one in shipped.items():
         if one.basis.files:
             results = read(one, root)
             widened[name] = allowances(one, results)
             found[name] = limits(replace(one, allowance=widened[name]), results)
+            counts[name] = {"runs": len(results), "machines": len(machines(results))}
     return {
         one.path: rewritten(
             one.path.read_text(encoding="utf-8"),
             found[name] if name in found else taken_over(one, found[FASTEST]),
             widened.get(name, widened[FASTEST]),
+            counts.get(name, {}),
         )
         for name, one in shipped.items()
     }
@@ -163,9 +165,10 @@ def table(root: Path) -> str:
     ]
     for name in rules.shipped():
         one = rules.load(name)
-        cells = ["", "", ""]
+        runs, of_machines, cells = one.basis.runs, one.basis.machines, ["", "", ""]
         if one.basis.files:
             results = read(one, root)
+            runs, of_machines = len(results), len(machines(results))
             several = {str(result.path) for result in results if result.run.visits >= SEVERAL}
             by_run, by_machine = rejected(one, results), rejected(one, results, by_machine=True)
             cells = [
@@ -173,16 +176,20 @@ def table(root: Path) -> str:
                 f"{len(several & by_run.broken.keys())} of {len(several)}",
                 f"{len(by_machine.broken)} of {by_machine.left_out}" if by_machine.left_out > 1 else "",
             ]
-        lines.append(f"| `{name}` | {one.basis.runs} | {one.basis.machines} | {' | '.join(cells)} |")
+        lines.append(f"| `{name}` | {runs} | {of_machines} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def rewritten(text: str, found: Mapping[str, Derived], widened: Mapping[str, Allowance]) -> str:
-    """The text of a rule file with these limits, sources and allowances in place of its own."""
+def rewritten(
+    text: str, found: Mapping[str, Derived], widened: Mapping[str, Allowance], counts: Mapping[str, int]
+) -> str:
+    """The text of a rule file with these limits, sources, allowances and counts in place of its own."""
     head, *blocks = re.split(r"(?m)^(?=\[\[rule\]\]$)", text)
     for clock, (visit, run) in widened.items():
         said = f"{clock} = {{ visit = {100 * visit.standard:g}, run = {100 * run.standard:g} }}"
         head = re.sub(rf"(?m)^{clock} = .*$", said, head)
+    for key, count in counts.items():
+        head = re.sub(rf"(?m)^{key} = .*$", f"{key} = {count}", head)
     return head + "".join(_rewritten(block, found) for block in blocks)
 
 

@@ -27,7 +27,7 @@ class QuietCpuChoice : public testing::Test {
 
   QuietCpu choice_ = QuietCpu([this](int cpu) {
     asked_.push_back(cpu);
-    return std::optional<double>(seconds_.at(cpu));
+    return seconds_.at(cpu);
   });
   std::vector<int> cpus_;
   std::map<int, double> seconds_;
