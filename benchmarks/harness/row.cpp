@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 
 #include "grainscope/core/units.hpp"
@@ -261,6 +262,12 @@ namespace {
 constexpr const char* kOfAVisit[] = {"round", "samples_s",   "unsettled_s", "within_s",  "visit_s",
                                      "cpu_s", "preemptions", "stolen_s",    "disturbed", "state"};
 
+// Whether most of its samples found no quiet CPU: what such a visit takes, another does not.
+bool is_busy(const json& visit) {
+  const auto disturbed = visit.find("disturbed");
+  return disturbed != visit.end() && 2 * disturbed->get<std::size_t>() > visit.at("samples_s").size();
+}
+
 json visit_of(const json& row) {
   json visit;
   for (const char* field : kOfAVisit) {
@@ -269,6 +276,9 @@ json visit_of(const json& row) {
     }
   }
   visit["median_s"] = row.at("median_s");
+  if (is_busy(row)) {
+    visit["busy"] = true;
+  }
   return visit;
 }
 
@@ -323,12 +333,36 @@ bool is_measured(const json& row) {
   return has_status(row, Status::ok) && row.at("label") == "measured" && row.contains("visits");
 }
 
+// Of the visits that stand for a row, which are those on quiet CPUs where there is any.
 std::vector<double> medians_of(const json& row) {
   std::vector<double> medians;
+  std::vector<double> quiet;
   for (const json& visit : row.at("visits")) {
     medians.push_back(visit.at("median_s"));
+    if (!visit.contains("busy")) {
+      quiet.push_back(medians.back());
+    }
   }
-  return medians;
+  return quiet.empty() ? medians : quiet;
+}
+
+// Which of these visits has the median in the middle, of those on quiet CPUs where there is any.
+std::size_t middle_of(const std::vector<const json*>& visits) {
+  std::vector<std::size_t> standing;
+  for (std::size_t i = 0; i < visits.size(); ++i) {
+    if (!is_busy(*visits[i])) {
+      standing.push_back(i);
+    }
+  }
+  if (standing.empty()) {
+    standing.resize(visits.size());
+    std::iota(standing.begin(), standing.end(), std::size_t{0});
+  }
+  std::vector<double> medians;
+  for (const std::size_t i : standing) {
+    medians.push_back(visits[i]->at("median_s"));
+  }
+  return standing[middle_visit(medians)];
 }
 
 // What a row's interval says of it: the combined one, or that within the visit where no other is known.
@@ -342,24 +376,23 @@ std::optional<Interval> stated_interval(const json& row) {
 
 json merged_row(const std::vector<json>& visits, int planned) {
   const std::vector<const json*> told = telling(visits);
-  std::vector<double> medians;
-  for (const json* visit : told) {
-    if (visit->contains("median_s")) {
-      medians.push_back(visit->at("median_s"));
-    }
-  }
-  const std::size_t middle = medians.size() == told.size() ? middle_visit(medians) : 0;
+  const bool sampled =
+      std::all_of(told.begin(), told.end(), [](const json* visit) { return visit->contains("median_s"); });
+  const std::size_t middle = sampled ? middle_of(told) : 0;
   json row = *told[middle];
   if (!has_status(row, Status::ok)) {
     row["reason"] = reason_in(row, planned);
     row["error_message"] = row["status"].get<std::string>() + ": " + row["reason"].get<std::string>();
   }
-  if (medians.size() == told.size() && row["label"] != "modelled") {
+  if (sampled && row["label"] != "modelled") {
     row["visits"] = json::array();
     for (const json* visit : told) {
       row["visits"].push_back(visit_of(*visit));
     }
     row["middle"] = middle;
+    if (is_busy(*told[middle])) {
+      row["timing"]["quiet"] = false;
+    }
     const bool moved = std::any_of(told.begin(), told.end(),
                                    [](const json* visit) { return has_flag(*visit, "unsettled"); });
     if (moved && !has_flag(row, "unsettled")) {

@@ -1,5 +1,8 @@
 #include <sched.h>
 
+#include <chrono>
+#include <thread>
+
 #include "benchmark.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/profile_range.hpp"
@@ -68,7 +71,7 @@ class OnQuietCpu {
 
   double sample() {
     operation_.prepare();
-    auto choice = cpus_.choose(cpu_);
+    auto choice = choose();
     if (!choice) {
       return operation_.run();
     }
@@ -93,12 +96,28 @@ class OnQuietCpu {
 
  private:
   static constexpr double kCachesMatter_s = 1e-3;
+  // Neighbours come and go within some 50 ms. A visit waits no longer than that in all.
+  static constexpr double kPatience_s = 50e-3;
+  static constexpr std::chrono::milliseconds kPause{1};
+
+  // Asks again as long as the visit has patience.
+  std::optional<QuietCpu::Choice> choose() {
+    auto choice = cpus_.choose(cpu_);
+    while (choice && !choice->quiet && waited_s_ < kPatience_s) {
+      const double start_s = steady_now_s();
+      std::this_thread::sleep_for(kPause);
+      choice = cpus_.choose(choice->cpu);
+      waited_s_ += steady_now_s() - start_s;
+    }
+    return choice;
+  }
 
   QuietCpu& cpus_;
   Operation& operation_;
   std::optional<std::uint64_t>& disturbed_;
   int cpu_ = sched_getcpu();
   double last_s_ = 0;
+  double waited_s_ = 0;
   std::size_t again_ = 0;
 };
 

@@ -18,6 +18,17 @@ Uncertainty uncertainty_of(const json& told) {
 
 }  // namespace
 
+std::string gpus_of(const Environment& environment) {
+  const auto& gpus = environment.gpus;
+  if (gpus.empty()) {
+    return "";
+  }
+  const std::string& name = gpus.front().name;
+  const auto alike =
+      std::count_if(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu.name == name; });
+  return alike > 1 ? name + " ×" + std::to_string(alike) : name;
+}
+
 TypeB::TypeB(const std::string& text, const std::string& cpu, const std::string& gpu) {
   try {
     const json table = json::parse(text);
@@ -59,9 +70,7 @@ std::optional<Uncertainty> TypeB::between_runs(const std::string& family, int ve
 }
 
 TypeB type_b_of(const Machine& machine) {
-  const auto& gpus = machine.environment.gpus;
-  return {build::kTypeBTable, machine.environment.cpu.model.value_or(""),
-          gpus.empty() ? "" : gpus.front().name};
+  return {build::kTypeBTable, machine.environment.cpu.model.value_or(""), gpus_of(machine.environment)};
 }
 
 }  // namespace grainscope::harness

@@ -45,6 +45,9 @@ class TypeB {
   nlohmann::json told_;
 };
 
+// How a table names the GPUs of a machine: "NVIDIA H200 ×2", without a number of one, empty of none.
+[[nodiscard]] std::string gpus_of(const Environment& environment);
+
 // The table that is compiled in, for this machine.
 [[nodiscard]] TypeB type_b_of(const Machine& machine);
 

@@ -248,6 +248,7 @@ class Visit(Record):
     preemptions: Count | None = None
     stolen_s: Amount | None = None
     disturbed: Count | None = None
+    busy: bool | None = None
     state: Raw = field(default_factory=dict, repr=False)
 
 

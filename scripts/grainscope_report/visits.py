@@ -25,7 +25,7 @@ from typing import Any
 from grainscope_report.errors import ReportError
 from grainscope_report.loading import load
 from grainscope_report.statistics import median_ranks
-from grainscope_report.uncertainty import clock_of, kind_of
+from grainscope_report.uncertainty import clock_of, kind_of, standing
 
 FORMAT = "grainscope medians 1"
 LEVELS = ("sample", "visit", "process", "machine")
@@ -187,6 +187,9 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
         if row.get("status") != "ok" or row.get("label") != "measured":
             continue
         case = row["case"]
+        row = row | {"visits": standing([visit | {"busy": is_busy(visit)} for visit in row["visits"]])}
+        if row["visits"][0]["busy"]:
+            row["timing"] = row["timing"] | {"quiet": False}
         clock = clock_of(row)
         question = _question(case["family"], case["axes"], case["site"], clock)
         clocks[question] = (case["family"], clock)
@@ -208,6 +211,11 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
             for question, each in visits.items()
         },
     )
+
+
+def is_busy(visit: Mapping[str, Any]) -> bool:
+    """Whether most of its samples found no quiet CPU, as the program marks it since visits are told apart."""
+    return 2 * visit.get("disturbed", 0) > len(visit["samples_s"])
 
 
 def _sampling_error(visit: Mapping[str, Any]) -> float:

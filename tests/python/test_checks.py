@@ -204,6 +204,13 @@ def test_each_visit_has_the_median_of_its_samples():
     assert any("visits[2].median_s: is 0.0105, the median of samples_s is 0.01" in one for one in found)
 
 
+def test_the_middle_visit_is_one_on_a_quiet_cpu():
+    document = several()
+    first = document["benchmarks"][0]
+    first["visits"][first["middle"]]["busy"] = True
+    assert any("the middle median is that of visit" in str(one) for one in contradictions(document))
+
+
 def test_uncertainties_follow_from_the_visits():
     document = several()
     document["benchmarks"][0]["uncertainty"]["a"]["standard"] *= 1.01

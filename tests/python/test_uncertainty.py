@@ -152,6 +152,25 @@ def test_a_table_knows_families_by_version_and_clock_and_machines_by_name():
     assert rows[0]["uncertainty"].keys() == {"a"}
 
 
+def test_machines_with_one_gpu_and_with_two_are_of_two_kinds():
+    def kind(*names: str) -> str:
+        gpus = [{"name": name} for name in names]
+        return uncertainty.kind_of({"environment": {"gpus": gpus, "cpu": {"model": "Xeon"}}})[0]
+
+    assert [kind(), kind("H200"), kind("H200", "H200"), kind("H200", "L4")] == ["", "H200", "H200 ×2", "H200"]
+
+
+def test_busy_visits_stand_for_a_row_only_where_all_are_busy():
+    quiet, with_busy = row(1.0, 1.01), row(1.0, 1.01, 1.4)
+    with_busy["visits"][2]["busy"] = True
+    known = table({"standard": 0.02, "freedom": 5})
+    assert applied([quiet], known)[0]["uncertainty"] == applied([with_busy], known)[0]["uncertainty"]
+    all_busy = row(1.0, 1.01, 1.4)
+    for visit in all_busy["visits"]:
+        visit["busy"] = True
+    assert applied([all_busy], known) != applied([with_busy], known)
+
+
 def test_of_type_b_alone_there_is_no_interval():
     [found] = applied([row(1.0)], table(run={"standard": 0.05, "freedom": 9}))
     assert found["uncertainty"] == {"b": {"standard": 0.05, "freedom": 9}}

@@ -176,6 +176,44 @@ TEST(MergedRow, is_of_the_visit_with_the_middle_median) {
   EXPECT_EQ(test::row_errors(row), "");
 }
 
+// Times 10 µs apart, on the host's clock, each with so many samples of 8 that found no quiet CPU.
+std::vector<json> visits_beside_neighbours(const std::vector<std::uint64_t>& disturbed) {
+  std::vector<json> visits;
+  for (const std::uint64_t count : disturbed) {
+    Measurement measurement = some_measurement();
+    const auto round = static_cast<int>(visits.size()) + 1;
+    measurement.samples.seconds.assign(8, round * 1e-5);
+    measurement.samples.summary = summarize(measurement.samples.seconds);
+    measurement.timing = {Clock::steady, false, "the copy"};
+    measurement.disturbed = count;
+    visits.push_back(visit_of(measurement, round));
+  }
+  return visits;
+}
+
+TEST(MergedRow, is_of_the_visits_on_quiet_cpus_where_there_is_one) {
+  const json row = merged_row(visits_beside_neighbours({4, 8, 5, 0}), 4);
+  EXPECT_EQ(row["middle"], 0);
+  EXPECT_EQ(row["timing"]["quiet"], true);
+  ASSERT_EQ(row["visits"].size(), 4U);
+  EXPECT_FALSE(row["visits"][0].contains("busy"));
+  EXPECT_EQ(row["visits"][1]["busy"], true);
+  EXPECT_EQ(row["visits"][2]["busy"], true);
+  EXPECT_EQ(test::row_errors(row), "");
+  // Their spread alone says what the row is worth.
+  std::vector<json> both{row, merged_row(visits_beside_neighbours({0, 8, 8, 0}), 4)};
+  both[1]["visits"][1]["median_s"] = 1.0;
+  add_uncertainties(both, TypeB());
+  EXPECT_EQ(both[0]["uncertainty"], both[1]["uncertainty"]);
+}
+
+TEST(MergedRow, beside_neighbours_all_the_time_is_of_no_quiet_cpu) {
+  const json row = merged_row(visits_beside_neighbours({8, 5, 7}), 3);
+  EXPECT_EQ(row["middle"], 1);
+  EXPECT_EQ(row["timing"]["quiet"], false);
+  EXPECT_EQ(test::row_errors(row), "");
+}
+
 TEST(MergedRow, is_failed_where_a_visit_is) {
   auto visits = visits_of({1, 2, 3});
   visits[1] = visit_of({}, 2, Status::failed, "wrong result");
@@ -229,6 +267,17 @@ TEST(Uncertainties, of_a_machine_or_a_version_that_the_table_does_not_know_lack_
   EXPECT_FALSE(rows[0].contains("uncertainty"));
   EXPECT_FALSE(rows[0].contains("interval_s"));
   EXPECT_EQ(test::row_errors(rows[0]), "");
+}
+
+TEST(Uncertainties, are_of_a_kind_of_machine_by_the_number_of_its_gpus) {
+  Environment environment;
+  EXPECT_EQ(gpus_of(environment), "");
+  environment.gpus.resize(2);
+  environment.gpus[0].name = "G";
+  environment.gpus[1].name = "another";
+  EXPECT_EQ(gpus_of(environment), "G");
+  environment.gpus[1].name = "G";
+  EXPECT_EQ(gpus_of(environment), "G ×2");
 }
 
 TEST(Uncertainties, of_visits_that_spread_more_than_those_of_their_family_are_flagged) {
