@@ -59,7 +59,7 @@ esac
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(reference, "FOLDER", folder)
     monkeypatch.setattr(reference, "MANIFEST", folder / "manifest.json")
-    monkeypatch.setattr(reference, "citations", lambda folder: {"a.json": ["docs/a.md"]})
+    monkeypatch.setattr(reference, "citations", lambda _: {"a.json": ["docs/a.md"]})
     assert reference.main(["--write"]) == 0
     return tmp_path
 
