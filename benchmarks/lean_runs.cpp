@@ -8,13 +8,8 @@
 #include <utility>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/lean/lean_cc.hpp"
-#include "grainscope/lean/lean_pr.hpp"
-#include "grainscope/lean/lean_sssp.hpp"
-#include "grainscope/model/lean_cc.hpp"
-#include "grainscope/model/lean_hybrid.hpp"
-#include "grainscope/model/lean_pr.hpp"
-#include "grainscope/model/lean_sssp.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/lean/run.hpp"
 #include "lean_layout.hpp"
 #include "trials.hpp"
 

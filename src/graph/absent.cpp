@@ -1,8 +1,6 @@
 // What stands in for GPU traversals where the suite is built without CUDA.
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/graph/subway.hpp"
-#include "grainscope/graph/sweep.hpp"
 #include "grainscope/graph/traversal.hpp"
 
 namespace grainscope::graph {

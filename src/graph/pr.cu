@@ -9,7 +9,7 @@
 
 #include "grainscope/graph/answers.hpp"
 #include "program.cuh"
-#include "subway_loop.cuh"
+#include "subway.cuh"
 
 namespace grainscope::graph {
 namespace {

@@ -1,10 +1,7 @@
 // Stand-ins of a build without CUDA.
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/lean/lean_bfs.hpp"
-#include "grainscope/lean/lean_cc.hpp"
-#include "grainscope/lean/lean_pr.hpp"
-#include "grainscope/lean/lean_sssp.hpp"
+#include "grainscope/lean/run.hpp"
 
 namespace grainscope::lean {
 

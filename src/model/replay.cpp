@@ -1,9 +1,10 @@
-// A level is cut into parts of lists that go one after another; each thread counts its parts for itself, and
-// the counts are whole numbers, so their sum is the same for any number of threads.
+// The replay of a walk, level by level: its sums and ratios, the whole of an algorithm, and the trace of a
+// level.
 
 #include "grainscope/model/replay.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <string>
 
@@ -11,6 +12,66 @@
 #include "warp_walks.hpp"
 
 namespace grainscope::model {
+
+std::uint64_t Requests::count() const {
+  return std::accumulate(by_sectors.begin(), by_sectors.end(), std::uint64_t{0});
+}
+
+std::uint64_t Requests::bytes() const {
+  std::uint64_t sectors = 0;
+  for (std::size_t i = 0; i < by_sectors.size(); ++i) {
+    sectors += (i + 1) * by_sectors[i];
+  }
+  return sectors * kSectorBytes;
+}
+
+double Requests::lane_use() const {
+  return loads == 0 ? 0 : static_cast<double>(lanes) / (graph::kWarpLanes * static_cast<double>(loads));
+}
+
+Requests& Requests::operator+=(const Requests& other) {
+  for (std::size_t i = 0; i < by_sectors.size(); ++i) {
+    by_sectors[i] += other.by_sectors[i];
+  }
+  split += other.split;
+  loads += other.loads;
+  lanes += other.lanes;
+  elements += other.elements;
+  return *this;
+}
+
+namespace {
+
+double over_asked(const Replay& replay, std::uint64_t bytes) {
+  const std::uint64_t asked = replay.total.elements * replay.element_bytes;
+  return asked == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(asked);
+}
+
+}  // namespace
+
+double Replay::amplification() const {
+  return over_asked(*this, total.bytes());
+}
+
+std::uint64_t Replay::least_bytes(std::uint64_t cache_bytes) const {
+  std::uint64_t sum = 0;
+  for (std::size_t level = 0; level < level_bytes.size(); ++level) {
+    const std::uint64_t kept = level == 0 ? 0 : std::min(cache_bytes, level_bytes[level]);
+    sum += level_bytes[level] - kept;
+  }
+  return std::max(sum, cached_bytes);
+}
+
+std::uint64_t Replay::cached_requests() const {
+  return std::accumulate(level_requests.begin(), level_requests.end(), std::uint64_t{0});
+}
+
+double Replay::cached_amplification() const {
+  return over_asked(*this, cached_bytes);
+}
+
+// A level is cut into parts of lists that go one after another; each thread counts its parts for itself, and
+// the counts are whole numbers, so their sum is the same for any number of threads.
 namespace {
 
 using graph::Access;
@@ -186,6 +247,103 @@ void Replayer::level(std::span<const Vertex> active) {
 
 const Replay& Replayer::result() const {
   return replay_;
+}
+
+Replay replay(const graph::Csr& graph, graph::Algorithm algorithm, graph::Vertex source, graph::Access access,
+              const Layout& layout, const Grid& grid) {
+  Replayer replayer(graph, access, layout, grid);
+  graph::run_levels(graph, algorithm, source,
+                    [&](std::span<const graph::Vertex> active) { replayer.level(active); });
+  return replayer.result();
+}
+
+// Every warp load of a level, lane by lane: slow, and the very functions that kernels run.
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+using graph::WarpLoad;
+using graph::WorkItem;
+
+template <class Policy>
+std::vector<WorkItem> items_of(const Csr& graph, int edge_bytes, std::span<const Vertex> active) {
+  std::vector<WorkItem> items;
+  for (const Vertex v : active) {
+    const std::uint64_t begin = graph.offsets[v];
+    const std::uint64_t end = graph.offsets[v + std::uint64_t{1}];
+    for (std::uint64_t part = 0; part < Policy::items(begin, end, edge_bytes); ++part) {
+      items.push_back(Policy::item(v, begin, end, part, edge_bytes));
+    }
+  }
+  return items;
+}
+
+// Adds lane `lane`, lanes in ascending order.
+void add_lane(WarpLoad& load, int lane, Vertex vertex, std::uint64_t element) {
+  if (load.lanes == 0) {
+    load.vertex = vertex;
+    load.first = element;
+  }
+  load.lanes |= 1U << lane;
+}
+
+template <class Policy>
+std::vector<WarpLoad> trace_items(const Csr& graph, int edge_bytes, std::span<const Vertex> active) {
+  std::vector<WarpLoad> loads;
+  for (const WorkItem& item : items_of<Policy>(graph, edge_bytes, active)) {
+    for (std::uint32_t at = 0; at < item.length; at += graph::kWarpLanes) {
+      WarpLoad load;
+      for (int lane = 0; lane < graph::kWarpLanes; ++lane) {
+        const std::uint64_t element = Policy::index(item, static_cast<int>(at) / graph::kWarpLanes, lane);
+        if (element != graph::kNoElement) {
+          add_lane(load, lane, item.vertex, element);
+        }
+      }
+      loads.push_back(load);
+    }
+  }
+  return loads;
+}
+
+// 32 lists in lockstep: a lane whose list has ended reads no more.
+std::vector<WarpLoad> trace_naive(const Csr& graph, int edge_bytes, std::span<const Vertex> active) {
+  const std::vector<WorkItem> items = items_of<graph::Naive>(graph, edge_bytes, active);
+  std::vector<WarpLoad> loads;
+  for (std::size_t turn = 0; turn < items.size(); turn += graph::kWarpLanes) {
+    const std::size_t lanes = std::min<std::size_t>(graph::kWarpLanes, items.size() - turn);
+    for (std::uint32_t step = 0;; ++step) {
+      WarpLoad load;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const WorkItem& item = items[turn + lane];
+        if (step < item.length) {
+          add_lane(load, static_cast<int>(lane), item.vertex, item.first + step);
+        }
+      }
+      if (load.lanes == 0) {
+        break;
+      }
+      loads.push_back(load);
+    }
+  }
+  return loads;
+}
+
+}  // namespace
+
+std::vector<WarpLoad> trace_level(const Csr& graph, graph::Access access, int edge_bytes,
+                                  std::span<const Vertex> active) {
+  switch (access) {
+    case graph::Access::naive:
+      return trace_naive(graph, edge_bytes, active);
+    case graph::Access::merged:
+      return trace_items<graph::Merged>(graph, edge_bytes, active);
+    case graph::Access::merged_aligned:
+    case graph::Access::edge_gather:
+      return trace_items<graph::MergedAligned>(graph, edge_bytes, active);
+    case graph::Access::merged_aligned_chunked:
+      return trace_items<graph::MergedAlignedChunked>(graph, edge_bytes, active);
+  }
+  throw FailedError("there is no such access");
 }
 
 }  // namespace grainscope::model

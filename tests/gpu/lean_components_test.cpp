@@ -1,7 +1,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/lean/lean_cc.hpp"
-#include "grainscope/model/lean_cc.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
 #include "lean_fixture.hpp"
 
 namespace grainscope::lean {

@@ -1,6 +1,6 @@
-#include "grainscope/lean/lean_pr.hpp"
+#include "grainscope/lean/run.hpp"
 
-#include "grainscope/model/lean_pr.hpp"
+#include "grainscope/model/lean.hpp"
 #include "lean_fixture.hpp"
 
 namespace grainscope::lean {

@@ -1,6 +1,6 @@
 // Traversals by compaction against serial oracles, and nothing lost on the way.
 
-#include "grainscope/graph/subway.hpp"
+#include "grainscope/graph/traversal.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/graph/answers.hpp"
-#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "graph_printing.hpp"
 

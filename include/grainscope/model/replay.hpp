@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "grainscope/graph/access.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
-#include "grainscope/graph/frontiers.hpp"
 
 namespace grainscope::model {
 

@@ -1,14 +1,23 @@
-#ifndef GRAINSCOPE_TESTS_GOLDEN_HPP
-#define GRAINSCOPE_TESTS_GOLDEN_HPP
+#ifndef GRAINSCOPE_TESTS_UNIT_GRAPH_GOLDEN_HPP
+#define GRAINSCOPE_TESTS_UNIT_GRAPH_GOLDEN_HPP
 
-// What GAP's own generator and serial programs gave: tests/unit/fixtures/golden_graphs.json, whose `about`
-// says how the values were made.
-
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "grainscope/graph/generate.hpp"
+
+namespace grainscope {
+
+// SHA-256 (FIPS 180-4) of some bytes, in 64 hexadecimal digits.
+[[nodiscard]] std::string sha256(std::span<const std::byte> bytes);
+
+}  // namespace grainscope
+
+// What GAP's own generator and serial programs gave: tests/unit/fixtures/golden_graphs.json, whose `about`
+// says how the values were made.
 
 namespace grainscope::graph {
 

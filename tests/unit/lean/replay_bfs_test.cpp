@@ -1,3 +1,5 @@
+// The model's direction-optimising search: depths, what it asks of the link, and when it turns.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,11 +8,10 @@
 
 #include "../graph/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/graph/reorder.hpp"
-#include "grainscope/lean/list_phases.hpp"
-#include "grainscope/model/lean_bfs.hpp"
+#include "grainscope/lean/lists.hpp"
+#include "grainscope/model/lean.hpp"
 #include "grainscope/model/link.hpp"
 
 namespace grainscope::model {
