@@ -465,8 +465,9 @@ void check_edges(const Csr& graph, std::span<const Vertex> labels) {
   const auto wrong =
       first_wrong(graph, [&](Vertex v) { return labels[v] != largest && stranger(v) != nullptr; });
   if (wrong) {
-    refuse("cc", graph, label_of(*wrong, labels) + ", but an edge joins it to where " +
-                      label_of(*stranger(*wrong), labels));
+    refuse(
+        "cc", graph,
+        label_of(*wrong, labels) + ", but an edge joins it to where " + label_of(*stranger(*wrong), labels));
   }
 }
 
@@ -512,7 +513,8 @@ HostArray<double> shares_of(const Csr& graph, std::span<const float> ranks) {
     return !std::isfinite(ranks[v]) || ranks[v] < 0;
   });
   if (no_rank) {
-    refuse("pr", graph, "the rank of vertex " + std::to_string(*no_rank) + " is " + short_text(ranks[*no_rank]));
+    refuse("pr", graph,
+           "the rank of vertex " + std::to_string(*no_rank) + " is " + short_text(ranks[*no_rank]));
   }
   return shares;
 }
@@ -533,8 +535,9 @@ std::string certify_pr(const Csr& graph, const Csr& in_edges, std::span<const fl
     return std::abs(next - ranks[v]);
   });
   if (!(change < tolerance)) {
-    refuse("pr", graph, "one more step changes the ranks by " + short_text(change) + " in all, and less than " +
-                      short_text(tolerance) + " is asked for");
+    refuse("pr", graph,
+           "one more step changes the ranks by " + short_text(change) + " in all, and less than " +
+               short_text(tolerance) + " is asked for");
   }
   return "one more step in double precision changes the ranks by " + short_text(change) +
          " in all, less than " + short_text(tolerance);

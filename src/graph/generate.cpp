@@ -113,7 +113,6 @@ Vertex renumber(Vertex* ends, std::uint64_t count, const HostArray<Vertex>& numb
   return largest;
 }
 
-
 EdgeList kron_edges(int scale, int degree) {
   EdgeList edges = unfilled_list(scale, degree);
   const HostArray<Vertex> numbers = shuffled_identity(std::uint64_t{1} << scale, kGapSeed);
@@ -207,7 +206,6 @@ Vertex dense_end_of_link(std::uint64_t v, std::uint64_t link, std::uint64_t vert
   return static_cast<Vertex>(first + below(random, static_cast<std::uint32_t>(in_topic ? topic : vertices)));
 }
 
-
 EdgeList dense_edges(int scale, int degree) {
   const auto step_of = [](std::uint64_t group) { return mixed(~kDenseSeed ^ group); };
   return edges_by_rank(scale, degree, step_of, dense_links_before, dense_end_of_link);
@@ -288,7 +286,6 @@ Vertex web_end_of_link(std::uint64_t page, std::uint64_t link, std::uint64_t ver
   return static_cast<Vertex>(own_link(page, random, host, vertices));
 }
 
-
 EdgeList web_edges(int scale, int degree) {
   const auto rank_of = [](std::uint64_t group) { return drawn(Draw::rank, group); };
   return edges_by_rank(scale, degree, rank_of, web_links_before, web_end_of_link);
@@ -330,7 +327,6 @@ Vertex drawn_vertex(std::uint64_t random, int scale) {
   const std::uint64_t rank = squared(squared(random)) >> (64 - scale);
   return static_cast<Vertex>(spread(rank, scale));
 }
-
 
 EdgeList pareto_edges(int scale, int degree) {
   EdgeList edges = unfilled_list(scale, degree);

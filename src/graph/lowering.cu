@@ -67,14 +67,14 @@ struct SsspProgram : Lowering {
 
 }  // namespace
 
-std::unique_ptr<WalkingTraversal> make_sssp(const PlacedGraph& graph, Access access) {
+std::unique_ptr<Traversal> make_sssp(const PlacedGraph& graph, Access access) {
   if (graph.view().weights == nullptr) {
     throw UsageError("sssp needs weights, and the graph was placed without");
   }
   return std::make_unique<ProgramTraversal<LoweringState<SsspProgram>>>(graph, access);
 }
 
-std::unique_ptr<SubwayTraversal> make_sssp_subway(const Csr& graph, const SubwayRequest& request) {
+std::unique_ptr<Traversal> make_sssp_subway(const Csr& graph, const SubwayRequest& request) {
   return std::make_unique<CompactingTraversal<LoweringState<SsspProgram>>>(graph, request);
 }
 
@@ -130,11 +130,11 @@ struct CcProgram : Lowering {
 
 }  // namespace
 
-std::unique_ptr<WalkingTraversal> make_cc(const PlacedGraph& graph, Access access) {
+std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<LoweringState<CcProgram>>>(graph, access);
 }
 
-std::unique_ptr<SubwayTraversal> make_cc_subway(const Csr& graph, const SubwayRequest& request) {
+std::unique_ptr<Traversal> make_cc_subway(const Csr& graph, const SubwayRequest& request) {
   return std::make_unique<CompactingTraversal<LoweringState<CcProgram>>>(graph, request);
 }
 

@@ -362,9 +362,9 @@ inline WalkStatistics statistics_of(const std::vector<BlockLoads>& blocks) {
 }
 
 // A Traversal from a program's two particular things: its state, and how that begins. `how`: what the loop
-// wants beside the graph. `Base`: what it is more than that.
-template <class State, class Loop = LevelLoop<typename State::Program>, class Base = WalkingTraversal>
-class ProgramTraversal : public Base {
+// wants beside the graph.
+template <class State, class Loop = LevelLoop<typename State::Program>>
+class ProgramTraversal : public Traversal {
  public:
   template <class... How>
   explicit ProgramTraversal(const PlacedGraph& graph, const How&... how)

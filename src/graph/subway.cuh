@@ -253,10 +253,9 @@ struct CompactedGraph {
 
 // An algorithm's traversal by compaction, from the state that its other traversals have too.
 template <class State>
-class CompactingTraversal final
-    : private CompactedGraph,
-      public ProgramTraversal<State, SubwayLoop<typename State::Program>, SubwayTraversal> {
-  using Walks = ProgramTraversal<State, SubwayLoop<typename State::Program>, SubwayTraversal>;
+class CompactingTraversal final : private CompactedGraph,
+                                  public ProgramTraversal<State, SubwayLoop<typename State::Program>> {
+  using Walks = ProgramTraversal<State, SubwayLoop<typename State::Program>>;
 
  public:
   CompactingTraversal(const Csr& graph, const SubwayRequest& request)

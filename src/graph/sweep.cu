@@ -1,5 +1,5 @@
-// Passes over a whole edge list: the walk of a level without the work, as the toy that a traversal is compared
-// with, and the widening of neighbours to eight bytes.
+// Passes over a whole edge list: the walk of a level without the work, as the toy that a traversal is
+// compared with, and the widening of neighbours to eight bytes.
 
 #include "grainscope/graph/traversal.hpp"
 #include "program.cuh"

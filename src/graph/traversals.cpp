@@ -125,8 +125,7 @@ std::uint64_t EdgeBuffers::gpu_bytes() const {
   return buffers_[0].device.bytes() + buffers_[1].device.bytes();
 }
 
-std::unique_ptr<WalkingTraversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm,
-                                                 Access access) {
+std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm, Access access) {
   switch (algorithm) {
     case Algorithm::bfs:
       return make_bfs(graph, access);
@@ -166,8 +165,7 @@ SubwayRequest checked(const Csr& graph, SubwayRequest request, Algorithm algorit
 
 }  // namespace
 
-std::unique_ptr<SubwayTraversal> make_subway(const Csr& graph, const SubwayRequest& request,
-                                             Algorithm algorithm) {
+std::unique_ptr<Traversal> make_subway(const Csr& graph, const SubwayRequest& request, Algorithm algorithm) {
   const SubwayRequest whole = checked(graph, request, algorithm);
   switch (algorithm) {
     case Algorithm::bfs:

@@ -15,18 +15,16 @@
 
 namespace grainscope::graph {
 
-[[nodiscard]] std::unique_ptr<WalkingTraversal> make_bfs(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<WalkingTraversal> make_sssp(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<WalkingTraversal> make_cc(const PlacedGraph& graph, Access access);
-[[nodiscard]] std::unique_ptr<WalkingTraversal> make_pr(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_bfs(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_sssp(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_cc(const PlacedGraph& graph, Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access);
 
 // The same over compacted copies.
-[[nodiscard]] std::unique_ptr<SubwayTraversal> make_bfs_subway(const Csr& graph,
-                                                               const SubwayRequest& request);
-[[nodiscard]] std::unique_ptr<SubwayTraversal> make_sssp_subway(const Csr& graph,
-                                                                const SubwayRequest& request);
-[[nodiscard]] std::unique_ptr<SubwayTraversal> make_cc_subway(const Csr& graph, const SubwayRequest& request);
-[[nodiscard]] std::unique_ptr<SubwayTraversal> make_pr_subway(const Csr& graph, const SubwayRequest& request);
+[[nodiscard]] std::unique_ptr<Traversal> make_bfs_subway(const Csr& graph, const SubwayRequest& request);
+[[nodiscard]] std::unique_ptr<Traversal> make_sssp_subway(const Csr& graph, const SubwayRequest& request);
+[[nodiscard]] std::unique_ptr<Traversal> make_cc_subway(const Csr& graph, const SubwayRequest& request);
+[[nodiscard]] std::unique_ptr<Traversal> make_pr_subway(const Csr& graph, const SubwayRequest& request);
 
 // Two pairs of buffers through which gathered partitions reach the GPU: while one is walked, the other is
 // copied, and the host gathers into whichever has been copied.

@@ -384,7 +384,7 @@ namespace {
 
 using graph::Vertex;
 
-class CudaLeanCc final : public LeanTraversal {
+class CudaLeanCc final : public graph::Traversal {
  public:
   explicit CudaLeanCc(const LeanLists& lists)
       : lists_(view_of(lists)),
@@ -505,7 +505,7 @@ class CudaLeanCc final : public LeanTraversal {
 
 }  // namespace
 
-std::unique_ptr<LeanTraversal> make_lean_cc(const LeanLists& lists) {
+std::unique_ptr<graph::Traversal> make_lean_cc(const LeanLists& lists) {
   if (view_of(lists).out.words != view_of(lists).in.words) {
     throw UsageError("components are those of an undirected graph");
   }

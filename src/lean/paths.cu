@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(kLeanThreads)
   }
 }
 
-class CudaLeanSssp final : public LeanTraversal {
+class CudaLeanSssp final : public graph::Traversal {
  public:
   CudaLeanSssp(const LeanLists& lists, std::uint32_t delta)
       : lists_(view_of(lists)),
@@ -276,7 +276,7 @@ class CudaLeanSssp final : public LeanTraversal {
 
 }  // namespace
 
-std::unique_ptr<LeanTraversal> make_lean_sssp(const LeanLists& lists, std::uint32_t delta) {
+std::unique_ptr<graph::Traversal> make_lean_sssp(const LeanLists& lists, std::uint32_t delta) {
   return std::make_unique<CudaLeanSssp>(lists, delta);
 }
 
@@ -310,7 +310,7 @@ __global__ void __launch_bounds__(kLeanThreads)
   visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr, longer}, a.counters->pieces, note, relax);
 }
 
-class HybridSssp final : public LeanTraversal {
+class HybridSssp final : public graph::Traversal {
  public:
   HybridSssp(const LeanLists& lists, std::uint32_t delta, const LinkCosts& costs)
       : lists_(view_of(lists)),
@@ -402,8 +402,8 @@ class HybridSssp final : public LeanTraversal {
 
 }  // namespace
 
-std::unique_ptr<LeanTraversal> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
-                                                const LinkCosts& costs) {
+std::unique_ptr<graph::Traversal> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
+                                                   const LinkCosts& costs) {
   const Coding coding = view_of(lists).out.coding;
   if (coding == Coding::beside) {
     throw SkipError(

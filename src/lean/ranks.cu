@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(kLeanThreads)
   }
 }
 
-class CudaLeanPr final : public LeanTraversal {
+class CudaLeanPr final : public graph::Traversal {
  public:
   explicit CudaLeanPr(const LeanLists& lists)
       : lists_(view_of(lists)),
@@ -268,7 +268,7 @@ class CudaLeanPr final : public LeanTraversal {
 
 }  // namespace
 
-std::unique_ptr<LeanTraversal> make_lean_pr(const LeanLists& lists) {
+std::unique_ptr<graph::Traversal> make_lean_pr(const LeanLists& lists) {
   return std::make_unique<CudaLeanPr>(lists);
 }
 
@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(kLeanThreads) scale_ranks(RankArrays a, Vertex
   scale(a, vertices, factor);
 }
 
-class HybridPr final : public LeanTraversal {
+class HybridPr final : public graph::Traversal {
  public:
   HybridPr(const LeanLists& lists, const LinkCosts& costs)
       : lists_(view_of(lists)),
@@ -395,7 +395,7 @@ class HybridPr final : public LeanTraversal {
 
 }  // namespace
 
-std::unique_ptr<LeanTraversal> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs) {
+std::unique_ptr<graph::Traversal> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs) {
   return std::make_unique<HybridPr>(lists, costs);
 }
 

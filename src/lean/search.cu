@@ -381,7 +381,7 @@ __global__ void __launch_bounds__(kLeanThreads, kSearchBlocks)
   }
 }
 
-class CudaLeanBfs final : public LeanBfs {
+class CudaLeanBfs final : public graph::Traversal {
  public:
   CudaLeanBfs(const LeanLists& lists, const Turning& turning)
       : lists_(view_of(lists)),
@@ -464,7 +464,7 @@ class CudaLeanBfs final : public LeanBfs {
 
 }  // namespace
 
-std::unique_ptr<LeanBfs> make_lean_bfs(const LeanLists& lists, const Turning& turning) {
+std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning) {
   if (view_of(lists).weighted) {
     throw UsageError("a search is over lists that are placed without weights");
   }

@@ -131,7 +131,7 @@ class Components {
         sure_(lean::surely_sampled(lists.compressed != nullptr ? lists.compressed->id_bits : 0)),
         forest_(graph_.vertices()) {}
 
-  LeanCc run() {
+  CcPrediction run() {
     const bool joined = join_phases(sample_hot() + join_firsts());
     std::vector<Vertex> roots = labels();
     const Vertex before = joined ? largest(roots) : lean::kNoComponent;
@@ -152,14 +152,14 @@ class Components {
     std::uint64_t joined = 0;
 #pragma omp parallel reduction(+ : joined) if (vertices_ >= kManyVertices)
     {
-      LeanCc::Stage mine;
+      CcPrediction::Stage mine;
 #pragma omp for schedule(dynamic, 64)
       for (std::uint64_t i = first; i < last; ++i) {
         each(i, mine, joined);
       }
 #pragma omp critical
       {
-        LeanCc::Stage& all = cc_.stages[stage];
+        CcPrediction::Stage& all = cc_.stages[stage];
         all.link += mine.link;
         all.hot += mine.hot;
         all.vertices += mine.vertices;
@@ -179,7 +179,7 @@ class Components {
   // All of the lists in [first, last) that are `wanted`.
   template <class Wanted>
   std::uint64_t join_lists(lean::CcStage to, Vertex first, Vertex last, const Wanted& wanted) {
-    return count(to, first, last, [&](std::uint64_t i, LeanCc::Stage& stage, std::uint64_t& joined) {
+    return count(to, first, last, [&](std::uint64_t i, CcPrediction::Stage& stage, std::uint64_t& joined) {
       const auto v = static_cast<Vertex>(i);
       if (!wanted(v)) {
         return;
@@ -204,7 +204,7 @@ class Components {
 
   std::uint64_t sample_hot() {
     return count(lean::samples, 0, vertices_,
-                 [&](std::uint64_t i, LeanCc::Stage& stage, std::uint64_t& joined) {
+                 [&](std::uint64_t i, CcPrediction::Stage& stage, std::uint64_t& joined) {
                    const auto v = static_cast<Vertex>(i);
                    const std::uint64_t hot = hot_samples(list_of(lists_, v));
                    stage.hot += hot;
@@ -219,7 +219,7 @@ class Components {
     }
     const std::uint64_t blocks = (std::uint64_t{vertices_} + lean::kWarpLanes - 1) / lean::kWarpLanes;
     return count(lean::early, 0, blocks,
-                 [&](std::uint64_t block, LeanCc::Stage& stage, std::uint64_t& joined) {
+                 [&](std::uint64_t block, CcPrediction::Stage& stage, std::uint64_t& joined) {
                    std::uint32_t cold = 0;
                    const std::uint64_t begin = block * lean::kWarpLanes;
                    for (std::uint64_t i = begin;
@@ -257,8 +257,8 @@ class Components {
   template <class Wanted>
   void sample(const Wanted& wanted) {
     const std::uint64_t turns = (vertices_ + kPairs - 1) / kPairs;
-    static_cast<void>(
-        count(lean::samples, 0, turns, [&](std::uint64_t turn, LeanCc::Stage& stage, std::uint64_t& joined) {
+    static_cast<void>(count(
+        lean::samples, 0, turns, [&](std::uint64_t turn, CcPrediction::Stage& stage, std::uint64_t& joined) {
           std::array<Step, kPairs> steps;
           std::size_t reading = 0;
           for (std::uint64_t i = turn * kPairs; i < std::min<std::uint64_t>((turn + 1) * kPairs, vertices_);
@@ -307,12 +307,12 @@ class Components {
   std::uint64_t sure_;
   graph::Forest forest_;
   Vertex read_to_ = 0;  // whose lists are read to the end: those below, from where the first phase begins
-  LeanCc cc_;
+  CcPrediction cc_;
 };
 
 }  // namespace
 
-Requests LeanCc::total() const {
+Requests CcPrediction::total() const {
   Requests all;
   for (const Stage& stage : stages) {
     all += stage.link;
@@ -320,11 +320,11 @@ Requests LeanCc::total() const {
   return all;
 }
 
-LeanCc replay_cc(const TieredLists& lists) {
+CcPrediction replay_cc(const TieredLists& lists) {
   if (lists.lists->directed) {
     throw UsageError("components are those of an undirected graph");
   }
-  return lists.lists->vertices() == 0 ? LeanCc() : Components(lists).run();
+  return lists.lists->vertices() == 0 ? CcPrediction() : Components(lists).run();
 }
 
 namespace {
@@ -343,7 +343,7 @@ class NearFar {
         delta_(delta),
         beside_(lists.compressed == nullptr && !lean::packs_weights(graph_)) {}
 
-  LeanSssp run(Vertex source) {
+  SsspPrediction run(Vertex source) {
     result_.distances.assign(graph_.vertices(), graph::kUnreached);
     result_.distances[source] = 0;
     std::vector<Vertex> fallen{source};
@@ -381,7 +381,7 @@ class NearFar {
     if (visit_) {
       visit_(active);
     }
-    LeanSsspStep step;
+    SsspStepPrediction step;
     step.active = active.size();
     std::vector<std::uint32_t> begun(active.size());
     for (std::size_t i = 0; i < active.size(); ++i) {
@@ -389,7 +389,7 @@ class NearFar {
     }
 #pragma omp parallel if (active.size() >= kManyLists)
     {
-      LeanSsspStep mine;
+      SsspStepPrediction mine;
       std::vector<Vertex> fell;
 #pragma omp for schedule(dynamic, 64)
       for (std::size_t i = 0; i < active.size(); ++i) {
@@ -407,7 +407,7 @@ class NearFar {
     result_.steps.push_back(step);
   }
 
-  void count(Vertex v, LeanSsspStep& step) const {
+  void count(Vertex v, SsspStepPrediction& step) const {
     const List list = list_of(lists_, v);
     step.edges += graph_.degree(v);
     step.hot_reads += list.hot;
@@ -450,21 +450,21 @@ class NearFar {
   std::uint32_t delta_;
   bool beside_;                       // whether weights are read from an array of their own
   std::vector<std::uint8_t> marked_;  // in `fallen`
-  LeanSssp result_;
+  SsspPrediction result_;
 };
 
 }  // namespace
 
-Requests LeanSssp::total() const {
+Requests SsspPrediction::total() const {
   Requests all;
-  for (const LeanSsspStep& step : steps) {
+  for (const SsspStepPrediction& step : steps) {
     all += step.link;
   }
   return all;
 }
 
-LeanSssp replay_sssp(const TieredLists& lists, Vertex source, std::uint32_t delta,
-                     const graph::LevelVisitor& visit) {
+SsspPrediction replay_sssp(const TieredLists& lists, Vertex source, std::uint32_t delta,
+                           const graph::LevelVisitor& visit) {
   graph::require_vertex(source, lists.lists->vertices());
   if (!lists.lists->weighted() || delta == 0) {
     throw UsageError("near and far needs weights and a delta");
@@ -477,7 +477,6 @@ namespace {
 using graph::Csr;
 using graph::kDamping;
 using graph::Vertex;
-
 
 class Ranks {
  public:
@@ -558,8 +557,8 @@ class Ranks {
 
 }  // namespace
 
-LeanPr replay_pr(const TieredLists& in, const Csr& out) {
-  LeanPr pr;
+PrPrediction replay_pr(const TieredLists& in, const Csr& out) {
+  PrPrediction pr;
   const std::uint64_t vertices = in.lists->vertices();
   if (vertices == 0) {
     return pr;

@@ -33,13 +33,13 @@ class Search {
         front_(words_),
         next_(words_) {}
 
-  LeanBfs run(Vertex source, const lean::Turning& turning) {
+  BfsPrediction run(Vertex source, const lean::Turning& turning) {
     const Csr& graph = *out_.lists;
-    LeanBfs result;
+    BfsPrediction result;
     result.depths.assign(graph.vertices(), graph::kUnreached);
     result.depths[source] = 0;
     seen_[source / kWordBits] = front_[source / kWordBits] = 1U << source % kWordBits;
-    LeanLevel level;
+    LevelPrediction level;
     level.active = 1;
     level.edges = graph.degree(source);
     auto ahead = lean::LevelAhead::of_source(level.edges, in_.lists->degree(source) > 0,
@@ -72,7 +72,7 @@ class Search {
 
   // Every word's reads by `read(word, link, hot_reads)`, into the level. All threads.
   template <class Read>
-  void read_words(LeanLevel& level, const Read& read) {
+  void read_words(LevelPrediction& level, const Read& read) {
     Requests all;
     std::uint64_t hot_reads = 0;
 #pragma omp parallel reduction(+ : hot_reads) if (words_ >= kManyWords)
@@ -263,7 +263,7 @@ class Search {
   }
 
   // What was found becomes the frontier.
-  LeanLevel settle(std::uint32_t depth, std::vector<std::uint32_t>& depths) {
+  LevelPrediction settle(std::uint32_t depth, std::vector<std::uint32_t>& depths) {
     const Csr& graph = *out_.lists;
     std::uint64_t active = 0;
     std::uint64_t edges = 0;
@@ -280,7 +280,7 @@ class Search {
       front_[word] = fresh;
       next_[word] = 0;
     }
-    LeanLevel level;
+    LevelPrediction level;
     level.active = active;
     level.edges = edges;
     return level;
@@ -297,16 +297,16 @@ class Search {
 
 }  // namespace
 
-Requests LeanBfs::total() const {
+Requests BfsPrediction::total() const {
   Requests all;
-  for (const LeanLevel& level : levels) {
+  for (const LevelPrediction& level : levels) {
     all += level.link;
   }
   return all;
 }
 
-LeanBfs replay_bfs(const TieredLists& out, const TieredLists& in, Vertex source, const lean::Turning& turning,
-                   lean::ReadCounts* reads) {
+BfsPrediction replay_bfs(const TieredLists& out, const TieredLists& in, Vertex source,
+                         const lean::Turning& turning, lean::ReadCounts* reads) {
   graph::require_vertex(source, out.lists->vertices());
   return Search(out, in, reads).run(source, turning);
 }

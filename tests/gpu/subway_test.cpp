@@ -96,7 +96,7 @@ class Subway : public GpuTest {
   }
 
   // Every level's edges were copied, all of them and no other.
-  static void expect_all_copied(const SubwayTraversal& traversal, std::uint64_t element_bytes) {
+  static void expect_all_copied(const Traversal& traversal, std::uint64_t element_bytes) {
     const auto levels = traversal.levels();
     const auto parts = traversal.parts();
     ASSERT_EQ(levels.size(), parts.size());

@@ -17,6 +17,8 @@
 
 namespace grainscope::lean {
 
+using graph::LinkReads;
+
 // Which way a level of a direction-optimising search goes: whichever should take less of the link. Kernels
 // and the model decide by the same numbers.
 //
@@ -190,14 +192,6 @@ struct StepPlan {
 // Turning says when. All
 // of it is one kernel whose blocks are on the GPU together: nothing waits for the host between two levels.
 
-// What a search read, counted by the kernel itself.
-struct LinkReads {
-  std::uint64_t sectors = 0;       // of 32 bytes over the link, no cache
-  std::uint64_t elements = 0;      // neighbours that are not hot
-  std::uint64_t hot = 0;           // neighbours from GPU memory
-  std::uint64_t copied_bytes = 0;  // of segments that were copied whole
-};
-
 // Adjacency lists within a GPU's reach: neighbours in page-locked host memory, of four bytes or compressed,
 // what is hot of them in the GPU's own as well, offsets in the GPU's own. It copies what it needs.
 class LeanLists {
@@ -234,22 +228,12 @@ struct LeanPlacement {
 };
 [[nodiscard]] std::unique_ptr<LeanLists> place_lean(const LeanPlacement& placement);
 
-// One of the four algorithms over such lists; its levels are steps, by the GPU's clock. One more run tells
-// what it reads.
-class LeanTraversal : public graph::Traversal {
- public:
-  // Untimed; of each step.
-  virtual std::vector<LinkReads> count(graph::Vertex source) = 0;
-};
-
-class LeanBfs : public LeanTraversal {
- public:
-  [[nodiscard]] virtual std::vector<bool> pulled() const = 0;  // of each level, whether it was a pull
-};
-
+// Traversals over such lists. Their levels are steps, by the GPU's clock; count() tells what each reads, and
+// of a search pulled() which were pulls.
+//
 // `lists` outlives it. Throws SkipError where the GPU has no room for the state, with the numbers, or cannot
 // launch blocks that wait for each other; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<LeanBfs> make_lean_bfs(const LeanLists& lists, const Turning& turning);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& lists, const Turning& turning);
 
 // Connected components by sampling (after Afforest; Sutton, Ben-Nun and Barak, IPDPS 2018): first neighbours
 // that are hot or lie side by side are joined first, then some whole lists, while that is worth their lines
@@ -286,7 +270,7 @@ inline constexpr graph::Vertex kNoComponent = 0xffffffff;  // is the largest: no
 // vertex's component by its lowest vertex.
 // `lists`, of an undirected graph, outlives it. Throws UsageError for a directed graph; SkipError where the
 // GPU has no room for the state, with the numbers; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<LeanTraversal> make_lean_cc(const LeanLists& lists);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_cc(const LeanLists& lists);
 
 // Shortest paths by near and far (Davidson, Baxter, Garland and Owens, IPDPS 2014): of the vertices whose
 // distance has fallen only those below a threshold have their lists read; when there are none, the threshold
@@ -312,11 +296,11 @@ struct WeightBounds {
 // less than one that is timed. `lists`, placed with weights, outlives it. Throws UsageError for lists without
 // weights or a delta of 0; SkipError where the GPU has no room for the state, with the numbers, or cannot
 // launch blocks that wait for each other; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<LeanTraversal> make_lean_sssp(const LeanLists& lists, std::uint32_t delta);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_sssp(const LeanLists& lists, std::uint32_t delta);
 // The same by segments that are read or copied, step by step, as these costs say: the host asks what a step
 // wants and submits its kernels. Throws SkipError also for weights in an array of their own.
-[[nodiscard]] std::unique_ptr<LeanTraversal> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
-                                                              const LinkCosts& costs);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
+                                                                 const LinkCosts& costs);
 
 // PageRank by pulling: every sweep reads each list once, and a vertex's new rank is there for those that come
 // after it (Gauss and Seidel's way, without an order among the warps). It begins near the answer, with what
@@ -340,9 +324,10 @@ inline constexpr std::uint32_t kMostSweeps = 1000;
 // `lists` outlives it. Throws UsageError for lists that are placed with weights, or a graph without vertices;
 // SkipError where the GPU has no room for the state, with the numbers, or cannot launch blocks that wait for
 // each other; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<LeanTraversal> make_lean_pr(const LeanLists& lists);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_lean_pr(const LeanLists& lists);
 // The same by segments that are read or copied as these costs say, the host submitting each sweep's kernels.
-[[nodiscard]] std::unique_ptr<LeanTraversal> make_hybrid_pr(const LeanLists& lists, const LinkCosts& costs);
+[[nodiscard]] std::unique_ptr<graph::Traversal> make_hybrid_pr(const LeanLists& lists,
+                                                               const LinkCosts& costs);
 
 }  // namespace grainscope::lean
 

@@ -29,7 +29,7 @@ struct TieredLists {
   const lean::Firsts* firsts = nullptr;
 };
 
-struct LeanLevel {
+struct LevelPrediction {
   bool pull = false;
   std::uint64_t active = 0;     // vertices in the frontier
   std::uint64_t edges = 0;      // in their lists
@@ -37,9 +37,9 @@ struct LeanLevel {
   Requests link;                // `elements`: read over the link
 };
 
-struct LeanBfs {
+struct BfsPrediction {
   std::vector<std::uint32_t> depths;  // [V]
-  std::vector<LeanLevel> levels;
+  std::vector<LevelPrediction> levels;
   [[nodiscard]] Requests total() const;
 };
 
@@ -49,13 +49,13 @@ struct LeanBfs {
 
 // `out`: lists that are pushed, `in`: that are pulled from; of an undirected graph the same. `reads`: of
 // `in`'s lists, counted on; null: not wanted. All threads.
-[[nodiscard]] LeanBfs replay_bfs(const TieredLists& out, const TieredLists& in, graph::Vertex source,
-                                 const lean::Turning& turning, lean::ReadCounts* reads = nullptr);
+[[nodiscard]] BfsPrediction replay_bfs(const TieredLists& out, const TieredLists& in, graph::Vertex source,
+                                       const lean::Turning& turning, lean::ReadCounts* reads = nullptr);
 
 // What connected components by sampling ask of the link: the steps of the kernels, taken
 // on the CPU.
 
-struct LeanCc {
+struct CcPrediction {
   struct Stage {
     Requests link;
     std::uint64_t hot = 0;       // elements read from GPU memory
@@ -67,33 +67,33 @@ struct LeanCc {
 };
 
 // Of an undirected graph. All threads.
-[[nodiscard]] LeanCc replay_cc(const TieredLists& lists);
+[[nodiscard]] CcPrediction replay_cc(const TieredLists& lists);
 
 // What shortest paths by near and far ask of the link, step by step. Here what a step changes is seen by the
 // next; on a GPU some of it is seen at once, so that it may read a little less.
 
-struct LeanSsspStep {
+struct SsspStepPrediction {
   std::uint64_t active = 0;     // vertices whose lists are read
   std::uint64_t edges = 0;      // in these
   std::uint64_t hot_reads = 0;  // neighbours read from GPU memory
   Requests link;                // and of weights that are not packed; `elements`: neighbours
 };
 
-struct LeanSssp {
+struct SsspPrediction {
   std::vector<std::uint32_t> distances;  // [V]
-  std::vector<LeanSsspStep> steps;
+  std::vector<SsspStepPrediction> steps;
   [[nodiscard]] Requests total() const;
 };
 
 // Of lists with weights, packed where they can be. `visit`, where there is one, is told each step's vertices,
 // ascending. Throws UsageError for a source that is no vertex, lists without weights or a delta of 0.
-[[nodiscard]] LeanSssp replay_sssp(const TieredLists& lists, graph::Vertex source, std::uint32_t delta,
-                                   const graph::LevelVisitor& visit = {});
+[[nodiscard]] SsspPrediction replay_sssp(const TieredLists& lists, graph::Vertex source, std::uint32_t delta,
+                                         const graph::LevelVisitor& visit = {});
 
 // What PageRank by pulling asks of the link: every sweep the same, all lists once; and how many sweeps it
 // takes, by taking them. On a GPU warps come in no fixed order, so that it may take one more or less.
 
-struct LeanPr {
+struct PrPrediction {
   std::vector<float> ranks;  // [V]
   std::uint32_t sweeps = 0;
   Requests sweep;               // over the link, of each
@@ -102,7 +102,7 @@ struct LeanPr {
 
 // `in`: lists that are pulled from, `out`: degrees of what they name; of an undirected graph the same. All
 // threads. Throws FailedError where it does not come to an end.
-[[nodiscard]] LeanPr replay_pr(const TieredLists& in, const graph::Csr& out);
+[[nodiscard]] PrPrediction replay_pr(const TieredLists& in, const graph::Csr& out);
 
 // What hybrid traversals choose, segment by segment, and how long that takes over a link.
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <random>
 
-#include "grainscope/graph/generate.hpp"
 #include "answers.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "sample_graphs.hpp"
 
 namespace grainscope::graph {

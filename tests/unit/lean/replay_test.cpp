@@ -59,14 +59,14 @@ TEST(LeanCcModel, is_worth_what_it_reads_before_samples) {
     const lean::CompressedLists compressed = lean::compress(graph, nullptr, false);
     const lean::Firsts plain = lean::first_neighbours(graph, nullptr, false);
     const lean::Firsts packed = lean::first_neighbours(graph, nullptr, true);
-    const LeanCc beside = replay_cc({&graph, nullptr, nullptr, &plain});
+    const CcPrediction beside = replay_cc({&graph, nullptr, nullptr, &plain});
     const auto all = static_cast<double>(lean::list_phases(graph, nullptr, nullptr).requests(listed(graph)));
     EXPECT_LT(static_cast<double>(beside.total().count()), 0.12 * all) << spec;
     EXPECT_LT(beside.total().bytes(), 8U * graph.vertices()) << spec;
     EXPECT_LT(beside.stages[lean::samples].vertices * 100, graph.vertices()) << spec;
-    const LeanCc fewer = replay_cc({&graph, nullptr, &compressed, &packed});
+    const CcPrediction fewer = replay_cc({&graph, nullptr, &compressed, &packed});
     EXPECT_LT(fewer.total().bytes() * 3, beside.total().bytes() * 2) << spec;
-    for (const LeanCc& cc : {beside, fewer}) {
+    for (const CcPrediction& cc : {beside, fewer}) {
       EXPECT_EQ(cc.labels, graph::serial_cc(graph)) << spec;
       EXPECT_EQ(cc.stages[lean::rest].link.elements, 0U) << spec;
     }
@@ -218,7 +218,7 @@ TEST(LeanCcModel, samples_every_list_where_nothing_else_is_read_first) {
   // Too few vertices for phases, and nothing is hot.
   for (const char* spec : {"kron:10", "urand:10"}) {
     const Csr graph = hubs_first(spec);
-    const LeanCc cc = replay_cc({&graph});
+    const CcPrediction cc = replay_cc({&graph});
     std::uint64_t sampled = 0;
     for (Vertex v = 0; v < graph.vertices(); ++v) {
       sampled += std::min(lean::kSampledNeighbours, graph.degree(v));
@@ -233,7 +233,7 @@ TEST(LeanCcModel, samples_every_list_where_nothing_else_is_read_first) {
 TEST(LeanCcModel, hot_neighbours_are_joined_before_anything_is_read) {
   const Csr graph = hubs_first("urand:15");
   const lean::HotTier tier = plan_tier(graph, lean::TierPolicy::heads, graph.edges() / 8);
-  const LeanCc cc = replay_cc({&graph, &tier});
+  const CcPrediction cc = replay_cc({&graph, &tier});
   EXPECT_EQ(cc.stages[lean::samples].hot, 2 * std::uint64_t{graph.vertices()});
   EXPECT_EQ(cc.stages[lean::early].vertices, 0U) << "two neighbours of each vertex leave nothing to join";
   EXPECT_EQ(cc.stages[lean::samples].link.elements, 0U);
@@ -242,7 +242,7 @@ TEST(LeanCcModel, hot_neighbours_are_joined_before_anything_is_read) {
 TEST(LeanCcModel, who_was_not_sampled_is_read_where_another_component_turns_out_the_largest) {
   const Csr graph = graph::bridged_parts();
   const lean::HotTier tier = plan_tier(graph, lean::TierPolicy::lists, 9901);
-  const LeanCc cc = replay_cc({&graph, &tier});
+  const CcPrediction cc = replay_cc({&graph, &tier});
   EXPECT_EQ(cc.labels, std::vector<Vertex>(graph.vertices(), 0));
   EXPECT_EQ(cc.stages[lean::samples].vertices, 400U) << "those in the ring that is not hot";
   EXPECT_EQ(cc.stages[lean::rest].vertices, 101U) << "the others";
@@ -251,8 +251,8 @@ TEST(LeanCcModel, who_was_not_sampled_is_read_where_another_component_turns_out_
 TEST(LeanCcModel, samples_of_compressed_lists_are_a_sector_each_or_part_of_one) {
   const Csr graph = hubs_first("kron:16");
   const lean::CompressedLists packed = lean::compress(graph, nullptr, false);
-  const LeanCc plain = replay_cc({&graph});
-  const LeanCc fewer = replay_cc({&graph, nullptr, &packed});
+  const CcPrediction plain = replay_cc({&graph});
+  const CcPrediction fewer = replay_cc({&graph, nullptr, &packed});
   const auto& samples = fewer.stages[lean::samples];
   EXPECT_GT(samples.vertices, 1000U);
   EXPECT_LE(samples.link.bytes(), samples.vertices * 32);
@@ -288,7 +288,7 @@ TEST(LeanCcModel, two_halves_of_a_graph_are_two_components) {
     edges.push_back({64 + v, 64 + (v + 1) % 64, 1});
   }
   const Csr graph = graph::weighted_graph(128, edges, false);
-  const LeanCc cc = replay_cc({&graph});
+  const CcPrediction cc = replay_cc({&graph});
   EXPECT_EQ(cc.stages[lean::rest].vertices, 0U) << "the sample was all of each list";
   EXPECT_EQ(cc.labels[63], 0U);
   EXPECT_EQ(cc.labels[127], 64U);
@@ -307,7 +307,7 @@ using graph::Csr;
 using graph::Vertex;
 
 void expect_ranks(const BothWays& both, const lean::HotTier* tier, const lean::CompressedLists* packed) {
-  const LeanPr pr = replay_pr({&both.in_edges(), tier, packed}, both.graph);
+  const PrPrediction pr = replay_pr({&both.in_edges(), tier, packed}, both.graph);
   EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), pr.ranks)))
       << both.graph.name << ", " << both.graph.vertices() << " vertices";
   EXPECT_EQ(pr.sweep.elements + pr.hot_reads, both.graph.edges());
@@ -351,8 +351,8 @@ TEST(LeanPrModel, takes_few_sweeps_over_compressed_lists_few_bytes_each) {
     const BothWays both(graph::relabel(made, graph::order_of(made, graph::Order::degree)));
     const lean::CompressedLists packed = lean::compress(both.graph, nullptr, false);
     expect_ranks(both, nullptr, &packed);
-    const LeanPr plain = replay_pr({&both.graph}, both.graph);
-    const LeanPr fewer = replay_pr({&both.graph, nullptr, &packed}, both.graph);
+    const PrPrediction plain = replay_pr({&both.graph}, both.graph);
+    const PrPrediction fewer = replay_pr({&both.graph, nullptr, &packed}, both.graph);
     EXPECT_LE(plain.sweeps, 5U) << spec;
     EXPECT_LT(plain.sweeps, steps_from_even(both.graph)) << spec;
     EXPECT_LT(fewer.sweep.bytes(), plain.sweep.bytes() * 2 / 3) << spec;
@@ -425,7 +425,7 @@ TEST(LeanSsspModel, weights_are_packed_where_they_fit) {
   const Csr wide = graph::weighted_graph(3, {{0, 1, 1U << 30}, {1, 2, 5}}, true);
   EXPECT_EQ(lean::vertex_bits(wide), 2);
   EXPECT_FALSE(lean::packs_weights(wide));
-  const LeanSssp both = replay_sssp({&wide}, 0, 1);
+  const SsspPrediction both = replay_sssp({&wide}, 0, 1);
   EXPECT_EQ(both.total().count(), 4U) << "of each list its neighbours and its weights";
   EXPECT_EQ(both.total().elements, 2U);
 }
@@ -433,8 +433,8 @@ TEST(LeanSsspModel, weights_are_packed_where_they_fit) {
 TEST(LeanSsspModel, compressed_lists_have_their_weights_within) {
   const Csr graph = graph::make_graph(graph::parse_graph_spec("kron:14"), true);
   const lean::CompressedLists packed = lean::compress(graph, nullptr, true);
-  const LeanSssp plain = replay_sssp({&graph}, 7, lean::usual_delta(graph));
-  const LeanSssp fewer = replay_sssp({&graph, nullptr, &packed}, 7, lean::usual_delta(graph));
+  const SsspPrediction plain = replay_sssp({&graph}, 7, lean::usual_delta(graph));
+  const SsspPrediction fewer = replay_sssp({&graph, nullptr, &packed}, 7, lean::usual_delta(graph));
   EXPECT_EQ(fewer.total().elements, plain.total().elements);
   EXPECT_LT(static_cast<double>(fewer.total().bytes()), 0.75 * static_cast<double>(plain.total().bytes()));
 }
@@ -530,7 +530,7 @@ TEST(HybridModel, reads_or_copies_every_list_of_a_step) {
   for (const lean::CompressedLists* compressed :
        {static_cast<const lean::CompressedLists*>(nullptr), &packed}) {
     const TieredLists lists{&graph, nullptr, compressed};
-    const LeanPr all = replay_pr(lists, graph);
+    const PrPrediction all = replay_pr(lists, graph);
     LinkCosts never = even();
     never.copy_s = 1e18;
     const HybridStep read = hybrid_step(lists, never);
@@ -548,7 +548,7 @@ TEST(HybridModel, reads_or_copies_every_list_of_a_step) {
 TEST(HybridModel, is_told_the_vertices_of_each_step_of_shortest_paths) {
   const Csr graph = graph::make_graph(graph::parse_graph_spec("kron:12"), true);
   std::vector<std::uint64_t> edges;
-  const LeanSssp paths =
+  const SsspPrediction paths =
       replay_sssp({&graph}, 7, lean::usual_delta(graph), [&](std::span<const Vertex> active) {
         EXPECT_TRUE(std::is_sorted(active.begin(), active.end()));
         edges.push_back(std::accumulate(active.begin(), active.end(), std::uint64_t{0},
