@@ -21,10 +21,10 @@
 #include "readers.hpp"
 
 namespace grainscope::graph {
+namespace {
 
 // Arcs sorted roughly, by ranges of the vertices they leave: the first half of building a graph. What follows
 // then works on one range at a time, in a core's cache.
-
 struct Buckets {
   std::uint64_t vertices = 0;
   int shift = 0;                  // vertex >> shift is its bucket
@@ -45,12 +45,6 @@ struct Buckets {
     return std::min(bucket << shift, vertices);
   }
 };
-
-// Both directions of every edge, or the one, without self-loops. All threads. Throws
-// UsageError for an endpoint that is no vertex, EnvironmentError where memory does not suffice.
-[[nodiscard]] Buckets fill_buckets(const EdgeList& edges, bool symmetrise);
-
-namespace {
 
 // Arcs that a core's cache holds with room to spare; buckets whose ends a core can write to at once; and so
 // few vertices, as a power of two, that 2³² of them make no more buckets than that.
@@ -148,8 +142,8 @@ void scatter(const EdgeList& edges, bool symmetrise, int shift, std::vector<std:
   }
 }
 
-}  // namespace
-
+// Both directions of every edge, or the one, without self-loops. All threads. Throws
+// UsageError for an endpoint that is no vertex, EnvironmentError where memory does not suffice.
 Buckets fill_buckets(const EdgeList& edges, bool symmetrise) {
   Buckets buckets;
   buckets.vertices = edges.vertices;
@@ -166,15 +160,6 @@ Buckets fill_buckets(const EdgeList& edges, bool symmetrise) {
                                                  buckets.arcs.data());
   return buckets;
 }
-
-// Edges to compressed sparse rows.
-//
-// 1. Arcs are scattered into buckets, each a range of vertices.
-// 2. Every bucket by itself, in a core's cache: its arcs are scattered into lists, each list is sorted and
-//    cleaned, and the result written over the bucket's beginning.
-// 3. Lengths become offsets, and the buckets' lists are joined.
-// At its peak, in 1 and 3, this takes about three times the memory of the result.
-namespace {
 
 // Drops repeats from a sorted list; the lowest weight stays. What is left.
 std::size_t clean(Neighbour* list, std::size_t count) {

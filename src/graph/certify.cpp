@@ -17,6 +17,7 @@
 #include "parallel.hpp"
 
 namespace grainscope::graph {
+namespace {
 
 // A mark a vertex, none at first; any thread may set any mark at any time.
 class VertexMarks {
@@ -36,8 +37,6 @@ class VertexMarks {
  private:
   HostArray<std::uint8_t> marks_;  // a byte each: setting a bit would need a read-modify-write
 };
-
-namespace {
 
 // Levels from here on are counted together and always read through in-edges: a graph that is so deep has no
 // two levels that hold most of it.
@@ -82,16 +81,6 @@ std::uint64_t cheapest_cut(const Csr& graph, const Csr& in_edges, std::span<cons
   return best;
 }
 
-// How many connected components there are, by a parallel union-find that leaves most edges of the largest
-// component unread: first every vertex is joined to its first neighbours, which nearly always makes the
-// largest component, then only vertices outside of it read the rest of their lists. Source: Afforest (Sutton,
-// Ben-Nun, Barak, IPDPS 2018).
-namespace {
-
-constexpr std::size_t kFirstNeighbours = 2;
-
-}  // namespace
-
 Vertex most_frequent_label(const Csr& graph, std::span<const Vertex> labels) {
   constexpr Edge kSamples = 1024;
   std::vector<Vertex> seen;
@@ -113,7 +102,12 @@ Vertex most_frequent_label(const Csr& graph, std::span<const Vertex> labels) {
   return best;
 }
 
+// How many connected components there are, by a parallel union-find that leaves most edges of the largest
+// component unread: first every vertex is joined to its first neighbours, which nearly always makes the
+// largest component, then only vertices outside of it read the rest of their lists. Source: Afforest (Sutton,
+// Ben-Nun, Barak, IPDPS 2018).
 std::uint64_t count_components(const Csr& graph) {
+  constexpr std::size_t kFirstNeighbours = 2;
   require_undirected(graph, "cc");
   Forest forest(graph.vertices());
   const auto join_all = [&](Vertex v, std::span<const Vertex> neighbours) {

@@ -16,6 +16,7 @@
 #include "parallel.hpp"
 
 namespace grainscope::graph {
+namespace {
 
 // A set of vertices, a bit each, that any number of threads fill at once and that comes out in order.
 class VertexBits {
@@ -36,13 +37,7 @@ class VertexBits {
   HostArray<Vertex> listed_;
 };
 
-void pr_levels(const Csr& graph, const LevelVisitor& visit);
-
-namespace {
-
 constexpr std::uint64_t kBlockWords = 2048;  // what one thread counts and writes at a time
-
-}  // namespace
 
 VertexBits::VertexBits(Vertex vertices) : words_((std::uint64_t{vertices} + 63) / 64), listed_(vertices) {}
 
@@ -99,7 +94,6 @@ void VertexBits::add_all(const VertexBits& other) {
 // bfs, sssp and cc as sequences of frontiers. A level reads what the level before it left (the values of
 // active vertices are set aside before any is changed), so the sequence is the same for any number of
 // threads.
-namespace {
 
 constexpr std::size_t kFewActive = 256;  // so few lists are read before other threads wake
 
@@ -227,30 +221,10 @@ void cc_levels(const Csr& graph, const LevelVisitor& visit) {
   }
 }
 
-}  // namespace
-
-void run_levels(const Csr& graph, Algorithm algorithm, Vertex source, const LevelVisitor& visit) {
-  switch (algorithm) {
-    case Algorithm::bfs:
-      require_source(graph, source);
-      return bfs_levels(graph, source, visit);
-    case Algorithm::sssp:
-      require_source(graph, source);
-      require_weights(graph, "sssp");
-      return sssp_levels(graph, source, visit);
-    case Algorithm::cc:
-      return cc_levels(graph, visit);
-    case Algorithm::pr:
-      return pr_levels(graph, visit);
-  }
-}
-
 // PageRank by residuals as a sequence of frontiers. An active vertex takes its residual into its rank and
 // hands 0.85 of it out along its edges. Residuals begin at 0.15 / V and are all that one more step would
 // change, so what is left of them in all is the certificate's figure. Who receives adds up (in the order of
 // its list), rather than who hands out: without atomics, and the same for any number of threads.
-namespace {
-
 class Residuals {
  public:
   explicit Residuals(const Csr& graph)
@@ -309,8 +283,6 @@ class Residuals {
   double left_ = 0;
 };
 
-}  // namespace
-
 // Ends: what lies below the threshold comes to less than half of the tolerance in all.
 void pr_levels(const Csr& graph, const LevelVisitor& visit) {
   if (graph.vertices() == 0) {
@@ -320,6 +292,24 @@ void pr_levels(const Csr& graph, const LevelVisitor& visit) {
   while (residuals.left() >= kRankTolerance) {
     visit(residuals.active());
     residuals.push();
+  }
+}
+
+}  // namespace
+
+void run_levels(const Csr& graph, Algorithm algorithm, Vertex source, const LevelVisitor& visit) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      require_source(graph, source);
+      return bfs_levels(graph, source, visit);
+    case Algorithm::sssp:
+      require_source(graph, source);
+      require_weights(graph, "sssp");
+      return sssp_levels(graph, source, visit);
+    case Algorithm::cc:
+      return cc_levels(graph, visit);
+    case Algorithm::pr:
+      return pr_levels(graph, visit);
   }
 }
 

@@ -9,7 +9,9 @@
 #include "text.hpp"
 
 namespace grainscope::graph {
+namespace {
 
+// Lines of the form "from to" or "from to weight": what these formats have in common.
 struct LineRule {
   // What a line holds behind its two vertices.
   enum class Third { nothing, ignored, perhaps_ignored, weight, real_weight };
@@ -23,16 +25,13 @@ struct LineRule {
 };
 
 // Lines of the text that are neither empty nor comments ('#', '%').
-[[nodiscard]] std::uint64_t count_lines(std::string_view text);
-
-// The edges of `body`, a part of `text` that begins with a line, in the order of their lines; vertices are
-// numbered from 0, `vertices` is one above the highest. All threads. Throws UsageError with the line.
-[[nodiscard]] EdgeList parse_edge_lines(const Text& text, std::string_view body, const LineRule& rule);
-
-// Where the first line that names `vertex` (as in the file) begins; for messages.
-[[nodiscard]] const char* line_of_vertex(std::string_view body, const LineRule& rule, std::uint64_t vertex);
-
-namespace {
+std::uint64_t count_lines(std::string_view text) {
+  std::uint64_t lines = 0;
+  for (Cursor cursor(text); !cursor.at_end(); next_line(cursor)) {
+    lines += holds_nothing(cursor) ? 0 : 1;
+  }
+  return lines;
+}
 
 struct Chunk {
   std::string_view text;
@@ -122,16 +121,8 @@ void parse_chunk(Chunk& chunk, const LineRule& rule, const EdgeList& edges) {
   chunk.vertices = chunk.count == 0 ? 0 : highest + 1;
 }
 
-}  // namespace
-
-std::uint64_t count_lines(std::string_view text) {
-  std::uint64_t lines = 0;
-  for (Cursor cursor(text); !cursor.at_end(); next_line(cursor)) {
-    lines += holds_nothing(cursor) ? 0 : 1;
-  }
-  return lines;
-}
-
+// The edges of `body`, a part of `text` that begins with a line, in the order of their lines; vertices are
+// numbered from 0, `vertices` is one above the highest. All threads. Throws UsageError with the line.
 EdgeList parse_edge_lines(const Text& text, std::string_view body, const LineRule& rule) {
   std::vector<Chunk> chunks = chunks_of(body);
   const std::uint64_t count = chunks.empty() ? 0 : chunks.back().first + chunks.back().count;
@@ -146,6 +137,7 @@ EdgeList parse_edge_lines(const Text& text, std::string_view body, const LineRul
   return edges;
 }
 
+// Where the first line that names `vertex` (as in the file) begins; for messages.
 const char* line_of_vertex(std::string_view body, const LineRule& rule, std::uint64_t vertex) {
   Cursor cursor(body);
   while (!cursor.at_end()) {
@@ -161,9 +153,6 @@ const char* line_of_vertex(std::string_view body, const LineRule& rule, std::uin
   }
   return body.data();
 }
-
-// .el, .wel and SNAP's lists.
-namespace {
 
 LineRule rule_of(Format format, bool weights) {
   LineRule rule;

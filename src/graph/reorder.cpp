@@ -16,10 +16,6 @@
 #include "parallel.hpp"
 
 namespace grainscope::graph {
-
-// Where each vertex stands in an order. Throws UsageError where that is no permutation. All threads.
-[[nodiscard]] HostArray<Vertex> inverse_order(std::span<const Vertex> order);
-
 namespace {
 
 [[noreturn]] void throw_no_permutation(std::span<const Vertex> order) {
@@ -35,8 +31,7 @@ namespace {
   throw FailedError("the order changed while it was read");
 }
 
-}  // namespace
-
+// Where each vertex stands in an order. Throws UsageError where that is no permutation. All threads.
 HostArray<Vertex> inverse_order(std::span<const Vertex> order) {
   HostArray<Vertex> inverse(order.size());
   bool good = true;
@@ -60,9 +55,6 @@ HostArray<Vertex> inverse_order(std::span<const Vertex> order) {
   }
   return inverse;
 }
-
-// The same graph under other numbers, and the other way round.
-namespace {
 
 // Fills the lists of `result`, whose offsets stand, from those of `graph`.
 template <class Element>

@@ -283,8 +283,6 @@ std::unique_ptr<graph::Traversal> make_lean_sssp(const LeanLists& lists, std::ui
 // Shortest paths by near and far, each step by segments that are read or copied.
 namespace {
 
-using graph::Vertex;
-
 __global__ void __launch_bounds__(kLeanThreads) begin_paths(PathArrays a, Vertex vertices, Vertex source) {
   clear_paths(a, vertices, source);
 }

@@ -275,8 +275,6 @@ std::unique_ptr<graph::Traversal> make_lean_pr(const LeanLists& lists) {
 // PageRank by pulling, each sweep by segments that are read or copied.
 namespace {
 
-using graph::Vertex;
-
 __device__ float teleport(Vertex vertices) {
   return static_cast<float>((1 - graph::kDamping) / vertices);
 }

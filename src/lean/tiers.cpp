@@ -185,9 +185,6 @@ HotTier plan_by_reuse(const Csr& graph, const ReadCounts& reads, std::uint64_t e
 
 namespace {
 
-using graph::Csr;
-using graph::Vertex;
-
 struct Source {
   const Csr& lists;
   const HotTier* tier;
@@ -265,9 +262,6 @@ Firsts first_neighbours(const Csr& lists, const HotTier* tier, bool packed) {
 }
 
 namespace {
-
-using graph::Csr;
-using graph::Vertex;
 
 constexpr std::uint64_t kManyLists = 1 << 12;  // that a team of threads is worth
 constexpr std::uint64_t kPairs = kWarpLanes / kPairLanes;
@@ -389,8 +383,6 @@ ListPhases list_phases(const Csr& graph, const HotTier* tier, const CompressedLi
   }
   return phases;
 }
-
-using graph::Vertex;
 
 std::uint64_t pieces_of_list(const graph::Csr& lists, const HotTier* tier, const CompressedLists* compressed,
                              Vertex vertex, std::uint64_t longer) {

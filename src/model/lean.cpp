@@ -116,7 +116,6 @@ namespace {
 using graph::Csr;
 using graph::Vertex;
 using lean::kSampledNeighbours;
-using lean::Step;
 
 constexpr std::uint64_t kPairs = lean::kWarpLanes / lean::kPairLanes;
 constexpr std::uint64_t kManyVertices = 1 << 12;  // that a team of threads is worth
@@ -329,9 +328,6 @@ CcPrediction replay_cc(const TieredLists& lists) {
 
 namespace {
 
-using graph::Csr;
-using graph::Vertex;
-
 constexpr std::size_t kManyLists = 256;  // that a team of threads is worth
 
 class NearFar {
@@ -474,9 +470,7 @@ SsspPrediction replay_sssp(const TieredLists& lists, Vertex source, std::uint32_
 
 namespace {
 
-using graph::Csr;
 using graph::kDamping;
-using graph::Vertex;
 
 class Ranks {
  public:
@@ -591,8 +585,6 @@ PrPrediction replay_pr(const TieredLists& in, const Csr& out) {
 }
 
 namespace {
-
-using graph::Vertex;
 
 // A copy and what waits for it are submitted in a few calls.
 constexpr double kSubmitCopy_s = 10e-6;

@@ -260,8 +260,6 @@ Replay replay(const graph::Csr& graph, graph::Algorithm algorithm, graph::Vertex
 // Every warp load of a level, lane by lane: slow, and the very functions that kernels run.
 namespace {
 
-using graph::Csr;
-using graph::Vertex;
 using graph::WarpLoad;
 using graph::WorkItem;
 

@@ -1,5 +1,3 @@
-// Which sectors were ever read: a bit each, set by many threads at once.
-
 #include "warp_walks.hpp"
 
 #include <algorithm>
@@ -9,11 +7,10 @@
 #include <span>
 
 namespace grainscope::model {
+namespace {
 
 // Sets bits `first` to `last`, both included; how many of them were not set before. Of several threads that
 // set the same bit, one counts it.
-[[nodiscard]] std::uint64_t set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t last);
-
 std::uint64_t set_bits(std::span<std::uint64_t> words, std::uint64_t first, std::uint64_t last) {
   std::uint64_t fresh = 0;
   for (std::uint64_t i = first / 64; i <= last / 64; ++i) {
@@ -33,8 +30,6 @@ std::uint64_t set_bits(std::span<std::uint64_t> words, std::uint64_t first, std:
   }
   return fresh;
 }
-
-namespace {
 
 using graph::Access;
 using graph::Edge;

@@ -24,22 +24,22 @@
 namespace grainscope::graph {
 namespace {
 
-using Kind = GraphSpec::Kind;
+using SpecKind = GraphSpec::Kind;
 
 TEST(GraphSpec, reads_kinds_scales_and_degrees) {
   const GraphSpec kron = parse_graph_spec("kron:24");
-  EXPECT_EQ(kron.kind, Kind::kron);
+  EXPECT_EQ(kron.kind, SpecKind::kron);
   EXPECT_EQ(kron.scale, 24);
   EXPECT_EQ(kron.degree, 16);
   EXPECT_EQ(parse_graph_spec("urand:20:4").degree, 4);
   EXPECT_EQ(parse_graph_spec("dense:17").degree, 128);
   EXPECT_EQ(parse_graph_spec("web:31").scale, 31);
-  EXPECT_EQ(parse_graph_spec("pareto:20:8").kind, Kind::pareto);
+  EXPECT_EQ(parse_graph_spec("pareto:20:8").kind, SpecKind::pareto);
   EXPECT_FALSE(parse_graph_spec("pareto:20").directed());
   EXPECT_TRUE(parse_graph_spec("web:20").directed());
   EXPECT_FALSE(parse_graph_spec("dense:17").directed());
   EXPECT_EQ(parse_graph_spec("file:a:b/c.sg").path, "a:b/c.sg");
-  EXPECT_EQ(parse_graph_spec("power").kind, Kind::builtin);
+  EXPECT_EQ(parse_graph_spec("power").kind, SpecKind::builtin);
 }
 
 TEST(GraphSpec, names_a_degree_only_where_it_is_not_the_kinds_own) {
@@ -527,6 +527,29 @@ TEST_F(MakeGraph, takes_a_files_own_weights) {
   EXPECT_FALSE(make("file:" + path("own.wel"), false).weighted());
   EXPECT_TRUE(make("file:" + path("none.el"), true).weighted());
   EXPECT_THROW((void)make("file:" + path("absent.el"), true), Error);
+}
+
+TEST(BuiltinGraphs, are_those_of_their_files_bit_for_bit) {
+  struct Known {
+    const char* name;
+    const char* file;
+    const char* targets;  // SHA-256
+  };
+  for (const auto& [name, file, targets] : {
+           Known{"power", GRAINSCOPE_GRAPHS "/power.graph",
+                 "de92c57f16a64c40b1ea417b6e0f68ad4c0891234f29caa17b29e68ef5fcd1ff"},
+           Known{"pgp", GRAINSCOPE_GRAPHS "/PGPgiantcompo.graph",
+                 "edbce33f1be47fc9a3ed04dcd8cf35e76e693050977226f2e9c06066c91194b0"},
+       }) {
+    const Csr packed = builtin_graph(name);
+    const Csr read = read_graph(file, {});
+    EXPECT_EQ(packed.name, name);
+    EXPECT_FALSE(packed.directed);
+    EXPECT_FALSE(packed.weighted());
+    EXPECT_EQ(hash_of(packed.offsets), hash_of(read.offsets));
+    EXPECT_EQ(hash_of(packed.targets), hash_of(read.targets));
+    EXPECT_EQ(hash_of(packed.targets), targets);
+  }
 }
 
 }  // namespace

@@ -206,10 +206,6 @@ TEST(CompressedLists, refuse_weights_that_are_not_there) {
 // Compressed lists with weights: an edge is one number.
 namespace {
 
-using graph::Csr;
-using graph::Vertex;
-using graph::Weight;
-
 // One list of neighbours at these gaps, each with a weight.
 Csr of_gaps(const std::vector<std::uint32_t>& gaps, const std::vector<Weight>& weights, Vertex vertices) {
   std::vector<graph::Triple> edges;

@@ -302,10 +302,6 @@ TEST(LeanCcModel, refuses_a_directed_graph) {
 }  // namespace
 namespace {
 
-using graph::BothWays;
-using graph::Csr;
-using graph::Vertex;
-
 void expect_ranks(const BothWays& both, const lean::HotTier* tier, const lean::CompressedLists* packed) {
   const PrPrediction pr = replay_pr({&both.in_edges(), tier, packed}, both.graph);
   EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), pr.ranks)))
@@ -374,10 +370,6 @@ TEST(LeanPrModel, keeps_a_star_and_a_directed_circle_right) {
 
 }  // namespace
 namespace {
-
-using graph::BothWays;
-using graph::Csr;
-using graph::Vertex;
 
 TEST(LeanSsspModel, finds_the_distances_of_dijkstra_whatever_delta) {
   for (const BothWays& both : graph::all_sample_graphs()) {
@@ -450,8 +442,6 @@ TEST(LeanSsspModel, refuses_what_cannot_be) {
 }  // namespace
 namespace {
 
-using graph::Csr;
-using graph::Vertex;
 using lean::kSegmentsAtOnce;
 using lean::kSegmentWords;
 using lean::LinkCosts;

@@ -177,9 +177,6 @@ TEST(HotTier, reuse_needs_counts) {
 }  // namespace
 namespace {
 
-using graph::Csr;
-using graph::Vertex;
-
 void expect_firsts_of(const Csr& lists) {
   const HotTier half = plan_tier(lists, TierPolicy::lists, lists.edges() / 2);
   for (const HotTier* tier : {static_cast<const HotTier*>(nullptr), &half}) {
@@ -263,9 +260,6 @@ TEST(Firsts, packed_take_a_quarter_of_a_word_on_graphs_with_hubs) {
 
 // The room for pieces of long lists: a set of lists that needs more of it would write beyond its end.
 namespace {
-
-using graph::Csr;
-using graph::Vertex;
 
 // What a step over these lists hands out.
 std::uint64_t handed_out(const Csr& lists, const HotTier* tier, const CompressedLists* compressed,

@@ -230,7 +230,6 @@ TEST(Replay, refuses_layouts_and_grids_that_cannot_be) {
 }  // namespace
 namespace {
 
-using graph::Access;
 using graph::WarpLoad;
 
 std::vector<graph::Edge> elements_of(const std::vector<graph::Vertex>& lists, const graph::Csr& graph) {
