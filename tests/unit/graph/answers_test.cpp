@@ -8,9 +8,9 @@
 #include <map>
 #include <numeric>
 
-#include "golden.hpp"
+#include "../../testing/golden.hpp"
 #include "grainscope/graph/answers.hpp"
-#include "sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
 namespace {

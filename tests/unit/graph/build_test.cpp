@@ -14,7 +14,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
 namespace {

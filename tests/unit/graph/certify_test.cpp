@@ -10,7 +10,7 @@
 
 #include "answers.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
 namespace {

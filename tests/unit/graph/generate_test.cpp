@@ -13,13 +13,13 @@
 #include <random>
 #include <vector>
 
-#include "golden.hpp"
+#include "../../testing/golden.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/io.hpp"
 #include "random.hpp"
-#include "sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
 namespace {

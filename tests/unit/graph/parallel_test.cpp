@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parallel.hpp"
-#include "sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "subway_plan.hpp"
 
 namespace grainscope::graph {

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "golden.hpp"
+#include "../../testing/golden.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/io.hpp"
 #include "graph_files.hpp"

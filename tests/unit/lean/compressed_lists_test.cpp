@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "../graph/sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "../graph/sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"

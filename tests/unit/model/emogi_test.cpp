@@ -8,7 +8,7 @@
 
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/model/replay.hpp"
-#include "oracle.hpp"
+#include "../../testing/replay_oracle.hpp"
 
 namespace grainscope::model {
 namespace {

@@ -11,7 +11,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/model/link.hpp"
 #include "grainscope/model/paging.hpp"
-#include "oracle.hpp"
+#include "../../testing/replay_oracle.hpp"
 
 namespace grainscope::model {
 namespace {

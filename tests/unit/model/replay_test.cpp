@@ -15,7 +15,7 @@
 #include "grainscope/core/statistics.hpp"
 #include "grainscope/model/paging.hpp"
 #include "grainscope/model/replay.hpp"
-#include "oracle.hpp"
+#include "../../testing/replay_oracle.hpp"
 
 namespace grainscope::model {
 namespace {

@@ -1,11 +1,16 @@
-#include "oracle.hpp"
+#include "replay_oracle.hpp"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <random>
 
+#include "grainscope/core/error.hpp"
+
 namespace grainscope::model {
+
+using graph::Csr;
+using graph::Vertex;
 
 graph::Csr graph_of(const std::vector<graph::Edge>& degrees) {
   graph::Csr graph;
@@ -194,6 +199,92 @@ double LaneByLane::block_imbalance() const {
   const std::uint64_t sum = std::accumulate(loads_of_block_.begin(), loads_of_block_.end(), std::uint64_t{0});
   const std::uint64_t most = *std::max_element(loads_of_block_.begin(), loads_of_block_.end());
   return sum == 0 ? 1 : static_cast<double>(most) * grid_.blocks / static_cast<double>(sum);
+}
+
+// Every warp load of a level, lane by lane: slow, and the very functions that kernels run.
+namespace {
+
+using graph::WarpLoad;
+
+template <class Policy>
+std::vector<WorkItem> items_of(const Csr& graph, int edge_bytes, std::span<const Vertex> active) {
+  std::vector<WorkItem> items;
+  for (const Vertex v : active) {
+    const std::uint64_t begin = graph.offsets[v];
+    const std::uint64_t end = graph.offsets[v + std::uint64_t{1}];
+    for (std::uint64_t part = 0; part < Policy::items(begin, end, edge_bytes); ++part) {
+      items.push_back(Policy::item(v, begin, end, part, edge_bytes));
+    }
+  }
+  return items;
+}
+
+// Adds lane `lane`, lanes in ascending order.
+void add_lane(WarpLoad& load, int lane, Vertex vertex, std::uint64_t element) {
+  if (load.lanes == 0) {
+    load.vertex = vertex;
+    load.first = element;
+  }
+  load.lanes |= 1U << lane;
+}
+
+template <class Policy>
+std::vector<WarpLoad> trace_items(const Csr& graph, int edge_bytes, std::span<const Vertex> active) {
+  std::vector<WarpLoad> loads;
+  for (const WorkItem& item : items_of<Policy>(graph, edge_bytes, active)) {
+    for (std::uint32_t at = 0; at < item.length; at += graph::kWarpLanes) {
+      WarpLoad load;
+      for (int lane = 0; lane < graph::kWarpLanes; ++lane) {
+        const std::uint64_t element = Policy::index(item, static_cast<int>(at) / graph::kWarpLanes, lane);
+        if (element != graph::kNoElement) {
+          add_lane(load, lane, item.vertex, element);
+        }
+      }
+      loads.push_back(load);
+    }
+  }
+  return loads;
+}
+
+// 32 lists in lockstep: a lane whose list has ended reads no more.
+std::vector<WarpLoad> trace_naive(const Csr& graph, int edge_bytes, std::span<const Vertex> active) {
+  const std::vector<WorkItem> items = items_of<graph::Naive>(graph, edge_bytes, active);
+  std::vector<WarpLoad> loads;
+  for (std::size_t turn = 0; turn < items.size(); turn += graph::kWarpLanes) {
+    const std::size_t lanes = std::min<std::size_t>(graph::kWarpLanes, items.size() - turn);
+    for (std::uint32_t step = 0;; ++step) {
+      WarpLoad load;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        const WorkItem& item = items[turn + lane];
+        if (step < item.length) {
+          add_lane(load, static_cast<int>(lane), item.vertex, item.first + step);
+        }
+      }
+      if (load.lanes == 0) {
+        break;
+      }
+      loads.push_back(load);
+    }
+  }
+  return loads;
+}
+
+}  // namespace
+
+std::vector<WarpLoad> trace_level(const Csr& graph, graph::Access access, int edge_bytes,
+                                  std::span<const Vertex> active) {
+  switch (access) {
+    case graph::Access::naive:
+      return trace_naive(graph, edge_bytes, active);
+    case graph::Access::merged:
+      return trace_items<graph::Merged>(graph, edge_bytes, active);
+    case graph::Access::merged_aligned:
+    case graph::Access::edge_gather:
+      return trace_items<graph::MergedAligned>(graph, edge_bytes, active);
+    case graph::Access::merged_aligned_chunked:
+      return trace_items<graph::MergedAlignedChunked>(graph, edge_bytes, active);
+  }
+  throw FailedError("there is no such access");
 }
 
 }  // namespace grainscope::model

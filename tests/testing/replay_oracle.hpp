@@ -1,5 +1,8 @@
-#ifndef GRAINSCOPE_TESTS_UNIT_MODEL_ORACLE_HPP
-#define GRAINSCOPE_TESTS_UNIT_MODEL_ORACLE_HPP
+#ifndef GRAINSCOPE_TESTS_TESTING_REPLAY_ORACLE_HPP
+#define GRAINSCOPE_TESTS_TESTING_REPLAY_ORACLE_HPP
+
+// The slow and obvious replay that the model is compared with, every lane of every step of every turn; the
+// loads of a level one by one; and graphs for both.
 
 #include <cstdint>
 #include <set>
@@ -61,6 +64,10 @@ class LaneByLane {
   std::uint64_t level_requests_ = 0;
   std::vector<std::uint64_t> loads_of_block_;
 };
+
+// Every load of edges of one level, in no particular order: small graphs only. Of edge_gather its gathers.
+[[nodiscard]] std::vector<graph::WarpLoad> trace_level(const graph::Csr& graph, graph::Access access,
+                                                       int edge_bytes, std::span<const graph::Vertex> active);
 
 }  // namespace grainscope::model
 
