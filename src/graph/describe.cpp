@@ -1,3 +1,5 @@
+// How long lists are and how far edges reach; and the digest of an answer.
+
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -1,3 +1,5 @@
+// Which lists a level of a traversal by compaction has, and the work items of a partition.
+
 #include "subway.cuh"
 
 #include <cuda_runtime.h>

@@ -1,3 +1,5 @@
+// How partitions are cut, and how their lists are gathered by all threads.
+
 #include "subway_plan.hpp"
 
 #include <algorithm>

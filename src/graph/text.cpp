@@ -1,3 +1,5 @@
+// Cutting, quoting and refusing texts, and the words and numbers of a line.
+
 #include "text.hpp"
 
 #include <omp.h>

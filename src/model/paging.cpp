@@ -1,3 +1,5 @@
+// An exact LRU over pages, and the walks that go through it.
+
 #include "grainscope/model/paging.hpp"
 
 #include <algorithm>
