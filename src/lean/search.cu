@@ -1,5 +1,5 @@
-// The phases of a search's levels, each by all warps of the grid; search.cu puts them together. A set of
-// vertices is a bit each, and a word of 32 vertices is one warp's.
+// A direction-optimising search (run.hpp): the phases of a level, each by all warps of the grid, and the one
+// kernel that goes through them. A set of vertices is a bit each, and a word of 32 vertices is one warp's.
 
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
