@@ -11,7 +11,6 @@
 
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
-#include "grainscope/graph/frontiers.hpp"
 
 namespace grainscope::harness {
 

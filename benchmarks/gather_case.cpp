@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "grainscope/core/units.hpp"
-#include "grainscope/model/gather.hpp"
+#include "grainscope/model/link.hpp"
 #include "grainscope/system/numa.hpp"
 #include "traffic.hpp"
 

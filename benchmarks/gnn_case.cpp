@@ -2,7 +2,7 @@
 
 #include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/scores.hpp"
-#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/csr.hpp"
 #include "loaded_graph.hpp"
 
 namespace grainscope::harness {

@@ -9,7 +9,6 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/io.hpp"
-#include "grainscope/graph/reorder.hpp"
 #include "graph_command.hpp"
 
 namespace grainscope::harness {

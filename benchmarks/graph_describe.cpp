@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "grainscope/core/units.hpp"
-#include "grainscope/graph/describe.hpp"
+#include "grainscope/graph/io.hpp"
 #include "graph_command.hpp"
 
 namespace grainscope::harness {

@@ -17,7 +17,7 @@
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/lean/hybrid.hpp"
+#include "grainscope/lean/run.hpp"
 #include "grainscope/system/numa.hpp"
 #include "lean_case.hpp"
 #include "trials.hpp"

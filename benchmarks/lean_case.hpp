@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "grainscope/graph/frontiers.hpp"
-#include "grainscope/lean/hot_tier.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/lean/lists.hpp"
 #include "harness/benchmark.hpp"
 #include "loaded_graph.hpp"
 

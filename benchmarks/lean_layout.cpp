@@ -6,8 +6,8 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/lean/lean_sssp.hpp"
-#include "grainscope/lean/list_phases.hpp"
+#include "grainscope/lean/lists.hpp"
+#include "grainscope/lean/run.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "grainscope/lean/lean_bfs.hpp"
-#include "grainscope/model/lean_bfs.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
 #include "lean_case.hpp"
 
 namespace grainscope::harness {

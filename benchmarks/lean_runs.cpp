@@ -8,13 +8,8 @@
 #include <utility>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/lean/lean_cc.hpp"
-#include "grainscope/lean/lean_pr.hpp"
-#include "grainscope/lean/lean_sssp.hpp"
-#include "grainscope/model/lean_cc.hpp"
-#include "grainscope/model/lean_hybrid.hpp"
-#include "grainscope/model/lean_pr.hpp"
-#include "grainscope/model/lean_sssp.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -47,13 +42,13 @@ struct Hybrid {
 
 LeanModel model_of_bfs(const LeanLayout& layout, Vertex source, const lean::Turning& turning,
                        const std::vector<LinkReads>& reads) {
-  const model::LeanBfs search = model::replay_bfs(layout.pushed(), layout.pulled(), source, turning);
+  const model::BfsPrediction search = model::replay_bfs(layout.pushed(), layout.pulled(), source, turning);
   if (reads.size() != search.levels.size()) {
     throw FailedError("a search did not have as many levels as its model");
   }
   LeanModel result{{}, 0, {}, kEqual, {}};
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const model::LeanLevel& level = search.levels[i];
+    const model::LevelPrediction& level = search.levels[i];
     require_equal(reads[i], level.link, level.hot_reads, "level " + std::to_string(i) + " of a search");
     result.steps.push_back(level.link);
   }
@@ -69,16 +64,17 @@ LeanModel model_of_sssp(const LeanLayout& layout, Vertex source, std::uint32_t d
   constexpr double kFew = 1000;
   LeanModel result;
   const model::TieredLists lists = layout.pushed();
-  const model::LeanSssp paths = model::replay_sssp(lists, source, delta, [&](std::span<const Vertex> active) {
-    if (hybrid != nullptr) {
-      const model::HybridStep step = model::hybrid_step(lists, active, hybrid->costs);
-      result.steps.push_back(step.read);
-      result.hybrid_s += step.plan.seconds;
-      result.copied_bytes += static_cast<double>(step.plan.copied_words * sizeof(std::uint32_t));
-    }
-  });
+  const model::SsspPrediction paths =
+      model::replay_sssp(lists, source, delta, [&](std::span<const Vertex> active) {
+        if (hybrid != nullptr) {
+          const model::HybridStep step = model::hybrid_step(lists, active, hybrid->costs);
+          result.steps.push_back(step.read);
+          result.hybrid_s += step.plan.seconds;
+          result.copied_bytes += static_cast<double>(step.plan.copied_words * sizeof(std::uint32_t));
+        }
+      });
   double modelled = 0;
-  for (const model::LeanSsspStep& step : paths.steps) {
+  for (const model::SsspStepPrediction& step : paths.steps) {
     modelled += static_cast<double>(step.edges);
     if (hybrid == nullptr) {
       result.steps.push_back(step.link);
@@ -108,7 +104,7 @@ LeanModel model_of_sssp(const LeanLayout& layout, Vertex source, std::uint32_t d
 }
 
 LeanModel model_of_cc(const LeanLayout& layout, const std::vector<LinkReads>& reads) {
-  const model::LeanCc cc = model::replay_cc(layout.pushed());
+  const model::CcPrediction cc = model::replay_cc(layout.pushed());
   static constexpr std::array<const char*, lean::kCcStages> kStages{"early_lists", "sampled", "outside"};
   LeanModel result{{}, 0, {}, kEqual, {}};
   for (std::size_t i = 0; i < cc.stages.size(); ++i) {
@@ -123,7 +119,7 @@ LeanModel model_of_cc(const LeanLayout& layout, const std::vector<LinkReads>& re
 
 LeanModel model_of_pr(const LeanLayout& layout, const Hybrid* hybrid, const std::vector<LinkReads>& reads) {
   const model::TieredLists lists = layout.pulled();
-  const model::LeanPr pr = model::replay_pr(lists, *layout.pushed().lists);
+  const model::PrPrediction pr = model::replay_pr(lists, *layout.pushed().lists);
   LeanModel result{{}, 0, {{"modelled_sweeps", static_cast<double>(pr.sweeps)}}, kEqual, {}};
   if (hybrid == nullptr) {
     for (const LinkReads& sweep : reads) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/lean/run.hpp"
 #include "lean_layout.hpp"
 #include "trials.hpp"
 
@@ -28,7 +28,7 @@ struct LeanModel {
 
 // An algorithm, and how a row tells of its runs.
 struct LeanRun {
-  std::unique_ptr<lean::LeanTraversal> traversal;
+  std::unique_ptr<graph::Traversal> traversal;
   // Of the last run.
   std::function<std::map<std::string, double>()> counters;
   // Throws FailedError where a run from there read what its model does not.

@@ -9,7 +9,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/graph/answers.hpp"
-#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/io.hpp"
 
 namespace grainscope::harness {

@@ -15,7 +15,6 @@
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/graph/reorder.hpp"
 
 namespace grainscope::harness {
 

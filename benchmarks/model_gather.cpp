@@ -17,7 +17,7 @@
 #include "gather_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/model/gather.hpp"
+#include "grainscope/model/link.hpp"
 #include "model_case.hpp"
 #include "traffic.hpp"
 

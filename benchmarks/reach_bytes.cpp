@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "grainscope/core/units.hpp"
-#include "grainscope/model/gather.hpp"
+#include "grainscope/model/link.hpp"
 #include "traffic.hpp"
 
 namespace grainscope::harness {

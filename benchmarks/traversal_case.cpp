@@ -10,8 +10,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/graph/answers.hpp"
-#include "grainscope/graph/subway.hpp"
-#include "grainscope/graph/sweep.hpp"
+#include "grainscope/graph/traversal.hpp"
 #include "grainscope/model/replay.hpp"
 #include "traffic.hpp"
 #include "trials.hpp"
@@ -38,7 +37,7 @@ model::Layout layout_of(const TraversalPoint& point) {
 
 // What the first trial's own frontiers ask of the link, by the model; and the heaviest of them.
 std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loaded,
-                           graph::WalkingTraversal& traversal, Vertex source, std::uint64_t cache_bytes,
+                           graph::Traversal& traversal, Vertex source, std::uint64_t cache_bytes,
                            Measurement& measurement) {
   model::Replayer replayer(loaded.csr(), point.access, layout_of(point));
   std::vector<Vertex> heaviest;

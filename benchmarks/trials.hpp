@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "grainscope/core/operation.hpp"
-#include "grainscope/graph/frontiers.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/traversal.hpp"
 #include "harness/axes.hpp"
 #include "loaded_graph.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <limits>
 
-#include "../graph/binary_file.hpp"
+#include "../graph/files.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "npy_header.hpp"

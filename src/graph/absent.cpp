@@ -1,8 +1,6 @@
 // What stands in for GPU traversals where the suite is built without CUDA.
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/graph/subway.hpp"
-#include "grainscope/graph/sweep.hpp"
 #include "grainscope/graph/traversal.hpp"
 
 namespace grainscope::graph {
@@ -12,8 +10,8 @@ std::unique_ptr<PlacedGraph> place_graph(const Csr& /*graph*/, const PlacementRe
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<WalkingTraversal> make_traversal(const PlacedGraph& /*graph*/, Algorithm /*algorithm*/,
-                                                 Access /*access*/) {
+std::unique_ptr<Traversal> make_traversal(const PlacedGraph& /*graph*/, Algorithm /*algorithm*/,
+                                          Access /*access*/) {
   throw SkipError("built without CUDA");
 }
 
@@ -22,8 +20,8 @@ std::unique_ptr<Operation> make_sweep(const PlacedGraph& /*graph*/, Access /*acc
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<SubwayTraversal> make_subway(const Csr& /*graph*/, const SubwayRequest& /*request*/,
-                                             Algorithm /*algorithm*/) {
+std::unique_ptr<Traversal> make_subway(const Csr& /*graph*/, const SubwayRequest& /*request*/,
+                                       Algorithm /*algorithm*/) {
   throw SkipError("built without CUDA");
 }
 

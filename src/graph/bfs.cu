@@ -6,7 +6,7 @@
 
 #include "grainscope/graph/answers.hpp"
 #include "program.cuh"
-#include "subway_loop.cuh"
+#include "subway.cuh"
 
 namespace grainscope::graph {
 namespace {
@@ -86,11 +86,11 @@ class BfsState {
 
 }  // namespace
 
-std::unique_ptr<WalkingTraversal> make_bfs(const PlacedGraph& graph, Access access) {
+std::unique_ptr<Traversal> make_bfs(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<BfsState>>(graph, access);
 }
 
-std::unique_ptr<SubwayTraversal> make_bfs_subway(const Csr& graph, const SubwayRequest& request) {
+std::unique_ptr<Traversal> make_bfs_subway(const Csr& graph, const SubwayRequest& request) {
   return std::make_unique<CompactingTraversal<BfsState>>(graph, request);
 }
 

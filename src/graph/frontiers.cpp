@@ -1,20 +1,99 @@
-// bfs, sssp and cc as sequences of frontiers. A level reads what the level before it left (the values of
-// active vertices are set aside before any is changed), so the sequence is the same for any number of
-// threads.
-
-#include "grainscope/graph/frontiers.hpp"
+// The algorithms as sequences of frontiers, by all threads; the same whatever their number.
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
 
-#include "arguments.hpp"
-#include "edge_chunks.hpp"
-#include "frontiers_pr.hpp"
+#include "answers.hpp"
 #include "grainscope/core/error.hpp"
-#include "vertex_bits.hpp"
+#include "grainscope/core/host_array.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/graph/csr.hpp"
+#include "parallel.hpp"
 
 namespace grainscope::graph {
 namespace {
+
+// A set of vertices, a bit each, that any number of threads fill at once and that comes out in order.
+class VertexBits {
+ public:
+  explicit VertexBits(Vertex vertices);
+
+  [[nodiscard]] bool has(Vertex v) const;
+  void add(Vertex v);
+
+  // The vertices in ascending order; valid until the next call. All threads.
+  [[nodiscard]] std::span<const Vertex> list();
+  void clear();
+  // Adds what another set over the same vertices holds.
+  void add_all(const VertexBits& other);
+
+ private:
+  HostArray<std::uint64_t> words_;
+  HostArray<Vertex> listed_;
+};
+
+constexpr std::uint64_t kBlockWords = 2048;  // what one thread counts and writes at a time
+
+VertexBits::VertexBits(Vertex vertices) : words_((std::uint64_t{vertices} + 63) / 64), listed_(vertices) {}
+
+bool VertexBits::has(Vertex v) const {
+  return (std::atomic_ref(words_[v / 64]).load(std::memory_order_relaxed) >> (v % 64) & 1U) != 0;
+}
+
+void VertexBits::add(Vertex v) {
+  if (!has(v)) {
+    std::atomic_ref(words_[v / 64]).fetch_or(std::uint64_t{1} << (v % 64), std::memory_order_relaxed);
+  }
+}
+
+std::span<const Vertex> VertexBits::list() {
+  const std::uint64_t blocks = (words_.size() + kBlockWords - 1) / kBlockWords;
+  const auto words_of = [&](std::uint64_t block) {
+    const std::uint64_t first = block * kBlockWords;
+    return words_.span().subspan(first, std::min(kBlockWords, words_.size() - first));
+  };
+  std::vector<std::uint64_t> starts(blocks + 1);
+#pragma omp parallel for if (blocks > 1)
+  for (std::uint64_t block = 0; block < blocks; ++block) {
+    std::uint64_t count = 0;
+    for (const std::uint64_t word : words_of(block)) {
+      count += static_cast<std::uint64_t>(std::popcount(word));
+    }
+    starts[block + 1] = count;
+  }
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+#pragma omp parallel for if (blocks > 1)
+  for (std::uint64_t block = 0; block < blocks; ++block) {
+    Vertex* next = listed_.data() + starts[block];
+    std::uint64_t base = block * kBlockWords * 64;
+    for (std::uint64_t word : words_of(block)) {
+      for (; word != 0; word &= word - 1) {
+        *next++ = static_cast<Vertex>(base + static_cast<std::uint64_t>(std::countr_zero(word)));
+      }
+      base += 64;
+    }
+  }
+  return {listed_.data(), starts[blocks]};
+}
+
+void VertexBits::clear() {
+  std::fill(words_.begin(), words_.end(), 0);
+}
+
+void VertexBits::add_all(const VertexBits& other) {
+  for (std::uint64_t i = 0; i < words_.size(); ++i) {
+    words_[i] |= other.words_[i];
+  }
+}
+
+// bfs, sssp and cc as sequences of frontiers. A level reads what the level before it left (the values of
+// active vertices are set aside before any is changed), so the sequence is the same for any number of
+// threads.
 
 constexpr std::size_t kFewActive = 256;  // so few lists are read before other threads wake
 
@@ -139,6 +218,80 @@ void cc_levels(const Csr& graph, const LevelVisitor& visit) {
         labels.offer(u, labels.before(i));
       }
     });
+  }
+}
+
+// PageRank by residuals as a sequence of frontiers. An active vertex takes its residual into its rank and
+// hands 0.85 of it out along its edges. Residuals begin at 0.15 / V and are all that one more step would
+// change, so what is left of them in all is the certificate's figure. Who receives adds up (in the order of
+// its list), rather than who hands out: without atomics, and the same for any number of threads.
+class Residuals {
+ public:
+  explicit Residuals(const Csr& graph)
+      : graph_(graph),
+        transposed_(graph.directed ? transpose(graph) : Csr{}),
+        in_edges_(graph.directed ? transposed_ : graph),
+        threshold_(kRankTolerance / (2.0 * graph.vertices())),
+        residuals_(graph.vertices()),
+        shares_(graph.vertices()),
+        above_(graph.vertices()) {
+    const double first = (1 - kDamping) / graph.vertices();
+    left_ = sum_of(graph, [&](Vertex v) { return keep(v, first); });
+  }
+
+  [[nodiscard]] double left() const { return left_; }
+  [[nodiscard]] std::span<const Vertex> active() { return above_.list(); }
+
+  // One level: every vertex above the threshold hands out.
+  void push() {
+    for_all(graph_, [this](Vertex v) { hand_out(v); });
+    above_.clear();
+    left_ = sum_of(in_edges_, [this](Vertex v) {
+      double received = residuals_[v];
+      for (const Vertex u : in_edges_.neighbours(v)) {
+        received += shares_[u];
+      }
+      return keep(v, received);
+    });
+  }
+
+ private:
+  double keep(Vertex v, double residual) {
+    residuals_[v] = residual;
+    if (residual > threshold_) {
+      above_.add(v);
+    }
+    return residual;
+  }
+
+  void hand_out(Vertex v) {
+    const Edge degree = graph_.degree(v);
+    const bool active = above_.has(v);
+    shares_[v] = active && degree != 0 ? kDamping * residuals_[v] / static_cast<double>(degree) : 0;
+    if (active) {
+      residuals_[v] = 0;
+    }
+  }
+
+  const Csr& graph_;
+  const Csr transposed_;
+  const Csr& in_edges_;
+  double threshold_;
+  HostArray<double> residuals_;
+  HostArray<double> shares_;
+  VertexBits above_;
+  double left_ = 0;
+};
+
+// Ends: what lies below the threshold comes to less than half of the tolerance in all.
+void pr_levels(const Csr& graph, const LevelVisitor& visit) {
+  if (graph.vertices() == 0) {
+    return;
+  }
+  Residuals residuals(graph);
+  while (residuals.left() >= kRankTolerance) {
+    visit(residuals.active());
+    residuals.push();
   }
 }
 

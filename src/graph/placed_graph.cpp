@@ -15,7 +15,7 @@
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/graph/traversal.hpp"
 #include "grainscope/system/placement.hpp"
-#include "widen.hpp"
+#include "traversals.hpp"
 
 namespace grainscope::graph {
 namespace {

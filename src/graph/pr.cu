@@ -9,7 +9,7 @@
 
 #include "grainscope/graph/answers.hpp"
 #include "program.cuh"
-#include "subway_loop.cuh"
+#include "subway.cuh"
 
 namespace grainscope::graph {
 namespace {
@@ -102,11 +102,11 @@ class PrState {
 
 }  // namespace
 
-std::unique_ptr<WalkingTraversal> make_pr(const PlacedGraph& graph, Access access) {
+std::unique_ptr<Traversal> make_pr(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<PrState>>(graph, access);
 }
 
-std::unique_ptr<SubwayTraversal> make_pr_subway(const Csr& graph, const SubwayRequest& request) {
+std::unique_ptr<Traversal> make_pr_subway(const Csr& graph, const SubwayRequest& request) {
   return std::make_unique<CompactingTraversal<PrState>>(graph, request);
 }
 

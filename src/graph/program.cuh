@@ -1,13 +1,287 @@
 #ifndef GRAINSCOPE_SRC_GRAPH_PROGRAM_CUH
 #define GRAINSCOPE_SRC_GRAPH_PROGRAM_CUH
 
-// What every algorithm's program may leave as it is, and the two halves of a Traversal that all share.
+// The skeleton of every traversal: levels of count, scan, emit and walk, until no vertex is active. The host
+// submits a level while the one before it is walked, and reads back only whether there was one.
 
-#include "algorithms.hpp"
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "../cuda/together.hpp"
+#include "edge_gather.cuh"
+#include "frontier.cuh"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/device_array.hpp"
-#include "level_loop.cuh"
+#include "grainscope/cuda/memory.hpp"
+#include "traversals.hpp"
+#include "walk.cuh"
 
 namespace grainscope::graph {
+
+// The kernels of a program, for one way of walking and one width of neighbours.
+template <class Program>
+struct LevelKernels {
+  void (*count)(GraphView, FrontierArrays, Program);
+  void (*emit)(GraphView, FrontierArrays, Program);
+  void (*walk)(WalkInput, Program);
+  void (*walk_traced)(WalkInput, Program);
+  void (*walk_counted)(WalkInput, Program);
+  bool together;  // blocks of a walk wait for each other: all must be on the GPU at once
+  bool by_warps;  // a warp reads an item, and warps side by side read lists side by side
+
+  template <class Policy, class Target>
+  static LevelKernels make() {
+    if constexpr (Policy::kAccess == Access::edge_gather) {
+      return {count_items<Policy, Program>,
+              list_vertices<Program>,
+              gather_edges<Target, Program, Note::nothing>,
+              gather_edges<Target, Program, Note::loads>,
+              gather_edges<Target, Program, Note::counts>,
+              true,
+              false};
+    } else {
+      return {count_items<Policy, Program>,
+              emit_items<Policy, Program>,
+              walk_lists<Target, Policy, Program, Note::nothing>,
+              walk_lists<Target, Policy, Program, Note::loads>,
+              walk_lists<Target, Policy, Program, Note::counts>,
+              false,
+              !Policy::kLaneOwnsItem};
+    }
+  }
+  template <class Policy>
+  static LevelKernels make(int edge_bytes) {
+    return edge_bytes == 4 ? make<Policy, std::uint32_t>() : make<Policy, std::uint64_t>();
+  }
+  static LevelKernels of(Access access, int edge_bytes) {
+    switch (access) {
+      case Access::naive:
+        return make<Naive>(edge_bytes);
+      case Access::merged:
+        return make<Merged>(edge_bytes);
+      case Access::merged_aligned:
+        return make<MergedAligned>(edge_bytes);
+      case Access::merged_aligned_chunked:
+        return make<MergedAlignedChunked>(edge_bytes);
+      case Access::edge_gather:
+        return make<EdgeGather>(edge_bytes);
+    }
+    throw UsageError(std::string("no kernels for the access ") + name(access));
+  }
+};
+
+// The skeleton of every traversal: levels of count, scan, emit and walk, until no vertex is active. The host
+// submits a level while the one before it is walked, and reads back only whether there was one.
+
+template <class Program>
+class LevelLoop {
+ public:
+  LevelLoop(const PlacedGraph& placed, Access access)
+      : graph_(placed.view()),
+        gpu_(placed.request().gpu),
+        kernels_(LevelKernels<Program>::of(access, graph_.edge_bytes)),
+        frontier_(graph_, gpu_),
+        seen_(sizeof(LevelSummary), cuda::PinnedBuffer::Kind::cached),
+        small_grid_(static_cast<unsigned>(cuda::sm_count(gpu_)) * 8),
+        over_link_(placed.request().placement == EdgePlacement::mapped),
+        walk_grid_(walk_grid()),
+        trace_grid_(full_grid(kernels_.walk_traced)),
+        counted_grid_(kernels_.together ? std::min(walk_grid_, full_grid(kernels_.walk_counted))
+                                        : walk_grid_) {
+    if (kernels_.together) {
+      board_.emplace(gpu_, std::max(walk_grid_, trace_grid_));
+    }
+  }
+
+  // What may be looked at between levels; both cost a wait.
+  struct Observer {
+    const LevelVisitor* visit = nullptr;
+    std::vector<std::vector<WarpLoad>>* trace = nullptr;
+    BlockLoads* blocks = nullptr;  // [counted_grid()], device, cleared: it costs no wait
+  };
+
+  // Clears state by `start`, then goes level by level; `program.next_level()` is called between two.
+  // Returns seconds between two events around everything.
+  template <class Start>
+  double run(Program program, const Start& start, std::uint64_t most_levels, const Observer& observer = {}) {
+    program.over_link = over_link_;
+    levels_.clear();
+    begun_.record(stream_);
+    start(stream_);
+    for (std::uint64_t level = 0;; ++level) {
+      if (level > most_levels) {
+        throw FailedError("a traversal did not come to an end within " + std::to_string(most_levels) +
+                          " levels");
+      }
+      const LevelSummary summary = submit_level(program, level, observer);
+      if (program.satisfied(summary)) {
+        break;
+      }
+      levels_.push_back({summary.active, summary.edges, 0, 0, 0});
+      program.next_level();
+    }
+    stream_.synchronize();
+    require_complete();
+    return cuda::elapsed_s(begun_, level_end(levels_.size()));
+  }
+
+  // Seconds of the walk alone, over the items of one level.
+  double time_walk(const Program& program) {
+    collect_items(program);
+    begun_.record(stream_);
+    walk(program, {});
+    level_end(0).record(stream_);
+    stream_.synchronize();
+    require_complete();
+    return cuda::elapsed_s(begun_, level_end(0));
+  }
+
+  // Of the last run, with their times.
+  [[nodiscard]] std::vector<LevelResult> levels() const {
+    std::vector<LevelResult> levels = levels_;
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      levels[i].seconds = cuda::elapsed_s(i == 0 ? begun_ : ends_[i - 1], ends_[i]);
+    }
+    return levels;
+  }
+
+  [[nodiscard]] std::uint64_t gpu_bytes() const { return frontier_.bytes() + (board_ ? board_->bytes() : 0); }
+  // Blocks of the walk where loads are counted.
+  [[nodiscard]] unsigned counted_grid() const { return counted_grid_; }
+  [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
+
+ private:
+  // Everything of one level is submitted; then the host learns whether it was one, while it is walked.
+  LevelSummary submit_level(const Program& program, std::uint64_t level, const Observer& observer) {
+    collect_items(program);
+    cuda::check(cudaMemcpyAsync(seen_.data(), frontier_.arrays().summary, sizeof(LevelSummary),
+                                cudaMemcpyDefault, stream_.get()),
+                "read a level's summary");
+    summed_.record(stream_);
+    tell_active(observer);
+    walk(program, observer);
+    level_end(level).record(stream_);
+    summed_.synchronize();
+    return *static_cast<const LevelSummary*>(seen_.data());
+  }
+
+  // From the program's active vertices to work items.
+  void collect_items(const Program& program) {
+    const FrontierArrays arrays = frontier_.arrays();
+    cudaStream_t stream = stream_.get();
+    cuda::check(cudaMemsetAsync(arrays.summary, 0, sizeof(LevelSummary), stream), "clear a level's summary");
+    kernels_.count<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
+    frontier_.scan(stream);
+    kernels_.emit<<<small_grid_, kFrontierThreads, 0, stream>>>(graph_, arrays, program);
+    settle_level<<<1, 1, 0, stream>>>(arrays, frontier_.item_count(), program);
+    cuda::check_launch("the kernels of a frontier");
+  }
+
+  void walk(const Program& program, const Observer& observer) {
+    WalkInput input{frontier_.arrays().items, frontier_.item_count(), graph_, {}, observer.blocks, {}};
+    if (observer.blocks != nullptr) {
+      launch(kernels_.walk_counted, counted_grid_, input, program);
+      return;
+    }
+    if (observer.trace == nullptr) {
+      launch(kernels_.walk, walk_grid_, input, program);
+      return;
+    }
+    // Every edge has a load of its own at most.
+    const cuda::DeviceBuffer loads(gpu_, (graph_.edges + 1) * sizeof(WarpLoad));
+    const cuda::DeviceBuffer count(gpu_, sizeof(unsigned long long));
+    cuda::check(cudaMemset(count.data(), 0, count.bytes()), "clear a trace");
+    input.trace = {static_cast<WarpLoad*>(loads.data()), static_cast<unsigned long long*>(count.data()),
+                   graph_.edges};
+    launch(kernels_.walk_traced, trace_grid_, input, program);
+    stream_.synchronize();
+    unsigned long long recorded = 0;
+    cuda::check(cudaMemcpy(&recorded, count.data(), sizeof(recorded), cudaMemcpyDefault), "read a trace");
+    if (recorded > graph_.edges) {
+      throw FailedError("a level made more loads than there are edges");
+    }
+    auto& level = observer.trace->emplace_back(recorded);
+    cuda::check(cudaMemcpy(level.data(), loads.data(), recorded * sizeof(WarpLoad), cudaMemcpyDefault),
+                "read a trace");
+  }
+
+  // Throws FailedError where blocks that wait for each other gave up.
+  void require_complete() const {
+    if (board_) {
+      board_->check();
+    }
+  }
+
+  void launch(void (*kernel)(WalkInput, Program), unsigned grid, WalkInput input, Program program) {
+    if (!board_) {
+      kernel<<<grid, kWalkThreads, 0, stream_.get()>>>(input, program);
+      cuda::check_launch("walk_lists");
+      return;
+    }
+    board_->clear(stream_);
+    input.gather = board_->view();
+    void* arguments[] = {&input, &program};
+    cuda::launch_together(reinterpret_cast<const void*>(kernel), grid, kWalkThreads, arguments, stream_);
+  }
+
+  void tell_active(const Observer& observer) {
+    if (observer.visit == nullptr) {
+      return;
+    }
+    stream_.synchronize();
+    if (const std::vector<Vertex> active = frontier_.read_active(); !active.empty()) {
+      (*observer.visit)(active);
+    }
+  }
+
+  // Over a link not all that the GPU holds. Lists side by side share sectors, which the second of two warps
+  // finds in their multiprocessor's cache if it comes soon after the first; the fewer they are, the less they
+  // drift apart. Two blocks are enough to fill a link of PCIe 5.
+  [[nodiscard]] unsigned walk_grid() const {
+    constexpr unsigned kBlocksOverLink = 2;  // a multiprocessor
+    const unsigned full = full_grid(kernels_.walk);
+    return over_link_ && kernels_.by_warps
+               ? std::min(full, kBlocksOverLink * static_cast<unsigned>(cuda::sm_count(gpu_)))
+               : full;
+  }
+  [[nodiscard]] unsigned full_grid(void (*kernel)(WalkInput, Program)) const {
+    return cuda::full_grid(reinterpret_cast<const void*>(kernel), kWalkThreads, gpu_);
+  }
+  // The event after a level; those of earlier runs are used again.
+  [[nodiscard]] const cuda::Event& level_end(std::uint64_t level) {
+    while (ends_.size() <= level) {
+      ends_.emplace_back();
+    }
+    return ends_[level];
+  }
+
+  GraphView graph_;
+  int gpu_;
+  cuda::DeviceGuard guard_{gpu_};
+  LevelKernels<Program> kernels_;
+  FrontierBuffers frontier_;
+  cuda::PinnedBuffer seen_;
+  unsigned small_grid_;
+  bool over_link_;
+  unsigned walk_grid_;
+  unsigned trace_grid_;
+  unsigned counted_grid_;
+  std::optional<GatherBoard> board_;
+  cuda::Stream stream_;
+  cuda::Event begun_;
+  cuda::Event summed_;
+  std::deque<cuda::Event> ends_;
+  std::vector<LevelResult> levels_;
+};
+
+// What every algorithm's program may leave as it is, and the two halves of a Traversal that all share.
 
 using cuda::DeviceArray;
 
@@ -88,9 +362,9 @@ inline WalkStatistics statistics_of(const std::vector<BlockLoads>& blocks) {
 }
 
 // A Traversal from a program's two particular things: its state, and how that begins. `how`: what the loop
-// wants beside the graph. `Base`: what it is more than that.
-template <class State, class Loop = LevelLoop<typename State::Program>, class Base = WalkingTraversal>
-class ProgramTraversal : public Base {
+// wants beside the graph.
+template <class State, class Loop = LevelLoop<typename State::Program>>
+class ProgramTraversal : public Traversal {
  public:
   template <class... How>
   explicit ProgramTraversal(const PlacedGraph& graph, const How&... how)

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "faults.hpp"
-#include "fields.hpp"
 #include "grainscope/core/error.hpp"
 #include "readers.hpp"
+#include "text.hpp"
 
 namespace grainscope::graph {
 namespace {

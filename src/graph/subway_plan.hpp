@@ -96,6 +96,27 @@ constexpr PlacedItem place_item(const Partition& partition, const Edge* position
   return {place, piece_in_block(partition, positions, vertices, list, block, edge_bytes)};
 }
 
+// The CPU's part of a compaction: lists that lie here and there, copied end to end.
+
+// The lists of a level's active vertices in host memory, in ascending order: list i are the elements of the
+// graph from begins[i], and of the sequence from positions[i] to positions[i + 1].
+struct ListSequence {
+  const Edge* begins = nullptr;
+  const Edge* positions = nullptr;
+};
+
+// Where a partition goes: from its first element on.
+struct GatheredEdges {
+  void* targets = nullptr;    // u32 or u64 each
+  Weight* weights = nullptr;  // or null: not wanted
+  int edge_bytes = 8;         // 4 or 8: neighbours are widened on the way
+};
+
+// Elements of `partition` to `to`, by all threads, each an equal part of the elements whatever the lists'
+// lengths. Returns how many elements were copied.
+[[nodiscard]] std::uint64_t gather_lists(const Csr& graph, const ListSequence& lists,
+                                         const Partition& partition, const GatheredEdges& to);
+
 }  // namespace grainscope::graph
 
 #endif

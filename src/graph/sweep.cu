@@ -1,7 +1,9 @@
-// The walk of a level without the work: the toy that a traversal is held against.
+// Passes over a whole edge list: the walk of a level without the work, as the toy that a traversal is
+// compared with, and the widening of neighbours to eight bytes.
 
-#include "grainscope/graph/sweep.hpp"
+#include "grainscope/graph/traversal.hpp"
 #include "program.cuh"
+#include "traversals.hpp"
 
 namespace grainscope::graph {
 namespace {
@@ -84,7 +86,20 @@ class CudaSweep final : public Operation {
   std::uint64_t expected_;
 };
 
+__global__ void widen(const Vertex* from, std::uint64_t* to, std::uint64_t count) {
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+       i += std::uint64_t{gridDim.x} * blockDim.x) {
+    to[i] = from[i];
+  }
+}
+
 }  // namespace
+
+void widen_on_gpu(const Vertex* from, std::uint64_t* to, std::uint64_t count) {
+  widen<<<1024, 256>>>(from, to, count);
+  cuda::check_launch("widen");
+  cuda::check(cudaDeviceSynchronize(), "widen edges on the GPU");
+}
 
 std::unique_ptr<Operation> make_sweep(const PlacedGraph& graph, Access access, std::span<const Vertex> active,
                                       std::uint64_t expected) {

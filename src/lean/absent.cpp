@@ -1,10 +1,7 @@
 // Stand-ins of a build without CUDA.
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/lean/lean_bfs.hpp"
-#include "grainscope/lean/lean_cc.hpp"
-#include "grainscope/lean/lean_pr.hpp"
-#include "grainscope/lean/lean_sssp.hpp"
+#include "grainscope/lean/run.hpp"
 
 namespace grainscope::lean {
 
@@ -12,11 +9,11 @@ std::unique_ptr<LeanLists> place_lean(const LeanPlacement& /*placement*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanBfs> make_lean_bfs(const LeanLists& /*lists*/, const Turning& /*turning*/) {
+std::unique_ptr<graph::Traversal> make_lean_bfs(const LeanLists& /*lists*/, const Turning& /*turning*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanTraversal> make_lean_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/) {
+std::unique_ptr<graph::Traversal> make_lean_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/) {
   throw SkipError("built without CUDA");
 }
 
@@ -24,20 +21,20 @@ SegmentRates measure_segment_rates(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanTraversal> make_hybrid_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/,
-                                                const LinkCosts& /*costs*/) {
+std::unique_ptr<graph::Traversal> make_hybrid_sssp(const LeanLists& /*lists*/, std::uint32_t /*delta*/,
+                                                   const LinkCosts& /*costs*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanTraversal> make_lean_cc(const LeanLists& /*lists*/) {
+std::unique_ptr<graph::Traversal> make_lean_cc(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanTraversal> make_lean_pr(const LeanLists& /*lists*/) {
+std::unique_ptr<graph::Traversal> make_lean_pr(const LeanLists& /*lists*/) {
   throw SkipError("built without CUDA");
 }
 
-std::unique_ptr<LeanTraversal> make_hybrid_pr(const LeanLists& /*lists*/, const LinkCosts& /*costs*/) {
+std::unique_ptr<graph::Traversal> make_hybrid_pr(const LeanLists& /*lists*/, const LinkCosts& /*costs*/) {
   throw SkipError("built without CUDA");
 }
 

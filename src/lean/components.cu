@@ -1,5 +1,5 @@
-// Connected components by sampling: first neighbours, some whole lists, samples, then what is not yet in
-// the largest one.
+// Connected components by sampling (run.hpp): trees of vertices, how they are joined, and the stages of the
+// one kernel that does so.
 
 #include <cuda_runtime.h>
 
@@ -7,19 +7,384 @@
 #include <cstdint>
 #include <optional>
 
-#include "components_stages.cuh"
+#include "../cuda/global_timer.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device_array.hpp"
 #include "grainscope/cuda/graph.hpp"
 #include "grainscope/cuda/profile_range.hpp"
+#include "grainscope/lean/run.hpp"
+#include "lists.cuh"
 
 namespace grainscope::lean {
+
+// What stages tell each other.
+struct ComponentState {
+  unsigned long long joined[kListPhases + 1];  // parts fewer than before, as phase_pays asks
+  unsigned long long pieces[kListPhases + 1];  // that are handed out by each phase, and by the rest
+  graph::Vertex largest;                       // a root, by the sample; or kNoComponent
+  graph::Vertex read_from;                     // whose lists are read to the end: those from here,
+  graph::Vertex read_to;                       // and below this
+  std::uint32_t sure;                          // longer lists are read in the rest
+  std::uint32_t sampled;                       // whether any vertex was asked for samples
+  // By the GPU's clock: when each stage began, and when the last one was through.
+  unsigned long long began_ns[kCcStages + 1];
+};
+
+// By the first kernel of a stage, or the one after the last.
+__device__ inline void note_began(ComponentState& state, int stage) {
+  if (cuda::thread_of_grid() == 0) {
+    state.began_ns[stage] = cuda::global_timer_ns();
+  }
+}
+
+struct ComponentArrays {
+  graph::Vertex* parents;  // [V]: no higher than the vertex; a root is its own
+  graph::Vertex* roots;    // [V]: as the last stage left them
+  ComponentState* state;
+  PieceItem* pieces;  // [most_pieces]
+  ReadNote* reads;    // [kCcStages]; null: nothing is counted
+};
+
+// Makes two vertices' trees one. Climbs from whichever has the higher parent, until that is a root and hangs
+// below the other's parent (after Rem; Patwary, Blair and Manne, SEA 2010): most edges ask for two parents
+// and no more, and nobody asks for the root of the largest tree but to hang below it. What is passed is hung
+// one step higher, which shortens the way of those that follow: a vertex that is no root never becomes one
+// again, and what was above it stays above it, so that nobody need be waited for. Whether they were two.
+__device__ inline bool join(graph::Vertex* parents, graph::Vertex u, graph::Vertex v) {
+  graph::Vertex above_u = __ldcg(parents + u);
+  graph::Vertex above_v = __ldcg(parents + v);
+  while (above_u != above_v) {
+    if (above_u < above_v) {
+      const graph::Vertex low = u;
+      const graph::Vertex above_low = above_u;
+      u = v;
+      above_u = above_v;
+      v = low;
+      above_v = above_low;
+    }
+    if (above_u == u) {
+      const graph::Vertex was = atomicCAS(parents + u, u, above_v);
+      if (was == u) {
+        return true;
+      }
+      above_u = was;  // another was quicker
+      continue;
+    }
+    const graph::Vertex next = __ldcg(parents + above_u);
+    if (next != above_u) {
+      __stcg(parents + u, next);
+    }
+    u = above_u;
+    above_u = next;
+  }
+  return false;
+}
+
+struct Join {
+  graph::Vertex* parents;
+  graph::Vertex vertex = 0;
+  std::uint32_t joined = 0;  // by this lane
+  __device__ void start(std::uint32_t of) { vertex = of; }
+  __device__ void visit(const Neighbour& neighbour) {
+    joined += join(parents, vertex, neighbour.vertex) ? 1 : 0;
+  }
+  __device__ void finish(bool /*whole*/) {}
+};
+
+// By all lanes.
+__device__ inline void add_joined(unsigned long long* sum, std::uint32_t joined) {
+  joined = __reduce_add_sync(kAllLanes, joined);
+  if (joined > 0 && cuda::lane_of_warp() == 0) {
+    atomicAdd(sum, static_cast<unsigned long long>(joined));
+  }
+}
+
+// Of the hot neighbours of this lane's vertex those that are sampled, or the vertex itself. All of a warp
+// call together; `there`: whether the lane has a vertex.
+struct HotSamples {
+  graph::Vertex of[kSampledNeighbours];
+};
+template <bool kCount>
+__device__ HotSamples hot_samples_of(const ListsView& lists, graph::Vertex vertex, bool there,
+                                     ReadNote* note) {
+  const HotPart hot = there ? hot_of(lists, vertex) : HotPart{};
+  HotSamples samples;
+#pragma unroll
+  for (std::uint32_t i = 0; i < kSampledNeighbours; ++i) {
+    const bool mine = i < hot.count;
+    if constexpr (kCount) {
+      add_lanes(&note->hot, mine);
+    }
+    samples.of[i] = mine ? lists.hot[hot.begin + i] : vertex;
+  }
+  return samples;
+}
+
+// What this lane of a pair samples of a list over the link: its first neighbour or its second, unless that is
+// hot; or the vertex itself where there is none. All of a warp call together; `there`: whether the pair has a
+// vertex.
+template <Coding kCoding, bool kCount>
+__device__ graph::Vertex sample_of(const ListsView& lists, graph::Vertex vertex, bool there, ReadNote* note) {
+  const auto member = static_cast<std::uint32_t>(cuda::lane_of_warp() % kPairLanes);
+  const std::uint32_t hot = there ? hot_of(lists, vertex).count : 0;
+  const bool from_hot = member < hot;
+  const ListParts parts = there && hot < kSampledNeighbours ? parts_of<kCoding>(lists, vertex) : ListParts{};
+  const std::uint32_t wanted = member - min(member, hot);  // of what lies behind the link
+  const std::uint64_t word = parts.begin + (kCoding == Coding::compressed ? member : wanted);
+  const bool loads = word < parts.end && (kCoding == Coding::compressed || !from_hot);
+  __syncwarp();  // one load
+  const std::uint32_t read = loads ? lists.words[word] : 0;
+  if constexpr (kCount) {
+    count_sectors(note, loads, word);
+  }
+  graph::Vertex neighbour = read;
+  bool found = loads;
+  if constexpr (kCoding == Coding::compressed) {
+    if (!__any_sync(kAllLanes, loads)) {
+      return vertex;
+    }
+    const FirstWords words = decode_first_words(read, format_of(lists, parts));
+    neighbour = wanted == 0 ? words.first : words.second;
+    found = !from_hot && parts.begin < parts.end && (wanted == 0 || words.two);
+  }
+  if constexpr (kCount) {
+    add_lanes(&note->elements, found);
+  }
+  return found ? neighbour : vertex;
+}
+
+// Whether a phase has read a vertex's list.
+__device__ inline bool is_read(const ComponentState& state, graph::Vertex vertex) {
+  return vertex >= state.read_from && vertex < state.read_to;
+}
+
+// Whether a vertex is asked for samples.
+__device__ inline bool is_sampled(const ComponentArrays& a, graph::Vertex vertex) {
+  const graph::Vertex largest = a.state->largest;
+  return !is_read(*a.state, vertex) && (largest == kNoComponent || a.roots[vertex] != largest);
+}
+
+// Whose lists are read to the end: of vertices outside the largest component as the sampling left it (joins
+// go on meanwhile, and what is read must not depend on who came first), unless the sample was all of them.
+__device__ inline std::uint32_t outside_of(const ListsView& lists, std::uint32_t word, graph::Vertex vertices,
+                                           const ComponentArrays& a) {
+  const std::uint32_t vertex = word * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+  const bool outside = vertex < vertices && !is_read(*a.state, vertex) &&
+                       a.roots[vertex] != a.state->largest && degree_of(lists, vertex) > a.state->sure;
+  return __ballot_sync(kAllLanes, outside);
+}
+
+// The kernels of connected components, in the order in which components.cu launches them; those that have
+// nothing to do find that out themselves.
+// From `lists_end` on no vertex has a neighbour: it is its own root, whatever is joined.
+__global__ static void __launch_bounds__(kLeanThreads)
+    clear_components(ComponentArrays a, graph::Vertex vertices, graph::Vertex lists_end,
+                     graph::Vertex read_from) {
+  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
+    a.parents[v] = static_cast<graph::Vertex>(v);
+    if (v >= lists_end) {
+      a.roots[v] = static_cast<graph::Vertex>(v);
+    }
+  }
+  if (cuda::thread_of_grid() == 0) {
+    *a.state = {};
+    a.state->largest = kNoComponent;
+    a.state->read_from = read_from;
+  }
+  note_began(*a.state, CcStage::early);
+}
+
+// Hot neighbours that are sampled, of vertices [begin, end): the first one, then the second.
+template <bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_hot_samples(ListsView lists, graph::Vertex begin, graph::Vertex end, ComponentArrays a) {
+  std::uint32_t joined = 0;
+  for (std::uint64_t block = begin / kWarpLanes + warp_of_grid(); block * kWarpLanes < end;
+       block += warps_of_grid()) {
+    const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+    const auto vertex = static_cast<graph::Vertex>(v);
+    const HotSamples samples = hot_samples_of<kCount>(lists, vertex, v < end, a.reads + CcStage::samples);
+    for (const graph::Vertex other : samples.of) {
+      if (other != vertex) {
+        joined += join(a.parents, vertex, other) ? 1 : 0;
+      }
+      __syncwarp();
+    }
+  }
+  add_joined(a.state->joined, joined);
+}
+
+// First neighbours that lie side by side, those of 32 vertices by a warp.
+template <bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_firsts(ListsView lists, graph::Vertex vertices, ComponentArrays a) {
+  std::uint32_t joined = 0;
+  const std::uint64_t blocks = (std::uint64_t{vertices} + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint64_t block = warp_of_grid(); block < blocks; block += warps_of_grid()) {
+    const std::uint64_t v = block * kWarpLanes + static_cast<std::uint32_t>(cuda::lane_of_warp());
+    const auto vertex = static_cast<graph::Vertex>(v);
+    const bool mine = v < vertices && degree_of(lists, vertex) > 0 && hot_of(lists, vertex).count == 0;
+    if (!__any_sync(kAllLanes, mine)) {
+      continue;
+    }
+    const graph::Vertex first = first_of<kCount>(lists, block, mine, a.reads + CcStage::early);
+    if (mine) {
+      joined += join(a.parents, vertex, first) ? 1 : 0;
+    }
+  }
+  add_joined(a.state->joined, joined);
+}
+
+// First neighbours and second ones over the link, of each vertex by a pair of lanes. Some warps join while
+// others wait for what they read.
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_samples(ListsView lists, graph::Vertex vertices, ComponentArrays a) {
+  note_began(*a.state, CcStage::samples);
+  const std::uint64_t turns = (std::uint64_t{vertices} * kPairLanes + kWarpLanes - 1) / kWarpLanes;
+  bool sampled = false;  // the same in all of a warp
+  for (std::uint64_t turn = warp_of_grid(); turn < turns; turn += warps_of_grid()) {
+    const std::uint64_t v = (turn * kWarpLanes + cuda::lane_of_warp()) / kPairLanes;
+    const auto vertex = static_cast<graph::Vertex>(v);
+    const bool there = v < vertices && is_sampled(a, vertex);
+    if (!__any_sync(kAllLanes, there)) {
+      continue;
+    }
+    sampled = true;
+    const graph::Vertex other = sample_of<kCoding, kCount>(lists, vertex, there, a.reads + CcStage::samples);
+    if (other != vertex) {
+      join(a.parents, vertex, other);
+    }
+    __syncwarp();
+  }
+  if (sampled) {
+    a.state->sampled = 1;
+  }
+}
+
+// The lists of a phase, a warp each, so that addresses rise; then what was handed out of them.
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_phase(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
+  if (!phase_pays(phases, phase, a.state->joined)) {
+    return;
+  }
+  const graph::Vertex first = phases.begins[phase];
+  const graph::Vertex last = phases.begins[phase + 1];
+  Join join{a.parents};
+  for (std::uint64_t v = first + std::uint64_t{warp_of_grid()}; v < last; v += warps_of_grid()) {
+    visit_list<kCoding, kCount>(lists, static_cast<graph::Vertex>(v),
+                                {a.pieces, a.state->pieces + phase, long_list(last - first)},
+                                a.reads + CcStage::early, join);
+  }
+  add_joined(a.state->joined + phase + 1, join.joined);
+  if (cuda::thread_of_grid() == 0) {
+    a.state->read_to = last;
+  }
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_phase_pieces(ListsView lists, ListPhases phases, int phase, ComponentArrays a) {
+  const graph::Vertex first = phases.begins[phase];
+  const HandOut out{a.pieces, nullptr, long_list(phases.begins[phase + 1] - first)};
+  Join join{a.parents};
+  visit_pieces<kCoding, kCount>(lists, out, a.state->pieces[phase], a.reads + CcStage::early, join);
+  add_joined(a.state->joined + phase + 1, join.joined);
+}
+
+// Whether anything was joined before the samples over the link.
+__device__ inline bool is_joined(const ComponentState& state) {
+  return state.joined[0] > 0 || state.joined[1] > 0;
+}
+
+// Whether samples are behind it and nobody was asked for any: then every list was read or is in the largest
+// part, and all hang from their roots since before the samples.
+__device__ inline bool is_through(const ComponentState& state) {
+  return state.sampled == 0 && is_joined(state);
+}
+
+// Every vertex hangs from its root, which is copied to `roots` too, unless that is null: after the last
+// stage.
+__global__ static void __launch_bounds__(kLeanThreads)
+    settle(ComponentArrays a, graph::Vertex vertices, graph::Vertex* roots, bool after_samples) {
+  if (roots == nullptr) {
+    note_began(*a.state, kCcStages);
+  }
+  if (after_samples ? is_through(*a.state) : !is_joined(*a.state)) {
+    return;
+  }
+  for (std::uint64_t v = cuda::thread_of_grid(); v < vertices; v += cuda::threads_of_grid()) {
+    graph::Vertex root = a.parents[v];
+    for (graph::Vertex above = __ldcg(a.parents + root); above != root; above = __ldcg(a.parents + root)) {
+      root = above;
+    }
+    a.parents[v] = root;
+    if (roots != nullptr) {
+      roots[v] = root;
+    }
+  }
+}
+
+// One block: the root that most of the sampled vertices have; of several the lowest. `sure`: as
+// surely_sampled.
+__global__ static void __launch_bounds__(kSampledVertices)
+    find_largest(ComponentArrays a, graph::Vertex vertices, std::uint32_t sure, bool after_samples) {
+  __shared__ graph::Vertex roots[kSampledVertices];
+  __shared__ unsigned long long best;
+  if (after_samples ? is_through(*a.state) : !is_joined(*a.state)) {
+    return;
+  }
+  const std::uint32_t i = threadIdx.x;
+  roots[i] = a.roots[sampled_vertex(i, vertices)];
+  if (i == 0) {
+    best = 0;
+  }
+  __syncthreads();
+  unsigned long long same = 0;
+  for (std::uint32_t other = 0; other < kSampledVertices; ++other) {
+    same += roots[other] == roots[i] ? 1 : 0;
+  }
+  // Most of them first, then the lowest root.
+  atomicMax(&best, same << 32 | (0xffffffffU - roots[i]));
+  __syncthreads();
+  if (i == 0) {
+    const graph::Vertex before = a.state->largest;
+    a.state->largest = 0xffffffffU - static_cast<std::uint32_t>(best);
+    a.state->sure = before == kNoComponent || a.roots[before] == a.state->largest ? sure : 0;
+  }
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    join_outside(ListsView lists, graph::Vertex vertices, ComponentArrays a) {
+  note_began(*a.state, CcStage::rest);
+  if (is_through(*a.state)) {
+    return;
+  }
+  Join join{a.parents};
+  const std::uint32_t words = (vertices + kWarpLanes - 1) / kWarpLanes;
+  for (std::uint32_t word = warp_of_grid(); word < words; word += warps_of_grid()) {
+    visit_word<kCoding, kCount>(lists, word, outside_of(lists, word, vertices, a),
+                                {a.pieces, a.state->pieces + kListPhases}, a.reads + CcStage::rest, join);
+  }
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads) join_pieces(ListsView lists, ComponentArrays a) {
+  Join join{a.parents};
+  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr}, a.state->pieces[kListPhases],
+                                a.reads + CcStage::rest, join);
+}
+
+// Connected components by sampling: first neighbours, some whole lists, samples, then what is not yet in
+// the largest one.
 namespace {
 
 using graph::Vertex;
 
-class CudaLeanCc final : public LeanTraversal {
+class CudaLeanCc final : public graph::Traversal {
  public:
   explicit CudaLeanCc(const LeanLists& lists)
       : lists_(view_of(lists)),
@@ -140,7 +505,7 @@ class CudaLeanCc final : public LeanTraversal {
 
 }  // namespace
 
-std::unique_ptr<LeanTraversal> make_lean_cc(const LeanLists& lists) {
+std::unique_ptr<graph::Traversal> make_lean_cc(const LeanLists& lists) {
   if (view_of(lists).out.words != view_of(lists).in.words) {
     throw UsageError("components are those of an undirected graph");
   }

@@ -10,10 +10,8 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
-#include "grainscope/lean/hybrid.hpp"
-#include "grainscope/lean/lean_sssp.hpp"
-#include "lean_view.hpp"
-#include "most_pieces.hpp"
+#include "grainscope/lean/run.hpp"
+#include "view.hpp"
 
 namespace grainscope::lean {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "grainscope/core/statistics.hpp"
 #include "grainscope/cuda/device_array.hpp"
-#include "segments.cuh"
+#include "hybrid.cuh"
 
 namespace grainscope::lean {
 namespace {

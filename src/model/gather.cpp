@@ -1,13 +1,13 @@
-#include "grainscope/model/gather.hpp"
+#include "grainscope/model/link.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
 
-#include "coalesce.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/model/lru.hpp"
+#include "grainscope/model/paging.hpp"
+#include "warp_walks.hpp"
 
 namespace grainscope::model {
 namespace {

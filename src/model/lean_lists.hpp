@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "grainscope/model/lean_bfs.hpp"
+#include "grainscope/model/lean.hpp"
 
 namespace grainscope::model {
 

@@ -63,7 +63,7 @@ bool refuses(const GatherBoard& board) {
 
 }  // namespace
 
-std::unique_ptr<WalkingTraversal> make_in_degrees(const PlacedGraph& graph, Access access) {
+std::unique_ptr<Traversal> make_in_degrees(const PlacedGraph& graph, Access access) {
   return std::make_unique<ProgramTraversal<InDegreeState>>(graph, access);
 }
 

@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "grainscope/graph/access.hpp"
-#include "grainscope/graph/frontiers.hpp"
+#include "grainscope/graph/answers.hpp"
 
 namespace grainscope::graph {
 

@@ -1,7 +1,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/lean/lean_cc.hpp"
-#include "grainscope/model/lean_cc.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
 #include "lean_fixture.hpp"
 
 namespace grainscope::lean {
@@ -14,7 +14,7 @@ class LeanComponents : public LeanTest {
   static void expect_labels(const BothWays& both, const Lists& lists) {
     const auto placed = lists.place();
     const auto components = make_lean_cc(*placed);
-    const model::LeanCc expected = model::replay_cc(lists.pushed());
+    const model::CcPrediction expected = model::replay_cc(lists.pushed());
     for (int run = 0; run < 3; ++run) {
       const double seconds = components->run(0);
       EXPECT_GT(seconds, 0);
@@ -57,7 +57,7 @@ TEST_F(LeanComponents, label_as_the_serial_search_and_read_as_the_model) {
 TEST_F(LeanComponents, are_joined_by_first_neighbours_and_by_whole_lists_where_these_make_trees) {
   for (const char* spec : {"urand:15", "kron:15"}) {
     const BothWays both = hubs_first(BothWays(graph::make_graph(graph::parse_graph_spec(spec), false)));
-    const model::LeanCc expected = model::replay_cc(Lists(both).firsts(true).pushed());
+    const model::CcPrediction expected = model::replay_cc(Lists(both).firsts(true).pushed());
     EXPECT_EQ(expected.stages[early].vertices > 0, spec[0] == 'u') << spec;
     expect_labels_over_all_lists(both);
     expect_labels_over_all_lists(both, 2);

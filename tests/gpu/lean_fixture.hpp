@@ -3,10 +3,10 @@
 
 #include <optional>
 
-#include "grainscope/graph/build.hpp"
-#include "grainscope/graph/reorder.hpp"
-#include "grainscope/lean/lean_bfs.hpp"
-#include "grainscope/model/lean_bfs.hpp"
+#include "grainscope/graph/csr.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
 #include "traversal_fixture.hpp"
 
 namespace grainscope::lean {

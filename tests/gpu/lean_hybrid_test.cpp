@@ -1,9 +1,7 @@
-#include "grainscope/model/lean_hybrid.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/lean/lean_pr.hpp"
-#include "grainscope/lean/lean_sssp.hpp"
-#include "grainscope/model/lean_pr.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
 #include "lean_fixture.hpp"
 
 namespace grainscope::lean {

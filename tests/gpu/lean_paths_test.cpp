@@ -2,9 +2,7 @@
 #include <random>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/lean/lean_cc.hpp"
-#include "grainscope/lean/lean_pr.hpp"
-#include "grainscope/lean/lean_sssp.hpp"
+#include "grainscope/lean/run.hpp"
 #include "lean_fixture.hpp"
 
 namespace grainscope::lean {

@@ -1,6 +1,6 @@
-#include "grainscope/lean/lean_pr.hpp"
+#include "grainscope/lean/run.hpp"
 
-#include "grainscope/model/lean_pr.hpp"
+#include "grainscope/model/lean.hpp"
 #include "lean_fixture.hpp"
 
 namespace grainscope::lean {
@@ -13,7 +13,7 @@ class LeanRanks : public LeanTest {
   static void expect_ranks(const BothWays& both, const Lists& lists) {
     const auto placed = lists.place();
     const auto ranks = make_lean_pr(*placed);
-    const model::LeanPr expected = model::replay_pr(lists.pulled(), both.graph);
+    const model::PrPrediction expected = model::replay_pr(lists.pulled(), both.graph);
     for (int run = 0; run < 3; ++run) {
       EXPECT_GT(ranks->run(0), 0);
       EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), ranks->ranks())));

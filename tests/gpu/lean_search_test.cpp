@@ -28,13 +28,13 @@ class LeanSearches : public LeanTest {
     const auto search = make_lean_bfs(*placed, turning);
     EXPECT_GT(search->run(source), 0);
     ASSERT_EQ(search->answer(), graph::serial_bfs(both.graph, source));
-    const model::LeanBfs expected = model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
+    const model::BfsPrediction expected = model::replay_bfs(lists.pushed(), lists.pulled(), source, turning);
     const std::vector<LevelResult> levels = search->levels();
     ASSERT_EQ(levels.size(), expected.levels.size());
     const std::vector<LinkReads> reads = search->count(source);
     ASSERT_EQ(reads.size(), expected.levels.size());
     for (std::size_t i = 0; i < levels.size(); ++i) {
-      const model::LeanLevel& level = expected.levels[i];
+      const model::LevelPrediction& level = expected.levels[i];
       SCOPED_TRACE(testing::Message() << "level " << i);
       EXPECT_EQ(levels[i].active, level.active);
       EXPECT_EQ(levels[i].edges, level.edges);
@@ -106,7 +106,7 @@ TEST_F(LeanSearches, turn_where_it_pays) {
         {"25 % hot, the rest compressed", Lists(both).hot(TierPolicy::heads, 25).compressed()}};
     for (const auto& [layout, lists] : layouts) {
       const auto placed = lists.place();
-      std::vector<std::unique_ptr<LeanBfs>> searches;
+      std::vector<std::unique_ptr<graph::Traversal>> searches;
       for (const double factor : kFactors) {
         Turning turning = model::turning_for(lists.pushed(), lists.pulled());
         turning.push *= factor;

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "grainscope/graph/csr.hpp"
-#include "grainscope/lean/lean_bfs.hpp"
+#include "grainscope/lean/run.hpp"
 
 namespace grainscope::lean {
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "../unit/graph/sample_graphs.hpp"
+#include "../testing/replay_oracle.hpp"
+#include "../testing/sample_graphs.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"

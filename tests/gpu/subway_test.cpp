@@ -1,6 +1,6 @@
 // Traversals by compaction against serial oracles, and nothing lost on the way.
 
-#include "grainscope/graph/subway.hpp"
+#include "grainscope/graph/traversal.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/graph/answers.hpp"
-#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "graph_printing.hpp"
 
@@ -96,7 +96,7 @@ class Subway : public GpuTest {
   }
 
   // Every level's edges were copied, all of them and no other.
-  static void expect_all_copied(const SubwayTraversal& traversal, std::uint64_t element_bytes) {
+  static void expect_all_copied(const Traversal& traversal, std::uint64_t element_bytes) {
     const auto levels = traversal.levels();
     const auto parts = traversal.parts();
     ASSERT_EQ(levels.size(), parts.size());

@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "../unit/graph/sample_graphs.hpp"
+#include "../testing/replay_oracle.hpp"
+#include "../testing/sample_graphs.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/graph/traversal.hpp"

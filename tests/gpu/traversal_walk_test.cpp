@@ -20,7 +20,7 @@ Loads expected_loads(const Csr& graph, Access access, int edge_bytes, const std:
   return loads;
 }
 
-Frontiers followed(WalkingTraversal& traversal, Vertex source) {
+Frontiers followed(Traversal& traversal, Vertex source) {
   Frontiers frontiers;
   traversal.follow(
       source, [&](std::span<const Vertex> active) { frontiers.emplace_back(active.begin(), active.end()); });

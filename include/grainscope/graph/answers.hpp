@@ -1,11 +1,13 @@
 #ifndef GRAINSCOPE_GRAPH_ANSWERS_HPP
 #define GRAINSCOPE_GRAPH_ANSWERS_HPP
 
-// What the four algorithms answer: serial oracles, slow and obviously right, and certificates that hold an
-// answer to account in parallel, in a time of the order of one pass over the edges.
+// What the four algorithms answer: serial oracles, slow and obviously right; certificates that prove an
+// answer in parallel, in a time of the order of one pass over the edges; and the frontiers that an algorithm
+// goes through, level by level, which the model replays and a GPU's own are compared with.
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,6 +56,34 @@ using Digest = std::array<std::uint64_t, 2>;
 
 // Adjacency entries of the reached vertices; TEPS of an undirected graph counts half of them.
 [[nodiscard]] Edge entries_reached(const Csr& graph, std::span<const std::uint32_t> depths);
+
+// The algorithms as sequences of frontiers, level by level, on the CPU: what the model replays, and what a
+// GPU's own sequence is compared with.
+
+enum class Algorithm { bfs, sssp, cc, pr };
+[[nodiscard]] constexpr const char* name(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      return "bfs";
+    case Algorithm::sssp:
+      return "sssp";
+    case Algorithm::cc:
+      return "cc";
+    case Algorithm::pr:
+      return "pr";
+  }
+  return "?";
+}
+
+// A visit of one level: the active vertices, ascending, whose lists are read.
+using LevelVisitor = std::function<void(std::span<const Vertex> active)>;
+
+// Calls `visit` once a level, before the level's own work. Level-synchronous: what a level changes is seen by
+// the next (a GPU's sssp and cc see some of it at once, and need fewer levels). `source` is not read by cc
+// and pr. bfs: depth k in level k. sssp: vertices whose distance fell, Bellman and Ford. cc: vertices whose
+// label fell, all at first; throws UsageError for a directed graph. pr: push of residuals above
+// kRankTolerance / (2 V) until all that is left is below kRankTolerance. All threads.
+void run_levels(const Csr& graph, Algorithm algorithm, Vertex source, const LevelVisitor& visit);
 
 }  // namespace grainscope::graph
 

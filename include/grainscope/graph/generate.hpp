@@ -2,14 +2,14 @@
 #define GRAINSCOPE_GRAPH_GENERATE_HPP
 
 // Graphs made on the spot from a name: GAP's kron and urand, bit for bit, and three that behave differently
-// under paging, alignment and tiering.
+// under paging, alignment and tiering; and orders that their vertices are numbered in.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/csr.hpp"
 
 namespace grainscope::graph {
 
@@ -49,6 +49,18 @@ struct GraphSpec {
 // GAP's sources: `count` vertices with a degree above 0, drawn as its SourcePicker
 // draws them. Throws UsageError where no vertex has an edge.
 [[nodiscard]] std::vector<Vertex> gap_sources(const Csr& graph, int count);
+
+// Offline orders of vertices, for locality under paging: permutations new to old, for relabel().
+
+enum class Order { original, degree, halo_like };
+[[nodiscard]] const char* name(Order order);
+
+// degree: descending. Vertices of one degree go by which neighbour comes first in the order of falling
+// degree, then by number, so that those of the same hub lie together; and once more by which comes first in
+// the order that this makes. halo_like: a stand-in for HALO (VLDB 2020), whose code is not public: from
+// `samples` GAP sources a bfs each, score = sum of 1 / (1 + depth) over those that reach a vertex, sorted
+// descending, ties by number. All threads.
+[[nodiscard]] std::vector<Vertex> order_of(const Csr& graph, Order order, int samples = 8);
 
 }  // namespace grainscope::graph
 

@@ -1,23 +1,22 @@
 #ifndef GRAINSCOPE_GRAPH_TRAVERSAL_HPP
 #define GRAINSCOPE_GRAPH_TRAVERSAL_HPP
 
-// The four algorithms on a GPU, over edges that need not fit into its memory.
-//
-// Offsets and the vertices' state are in GPU memory; the edge list, and weights, are where the placement
-// says. A traversal goes level by level: the vertices that the last one changed are collected in ascending
-// order, their lists cut into work items (access.hpp), and walked. Source: EMOGI, VLDB 2020.
+// The four algorithms on a GPU, over edges that need not fit into its memory: by walks of lists where they
+// lie, or by compacted copies of what a level reads; and the toy that walks are compared with.
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/graph/access.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
-#include "grainscope/graph/frontiers.hpp"
 
 namespace grainscope::cuda {
 class ManagedBudget;
@@ -99,7 +98,26 @@ struct WalkStatistics {
   }
 };
 
-// An algorithm with its state in GPU memory. Whoever samples it holds its answers against the graph.
+// What a run read over the link, counted by its own kernels.
+struct LinkReads {
+  std::uint64_t sectors = 0;       // of 32 bytes over the link, no cache
+  std::uint64_t elements = 0;      // neighbours that are not hot
+  std::uint64_t hot = 0;           // neighbours from GPU memory
+  std::uint64_t copied_bytes = 0;  // of segments that were copied whole (lean/run.hpp)
+};
+
+// Where a level's time went. The three overlap: their sum may exceed the level's time.
+struct SubwayLevel {
+  double gather_s = 0;  // the CPU's gathering
+  double copy_s = 0;    // copies of edges and weights to the GPU
+  double walk_s = 0;    // cutting lists into work items, and walking
+  std::uint64_t partitions = 0;
+  std::uint64_t edge_bytes = 0;  // copied to the GPU: edges and weights
+  std::uint64_t list_bytes = 0;  // copied from the GPU: which lists are active
+};
+
+// An algorithm with its state in GPU memory, whatever the strategy by which it reads lists. Whoever samples
+// it holds its answers against the graph. What a strategy has nothing to say of throws UsageError.
 class Traversal {
  public:
   virtual ~Traversal() = default;
@@ -110,7 +128,8 @@ class Traversal {
   // included. `source` is not read by cc and pr. Throws UsageError for a source that is no vertex,
   // FailedError where the run does not come to an end.
   virtual double run(Vertex source) = 0;
-  // Of the last run: vertices, edges and time of each level (the first includes clearing the state).
+  // Of the last run: vertices, edges and time of each level (the first includes clearing the state). Of
+  // compacted copies `link_bytes` are all bytes copied: edge_bytes + list_bytes.
   [[nodiscard]] virtual std::vector<LevelResult> levels() const = 0;
 
   // The last run's answer, copied from the GPU: depths, distances or labels; pr's ranks. [V], host memory.
@@ -124,26 +143,75 @@ class Traversal {
 
   [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;  // of its state
 
- protected:
-  Traversal() = default;
-};
-
-// One whose walks over a placed graph can be followed, untimed.
-class WalkingTraversal : public Traversal {
- public:
+  // Walks over a placed graph, followed in runs of their own, untimed; of compacted copies all but trace.
   // Tells each level's active vertices, ascending, before their lists are walked.
-  virtual void follow(Vertex source, const LevelVisitor& visit) = 0;
+  virtual void follow(Vertex /*source*/, const LevelVisitor& /*visit*/) { cannot("follow levels"); }
   // Records every warp-wide load of neighbours of each level: small graphs only.
-  [[nodiscard]] virtual std::vector<std::vector<WarpLoad>> trace(Vertex source) = 0;
+  [[nodiscard]] virtual std::vector<std::vector<WarpLoad>> trace(Vertex /*source*/) { cannot("trace loads"); }
   // Counts what each block's warps load; the grid is that of the timed run, but of edge_gather smaller where
   // fewer of the counting blocks fit the GPU at once.
-  [[nodiscard]] virtual WalkStatistics statistics(Vertex source) = 0;
+  [[nodiscard]] virtual WalkStatistics statistics(Vertex /*source*/) { cannot("count loads by block"); }
+
+  // Compacted copies, of the last run, one for each of levels().
+  [[nodiscard]] virtual std::vector<SubwayLevel> parts() const { cannot("tell a level's parts"); }
+
+  // Lean lists: what each step reads, in an untimed run; and of a search's last run, whether each level was a
+  // pull.
+  [[nodiscard]] virtual std::vector<LinkReads> count(Vertex /*source*/) { cannot("count reads by step"); }
+  [[nodiscard]] virtual std::vector<bool> pulled() const { cannot("tell pulls"); }
+
+ protected:
+  Traversal() = default;
+
+ private:
+  [[noreturn]] static void cannot(const char* what) {
+    throw UsageError(std::string("this way of traversing cannot ") + what);
+  }
 };
 
+// Walks of lists where they lie. Offsets and the vertices' state are in GPU memory; the edge list, and
+// weights, are where the placement says. A traversal goes level by level: the vertices that the last one
+// changed are collected in ascending order, their lists cut into work items (access.hpp), and walked. Source:
+// EMOGI, VLDB 2020.
 // `graph` outlives it. Throws SkipError where the GPU has no room for the state, with the numbers, or
 // UsageError for sssp over a graph placed without weights; in a build without CUDA always SkipError.
-[[nodiscard]] std::unique_ptr<WalkingTraversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm,
-                                                               Access access);
+[[nodiscard]] std::unique_ptr<Traversal> make_traversal(const PlacedGraph& graph, Algorithm algorithm,
+                                                        Access access);
+
+// Traversal by compaction, after Subway (EuroSys 2020): in every level the GPU finds the active vertices, the
+// CPU gathers their lists, end to end, into page-locked buffers, these are copied to the GPU, and a kernel
+// walks the copy.
+//
+// The sequence of a level's lists is cut into partitions (a list that lies across a cut is walked in two
+// parts). Two buffers take turns, so that one partition is gathered while another is copied and a third
+// walked. All of it is timed, from the clearing of the state to the last wait. Subway's own code begins to
+// time after the first generation, and an integer division in its gathering can leave out up to 63 vertices.
+
+struct SubwayRequest {
+  int edge_bytes = 8;    // of a neighbour in the copies: 4 or 8
+  bool weights = false;  // gathered and copied too, 4 bytes an edge
+  int gpu = 0;
+  // Of the GPU's memory, at most, for both buffers of edges and weights. 0: a quarter of what all edges and
+  // weights take. More than two partitions (64 MiB) is not used: smaller ones overlap better.
+  std::uint64_t cap_bytes = 0;
+  friend bool operator==(const SubwayRequest&, const SubwayRequest&) = default;
+};
+
+// `graph` outlives the result: lists are gathered from its own arrays. Throws UsageError where the cap does
+// not hold two buffers of 32 edges, and for weights that are needed and not asked for, or asked for and not
+// there; SkipError, with the numbers, where the GPU has no room; EnvironmentError, with the numbers, or
+// FailedError where host memory is lacking or cannot be locked. In a build without CUDA always SkipError.
+[[nodiscard]] std::unique_ptr<Traversal> make_subway(const Csr& graph, const SubwayRequest& request,
+                                                     Algorithm algorithm);
+
+// Walking lists for nothing but their bytes: what a traversal's level could reach if it had no work to do.
+
+// Timed is one kernel, between two events, that reads the lists of `active` (ascending, host memory) as the
+// access walks them; finding the work items is not timed. Each neighbour is added up, and the sum checked
+// after each sample. `expected`: sum of all neighbours in these lists. Throws as make_traversal. `graph`
+// outlives it.
+[[nodiscard]] std::unique_ptr<Operation> make_sweep(const PlacedGraph& graph, Access access,
+                                                    std::span<const Vertex> active, std::uint64_t expected);
 
 }  // namespace grainscope::graph
 

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "grainscope/graph/access.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
-#include "grainscope/graph/frontiers.hpp"
 
 namespace grainscope::model {
 
@@ -101,10 +101,6 @@ class Replayer {
 // The whole of an algorithm on one graph.
 [[nodiscard]] Replay replay(const graph::Csr& graph, graph::Algorithm algorithm, graph::Vertex source,
                             graph::Access access, const Layout& layout, const Grid& grid = {});
-
-// Every load of edges of one level, in no particular order: small graphs only. Of edge_gather its gathers.
-[[nodiscard]] std::vector<graph::WarpLoad> trace_level(const graph::Csr& graph, graph::Access access,
-                                                       int edge_bytes, std::span<const graph::Vertex> active);
 
 }  // namespace grainscope::model
 

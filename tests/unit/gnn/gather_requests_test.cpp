@@ -7,7 +7,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/gnn/row_lists.hpp"
-#include "grainscope/model/gather.hpp"
+#include "grainscope/model/link.hpp"
 
 namespace grainscope::model {
 namespace {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "../graph/sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "grainscope/gnn/random.hpp"
 #include "grainscope/gnn/seeds.hpp"
 #include "grainscope/graph/generate.hpp"

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "../graph/sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "floyd.hpp"
 #include "grainscope/graph/generate.hpp"
 

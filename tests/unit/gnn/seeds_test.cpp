@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "../graph/sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/gnn/scores.hpp"
 #include "grainscope/graph/generate.hpp"

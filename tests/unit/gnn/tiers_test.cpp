@@ -6,7 +6,7 @@
 #include <functional>
 #include <numeric>
 
-#include "../graph/sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/gnn/scores.hpp"
 #include "grainscope/gnn/seeds.hpp"

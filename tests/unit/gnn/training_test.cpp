@@ -9,7 +9,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/gnn/pipeline.hpp"
-#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 
 namespace grainscope::gnn {

@@ -1,16 +1,111 @@
-#include "grainscope/graph/generate.hpp"
+// From a name to a graph: what names say, what is generated, that kron and urand are GAP's, and what is
+// cached.
 
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <future>
 #include <numeric>
+#include <random>
 #include <vector>
 
+#include "../../testing/golden.hpp"
 #include "grainscope/core/error.hpp"
-#include "sha256.hpp"
+#include "grainscope/graph/csr.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "grainscope/graph/io.hpp"
+#include "random.hpp"
+#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
+namespace {
+
+using SpecKind = GraphSpec::Kind;
+
+TEST(GraphSpec, reads_kinds_scales_and_degrees) {
+  const GraphSpec kron = parse_graph_spec("kron:24");
+  EXPECT_EQ(kron.kind, SpecKind::kron);
+  EXPECT_EQ(kron.scale, 24);
+  EXPECT_EQ(kron.degree, 16);
+  EXPECT_EQ(parse_graph_spec("urand:20:4").degree, 4);
+  EXPECT_EQ(parse_graph_spec("dense:17").degree, 128);
+  EXPECT_EQ(parse_graph_spec("web:31").scale, 31);
+  EXPECT_EQ(parse_graph_spec("pareto:20:8").kind, SpecKind::pareto);
+  EXPECT_FALSE(parse_graph_spec("pareto:20").directed());
+  EXPECT_TRUE(parse_graph_spec("web:20").directed());
+  EXPECT_FALSE(parse_graph_spec("dense:17").directed());
+  EXPECT_EQ(parse_graph_spec("file:a:b/c.sg").path, "a:b/c.sg");
+  EXPECT_EQ(parse_graph_spec("power").kind, SpecKind::builtin);
+}
+
+TEST(GraphSpec, names_a_degree_only_where_it_is_not_the_kinds_own) {
+  EXPECT_EQ(parse_graph_spec("kron:24").name(), "kron24");
+  EXPECT_EQ(parse_graph_spec("kron:24:16").name(), "kron24");
+  EXPECT_EQ(parse_graph_spec("urand:20:4").name(), "urand20_4");
+  EXPECT_EQ(parse_graph_spec("dense:17:16").name(), "dense17_16");
+  EXPECT_EQ(parse_graph_spec("pgp").name(), "pgp");
+  EXPECT_EQ(parse_graph_spec("file:/some/where/road.net.mtx").name(), "road.net");
+  EXPECT_EQ(parse_graph_spec("file:GAP-kron.bel.dst").name(), "GAP-kron");
+}
+
+TEST(GraphSpec, tells_what_a_graph_will_have_at_most) {
+  EXPECT_EQ(parse_graph_spec("kron:24").vertices(), 16777216);
+  EXPECT_EQ(parse_graph_spec("kron:24").most_entries(), 536870912);
+  EXPECT_EQ(parse_graph_spec("web:20").most_entries(), 16777216);
+  EXPECT_EQ(parse_graph_spec("urand:31:4096").most_entries(), std::uint64_t{1} << 44);
+  EXPECT_EQ(parse_graph_spec("file:x.sg").vertices(), std::nullopt);
+  EXPECT_EQ(parse_graph_spec("file:x.sg").most_entries(), std::nullopt);
+}
+
+TEST(GraphSpec, knows_the_size_of_the_graphs_inside) {
+  for (const char* const name : {"power", "pgp"}) {
+    const GraphSpec spec = parse_graph_spec(name);
+    const Csr graph = make_graph(spec, false);
+    EXPECT_EQ(graph.vertices(), spec.vertices()) << name;
+    EXPECT_EQ(graph.edges(), spec.most_entries()) << name;
+  }
+}
+
+TEST(GraphSpec, refuses_other_texts_and_lists_what_there_is) {
+  for (const char* const text : {"",
+                                 "kron",
+                                 "kron:",
+                                 "kron:0",
+                                 "kron:32",
+                                 "kron:-3",
+                                 "kron:24:",
+                                 "kron:24:0",
+                                 "kron:24:5000",
+                                 "kron:2x",
+                                 "kron:24:16:1",
+                                 "kron: 24",
+                                 "kron:99999999999999999999",
+                                 "Kron:24",
+                                 "road",
+                                 "file:",
+                                 "file",
+                                 ":24",
+                                 "builtin:power",
+                                 "power:3"}) {
+    try {
+      (void)parse_graph_spec(text);
+      FAIL() << text;
+    } catch (const UsageError& error) {
+      const std::string message = error.what();
+      EXPECT_NE(message.find("'" + std::string(text) + "'"), std::string::npos) << message;
+      for (const char* const kind :
+           {"kron:SCALE", "urand", "dense", "web", "pareto", "power", "pgp", "file:PATH"}) {
+        EXPECT_NE(message.find(kind), std::string::npos) << message;
+      }
+    }
+  }
+}
+
+}  // namespace
 namespace {
 
 Csr graph_of(const std::string& text) {
@@ -190,6 +285,271 @@ TEST(GapSources, are_vertices_with_edges_and_need_one) {
   EdgeList loop{2, HostArray<Vertex>(1), HostArray<Vertex>(1), {}};
   EXPECT_THROW((void)gap_sources(build_csr(std::move(loop), {}), 1), UsageError);
   EXPECT_THROW((void)gap_sources(Csr{}, 1), UsageError);
+}
+
+}  // namespace
+namespace {
+
+constexpr int kOrdinaryScale = 16;
+
+template <class T>
+std::string hash_of(const HostArray<T>& array) {
+  return sha256(std::as_bytes(array.span()));
+}
+
+void expect_golden(const GoldenGraph& golden) {
+  SCOPED_TRACE(golden.spec.name());
+  const Csr graph = make_graph(golden.spec, true);
+  const nlohmann::json& values = golden.values;
+  EXPECT_EQ(graph.name, golden.spec.name());
+  EXPECT_FALSE(graph.directed);
+  EXPECT_EQ(graph.vertices(), values.at("vertices"));
+  EXPECT_EQ(graph.edges(), values.at("adjacency_entries"));
+  auto targets = std::async(std::launch::async, [&] { return hash_of(graph.targets); });
+  EXPECT_EQ(hash_of(graph.weights), values.at("weights_sha256").get<std::string>());
+  EXPECT_EQ(hash_of(graph.offsets), values.at("offsets_sha256").get<std::string>());
+  EXPECT_EQ(targets.get(), values.at("neighbours_sha256").get<std::string>());
+  const std::vector<Vertex> sources = gap_sources(graph, static_cast<int>(values.at("sources").size()));
+  EXPECT_EQ(nlohmann::json(sources), values.at("sources"));
+}
+
+TEST(Sha256, hashes_the_standard_examples) {
+  const auto hash = [](const std::string& text) { return sha256(std::as_bytes(std::span(text))); };
+  EXPECT_EQ(hash(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hash("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hash("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+TEST(Golden, graphs_up_to_scale_16_are_gaps_bit_for_bit) {
+  const std::vector<GoldenGraph> graphs = golden_graphs(kOrdinaryScale);
+  ASSERT_EQ(graphs.size(), 6);
+  for (const GoldenGraph& golden : graphs) {
+    expect_golden(golden);
+  }
+}
+
+TEST(Golden, graphs_of_scale_20_are_gaps_bit_for_bit) {
+  int seen = 0;
+  for (const GoldenGraph& golden : golden_graphs()) {
+    if (golden.spec.scale > kOrdinaryScale) {
+      expect_golden(golden);
+      ++seen;
+    }
+  }
+  EXPECT_EQ(seen, 2);
+}
+
+TEST(Golden, graphs_without_weights_have_the_same_edges) {
+  for (const GoldenGraph& golden : golden_graphs(14)) {
+    const Csr graph = make_graph(golden.spec, false);
+    EXPECT_FALSE(graph.weighted());
+    EXPECT_EQ(hash_of(graph.offsets), golden.values.at("offsets_sha256").get<std::string>()) << graph.name;
+    EXPECT_EQ(hash_of(graph.targets), golden.values.at("neighbours_sha256").get<std::string>()) << graph.name;
+  }
+}
+
+}  // namespace
+namespace {
+
+TEST(Mersenne, draws_what_the_standard_engine_draws) {
+  for (const std::uint32_t seed : {0U, 1U, 27491095U, UINT32_MAX}) {
+    std::mt19937 standard(seed);
+    Mersenne singly(seed);
+    Mersenne by_batches(seed);
+    for (int batch = 0; batch < 5; ++batch) {
+      for (const std::uint32_t draw : by_batches.next_batch()) {
+        const auto expected = static_cast<std::uint32_t>(standard());
+        ASSERT_EQ(draw, expected);
+        ASSERT_EQ(singly(), expected);
+      }
+    }
+  }
+}
+
+// Hands out given numbers.
+struct Given {
+  std::vector<std::uint64_t> draws;
+  std::size_t next = 0;
+  std::uint64_t operator()() { return draws.at(next++); }
+};
+
+TEST(GapUniform, takes_every_draw_below_a_power_of_two) {
+  Given given{{UINT32_MAX, 0, 1024}};
+  const GapUniform uniform(UINT32_MAX, 1024);
+  EXPECT_EQ(uniform(given), 1023);
+  EXPECT_EQ(uniform(given), 0);
+  EXPECT_EQ(uniform(given), 0);
+}
+
+TEST(GapUniform, draws_again_where_the_last_stretch_is_incomplete) {
+  // (2^32 - 1) mod 255 is 0: of the weights' draws only the largest is drawn again.
+  Given weights{{UINT32_MAX, UINT32_MAX - 1, 7}};
+  EXPECT_EQ(GapUniform(UINT32_MAX, 255)(weights), (UINT32_MAX - 1) % 255);
+  // (2^32 - 1) mod 1000 is 295.
+  Given thousand{{UINT32_MAX - 295, UINT32_MAX - 296}};
+  EXPECT_EQ(GapUniform(UINT32_MAX, 1000)(thousand), (UINT32_MAX - 296) % 1000);
+}
+
+TEST(GapUniform, narrows_a_wide_engine_as_gap_does) {
+  // (2^64 - 1) mod 1000 is 615: draws are cut to 32 bits, and from 2^32 - 1 - 615 on drawn again.
+  Given given{{(std::uint64_t{5} << 32) + UINT32_MAX - 615, (std::uint64_t{9} << 32) + UINT32_MAX - 616}};
+  EXPECT_EQ(GapUniform(UINT64_MAX, 1000)(given), (UINT32_MAX - 616) % 1000);
+}
+
+TEST(Permutation, is_the_standard_librarys_shuffle) {
+#if !defined(_GLIBCXX_RELEASE) || _GLIBCXX_RELEASE < 11
+  GTEST_SKIP() << "the shuffle that GAP's graphs are known by is that of libstdc++ 11 and later";
+#endif
+  for (const std::uint32_t size : {1U, 2U, 3U, 4U, 1000U, 32768U, 65535U, 65536U, 65537U, 300001U}) {
+    std::vector<Vertex> expected(size);
+    std::iota(expected.begin(), expected.end(), 0);
+    std::shuffle(expected.begin(), expected.end(), std::mt19937(27491095));
+    const HostArray<Vertex> found = shuffled_identity(size, 27491095);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(), found.begin(), found.end())) << size;
+  }
+}
+
+}  // namespace
+namespace {
+
+namespace fs = std::filesystem;
+
+class MakeGraph : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("grainscope-make-graph-" + std::to_string(::getpid()));
+    fs::remove_all(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  [[nodiscard]] Csr make(const std::string& text, bool weights) const {
+    return make_graph(parse_graph_spec(text), weights, folder_.string());
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(MakeGraph, keeps_generated_graphs_and_finds_them_again) {
+  for (const char* const text : {"kron:10", "urand:9:3", "web:10", "dense:6"}) {
+    for (const bool weights : {false, true}) {
+      const GraphSpec spec = parse_graph_spec(text);
+      const std::string file = path(spec.name() + (weights ? ".wsg" : ".sg"));
+      const Csr plain = make_graph(spec, weights);
+      EXPECT_FALSE(fs::exists(file));
+      expect_same(make(text, weights), plain);
+      ASSERT_TRUE(fs::exists(file));
+      const auto written = fs::last_write_time(file);
+      expect_same(make(text, weights), plain);
+      EXPECT_EQ(fs::last_write_time(file), written) << file;
+    }
+  }
+}
+
+TEST_F(MakeGraph, makes_again_what_is_another_graph_of_the_same_size) {
+  const Csr right = make("kron:10", false);
+  const Csr other = make("urand:10", false);
+  fs::copy_file(path("urand10.sg"), path("kron10.sg"), fs::copy_options::overwrite_existing);
+  expect_same(make("kron:10", false), right);
+  // Also where its finger print came with it, or there is none.
+  fs::copy_file(path("urand10.sg"), path("kron10.sg"), fs::copy_options::overwrite_existing);
+  fs::copy_file(path("urand10.sg.made"), path("kron10.sg.made"), fs::copy_options::overwrite_existing);
+  expect_same(make("kron:10", false), right);
+  fs::copy_file(path("urand10.sg"), path("kron10.sg"), fs::copy_options::overwrite_existing);
+  fs::remove(path("kron10.sg.made"));
+  expect_same(make("kron:10", false), right);
+  expect_same(make("urand:10", false), other);
+}
+
+TEST_F(MakeGraph, makes_again_what_has_one_weight_or_edge_changed) {
+  const Csr right = make("kron:8", true);
+  const auto file = path("kron8.wsg");
+  for (const long back : {8, 4}) {
+    std::fstream kept(file, std::ios::in | std::ios::out | std::ios::binary);
+    kept.seekp(-back, std::ios::end);
+    kept.put(static_cast<char>(kept.peek() ^ 1));
+    kept.close();
+    expect_same(make("kron:8", true), right);
+  }
+}
+
+TEST_F(MakeGraph, gives_what_it_cannot_keep_and_says_why) {
+  std::ofstream(folder_) << "a file";
+  std::string why;
+  expect_same(make_graph(parse_graph_spec("kron:8"), false, folder_.string(), why),
+              make_graph(parse_graph_spec("kron:8"), false));
+  EXPECT_NE(why.find(folder_.string()), std::string::npos) << why;
+}
+
+TEST_F(MakeGraph, makes_again_what_is_damaged_or_cannot_be_it) {
+  fs::create_directories(folder_);
+  const Csr right = make_graph(parse_graph_spec("kron:8"), true);
+  std::ofstream(path("kron8.wsg")) << "no graph";
+  expect_same(make("kron:8", true), right);
+  expect_same(read_graph(path("kron8.wsg"), {.weights = true}), right);
+  fs::resize_file(path("kron8.wsg"), fs::file_size(path("kron8.wsg")) - 1);
+  expect_same(make("kron:8", true), right);
+  for (const char* scale : {"kron:7", "kron:9"}) {
+    write_graph(make_graph(parse_graph_spec(scale), true), path("kron8.wsg"));
+    expect_same(make("kron:8", true), right);
+  }
+  write_graph(make_graph(parse_graph_spec("web:8"), true), path("kron8.wsg"));
+  expect_same(make("kron:8", true), right);
+}
+
+TEST_F(MakeGraph, says_which_folder_it_cannot_make) {
+  std::ofstream(folder_) << "a file";
+  try {
+    (void)make("kron:4", false);
+    FAIL() << "kept";
+  } catch (const EnvironmentError& error) {
+    EXPECT_NE(std::string(error.what()).find(folder_.string()), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(MakeGraph, draws_weights_for_graphs_that_have_none) {
+  const Csr graph = make("pgp", true);
+  check_csr(graph);
+  const auto [lowest, highest] = std::minmax_element(graph.weights.begin(), graph.weights.end());
+  EXPECT_EQ(*lowest, 1);
+  EXPECT_EQ(*highest, 255);
+  EXPECT_FALSE(make("pgp", false).weighted());
+}
+
+TEST_F(MakeGraph, takes_a_files_own_weights) {
+  fs::create_directories(folder_);
+  std::ofstream(path("own.wel")) << "0 1 7\n1 2 300\n";
+  std::ofstream(path("none.el")) << "0 1\n1 2\n";
+  const Csr own = make("file:" + path("own.wel"), true);
+  EXPECT_EQ(own.name, "own");
+  EXPECT_EQ(entries(own), (std::vector<Triple>{{0, 1, 7}, {1, 0, 7}, {1, 2, 300}, {2, 1, 300}}));
+  EXPECT_FALSE(make("file:" + path("own.wel"), false).weighted());
+  EXPECT_TRUE(make("file:" + path("none.el"), true).weighted());
+  EXPECT_THROW((void)make("file:" + path("absent.el"), true), Error);
+}
+
+TEST(BuiltinGraphs, are_those_of_their_files_bit_for_bit) {
+  struct Known {
+    const char* name;
+    const char* file;
+    const char* targets;  // SHA-256
+  };
+  for (const auto& [name, file, targets] : {
+           Known{"power", GRAINSCOPE_GRAPHS "/power.graph",
+                 "de92c57f16a64c40b1ea417b6e0f68ad4c0891234f29caa17b29e68ef5fcd1ff"},
+           Known{"pgp", GRAINSCOPE_GRAPHS "/PGPgiantcompo.graph",
+                 "edbce33f1be47fc9a3ed04dcd8cf35e76e693050977226f2e9c06066c91194b0"},
+       }) {
+    const Csr packed = builtin_graph(name);
+    const Csr read = read_graph(file, {});
+    EXPECT_EQ(packed.name, name);
+    EXPECT_FALSE(packed.directed);
+    EXPECT_FALSE(packed.weighted());
+    EXPECT_EQ(hash_of(packed.offsets), hash_of(read.offsets));
+    EXPECT_EQ(hash_of(packed.targets), hash_of(read.targets));
+    EXPECT_EQ(hash_of(packed.targets), targets);
+  }
 }
 
 }  // namespace

@@ -8,9 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "gather_lists.hpp"
 #include "grainscope/core/error.hpp"
-#include "random_edges.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "subway_plan.hpp"
 
 namespace grainscope::graph {

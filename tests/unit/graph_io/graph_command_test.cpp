@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/graph/reorder.hpp"
 #include "graph_files.hpp"
 
 namespace grainscope::graph {

@@ -1,16 +1,17 @@
+// The model's direction-optimising search: depths, what it asks of the link, and when it turns.
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "../graph/sample_graphs.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/graph/build.hpp"
+#include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/graph/reorder.hpp"
-#include "grainscope/lean/list_phases.hpp"
-#include "grainscope/model/lean_bfs.hpp"
+#include "grainscope/lean/lists.hpp"
+#include "grainscope/model/lean.hpp"
 #include "grainscope/model/link.hpp"
 
 namespace grainscope::model {
@@ -67,11 +68,11 @@ TEST(LeanBfsModel, pushing_alone_asks_for_what_an_aligned_walk_does) {
     Replayer walk(graph, graph::Access::merged_aligned, {4, false, 0, 0});
     graph::run_levels(graph, graph::Algorithm::bfs, source,
                       [&](std::span<const Vertex> active) { walk.level(active); });
-    const LeanBfs pushed = replay_bfs({&graph}, {&graph}, source, kPushOnly);
+    const BfsPrediction pushed = replay_bfs({&graph}, {&graph}, source, kPushOnly);
     const Requests expected = walk.result().total;
     EXPECT_EQ(pushed.total().by_sectors, expected.by_sectors) << spec;
     EXPECT_EQ(pushed.total().elements, expected.elements) << spec;
-    for (const LeanLevel& level : pushed.levels) {
+    for (const LevelPrediction& level : pushed.levels) {
       EXPECT_FALSE(level.pull);
     }
   }
@@ -80,7 +81,7 @@ TEST(LeanBfsModel, pushing_alone_asks_for_what_an_aligned_walk_does) {
 TEST(LeanBfsModel, hot_and_link_reads_of_a_push_are_the_lists) {
   const Csr graph = generated("kron:12");
   const HotTier tier = plan_tier(graph, TierPolicy::heads, graph.edges() / 4);
-  const LeanBfs pushed = replay_bfs({&graph, &tier}, {&graph, &tier}, 17, kPushOnly);
+  const BfsPrediction pushed = replay_bfs({&graph, &tier}, {&graph, &tier}, 17, kPushOnly);
   std::uint64_t hot = 0;
   std::uint64_t all = 0;
   for (Vertex v = 0; v < graph.vertices(); ++v) {
@@ -90,7 +91,7 @@ TEST(LeanBfsModel, hot_and_link_reads_of_a_push_are_the_lists) {
     }
   }
   std::uint64_t hot_reads = 0;
-  for (const LeanLevel& level : pushed.levels) {
+  for (const LevelPrediction& level : pushed.levels) {
     hot_reads += level.hot_reads;
   }
   EXPECT_EQ(hot_reads, hot);
@@ -101,12 +102,12 @@ TEST(LeanBfsModel, turning_round_saves_most_of_the_link) {
   for (const char* spec : {"kron:16", "urand:16"}) {
     const Csr graph = generated(spec);
     const Csr hubs_first = graph::relabel(graph, graph::order_of(graph, graph::Order::degree));
-    const LeanBfs push = replay_bfs({&hubs_first}, {&hubs_first}, 3, kPushOnly);
-    const LeanBfs both = replay_bfs({&hubs_first}, {&hubs_first}, 3, kUsual);
+    const BfsPrediction push = replay_bfs({&hubs_first}, {&hubs_first}, 3, kPushOnly);
+    const BfsPrediction both = replay_bfs({&hubs_first}, {&hubs_first}, 3, kUsual);
     EXPECT_EQ(push.depths, both.depths);
     EXPECT_LT(both.total().bytes(), push.total().bytes() / 2) << spec;
     const HotTier tier = plan_tier(hubs_first, TierPolicy::heads, graph.edges() / 4);
-    const LeanBfs tiered = replay_bfs({&hubs_first, &tier}, {&hubs_first, &tier}, 3, kUsual);
+    const BfsPrediction tiered = replay_bfs({&hubs_first, &tier}, {&hubs_first, &tier}, 3, kUsual);
     EXPECT_EQ(push.depths, tiered.depths);
     EXPECT_LT(tiered.total().bytes(), both.total().bytes() * 2 / 3) << spec;
   }
@@ -118,15 +119,15 @@ TEST(LeanBfsModel, compressed_lists_take_fewer_bytes_whichever_way_it_turns) {
     const Csr hubs_first = graph::relabel(graph, graph::order_of(graph, graph::Order::degree));
     const lean::CompressedLists packed = lean::compress(hubs_first, nullptr, false);
     for (const Turning& turning : {kPushOnly, kPullFromTheSecondLevelOn, kUsual}) {
-      const LeanBfs plain = replay_bfs({&hubs_first}, {&hubs_first}, 3, turning);
-      const LeanBfs fewer =
+      const BfsPrediction plain = replay_bfs({&hubs_first}, {&hubs_first}, 3, turning);
+      const BfsPrediction fewer =
           replay_bfs({&hubs_first, nullptr, &packed}, {&hubs_first, nullptr, &packed}, 3, turning);
       EXPECT_EQ(plain.depths, fewer.depths);
       ASSERT_EQ(plain.levels.size(), fewer.levels.size());
       EXPECT_LT(fewer.total().bytes(), plain.total().bytes()) << spec << ", push " << turning.push;
       EXPECT_LE(fewer.total().count(), plain.total().count()) << spec << ", push " << turning.push;
     }
-    const LeanBfs pushed = replay_bfs({&hubs_first, nullptr, &packed}, {&hubs_first}, 3, kPushOnly);
+    const BfsPrediction pushed = replay_bfs({&hubs_first, nullptr, &packed}, {&hubs_first}, 3, kPushOnly);
     std::uint64_t sectors = 0;
     for (Vertex v = 0; v < hubs_first.vertices(); ++v) {
       const lean::ListPlace place = packed.places[v];
@@ -146,13 +147,13 @@ TEST(LeanBfsModel, first_neighbours_side_by_side_answer_most_of_a_pull) {
        {static_cast<const lean::CompressedLists*>(nullptr), &compressed}) {
     const lean::Firsts firsts = lean::first_neighbours(hubs_first, nullptr, lists != nullptr);
     const TieredLists without{&hubs_first, nullptr, lists};
-    const LeanBfs apart = replay_bfs(without, without, 3, kUsual);
-    const LeanBfs beside = replay_bfs(without, {&hubs_first, nullptr, lists, &firsts}, 3, kUsual);
+    const BfsPrediction apart = replay_bfs(without, without, 3, kUsual);
+    const BfsPrediction beside = replay_bfs(without, {&hubs_first, nullptr, lists, &firsts}, 3, kUsual);
     EXPECT_EQ(apart.depths, beside.depths);
     ASSERT_EQ(apart.levels.size(), beside.levels.size());
-    const auto pulled = [](const LeanBfs& search, const auto& of) {
+    const auto pulled = [](const BfsPrediction& search, const auto& of) {
       double sum = 0;
-      for (const LeanLevel& level : search.levels) {
+      for (const LevelPrediction& level : search.levels) {
         sum += level.pull ? static_cast<double>(of(level.link)) : 0;
       }
       return sum;
@@ -173,10 +174,10 @@ TEST(LeanBfsModel, looks_at_first_neighbours_of_a_word_at_once) {
   const Csr star = graph::weighted_graph(101, edges, false);
   for (const bool packed : {false, true}) {
     const lean::Firsts firsts = lean::first_neighbours(star, nullptr, packed);
-    const LeanBfs search =
+    const BfsPrediction search =
         replay_bfs({&star}, {&star, nullptr, nullptr, &firsts}, 5, kPullFromTheSecondLevelOn);
     ASSERT_EQ(search.levels.size(), 3U);
-    const LeanLevel& level = search.levels[1];
+    const LevelPrediction& level = search.levels[1];
     ASSERT_TRUE(level.pull);
     EXPECT_EQ(level.link.elements, 99U);
     if (packed) {
@@ -190,10 +191,10 @@ TEST(LeanBfsModel, looks_at_first_neighbours_of_a_word_at_once) {
 }
 
 // Seconds of link that each level of a search takes at least.
-std::vector<double> level_seconds(const LeanBfs& search) {
+std::vector<double> level_seconds(const BfsPrediction& search) {
   const Link link = link_measured(50);
   std::vector<double> seconds;
-  for (const LeanLevel& level : search.levels) {
+  for (const LevelPrediction& level : search.levels) {
     seconds.push_back(level.link.count() > 0 ? bound(link, level.link, 0).seconds() : 0);
   }
   return seconds;
@@ -201,13 +202,13 @@ std::vector<double> level_seconds(const LeanBfs& search) {
 
 // The usual rule: pull while the frontier holds more than 1/14 of the unexplored edges, until it shrinks
 // below 1/24 of the vertices.
-double usual_seconds(const LeanBfs& search, const Csr& graph, const std::vector<double>& push,
+double usual_seconds(const BfsPrediction& search, const Csr& graph, const std::vector<double>& push,
                      const std::vector<double>& pull) {
   double seconds = 0;
   bool pulls = false;
   std::uint64_t unexplored = graph.edges();
   for (std::size_t i = 0; i < search.levels.size(); ++i) {
-    const LeanLevel& level = search.levels[i];
+    const LevelPrediction& level = search.levels[i];
     unexplored -= level.edges;
     if (i > 0 && pulls) {
       pulls = level.active >= search.levels[i - 1].active || level.active * 24 >= graph.vertices();
@@ -245,7 +246,7 @@ TEST(LeanBfsModel, turns_where_it_pays) {
       double taken = 0;
       double cheapest = 0;
       for (const Vertex source : {3U, 300U, 3000U, 9000U, 20000U, 30000U}) {
-        const LeanBfs pushed = replay_bfs(lists, lists, source, kPushOnly);
+        const BfsPrediction pushed = replay_bfs(lists, lists, source, kPushOnly);
         const std::vector<double> push = level_seconds(pushed);
         const std::vector<double> pull =
             level_seconds(replay_bfs(lists, lists, source, kPullFromTheSecondLevelOn));

@@ -8,7 +8,7 @@
 
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/model/replay.hpp"
-#include "random_graph.hpp"
+#include "../../testing/replay_oracle.hpp"
 
 namespace grainscope::model {
 namespace {

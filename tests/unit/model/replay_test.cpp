@@ -1,14 +1,21 @@
-#include "grainscope/model/replay.hpp"
+// The model's replay against the slow one, its traces, and how fast it is.
 
 #include <gtest/gtest.h>
 #include <omp.h>
 
 #include <algorithm>
+#include <bit>
+#include <ctime>
+#include <map>
 #include <numeric>
+#include <set>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "lane_by_lane.hpp"
-#include "random_graph.hpp"
+#include "grainscope/core/statistics.hpp"
+#include "grainscope/model/paging.hpp"
+#include "grainscope/model/replay.hpp"
+#include "../../testing/replay_oracle.hpp"
 
 namespace grainscope::model {
 namespace {
@@ -218,6 +225,127 @@ TEST(Replay, refuses_layouts_and_grids_that_cannot_be) {
   EXPECT_THROW(Replayer(graph, Access::merged, {8, false, 4, 0}), FailedError);
   EXPECT_THROW(Replayer(graph, Access::merged, {8, true, 0, 2}), FailedError);
   EXPECT_THROW(Replayer(graph, Access::merged, {}, {0, 32}), FailedError);
+}
+
+}  // namespace
+namespace {
+
+using graph::WarpLoad;
+
+std::vector<graph::Edge> elements_of(const std::vector<graph::Vertex>& lists, const graph::Csr& graph) {
+  std::vector<graph::Edge> elements;
+  for (const graph::Vertex v : lists) {
+    for (graph::Edge e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+      elements.push_back(e);
+    }
+  }
+  return elements;
+}
+
+TEST(Trace, warps_read_every_element_once) {
+  const graph::Csr graph = random_graph(500, 11);
+  const auto frontier = random_frontier(500, 70, 12);
+  for (const Access access : {Access::merged, Access::merged_aligned, Access::merged_aligned_chunked}) {
+    for (const int edge_bytes : {4, 8}) {
+      std::vector<graph::Edge> read;
+      for (const WarpLoad& load : trace_level(graph, access, edge_bytes, frontier)) {
+        const int lowest = std::countr_zero(load.lanes);
+        for (int lane = lowest; lane < 32; ++lane) {
+          if ((load.lanes >> lane & 1U) != 0) {
+            read.push_back(load.first + static_cast<graph::Edge>(lane - lowest));
+          }
+        }
+        EXPECT_GE(load.first, graph.offsets[load.vertex]);
+        EXPECT_LT(load.first, graph.offsets[load.vertex + 1]);
+      }
+      std::sort(read.begin(), read.end());
+      EXPECT_EQ(read, elements_of(frontier, graph));
+    }
+  }
+}
+
+TEST(Trace, has_the_loads_and_lanes_that_the_replay_counts) {
+  const graph::Csr graph = random_graph(3000, 13);
+  const auto frontier = random_frontier(3000, 50, 14);
+  for (const Access access :
+       {Access::naive, Access::merged, Access::merged_aligned, Access::merged_aligned_chunked}) {
+    for (const int edge_bytes : {4, 8}) {
+      Replayer replayer(graph, access, {edge_bytes, false, 0, 0});
+      replayer.level(frontier);
+      std::uint64_t lanes = 0;
+      const auto loads = trace_level(graph, access, edge_bytes, frontier);
+      for (const WarpLoad& load : loads) {
+        lanes += static_cast<std::uint64_t>(std::popcount(load.lanes));
+      }
+      EXPECT_EQ(loads.size(), replayer.result().total.loads);
+      EXPECT_EQ(lanes, replayer.result().total.lanes);
+    }
+  }
+}
+
+TEST(Trace, lanes_below_a_lists_start_are_masked) {
+  const graph::Csr graph = graph_of({5, 30});
+  const std::vector<graph::Vertex> second{1};
+  EXPECT_EQ(trace_level(graph, Access::merged, 8, second), (std::vector<WarpLoad>{{5, 1, 0x3fffffff}}));
+  EXPECT_EQ(trace_level(graph, Access::merged_aligned, 8, second),
+            (std::vector<WarpLoad>{{5, 1, 0xffffffe0}, {32, 1, 0x7}}));
+  EXPECT_EQ(trace_level(graph, Access::edge_gather, 8, second),
+            trace_level(graph, Access::merged_aligned, 8, second));
+}
+
+TEST(Trace, lanes_whose_list_has_ended_read_no_more) {
+  const graph::Csr graph = graph_of({2, 0, 1, 3});
+  const auto loads = trace_level(graph, Access::naive, 8, all_vertices(graph));
+  EXPECT_EQ(loads, (std::vector<WarpLoad>{{0, 0, 0b111}, {1, 0, 0b101}, {5, 3, 0b100}}));
+}
+
+}  // namespace
+
+// A core replays at least 40 million edges a second, whatever the access: processor time, so that other
+// programs on the machine do not count.
+namespace {
+
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+constexpr bool kOptimised = true;
+#else
+constexpr bool kOptimised = false;
+#endif
+
+double processor_s() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
+// Million edges a second of whole sweeps by one thread, as many as take long enough for the clock: the median
+// of them, because a guest is charged for what its host takes away, which makes a sweep slow and not each.
+template <class Walk>
+double million_edges_per_s(const graph::Csr& graph, Walk&& walk) {
+  const auto all = all_vertices(graph);
+  const int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
+  std::vector<double> sweeps_s;
+  for (double spent_s = 0; spent_s < 0.05 || sweeps_s.size() < 11; spent_s += sweeps_s.back()) {
+    const double begun = processor_s();
+    walk.level(all);
+    sweeps_s.push_back(processor_s() - begun);
+  }
+  omp_set_num_threads(threads);
+  return static_cast<double>(graph.edges()) / 1e6 / summarize(sweeps_s).median;
+}
+
+TEST(ReplaySpeed, is_at_least_40_million_edges_a_second_a_core) {
+  if (!kOptimised) {
+    GTEST_SKIP() << "not an optimised build";
+  }
+  const graph::Csr graph = random_graph(50000, 31);
+  for (const bool weights : {false, true}) {
+    const Layout layout{8, weights, 0, 0};
+    for (const graph::Access access : graph::kAllAccess) {
+      EXPECT_GT(million_edges_per_s(graph, Replayer(graph, access, layout)), 40) << name(access);
+    }
+    for (const std::uint64_t page : {4096U, 65536U}) {
+      EXPECT_GT(million_edges_per_s(graph, Pager(graph, layout, {graph.edges() * 4, page, 12.3})), 40);
+    }
+  }
 }
 
 }  // namespace

@@ -1,0 +1,191 @@
+// The serial oracles, and what every algorithm asks of its arguments.
+
+#include <cmath>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "answers.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "parallel.hpp"
+
+namespace grainscope::graph {
+
+void require_source(const Csr& graph, Vertex source) {
+  if (source >= graph.vertices()) {
+    throw UsageError("graph " + graph.name + " has no vertex " + std::to_string(source) + ": it has " +
+                     std::to_string(graph.vertices()) + " vertices, counted from 0");
+  }
+}
+
+void require_undirected(const Csr& graph, const std::string& what) {
+  if (graph.directed) {
+    throw UsageError(what + " is for undirected graphs, and " + graph.name +
+                     " is directed: labels that follow edges one way would not be components");
+  }
+}
+
+void require_weights(const Csr& graph, const std::string& what) {
+  if (!graph.weighted() && graph.edges() != 0) {
+    throw UsageError(what + " needs weights, and graph " + graph.name + " has none");
+  }
+}
+
+void require_an_entry_each(const Csr& graph, std::uint64_t entries, const std::string& what) {
+  if (entries != graph.vertices()) {
+    throw FailedError(what + ": " + std::to_string(entries) + " entries for the " +
+                      std::to_string(graph.vertices()) + " vertices of graph " + graph.name);
+  }
+}
+
+void require_in_edges(const Csr& graph, const Csr& in_edges) {
+  if (in_edges.vertices() != graph.vertices() || in_edges.edges() != graph.edges()) {
+    throw UsageError("the in-edges of graph " + graph.name + " are " + std::to_string(in_edges.edges()) +
+                     " entries of " + std::to_string(in_edges.vertices()) + " vertices, its out-edges " +
+                     std::to_string(graph.edges()) + " of " + std::to_string(graph.vertices()));
+  }
+}
+
+// Breadth-first search with a queue: the depth of every vertex that is reached from a source.
+
+std::vector<std::uint32_t> serial_bfs(const Csr& graph, Vertex source) {
+  require_source(graph, source);
+  std::vector<std::uint32_t> depths(graph.vertices(), kUnreached);
+  std::vector<Vertex> queue{source};
+  depths[source] = 0;
+  for (std::size_t next = 0; next < queue.size(); ++next) {
+    const Vertex v = queue[next];
+    for (const Vertex u : graph.neighbours(v)) {
+      if (depths[u] == kUnreached) {
+        depths[u] = depths[v] + 1;
+        queue.push_back(u);
+      }
+    }
+  }
+  return depths;
+}
+
+Edge entries_reached(const Csr& graph, std::span<const std::uint32_t> depths) {
+  require_an_entry_each(graph, depths.size(), "bfs");
+  Edge entries = 0;
+#pragma omp parallel for reduction(+ : entries) if (graph.vertices() > kFewVertices)
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    entries += depths[v] == kUnreached ? 0 : graph.degree(v);
+  }
+  return entries;
+}
+
+// Dijkstra's algorithm with a heap: the distance of every vertex that is reached from a source.
+namespace {
+
+using Reached = std::pair<std::uint64_t, Vertex>;  // distance and vertex, the nearest first
+using Heap = std::priority_queue<Reached, std::vector<Reached>, std::greater<>>;
+
+// Throws UsageError where a distance cannot be told from "not reached" in 32 bits.
+std::vector<std::uint32_t> in_32_bits(const std::vector<std::uint64_t>& distances) {
+  std::vector<std::uint32_t> result(distances.size(), kUnreached);
+  for (std::size_t v = 0; v < distances.size(); ++v) {
+    if (distances[v] == UINT64_MAX) {
+      continue;
+    }
+    if (distances[v] >= kUnreached) {
+      throw UsageError("vertex " + std::to_string(v) + " lies " + std::to_string(distances[v]) +
+                       " from the source: distances are counted in 32 bits, use smaller weights");
+    }
+    result[v] = static_cast<std::uint32_t>(distances[v]);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> serial_sssp(const Csr& graph, Vertex source) {
+  require_source(graph, source);
+  require_weights(graph, "sssp");
+  std::vector<std::uint64_t> nearest(graph.vertices(), UINT64_MAX);
+  Heap heap;
+  nearest[source] = 0;
+  heap.emplace(0, source);
+  while (!heap.empty()) {
+    const auto [distance, v] = heap.top();
+    heap.pop();
+    if (distance != nearest[v]) {
+      continue;  // a shorter way was found since
+    }
+    const auto neighbours = graph.neighbours(v);
+    const auto weights = graph.weights_of(v);
+    for (std::size_t i = 0; i < neighbours.size(); ++i) {
+      const std::uint64_t further = distance + weights[i];
+      if (further < nearest[neighbours[i]]) {
+        nearest[neighbours[i]] = further;
+        heap.emplace(further, neighbours[i]);
+      }
+    }
+  }
+  return in_32_bits(nearest);
+}
+
+// Connected components by one breadth-first search after another, from the lowest vertex not yet labelled.
+
+std::vector<Vertex> serial_cc(const Csr& graph) {
+  require_undirected(graph, "cc");
+  constexpr Vertex kNone = 0xffffffffU;
+  std::vector<Vertex> labels(graph.vertices(), kNone);
+  std::vector<Vertex> queue;
+  for (Vertex lowest = 0; lowest < graph.vertices(); ++lowest) {
+    if (labels[lowest] != kNone) {
+      continue;
+    }
+    labels[lowest] = lowest;
+    queue.assign(1, lowest);
+    for (std::size_t next = 0; next < queue.size(); ++next) {
+      for (const Vertex u : graph.neighbours(queue[next])) {
+        if (labels[u] == kNone) {
+          labels[u] = lowest;
+          queue.push_back(u);
+        }
+      }
+    }
+  }
+  return labels;
+}
+
+// PageRank by power iteration in double precision: every vertex pushes its rank in equal parts along its
+// edges.
+namespace {
+
+// What one step makes of the ranks: 0.15 / V each, and 0.85 of what the in-neighbours hand out. Vertices
+// without out-edges hand out nothing, and the mass is lost.
+std::vector<double> step(const Csr& graph, const std::vector<double>& ranks) {
+  std::vector<double> next(ranks.size(), (1 - kDamping) / static_cast<double>(ranks.size()));
+  for (Vertex v = 0; v < graph.vertices(); ++v) {
+    const double share = kDamping * ranks[v] / static_cast<double>(graph.degree(v));
+    for (const Vertex u : graph.neighbours(v)) {
+      next[u] += share;
+    }
+  }
+  return next;
+}
+
+}  // namespace
+
+std::vector<double> serial_pr(const Csr& graph, double tolerance) {
+  constexpr int kMostSteps = 1000;  // 0.85^1000 is far below what a double tells from 0
+  std::vector<double> ranks(graph.vertices(), 1 / static_cast<double>(graph.vertices()));
+  for (int i = 0; i < kMostSteps; ++i) {
+    std::vector<double> next = step(graph, ranks);
+    double change = 0;
+    for (std::size_t v = 0; v < ranks.size(); ++v) {
+      change += std::abs(next[v] - ranks[v]);
+    }
+    ranks = std::move(next);
+    if (change < tolerance) {
+      return ranks;  // a further step changes at most 0.85 of that
+    }
+  }
+  throw UsageError("no ranks in double precision change by less than " + std::to_string(tolerance) +
+                   " in a step");
+}
+
+}  // namespace grainscope::graph

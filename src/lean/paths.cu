@@ -1,0 +1,413 @@
+// Shortest paths by near and far (run.hpp): the phases of a step, each by all warps of the grid; as one
+// kernel, and as steps that the host submits by segments.
+
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/lean/run.hpp"
+#include "hybrid.cuh"
+#include "lists.cuh"
+#include "stepped_run.cuh"
+
+namespace grainscope::lean {
+
+// More steps are no use to anyone: a delta that is far too small.
+inline constexpr std::uint32_t kMostSteps = 1 << 18;
+
+// What a step comes to; two take turns.
+struct StepCounters {
+  unsigned long long active;
+  unsigned long long edges;
+  unsigned long long pieces;
+  unsigned int nearest;  // of the vertices that wait, the lowest distance
+};
+
+// All device memory. A set of vertices is a bit each.
+struct PathArrays {
+  std::uint32_t* distances;  // [V]
+  std::uint32_t* fallen;     // [words]: distance is lower than when the list was last read
+  std::uint32_t* active;     // [words]: of these, whose lists are read in this step
+  PieceItem* pieces;         // [most_pieces]
+  StepCounters* counters;    // [2]
+  std::uint32_t words;
+};
+
+// Only the source has a distance, and has fallen.
+__device__ inline void clear_paths(const PathArrays& a, graph::Vertex vertices, graph::Vertex source) {
+  const std::uint64_t first = cuda::thread_of_grid();
+  for (std::uint64_t word = first; word < a.words; word += cuda::threads_of_grid()) {
+    a.fallen[word] = word == source / kWarpLanes ? 1U << source % kWarpLanes : 0;
+  }
+  for (std::uint64_t vertex = first; vertex < vertices; vertex += cuda::threads_of_grid()) {
+    a.distances[vertex] = vertex == source ? 0 : graph::kUnreached;
+  }
+  if (first < 2) {
+    a.counters[first] = {0, 0, 0, graph::kUnreached};
+  }
+}
+
+// Of the vertices whose distance has fallen, those below the threshold become active. A warp has 32 words
+// that lie side by side, and asks for the distances of some of these words' vertices before it looks at the
+// first.
+__device__ inline void choose(const ListsView& lists, const PathArrays& a, std::uint64_t threshold,
+                              StepCounters& step) {
+  constexpr int kAtOnce = 4;
+  unsigned long long active = 0;
+  unsigned long long edges = 0;
+  std::uint32_t nearest = graph::kUnreached;
+  const int lane = cuda::lane_of_warp();
+  for (std::uint64_t first = std::uint64_t{warp_of_grid()} * kWarpLanes; first < a.words;
+       first += std::uint64_t{warps_of_grid()} * kWarpLanes) {
+    const std::uint64_t own = first + static_cast<std::uint32_t>(lane);
+    const std::uint32_t fallen = own < a.words ? a.fallen[own] : 0;
+    const auto vertex_of = [&](int of) {  // this lane's, of the word that lane has
+      return static_cast<std::uint32_t>((first + static_cast<std::uint32_t>(of)) * kWarpLanes) +
+             static_cast<std::uint32_t>(lane);
+    };
+    std::uint32_t chosen = 0;  // of the lane's own word
+    for (std::uint32_t with = __ballot_sync(kAllLanes, fallen != 0); with != 0;) {
+      int of[kAtOnce];                  // the lane whose word it is
+      std::uint32_t distance[kAtOnce];  // of this lane's vertex, where that has fallen
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        of[i] = max(__ffs(static_cast<int>(with)) - 1, 0);
+        const std::uint32_t bits = with != 0 ? __shfl_sync(kAllLanes, fallen, of[i]) : 0;
+        with &= with - 1;
+        distance[i] = (bits >> lane & 1) != 0 ? __ldcg(a.distances + vertex_of(of[i])) : graph::kUnreached;
+      }
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const bool near = distance[i] < threshold && distance[i] != graph::kUnreached;
+        active += near ? 1 : 0;
+        edges += near ? degree_of(lists, vertex_of(of[i])) : 0;
+        nearest = near ? nearest : min(nearest, distance[i]);
+        const std::uint32_t of_word = __ballot_sync(kAllLanes, near);
+        chosen |= lane == of[i] ? of_word : 0;
+      }
+    }
+    if (own < a.words) {
+      a.active[own] = chosen;
+      if (chosen != 0) {
+        a.fallen[own] = fallen & ~chosen;
+      }
+    }
+  }
+  active = cuda::sum_of_warp(active);
+  edges = cuda::sum_of_warp(edges);
+  nearest =
+      cuda::all_of_warp(nearest, [](std::uint32_t one, std::uint32_t other) { return min(one, other); });
+  if (lane == 0 && active > 0) {
+    atomicAdd(&step.active, active);
+    atomicAdd(&step.edges, edges);
+  }
+  if (lane == 0 && nearest != graph::kUnreached) {
+    atomicMin(&step.nearest, nearest);
+  }
+}
+
+// A list, or a piece of one, is read with the distance that its vertex has then. Where that has fallen since
+// an earlier piece was, the vertex is among the fallen again, and all of its list comes once more.
+struct Relax {
+  const PathArrays& a;
+  std::uint32_t distance = 0;
+
+  __device__ void start(std::uint32_t vertex) {
+    std::uint32_t read = 0;
+    if (cuda::lane_of_warp() == 0) {
+      read = __ldcg(a.distances + vertex);
+    }
+    distance = __shfl_sync(kAllLanes, read, 0);
+  }
+  __device__ void visit(const Neighbour& neighbour) {
+    const std::uint32_t through = distance + neighbour.weight;
+    // What is read first may be too high by now: then the next line tells.
+    if (through < a.distances[neighbour.vertex] &&
+        through < atomicMin(a.distances + neighbour.vertex, through)) {
+      atomicOr(a.fallen + neighbour.vertex / kWarpLanes, 1U << neighbour.vertex % kWarpLanes);
+    }
+  }
+  __device__ void finish(bool /*whole*/) {}
+};
+
+// Memory that every way to find shortest paths works on.
+class PathState {
+ public:
+  // Throws UsageError for lists without weights or a delta of 0.
+  PathState(const PlacedView& lists, std::uint32_t delta, int gpu)
+      : vertices_(checked(lists, delta)),
+        distances_(gpu, vertices_),
+        bits_(gpu, std::uint64_t{2} * words()),
+        pieces_(gpu, lists.most_pieces),
+        counters_(gpu, 2) {}
+
+  [[nodiscard]] std::uint32_t words() const { return (vertices_ + kWarpLanes - 1) / kWarpLanes; }
+  [[nodiscard]] PathArrays arrays() const {
+    return {distances_.data(), bits_.data(),     bits_.data() + words(),
+            pieces_.data(),    counters_.data(), words()};
+  }
+  [[nodiscard]] std::vector<std::uint32_t> distances() const { return distances_.read(vertices_); }
+  [[nodiscard]] StepCounters counters() const { return counters_.read(1).front(); }
+  [[nodiscard]] std::uint64_t bytes() const { return distances_.bytes() + bits_.bytes() + pieces_.bytes(); }
+
+ private:
+  static graph::Vertex checked(const PlacedView& lists, std::uint32_t delta) {
+    if (!lists.weighted || delta == 0) {
+      throw UsageError("near and far needs lists that are placed with weights, and a delta");
+    }
+    return lists.vertices;
+  }
+
+  graph::Vertex vertices_;
+  cuda::DeviceArray<std::uint32_t> distances_;
+  cuda::DeviceArray<std::uint32_t> bits_;  // the fallen, then the active
+  cuda::DeviceArray<PieceItem> pieces_;
+  cuda::DeviceArray<StepCounters> counters_;
+};
+
+// Shortest paths by near and far: all steps in one kernel, whose blocks wait for each other between phases.
+namespace {
+
+namespace cg = cooperative_groups;
+using graph::Vertex;
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    relax_steps(PlacedView lists, PathArrays a, StepBoard board, Vertex source, std::uint32_t delta) {
+  const cg::grid_group grid = cg::this_grid();
+  const bool notes = grid.thread_rank() == 0;
+  if (notes) {
+    board.begin();
+  }
+  clear_paths(a, lists.vertices, source);
+  grid.sync();
+  Relax relax{a};
+  std::uint64_t threshold = delta;
+  std::uint32_t step = 0;
+  for (std::uint32_t round = 0; step < board.most; ++round) {
+    StepCounters& counters = a.counters[round % 2];
+    choose(lists.out, a, threshold, counters);
+    grid.sync();
+    const std::uint64_t active = __ldcg(&counters.active);
+    const std::uint64_t edges = __ldcg(&counters.edges);
+    const std::uint32_t nearest = __ldcg(&counters.nearest);
+    if (active == 0 && nearest == graph::kUnreached) {
+      if (notes) {
+        *board.steps = step;
+      }
+      return;
+    }
+    if (active == 0) {
+      threshold = (std::uint64_t{nearest} / delta + 1) * delta;
+    } else {
+      ReadNote* const note = kCount ? board.reads + step : nullptr;
+      const HandOut out{a.pieces, &counters.pieces, long_list(active)};
+      visit_lists<kCoding, kCount>(
+          lists.out, {0, a.words}, [&](std::uint32_t word) { return a.active[word]; }, out, note, relax);
+      grid.sync();
+      visit_pieces<kCoding, kCount>(lists.out, out, __ldcg(&counters.pieces), note, relax);
+    }
+    if (notes) {
+      a.counters[(round + 1) % 2] = {0, 0, 0, graph::kUnreached};
+    }
+    grid.sync();
+    if (active != 0) {
+      if (notes) {
+        board.note(step, active, edges, false);
+      }
+      ++step;
+    }
+  }
+}
+
+class CudaLeanSssp final : public graph::Traversal {
+ public:
+  CudaLeanSssp(const LeanLists& lists, std::uint32_t delta)
+      : lists_(view_of(lists)),
+        delta_(delta),
+        guard_(lists.gpu()),
+        state_(lists_, delta, lists.gpu()),
+        run_(lists.gpu(), kMostSteps, "shortest paths") {}
+
+  double run(Vertex source) override { return launch<false>(run_.board(), source); }
+  std::vector<LinkReads> count(Vertex source) override {
+    return run_.count([&](const StepBoard& board) { return launch<true>(board, source); });
+  }
+
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
+  [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.distances(); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
+
+ private:
+  template <bool kCount>
+  double launch(const StepBoard& board, Vertex source) {
+    graph::require_vertex(source, lists_.vertices);
+    return run_.run(kernel<kCount>(), lists_, state_.arrays(), board, source, delta_);
+  }
+
+  using Kernel = void (*)(PlacedView, PathArrays, StepBoard, Vertex, std::uint32_t);
+  template <bool kCount>
+  [[nodiscard]] Kernel kernel() const {
+    switch (lists_.out.coding) {
+      case Coding::joined:
+        return relax_steps<Coding::joined, kCount>;
+      case Coding::beside:
+        return relax_steps<Coding::beside, kCount>;
+      case Coding::compressed_weighted:
+        return relax_steps<Coding::compressed_weighted, kCount>;
+      case Coding::plain:
+      case Coding::compressed:
+        break;
+    }
+    throw UsageError("shortest paths are over lists that are placed with weights");
+  }
+
+  PlacedView lists_;
+  std::uint32_t delta_;
+  cuda::DeviceGuard guard_;
+  PathState state_;
+  SteppedRun run_;
+};
+
+}  // namespace
+
+std::unique_ptr<graph::Traversal> make_lean_sssp(const LeanLists& lists, std::uint32_t delta) {
+  return std::make_unique<CudaLeanSssp>(lists, delta);
+}
+
+// Shortest paths by near and far, each step by segments that are read or copied.
+namespace {
+
+__global__ void __launch_bounds__(kLeanThreads) begin_paths(PathArrays a, Vertex vertices, Vertex source) {
+  clear_paths(a, vertices, source);
+}
+
+__global__ void __launch_bounds__(kLeanThreads)
+    choose_active(ListsView lists, PathArrays a, std::uint64_t threshold) {
+  choose(lists, a, threshold, *a.counters);
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    relax_part(ListsView lists, PathArrays a, VertexRange range, std::uint64_t longer, ReadNote* note) {
+  Relax relax{a};
+  visit_lists<kCoding, kCount>(
+      lists, range.words(), [&](std::uint32_t word) { return a.active[word] & range.of_word(word); },
+      {a.pieces, &a.counters->pieces, longer}, note, relax);
+}
+
+template <Coding kCoding, bool kCount>
+__global__ void __launch_bounds__(kLeanThreads)
+    relax_pieces(ListsView lists, PathArrays a, std::uint64_t longer, ReadNote* note) {
+  Relax relax{a};
+  visit_pieces<kCoding, kCount>(lists, {a.pieces, nullptr, longer}, a.counters->pieces, note, relax);
+}
+
+class HybridSssp final : public graph::Traversal {
+ public:
+  HybridSssp(const LeanLists& lists, std::uint32_t delta, const LinkCosts& costs)
+      : lists_(view_of(lists)),
+        delta_(delta),
+        costs_(costs),
+        guard_(lists.gpu()),
+        list_words_(pushed_segments(lists).words),
+        state_(lists_, delta, lists.gpu()),
+        grid_(static_cast<unsigned>(cuda::sm_count(lists.gpu())) * kBlocksPerSm),
+        run_(pushed_segments(lists), lists.gpu()) {
+    lists_.out = run_.staged().view(lists_.out);
+  }
+
+  double run(Vertex source) override { return steps<false>(source); }
+  std::vector<LinkReads> count(Vertex source) override {
+    static_cast<void>(steps<true>(source));
+    return run_.reads();
+  }
+  [[nodiscard]] std::vector<LevelResult> levels() const override { return run_.levels(); }
+  [[nodiscard]] std::vector<std::uint32_t> answer() const override { return state_.distances(); }
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return state_.bytes() + run_.bytes(); }
+
+ private:
+  static constexpr unsigned kBlocksPerSm = 8;
+
+  // Who is active below a threshold; waits.
+  StepCounters choose(std::uint64_t threshold) {
+    const PathArrays a = state_.arrays();
+    const StepCounters none{0, 0, 0, graph::kUnreached};
+    cuda::check(cudaMemcpyAsync(a.counters, &none, sizeof(none), cudaMemcpyHostToDevice, run_.stream().get()),
+                "clear a step's counters");
+    choose_active<<<grid_, kLeanThreads, 0, run_.stream().get()>>>(lists_.out, a, threshold);
+    cuda::check_launch("choose_active");
+    run_.stream().synchronize();
+    return state_.counters();
+  }
+
+  template <bool kCount>
+  double steps(Vertex source) {
+    graph::require_vertex(source, lists_.vertices);
+    run_.begin(kCount);
+    begin_paths<<<grid_, kLeanThreads, 0, run_.stream().get()>>>(state_.arrays(), lists_.vertices, source);
+    std::uint64_t threshold = delta_;
+    for (std::uint32_t step = 0; step < kMostSteps;) {
+      const StepCounters counters = choose(threshold);
+      if (counters.active == 0 && counters.nearest == graph::kUnreached) {
+        return run_.finish();
+      }
+      if (counters.active == 0) {
+        threshold = (std::uint64_t{counters.nearest} / delta_ + 1) * delta_;
+        continue;
+      }
+      const StepPlan plan = plan_step(
+          run_.staged().demands(lists_.out, state_.words(), state_.arrays().active), list_words_, costs_);
+      const std::uint64_t longer = long_list(counters.active);
+      run_.walk(plan, [&](const VertexRange& vertices, ReadNote* note) {
+        if (lists_.out.coding == Coding::compressed_weighted) {
+          part<Coding::compressed_weighted, kCount>(vertices, longer, note);
+        } else {
+          part<Coding::joined, kCount>(vertices, longer, note);
+        }
+      });
+      run_.end_step(counters.active, counters.edges);
+      ++step;
+    }
+    throw FailedError("shortest paths took more than " + std::to_string(kMostSteps) + " steps");
+  }
+
+  template <Coding kCoding, bool kCount>
+  void part(const VertexRange& vertices, std::uint64_t longer, ReadNote* note) {
+    cudaStream_t stream = run_.stream().get();
+    const PathArrays a = state_.arrays();
+    cuda::check(cudaMemsetAsync(&a.counters->pieces, 0, sizeof(a.counters->pieces), stream),
+                "clear what is handed out");
+    relax_part<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, vertices, longer, note);
+    relax_pieces<kCoding, kCount><<<grid_, kLeanThreads, 0, stream>>>(lists_.out, a, longer, note);
+    cuda::check_launch("the kernels of a step of shortest paths");
+  }
+
+  PlacedView lists_;
+  std::uint32_t delta_;
+  LinkCosts costs_;
+  cuda::DeviceGuard guard_;
+  std::uint64_t list_words_;
+  PathState state_;
+  unsigned grid_;
+  HybridRun run_;
+};
+
+}  // namespace
+
+std::unique_ptr<graph::Traversal> make_hybrid_sssp(const LeanLists& lists, std::uint32_t delta,
+                                                   const LinkCosts& costs) {
+  const Coding coding = view_of(lists).out.coding;
+  if (coding == Coding::beside) {
+    throw SkipError(
+        "weights do not fit beside their neighbours in four bytes: segments of two arrays are not copied");
+  }
+  return std::make_unique<HybridSssp>(lists, delta, costs);
+}
+
+}  // namespace grainscope::lean
