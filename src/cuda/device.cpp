@@ -7,9 +7,13 @@
 
 namespace grainscope::cuda {
 
-DeviceGuard::DeviceGuard(int gpu) {
-  check(cudaGetDevice(&previous_), "read the current GPU");
-  changed_ = previous_ != gpu;
+int current_gpu() {
+  int gpu = 0;
+  check(cudaGetDevice(&gpu), "read the current GPU");
+  return gpu;
+}
+
+DeviceGuard::DeviceGuard(int gpu) : previous_(current_gpu()), changed_(previous_ != gpu) {
   if (changed_) {
     check(cudaSetDevice(gpu), "make GPU " + std::to_string(gpu) + " current");
   }

@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "global_timer.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/flag.hpp"
+#include "launch.cuh"
 
 namespace grainscope::cuda {
 namespace {

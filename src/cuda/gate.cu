@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
-#include "global_timer.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/gate.hpp"
+#include "launch.cuh"
 
 namespace grainscope::cuda {
 

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <string>
 
-#include "global_timer.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "green_context.hpp"
+#include "launch.cuh"
 
 namespace grainscope::cuda {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "../cuda/grid.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "rows_on_gpu.hpp"

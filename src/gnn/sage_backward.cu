@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "../cuda/grid.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/gnn/access.hpp"
 #include "pair_sort.hpp"

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../cuda/grid.cuh"
-#include "../cuda/warp.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/gnn/access.hpp"
 #include "grainscope/gnn/graphsage.hpp"

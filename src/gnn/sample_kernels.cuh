@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "../cuda/grid.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/gnn/random.hpp"
 #include "list_view.hpp"
 

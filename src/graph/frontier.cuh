@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "../cuda/warp.cuh"
+#include "../cuda/launch.cuh"
 #include "walk.cuh"
 
 namespace grainscope::graph {

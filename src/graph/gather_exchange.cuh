@@ -4,7 +4,7 @@
 // How gathering blocks even out their work and learn that there is none left (GraphPEG's exchange unit and
 // control processor). Every member is called by all lanes of a warp, each with its list of the block's table.
 
-#include "../cuda/global_timer.cuh"
+#include "../cuda/launch.cuh"
 #include "gather_table.cuh"
 #include "vertex_list.cuh"
 

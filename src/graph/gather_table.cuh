@@ -4,7 +4,7 @@
 // A block's adjacency-list working table (GraphPEG's ALWT) in shared memory, with what is gathered from its
 // lists in one round. A list of the table belongs to one lane of the block's first warp.
 
-#include "../cuda/warp.cuh"
+#include "../cuda/launch.cuh"
 #include "walk.cuh"
 
 namespace grainscope::graph {

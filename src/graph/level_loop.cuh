@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "../cuda/together.hpp"
+#include "../cuda/launch.cuh"
 #include "frontier_buffers.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"

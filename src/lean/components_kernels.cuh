@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "../cuda/global_timer.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/lean/lean_cc.hpp"
 #include "lists.cuh"
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "../cuda/warp.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/lean/compressed_lists.hpp"
 #include "grainscope/lean/steps.hpp"
 #include "reads.cuh"

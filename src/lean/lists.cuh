@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "../cuda/grid.cuh"
+#include "../cuda/launch.cuh"
 #include "decode.cuh"
 #include "grainscope/lean/hybrid.hpp"
 #include "lean_view.hpp"

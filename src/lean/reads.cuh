@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "../cuda/warp.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/lean/steps.hpp"
 
 namespace grainscope::lean {

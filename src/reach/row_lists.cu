@@ -6,7 +6,7 @@
 #include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
-#include "../cuda/grid.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "row_lists.hpp"

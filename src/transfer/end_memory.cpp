@@ -14,7 +14,7 @@
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
-#include "grainscope/transfer/seeds.hpp"
+#include "grainscope/transfer/transfer.hpp"
 #include "lanes.hpp"
 
 namespace grainscope::transfer {

@@ -1,4 +1,4 @@
-#include "grainscope/transfer/batch.hpp"
+#include "grainscope/transfer/shape.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -12,7 +12,7 @@
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/system/numa.hpp"
-#include "grainscope/transfer/batch_copy.hpp"
+#include "grainscope/transfer/shape_copy.hpp"
 #include "transfer_fixture.hpp"
 
 namespace grainscope::transfer {

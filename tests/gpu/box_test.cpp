@@ -1,4 +1,4 @@
-#include "grainscope/transfer/box.hpp"
+#include "grainscope/transfer/shape.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -11,7 +11,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/system/numa.hpp"
-#include "grainscope/transfer/box_copy.hpp"
+#include "grainscope/transfer/shape_copy.hpp"
 #include "transfer_fixture.hpp"
 
 namespace grainscope::transfer {

@@ -8,7 +8,7 @@
 #include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/system/topology.hpp"
 #include "grainscope/transfer/mover.hpp"
-#include "grainscope/transfer/route.hpp"
+#include "grainscope/transfer/shape.hpp"
 
 namespace grainscope {
 

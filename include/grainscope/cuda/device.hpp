@@ -20,9 +20,12 @@ class [[nodiscard]] DeviceGuard {
   DeviceGuard& operator=(const DeviceGuard&) = delete;
 
  private:
-  int previous_ = 0;
-  bool changed_ = false;
+  int previous_;
+  bool changed_;
 };
+
+// The calling thread's GPU.
+[[nodiscard]] int current_gpu();
 
 struct MemoryInfo {
   std::uint64_t free_bytes = 0;
