@@ -9,7 +9,6 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/ipc.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
 #include "grainscope/gnn/pipeline_sides.hpp"

@@ -8,7 +8,6 @@
 #include "gathers.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/gate.hpp"
-#include "grainscope/cuda/gather_rig.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "rows_on_gpu.hpp"
 

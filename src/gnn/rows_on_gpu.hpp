@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/gather_rig.hpp"
+#include "grainscope/cuda/gate.hpp"
 #include "grainscope/gnn/table.hpp"
 
 namespace grainscope::gnn {

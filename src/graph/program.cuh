@@ -4,7 +4,7 @@
 // What every algorithm's program may leave as it is, and the two halves of a Traversal that all share.
 
 #include "algorithms.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "level_loop.cuh"
 
 namespace grainscope::graph {

@@ -10,9 +10,9 @@
 #include "components_stages.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/device_array.hpp"
-#include "grainscope/cuda/graph.hpp"
-#include "grainscope/cuda/profile_range.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/runtime.hpp"
 
 namespace grainscope::lean {
 namespace {

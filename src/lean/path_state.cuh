@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "near_far_kernels.cuh"
 
 namespace grainscope::lean {

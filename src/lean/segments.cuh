@@ -10,7 +10,7 @@
 
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "grainscope/lean/hybrid.hpp"
 #include "lists.cuh"
 

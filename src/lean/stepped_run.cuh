@@ -13,7 +13,7 @@
 #include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/measurement.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "lists.cuh"
 
 namespace grainscope::lean {

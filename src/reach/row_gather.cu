@@ -10,7 +10,6 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/gate.hpp"
-#include "grainscope/cuda/gather_rig.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "row_lists.hpp"
 

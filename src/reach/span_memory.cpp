@@ -9,7 +9,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/pattern.hpp"
+#include "grainscope/cuda/verification.hpp"
 #include "grainscope/system/numa.hpp"
 #include "span_chunk.hpp"
 

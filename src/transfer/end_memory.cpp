@@ -7,10 +7,10 @@
 
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/pattern.hpp"
-#include "grainscope/cuda/pinned_reserve.hpp"
+#include "grainscope/cuda/verification.hpp"
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "grainscope/cuda/peer_access.hpp"
+#include "grainscope/cuda/device.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "grainscope/transfer/transfer.hpp"
 

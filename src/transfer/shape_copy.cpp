@@ -17,7 +17,6 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
-#include "grainscope/cuda/copy_graph.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/transfer/mover.hpp"

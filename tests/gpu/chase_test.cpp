@@ -1,4 +1,4 @@
-#include "grainscope/cuda/chase.hpp"
+#include "grainscope/cuda/latency.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -11,7 +11,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/peer_access.hpp"
+#include "grainscope/cuda/device.hpp"
 
 namespace grainscope::cuda {
 namespace {

@@ -11,7 +11,7 @@
 #include "families.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "harness/link_peaks.hpp"
 #include "harness/selection.hpp"

@@ -1,4 +1,4 @@
-#include "grainscope/cuda/flag.hpp"
+#include "grainscope/cuda/latency.hpp"
 
 #include <chrono>
 #include <optional>
@@ -6,7 +6,7 @@
 
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/peer_access.hpp"
+#include "grainscope/cuda/device.hpp"
 
 namespace grainscope::cuda {
 namespace {

@@ -8,7 +8,7 @@
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "harness/link_peaks.hpp"

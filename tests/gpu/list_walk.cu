@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "lists.cuh"
 
 namespace grainscope::lean {

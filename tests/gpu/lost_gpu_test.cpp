@@ -22,7 +22,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/gate.hpp"
 #include "grainscope/cuda/memory.hpp"
-#include "grainscope/cuda/pattern.hpp"
+#include "grainscope/cuda/verification.hpp"
 #include "illegal_store.hpp"
 #include "schema_check.hpp"
 

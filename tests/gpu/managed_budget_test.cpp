@@ -1,4 +1,4 @@
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"

@@ -1,4 +1,4 @@
-#include "grainscope/cuda/managed_touch.hpp"
+#include "grainscope/cuda/latency.hpp"
 
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"

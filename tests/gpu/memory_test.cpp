@@ -6,10 +6,10 @@
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/pinned_reserve.hpp"
 #include "grainscope/system/placement.hpp"
 
 namespace grainscope::cuda {

@@ -1,4 +1,4 @@
-#include "grainscope/cuda/pattern.hpp"
+#include "grainscope/cuda/verification.hpp"
 
 #include <cuda_runtime_api.h>
 

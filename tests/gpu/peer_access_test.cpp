@@ -1,4 +1,4 @@
-#include "grainscope/cuda/peer_access.hpp"
+#include "grainscope/cuda/device.hpp"
 
 #include <cuda_runtime_api.h>
 
@@ -8,9 +8,8 @@
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
-#include "grainscope/cuda/pattern.hpp"
+#include "grainscope/cuda/verification.hpp"
 
 namespace grainscope::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "harness/link_peaks.hpp"
 #include "harness/selection.hpp"
 #include "span_cache.hpp"

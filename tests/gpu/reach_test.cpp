@@ -11,7 +11,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/host_vmm.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "grainscope/system/topology.hpp"
 

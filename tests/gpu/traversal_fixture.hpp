@@ -7,7 +7,7 @@
 
 #include "../unit/graph/sample_graphs.hpp"
 #include "gpu_fixture.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/graph/traversal.hpp"
 
 namespace grainscope::graph {

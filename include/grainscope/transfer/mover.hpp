@@ -21,8 +21,8 @@ class Topology;
 }
 
 namespace grainscope::cuda {
-class ManagedBudget;  // cuda/managed_budget.hpp
-class PinnedReserve;  // cuda/pinned_reserve.hpp
+class ManagedBudget;  // cuda/budget.hpp
+class PinnedReserve;  // cuda/budget.hpp
 class Stream;         // cuda/device.hpp
 }  // namespace grainscope::cuda
 

@@ -13,7 +13,7 @@
 #include "families.hpp"
 #include "gnn_case.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/gnn/pipeline_sides.hpp"
 #include "grainscope/system/mps.hpp"
 #include "harness/row.hpp"
