@@ -12,7 +12,6 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "pipelines.hpp"
-#include "progress.hpp"
 #include "replica.hpp"
 
 namespace grainscope::gnn {

@@ -6,7 +6,7 @@
 
 #include "family_fixture.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/gnn/bag.hpp"
+#include "grainscope/gnn/gather.hpp"
 #include "grainscope/reach/span_memory.hpp"
 
 namespace grainscope::gnn {

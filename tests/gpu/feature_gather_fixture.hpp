@@ -20,7 +20,6 @@
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/gather.hpp"
 #include "grainscope/gnn/gather_kernel.hpp"
-#include "grainscope/gnn/row_lists.hpp"
 #include "grainscope/reach/span_memory.hpp"
 #include "grainscope/system/topology.hpp"
 

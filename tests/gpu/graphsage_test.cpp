@@ -13,7 +13,7 @@
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/gnn/cuda_sage.hpp"
-#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/graph/generate.hpp"
 
 namespace grainscope::gnn {

@@ -10,7 +10,6 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/gnn/gather.hpp"
 #include "grainscope/gnn/pipeline.hpp"
-#include "grainscope/gnn/row_lists.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "npy_files.hpp"
 

@@ -11,7 +11,7 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/gnn/gpu_sampling.hpp"
-#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/graph/generate.hpp"
 
 namespace grainscope::gnn {

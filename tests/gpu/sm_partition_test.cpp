@@ -11,7 +11,7 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/gnn/row_lists.hpp"
+#include "grainscope/gnn/gather.hpp"
 #include "grainscope/gnn/share_work.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/reach/span_memory.hpp"

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 
-#include "grainscope/gnn/modes.hpp"
 #include "grainscope/gnn/table.hpp"
 #include "grainscope/model/link.hpp"
 #include "grainscope/model/replay.hpp"

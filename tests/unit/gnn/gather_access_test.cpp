@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "grainscope/gnn/modes.hpp"
+#include "grainscope/gnn/table.hpp"
 
 namespace grainscope::gnn {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/gnn/row_lists.hpp"
+#include "grainscope/gnn/gather.hpp"
 #include "grainscope/model/gather.hpp"
 
 namespace grainscope::model {

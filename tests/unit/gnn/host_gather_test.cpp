@@ -4,7 +4,6 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/gnn/bag.hpp"
 #include "grainscope/gnn/gather.hpp"
 
 namespace grainscope::gnn {

@@ -1,6 +1,6 @@
 // Feature tables of one's own: what is read, and what is refused in which words.
 
-#include "grainscope/gnn/npy_file.hpp"
+#include "grainscope/gnn/features.hpp"
 
 #include <gtest/gtest.h>
 

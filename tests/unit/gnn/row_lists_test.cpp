@@ -1,4 +1,4 @@
-#include "grainscope/gnn/row_lists.hpp"
+#include "grainscope/gnn/gather.hpp"
 
 #include <gtest/gtest.h>
 

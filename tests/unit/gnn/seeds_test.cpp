@@ -1,4 +1,4 @@
-#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/sampling.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "grainscope/core/units.hpp"
-#include "grainscope/gnn/row_lists.hpp"
+#include "grainscope/gnn/gather.hpp"
 
 namespace grainscope::gnn {
 namespace {

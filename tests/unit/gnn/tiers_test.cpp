@@ -1,4 +1,4 @@
-#include "grainscope/gnn/tiers.hpp"
+#include "grainscope/gnn/scores.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,7 @@
 
 #include "../graph/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/gnn/scores.hpp"
-#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/graph/generate.hpp"
 
 namespace grainscope::gnn {

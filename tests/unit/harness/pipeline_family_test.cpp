@@ -14,7 +14,7 @@
 #include "gnn_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/budget.hpp"
-#include "grainscope/gnn/pipeline_sides.hpp"
+#include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/system/mps.hpp"
 #include "harness/row.hpp"
 #include "harness/selection.hpp"

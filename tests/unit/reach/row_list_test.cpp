@@ -1,4 +1,4 @@
-#include "grainscope/reach/row_list.hpp"
+#include "grainscope/reach/row_gather.hpp"
 
 #include <gtest/gtest.h>
 

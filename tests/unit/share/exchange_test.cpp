@@ -1,7 +1,7 @@
 // How two processes take turns over sampled lists and rows: nothing is read too early or overwritten too
 // late, and nobody waits for ever for one that is gone.
 
-#include "grainscope/gnn/exchange.hpp"
+#include "grainscope/gnn/pipeline.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/gnn/shared_plan.hpp"
+#include "grainscope/gnn/training.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/system/child_process.hpp"
 

@@ -1,7 +1,7 @@
-#ifndef GRAINSCOPE_SRC_GNN_GATHERS_HPP
-#define GRAINSCOPE_SRC_GNN_GATHERS_HPP
+#ifndef GRAINSCOPE_SRC_GNN_GATHER_PARTS_HPP
+#define GRAINSCOPE_SRC_GNN_GATHER_PARTS_HPP
 
-// The ways to gather, and what they share on the host.
+// What the ways to gather share on the host.
 
 #include <algorithm>
 #include <cstring>

@@ -1,13 +1,28 @@
-// A bag's lanes stand side by side on a row, 16 bytes each, and have eight of its rows in flight.
+// Embedding bags on a GPU: one kernel gathers rows and adds them up. A bag's lanes stand side by side on a
+// row, 16 bytes each, and have eight of its rows in flight.
 
-#include "bag_kernels.hpp"
+#include <cuda_runtime_api.h>
 
 #include <bit>
+#include <functional>
+#include <string>
 
 #include "gather_rows.cuh"
+#include "gpu_gather.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/gnn/gather.hpp"
 
 namespace grainscope::gnn {
 namespace {
+
+// What one launch pools: `outputs` bags of `pooling` rows, behind one another in `rows` (device).
+struct BagLists {
+  const std::uint32_t* rows = nullptr;
+  std::uint64_t outputs = 0;
+  std::uint32_t pooling = 1;
+  float* out = nullptr;  // f32[outputs][row_bytes / 4], device
+};
 
 constexpr int kInFlight = 8;
 constexpr int kCheckBlocks = 1024;
@@ -86,8 +101,7 @@ std::function<void(const BagLists&, cudaStream_t)> bind_bags(const View& view, c
   };
 }
 
-}  // namespace
-
+// Loads the kernel for `gpu`, which is current.
 std::function<void(const BagLists&, cudaStream_t)> bag_function(const TableView& view, int gpu) {
   const auto units = static_cast<std::uint32_t>(view.shape.row_bytes / sizeof(uint4));
   const Group group{units, std::min<std::uint32_t>(std::bit_ceil(units), kWarpLanes)};
@@ -97,10 +111,81 @@ std::function<void(const BagLists&, cudaStream_t)> bag_function(const TableView&
   return bind_bags(view, group, gpu);
 }
 
+// Enqueues a check of a whole output: the lowest wrong element goes to `first_wrong` (u64, device), else it
+// is left as it was.
 void check_bags(const BagLists& lists, const TableShape& table, unsigned long long* first_wrong,
                 cudaStream_t stream) {
   check<<<kCheckBlocks, kCheckThreads, 0, stream>>>(lists, table, first_wrong);
   cuda::check_launch("check_bags");
+}
+
+class CudaBagLookup final : public BagLookup {
+ public:
+  CudaBagLookup(FeatureStore& store, const RowLists& lists, const BagRequest& request)
+      : store_(store),
+        request_(request),
+        guard_(store.request().gpu),
+        lists_(copy_to_gpu(lists, store.request().gpu)),
+        rig_(store.request().gpu, lists.size(), request.outputs() * store.shape().row_bytes,
+             cuda::GatherRig::Word::lowest),
+        pool_(bag_function(store.view(), store.request().gpu)) {}
+
+  void prepare() override {
+    store_.make_cold();
+    rig_.make_cold(stream_);
+  }
+
+  double run() override {
+    const BagLists lists{static_cast<const std::uint32_t*>(lists_[rig_.next_list()].data()),
+                         request_.outputs(), request_.pooling, reinterpret_cast<float*>(rig_.output())};
+    const double seconds = stopwatch_.time_s(stream_, [&] { pool_(lists, stream_.get()); });
+    check_bags(lists, store_.shape(), rig_.word(), stream_.get());
+    return seconds;
+  }
+
+  std::string verify() override {
+    const std::uint64_t first = rig_.found(stream_, "no bags were pooled");
+    if (first != cuda::GatherRig::kNothingWrong) {
+      const std::uint64_t elements = store_.shape().row_bytes / sizeof(float);
+      throw FailedError("wrong result: element " + std::to_string(first % elements) + " of bag " +
+                        std::to_string(first / elements) + " is not the sum of its rows");
+    }
+    return "every element of every sample's output against the table's closed form";
+  }
+
+  [[nodiscard]] Timing timing() const override {
+    return {Clock::event, true, "one kernel between two events"};
+  }
+
+  [[nodiscard]] std::vector<float> output() const override {
+    stream_.synchronize();
+    std::vector<float> elements(rig_.output_bytes() / sizeof(float));
+    cuda::check(cudaMemcpy(elements.data(), rig_.output(), rig_.output_bytes(), cudaMemcpyDeviceToHost),
+                "read an output");
+    return elements;
+  }
+
+ private:
+  FeatureStore& store_;
+  BagRequest request_;
+  cuda::DeviceGuard guard_;
+  cuda::Stream stream_;
+  cuda::GatedStopwatch stopwatch_;
+  std::vector<cuda::DeviceBuffer> lists_;
+  cuda::GatherRig rig_;
+  std::function<void(const BagLists&, cudaStream_t)> pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<BagLookup> make_bag_lookup(FeatureStore& store, const RowLists& lists,
+                                           const BagRequest& request) {
+  require_possible(store, lists, {Mode::masked, 16, 0, 1});
+  if (lists.front().size() != request.lookups()) {
+    throw UsageError("a batch of bags asks for " + std::to_string(request.lookups()) + " rows, not for " +
+                     std::to_string(lists.front().size()));
+  }
+  return std::make_unique<CudaBagLookup>(store, lists, request);
 }
 
 }  // namespace grainscope::gnn

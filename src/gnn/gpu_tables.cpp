@@ -1,28 +1,132 @@
-// Tables that a GPU reads: on the host, in GPUs' memory, or partly in each.
+// Tables that a GPU reads: on the host, in GPUs' memory, or partly in each; filled, and checked.
 
-#include "grainscope/gnn/feature_store.hpp"
+#include "gpu_tables.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
+#include "grainscope/gnn/gather.hpp"
 #include "grainscope/reach/span_memory.hpp"
 #include "grainscope/system/host_memory.hpp"
 #include "grainscope/system/placement.hpp"
-#include "rows_on_gpu.hpp"
-#include "timed_fill.hpp"
+#include "pipelines.hpp"
 
 namespace grainscope::gnn {
+
+std::uint64_t count_unlike_file(const Features& features, const std::byte* out,
+                                std::span<const graph::Vertex> rows, const cuda::Stream& stream) {
+  constexpr std::uint64_t kPieceBytes = 16 * kMiB;
+  const std::uint64_t row_bytes = features.row_bytes();
+  const std::uint64_t rows_of_piece = std::clamp<std::uint64_t>(kPieceBytes / row_bytes, 1, rows.size() + 1);
+  std::vector<std::byte> piece(rows_of_piece * row_bytes);
+  std::uint64_t wrong = 0;
+  for (std::uint64_t first = 0; first < rows.size(); first += rows_of_piece) {
+    const auto here = rows.subspan(first, std::min<std::uint64_t>(rows_of_piece, rows.size() - first));
+    cuda::check(cudaMemcpyAsync(piece.data(), out + first * row_bytes, here.size() * row_bytes,
+                                cudaMemcpyDeviceToHost, stream.get()),
+                "copy gathered rows back to the host");
+    stream.synchronize();
+    wrong += features.count_wrong(piece.data(), here);
+  }
+  return wrong;
+}
+
+// Seconds of copying `bytes` to memory of the current GPU from page-locked host memory in chunks, from the
+// first again where they end, until all has arrived: the median of three. What filling a GPU's part of a
+// table costs when its rows stand in order on the host.
+double timed_fill_s(void* to, std::uint64_t bytes, std::span<const std::byte* const> chunks,
+                    std::uint64_t chunk_bytes) {
+  const cuda::Stream stream;
+  std::array<double, 3> seconds{};
+  for (double& each : seconds) {
+    const double begun_s = steady_now_s();
+    for (std::uint64_t done = 0, chunk = 0; done < bytes; done += chunk_bytes, ++chunk) {
+      cuda::check(cudaMemcpyAsync(static_cast<std::byte*>(to) + done, chunks[chunk % chunks.size()],
+                                  std::min(chunk_bytes, bytes - done), cudaMemcpyHostToDevice, stream.get()),
+                  "copy hot rows to the GPU");
+    }
+    stream.synchronize();
+    each = steady_now_s() - begun_s;
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[1];
+}
+
+namespace {
+
+class PinnedTable final : public FeatureTable {
+ public:
+  PinnedTable(graph::Vertex vertices, const Features& features)
+      : FeatureTable(vertices, features),
+        rows_(whole_lines(std::uint64_t{vertices} * features.row_bytes()), cuda::PinnedBuffer::Kind::cached) {
+    features.fill(vertices, bytes());
+  }
+  [[nodiscard]] std::byte* bytes() const override { return static_cast<std::byte*>(rows_.data()); }
+  [[nodiscard]] bool page_locked() const override { return true; }
+
+ private:
+  cuda::PinnedBuffer rows_;
+};
+
+const std::byte* as_the_gpu_reads(const FeatureTable& table, Store store) {
+  if (store == Store::pageable || store == Store::pinned) {
+    return table.bytes();
+  }
+  if (!table.page_locked()) {
+    throw UsageError("a GPU is to read a feature table that is not page-locked");
+  }
+  void* mapped = nullptr;
+  cuda::check(cudaHostGetDevicePointer(&mapped, table.bytes(), 0), "map a feature table to the GPU");
+  return static_cast<const std::byte*>(mapped);
+}
+
+}  // namespace
+
+PlacedTable::PlacedTable(const FeatureTable& table, Store store, double hot_percent, int gpu) {
+  TableShape& shape = view_.shape;
+  shape.row_bytes = static_cast<std::uint32_t>(table.row_bytes());
+  shape.rows = table.vertices();
+  shape.local_rows = hot_rows(shape.rows, store, hot_percent);
+  shape.by_chunk_rows = Divider(shape.rows);
+  shape.chunk_bytes = shape.rows * table.row_bytes();
+  if (shape.local_rows > 0) {
+    const std::uint64_t bytes = shape.local_rows * table.row_bytes();
+    hot_ = std::make_unique<cuda::DeviceBuffer>(gpu, whole_lines(bytes));
+    const std::byte* const rows = table.bytes();
+    fill_s_ = timed_fill_s(hot_->data(), bytes, {&rows, 1}, bytes);
+    view_.local = static_cast<const std::byte*>(hot_->data());
+  }
+  if (shape.host_rows() > 0) {
+    // The host keeps all rows, the GPU a copy of the first: what a row's place counts from is behind them.
+    shape.host_begin = shape.local_rows * table.row_bytes();
+    view_.chunks[0] = as_the_gpu_reads(table, store) + shape.host_begin;
+  }
+}
+
+std::unique_ptr<FeatureTable> make_pinned_table(graph::Vertex vertices, const Features& features) {
+  require_lockable(std::uint64_t{vertices} * features.row_bytes());
+  return std::make_unique<PinnedTable>(vertices, features);
+}
+
+// Tables that a GPU reads: on the host, in GPUs' memory, or partly in each.
+
 namespace {
 
 static_assert(kHostSeed == reach::kSpanSeed);
@@ -168,6 +272,49 @@ std::unique_ptr<FeatureStore> make_feature_store(const StoreRequest& request, co
     return std::make_unique<ManagedStore>(request, *budget);
   }
   return std::make_unique<PlacedStore>(request, host);
+}
+
+// A store over a page-locked table that others may read as well.
+
+namespace {
+
+class TableStore final : public FeatureStore {
+ public:
+  TableStore(const StoreRequest& request, const FeatureTable& table, const Features& features)
+      : FeatureStore(request),
+        features_(features),
+        guard_(request.gpu),
+        placed_(table, request.store, request.hot_percent, request.gpu) {
+    view_ = placed_.view();
+    if (request.store == Store::tiered && placed_.fill_s() > 0) {
+      fill_s_ = placed_.fill_s();
+    }
+  }
+  [[nodiscard]] const Features* features() const override { return &features_; }
+
+ private:
+  Features features_;
+  cuda::DeviceGuard guard_;
+  PlacedTable placed_;
+};
+
+}  // namespace
+
+std::unique_ptr<FeatureStore> make_table_store(const StoreRequest& request, const FeatureTable& table,
+                                               const Features& features) {
+  const bool placed = request.store == Store::pinned || request.store == Store::mapped ||
+                      request.store == Store::tiered || request.store == Store::device;
+  const bool fits = request.row_bytes == table.row_bytes() &&
+                    request.span_bytes == table.vertices() * table.row_bytes() &&
+                    features.row_bytes() == table.row_bytes();
+  if (!placed || !fits) {
+    throw UsageError("a table of " + std::to_string(table.vertices()) + " rows of " +
+                     std::to_string(table.row_bytes()) + " bytes is no " + name(request.store) +
+                     " store of " + std::to_string(request.span_bytes) + " bytes in rows of " +
+                     std::to_string(request.row_bytes));
+  }
+  static_cast<void>(table_shape(request, request.span_bytes));
+  return std::make_unique<TableStore>(request, table, features);
 }
 
 }  // namespace grainscope::gnn
