@@ -1,15 +1,23 @@
+// Lean searches, hybrids and the lists that they walk, against oracles.
+
 #include <algorithm>
 #include <functional>
 #include <iostream>
 #include <limits>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "grainscope/lean/lean_pr.hpp"
+#include "grainscope/lean/lean_sssp.hpp"
+#include "grainscope/model/lean_hybrid.hpp"
+#include "grainscope/model/lean_pr.hpp"
 #include "lean_fixture.hpp"
+#include "probes.hpp"
 
 namespace grainscope::lean {
 namespace {
@@ -170,6 +178,177 @@ TEST_F(LeanSearches, refuse_what_cannot_be) {
   other.tier = &tier;
   other.firsts = &firsts;
   EXPECT_THROW(static_cast<void>(place_lean(other)), UsageError) << "of lists that have something hot too";
+}
+
+}  // namespace
+namespace {
+
+using graph::BothWays;
+
+// Everything read, everything copied, and what this machine's own rates say.
+std::vector<LinkCosts> costs_to_try(const LeanLists& lists) {
+  LinkCosts never;
+  never.sector_s = 1;
+  never.copy_s = 1e18;
+  LinkCosts always;
+  always.sector_s = 1;
+  const SegmentRates rates = measure_segment_rates(lists);
+  EXPECT_GT(rates.copied_gb_s, 0);
+  EXPECT_GT(rates.read_gb_s, 0);
+  return {never, always, model::costs_of(model::link_measured(rates.copied_gb_s), rates)};
+}
+
+class LeanHybrids : public LeanTest {
+ protected:
+  // Of several segments, hubs first and not, and a small one.
+  static std::vector<BothWays> graphs() {
+    std::vector<BothWays> graphs;
+    for (const char* spec : {"urand:19", "kron:18", "kron:10"}) {
+      graphs.emplace_back(graph::make_graph(graph::parse_graph_spec(spec), true));
+    }
+    graphs.push_back(hubs_first(graphs[1]));
+    return graphs;
+  }
+  // Some of each list hot, whole segments, everything.
+  template <class Check>
+  static void over_budgets(const BothWays& both, bool weights, const Check& check) {
+    over_all_lists(both, TierPolicy::heads, 20, weights, check);
+    over_all_lists(both, TierPolicy::lists, 50, weights, check);
+    over_all_lists(both, TierPolicy::lists, 100, weights, check);
+  }
+};
+
+TEST_F(LeanHybrids, rank_as_one_more_step_would_not_change_and_copy_as_the_model) {
+  for (const BothWays& both : graphs()) {
+    over_budgets(both, false, [&](const Lists& lists) {
+      const auto placed = lists.place();
+      const std::uint64_t edges = both.graph.edges();
+      for (const LinkCosts& costs : costs_to_try(*placed)) {
+        const auto ranks = make_hybrid_pr(*placed, costs);
+        const model::HybridStep sweep = model::hybrid_step(lists.pulled(), costs);
+        for (int run = 0; run < 2; ++run) {
+          EXPECT_GT(ranks->run(0), 0);
+          EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.graph, ranks->ranks())));
+        }
+        const std::vector<LinkReads> reads = ranks->count(0);
+        EXPECT_EQ(ranks->levels().size(), reads.size());
+        for (const LinkReads& read : reads) {
+          EXPECT_EQ(read.sectors, sweep.plan.read.sectors);
+          EXPECT_EQ(read.elements + read.hot, edges);
+          EXPECT_EQ(read.copied_bytes, sweep.plan.copied_words * sizeof(std::uint32_t));
+        }
+      }
+    });
+  }
+}
+
+TEST_F(LeanHybrids, find_the_distances_of_dijkstra) {
+  for (const BothWays& both : graphs()) {
+    const graph::Vertex source = busiest(both.graph);
+    const auto expected = graph::serial_sssp(both.graph, source);
+    over_budgets(both, true, [&](const Lists& lists) {
+      const auto placed = lists.place();
+      for (const LinkCosts& costs : costs_to_try(*placed)) {
+        const auto paths = make_hybrid_sssp(*placed, usual_delta(both.graph), costs);
+        EXPECT_GT(paths->run(source), 0);
+        ASSERT_EQ(paths->answer(), expected);
+        std::uint64_t edges = 0;
+        std::uint64_t read = 0;
+        for (const LinkReads& step : paths->count(source)) {
+          read += step.elements + step.hot;
+        }
+        for (const LevelResult& step : paths->levels()) {
+          edges += step.edges;
+        }
+        EXPECT_EQ(read, edges);
+        ASSERT_EQ(paths->answer(), expected);
+      }
+    });
+  }
+}
+
+TEST_F(LeanHybrids, refuse_weights_in_an_array_of_their_own) {
+  BothWays both = graph::larger_graphs().front();
+  for (std::uint64_t i = 0; i < both.graph.edges(); ++i) {
+    both.graph.weights[i] *= 1 << 20;
+  }
+  const auto placed = Lists(both).weighted().place();
+  EXPECT_THROW(static_cast<void>(make_hybrid_sssp(*placed, 1, {})), SkipError);
+  EXPECT_THROW(static_cast<void>(make_hybrid_pr(*placed, {})), UsageError);
+}
+
+}  // namespace
+namespace {
+
+using graph::BothWays;
+using graph::Vertex;
+using graph::Weight;
+
+class LeanListWalks : public LeanTest {
+ protected:
+  static void expect_lists(const BothWays& both, const Lists& lists, bool weights) {
+    const auto placed = lists.place();
+    const std::vector<Neighbours> walked = walk_all_lists(*placed, both.graph);
+    for (Vertex v = 0; v < both.graph.vertices(); ++v) {
+      const auto ids = both.graph.neighbours(v);
+      ASSERT_TRUE(std::equal(ids.begin(), ids.end(), walked[v].ids.begin(), walked[v].ids.end())) << v;
+      if (weights) {
+        const auto expected = both.graph.weights_of(v);
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), walked[v].weights.begin())) << v;
+      }
+    }
+  }
+  static void expect_all_lists(const BothWays& both) {
+    for (const bool weights : {false, true}) {
+      if (weights && !both.graph.weighted()) {
+        continue;
+      }
+      for (const TierPolicy policy : {TierPolicy::heads, TierPolicy::lists}) {
+        over_all_lists(both, policy, 25, weights, [&](Lists lists) { expect_lists(both, lists, weights); });
+      }
+    }
+  }
+};
+
+TEST_F(LeanListWalks, find_every_neighbour_and_weight_however_lists_are_placed) {
+  for (const BothWays& both : graph::all_sample_graphs()) {
+    expect_all_lists(both);
+  }
+  for (const BothWays& both : graph::larger_graphs()) {
+    expect_all_lists(both);
+  }
+}
+
+// Lists of gaps of every width, near ones and far ones.
+graph::Csr of_random_gaps(std::uint64_t seed, const std::vector<Weight>& weights, Vertex vertices) {
+  std::mt19937_64 random(seed);
+  std::vector<graph::Triple> edges;
+  for (Vertex v = 0; v < 200; ++v) {
+    const std::uint64_t length = 1 + random() % (1U << v % 12);
+    std::uint64_t at = random() % 100;
+    const std::uint64_t widest = random() % 14;
+    for (std::uint64_t i = 0; i < length; ++i) {
+      at += at == v ? 1 : 0;
+      if (at >= vertices) {
+        break;
+      }
+      edges.push_back({v, static_cast<Vertex>(at), weights[random() % weights.size()]});
+      at += 1 + (random() % 16 == 0 ? random() % (std::uint64_t{1} << widest) : random() % 3);
+    }
+  }
+  return graph::weighted_graph(vertices, edges, true);
+}
+
+TEST_F(LeanListWalks, find_weights_of_every_range) {
+  constexpr Weight kMost = ~Weight{0};
+  const std::vector<std::vector<Weight>> ranges{
+      {7}, {7, 8}, {kMost}, {kMost - 1, kMost}, {0, kMost}, {8, 72, 9, 71, 40}, {65'534, 0, 1}, {65'535, 0}};
+  std::uint64_t seed = 0;
+  for (const std::vector<Weight>& weights : ranges) {
+    SCOPED_TRACE(weights.front());
+    const BothWays both(of_random_gaps(++seed, weights, 65'536));
+    over_all_lists(both, TierPolicy::heads, 10, true, [&](Lists lists) { expect_lists(both, lists, true); });
+  }
 }
 
 }  // namespace
