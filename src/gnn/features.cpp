@@ -25,25 +25,29 @@
 #include "grainscope/gnn/graphsage.hpp"
 
 namespace grainscope::gnn {
+namespace {
 
+// What the header of a NumPy file says.
 struct NpyHeader {
   std::string descr;  // "<f4"; of records "["
   bool fortran_order = false;
   std::vector<std::uint64_t> shape;
 };
 
-// A word of a header for a message: its beginning, other letters than ASCII's as '?'.
-[[nodiscard]] std::string shown(std::string_view word);
-
 // Ends by an exception: at which character of the dictionary, and what is wrong there.
 using RefuseNpy = std::function<void(std::size_t at, const std::string& what)>;
 
-// `text`: the dictionary with what pads it. Each of the three keys once, in any order, nothing else.
-[[nodiscard]] NpyHeader parse_npy_header(std::string_view text, const RefuseNpy& refuse);
-
-namespace {
-
 constexpr std::size_t kMostDimensions = 32;  // as NumPy has
+
+// A word of a header for a message: its beginning, other letters than ASCII's as '?'.
+std::string shown(std::string_view word) {
+  constexpr std::size_t kMostLetters = 40;
+  std::string text(word.substr(0, kMostLetters));
+  for (char& letter : text) {
+    letter = letter < ' ' || letter > '~' ? '?' : letter;
+  }
+  return text + (word.size() > kMostLetters ? "…" : "");
+}
 
 class Parser {
  public:
@@ -172,22 +176,10 @@ class Parser {
   std::size_t at_ = 0;
 };
 
-}  // namespace
-
-std::string shown(std::string_view word) {
-  constexpr std::size_t kMostLetters = 40;
-  std::string text(word.substr(0, kMostLetters));
-  for (char& letter : text) {
-    letter = letter < ' ' || letter > '~' ? '?' : letter;
-  }
-  return text + (word.size() > kMostLetters ? "…" : "");
-}
-
+// `text`: the dictionary with what pads it. Each of the three keys once, in any order, nothing else.
 NpyHeader parse_npy_header(std::string_view text, const RefuseNpy& refuse) {
   return Parser(text, refuse).parse();
 }
-
-namespace {
 
 using graph::BinaryFile;
 
