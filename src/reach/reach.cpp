@@ -6,7 +6,6 @@
 #include <string>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/pattern.hpp"
 #include "grainscope/reach/row_gather.hpp"
 #include "grainscope/reach/span_memory.hpp"
 
@@ -31,23 +30,6 @@ std::vector<std::uint64_t> row_list(const GatherRequest& request, int list) {
     std::sort(rows.begin(), rows.end());
   }
   return rows;
-}
-
-std::uint64_t distinct_rows(std::vector<std::uint64_t> rows) {
-  std::sort(rows.begin(), rows.end());
-  return static_cast<std::uint64_t>(std::unique(rows.begin(), rows.end()) - rows.begin());
-}
-
-std::uint64_t sum_of_rows(std::span<const std::uint64_t> rows, std::uint64_t row_bytes,
-                          std::uint32_t pattern_seed) {
-  const std::uint64_t words = row_bytes / sizeof(std::uint32_t);
-  std::uint64_t sum = 0;
-  for (const std::uint64_t row : rows) {
-    for (std::uint64_t word = 0; word < words; ++word) {
-      sum += pattern_word(row * words + word, pattern_seed);
-    }
-  }
-  return sum;
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../testing/row_oracle.hpp"
 #include "families.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "grainscope/core/operation.hpp"
@@ -67,12 +66,8 @@ constexpr std::uint64_t list_seed(const GatherRequest& request, int list) {
   return request.seed * kLists + static_cast<std::uint64_t>(list);
 }
 
-// The oracle of what a GPU draws, sorts, counts and adds up: serial, on the host.
+// The oracle of what a GPU draws and sorts: serial, on the host.
 [[nodiscard]] std::vector<std::uint64_t> row_list(const GatherRequest& request, int list);
-[[nodiscard]] std::uint64_t distinct_rows(std::vector<std::uint64_t> rows);
-// Sum, mod 2⁶⁴, of the pattern's 32-bit words in `rows`, word 0 being the first of row 0.
-[[nodiscard]] std::uint64_t sum_of_rows(std::span<const std::uint64_t> rows, std::uint64_t row_bytes,
-                                        std::uint32_t pattern_seed);
 
 // Timed is one kernel over the next list in turn. Before it the GPU's L2 cache is overwritten; in the end the
 // words that all samples read must add up to what is in the rows they asked for.
