@@ -16,7 +16,7 @@
 #include "families.hpp"
 #include "gather_case.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/gnn/bag.hpp"
+#include "grainscope/gnn/gather.hpp"
 #include "grainscope/system/numa.hpp"
 
 namespace grainscope::harness {

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "grainscope/gnn/gather.hpp"
-#include "grainscope/gnn/modes.hpp"
-#include "grainscope/gnn/row_lists.hpp"
+#include "grainscope/gnn/table.hpp"
 #include "harness/benchmark.hpp"
 #include "span_cache.hpp"
 

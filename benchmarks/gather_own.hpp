@@ -8,7 +8,7 @@
 #include "claim_cache.hpp"
 #include "gather_case.hpp"
 #include "gather_sampled.hpp"
-#include "grainscope/gnn/npy_file.hpp"
+#include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/training.hpp"
 
 namespace grainscope::harness {

@@ -5,9 +5,8 @@
 #include "gnn_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/gnn/scores.hpp"
-#include "grainscope/gnn/seeds.hpp"
-#include "grainscope/gnn/tiers.hpp"
 
 namespace grainscope::harness {
 namespace {

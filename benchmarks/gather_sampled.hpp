@@ -8,9 +8,8 @@
 
 #include "claim_cache.hpp"
 #include "gather_case.hpp"
-#include "grainscope/gnn/npy_file.hpp"
+#include "grainscope/gnn/features.hpp"
 #include "grainscope/gnn/sampling.hpp"
-#include "grainscope/gnn/trace.hpp"
 #include "grainscope/graph/generate.hpp"
 
 namespace grainscope::harness {

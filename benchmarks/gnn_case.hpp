@@ -15,7 +15,7 @@
 
 #include "claim_cache.hpp"
 #include "families.hpp"
-#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "harness/benchmark.hpp"
 

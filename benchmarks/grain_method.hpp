@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "grainscope/core/units.hpp"
-#include "grainscope/transfer/batch.hpp"
+#include "grainscope/transfer/shape.hpp"
 #include "grainscope/transfer/transfer.hpp"
 #include "harness/benchmark.hpp"
 

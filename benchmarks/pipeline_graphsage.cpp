@@ -21,7 +21,7 @@
 #include "gather_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/gnn/pipeline_sides.hpp"
+#include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/system/numa.hpp"
 #include "pipeline_case.hpp"
 #include "sm_share_case.hpp"

@@ -3,8 +3,8 @@
 #include <istream>
 #include <utility>
 
-#include "grainscope/gnn/pipeline_sides.hpp"
-#include "grainscope/gnn/shared_plan.hpp"
+#include "grainscope/gnn/pipeline.hpp"
+#include "grainscope/gnn/training.hpp"
 #include "grainscope/system/mps.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/topology.hpp"

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "grainscope/gnn/exchange.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/gnn/training.hpp"
 #include "grainscope/system/shared_memory.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "grainscope/core/measurement.hpp"
-#include "grainscope/reach/row_list.hpp"
+#include "grainscope/reach/row_gather.hpp"
 
 namespace grainscope::harness {
 

@@ -7,7 +7,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
-#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/system/numa.hpp"
 
 namespace grainscope::harness {

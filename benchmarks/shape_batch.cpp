@@ -10,7 +10,7 @@
 
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/transfer/batch.hpp"
+#include "grainscope/transfer/shape.hpp"
 #include "shape_case.hpp"
 #include "transfer_case.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "grainscope/transfer/route.hpp"
+#include "grainscope/transfer/shape.hpp"
 #include "harness/benchmark.hpp"
 
 namespace grainscope::harness {

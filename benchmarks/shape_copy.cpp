@@ -16,7 +16,7 @@
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/transfer/box.hpp"
+#include "grainscope/transfer/shape.hpp"
 #include "shape_case.hpp"
 #include "transfer_case.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "gnn_case.hpp"
 #include "grainscope/gnn/scores.hpp"
-#include "grainscope/gnn/tiers.hpp"
 
 namespace grainscope::harness {
 

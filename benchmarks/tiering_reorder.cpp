@@ -15,7 +15,6 @@
 #include "gnn_case.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/gnn/scores.hpp"
-#include "grainscope/gnn/tiers.hpp"
 
 namespace grainscope::harness {
 namespace {

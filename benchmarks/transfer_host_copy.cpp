@@ -9,7 +9,7 @@
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/cache_flush.hpp"
-#include "grainscope/transfer/host_copy.hpp"
+#include "grainscope/transfer/mover.hpp"
 #include "host_case.hpp"
 #include "transfer_case.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/profile_range.hpp"
+#include "grainscope/cuda/runtime.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/traversal.hpp"
 #include "grainscope/model/replay.hpp"

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <utility>
 
-#include "grainscope/gnn/exchange.hpp"
+#include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/system/mps.hpp"
 #include "malloc_worker.hpp"
 #include "pipeline_worker.hpp"

@@ -10,8 +10,7 @@
 #include <string>
 
 #include "benchmark.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
-#include "grainscope/cuda/pinned_reserve.hpp"
+#include "grainscope/cuda/budget.hpp"
 
 namespace grainscope::harness {
 

@@ -10,7 +10,7 @@
 
 #include "context.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/profile_range.hpp"
+#include "grainscope/cuda/runtime.hpp"
 #include "question.hpp"
 #include "result_store.hpp"
 #include "suite.hpp"

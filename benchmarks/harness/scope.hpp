@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "grainscope/core/sampler.hpp"
-#include "grainscope/gnn/npy_file.hpp"
+#include "grainscope/gnn/features.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/transfer/written.hpp"
 #include "machine.hpp"

@@ -5,7 +5,7 @@
 
 #include "benchmark.hpp"
 #include "grainscope/core/thread_team.hpp"
-#include "grainscope/cuda/profile_range.hpp"
+#include "grainscope/cuda/runtime.hpp"
 #include "link_peaks.hpp"
 
 namespace grainscope::harness {

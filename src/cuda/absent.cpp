@@ -1,11 +1,8 @@
 // What stands in for the GPU where the suite is built without CUDA.
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
-#include "grainscope/cuda/peer_access.hpp"
-#include "grainscope/cuda/pinned_reserve.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/probe.hpp"
-#include "grainscope/cuda/profile_range.hpp"
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/cuda/sm_partition.hpp"
 
@@ -37,12 +34,6 @@ PinnedReserve::PinnedReserve() = default;
 PinnedReserve::~PinnedReserve() = default;
 
 void PinnedReserve::clear() {}
-
-PeerAccess::PeerAccess(int gpu, int peer) : gpu_(gpu), peer_(peer) {
-  throw SkipError("built without CUDA");
-}
-
-PeerAccess::~PeerAccess() = default;
 
 std::unique_ptr<Operation> make_chase(const ChaseSpec& /*spec*/, const Topology& /*topology*/) {
   throw SkipError("built without CUDA");

@@ -1,12 +1,17 @@
-// What it costs the CPU to hand work to a GPU and to wait for it. Every kernel launched is counted by itself.
+// What it costs the CPU to hand work to a GPU and to wait for it, alone or by several threads that share a
+// context and its locks. Every kernel launched is counted by itself.
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "calls.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/gate.hpp"
-#include "grainscope/cuda/launch_counter.hpp"
+#include "grainscope/cuda/verification.hpp"
+#include "grainscope/system/numa.hpp"
 
 namespace grainscope::cuda {
 namespace {
@@ -197,6 +202,159 @@ std::unique_ptr<CallProbe> make_submission_call(const CallSpec& spec) {
     default:
       throw UsageError(std::string(name(spec.what)) + " is no call of submission");
   }
+}
+
+namespace {
+
+// A call's cost to each of several threads that make it at once.
+class ThreadedProbe final : public CallProbe {
+ public:
+  explicit ThreadedProbe(const CallSpec& spec)
+      : launches_kernels_(spec.what == Call::launch_by_threads),
+        guard_(spec.gpu),
+        team_(spec.threads, current_affinity()),
+        streams_(static_cast<std::size_t>(spec.threads)),
+        statuses_(streams_.size(), cudaSuccess),
+        counter_(spec.gpu) {
+    // The current GPU is a thread's own; a thread keeps it from sample to sample.
+    static_cast<void>(team_.run([&](int worker) { note(worker, cudaSetDevice(spec.gpu)); }));
+    expect_success("make a GPU current on every thread");
+  }
+
+  double run() override {
+    if (!launches_kernels_) {
+      launch_one_each();
+    }
+    const double seconds = team_.run([this](int worker) {
+      const Stream& stream = streams_[static_cast<std::size_t>(worker)];
+      for (int i = 0; i < kManyCalls; ++i) {
+        note(worker, launches_kernels_ ? counter_.try_launch(stream) : cudaDeviceSynchronize());
+      }
+    });
+    expect_success(launches_kernels_ ? "launch kernels from many threads" : "wait on many threads");
+    if (launches_kernels_) {
+      launched_ += streams_.size() * kManyCalls;
+      synchronize();
+    }
+    return seconds;
+  }
+
+  std::string verify() override {
+    synchronize();
+    counter_.expect(launched_, streams_.front());
+    return launches_kernels_ ? "every kernel that any thread launched added 1 to a counter on the GPU"
+                             : "the work waited for was done: its kernels added 1 to a counter on the GPU";
+  }
+
+  [[nodiscard]] Timing timing() const override {
+    return {Clock::steady, false,
+            launches_kernels_
+                ? "launches of a kernel of one thread, by host threads that start together, each into a "
+                  "stream of its own"
+                : "cudaDeviceSynchronize on a GPU whose work is done, by host threads that start together"};
+  }
+  [[nodiscard]] bool on_callers_thread() const override { return false; }
+  // What one thread does: a call's cost to who makes it.
+  void describe(Measurement& measurement) override { measurement.operations = kManyCalls; }
+
+ private:
+  void note(int worker, cudaError_t status) {
+    if (status != cudaSuccess) {
+      statuses_[static_cast<std::size_t>(worker)] = status;
+    }
+  }
+
+  void expect_success(const char* tried) {
+    for (cudaError_t& status : statuses_) {
+      check(std::exchange(status, cudaSuccess), tried);
+    }
+  }
+
+  void launch_one_each() {
+    for (const Stream& stream : streams_) {
+      counter_.launch(stream);
+      ++launched_;
+    }
+    synchronize();
+  }
+
+  void synchronize() const {
+    for (const Stream& stream : streams_) {
+      stream.synchronize();
+    }
+  }
+
+  bool launches_kernels_;
+  DeviceGuard guard_;
+  ThreadTeam team_;
+  std::vector<Stream> streams_;
+  std::vector<cudaError_t> statuses_;  // of each thread: the last that was no success
+  LaunchCounter counter_;
+  std::uint64_t launched_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CallProbe> make_threaded_call(const CallSpec& spec) {
+  if (spec.threads < 2) {
+    throw UsageError("calls by threads are by two or more, not " + std::to_string(spec.threads));
+  }
+  if (const auto cpus = current_affinity().size(); static_cast<std::size_t>(spec.threads) > cpus) {
+    throw SkipError(std::to_string(spec.threads) + " threads do not find a CPU each: the node has " +
+                    std::to_string(cpus));
+  }
+  return std::make_unique<ThreadedProbe>(spec);
+}
+
+namespace {
+
+std::unique_ptr<CallProbe> make_unbound(const CallSpec& spec, const Topology& topology,
+                                        ManagedBudget& budget) {
+  switch (spec.what) {
+    case Call::launch:
+    case Call::launch_with_arguments:
+    case Call::launch_and_wait:
+    case Call::stream_synchronize:
+    case Call::device_synchronize:
+    case Call::event_record:
+    case Call::event_synchronize:
+    case Call::stream_wait_event:
+      return make_submission_call(spec);
+    case Call::launch_by_threads:
+    case Call::device_synchronize_by_threads:
+      return make_threaded_call(spec);
+    case Call::graph_instantiate:
+    case Call::graph_launch:
+    case Call::graph_instantiate_copies:
+    case Call::graph_launch_copies:
+    case Call::graph_launch_copies_3d:
+      return make_graph_call(spec);
+    case Call::malloc:
+    case Call::free:
+    case Call::host_alloc:
+    case Call::host_free:
+    case Call::host_register:
+    case Call::host_unregister:
+    case Call::malloc_managed:
+    case Call::managed_free:
+      return make_memory_call(spec, topology, budget);
+    case Call::malloc_async:
+    case Call::free_async:
+      return make_pool_call(spec);
+    case Call::managed_first_touch:
+    case Call::managed_first_touch_by_host:
+      return make_first_touch_call(spec, budget);
+  }
+  throw UsageError("there is no such call");
+}
+
+}  // namespace
+
+std::unique_ptr<Operation> make_call(const CallSpec& spec, const Topology& topology, ManagedBudget& budget) {
+  auto binding = std::make_unique<NodeBinding>(topology, spec.node);
+  auto call = make_unbound(spec, topology, budget);
+  call->keep(std::move(binding));
+  return call;
 }
 
 }  // namespace grainscope::cuda

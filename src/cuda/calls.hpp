@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/cuda/probe.hpp"
 #include "grainscope/system/numa.hpp"
 

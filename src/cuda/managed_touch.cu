@@ -1,3 +1,5 @@
+// First touches of managed pages that live on the other side.
+
 #include <cuda_runtime.h>
 
 #include <cstring>
@@ -7,9 +9,12 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/managed_touch.hpp"
+#include "grainscope/cuda/latency.hpp"
+#include "grainscope/cuda/probe.hpp"
 #include "grainscope/system/host_memory.hpp"
+#include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
+#include "launch.cuh"
 
 namespace grainscope::cuda {
 namespace {
@@ -62,8 +67,7 @@ ManagedTouch::ManagedTouch(ManagedBudget& budget, int gpu, int node, bool to_gpu
       // One block more than there are pages, since the first may begin within the allocation.
       memory_(budget, gpu, (cycle_.places() + 1) * kBlockBytes),
       result_(gpu, sizeof(Walk)) {
-  cudaFuncAttributes attributes{};
-  check(cudaFuncGetAttributes(&attributes, walk_managed_pages), "load the kernel that touches pages");
+  load_kernel(walk_managed_pages, "load the kernel that touches pages");
   if (from_peer) {
     if (!to_gpu || *from_peer == gpu) {
       throw UsageError("pages of one GPU are touched by another, or by the host: name no peer for that");
@@ -188,6 +192,56 @@ void ManagedTouch::expect_pages(bool on_host, const char* when) {
                       std::to_string(pages()) + " are " + (on_host ? "not on the host " : "on the host ") +
                       when);
   }
+}
+
+namespace {
+
+class TouchProbe final : public Operation {
+ public:
+  TouchProbe(const TouchSpec& spec, const Topology& topology, ManagedBudget& budget)
+      : to_gpu_(spec.to_gpu),
+        from_peer_(spec.from_peer.has_value()),
+        binding_(topology, spec.node),
+        guard_(spec.gpu),
+        touch_(budget, spec.gpu, spec.node, spec.to_gpu, kBits, spec.from_peer) {}
+
+  void prepare() override { touch_.prepare(); }
+  double run() override { return touch_.run(); }
+  [[nodiscard]] bool on_callers_thread() const override { return true; }
+
+  std::string verify() override {
+    if (from_peer_) {
+      return "what was read from every page, and by how fast it answers where each lived before and after";
+    }
+    return touch_.residency_known()
+               ? "what was read from every page, and where each lived before and after each sample"
+               : "what was read from every page; the system does not tell where pages live";
+  }
+
+  [[nodiscard]] Timing timing() const override {
+    if (to_gpu_) {
+      return {Clock::event, true, "a kernel of one thread that reads one page after another"};
+    }
+    return {Clock::steady, false, "one CPU thread that reads one page after another"};
+  }
+
+  void describe(Measurement& measurement) override { measurement.operations = touch_.pages(); }
+
+ private:
+  static constexpr int kBits = 6;  // 64 pages
+
+  bool to_gpu_;
+  bool from_peer_;
+  NodeBinding binding_;
+  DeviceGuard guard_;
+  ManagedTouch touch_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> make_managed_touch(const TouchSpec& spec, const Topology& topology,
+                                              ManagedBudget& budget) {
+  return std::make_unique<TouchProbe>(spec, topology, budget);
 }
 
 }  // namespace grainscope::cuda

@@ -1,11 +1,13 @@
 #include "grainscope/cuda/runtime.hpp"
 
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
 
 #include "grainscope/cuda/check.hpp"
 
@@ -141,6 +143,18 @@ RuntimeReport read_runtime() {
   }
   report.peers = read_peers(count);
   return report;
+}
+
+ProfileRange::ProfileRange(const char* name) {
+  nvtxRangePushA(name);
+}
+
+ProfileRange::~ProfileRange() {
+  nvtxRangePop();
+}
+
+bool is_counted() {
+  return std::getenv("GRAINSCOPE_COUNT") != nullptr;
 }
 
 }  // namespace grainscope::cuda

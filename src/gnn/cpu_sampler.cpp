@@ -6,7 +6,6 @@
 #include <bit>
 #include <numeric>
 
-#include "floyd.hpp"
 #include "grainscope/core/host_array.hpp"
 #include "grainscope/gnn/sampling.hpp"
 

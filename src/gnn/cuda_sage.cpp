@@ -8,7 +8,6 @@
 #include "blas.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/device_array.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "sage_kernels.hpp"
 

@@ -6,16 +6,41 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <string>
 #include <type_traits>
 
-#include "gather_functions.hpp"
+#include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/gnn/gather_kernel.hpp"
 
 namespace grainscope::gnn {
+
+struct GatherFunction {
+  std::function<void(const GatherLists&, cudaStream_t)> launch;
+  int most_blocks = 0;  // of a grid; 0: it follows from the rows
+};
+
+struct GatherGrid {
+  int gpu = 0;
+  int blocks = 0;  // at most; 0: as many as the multiprocessors hold
+  int sms = 0;     // multiprocessors to fill; 0: all of the GPU's
+};
+
+// Of a table that lies in one piece; empty for any other.
+[[nodiscard]] inline std::optional<FlatView> flat_view(const TableView& view) {
+  const TableShape& shape = view.shape;
+  if (shape.local_rows == shape.rows) {
+    return FlatView{view.local, shape.row_bytes};
+  }
+  if (shape.host_rows() == shape.rows && shape.rows <= shape.by_chunk_rows.divisor) {
+    return FlatView{view.chunks[0], shape.row_bytes};
+  }
+  return std::nullopt;
+}
 
 template <int kWidth>
 struct UnitOf;
@@ -141,11 +166,8 @@ __global__ void __launch_bounds__(kGatherThreads)
 // before a gate closes.
 template <class Kernel>
 int most_blocks(Kernel kernel, const GatherGrid& grid) {
-  cudaFuncAttributes attributes{};
-  cuda::check(cudaFuncGetAttributes(&attributes, kernel), "load a kernel that gathers rows");
-  int blocks = 0;
-  cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kGatherThreads, 0),
-              "ask how many blocks a multiprocessor holds");
+  cuda::load_kernel(kernel, "load a kernel that gathers rows");
+  const int blocks = cuda::blocks_on_multiprocessor(kernel, kGatherThreads);
   const int full = std::max(1, blocks * (grid.sms > 0 ? grid.sms : cuda::sm_count(grid.gpu)));
   return grid.blocks > 0 ? std::min(grid.blocks, full) : full;
 }

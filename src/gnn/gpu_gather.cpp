@@ -1,14 +1,22 @@
+// Gathers into a GPU's memory, timed and checked: by kernels, and by the copy engine.
+
 #include "gpu_gather.hpp"
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
-#include "file_check.hpp"
+#include "gpu_tables.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/check.hpp"
+#include "grainscope/gnn/gather_kernel.hpp"
+#include "grainscope/system/numa.hpp"
+#include "staged_copy.hpp"
+#include "staged_rows.hpp"
 
 namespace grainscope::gnn {
 
@@ -93,6 +101,179 @@ std::unique_ptr<Operation> make_gpu_gather(FeatureStore& store, RowLists lists,
     default:
       return make_kernel_gather(store, std::move(lists), request);
   }
+}
+
+// Gathers by kernels: the sort, where the mode has one, and the kernel, between two events behind a gate.
+
+namespace {
+
+class KernelGather final : public GpuGather {
+ public:
+  KernelGather(FeatureStore& store, RowLists lists, const GatherRequest& request)
+      : GpuGather(store, std::move(lists)),
+        kernel_(store.view(), request.mode, request.width, gpu(), request.blocks) {
+    if (sorts(request.mode)) {
+      order_ = std::make_unique<AddressOrder>(gpu(), count(), store.shape().rows);
+    }
+  }
+
+  [[nodiscard]] Timing timing() const override {
+    return {Clock::event, true,
+            order_ != nullptr ? "a sort of the rows and one kernel between two events"
+                              : "one kernel between two events"};
+  }
+
+  void describe(Measurement& measurement) override {
+    GpuGather::describe(measurement);
+    if (order_ == nullptr) {
+      return;
+    }
+    std::array<double, 9> seconds{};
+    for (double& each : seconds) {
+      each = stopwatch().time_s(
+          stream(), [&] { static_cast<void>(order_->sort(on_gpu(0), count(), out(), stream())); });
+    }
+    std::sort(seconds.begin(), seconds.end());
+    measurement.counters["sort_s"] = seconds[seconds.size() / 2];
+  }
+
+ protected:
+  double move(std::size_t list) override {
+    return stopwatch().time_s(stream(), [&] { static_cast<void>(issue(list)); });
+  }
+  bool issue(std::size_t list) override {
+    kernel_.launch(order_ != nullptr ? order_->sort(on_gpu(list), count(), out(), stream())
+                                     : GatherLists{on_gpu(list), nullptr, count(), out()},
+                   stream());
+    return true;
+  }
+
+ private:
+  GatherKernel kernel_;
+  std::unique_ptr<AddressOrder> order_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> make_kernel_gather(FeatureStore& store, RowLists lists,
+                                              const GatherRequest& request) {
+  return std::make_unique<KernelGather>(store, std::move(lists), request);
+}
+
+class StagedCopy::Engine final : public Outbox {
+ public:
+  Engine(StagedCopy& of, std::byte* out, const cuda::Stream& stream) : of_(of), out_(out), stream_(stream) {}
+
+  [[nodiscard]] std::size_t buffers() const override { return of_.buffers_.size(); }
+  [[nodiscard]] std::byte* buffer(std::size_t which) override {
+    return static_cast<std::byte*>(of_.buffers_[which].memory.data());
+  }
+  [[nodiscard]] bool is_free(std::size_t which) override { return of_.buffers_[which].free.done(); }
+  void send(std::size_t which, std::uint64_t first, std::uint64_t count) override {
+    const std::uint64_t row_bytes = of_.view_.shape.row_bytes;
+    cuda::check(cudaMemcpyAsync(out_ + first * row_bytes, buffer(which), count * row_bytes,
+                                cudaMemcpyHostToDevice, stream_.get()),
+                "copy gathered rows to the GPU");
+    of_.buffers_[which].free.record(stream_);
+  }
+
+ private:
+  StagedCopy& of_;
+  std::byte* out_;
+  const cuda::Stream& stream_;
+};
+
+StagedCopy::StagedCopy(const TableView& view, int threads, const std::vector<int>& cpus)
+    : view_(view),
+      rows_of_piece_(std::max<std::uint64_t>(1, kPieceBytes / view.shape.row_bytes)),
+      team_(threads, cpus) {
+  for (std::size_t i = 0; i < kBuffers; ++i) {
+    buffers_.emplace_back(rows_of_piece_ * view.shape.row_bytes);
+  }
+}
+
+void StagedCopy::enqueue(std::span<const std::uint32_t> rows, std::byte* out, const cuda::Stream& stream) {
+  Engine engine(*this, out, stream);
+  stage_rows(team_, view_, rows, rows_of_piece_, engine);
+}
+
+// Gathers by the copy engine: of rows that threads have put side by side before, and of each row by itself.
+
+namespace {
+
+constexpr std::uint64_t kMostBehindAGate = 512;  // copies: a stream holds about a thousand
+
+class StagedGather final : public GpuGather {
+ public:
+  StagedGather(FeatureStore& store, RowLists lists, const GatherRequest& request)
+      : GpuGather(store, std::move(lists)), copy_(store.view(), request.threads, current_affinity()) {}
+
+  [[nodiscard]] Timing timing() const override {
+    return {Clock::steady, false, "threads that gather into buffers, and the buffers' copies beside them"};
+  }
+
+ protected:
+  double move(std::size_t list) override {
+    const OnCpu placed(copy_.callers_cpu());
+    stream().synchronize();
+    const double start_s = steady_now_s();
+    copy_.enqueue(on_host(list), out(), stream());
+    stream().synchronize();
+    return steady_now_s() - start_s;
+  }
+
+ private:
+  StagedCopy copy_;
+};
+
+class RowDma final : public GpuGather {
+ public:
+  RowDma(FeatureStore& store, RowLists lists) : GpuGather(store, std::move(lists)) {}
+
+  [[nodiscard]] Timing timing() const override {
+    return {Clock::event, gated(), "a copy for each row between two events"};
+  }
+
+ protected:
+  double move(std::size_t list) override {
+    if (gated()) {
+      return stopwatch().time_s(stream(), [&] { enqueue(list); });
+    }
+    // Too many for a gate: submitted to an idle stream, each submission about as dear as its copy.
+    stream().synchronize();
+    start_.record(stream());
+    enqueue(list);
+    stop_.record(stream());
+    stop_.synchronize();
+    return cuda::elapsed_s(start_, stop_);
+  }
+
+ private:
+  [[nodiscard]] bool gated() const { return count() <= kMostBehindAGate; }
+
+  void enqueue(std::size_t list) const {
+    std::byte* to = out();
+    for (const std::uint32_t row : on_host(list)) {
+      cuda::check(
+          cudaMemcpyAsync(to, store().view().row(row), row_bytes(), cudaMemcpyHostToDevice, stream().get()),
+          "copy a row to the GPU");
+      to += row_bytes();
+    }
+  }
+
+  cuda::Event start_;
+  cuda::Event stop_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> make_staged_gather(FeatureStore& store, RowLists lists,
+                                              const GatherRequest& request) {
+  return std::make_unique<StagedGather>(store, std::move(lists), request);
+}
+
+std::unique_ptr<Operation> make_row_dma(FeatureStore& store, RowLists lists) {
+  return std::make_unique<RowDma>(store, std::move(lists));
 }
 
 }  // namespace grainscope::gnn

@@ -5,12 +5,11 @@
 
 #include <vector>
 
-#include "gathers.hpp"
+#include "gather_parts.hpp"
+#include "gpu_tables.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/gate.hpp"
-#include "grainscope/cuda/gather_rig.hpp"
 #include "grainscope/cuda/memory.hpp"
-#include "rows_on_gpu.hpp"
 
 namespace grainscope::gnn {
 

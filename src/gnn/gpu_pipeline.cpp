@@ -10,9 +10,8 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/thread_team.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/peer_access.hpp"
+#include "grainscope/cuda/device.hpp"
 #include "pipelines.hpp"
-#include "progress.hpp"
 #include "replica.hpp"
 
 namespace grainscope::gnn {

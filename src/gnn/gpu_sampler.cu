@@ -1,17 +1,287 @@
-// Neighbour sampling on a GPU: what the host enqueues.
+// Neighbour sampling on a GPU. Sizes that sampling decides are read from device memory, so that the host
+// enqueues a whole mini-batch without waiting.
 
+#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <cub/device/device_scan.cuh>
+#include <memory>
+#include <string>
 
-#include "cuda_mini_batch.hpp"
-#include "sample_kernels.cuh"
+#include "../cuda/launch.cuh"
+#include "grainscope/core/error.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/gnn/gpu_sampling.hpp"
+#include "grainscope/gnn/sampling.hpp"
+#include "list_view.hpp"
+#include "lists_layout.hpp"
 
 namespace grainscope::gnn {
+
+// On the current GPU, `gpu`.
+class CudaMiniBatch final : public GpuMiniBatch {
+ public:
+  // In `memory` of somebody else, ListsLayout(most).bytes() of the GPU's, or where that is null in its own.
+  CudaMiniBatch(const void* owner, int gpu, const MostOf& most, std::byte* memory)
+      : owner_(owner),
+        gpu_(gpu),
+        hops_(most.edges.size()),
+        layout_(most),
+        seeds_(most.nodes.front() * sizeof(graph::Vertex), cuda::PinnedBuffer::Kind::cached),
+        memory_(memory) {
+    if (memory == nullptr) {
+      own_ = std::make_unique<cuda::DeviceBuffer>(gpu, layout_.bytes());
+      memory_ = static_cast<std::byte*>(own_->data());
+    }
+    view_ = layout_.view(memory_);
+  }
+
+  [[nodiscard]] const DeviceMiniBatch& view() const override { return view_; }
+
+  [[nodiscard]] std::vector<std::uint32_t> nodes_upto() const override {
+    done_.synchronize();
+    std::vector<std::uint32_t> result(hops_ + 1);
+    fetch(result, view_.nodes_upto);
+    if (!std::is_sorted(result.begin(), result.end()) || result.back() > view_.most_nodes) {
+      throw FailedError("wrong result: a mini-batch sampled on GPU " + std::to_string(gpu_) +
+                        " says that it has more nodes than there is room for");
+    }
+    return result;
+  }
+
+  [[nodiscard]] MiniBatch copy() const override {
+    MiniBatch result;
+    result.nodes_upto = nodes_upto();
+    result.nodes.resize(result.nodes_upto.back());
+    fetch(result.nodes, view_.nodes);
+    result.layers.resize(hops_);
+    for (std::size_t hop = 0; hop < hops_; ++hop) {
+      Layer& layer = result.layers[hop];
+      layer.offsets.resize(std::size_t{result.nodes_upto[hop]} + 1);
+      fetch(layer.offsets, view_.layers[hop].offsets);
+      if (layer.offsets.back() > view_.layers[hop].most_edges) {
+        throw FailedError("wrong result: a layer sampled on GPU " + std::to_string(gpu_) +
+                          " says that it has more edges than there is room for");
+      }
+      layer.sources.resize(layer.offsets.back());
+      fetch(layer.sources, view_.layers[hop].sources);
+      result.sampled_edges += layer.sources.size();
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return own_ != nullptr ? own_->bytes() : 0; }
+
+  [[nodiscard]] const void* owner() const { return owner_; }
+  [[nodiscard]] std::uint64_t* offsets(std::size_t hop) const { return layout_.offsets(memory_, hop); }
+  [[nodiscard]] std::uint32_t* sources(std::size_t hop) const { return layout_.sources(memory_, hop); }
+  [[nodiscard]] graph::Vertex* nodes() const { return layout_.nodes(memory_); }
+  [[nodiscard]] std::uint32_t* upto() const { return layout_.nodes_upto(memory_); }
+
+  // Puts the seeds at the head of the nodes.
+  void send_seeds(std::span<const graph::Vertex> seeds, cudaStream_t stream) const {
+    sent_.synchronize();
+    std::copy(seeds.begin(), seeds.end(), static_cast<graph::Vertex*>(seeds_.data()));
+    cuda::check(cudaMemcpyAsync(nodes(), seeds_.data(), seeds.size_bytes(), cudaMemcpyDefault, stream),
+                "copy seeds to the GPU");
+    cuda::check(cudaEventRecord(sent_.get(), stream), "record that seeds were copied");
+  }
+  void record_done(cudaStream_t stream) const {
+    cuda::check(cudaEventRecord(done_.get(), stream), "record the end of sampling");
+  }
+
+ private:
+  template <class T>
+  static void fetch(std::vector<T>& to, const T* from) {
+    cuda::check(cudaMemcpy(to.data(), from, to.size() * sizeof(T), cudaMemcpyDefault),
+                "copy a sampled mini-batch from the GPU");
+  }
+
+  const void* owner_;
+  int gpu_;
+  std::size_t hops_;
+  ListsLayout layout_;
+  cuda::PinnedBuffer seeds_;
+  std::unique_ptr<cuda::DeviceBuffer> own_;
+  std::byte* memory_;
+  cuda::Event sent_;
+  cuda::Event done_;
+  DeviceMiniBatch view_;
+};
+
+namespace cg = cooperative_groups;
+
+inline constexpr int kSampleThreads = 256;
+
+// State of a sampler and the nodes of the mini-batch that it works on; all in device memory.
+struct SampleState {
+  std::uint32_t* seen = nullptr;      // [words] bit v: v is among the nodes
+  std::uint32_t* fresh = nullptr;     // [words] bit v: v was met in this hop for the first time
+  std::uint32_t* before = nullptr;    // [words] fresh bits before a word
+  std::uint32_t* index_of = nullptr;  // [V] of a seen vertex: where it is among the nodes
+  std::uint64_t words = 0;
+  graph::Vertex* nodes = nullptr;
+  std::uint32_t* nodes_upto = nullptr;
+};
+
+// Sources of destination i; none behind the last one.
+struct SourcesOf {
+  const std::uint64_t* offsets;
+  const graph::Vertex* nodes;
+  const std::uint32_t* destinations;
+  std::uint32_t fanout;
+  __host__ __device__ std::uint64_t operator()(std::uint64_t i) const {
+    if (i >= *destinations) {
+      return 0;
+    }
+    const std::uint64_t degree = offsets[nodes[i] + std::uint64_t{1}] - offsets[nodes[i]];
+    return degree < fanout ? degree : fanout;
+  }
+};
+
+// Bits that are set in a word.
+struct BitsOf {
+  const std::uint32_t* words;
+  __host__ __device__ std::uint32_t operator()(std::uint64_t i) const {
+#ifdef __CUDA_ARCH__
+    return static_cast<std::uint32_t>(__popc(words[i]));
+#else
+    return static_cast<std::uint32_t>(__builtin_popcount(words[i]));
+#endif
+  }
+};
+
+// The seeds, which stand in `nodes`, are the first nodes.
+__global__ void start_batch(SampleState state, std::uint32_t seeds) {
+  for (std::uint64_t i = cuda::thread_of_grid(); i < seeds; i += cuda::threads_of_grid()) {
+    const graph::Vertex seed = state.nodes[i];
+    state.index_of[seed] = static_cast<std::uint32_t>(i);
+    atomicOr(&state.seen[seed / 32], 1U << (seed % 32));
+  }
+  if (cuda::thread_of_grid() == 0) {
+    state.nodes_upto[0] = seeds;
+  }
+}
+
+template <bool kInterleaved>
+__device__ graph::Vertex neighbour(const ListView& lists, std::uint64_t entry) {
+  if constexpr (kInterleaved) {
+    const EntryPlace place = place_of(entry, static_cast<std::uint32_t>(lists.parts));
+    return lists.parts_of[place.part][place.entry];
+  } else {
+    return lists.parts_of[0][entry];
+  }
+}
+
+// Floyd's method by a group of lanes, all of whom return with places[0 … count) set: as draw_places does it.
+// The lanes draw at once; then each place in turn is looked for among those before it.
+template <class Tile>
+__device__ void draw_places_together(const Tile& tile, std::uint64_t key, std::uint32_t degree,
+                                     std::uint32_t count, std::uint32_t* places) {
+  for (std::uint32_t i = tile.thread_rank(); i < count; i += tile.size()) {
+    places[i] = random_below(key, i, degree - count + i + 1);
+  }
+  tile.sync();
+  for (std::uint32_t i = 1; i < count; ++i) {
+    const std::uint32_t place = places[i];
+    bool taken = false;
+    for (std::uint32_t j = tile.thread_rank(); j < i; j += tile.size()) {
+      taken = taken || places[j] == place;
+    }
+    if (tile.any(taken)) {
+      tile.sync();  // all have read
+      if (tile.thread_rank() == 0) {
+        places[i] = degree - count + i;
+      }
+    }
+    tile.sync();
+  }
+}
+
+__device__ inline void mark(const SampleState& state, graph::Vertex vertex) {
+  const std::uint32_t word = vertex / 32;
+  const std::uint32_t bit = 1U << (vertex % 32);
+  const volatile std::uint32_t* const fresh = state.fresh;
+  // Most sources were met before: an atomic operation for each would take turns on the hubs.
+  if (((state.seen[word] | fresh[word]) & bit) == 0) {
+    atomicOr(&state.fresh[word], bit);
+  }
+}
+
+// Sources of all destinations of a hop, as vertices, and marks what was not seen. kLanes lanes take a
+// destination; dynamic shared memory: `fanout` words for each group of lanes.
+template <int kLanes, bool kInterleaved>
+__global__ void __launch_bounds__(kSampleThreads)
+    draw_sources(const __grid_constant__ ListView lists, SampleState state, const std::uint64_t* offsets,
+                 std::uint32_t* sources, int hop, std::uint32_t fanout, std::uint64_t key) {
+  extern __shared__ std::uint32_t shared_places[];
+  const auto tile = cg::tiled_partition<kLanes>(cg::this_thread_block());
+  std::uint32_t* const places = shared_places + threadIdx.x / kLanes * fanout;
+  const std::uint32_t destinations = state.nodes_upto[hop];
+  for (std::uint64_t i = cuda::thread_of_grid() / kLanes; i < destinations;
+       i += cuda::threads_of_grid() / kLanes) {
+    const graph::Vertex vertex = state.nodes[i];
+    const std::uint64_t begin = lists.offsets[vertex];
+    const auto degree = static_cast<std::uint32_t>(lists.offsets[vertex + std::uint64_t{1}] - begin);
+    const bool draws = degree > fanout;
+    if (draws) {
+      draw_places_together(tile, vertex_key(key, vertex), degree, fanout, places);
+    }
+    const std::uint32_t taken = draws ? fanout : degree;
+    for (std::uint32_t k = tile.thread_rank(); k < taken; k += tile.size()) {
+      const graph::Vertex source = neighbour<kInterleaved>(lists, begin + (draws ? places[k] : k));
+      sources[offsets[i] + k] = source;
+      mark(state, source);
+    }
+    tile.sync();  // before the next destination's places
+  }
+}
+
+// The marked vertices, ascending, become nodes; the marks go. A thread for each word.
+__global__ void collect_fresh(SampleState state, int hop) {
+  const std::uint32_t base = state.nodes_upto[hop];
+  for (std::uint64_t word = cuda::thread_of_grid(); word < state.words; word += cuda::threads_of_grid()) {
+    const std::uint32_t marked = state.fresh[word];
+    std::uint32_t at = base + state.before[word];
+    for (std::uint32_t bits = marked; bits != 0; bits &= bits - 1) {
+      const auto vertex = static_cast<graph::Vertex>(word * 32 + (__ffs(static_cast<int>(bits)) - 1));
+      state.nodes[at] = vertex;
+      state.index_of[vertex] = at++;
+    }
+    if (marked != 0) {
+      state.seen[word] |= marked;
+      state.fresh[word] = 0;
+    }
+    if (word == state.words - 1) {
+      state.nodes_upto[hop + 1] = at;
+    }
+  }
+}
+
+// From vertices to indices among the nodes.
+__global__ void number_sources(SampleState state, const std::uint64_t* offsets, std::uint32_t* sources,
+                               int hop) {
+  const std::uint64_t count = offsets[state.nodes_upto[hop]];
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count; i += cuda::threads_of_grid()) {
+    sources[i] = state.index_of[sources[i]];
+  }
+}
+
+// Leaves the state as it was before the mini-batch; several threads may clear the same word.
+__global__ void forget_batch(SampleState state, int hops) {
+  const std::uint32_t count = state.nodes_upto[hops];
+  for (std::uint64_t i = cuda::thread_of_grid(); i < count; i += cuda::threads_of_grid()) {
+    state.seen[state.nodes[i] / 32] = 0;
+  }
+}
+
 namespace {
 
 using graph::Vertex;

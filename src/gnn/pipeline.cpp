@@ -1,13 +1,20 @@
-// Which pipelines there are, and what they take.
+// Which pipelines there are and what they take, how two processes take turns, and training on a CPU alone.
 
 #include "grainscope/gnn/pipeline.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/gnn/pipeline_sides.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/gnn/table.hpp"
 #include "pipelines.hpp"
 
@@ -95,6 +102,217 @@ std::uint64_t pipeline_gpu_bytes(const TrainingRequest& request, graph::Vertex v
   const std::uint64_t step_bytes = most.nodes[most.nodes.size() - 2] * width * 8 * sizeof(float);
   constexpr std::uint64_t kOther = std::uint64_t{64} << 20;
   return graph_bytes + sampled_bytes + rows_bytes + lists_bytes + step_bytes + kOther;
+}
+
+namespace {
+
+// Calls `step`, which says whether it got anything done, until `over`.
+void take_turns(Exchange& exchange, double patience_s, const char* other, const std::function<bool()>& over,
+                const std::function<bool()>& step) {
+  try {
+    double deadline_s = steady_now_s() + patience_s;
+    while (!over()) {
+      if (step()) {
+        deadline_s = steady_now_s() + patience_s;
+        continue;
+      }
+      if (exchange.given_up.load(std::memory_order_acquire) != 0) {
+        throw TurnError(std::string(other) + " has given up");
+      }
+      if (steady_now_s() >= deadline_s) {
+        throw TurnError("nothing has come of " + std::string(other) + " for " +
+                        std::to_string(static_cast<int>(patience_s)) + " s");
+      }
+      // Few cores may be all there are: the other process needs one.
+      sched_yield();
+    }
+  } catch (...) {
+    exchange.given_up.store(1, std::memory_order_release);
+    throw;
+  }
+}
+
+}  // namespace
+
+void Exchange::begin() {
+  gathered.store(0, std::memory_order_relaxed);
+  trained.store(0, std::memory_order_relaxed);
+  given_up.store(0, std::memory_order_release);
+}
+
+void gather_in_turn(Exchange& exchange, std::uint64_t batches, GatheringSteps& steps, double patience_s) {
+  std::uint64_t sampling = 0;   // mini-batches whose sampling has begun
+  std::uint64_t gathering = 0;  // likewise
+  std::uint64_t gathered = 0;
+  take_turns(
+      exchange, patience_s, "the process that trains", [&] { return gathered == batches; },
+      [&] {
+        bool moved = false;
+        const std::uint64_t trained = exchange.trained.load(std::memory_order_acquire);
+        if (gathered < gathering && steps.gathered(gathered)) {
+          exchange.gathered.store(++gathered, std::memory_order_release);
+          moved = true;
+        }
+        // Before the sampling of a later one: it is what the other process waits for.
+        if (gathering < sampling && gathering < trained + kRowBuffers && steps.sampled(gathering)) {
+          steps.gather(gathering++);
+          moved = true;
+        }
+        if (sampling < std::min(batches, trained + kListSets)) {
+          steps.sample(sampling++);
+          moved = true;
+        }
+        return moved;
+      });
+}
+
+void train_in_turn(Exchange& exchange, std::uint64_t batches, TrainingSteps& steps, double patience_s) {
+  std::uint64_t training = 0;  // mini-batches whose step has begun
+  std::uint64_t trained = 0;
+  take_turns(
+      exchange, patience_s, "the process that gathers", [&] { return trained == batches; },
+      [&] {
+        bool moved = false;
+        if (trained < training && steps.trained(trained)) {
+          exchange.trained.store(++trained, std::memory_order_release);
+          moved = true;
+        }
+        const std::uint64_t gathered = exchange.gathered.load(std::memory_order_acquire);
+        if (training < std::min(batches, gathered)) {
+          steps.train(training++);
+          moved = true;
+        }
+        return moved;
+      });
+}
+
+// Training on a CPU alone: sampling, gathering and the step one after another, each by all threads.
+
+namespace {
+
+class PageableTable final : public FeatureTable {
+ public:
+  PageableTable(graph::Vertex vertices, const Features& features)
+      : FeatureTable(vertices, features), rows_(std::uint64_t{vertices} * features.row_bytes()) {
+    features.fill(vertices, rows_.data());
+  }
+  [[nodiscard]] std::byte* bytes() const override { return rows_.data(); }
+  [[nodiscard]] bool page_locked() const override { return false; }
+
+ private:
+  HostArray<std::byte> rows_;
+};
+
+class MappedTable final : public FeatureTable {
+ public:
+  MappedTable(graph::Vertex vertices, Features features)
+      : FeatureTable(vertices, features), features_(std::move(features)) {}
+  [[nodiscard]] std::byte* bytes() const override { return nullptr; }
+  [[nodiscard]] const std::byte* row(graph::Vertex row) const override { return features_.in_file(row); }
+  [[nodiscard]] bool page_locked() const override { return false; }
+
+ private:
+  Features features_;
+};
+
+class HostPipeline final : public Pipeline {
+ public:
+  HostPipeline(const TrainingPlan& plan, const FeatureTable& table)
+      : plan_(plan), table_(table), sampler_(plan.neighbours, plan.request.sample) {}
+
+  PipelineRun run() override {
+    PipelineRun result;
+    result.cpu_s = -process_cpu_s();
+    double checking_cpu_s = 0;
+    StageTimes times = train([&](const MiniBatch& sampled) {
+      checking_cpu_s -= process_cpu_s();
+      require_right(sampled);
+      checking_cpu_s += process_cpu_s();
+    });
+    result.cpu_s = (result.cpu_s + process_cpu_s() - checking_cpu_s) / static_cast<double>(batches());
+    result.losses = times.losses;
+    for (std::size_t i = kFillingSteps; i < times.train_s.size(); ++i) {
+      result.step_s.push_back(times.sample_s[i] + times.gather_s[i] + times.train_s[i]);
+    }
+    result.single_s = result.step_s;
+    last_ = std::move(times);
+    return result;
+  }
+
+  // Nothing overlaps here: a run that was made is its stages.
+  StageTimes stages() override {
+    if (last_) {
+      return *std::exchange(last_, std::nullopt);
+    }
+    return train([&](const MiniBatch& sampled) { require_right(sampled); });
+  }
+
+  [[nodiscard]] std::uint64_t gpu_bytes() const override { return 0; }
+  [[nodiscard]] std::uint64_t batches() const override { return plan_.seeds.size(); }
+
+ private:
+  template <class Check>
+  StageTimes train(const Check& check) {
+    HostSage<float> model(plan_.request.shape, plan_.parameters);
+    StageTimes times;
+    MiniBatch sampled;
+    for (std::uint64_t b = 0; b < batches(); ++b) {
+      const double start_s = steady_now_s();
+      sampler_.sample(plan_.seeds[b], b, sampled);
+      const double sampled_s = steady_now_s();
+      gather(sampled.nodes);
+      const double gathered_s = steady_now_s();
+      check(sampled);
+      const double checked_s = steady_now_s();
+      times.losses.push_back(model.add_gradient(sampled, rows_.data(), plan_.labels));
+      model.update(plan_.request.rate);
+      times.train_s.push_back(steady_now_s() - checked_s);
+      times.sample_s.push_back(sampled_s - start_s);
+      times.gather_s.push_back(gathered_s - sampled_s);
+    }
+    return times;
+  }
+
+  void gather(const std::vector<graph::Vertex>& nodes) {
+    constexpr std::size_t kAhead = 8;
+    const std::uint64_t columns = table_.columns();
+    rows_.resize(std::max(rows_.size(), nodes.size() * columns));
+#pragma omp parallel for schedule(static)
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      __builtin_prefetch(table_.row(nodes[std::min(i + kAhead, nodes.size() - 1)]));
+      std::memcpy(rows_.data() + i * columns, table_.row(nodes[i]), table_.row_bytes());
+    }
+  }
+
+  void require_right(const MiniBatch& sampled) const {
+    refuse_wrong(plan_.features.count_wrong(reinterpret_cast<const std::byte*>(rows_.data()), sampled.nodes));
+  }
+
+  const TrainingPlan& plan_;
+  const FeatureTable& table_;
+  CpuSampler sampler_;
+  std::vector<float> rows_;
+  std::optional<StageTimes> last_;  // of a run whose stages nobody asked for yet
+};
+
+}  // namespace
+
+std::unique_ptr<Pipeline> make_host_pipeline(const TrainingPlan& plan, const FeatureTable& table) {
+  return std::make_unique<HostPipeline>(plan, table);
+}
+
+void refuse_wrong(std::uint64_t wrong) {
+  if (wrong > 0) {
+    throw FailedError("wrong result: " + std::to_string(wrong) +
+                      " elements of gathered rows do not hold what the table has there");
+  }
+}
+
+std::unique_ptr<FeatureTable> make_pageable_table(graph::Vertex vertices, const Features& features) {
+  if (features.file() != nullptr) {
+    return std::make_unique<MappedTable>(vertices, features);
+  }
+  return std::make_unique<PageableTable>(vertices, features);
 }
 
 }  // namespace grainscope::gnn

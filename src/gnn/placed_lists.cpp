@@ -10,7 +10,6 @@
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"
-#include "grainscope/cuda/peer_access.hpp"
 #include "list_view.hpp"
 
 namespace grainscope::gnn {

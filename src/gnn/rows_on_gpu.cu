@@ -1,11 +1,14 @@
+// What a table's rows hold, written and checked by a GPU.
+
 #include <cuda_runtime.h>
 
 #include <string>
 
-#include "../cuda/grid.cuh"
+#include "../cuda/launch.cuh"
+#include "gpu_tables.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/pattern.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "rows_on_gpu.hpp"
 
 namespace grainscope::gnn {
 namespace {

@@ -1,13 +1,16 @@
-// Scores of vertices.
+// Scores of vertices, rankings by them, what a ranking hits, and a graph under its numbers.
 
 #include "grainscope/gnn/scores.hpp"
 
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "grainscope/core/error.hpp"
 
@@ -207,6 +210,287 @@ std::vector<double> pushed_reverse_pagerank(const Csr& in_edges, std::span<const
     scores = std::move(next);
   }
   return scores;
+}
+
+// Ranking by score: a radix sort from the lowest digit up, stable, by all threads.
+
+namespace {
+
+using graph::Vertex;
+
+constexpr int kDigitBits = 11;
+constexpr std::uint64_t kDigits = std::uint64_t{1} << kDigitBits;
+constexpr std::uint64_t kLeastChunk = 8192;
+constexpr std::uint64_t kMostChunks = 64;
+
+struct Ranked {
+  std::uint32_t key;  // the lower, the earlier
+  Vertex vertex;
+};
+
+// Entries are cut into chunks, the same for any number of threads.
+class Sorter {
+ public:
+  explicit Sorter(std::uint64_t size)
+      : size_(size),
+        chunks_(std::clamp<std::uint64_t>(size / kLeastChunk, 1, kMostChunks)),
+        counts_(chunks_) {}
+
+  // Sorts `from` by a digit into `to`; false, and nothing is done, where all have the same.
+  bool sort(const HostArray<Ranked>& from, const HostArray<Ranked>& to, int shift) {
+#pragma omp parallel for schedule(dynamic) if (chunks_ > 1)
+    for (std::uint64_t chunk = 0; chunk < chunks_; ++chunk) {
+      counts_[chunk].fill(0);
+      for (std::uint64_t i = begin(chunk); i < begin(chunk + 1); ++i) {
+        ++counts_[chunk][digit(from[i], shift)];
+      }
+    }
+    std::uint64_t sum = 0;
+    for (std::uint64_t value = 0; value < kDigits; ++value) {
+      const std::uint64_t before = sum;
+      for (auto& counts : counts_) {
+        sum += std::exchange(counts[value], sum);
+      }
+      if (sum - before == size_) {
+        return false;
+      }
+    }
+#pragma omp parallel for schedule(dynamic) if (chunks_ > 1)
+    for (std::uint64_t chunk = 0; chunk < chunks_; ++chunk) {
+      for (std::uint64_t i = begin(chunk); i < begin(chunk + 1); ++i) {
+        to[counts_[chunk][digit(from[i], shift)]++] = from[i];
+      }
+    }
+    return true;
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t begin(std::uint64_t chunk) const {
+    return size_ * chunk / chunks_;
+  }
+  static std::uint64_t digit(const Ranked& entry, int shift) {
+    return (entry.key >> shift) & (kDigits - 1);
+  }
+
+  std::uint64_t size_;
+  std::uint64_t chunks_;
+  std::vector<std::array<std::uint64_t, kDigits>> counts_;
+};
+
+template <class KeyOf>
+std::vector<Vertex> ranked(std::uint64_t size, std::span<const Vertex> ties, const KeyOf& key_of) {
+  HostArray<Ranked> entries(size);
+  HostArray<Ranked> spare(size);
+#pragma omp parallel for if (size > kLeastChunk)
+  for (std::uint64_t i = 0; i < size; ++i) {
+    const auto v = ties.empty() ? static_cast<Vertex>(i) : ties[i];
+    entries[i] = {key_of(v), v};
+  }
+  Sorter sorter(size);
+  for (int shift = 0; shift < 32; shift += kDigitBits) {
+    if (sorter.sort(entries, spare, shift)) {
+      std::swap(entries, spare);
+    }
+  }
+  std::vector<Vertex> order(size);
+#pragma omp parallel for if (size > kLeastChunk)
+  for (std::uint64_t i = 0; i < size; ++i) {
+    order[i] = entries[i].vertex;
+  }
+  return order;
+}
+
+}  // namespace
+
+std::vector<Vertex> ranking(std::span<const std::uint32_t> scores, std::span<const Vertex> ties) {
+  if (!ties.empty() && ties.size() != scores.size()) {
+    throw UsageError("ranking " + std::to_string(scores.size()) + " scores, ties in an order of " +
+                     std::to_string(ties.size()));
+  }
+  return ranked(scores.size(), ties, [&](Vertex v) { return ~scores[v]; });
+}
+
+// Numbers that are not negative are ordered as their bits are.
+std::vector<Vertex> ranking(std::span<const float> scores) {
+  return ranked(scores.size(), {}, [&](Vertex v) { return ~std::bit_cast<std::uint32_t>(scores[v] + 0.0F); });
+}
+
+// Hit rates of a ranking.
+
+namespace {
+
+using graph::Vertex;
+
+constexpr std::uint64_t kWorthThreads = 65536;
+
+}  // namespace
+
+std::vector<double> hit_rates(std::span<const std::uint32_t> counts, std::span<const Vertex> ranking,
+                              std::span<const double> shares) {
+  if (ranking.size() != counts.size()) {
+    throw UsageError("hit rates of a ranking of " + std::to_string(ranking.size()) +
+                     " rows for accesses to " + std::to_string(counts.size()));
+  }
+  const auto accesses = [&](std::uint64_t first, std::uint64_t last) {
+    std::uint64_t sum = 0;
+#pragma omp parallel for reduction(+ : sum) if (last - first > kWorthThreads)
+    for (std::uint64_t i = first; i < last; ++i) {
+      sum += counts[ranking[i]];
+    }
+    return sum;
+  };
+  const auto all = static_cast<double>(accesses(0, counts.size()));
+  std::vector<double> rates;
+  rates.reserve(shares.size());
+  for (const double share : shares) {
+    if (!(share >= 0 && share <= 1)) {
+      throw UsageError("hit rates: " + std::to_string(share) + " is no share of rows");
+    }
+    const auto rows = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(counts.size())));
+    rates.push_back(all == 0 ? 0 : static_cast<double>(accesses(0, rows)) / all);
+  }
+  return rates;
+}
+
+std::vector<Vertex> old_to_new(std::span<const Vertex> ranking) {
+  std::vector<Vertex> map(ranking.size());
+  std::vector<std::uint8_t> seen(ranking.size());
+  bool good = true;
+#pragma omp parallel for reduction(&& : good) if (ranking.size() > kWorthThreads)
+  for (std::size_t i = 0; i < ranking.size(); ++i) {
+    const bool inside = ranking[i] < ranking.size();
+    good = good && inside && std::atomic_ref(seen[ranking[i]]).exchange(1, std::memory_order_relaxed) == 0;
+    if (inside) {
+      std::atomic_ref(map[ranking[i]]).store(static_cast<Vertex>(i), std::memory_order_relaxed);
+    }
+  }
+  if (!good) {
+    throw UsageError("a ranking of " + std::to_string(ranking.size()) +
+                     " rows that is no permutation: a row is missing, or there twice");
+  }
+  return map;
+}
+
+// A graph under the numbers of a ranking: dissertation 4.2.2.
+
+namespace {
+
+using graph::Csr;
+using graph::Edge;
+using graph::Vertex;
+using graph::Weight;
+
+constexpr std::uint64_t kReorderChunk = 1024;  // vertices that a thread takes at a time
+constexpr std::uint64_t kAhead = 16;           // entries whose new numbers are fetched in advance
+
+void require_permutation(std::span<const Vertex> new_of_old, Vertex vertices) {
+  bool good = new_of_old.size() == vertices;
+  HostArray<std::uint8_t> taken(vertices);
+#pragma omp parallel for reduction(&& : good) if (vertices > 65536)
+  for (std::size_t v = 0; v < new_of_old.size(); ++v) {
+    good = good && new_of_old[v] < vertices &&
+           std::atomic_ref(taken[new_of_old[v]]).exchange(1, std::memory_order_relaxed) == 0;
+  }
+  if (!good) {
+    throw UsageError("reordering " + std::to_string(vertices) + " vertices by a map of " +
+                     std::to_string(new_of_old.size()) + " entries that is no permutation of them");
+  }
+}
+
+// From degrees, entry v + 1 holding that of v, to offsets: sums of chunks, then within each.
+void add_up(const HostArray<Edge>& offsets) {
+  const std::uint64_t chunks = (offsets.size() + kReorderChunk - 1) / kReorderChunk;
+  std::vector<Edge> begins(chunks);
+#pragma omp parallel for if (chunks > 1)
+  for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    const Edge* const first = offsets.data() + chunk * kReorderChunk;
+    const Edge* const last = offsets.data() + std::min(offsets.size(), (chunk + 1) * kReorderChunk);
+    for (const Edge* degree = first; degree < last; ++degree) {
+      begins[chunk] += *degree;
+    }
+  }
+  Edge sum = 0;
+  for (Edge& begin : begins) {
+    sum += std::exchange(begin, sum);
+  }
+#pragma omp parallel for if (chunks > 1)
+  for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) {
+    Edge so_far = begins[chunk];
+    for (std::uint64_t i = chunk * kReorderChunk; i < std::min(offsets.size(), (chunk + 1) * kReorderChunk);
+         ++i) {
+      so_far += offsets[i];
+      offsets[i] = so_far;
+    }
+  }
+}
+
+void paste(const Csr& graph, std::span<const Vertex> new_of_old, const Csr& result, Vertex v) {
+  const Edge begin = graph.offsets[v];
+  const Edge degree = graph.degree(v);
+  const Vertex* const from = graph.targets.data() + begin;
+  Vertex* const to = result.targets.data() + result.offsets[new_of_old[v]];
+  const Edge last = graph.edges() - begin;  // entries behind the list are the next that this thread needs
+  for (Edge i = 0; i < degree; ++i) {
+    if (i + kAhead < last) {
+      __builtin_prefetch(new_of_old.data() + from[i + kAhead]);
+    }
+    to[i] = new_of_old[from[i]];
+  }
+  if (graph.weighted()) {
+    std::copy_n(graph.weights.data() + begin, degree, result.weights.data() + result.offsets[new_of_old[v]]);
+  }
+}
+
+}  // namespace
+
+Csr reorder(const Csr& graph, std::span<const Vertex> new_of_old) {
+  const Vertex vertices = graph.vertices();
+  require_permutation(new_of_old, vertices);
+  Csr result{graph.name, graph.directed, HostArray<Edge>(graph.offsets.size()),
+             HostArray<Vertex>(graph.targets.size()), HostArray<Weight>(graph.weights.size())};
+#pragma omp parallel for if (vertices > kReorderChunk)
+  for (std::uint64_t v = 0; v < vertices; ++v) {
+    result.offsets[std::uint64_t{new_of_old[v]} + 1] = graph.degree(static_cast<Vertex>(v));
+  }
+  add_up(result.offsets);
+#pragma omp parallel for schedule(dynamic, kReorderChunk) if (vertices > kReorderChunk)
+  for (std::uint64_t v = 0; v < vertices; ++v) {
+    paste(graph, new_of_old, result, static_cast<Vertex>(v));
+  }
+  return result;
+}
+
+std::string certify_reordered(const Csr& graph, std::span<const Vertex> new_of_old, const Csr& reordered,
+                              bool sorted) {
+  if (reordered.vertices() != graph.vertices() || reordered.edges() != graph.edges() ||
+      (graph.vertices() > 0 && reordered.offsets[0] != 0)) {
+    throw FailedError("wrong result: a reordered graph has other sizes than the graph");
+  }
+  std::uint64_t wrong = UINT64_MAX;
+#pragma omp parallel reduction(min : wrong) if (graph.vertices() > kReorderChunk)
+  {
+    std::vector<Vertex> expected;
+#pragma omp for schedule(dynamic, kReorderChunk)
+    for (std::uint64_t v = 0; v < graph.vertices(); ++v) {
+      const auto list = graph.neighbours(static_cast<Vertex>(v));
+      expected.resize(list.size());
+      std::transform(list.begin(), list.end(), expected.begin(), [&](Vertex u) { return new_of_old[u]; });
+      if (sorted) {
+        std::sort(expected.begin(), expected.end());
+      }
+      const Edge begin = reordered.offsets[new_of_old[v]];
+      const Edge end = reordered.offsets[std::uint64_t{new_of_old[v]} + 1];
+      if (begin > end || end > graph.edges() || end - begin != list.size() ||
+          !std::equal(expected.begin(), expected.end(), reordered.targets.data() + begin)) {
+        wrong = std::min(wrong, v);
+      }
+    }
+  }
+  if (wrong != UINT64_MAX) {
+    throw FailedError("wrong result: the list of vertex " + std::to_string(wrong) +
+                      " is another one under its new number");
+  }
+  return "every list stands under its vertex's new number, with its neighbours' new numbers";
 }
 
 }  // namespace grainscope::gnn

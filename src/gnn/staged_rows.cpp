@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "gathers.hpp"
+#include "gather_parts.hpp"
 #include "grainscope/core/units.hpp"
 
 namespace grainscope::gnn {

@@ -4,8 +4,7 @@
 // The walk of edge_gather (access.hpp): each block gathers what its lists hold into shared memory, round by
 // round, and hands edges out one a lane. After GraphPEG (TACO 2021).
 
-#include "../cuda/global_timer.cuh"
-#include "../cuda/warp.cuh"
+#include "../cuda/launch.cuh"
 #include "frontier.cuh"
 #include "walk.cuh"
 

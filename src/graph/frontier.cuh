@@ -11,7 +11,7 @@
 #include <cuda/atomic>
 #include <vector>
 
-#include "../cuda/warp.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "walk.cuh"

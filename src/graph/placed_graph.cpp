@@ -8,10 +8,10 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/graph/traversal.hpp"
 #include "grainscope/system/placement.hpp"

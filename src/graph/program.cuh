@@ -11,14 +11,13 @@
 #include <optional>
 #include <string>
 
-#include "../cuda/together.hpp"
+#include "../cuda/launch.cuh"
 #include "edge_gather.cuh"
 #include "frontier.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/device_array.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "traversals.hpp"
 #include "walk.cuh"

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <optional>
 
-#include "../cuda/global_timer.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
-#include "grainscope/cuda/device_array.hpp"
-#include "grainscope/cuda/graph.hpp"
-#include "grainscope/cuda/profile_range.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/cuda/memory.hpp"
+#include "grainscope/cuda/runtime.hpp"
 #include "grainscope/lean/run.hpp"
 #include "lists.cuh"
 

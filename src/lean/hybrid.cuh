@@ -13,7 +13,7 @@
 #include "grainscope/core/measurement.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "grainscope/lean/run.hpp"
 #include "lists.cuh"
 

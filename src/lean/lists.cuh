@@ -6,8 +6,7 @@
 
 #include <cstdint>
 
-#include "../cuda/grid.cuh"
-#include "../cuda/warp.cuh"
+#include "../cuda/launch.cuh"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/lean/lists.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/lean/run.hpp"
 #include "hybrid.cuh"

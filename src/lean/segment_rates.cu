@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "grainscope/core/statistics.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "hybrid.cuh"
 
 namespace grainscope::lean {

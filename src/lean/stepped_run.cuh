@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "../cuda/global_timer.cuh"
-#include "../cuda/together.hpp"
+#include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/measurement.hpp"
-#include "grainscope/cuda/device_array.hpp"
+#include "grainscope/cuda/memory.hpp"
 #include "lists.cuh"
 
 namespace grainscope::lean {

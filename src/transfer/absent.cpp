@@ -1,10 +1,8 @@
 // What stands in for transfers where the suite is built without CUDA.
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/transfer/batch.hpp"
-#include "grainscope/transfer/box.hpp"
-#include "grainscope/transfer/host_copy.hpp"
 #include "grainscope/transfer/mover.hpp"
+#include "grainscope/transfer/shape.hpp"
 
 namespace grainscope::transfer {
 

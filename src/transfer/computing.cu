@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
@@ -48,8 +49,7 @@ class ComputingLane final : public Lane {
       : Lane(gpu, node, 0),
         blocks_(static_cast<unsigned>(kBlocksOnMultiprocessor * cuda::sm_count(gpu))),
         memory_(gpu, sizeof(Outcome)) {
-    cudaFuncAttributes attributes{};
-    cuda::check(cudaFuncGetAttributes(&attributes, compute), "load a kernel that computes");
+    cuda::load_kernel(compute, "load a kernel that computes");
     steps_ = static_cast<std::uint64_t>(std::max(1.0, seconds / step_s()));
     cuda::check(cudaMemset(memory_.data(), 0, memory_.bytes()), "clear a result on the GPU");
   }

@@ -7,14 +7,14 @@
 
 #include "grainscope/core/pattern.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/cuda/pattern.hpp"
-#include "grainscope/cuda/pinned_reserve.hpp"
+#include "grainscope/cuda/verification.hpp"
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/system/numa.hpp"
 #include "grainscope/system/placement.hpp"
-#include "grainscope/transfer/seeds.hpp"
+#include "grainscope/transfer/transfer.hpp"
 #include "lanes.hpp"
 
 namespace grainscope::transfer {

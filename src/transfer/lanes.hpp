@@ -1,14 +1,15 @@
 #ifndef GRAINSCOPE_SRC_TRANSFER_LANES_HPP
 #define GRAINSCOPE_SRC_TRANSFER_LANES_HPP
 
-// One maker for each way to move bytes; make_lane chooses, with the GPU current and the thread bound. Each
-// checks nothing that require_possible checked.
+// What the ways to move bytes have in common. One maker for each; make_lane chooses, with the GPU current
+// and the thread bound. Each checks nothing that require_possible checked.
 
 #include <memory>
 #include <optional>
 
-#include "grainscope/transfer/lane.hpp"
-#include "grainscope/transfer/seeds.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/transfer/mover.hpp"
+#include "grainscope/transfer/transfer.hpp"
 
 namespace grainscope::transfer {
 
@@ -20,12 +21,27 @@ namespace grainscope::transfer {
                                                    const Surroundings& surroundings);
 [[nodiscard]] std::unique_ptr<Lane> make_managed_lane(const Transfer& transfer,
                                                       const Surroundings& surroundings);
-// Of those the one whose pieces lie apart and are read by the GPU.
-[[nodiscard]] std::unique_ptr<Lane> make_managed_pieces_lane(const Transfer& transfer,
-                                                             const Surroundings& surroundings);
 
 // Throws FailedError, naming the first wrong word, unless `mismatch` is empty.
 void expect_payload(std::optional<std::uint64_t> mismatch, const char* where);
+
+// Lets both ends of a transfer between two GPUs reach each other for as long as it lives, where the transfer
+// asks for that; nothing for any other. Both directions, since a copy may be issued from either end.
+class PeerReach {
+ public:
+  explicit PeerReach(const Transfer& transfer)
+      : PeerReach(transfer.source, transfer.destination, transfer.peer_access) {}
+  PeerReach(const Endpoint& source, const Endpoint& destination, bool wanted = true) {
+    if (wanted && !source.on_host() && !destination.on_host() && source.id != destination.id) {
+      there_.emplace(source.id, destination.id);
+      back_.emplace(destination.id, source.id);
+    }
+  }
+
+ private:
+  std::optional<cuda::PeerAccess> there_;
+  std::optional<cuda::PeerAccess> back_;
+};
 
 }  // namespace grainscope::transfer
 

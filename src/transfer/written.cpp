@@ -11,7 +11,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/transfer/lane.hpp"
+#include "grainscope/transfer/mover.hpp"
 
 namespace grainscope::transfer {
 namespace {

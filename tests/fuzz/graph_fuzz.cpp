@@ -22,7 +22,7 @@
 #include "child.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
-#include "grainscope/gnn/npy_file.hpp"
+#include "grainscope/gnn/features.hpp"
 #include "grainscope/graph/io.hpp"
 #include "npy_files.hpp"
 

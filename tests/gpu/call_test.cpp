@@ -6,10 +6,10 @@
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/graph.hpp"
-#include "grainscope/cuda/launch_counter.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
+#include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/probe.hpp"
+#include "grainscope/cuda/verification.hpp"
 #include "grainscope/system/topology.hpp"
 
 namespace grainscope::cuda {

@@ -1,8 +1,6 @@
 #ifndef GRAINSCOPE_TESTS_GPU_FAMILY_FIXTURE_HPP
 #define GRAINSCOPE_TESTS_GPU_FAMILY_FIXTURE_HPP
 
-// Runs the cases of a family as the suite would, in short sessions.
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,10 +9,13 @@
 #include "families.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/graph/generate.hpp"
+#include "grainscope/system/mps.hpp"
 #include "harness/link_peaks.hpp"
 #include "harness/selection.hpp"
+
+// Runs the cases of a family as the suite would, in short sessions.
 
 namespace grainscope::harness {
 
@@ -74,6 +75,36 @@ class FamilyTest : public GpuTest {
 
   std::unique_ptr<Machine> machine_;
   cuda::ManagedBudget managed_;
+};
+
+// Tests of a fixture that has a machine, with a daemon of MPS of their own; skipped, with the reason, where
+// none starts or its clients are none.
+template <class Base>
+class UnderMps : public Base {
+ protected:
+  void SetUp() override {
+    Base::SetUp();
+    if (Base::IsSkipped()) {
+      return;
+    }
+    request_.gpu = Base::machine_->find_gpu(0)->cuda->uuid;
+    all_ = Base::machine_->find_gpu(0)->cuda->sm_count;
+    try {
+      daemon_ = std::make_unique<MpsDaemon>(request_);
+      // A client that finds no daemon works all the same, with all of the GPU.
+      if (sms_of_a_tenth() >= all_) {
+        GTEST_SKIP() << "processes are no clients of MPS here";
+      }
+    } catch (const std::exception& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  // What a client sees that was given a tenth of the multiprocessors.
+  [[nodiscard]] virtual int sms_of_a_tenth() = 0;
+
+  MpsRequest request_;
+  std::unique_ptr<MpsDaemon> daemon_;
+  int all_ = 0;
 };
 
 }  // namespace grainscope::harness

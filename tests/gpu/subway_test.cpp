@@ -14,7 +14,7 @@
 #include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "graph_printing.hpp"
+#include "traversal_fixture.hpp"
 
 namespace grainscope::graph {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "gpu_fixture.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/system/topology.hpp"
 #include "grainscope/transfer/mover.hpp"
-#include "grainscope/transfer/route.hpp"
+#include "grainscope/transfer/shape.hpp"
 
 namespace grainscope {
 

@@ -1,11 +1,23 @@
-#include "grainscope/transfer/transfer.hpp"
+// Transfers by every engine, and the families of one transfer at a time, as the suite would run them.
 
 #include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
 
 #include "every_transfer.hpp"
+#include "families.hpp"
+#include "family_fixture.hpp"
+#include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
+#include "grainscope/cuda/budget.hpp"
+#include "grainscope/system/host_memory.hpp"
+#include "grainscope/transfer/mover.hpp"
+#include "grainscope/transfer/transfer.hpp"
 #include "grainscope/transfer/written.hpp"
+#include "harness/link_peaks.hpp"
+#include "harness/selection.hpp"
 #include "transfer_fixture.hpp"
 
 namespace grainscope::transfer {
@@ -176,3 +188,203 @@ TEST_F(Transfers, a_managed_sample_from_the_wrong_side_is_caught) {
 
 }  // namespace
 }  // namespace grainscope::transfer
+
+// Every case of the families of one transfer at a time that have no test of their own parts.
+
+namespace grainscope::harness {
+namespace {
+
+class TransferFamilies : public FamilyTest {
+ protected:
+  void expect_all_to_measure(const Family& family) {
+    std::size_t measured = 0;
+    for (const Benchmark& benchmark : listed(family, Preset::smoke)) {
+      SCOPED_TRACE(benchmark.id.name());
+      if (const auto measurement = run(benchmark)) {
+        ++measured;
+        EXPECT_EQ(why_impossible(*measurement), "");
+        EXPECT_GT(measurement->bytes, 0U);
+        EXPECT_GT(measurement->samples.summary.median, 0);
+      }
+    }
+    EXPECT_GT(measured, 0U);
+  }
+};
+
+TEST_F(TransferFamilies, every_copy_within_the_host_measures) {
+  expect_all_to_measure(transfer_host_copy());
+}
+
+// One line of each kind, and lanes that no family puts side by side.
+TEST_F(TransferFamilies, what_is_written_measures) {
+  Scope scope = make_scope(Preset::smoke, gpu_targets(*machine_, {}), false, node_targets(*machine_, {}));
+  for (const char* line :
+       {"host(registered) -> gpu:0 by sm, 64KiB, 1MiB", "gpu:0 -> host(write_combined) by sm, 1MiB, blocks 8",
+        "host(write_combined) -> gpu:0(registers) by sm, 1MiB, width 16, access strided, threads 256",
+        "host(mapped) -> gpu:0 by copy_engine, 1MiB, pieces 4KiB, flush",
+        "host(pinned) -> gpu:0 by copy_engine, 1MiB, submission",
+        "host(mapped) -> gpu:0(registers) by sm, 1MiB, accessed_by",
+        "host(mapped) -> gpu:0(registers) by sm, 1MiB, access scattered, pieces 4KiB",
+        "gpu:0 -> gpu:0(registers) by sm, 1MiB", "host(managed) -> gpu:0 by fault, 1MiB",
+        "host(managed) -> gpu:0 by fault, 64KiB, pieces 4KiB, stride 64KiB",
+        "gpu:0 -> host(managed) by fault, 1MiB, host_threads 2", "host(managed) -> gpu:0 by prefetch, 1MiB",
+        "host(registered) -> gpu:0 by sm, 1MiB; gpu:0 -> host(pageable) by copy_engine, 4MiB",
+        "host(pinned) -> gpu:0 by copy_engine, 4MiB; gpu:0 -> gpu:0(registers) by sm, background, repeats "
+        "20; "
+        "compute(gpu:0), 2ms"}) {
+    const auto written = transfer::parse_written(line);
+    scope.transfers.insert(scope.transfers.end(), written.begin(), written.end());
+  }
+  std::size_t measured = 0;
+  for (const Benchmark& benchmark : list_all({transfer_written()}, *machine_, scope)) {
+    SCOPED_TRACE(benchmark.id.name());
+    if (const auto measurement = run(benchmark)) {
+      ++measured;
+      EXPECT_EQ(why_impossible(*measurement), "");
+      EXPECT_FALSE(measurement->verification.empty());
+      EXPECT_GT(measurement->samples.summary.median, 0);
+      EXPECT_EQ(measurement->bytes == 0, benchmark.id.name().find("submission") != std::string::npos);
+    }
+  }
+  EXPECT_GE(measured, 10U);
+}
+
+TEST_F(TransferFamilies, pieces_in_a_peers_memory_and_in_its_own_measure) {
+  expect_all_to_measure(grain_gpu_memory());
+}
+
+}  // namespace
+}  // namespace grainscope::harness
+
+// Pieces of managed memory on demand, and every method of grain/pieces as the suite would run it.
+
+namespace grainscope::transfer {
+namespace {
+
+class PiecesOnDemand : public GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (!IsSkipped() && !runtime().devices[0].concurrent_managed_access) {
+      GTEST_SKIP() << "managed memory does not migrate on demand here";
+    }
+  }
+
+  [[nodiscard]] std::unique_ptr<Mover> make(std::uint64_t pieces, std::uint64_t piece, std::uint64_t stride) {
+    Transfer transfer;
+    transfer.engine = Engine::fault;
+    transfer.source = Endpoint::host(Placement::managed, topology_.usable_nodes().front());
+    transfer.destination = Endpoint::gpu(Placement::managed, 0);
+    transfer.bytes = pieces * piece;
+    transfer.piece_bytes = piece;
+    transfer.stride_bytes = stride;
+    return make_mover(transfer, {&topology_, &budget_});
+  }
+
+  const Topology topology_ = Topology::read();
+  cuda::ManagedBudget budget_;
+};
+
+TEST_F(PiecesOnDemand, of_every_size_come_and_are_added_up_right_over_and_over) {
+  struct Shape {
+    std::uint64_t pieces, piece, stride;
+  };
+  for (const Shape shape :
+       {Shape{1, 16, 16}, Shape{32, 32, 2 * kMiB}, Shape{7, 48, 64 * kKiB + 16},
+        Shape{32, 4 * kKiB, 2 * kMiB}, Shape{5, 4 * kKiB + 16, 2 * kMiB}, Shape{32, kMiB, 2 * kMiB},
+        Shape{4, 2 * kMiB, 2 * kMiB}, Shape{1, 8 * kMiB, 8 * kMiB}}) {
+    SCOPED_TRACE(std::to_string(shape.pieces) + " of " + format_bytes(shape.piece));
+    const auto mover = make(shape.pieces, shape.piece, shape.stride);
+    for (int i = 0; i < 3; ++i) {
+      mover->prepare();
+      EXPECT_GT(mover->run(), 0);
+    }
+    EXPECT_FALSE(mover->verify().empty());
+    EXPECT_TRUE(mover->timing().gated);
+    EXPECT_EQ(mover->timing().clock, Clock::event);
+  }
+}
+
+TEST_F(PiecesOnDemand, that_were_never_read_are_caught) {
+  const auto mover = make(8, 128, 2 * kMiB);
+  EXPECT_THROW(static_cast<void>(mover->verify()), FailedError);
+}
+
+TEST_F(PiecesOnDemand, that_already_live_on_the_gpu_are_caught) {
+  const auto mover = make(8, 128, 2 * kMiB);
+  mover->prepare();
+  static_cast<void>(mover->run());
+  EXPECT_THROW(static_cast<void>(mover->run()), FailedError);
+}
+
+// A page at least for each piece, and no more than there is; a tiny piece brings more than itself.
+TEST_F(PiecesOnDemand, move_whole_pages_and_say_how_many) {
+  for (const std::uint64_t piece : {std::uint64_t{32}, 4 * kKiB, 256 * kKiB, 2 * kMiB}) {
+    SCOPED_TRACE(format_bytes(piece));
+    constexpr std::uint64_t kPieces = 16;
+    const auto mover = make(kPieces, piece, 2 * kMiB);
+    for (int i = 0; i < 4; ++i) {
+      mover->prepare();
+      static_cast<void>(mover->run());
+    }
+    Measurement measurement;
+    mover->describe(measurement);
+    if (!measurement.link_bytes_least) {
+      GTEST_SKIP() << "the system does not tell where pages live";
+    }
+    const std::uint64_t page = base_page_bytes();
+    EXPECT_EQ(*measurement.link_bytes_least % page, 0U);
+    EXPECT_GE(*measurement.link_bytes_least, kPieces * std::max(piece, page));
+    EXPECT_LE(*measurement.link_bytes_least, kPieces * 2 * kMiB);
+    EXPECT_DOUBLE_EQ(measurement.counters.at("moved_bytes"),
+                     static_cast<double>(*measurement.link_bytes_least));
+    EXPECT_DOUBLE_EQ(measurement.counters.at("moved_bytes_per_piece") * kPieces,
+                     static_cast<double>(*measurement.link_bytes_least));
+  }
+}
+
+TEST_F(PiecesOnDemand, beyond_the_budget_are_skipped) {
+  const std::uint64_t most = budget_.available(0);
+  EXPECT_THROW(static_cast<void>(make(most / (2 * kMiB) + 8, 128, 2 * kMiB)), SkipError);
+}
+
+}  // namespace
+}  // namespace grainscope::transfer
+
+namespace grainscope::harness {
+namespace {
+
+class GrainFamily : public GpuTest {};
+
+TEST_F(GrainFamily, every_method_measures_and_none_is_impossible) {
+  const Machine machine = read_machine();
+  cuda::ManagedBudget managed;
+  LinkPeaks peaks(machine, [](const LinkPeak&, const std::vector<Warning>&) {});
+  std::set<std::string> measured;
+  const Scope scope =
+      make_scope(Preset::quick, gpu_targets(machine, {}), false, {machine.topology.usable_nodes().front()});
+  for (const Benchmark& benchmark : list_all({grain_pieces()}, machine, scope)) {
+    SCOPED_TRACE(benchmark.id.name());
+    const std::string method = to_string(benchmark.id.axis("method"));
+    const auto grain = static_cast<std::uint64_t>(std::get<std::int64_t>(benchmark.id.axis("grain")));
+    if (!benchmark.skip.empty()) {
+      continue;
+    }
+    Session session(machine, {.ci_target = 0.1, .budget_s = 0.02, .warmups = 1}, peaks, &managed,
+                    [] { return false; });
+    const Measurement measurement = benchmark.run(session);
+    EXPECT_EQ(why_impossible(measurement), "");
+    EXPECT_EQ(measurement.operations * grain, measurement.bytes);
+    EXPECT_TRUE(measurement.link_peak_gb_s.has_value());
+    if (method == "managed_demand" && measurement.link_bytes_least) {
+      EXPECT_GE(*measurement.link_bytes_least, measurement.bytes);
+    }
+    measured.insert(method);
+  }
+  EXPECT_TRUE(measured.contains("graph"));
+  EXPECT_TRUE(measured.contains("copy_engine"));
+  EXPECT_TRUE(measured.contains("pageable_copy"));
+}
+
+}  // namespace
+}  // namespace grainscope::harness

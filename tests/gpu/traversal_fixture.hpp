@@ -2,13 +2,16 @@
 #define GRAINSCOPE_TESTS_GPU_TRAVERSAL_FIXTURE_HPP
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "../testing/replay_oracle.hpp"
 #include "../testing/sample_graphs.hpp"
 #include "gpu_fixture.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
+#include "grainscope/graph/access.hpp"
+#include "grainscope/graph/answers.hpp"
 #include "grainscope/graph/traversal.hpp"
 
 namespace grainscope::graph {
@@ -37,6 +40,15 @@ class TraversalTest : public GpuTest {
 
   cuda::ManagedBudget budget_;
 };
+
+// How GoogleTest writes what tests of traversals are of.
+
+inline void PrintTo(Algorithm algorithm, std::ostream* out) {
+  *out << name(algorithm);
+}
+inline void PrintTo(Access access, std::ostream* out) {
+  *out << name(access);
+}
 
 }  // namespace grainscope::graph
 

@@ -1,11 +1,14 @@
 #ifndef GRAINSCOPE_CUDA_DEVICE_HPP
 #define GRAINSCOPE_CUDA_DEVICE_HPP
 
-// Which GPU is current, and the small handles that belong to one: streams and events.
+// Which GPU is current, what it can reach, and the small handles that belong to one: streams, events and
+// graphs.
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace grainscope::cuda {
@@ -20,9 +23,12 @@ class [[nodiscard]] DeviceGuard {
   DeviceGuard& operator=(const DeviceGuard&) = delete;
 
  private:
-  int previous_ = 0;
-  bool changed_ = false;
+  int previous_;
+  bool changed_;
 };
+
+// The calling thread's GPU.
+[[nodiscard]] int current_gpu();
 
 struct MemoryInfo {
   std::uint64_t free_bytes = 0;
@@ -69,6 +75,81 @@ class Event {
 
 // Seconds between two events that have completed.
 [[nodiscard]] double elapsed_s(const Event& start, const Event& stop);
+
+// Work that is described once and launched as a whole.
+class Graph {
+ public:
+  // What `enqueue` puts into `stream`, one after another; none of it runs. Throws what `enqueue` throws.
+  Graph(const Stream& stream, const std::function<void()>& enqueue);
+  [[nodiscard]] cudaGraph_t get() const noexcept { return graph_.get(); }
+  [[nodiscard]] std::size_t nodes() const;
+
+ private:
+  struct Destroy {
+    void operator()(cudaGraph_t graph) const noexcept;
+  };
+  std::unique_ptr<CUgraph_st, Destroy> graph_;
+};
+
+// A graph made ready to be launched.
+class GraphExec {
+ public:
+  explicit GraphExec(const Graph& graph);
+  // Takes over what cudaGraphInstantiate gave.
+  explicit GraphExec(cudaGraphExec_t exec) noexcept : exec_(exec) {}
+  [[nodiscard]] cudaGraphExec_t get() const noexcept { return exec_.get(); }
+  // Enqueues all of it.
+  void launch(const Stream& stream) const;
+
+ private:
+  struct Destroy {
+    void operator()(cudaGraphExec_t exec) const noexcept;
+  };
+  std::unique_ptr<CUgraphExec_st, Destroy> exec_;
+};
+
+// Copies that do not depend on each other, as one executable graph: its owner.
+class CopyGraph {
+ public:
+  CopyGraph();
+  // One more copy of `bytes`, beside all others; before instantiate().
+  void add(void* to, const void* from, std::size_t bytes);
+  // Makes it executable and brings it to the GPU, in stream order. Once.
+  void instantiate(const Stream& stream);
+  // Enqueues all its copies. Throws FailedError before instantiate().
+  void launch(const Stream& stream) const;
+
+ private:
+  struct DestroyGraph {
+    void operator()(cudaGraph_t graph) const noexcept;
+  };
+  struct DestroyExecutable {
+    void operator()(cudaGraphExec_t executable) const noexcept;
+  };
+  std::unique_ptr<CUgraph_st, DestroyGraph> graph_;
+  std::unique_ptr<CUgraphExec_st, DestroyExecutable> executable_;
+};
+
+// While it lives, kernels and copies on `gpu` reach the memory of `peer`, in that direction alone.
+// An access that somebody enabled before is left as it was. Two of them for the same direction must end in
+// the reverse order of their beginning, since the first one enabled it.
+class [[nodiscard]] PeerAccess {
+ public:
+  // Throws SkipError, with the reason, where the two cannot reach each other; FailedError for a GPU that does
+  // not exist.
+  PeerAccess(int gpu, int peer);
+  ~PeerAccess();
+  PeerAccess(const PeerAccess&) = delete;
+  PeerAccess& operator=(const PeerAccess&) = delete;
+
+  // Whether this object enabled it, and so will disable it.
+  [[nodiscard]] bool enabled_here() const noexcept { return enabled_here_; }
+
+ private:
+  int gpu_;
+  int peer_;
+  bool enabled_here_ = false;
+};
 
 }  // namespace grainscope::cuda
 

@@ -5,10 +5,16 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
 
 namespace grainscope::cuda {
 
@@ -75,6 +81,82 @@ class ManagedBuffer {
   };
   std::unique_ptr<void, Free> data_;
   std::uint64_t bytes_;
+};
+
+// Values in one GPU's memory; never of no bytes. Throws SkipError where the card has not enough free.
+template <class T>
+class DeviceArray {
+ public:
+  DeviceArray(int gpu, std::uint64_t count) : memory_(gpu, std::max<std::uint64_t>(1, count) * sizeof(T)) {}
+  [[nodiscard]] T* data() const { return static_cast<T*>(memory_.data()); }
+  [[nodiscard]] std::uint64_t bytes() const { return memory_.bytes(); }
+  void fill_bytes(int byte, const Stream& stream) const {
+    check(cudaMemsetAsync(memory_.data(), byte, memory_.bytes(), stream.get()), "set state on the GPU");
+  }
+  // The first `count` values, copied to the host.
+  [[nodiscard]] std::vector<T> read(std::uint64_t count) const {
+    std::vector<T> values(count);
+    check(cudaMemcpy(values.data(), memory_.data(), count * sizeof(T), cudaMemcpyDefault),
+          "read an answer from the GPU");
+    return values;
+  }
+
+ private:
+  DeviceBuffer memory_;
+};
+
+// Host memory made by the driver's virtual memory management (cuMemCreate on a NUMA node), which lays it out
+// in pages of the driver's own choice: of one node, mapped at one address for a GPU and for the host.
+class HostVmmBuffer {
+ public:
+  // At least `bytes` on `node`, readable and writable by `gpu` and by every CPU. Throws SkipError, with the
+  // driver's reason, where it does not make such memory.
+  HostVmmBuffer(int gpu, int node, std::uint64_t bytes);
+  ~HostVmmBuffer();
+  HostVmmBuffer(HostVmmBuffer&& other) noexcept;
+  HostVmmBuffer& operator=(HostVmmBuffer&& other) noexcept;
+
+  // The same address on the GPU and on the host.
+  [[nodiscard]] void* data() const noexcept;
+  // What was asked for, rounded up to the driver's granularity.
+  [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+ private:
+  struct Mapping;
+  std::unique_ptr<Mapping> mapping_;
+};
+
+// Device memory that several processes use: one owns it, others open what it names (CUDA IPC).
+// What names it to another process: the bytes of a cudaIpcMemHandle_t.
+using IpcHandle = std::array<std::byte, 64>;
+
+// Memory of a GPU for others to open. They must have closed it before it goes.
+class SharedBuffer {
+ public:
+  // At least `bytes`, in whole pieces of 2 MiB: of smaller allocations the driver would share what lies
+  // beside them too. Throws as DeviceBuffer; SkipError, with the driver's words, where it shares none.
+  SharedBuffer(int gpu, std::uint64_t bytes);
+  [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(memory_.data()); }
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return memory_.bytes(); }
+  [[nodiscard]] const IpcHandle& handle() const noexcept { return handle_; }
+
+ private:
+  DeviceBuffer memory_;
+  IpcHandle handle_;
+};
+
+// Another process's, open in this one.
+class OpenedBuffer {
+ public:
+  // On `gpu`. Throws SkipError, with the driver's words, where it cannot be opened.
+  OpenedBuffer(int gpu, const IpcHandle& handle);
+  [[nodiscard]] std::byte* data() const noexcept { return static_cast<std::byte*>(data_.get()); }
+
+ private:
+  struct Close {
+    void operator()(void* data) const noexcept;
+  };
+  std::unique_ptr<void, Close> data_;
 };
 
 }  // namespace grainscope::cuda

@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_CUDA_RUNTIME_HPP
 #define GRAINSCOPE_CUDA_RUNTIME_HPP
 
-// What the CUDA runtime says of this machine, as plain data: readable by code that is built
-// without a toolkit and runs without a driver.
+// What the CUDA runtime says of this machine, as plain data, and marks for its profilers: readable by code
+// that is built without a toolkit and runs without a driver.
 
 #include <cstdint>
 #include <optional>
@@ -52,6 +52,19 @@ struct RuntimeReport {
 
 // Reads devices and peers. Never throws for missing hardware: that is `why_none`. Creates no context.
 [[nodiscard]] RuntimeReport read_runtime();
+
+// Marks what runs while it lives for a profiler that follows NVTX ranges; without one it costs nothing.
+class [[nodiscard]] ProfileRange {
+ public:
+  explicit ProfileRange(const char* name);
+  ~ProfileRange();
+  ProfileRange(const ProfileRange&) = delete;
+  ProfileRange& operator=(const ProfileRange&) = delete;
+};
+
+// Whether scripts/grainscope-count runs this program (GRAINSCOPE_COUNT is set): cases whose samples stand
+// behind a gate, where a profiler cannot count, then do once more what they timed, in such a range.
+[[nodiscard]] bool is_counted();
 
 }  // namespace grainscope::cuda
 

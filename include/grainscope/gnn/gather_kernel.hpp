@@ -11,7 +11,6 @@
 #include <memory>
 
 #include "grainscope/cuda/device.hpp"
-#include "grainscope/gnn/modes.hpp"
 #include "grainscope/gnn/table.hpp"
 
 namespace grainscope::gnn {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "grainscope/gnn/features.hpp"
-#include "grainscope/gnn/random.hpp"
 #include "grainscope/gnn/sampling.hpp"
 
 namespace grainscope::gnn {

@@ -5,11 +5,16 @@
 // mini-batch i + 1 into one of two buffers, and the consumer trains on mini-batch i. Source: dissertation
 // 3.2.2 and 3.4.
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "grainscope/gnn/modes.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/gnn/sampling.hpp"
+#include "grainscope/gnn/table.hpp"
 #include "grainscope/gnn/training.hpp"
 
 namespace grainscope::gnn {
@@ -81,6 +86,134 @@ class Pipeline {
 // Bytes of a GPU's memory that it takes, about, without what of the table is there.
 [[nodiscard]] std::uint64_t pipeline_gpu_bytes(const TrainingRequest& request, graph::Vertex vertices,
                                                std::uint64_t entries, int window);
+
+// How a process that samples and gathers and a process that trains take turns over three sets of sampled
+// lists and two buffers of rows: two counters in host memory that both map. Source: dissertation 3.3.3.
+//
+// Counters and not interprocess events: such an event stands for its last record only, so a counter would
+// have to say when it was recorded all the same; the host must learn the sizes of each mini-batch before it
+// can launch the step; and a host that waits can give up when the other process is gone, a GPU cannot.
+inline constexpr std::uint64_t kListSets = 3;
+inline constexpr std::uint64_t kRowBuffers = 2;
+// After so long without a turn of the other process it is given up.
+inline constexpr double kPatience_s = 10;
+
+// Lies in shared memory, zeroed.
+struct Exchange {
+  // What the training process must know of a mini-batch: nodes_upto [hops + 1], then edges of each hop.
+  using Sizes = std::array<std::uint64_t, 2 * kMostHops + 1>;
+
+  alignas(64) std::atomic<std::uint64_t> gathered;  // mini-batches whose lists, sizes and rows are there
+  alignas(64) std::atomic<std::uint64_t> trained;   // mini-batches that nobody looks at any more
+  alignas(64) std::atomic<std::uint32_t> given_up;  // a process has failed: the other need not wait
+  std::array<Sizes, kListSets> sizes;
+  std::array<std::byte, 64> memory;  // the name of the GPU memory that they share (cuda::IpcHandle)
+
+  [[nodiscard]] Sizes& sizes_of(std::uint64_t batch) { return sizes[batch % kListSets]; }
+  // Before a run, by who has asked both processes for it.
+  void begin();
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// What each process does for a mini-batch. All enqueue and return; questions do not wait.
+class GatheringSteps {
+ public:
+  virtual ~GatheringSteps() = default;
+  virtual void sample(std::uint64_t batch) = 0;
+  [[nodiscard]] virtual bool sampled(std::uint64_t batch) = 0;
+  // Its sizes are in the exchange when this returns.
+  virtual void gather(std::uint64_t batch) = 0;
+  [[nodiscard]] virtual bool gathered(std::uint64_t batch) = 0;
+};
+class TrainingSteps {
+ public:
+  virtual ~TrainingSteps() = default;
+  virtual void train(std::uint64_t batch) = 0;
+  [[nodiscard]] virtual bool trained(std::uint64_t batch) = 0;
+};
+
+// The other process has given up, or takes no turn any more.
+class TurnError : public FailedError {
+ public:
+  using FailedError::FailedError;
+};
+
+// The whole run of a process, mini-batches in order; each step begins as soon as what it needs is there and
+// what it overwrites is no longer needed. Throws TurnError where the other process has given up, or has
+// not taken its turn for `patience_s`; what steps throw is told to the other process and passed on.
+void gather_in_turn(Exchange& exchange, std::uint64_t batches, GatheringSteps& steps,
+                    double patience_s = kPatience_s);
+void train_in_turn(Exchange& exchange, std::uint64_t batches, TrainingSteps& steps,
+                   double patience_s = kPatience_s);
+
+// The training pipeline in two processes, as the dissertation has it (3.3.2 and 3.3.3): one samples and
+// gathers, the other trains. Sampled lists and rows lie in memory of the GPU that the first owns and the
+// second opens by CUDA IPC; whose turn it is stands in an Exchange. Each class here is one process's side.
+class GatheringSide {
+ public:
+  virtual ~GatheringSide() = default;
+  GatheringSide(const GatheringSide&) = delete;
+  GatheringSide& operator=(const GatheringSide&) = delete;
+
+  // One mini-batch, each stage alone; waits. Throws FailedError unless every element of its rows is right.
+  struct Stage {
+    double sample_s = 0;
+    double gather_s = 0;
+  };
+  [[nodiscard]] virtual Stage stage(std::uint64_t batch) = 0;
+
+  // All mini-batches, in turn with the other process; throws as gather_in_turn.
+  struct Run {
+    std::vector<double> gather_s;  // of each mini-batch, other work beside it
+    double cpu_s = 0;              // of the process
+  };
+  [[nodiscard]] virtual Run run() = 0;
+  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
+
+ protected:
+  GatheringSide() = default;
+};
+
+class TrainingSide {
+ public:
+  virtual ~TrainingSide() = default;
+  TrainingSide(const TrainingSide&) = delete;
+  TrainingSide& operator=(const TrainingSide&) = delete;
+
+  // Opens what the other process shares, once that is there. Throws SkipError where it cannot.
+  virtual void open() = 0;
+  virtual void reset() = 0;  // to the first parameters; waits
+  // Seconds of the step on a mini-batch whose rows are there, nothing beside it; waits.
+  [[nodiscard]] virtual double stage(std::uint64_t batch) = 0;
+
+  // All mini-batches, in turn with the other process; throws as train_in_turn.
+  struct Run {
+    std::vector<double> step_s;   // from one step's end to the next's, but for those that fill the pipeline
+    std::vector<double> train_s;  // of each step itself, other work beside it
+    double cpu_s = 0;             // of the process
+  };
+  [[nodiscard]] virtual Run run() = 0;
+  [[nodiscard]] virtual std::vector<float> losses() const = 0;  // of all mini-batches
+  [[nodiscard]] virtual std::uint64_t gpu_bytes() const = 0;
+
+ protected:
+  TrainingSide() = default;
+};
+
+// Throws UsageError but for a kernel's gather of one mini-batch at a time on one GPU.
+void require_processes(const PipelineRequest& request);
+
+// On the request's GPU; all multiprocessors that the process sees are the gather's. Plan, table and exchange
+// outlive it; the exchange names its memory when this returns. Throws UsageError as require_processes, where
+// the table does not fit the plan or the plan has not three mini-batches; SkipError where the GPU has no room
+// or shares no memory; in a build without CUDA always SkipError, as the next.
+[[nodiscard]] std::unique_ptr<GatheringSide> make_gathering_side(const TrainingPlan& plan,
+                                                                 const FeatureTable& table,
+                                                                 const PipelineRequest& request,
+                                                                 Exchange& exchange);
+// Likewise; needs no table.
+[[nodiscard]] std::unique_ptr<TrainingSide> make_training_side(const TrainingPlan& plan, int gpu,
+                                                               Exchange& exchange);
 
 }  // namespace grainscope::gnn
 

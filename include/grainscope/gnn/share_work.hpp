@@ -12,7 +12,6 @@
 
 #include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/sm_partition.hpp"
-#include "grainscope/gnn/feature_store.hpp"
 #include "grainscope/gnn/gather.hpp"
 #include "grainscope/gnn/training.hpp"
 

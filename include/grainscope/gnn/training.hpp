@@ -1,10 +1,13 @@
 #ifndef GRAINSCOPE_GNN_TRAINING_HPP
 #define GRAINSCOPE_GNN_TRAINING_HPP
 
-// What a training run consists of, decided before its first mini-batch and the same for every way to feed it.
+// What a training run consists of, decided before its first mini-batch and the same for every way to feed
+// it.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "grainscope/core/host_array.hpp"
@@ -89,6 +92,16 @@ class FeatureTable {
 // GPUs): what every mode is held against.
 [[nodiscard]] std::vector<double> reference_losses(const TrainingPlan& plan, std::uint64_t batches,
                                                    std::uint64_t together);
+
+// A plan in memory that processes share, so that those which train together need not make it again.
+// What it takes.
+[[nodiscard]] std::uint64_t shared_plan_bytes(const TrainingPlan& plan);
+// Lays it down in shared_plan_bytes() of memory at a boundary of 64 bytes.
+void write_plan(const TrainingPlan& plan, std::byte* to);
+// From `offset` of a file (or shared memory opened as one): neighbours stay there, mapped; the rest is
+// copied. Without what only the plan's maker asks for: accesses, rows, prepare_s. Throws UsageError where no
+// plan lies there, EnvironmentError as HostBytes::map_file.
+[[nodiscard]] TrainingPlan read_plan(const std::string& path, std::uint64_t offset);
 
 }  // namespace grainscope::gnn
 

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 
-#include "grainscope/gnn/modes.hpp"
 #include "grainscope/gnn/table.hpp"
 #include "grainscope/model/replay.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/system/host_memory.hpp"
-#include "grainscope/transfer/lane.hpp"
+#include "grainscope/transfer/mover.hpp"
 
 namespace grainscope::transfer {
 

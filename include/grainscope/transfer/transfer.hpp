@@ -1,8 +1,8 @@
 #ifndef GRAINSCOPE_TRANSFER_TRANSFER_HPP
 #define GRAINSCOPE_TRANSFER_TRANSFER_HPP
 
-// A transfer as data: what moves, from where to where, by what. Every transfer family is a list of
-// these; make_lane (lane.hpp) turns one into buffers, and a Mover (mover.hpp) times one or several at once.
+// A transfer as data: what moves, from where to where, by what. Every transfer family is a list of these;
+// make_lane turns one into buffers, and a Mover times one or several at once (both in mover.hpp).
 
 #include <cstdint>
 #include <optional>
@@ -119,6 +119,10 @@ struct Transfer {
 
 // Throws UsageError, saying why, for a transfer that cannot be: its size, its ends, its walk.
 void require_possible(const Transfer& transfer);
+
+// The pattern's seed of what is moved, and of what lies at the destination before.
+inline constexpr std::uint32_t kPayload = 1;
+inline constexpr std::uint32_t kPoison = 2;
 
 }  // namespace grainscope::transfer
 

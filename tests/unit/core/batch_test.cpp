@@ -1,4 +1,4 @@
-#include "grainscope/transfer/batch.hpp"
+#include "grainscope/transfer/shape.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
-#include "grainscope/transfer/seeds.hpp"
+#include "grainscope/transfer/transfer.hpp"
 
 namespace grainscope::transfer {
 namespace {

@@ -1,4 +1,4 @@
-#include "grainscope/transfer/box.hpp"
+#include "grainscope/transfer/shape.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
-#include "grainscope/transfer/box_walk.hpp"
-#include "grainscope/transfer/seeds.hpp"
+#include "grainscope/transfer/transfer.hpp"
 
 namespace grainscope::transfer {
 namespace {

@@ -9,8 +9,7 @@
 #include <numeric>
 
 #include "../../testing/sample_graphs.hpp"
-#include "grainscope/gnn/random.hpp"
-#include "grainscope/gnn/seeds.hpp"
+#include "grainscope/gnn/sampling.hpp"
 #include "grainscope/graph/generate.hpp"
 
 namespace grainscope::gnn {

@@ -11,7 +11,7 @@
 #include "families.hpp"
 #include "golden_text.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/system/host_memory.hpp"

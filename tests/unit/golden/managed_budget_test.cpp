@@ -1,7 +1,7 @@
 // What the budget of managed memory refuses, on GPUs whose free memory the test names:
 // tests/golden/managed_refusals.txt.
 
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 
 #include <map>
 

@@ -11,7 +11,7 @@
 #include "families.hpp"
 #include "gnn_case.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/cuda/managed_budget.hpp"
+#include "grainscope/cuda/budget.hpp"
 #include "harness/row.hpp"
 #include "schema_check.hpp"
 

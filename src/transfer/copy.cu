@@ -1,0 +1,215 @@
+// Copies in one piece or in pieces one after another, as lanes: by the copy engine, by a kernel, by the
+// runtime within the host.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <string>
+
+#include "../cuda/launch.cuh"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/check.hpp"
+#include "grainscope/cuda/device.hpp"
+#include "grainscope/system/numa.hpp"
+#include "grainscope/transfer/end_memory.hpp"
+#include "grainscope/transfer/mover.hpp"
+#include "lanes.hpp"
+
+namespace grainscope::transfer {
+namespace {
+
+// What copies that a GPU has a part in share: memory at both ends, and its check.
+class EndsLane : public Lane {
+ public:
+  EndsLane(const Transfer& transfer, const Surroundings& surroundings)
+      : Lane(transfer.gpu(), transfer.node(), transfer.bytes),
+        transfer_(transfer),
+        reach_(transfer),
+        ends_(transfer.source, transfer.destination, transfer.bytes, surroundings) {
+    ends_.fill();
+  }
+
+  void prepare() final {
+    if (transfer_.flush) {
+      ends_.source.flush();
+      ends_.destination.flush();
+    }
+  }
+
+  std::string verify() final {
+    ends_.destination.expect_payload();
+    return "every word at the destination, which held other data before";
+  }
+
+ protected:
+  [[nodiscard]] const Transfer& transfer() const { return transfer_; }
+  [[nodiscard]] const EndMemory& source() const { return ends_.source; }
+  [[nodiscard]] const EndMemory& destination() const { return ends_.destination; }
+
+ private:
+  Transfer transfer_;
+  PeerReach reach_;
+  BothEnds ends_;
+};
+
+// By the copy engine: between host and GPU, between two GPUs, within one.
+class CopyLane final : public EndsLane {
+ public:
+  using EndsLane::EndsLane;
+
+  void issue(const cuda::Stream& stream) override {
+    const std::uint64_t piece = transfer().piece_bytes > 0 ? transfer().piece_bytes : bytes();
+    for (std::uint64_t first = 0; first < bytes(); first += piece) {
+      const std::uint64_t size = std::min(piece, bytes() - first);
+      // Without peer access a copy by unified addresses is staged through the host like any other.
+      cuda::check(cudaMemcpyAsync(destination().data() + first, source().data() + first, size,
+                                  cudaMemcpyDefault, stream.get()),
+                  "copy " + format_bytes(size));
+    }
+  }
+
+  [[nodiscard]] Conduct conduct() const override {
+    if (transfer().source.placement == Placement::pageable ||
+        transfer().destination.placement == Placement::pageable) {
+      return Conduct::hosted;
+    }
+    // Between GPUs that cannot reach each other the driver stages the copy, and may wait for what is before.
+    const bool staged = transfer().between_gpus() && !transfer().within_gpu() && !transfer().peer_access;
+    return staged ? Conduct::called : Conduct::enqueued;
+  }
+
+  [[nodiscard]] bool launches_kernels() const override { return false; }
+  [[nodiscard]] std::string action() const override {
+    return transfer().piece_bytes > 0 ? "one cudaMemcpyAsync a piece" : "one cudaMemcpyAsync";
+  }
+};
+
+// By a kernel, both ends memory: what a program gets that moves data with its own multiprocessors.
+
+constexpr int kThreads = 512;
+constexpr int kInFlight = 4;  // independent 16-byte loads of a thread before its first store
+static_assert(kThreads * kInFlight * sizeof(uint4) == kUnderWayOfCopyBlock);
+constexpr int kBlocksOnMultiprocessor = 4;
+constexpr int kBlocksBesideOthers = 2;  // of all kernels that run at once
+
+// Copies `elements` of 16 bytes, then `words` of 4 behind them.
+__global__ void __launch_bounds__(kThreads)
+    copy_elements(const uint4* __restrict__ from, uint4* __restrict__ to, std::uint64_t elements, int words) {
+  const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  std::uint64_t i = first;
+  for (; i + (kInFlight - 1) * stride < elements; i += kInFlight * stride) {
+    uint4 values[kInFlight];
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      values[k] = from[i + k * stride];
+    }
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k) {
+      to[i + k * stride] = values[k];
+    }
+  }
+  for (; i < elements; i += stride) {
+    to[i] = from[i];
+  }
+  if (first < static_cast<std::uint64_t>(words)) {
+    reinterpret_cast<std::uint32_t*>(to + elements)[first] =
+        reinterpret_cast<const std::uint32_t*>(from + elements)[first];
+  }
+}
+
+class KernelCopyLane final : public EndsLane {
+ public:
+  KernelCopyLane(const Transfer& transfer, const Surroundings& surroundings)
+      : EndsLane(transfer, surroundings) {
+    cuda::load_kernel(copy_elements, "load the kernel that copies");
+  }
+
+  void issue(const cuda::Stream& stream) override {
+    copy_elements<<<blocks(), kThreads, 0, stream.get()>>>(
+        reinterpret_cast<const uint4*>(source().device_data()),
+        reinterpret_cast<uint4*>(destination().device_data()), elements(),
+        static_cast<int>(bytes() % sizeof(uint4) / sizeof(std::uint32_t)));
+    cuda::check_launch("copy_elements");
+  }
+
+  [[nodiscard]] std::string action() const override { return "one kernel that copies"; }
+
+  void describe(Measurement& measurement) const override { measurement.counters["blocks"] = blocks(); }
+
+ private:
+  [[nodiscard]] std::uint64_t elements() const { return bytes() / sizeof(uint4); }
+
+  // Enough to fill the GPU, or to leave room on it, or as many blocks as asked for; none without work.
+  [[nodiscard]] unsigned blocks() const {
+    const Walk& walk = transfer().walk;
+    const int on_each = walk.kernels > 1 ? kBlocksBesideOthers : kBlocksOnMultiprocessor;
+    const int most = walk.blocks > 0 ? walk.blocks : on_each * cuda::sm_count(gpu()) / walk.kernels;
+    const auto full = static_cast<std::uint64_t>(std::max(1, most));
+    return static_cast<unsigned>(std::clamp<std::uint64_t>((elements() + kThreads - 1) / kThreads, 1, full));
+  }
+};
+
+// Within the host, by the runtime: the CPU copies.
+class HostCopyLane final : public Lane {
+ public:
+  HostCopyLane(const HostCopy& copy, const Surroundings& surroundings)
+      : Lane(copy.gpu, copy.from_node, copy.bytes),
+        flush_(copy.flush),
+        ends_(Endpoint::host(Placement::pageable, copy.from_node),
+              Endpoint::host(Placement::registered, copy.to_node), copy.bytes, surroundings) {
+    ends_.fill();
+  }
+
+  void prepare() override {
+    if (flush_) {
+      ends_.source.flush();
+      ends_.destination.flush();
+    }
+  }
+
+  void issue(const cuda::Stream& stream) override {
+    cuda::check(cudaMemcpyAsync(ends_.destination.data(), ends_.source.data(), bytes(), cudaMemcpyHostToHost,
+                                stream.get()),
+                "copy " + format_bytes(bytes()) + " within the host");
+  }
+
+  std::string verify() override {
+    ends_.destination.expect_payload();
+    return "every word at the destination, which held other data before";
+  }
+
+  // Where the CPU copies, the clock is the host's.
+  [[nodiscard]] Conduct conduct() const override { return Conduct::hosted; }
+  [[nodiscard]] bool launches_kernels() const override { return false; }
+  [[nodiscard]] std::string action() const override { return "one cudaMemcpyAsync from host to host"; }
+
+ private:
+  bool flush_;
+  BothEnds ends_;
+};
+
+}  // namespace
+
+std::unique_ptr<Lane> make_copy_lane(const Transfer& transfer, const Surroundings& surroundings) {
+  return std::make_unique<CopyLane>(transfer, surroundings);
+}
+
+std::unique_ptr<Lane> make_kernel_copy_lane(const Transfer& transfer, const Surroundings& surroundings) {
+  return std::make_unique<KernelCopyLane>(transfer, surroundings);
+}
+
+std::unique_ptr<Mover> make_host_copy_mover(const HostCopy& copy, const Surroundings& surroundings) {
+  if (copy.bytes == 0 || copy.bytes % sizeof(std::uint32_t) != 0) {
+    throw UsageError("a copy within the host moves a multiple of 4 bytes, at least 4; not " +
+                     std::to_string(copy.bytes));
+  }
+  const NodeBinding binding(*surroundings.topology, copy.from_node);
+  const cuda::DeviceGuard guard(copy.gpu);
+  std::vector<MoverLane> lanes;
+  lanes.push_back({std::make_unique<HostCopyLane>(copy, surroundings)});
+  return std::make_unique<Mover>(std::move(lanes), surroundings);
+}
+
+}  // namespace grainscope::transfer

@@ -1,0 +1,359 @@
+// What can be said of a transfer without a GPU: its names, the requests of a walk, whether it can be at
+// all, and how the times of several lanes overlap.
+
+#include "grainscope/transfer/transfer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/transfer/mover.hpp"
+
+namespace grainscope::transfer {
+namespace {
+
+constexpr std::uint64_t kLine = 128;
+constexpr std::uint64_t kSector = 32;
+constexpr int kWarp = 32;
+constexpr std::uint64_t kLanes = kWarp;
+constexpr std::uint64_t kFarApart = std::uint64_t{1} << 40;
+
+// Counts the requests of one warp load after another: the lanes' sectors, grouped by 128-byte line.
+class RequestCounter {
+ public:
+  explicit RequestCounter(bool keeps_sectors) : keeps_sectors_(keeps_sectors) {}
+
+  // `first[lane]` is the address of each lane's access of `width` bytes.
+  void load(const std::vector<std::uint64_t>& first, std::uint64_t width) {
+    std::map<std::uint64_t, std::set<std::uint64_t>> sectors_of_line;
+    for (const std::uint64_t address : first) {
+      for (std::uint64_t sector = address / kSector; sector <= (address + width - 1) / kSector; ++sector) {
+        if (!keeps_sectors_ || seen_.insert(sector).second) {
+          sectors_of_line[sector * kSector / kLine].insert(sector);
+        }
+      }
+    }
+    for (const auto& [line, sectors] : sectors_of_line) {
+      ++requests_[static_cast<int>(sectors.size() * kSector)];
+    }
+  }
+
+  [[nodiscard]] const std::map<int, std::uint64_t>& requests() const { return requests_; }
+
+ private:
+  bool keeps_sectors_;
+  std::set<std::uint64_t> seen_;
+  std::map<int, std::uint64_t> requests_;
+};
+
+// The loads of one warp over its period: the shortest stretch after which a walk repeats itself.
+// Returns the bytes asked for.
+std::uint64_t walk_one_period(const Walk& walk, std::uint64_t base, RequestCounter& counter) {
+  const auto width = static_cast<std::uint64_t>(walk.width_bytes);
+  std::vector<std::uint64_t> lanes(kLanes);
+  if (walk.pattern != Walk::Pattern::strided) {
+    const bool scattered = walk.pattern == Walk::Pattern::scattered;
+    for (std::uint64_t lane = 0; lane < kLanes; ++lane) {
+      // Pieces of a scattered walk that one load touches lie far apart.
+      const std::uint64_t piece = scattered ? lane * width / walk.piece_bytes : 0;
+      lanes[lane] = base + lane * width + piece * kFarApart;
+    }
+    counter.load(lanes, width);
+    return kLanes * width;
+  }
+  for (std::uint64_t step = 0; step < kLine / width; ++step) {
+    for (std::uint64_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = base + lane * kLine + step * width;
+    }
+    counter.load(lanes, width);
+  }
+  return kLanes * kLine;
+}
+
+}  // namespace
+
+const char* name(Placement placement) {
+  switch (placement) {
+    case Placement::pageable:
+      return "pageable";
+    case Placement::pinned:
+      return "pinned";
+    case Placement::registered:
+      return "registered";
+    case Placement::write_combined:
+      return "write_combined";
+    case Placement::mapped:
+      return "mapped";
+    case Placement::managed:
+      return "managed";
+    case Placement::device:
+      return "device";
+    case Placement::registers:
+      return "registers";
+  }
+  throw std::logic_error("a placement has no name");
+}
+
+const char* name(Engine engine) {
+  switch (engine) {
+    case Engine::copy_engine:
+      return "copy_engine";
+    case Engine::sm:
+      return "sm";
+    case Engine::fault:
+      return "fault";
+    case Engine::prefetch:
+      return "prefetch";
+  }
+  throw std::logic_error("an engine has no name");
+}
+
+const char* name(Allocation allocation) {
+  switch (allocation) {
+    case Allocation::host_alloc:
+      return "host_alloc";
+    case Allocation::registered:
+      return "registered";
+    case Allocation::accessed_by:
+      return "accessed_by";
+  }
+  throw std::logic_error("an allocation has no name");
+}
+
+const char* access_name(const Walk& walk) {
+  if (walk.pattern == Walk::Pattern::strided) {
+    return "strided";
+  }
+  if (walk.pattern == Walk::Pattern::scattered) {
+    return "scattered";
+  }
+  return walk.offset_bytes == 0 ? "merged_aligned" : "merged";
+}
+
+Traffic walk_traffic(const Walk& walk, std::uint64_t bytes, bool without_cache) {
+  // With sectors kept, a stretch finds what the one before it fetched: the second is what repeats.
+  RequestCounter counter(!without_cache);
+  const auto base = static_cast<std::uint64_t>(walk.offset_bytes);
+  const std::uint64_t period = walk_one_period(walk, base, counter);
+  const std::map<int, std::uint64_t> first = counter.requests();
+  walk_one_period(walk, base + period, counter);
+
+  Traffic traffic;
+  const std::uint64_t repeats = std::max<std::uint64_t>(1, bytes / period);
+  for (const auto& [size, count] : counter.requests()) {
+    const auto before = first.find(size);
+    const std::uint64_t steady = count - (before == first.end() ? 0 : before->second);
+    if (steady > 0) {
+      traffic.requests_by_size[size] = steady * repeats;
+      traffic.requests += steady * repeats;
+      traffic.bytes += steady * repeats * static_cast<std::uint64_t>(size);
+    }
+  }
+  traffic.amplification = static_cast<double>(traffic.bytes) / static_cast<double>(repeats * period);
+  return traffic;
+}
+
+namespace {
+
+constexpr int kMostThreads = 1024;  // of a block
+
+int ends_that_are(Placement placement, const Transfer& transfer) {
+  return (transfer.source.placement == placement ? 1 : 0) +
+         (transfer.destination.placement == placement ? 1 : 0);
+}
+
+// Between GPUs the driver takes a copy through the host where neither may reach the other's memory.
+bool is_staged(const Transfer& transfer) {
+  return transfer.between_gpus() && !transfer.within_gpu() && !transfer.peer_access;
+}
+
+void require_memory_of_its_side(const Endpoint& end) {
+  const bool of_gpu = end.placement == Placement::device || end.placement == Placement::registers;
+  if (end.on_host() && of_gpu) {
+    throw UsageError(std::string(name(end.placement)) +
+                     (end.placement == Placement::device ? " memory is" : " are") +
+                     " on a GPU; memory of the host is pageable, pinned, registered, write_combined, mapped "
+                     "or managed");
+  }
+  if (!end.on_host() && !of_gpu && end.placement != Placement::managed) {
+    throw UsageError(std::string(name(end.placement)) +
+                     " memory is on the host; a GPU has device memory, managed memory and registers");
+  }
+}
+
+void require_engine_that_reaches(const Transfer& transfer) {
+  const int registers = ends_that_are(Placement::registers, transfer);
+  const int managed = ends_that_are(Placement::managed, transfer);
+  if (registers > 1 || (registers == 1 && transfer.engine != Engine::sm)) {
+    throw UsageError("only a kernel (sm) moves bytes to or from registers, and memory is at its other end");
+  }
+  if (transfer.migrates() && managed != 2) {
+    throw UsageError("a fault or a prefetch moves pages of managed memory: both ends must be managed");
+  }
+  if (!transfer.migrates() && managed > 0) {
+    throw UsageError(
+        "managed memory moves by fault or prefetch: for a copy or a kernel its pages lie wherever they were "
+        "used last");
+  }
+  if (transfer.engine == Engine::sm && ends_that_are(Placement::pageable, transfer) > 0) {
+    throw UsageError(
+        "a kernel cannot address pageable memory: page-lock it (pinned, registered) or map it (mapped)");
+  }
+  if (transfer.allocation != Allocation::host_alloc &&
+      (registers == 0 || ends_that_are(Placement::mapped, transfer) == 0)) {
+    throw UsageError(
+        "only mapped memory that a kernel reads into registers, or writes from them, is made in several "
+        "ways");
+  }
+}
+
+void require_issuer(const Transfer& transfer) {
+  if (transfer.migrates() && transfer.within_gpu()) {
+    throw UsageError("managed memory that lives on GPU " + std::to_string(transfer.source.id) +
+                     " has nowhere to go there: nothing would move");
+  }
+  if (transfer.migrates() && transfer.by_source) {
+    throw UsageError("managed pages come to the GPU that touches them: the source cannot send them");
+  }
+  if (!transfer.peer_access && !is_staged(transfer)) {
+    throw UsageError("peer access is between two GPUs: this transfer has no use for it");
+  }
+  if (!transfer.peer_access && transfer.engine != Engine::copy_engine) {
+    throw UsageError("without peer access only copies go between GPUs: write copy_engine");
+  }
+  const bool from_registers = transfer.source.placement == Placement::registers;
+  if (transfer.between_gpus() && !transfer.within_gpu() && transfer.walks() &&
+      from_registers != transfer.by_source) {
+    throw UsageError("the GPU that has the registers runs the kernel: the other cannot issue it");
+  }
+}
+
+// What stands at a closed gate is only work that the GPU does without the CPU, and no more than a stream
+// takes.
+void require_place_at_gate(const Transfer& transfer) {
+  const bool alone =
+      !transfer.migrates() && !is_staged(transfer) && ends_that_are(Placement::pageable, transfer) == 0;
+  if (transfer.submission_only && !alone) {
+    throw UsageError(
+        "submission is timed while the work waits at a closed gate: only kernels and copies without pageable "
+        "memory can, which the GPU carries out alone");
+  }
+  if (alone && transfer.piece_bytes > 0 && (transfer.bytes - 1) / transfer.piece_bytes >= kMostBehindGate) {
+    throw UsageError("a stream takes " + std::to_string(kMostBehindGate) +
+                     " copies that wait at a closed gate; " + format_bytes(transfer.bytes) +
+                     " in pieces of " + format_bytes(transfer.piece_bytes) + " are more");
+  }
+}
+
+void require_possible_walk(const Transfer& transfer) {
+  const Walk& walk = transfer.walk;
+  const bool width_known = walk.width_bytes == 4 || walk.width_bytes == 8 || walk.width_bytes == 16;
+  if (walk.blocks < 0 || walk.threads < kWarp || walk.threads > kMostThreads || walk.threads % kWarp != 0) {
+    throw UsageError("a block has whole warps of 32 threads, 1024 threads at most; not " +
+                     std::to_string(walk.threads));
+  }
+  if (!width_known) {
+    throw UsageError("an access is 4, 8 or 16 bytes wide, not " + std::to_string(walk.width_bytes));
+  }
+  if (walk.offset_bytes < 0 || walk.offset_bytes >= static_cast<int>(kLine) ||
+      walk.offset_bytes % walk.width_bytes != 0 || transfer.bytes % kLine != 0) {
+    throw UsageError(
+        "a walk begins at a multiple of its width below 128 bytes and covers whole 128-byte chunks; not "
+        "offset " +
+        std::to_string(walk.offset_bytes) + ", width " + std::to_string(walk.width_bytes) + ", " +
+        std::to_string(transfer.bytes) + " bytes");
+  }
+  if (walk.pattern == Walk::Pattern::scattered &&
+      (!std::has_single_bit(walk.piece_bytes) || !std::has_single_bit(transfer.bytes) ||
+       walk.piece_bytes < static_cast<std::uint64_t>(walk.width_bytes) || walk.piece_bytes > transfer.bytes ||
+       walk.offset_bytes != 0)) {
+    throw UsageError("a scattered walk covers a power of two of bytes in pieces that are a smaller one, at " +
+                     std::to_string(walk.width_bytes) + " bytes least; not " +
+                     std::to_string(transfer.bytes) + " in pieces of " + std::to_string(walk.piece_bytes));
+  }
+}
+
+// A warp reads 16 bytes a lane, and pages are the host's before.
+void require_possible_pieces(const Transfer& transfer) {
+  constexpr std::uint64_t kLoad = 16;
+  if (transfer.engine != Engine::fault) {
+    throw UsageError("only pieces that the GPU reads on demand lie apart");
+  }
+  if (!transfer.source.on_host() || !transfer.to_gpu()) {
+    throw UsageError("pieces on demand come from the host to a GPU");
+  }
+  if (transfer.piece_bytes == 0 || transfer.piece_bytes % kLoad != 0 ||
+      transfer.bytes % transfer.piece_bytes != 0 || transfer.stride_bytes % kLoad != 0 ||
+      transfer.stride_bytes < transfer.piece_bytes) {
+    throw UsageError("pieces on demand are multiples of 16 bytes, whole, and do not overlap; not " +
+                     std::to_string(transfer.bytes) + " in pieces of " +
+                     std::to_string(transfer.piece_bytes) + " that begin " +
+                     std::to_string(transfer.stride_bytes) + " apart");
+  }
+  if (transfer.bytes / transfer.piece_bytes > kMostBytes / transfer.stride_bytes) {
+    throw UsageError("pieces that far apart lie in more than 1 PiB, which no machine has");
+  }
+}
+
+}  // namespace
+
+void require_possible(const Transfer& transfer) {
+  require_memory_of_its_side(transfer.source);
+  require_memory_of_its_side(transfer.destination);
+  if (transfer.source.on_host() && transfer.destination.on_host()) {
+    throw UsageError(
+        "a transfer has a GPU at one end at least: bytes that stay on the host cross no link, and its CPUs "
+        "move them");
+  }
+  require_engine_that_reaches(transfer);
+  require_issuer(transfer);
+  if (transfer.bytes == 0 || transfer.bytes % sizeof(std::uint32_t) != 0 || transfer.bytes > kMostBytes) {
+    throw UsageError("a transfer moves a multiple of 4 bytes, from 4 to 1 PiB; not " +
+                     std::to_string(transfer.bytes));
+  }
+  if (transfer.piece_bytes % sizeof(std::uint32_t) != 0 || transfer.piece_bytes > transfer.bytes ||
+      (transfer.engine == Engine::sm && transfer.piece_bytes > 0)) {
+    throw UsageError(
+        "copies and prefetches move pieces of a multiple of 4 bytes, no larger than the whole; not " +
+        std::to_string(transfer.piece_bytes));
+  }
+  require_place_at_gate(transfer);
+  if (transfer.stride_bytes > 0 || (transfer.engine == Engine::fault && transfer.piece_bytes > 0)) {
+    require_possible_pieces(transfer);
+  }
+  if (transfer.walks()) {
+    require_possible_walk(transfer);
+  }
+}
+
+double time_any_ran(const std::vector<Span>& spans) {
+  std::vector<Span> sorted = spans;
+  std::sort(sorted.begin(), sorted.end(), [](const Span& a, const Span& b) { return a.start_s < b.start_s; });
+  double total_s = 0;
+  double covered_until_s = sorted.empty() ? 0 : sorted.front().start_s;
+  for (const Span& span : sorted) {
+    const double from_s = std::max(span.start_s, covered_until_s);
+    total_s += std::max(0.0, span.end_s - from_s);
+    covered_until_s = std::max(covered_until_s, span.end_s);
+  }
+  return total_s;
+}
+
+double time_all_ran(const std::vector<Span>& spans) {
+  if (spans.empty()) {
+    return 0;
+  }
+  double from_s = spans.front().start_s;
+  double until_s = spans.front().end_s;
+  for (const Span& span : spans) {
+    from_s = std::max(from_s, span.start_s);
+    until_s = std::min(until_s, span.end_s);
+  }
+  return std::max(0.0, until_s - from_s);
+}
+
+}  // namespace grainscope::transfer

@@ -1,0 +1,254 @@
+// Lean components, paths and ranks, against oracles.
+
+#include <algorithm>
+#include <random>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/lean.hpp"
+#include "lean_fixture.hpp"
+
+namespace grainscope::lean {
+namespace {
+
+using graph::BothWays;
+
+class LeanComponents : public LeanTest {
+ protected:
+  static void expect_labels(const BothWays& both, const Lists& lists) {
+    const auto placed = lists.place();
+    const auto components = make_lean_cc(*placed);
+    const model::CcPrediction expected = model::replay_cc(lists.pushed());
+    for (int run = 0; run < 3; ++run) {
+      const double seconds = components->run(0);
+      EXPECT_GT(seconds, 0);
+      const std::vector<LevelResult> stages = components->levels();
+      double stages_s = 0;
+      for (const LevelResult& stage : stages) {
+        stages_s += stage.seconds;
+      }
+      EXPECT_LT(stages_s, seconds);
+      EXPECT_GT(stages.at(samples).seconds, 0);
+      ASSERT_EQ(components->answer(), graph::serial_cc(both.graph));
+      const auto reads = components->count(0);
+      for (std::size_t i = 0; i < reads.size(); ++i) {
+        SCOPED_TRACE(testing::Message() << "stage " << i);
+        expect_equal(reads[i], expected.stages[i].link, expected.stages[i].hot);
+      }
+    }
+  }
+  static void expect_labels_over_all_lists(const BothWays& both, int percent = 20) {
+    for (const TierPolicy policy : {TierPolicy::heads, TierPolicy::lists}) {
+      over_all_lists(both, policy, percent, false, [&](const Lists& lists) { expect_labels(both, lists); });
+    }
+  }
+};
+
+TEST_F(LeanComponents, label_as_the_serial_search_and_read_as_the_model) {
+  std::vector<BothWays> graphs = graph::sample_graphs(false);
+  for (const BothWays& each : graph::larger_graphs()) {
+    if (!each.graph.directed) {
+      graphs.push_back(hubs_first(each));
+      graphs.push_back(each);
+    }
+  }
+  graphs.push_back(graph::star(100'000));
+  for (const BothWays& both : graphs) {
+    expect_labels_over_all_lists(both);
+  }
+}
+
+TEST_F(LeanComponents, are_joined_by_first_neighbours_and_by_whole_lists_where_these_make_trees) {
+  for (const char* spec : {"urand:15", "kron:15"}) {
+    const BothWays both = hubs_first(BothWays(graph::make_graph(graph::parse_graph_spec(spec), false)));
+    const model::CcPrediction expected = model::replay_cc(Lists(both).firsts(true).pushed());
+    EXPECT_EQ(expected.stages[early].vertices > 0, spec[0] == 'u') << spec;
+    expect_labels_over_all_lists(both);
+    expect_labels_over_all_lists(both, 2);
+  }
+}
+
+TEST_F(LeanComponents, are_found_where_every_list_is_hot) {
+  expect_labels_over_all_lists(
+      hubs_first(BothWays(graph::make_graph(graph::parse_graph_spec("kron:15"), false))), 100);
+}
+
+TEST_F(LeanComponents, whose_largest_is_not_the_first_found) {
+  const BothWays both(graph::bridged_parts());
+  expect_labels(both, Lists(both).hot(TierPolicy::lists, 24));
+}
+
+TEST_F(LeanComponents, of_many_small_parts_are_found) {
+  // Rings of five with two chords: no component is large, and nearly all lists are read.
+  std::vector<graph::Triple> edges;
+  for (std::uint32_t part = 0; part < 5000; ++part) {
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      edges.push_back({5 * part + i, 5 * part + (i + 1) % 5, 1});
+    }
+    edges.push_back({5 * part, 5 * part + 2, 1});
+    edges.push_back({5 * part + 1, 5 * part + 3, 1});
+  }
+  expect_labels_over_all_lists(BothWays(graph::weighted_graph(25'000, edges, false)));
+}
+
+TEST_F(LeanComponents, refuse_a_directed_graph) {
+  const BothWays directed = graph::larger_graphs()[2];
+  const auto placed = Lists(directed).place();
+  EXPECT_THROW(static_cast<void>(make_lean_cc(*placed)), UsageError);
+}
+
+}  // namespace
+namespace {
+
+using graph::BothWays;
+using graph::Vertex;
+
+class LeanPaths : public LeanTest {
+ protected:
+  static void expect_distances(const BothWays& both, const Lists& lists, Vertex source, std::uint32_t delta) {
+    SCOPED_TRACE(testing::Message() << "delta " << delta);
+    const auto placed = lists.place();
+    const auto paths = make_lean_sssp(*placed, delta);
+    const auto expected = graph::serial_sssp(both.graph, source);
+    for (int run = 0; run < 3; ++run) {
+      EXPECT_GT(paths->run(source), 0);
+      ASSERT_EQ(paths->answer(), expected);
+    }
+    const std::vector<LinkReads> reads = paths->count(source);
+    ASSERT_EQ(paths->answer(), expected);
+    ASSERT_EQ(reads.size(), paths->levels().size());
+    std::uint64_t read = 0;
+    std::uint64_t listed = 0;
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      EXPECT_EQ(reads[i].elements + reads[i].hot, paths->levels()[i].edges) << "step " << i;
+      read += reads[i].elements + reads[i].hot;
+    }
+    for (Vertex v = 0; v < both.graph.vertices(); ++v) {
+      listed += expected[v] != graph::kUnreached ? both.graph.degree(v) : 0;
+    }
+    EXPECT_GE(read, listed) << "every list that is reached is read";
+  }
+  static void expect_distances_over_all_lists(const BothWays& both, std::uint32_t delta, int percent = 20) {
+    over_all_lists(both, TierPolicy::lists, percent, true,
+                   [&](const Lists& lists) { expect_distances(both, lists, busiest(both.graph), delta); });
+  }
+};
+
+TEST_F(LeanPaths, find_the_distances_of_dijkstra) {
+  std::vector<BothWays> graphs = graph::all_sample_graphs();
+  for (const BothWays& each : graph::larger_graphs()) {
+    graphs.push_back(each);
+  }
+  graphs.push_back(graph::star(100'000));
+  for (const BothWays& both : graphs) {
+    if (!both.graph.weighted()) {
+      continue;
+    }
+    for (const std::uint32_t delta : {1U, usual_delta(both.graph), 100'000U}) {
+      expect_distances_over_all_lists(both, delta);
+    }
+  }
+}
+
+TEST_F(LeanPaths, find_the_distances_where_every_list_is_hot) {
+  const BothWays both = graph::larger_graphs().front();
+  expect_distances_over_all_lists(both, usual_delta(both.graph), 100);
+}
+
+TEST_F(LeanPaths, read_weights_beside_neighbours_where_they_do_not_fit_into_them) {
+  BothWays both = graph::larger_graphs().front();
+  for (std::uint64_t i = 0; i < both.graph.edges(); ++i) {
+    both.graph.weights[i] *= 1 << 20;
+  }
+  ASSERT_FALSE(packs_weights(both.graph));
+  expect_distances_over_all_lists(both, usual_delta(both.graph));
+}
+
+TEST_F(LeanPaths, find_the_distances_over_runs_of_neighbours_and_far_ones) {
+  // Gaps of one and now and then of hundreds: of an edge more is above the low bits than a warp looks at in a
+  // turn. Lists of one neighbour, of a line and of several.
+  std::vector<graph::Triple> edges;
+  std::mt19937_64 random(7);
+  constexpr Vertex kVertices = 40'000;
+  for (Vertex v = 0; v < 300; ++v) {
+    const std::uint64_t length = v == 0 ? 12'000 : 1 + random() % (1U << v % 10);
+    std::uint64_t at = v == 0 ? 1 : random() % 400;
+    for (std::uint64_t i = 0; i < length && at < kVertices; ++i) {
+      if (at != v) {
+        edges.push_back({v, static_cast<Vertex>(at), static_cast<graph::Weight>(8 + random() % 65)});
+      }
+      at += random() % 64 == 0 ? random() % 900 + 1 : 1;
+    }
+  }
+  for (const graph::Weight most : {72U, 10U, 8U}) {
+    for (graph::Triple& edge : edges) {
+      edge[2] = std::min(edge[2], most);
+    }
+    const BothWays both(graph::weighted_graph(kVertices, edges, true));
+    expect_distances_over_all_lists(both, usual_delta(both.graph));
+  }
+}
+
+TEST_F(LeanPaths, refuse_lists_without_weights_and_others_those_with_them) {
+  const BothWays both = graph::star(10);
+  const auto plain = Lists(both).place();
+  EXPECT_THROW(static_cast<void>(make_lean_sssp(*plain, 1)), UsageError);
+  const auto weighted = Lists(both).weighted().place();
+  EXPECT_THROW(static_cast<void>(make_lean_sssp(*weighted, 0)), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_bfs(*weighted, {})), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_cc(*weighted)), UsageError);
+  EXPECT_THROW(static_cast<void>(make_lean_pr(*weighted)), UsageError);
+  LeanPlacement placement;
+  placement.graph = &both.graph;
+  const CompressedLists without = compress(both.graph, nullptr, false);
+  placement.compressed = &without;
+  placement.weights = true;
+  EXPECT_THROW(static_cast<void>(place_lean(placement)), UsageError);
+}
+
+}  // namespace
+namespace {
+
+using graph::BothWays;
+
+class LeanRanks : public LeanTest {
+ protected:
+  static void expect_ranks(const BothWays& both, const Lists& lists) {
+    const auto placed = lists.place();
+    const auto ranks = make_lean_pr(*placed);
+    const model::PrPrediction expected = model::replay_pr(lists.pulled(), both.graph);
+    for (int run = 0; run < 3; ++run) {
+      EXPECT_GT(ranks->run(0), 0);
+      EXPECT_NO_THROW(static_cast<void>(graph::certify_pr(both.graph, both.in_edges(), ranks->ranks())));
+    }
+    const std::vector<LinkReads> reads = ranks->count(0);
+    EXPECT_EQ(reads.size(), ranks->levels().size());
+    // Warps come in no fixed order: of a small graph all at once.
+    EXPECT_LE(reads.size(), 2 * expected.sweeps + 10U);
+    for (const LinkReads& sweep : reads) {
+      expect_equal(sweep, expected.sweep, expected.hot_reads);
+    }
+  }
+};
+
+TEST_F(LeanRanks, are_what_one_more_step_would_not_change_and_read_as_the_model) {
+  std::vector<BothWays> graphs = graph::all_sample_graphs();
+  for (const BothWays& each : graph::larger_graphs()) {
+    graphs.push_back(hubs_first(each));
+    graphs.push_back(each);
+  }
+  graphs.push_back(graph::star(100'000));
+  for (const BothWays& both : graphs) {
+    over_all_lists(both, TierPolicy::heads, 20, false,
+                   [&](const Lists& lists) { expect_ranks(both, lists); });
+  }
+}
+
+TEST_F(LeanRanks, are_those_where_every_list_is_hot) {
+  const BothWays both = hubs_first(graph::larger_graphs().front());
+  over_all_lists(both, TierPolicy::heads, 100, false, [&](const Lists& lists) { expect_ranks(both, lists); });
+}
+
+}  // namespace
+}  // namespace grainscope::lean
