@@ -12,7 +12,6 @@
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
-#include "grainscope/core/pointer_chase.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/cache_flush.hpp"
 #include "grainscope/system/host_memory.hpp"

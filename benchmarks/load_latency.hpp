@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/probe.hpp"
 #include "grainscope/system/topology.hpp"
 

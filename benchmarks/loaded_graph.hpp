@@ -12,7 +12,7 @@
 
 #include "certified_answers.hpp"
 #include "claim_cache.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/reorder.hpp"

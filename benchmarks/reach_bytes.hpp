@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/reach/row_list.hpp"
 
 namespace grainscope::harness {

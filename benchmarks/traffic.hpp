@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/model/replay.hpp"
 
 namespace grainscope::harness {

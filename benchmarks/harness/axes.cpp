@@ -7,7 +7,6 @@
 #include <stdexcept>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "option_values.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "grainscope/core/case.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/runtime.hpp"
 #include "grainscope/system/environment.hpp"
 #include "grainscope/system/nvml.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/spelling.hpp"
+#include "grainscope/core/units.hpp"
 #include "option_values.hpp"
 #include "question.hpp"
 #include "screen.hpp"

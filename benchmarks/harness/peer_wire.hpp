@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "machine.hpp"
 
 namespace grainscope::harness {

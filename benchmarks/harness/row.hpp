@@ -9,7 +9,7 @@
 
 #include "benchmark.hpp"
 #include "grainscope/core/case.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "type_b.hpp"
 
 namespace grainscope::harness {

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
 #include "option_values.hpp"

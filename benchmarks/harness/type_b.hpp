@@ -10,7 +10,7 @@
 #include <string>
 #include <tuple>
 
-#include "grainscope/core/uncertainty.hpp"
+#include "grainscope/core/statistics.hpp"
 #include "machine.hpp"
 
 namespace grainscope::harness {

@@ -6,7 +6,7 @@
 #include <deque>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/device_array.hpp"
 #include "segments.cuh"
 

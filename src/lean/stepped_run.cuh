@@ -13,7 +13,7 @@
 #include "../cuda/global_timer.cuh"
 #include "../cuda/together.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/device_array.hpp"
 #include "lists.cuh"
 

@@ -4,7 +4,6 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
-#include "grainscope/core/scatter.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "lanes.hpp"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/graph/access.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/frontiers.hpp"

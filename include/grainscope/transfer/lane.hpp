@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/transfer/transfer.hpp"
 
 namespace grainscope {

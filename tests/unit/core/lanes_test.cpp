@@ -5,7 +5,7 @@
 #include <set>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/scatter.hpp"
+#include "grainscope/core/pattern.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/transfer/mover.hpp"
 

@@ -1,4 +1,4 @@
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "grainscope/core/pointer_chase.hpp"
+#include "grainscope/core/pattern.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "grainscope/core/uncertainty.hpp"
+#include "grainscope/core/statistics.hpp"
 
 #include <gtest/gtest.h>
 
