@@ -1,6 +1,9 @@
 #ifndef GRAINSCOPE_CORE_OPERATION_HPP
 #define GRAINSCOPE_CORE_OPERATION_HPP
 
+// An operation, which is what a benchmark's body samples, and the measurement that the body hands back:
+// samples, what they moved, and what makes them credible.
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -10,8 +13,6 @@
 #include <vector>
 
 #include "grainscope/core/sampler.hpp"
-
-// What a benchmark's body hands back: samples, what they moved, and what makes them credible.
 
 namespace grainscope {
 
@@ -114,14 +115,8 @@ struct Measurement {
 // The fastest tenth of the samples is held against the limit, not the median alone.
 [[nodiscard]] std::string why_impossible(const Measurement& measurement);
 
-}  // namespace grainscope
-
 // Anything that can be sampled: a transfer, a latency, a gather, a training run. It holds its buffers; who
-// samples it knows no more of it than this.
-
-namespace grainscope {
-
-// Not thread-safe.
+// samples it knows no more of it than this. Not thread-safe.
 class Operation {
  public:
   virtual ~Operation() = default;

@@ -1,13 +1,13 @@
 #ifndef GRAINSCOPE_CORE_PATTERN_HPP
 #define GRAINSCOPE_CORE_PATTERN_HPP
 
+// What buffers are filled with: words by which a copy can be checked on either side, each from its index and
+// a seed; a shuffle without a table; and a chain of loads, by which latency is measured.
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
-
-// What every buffer is filled with, so that a copy can be checked word by word on either side: each
-// 32-bit word follows from its index and a seed.
 
 namespace grainscope {
 
@@ -47,13 +47,8 @@ constexpr std::uint64_t scattered(std::uint64_t i, int bits) {
   return (i * 0xa0761d6478bd642fU) & mask;
 }
 
-}  // namespace grainscope
-
 // Latency by a chain of loads, each of whose address is the result of the one before: one load a line,
 // in an order that no prefetcher guesses.
-
-namespace grainscope {
-
 class PointerChase {
  public:
   // Lays one cycle through all lines of `data` (host memory, `bytes` long, owned by the caller), in an

@@ -1,14 +1,14 @@
 #ifndef GRAINSCOPE_CORE_STATISTICS_HPP
 #define GRAINSCOPE_CORE_STATISTICS_HPP
 
+// What is said of a set of samples: order statistics, which need no distribution, and no outlier removed.
+// After Hoefler and Belli, "Scientific benchmarking of parallel computing systems", SC 2015.
+
 #include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
-
-// What is said of a set of samples: order statistics, which need no distribution, and no outlier removed.
-// After Hoefler and Belli, "Scientific benchmarking of parallel computing systems", SC 2015.
 
 namespace grainscope {
 
@@ -55,13 +55,9 @@ struct Summary {
 // spread is small against their distance. Tails alone do not count as a second mode.
 [[nodiscard]] bool is_bimodal(std::span<const double> sorted);
 
-}  // namespace grainscope
-
 // What a value would differ by if it were measured again, in the terms of the Guide to the Expression of
 // Uncertainty in Measurement (JCGM 100:2008). Values are logarithms of times, so every uncertainty is
 // relative: 0.01 is one percent.
-
-namespace grainscope {
 
 // A standard uncertainty and the degrees of freedom that it was found with; infinite where it is known.
 struct Uncertainty {

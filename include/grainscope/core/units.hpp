@@ -1,13 +1,14 @@
 #ifndef GRAINSCOPE_CORE_UNITS_HPP
 #define GRAINSCOPE_CORE_UNITS_HPP
 
+// Sizes are counted in binary units, rates in decimal GB/s; this is the one place that spells them. Beside
+// it, what is said of a word that is misspelled.
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
-
-// Sizes are counted in binary units, rates in decimal GB/s; this is the one place that spells them.
 
 namespace grainscope {
 
