@@ -13,9 +13,8 @@
 
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/system/environment_json.hpp"
-#include "grainscope/system/environment_text.hpp"
 #include "grainscope/system/mps.hpp"
+#include "grainscope/system/warnings.hpp"
 #include "graph_command.hpp"
 #include "harness/interrupt.hpp"
 #include "harness/options.hpp"

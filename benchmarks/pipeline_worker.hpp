@@ -12,7 +12,7 @@
 #include "grainscope/gnn/exchange.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/gnn/training.hpp"
-#include "grainscope/system/shared_memory.hpp"
+#include "grainscope/system/child_process.hpp"
 #include "worker_process.hpp"
 
 namespace grainscope::harness {

@@ -13,7 +13,7 @@
 
 #include "grainscope/core/case.hpp"
 #include "grainscope/core/operation.hpp"
-#include "grainscope/system/quiet_cpu.hpp"
+#include "grainscope/system/conditions.hpp"
 #include "grainscope/transfer/mover.hpp"
 #include "grids.hpp"
 #include "link_peaks.hpp"

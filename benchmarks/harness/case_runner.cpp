@@ -13,7 +13,6 @@
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/system/conditions.hpp"
 #include "grainscope/system/numa.hpp"
-#include "grainscope/system/stolen_time.hpp"
 #include "interrupt.hpp"
 #include "row.hpp"
 

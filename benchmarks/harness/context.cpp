@@ -12,7 +12,7 @@
 
 #include "build_info.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/system/environment_json.hpp"
+#include "grainscope/system/warnings.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "context.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/system/environment_json.hpp"
+#include "grainscope/system/warnings.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -21,7 +21,7 @@
 #include "gpu_lock.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/system/environment_json.hpp"
+#include "grainscope/system/warnings.hpp"
 #include "interrupt.hpp"
 #include "link_peaks.hpp"
 #include "progress.hpp"

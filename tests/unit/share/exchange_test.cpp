@@ -13,7 +13,7 @@
 
 #include "child.hpp"
 #include "grainscope/core/sampler.hpp"
-#include "grainscope/system/shared_memory.hpp"
+#include "grainscope/system/child_process.hpp"
 
 namespace grainscope::gnn {
 namespace {

@@ -1,6 +1,6 @@
 // Memory that parent and child share: both see it, and it has no name that could be left behind.
 
-#include "grainscope/system/shared_memory.hpp"
+#include "grainscope/system/child_process.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,6 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/gnn/shared_plan.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/system/child_process.hpp"
 
 namespace grainscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "grainscope/system/quiet_cpu.hpp"
+#include "grainscope/system/conditions.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -3,11 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "contains.hpp"
-#include "grainscope/system/environment_json.hpp"
-#include "grainscope/system/environment_text.hpp"
 #include "grainscope/system/sysfs.hpp"
+#include "grainscope/system/warnings.hpp"
 #include "machine_tree.hpp"
-#include "nvml_h100.hpp"
+#include "nvml_report.hpp"
 
 namespace grainscope {
 namespace {

@@ -1,4 +1,4 @@
-#include "grainscope/system/stolen_time.hpp"
+#include "grainscope/system/conditions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "contains.hpp"
 #include "grainscope/system/warnings.hpp"
 #include "machine_tree.hpp"
-#include "nvml_h100.hpp"
+#include "nvml_report.hpp"
 
 namespace grainscope::test {
 

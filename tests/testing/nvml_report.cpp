@@ -1,4 +1,4 @@
-// NVML's report as a JSON table: how tests give the suite other machines.
+#include "nvml_report.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -6,9 +6,10 @@
 #include <type_traits>
 
 #include "grainscope/core/error.hpp"
+#include "grainscope/system/sysfs.hpp"
 #include "nvml_fields.hpp"
 
-namespace grainscope {
+namespace grainscope::test {
 
 using nlohmann::json;
 
@@ -123,30 +124,6 @@ NvmlDevice read_device(const json& object, const std::string& where) {
 
 }  // namespace
 
-json nvml_device_json(const NvmlDevice& device) {
-  json object = json::object();
-  visit_device(device, [&](const char* key, const auto& value) { object[key] = to_json_value(value); });
-  object["processes"] = nullptr;
-  object["nvlinks"] = nullptr;
-  if (device.processes) {
-    object["processes"] = json::array();
-    for (const NvmlProcess& process : *device.processes) {
-      json row;
-      visit_process(process, [&](const char* key, const auto& value) { row[key] = to_json_value(value); });
-      object["processes"].push_back(row);
-    }
-  }
-  if (device.nvlinks) {
-    object["nvlinks"] = json::array();
-    for (const NvmlNvlink& link : *device.nvlinks) {
-      json row;
-      visit_nvlink(link, [&](const char* key, const auto& value) { row[key] = to_json_value(value); });
-      object["nvlinks"].push_back(row);
-    }
-  }
-  return object;
-}
-
 NvmlReport parse_nvml_report(std::string_view json_text) {
   const json table = json::parse(json_text, nullptr, false);
   if (table.is_discarded()) {
@@ -170,6 +147,10 @@ NvmlReport parse_nvml_report(std::string_view json_text) {
   return report;
 }
 
+NvmlReport h100() {
+  return parse_nvml_report(sysfs::read_text(GRAINSCOPE_FIXTURES "/nvml_h100.json").value());
+}
+
 std::string nvml_report_text(const NvmlReport& report) {
   json table;
   table["why_none"] = report.why_none;
@@ -183,4 +164,4 @@ std::string nvml_report_text(const NvmlReport& report) {
   return table.dump(2, ' ', false, json::error_handler_t::replace);
 }
 
-}  // namespace grainscope
+}  // namespace grainscope::test
