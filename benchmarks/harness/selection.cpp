@@ -10,7 +10,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
-#include "option_values.hpp"
+#include "options.hpp"
 #include "question.hpp"
 
 namespace grainscope::harness {

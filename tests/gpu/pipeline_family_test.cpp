@@ -4,7 +4,7 @@
 #include <string>
 
 #include "family_fixture.hpp"
-#include "gnn_case.hpp"
+#include "gnn/case.hpp"
 
 namespace grainscope::harness {
 namespace {

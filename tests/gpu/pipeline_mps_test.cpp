@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "child.hpp"
-#include "gnn_case.hpp"
+#include "gnn/case.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "mps_fixture.hpp"
 #include "pipeline_processes_fixture.hpp"

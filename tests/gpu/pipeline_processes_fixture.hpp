@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "family_fixture.hpp"
+#include "gnn/pipeline_worker.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "pipeline_worker.hpp"
 
 namespace grainscope::harness {
 

@@ -4,7 +4,7 @@
 #include "grainscope/core/units.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "harness/link_peaks.hpp"
-#include "transfer_case.hpp"
+#include "transfer/case.hpp"
 
 namespace grainscope::harness {
 namespace {

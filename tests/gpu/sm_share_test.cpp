@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "family_fixture.hpp"
+#include "gnn/share_worker.hpp"
 #include "grainscope/core/units.hpp"
 #include "mps_fixture.hpp"
-#include "share_worker.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -1,4 +1,4 @@
-#include "certified_answers.hpp"
+#include "traversal/loaded_graph.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/answers.hpp"
-#include "trials.hpp"
+#include "traversal/trials.hpp"
 
 namespace grainscope::harness {
 namespace {

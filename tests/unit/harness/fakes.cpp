@@ -6,9 +6,8 @@
 #include "child.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "harness/interrupt.hpp"
+#include "harness/machine.hpp"
 #include "harness/run.hpp"
-#include "harness/scope.hpp"
 #include "harness/selection.hpp"
 
 namespace grainscope::test {

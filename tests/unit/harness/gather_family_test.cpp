@@ -6,7 +6,7 @@
 
 #include "fakes.hpp"
 #include "families.hpp"
-#include "gather_case.hpp"
+#include "gather/case.hpp"
 #include "gather_sampled.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"

@@ -9,7 +9,7 @@
 
 #include "fakes.hpp"
 #include "families.hpp"
-#include "gnn_case.hpp"
+#include "gnn/case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "harness/row.hpp"

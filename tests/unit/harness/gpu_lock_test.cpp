@@ -1,4 +1,4 @@
-#include "harness/gpu_lock.hpp"
+#include "harness/machine.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -8,10 +8,10 @@
 
 #include "fakes.hpp"
 #include "families.hpp"
-#include "grain_method.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
+#include "transfer/grain.hpp"
 
 namespace grainscope::harness {
 namespace {

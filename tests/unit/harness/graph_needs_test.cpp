@@ -12,7 +12,7 @@
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
-#include "loaded_graph.hpp"
+#include "traversal/loaded_graph.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -1,6 +1,6 @@
 // Graphs as families load them, of files that are not as one would wish.
 
-#include "loaded_graph.hpp"
+#include "traversal/loaded_graph.hpp"
 
 #include <gtest/gtest.h>
 

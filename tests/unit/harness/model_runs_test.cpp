@@ -1,4 +1,4 @@
-#include "model_runs.hpp"
+#include "model/runs.hpp"
 
 #include <gtest/gtest.h>
 #include <omp.h>

@@ -10,7 +10,7 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "gather_sampled.hpp"
-#include "gnn_case.hpp"
+#include "gnn/case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/row.hpp"

@@ -1,4 +1,4 @@
-#include "peer_case.hpp"
+#include "transfer/peer_case.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,14 +11,14 @@
 
 #include "fakes.hpp"
 #include "families.hpp"
-#include "gnn_case.hpp"
+#include "gnn/case.hpp"
+#include "gnn/pipeline_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/cuda/managed_budget.hpp"
 #include "grainscope/gnn/pipeline_sides.hpp"
 #include "grainscope/system/mps.hpp"
 #include "harness/row.hpp"
 #include "harness/selection.hpp"
-#include "pipeline_case.hpp"
 #include "schema_check.hpp"
 
 namespace grainscope::harness {

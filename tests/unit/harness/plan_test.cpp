@@ -11,7 +11,6 @@
 
 #include "fakes.hpp"
 #include "families.hpp"
-#include "harness/progress.hpp"
 #include "harness/screen.hpp"
 #include "harness/selection.hpp"
 #include "harness/show.hpp"

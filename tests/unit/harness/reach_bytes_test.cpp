@@ -1,4 +1,4 @@
-#include "reach_bytes.hpp"
+#include "gather/reach.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/scope.hpp"
+#include "harness/machine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "harness/grids.hpp"
+#include "harness/axes.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "fake_run.hpp"
-#include "harness/interrupt.hpp"
 #include "harness/result_store.hpp"
+#include "harness/run.hpp"
 #include "run_folder.hpp"
 
 namespace grainscope::harness {

@@ -1,6 +1,6 @@
 // Calls of malloc in a process of their own: that process, and the row that it makes.
 
-#include "malloc_worker.hpp"
+#include "host/malloc.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The family's end of a pipeline of two processes against scripts in their place, and the workers' own words.
 
-#include "pipeline_worker.hpp"
+#include "gnn/pipeline_worker.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

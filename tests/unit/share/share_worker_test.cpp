@@ -1,6 +1,6 @@
 // The family's end of a worker process against scripts in its place, and the worker's own words.
 
-#include "share_worker.hpp"
+#include "gnn/share_worker.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

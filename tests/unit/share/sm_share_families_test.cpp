@@ -9,9 +9,9 @@
 
 #include "fakes.hpp"
 #include "families.hpp"
+#include "gnn/sm_share_case.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
-#include "sm_share_case.hpp"
 
 namespace grainscope::harness {
 namespace {
