@@ -15,8 +15,8 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/selection.hpp"
+#include "run_folder.hpp"
 #include "says.hpp"
-#include "schema_check.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -1,5 +1,3 @@
-#include "grainscope/transfer/box.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
+#include "grainscope/transfer/batch.hpp"
+#include "grainscope/transfer/box.hpp"
 #include "grainscope/transfer/box_walk.hpp"
 #include "grainscope/transfer/seeds.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Memory = std::vector<std::byte>;
 
-Memory filled(const Box& box, std::uint32_t seed) {
+Memory filled_box(const Box& box, std::uint32_t seed) {
   Memory memory(guarded_bytes(box));
   fill_pattern(reinterpret_cast<std::uint32_t*>(memory.data()), memory.size() / 4, seed);
   return memory;
@@ -36,9 +36,9 @@ void copy_serially(Memory& to, const Memory& from, const Box& box, std::uint64_t
   }
 }
 
-Memory moved(const Box& box) {
-  Memory memory = filled(box, kPoison);
-  copy_serially(memory, filled(box, kPayload), box, box.planes, box.rows);
+Memory moved_box(const Box& box) {
+  Memory memory = filled_box(box, kPoison);
+  copy_serially(memory, filled_box(box, kPayload), box, box.planes, box.rows);
   return memory;
 }
 
@@ -97,7 +97,7 @@ TEST(BoxCheck, agrees_with_a_serial_copy_of_any_box) {
   std::mt19937 random(1);
   for (int i = 0; i < 300; ++i) {
     const Box box = random_box(random);
-    EXPECT_FALSE(find_box_mismatch(moved(box).data(), box).has_value()) << i;
+    EXPECT_FALSE(find_box_mismatch(moved_box(box).data(), box).has_value()) << i;
   }
 }
 
@@ -105,7 +105,7 @@ TEST(BoxCheck, finds_any_single_byte_that_is_wrong_inside_or_outside) {
   std::mt19937 random(2);
   for (int i = 0; i < 300; ++i) {
     const Box box = random_box(random);
-    Memory memory = moved(box);
+    Memory memory = moved_box(box);
     const std::uint64_t place = random() % memory.size();
     memory[place] ^= std::byte{0x40};
     EXPECT_EQ(find_box_mismatch(memory.data(), box), place) << i;
@@ -114,14 +114,14 @@ TEST(BoxCheck, finds_any_single_byte_that_is_wrong_inside_or_outside) {
 
 TEST(BoxCheck, catches_a_copy_that_moved_nothing) {
   const Box box{64, 16, 4, 256, 20};
-  EXPECT_EQ(find_box_mismatch(filled(box, kPoison).data(), box), kGuardBytes);
+  EXPECT_EQ(find_box_mismatch(filled_box(box, kPoison).data(), box), kGuardBytes);
 }
 
 TEST(BoxCheck, catches_a_copy_of_fewer_planes_or_rows) {
   const Box box{64, 16, 4, 256, 20};
   for (const auto& [planes, rows] : {std::pair{1, 16}, std::pair{3, 16}, std::pair{4, 15}, std::pair{4, 1}}) {
-    Memory memory = filled(box, kPoison);
-    copy_serially(memory, filled(box, kPayload), box, static_cast<std::uint64_t>(planes),
+    Memory memory = filled_box(box, kPoison);
+    copy_serially(memory, filled_box(box, kPayload), box, static_cast<std::uint64_t>(planes),
                   static_cast<std::uint64_t>(rows));
     EXPECT_TRUE(find_box_mismatch(memory.data(), box).has_value()) << planes << " " << rows;
   }
@@ -129,9 +129,9 @@ TEST(BoxCheck, catches_a_copy_of_fewer_planes_or_rows) {
 
 TEST(BoxCheck, catches_a_copy_that_took_what_lies_between_along) {
   const Box box{64, 16, 4, 256, 20};
-  EXPECT_TRUE(find_box_mismatch(filled(box, kPayload).data(), box).has_value());
-  Memory memory = moved(box);
-  const Memory source = filled(box, kPayload);
+  EXPECT_TRUE(find_box_mismatch(filled_box(box, kPayload).data(), box).has_value());
+  Memory memory = moved_box(box);
+  const Memory source = filled_box(box, kPayload);
   std::copy(source.begin() + 256, source.begin() + 256 + 65, memory.begin() + 256);
   EXPECT_EQ(find_box_mismatch(memory.data(), box), kGuardBytes + 64);
 }
@@ -141,15 +141,15 @@ TEST(HostRows, are_copied_between_any_two_layouts_in_any_shares) {
   for (int i = 0; i < 100; ++i) {
     const Box box = random_box(random);
     const Box flat = packed(box);
-    const Memory source = filled(box, kPayload);
+    const Memory source = filled_box(box, kPayload);
     Memory between(flat.bytes());
-    Memory destination = filled(box, kPoison);
+    Memory destination = filled_box(box, kPoison);
     const std::uint64_t half = box.all_rows() / 2;
     copy_rows(between.data(), flat, source.data() + kGuardBytes, box, half, box.all_rows());
     copy_rows(between.data(), flat, source.data() + kGuardBytes, box, 0, half);
     copy_rows(destination.data() + kGuardBytes, box, between.data(), flat, 0, half);
     copy_rows(destination.data() + kGuardBytes, box, between.data(), flat, half, box.all_rows());
-    EXPECT_EQ(destination, moved(box)) << i;
+    EXPECT_EQ(destination, moved_box(box)) << i;
   }
 }
 
@@ -222,6 +222,113 @@ TEST(BoxCopies, say_which_gpu_makes_them_and_what_an_end_takes) {
   EXPECT_FALSE((BoxCopy{{host, one}, box}).between_gpus());
   EXPECT_EQ(end_bytes({{host, one}, box, BoxMethod::copy_3d}), guarded_bytes(box));
   EXPECT_EQ(end_bytes({{host, one}, box, BoxMethod::pack}), guarded_bytes(box) + box.bytes());
+}
+
+}  // namespace
+namespace {
+
+using Memory = std::vector<std::byte>;
+
+Memory filled_batch(const Batch& batch, std::uint32_t seed) {
+  Memory memory(batch.memory_bytes());
+  fill_pattern(reinterpret_cast<std::uint32_t*>(memory.data()), memory.size() / 4, seed);
+  return memory;
+}
+
+// What the copies of all pieces but `without` leave at the destination.
+Memory moved_batch(const Batch& batch, std::uint64_t without = UINT64_MAX) {
+  const Memory source = filled_batch(batch, kPayload);
+  Memory memory = filled_batch(batch, kPoison);
+  const auto from = source_slots(batch.pieces);
+  const auto to = destination_slots(batch.pieces);
+  for (std::size_t i = 0; i < batch.pieces; ++i) {
+    for (std::uint64_t x = 0; x < batch.piece_bytes && i != without; ++x) {
+      memory[batch.slot_offset(to[i]) + x] = source[batch.slot_offset(from[i]) + x];
+    }
+  }
+  return memory;
+}
+
+Batch random_batch(std::mt19937& random) {
+  const std::uint64_t piece = 1 + random() % 100;
+  return {piece, 1 + random() % 20, piece + random() % 50};
+}
+
+TEST(Batches, scatter_pieces_with_gaps_at_least_as_large) {
+  for (const std::uint64_t piece : {1U, 64U, 100U, 4096U, 65536U}) {
+    const Batch batch = scattered(piece, 10);
+    EXPECT_GE(batch.slot_bytes, 2 * piece);
+    EXPECT_GE(batch.slot_bytes, piece + 64);
+    EXPECT_EQ(batch.slot_bytes % 64, 0U);
+    EXPECT_EQ(batch.bytes(), 10 * piece);
+    EXPECT_GE(batch.memory_bytes(), batch.slot_offset(10));
+  }
+}
+
+TEST(Batches, order_their_pieces_differently_at_both_ends_and_the_same_each_time) {
+  for (const std::uint64_t pieces : {1U, 2U, 64U, 1000U}) {
+    for (const auto& slots : {source_slots(pieces), destination_slots(pieces)}) {
+      EXPECT_EQ(std::set<std::uint64_t>(slots.begin(), slots.end()).size(), pieces);
+      EXPECT_EQ(*std::max_element(slots.begin(), slots.end()), pieces - 1);
+    }
+  }
+  EXPECT_NE(source_slots(1000), destination_slots(1000));
+  EXPECT_EQ(source_slots(1000), source_slots(1000));
+  const auto slots = source_slots(1000);
+  EXPECT_FALSE(std::is_sorted(slots.begin(), slots.end()));
+}
+
+TEST(Batches, that_cannot_be_are_refused) {
+  EXPECT_NO_THROW(require_possible(Batch{1, 1, 1}));
+  for (const Batch& batch : {Batch{0, 1, 1}, Batch{1, 0, 1}, Batch{9, 1, 8}, Batch{1, UINT64_MAX, 1},
+                             Batch{1, 4096, std::uint64_t{1} << 50}}) {
+    EXPECT_THROW(require_possible(batch), UsageError);
+  }
+}
+
+TEST(BatchCheck, agrees_with_serial_copies_of_any_batch) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 300; ++i) {
+    const Batch batch = random_batch(random);
+    EXPECT_FALSE(find_batch_mismatch(moved_batch(batch).data(), batch).has_value()) << i;
+  }
+}
+
+TEST(BatchCheck, finds_any_single_byte_that_is_wrong_in_a_piece_or_a_gap) {
+  std::mt19937 random(2);
+  for (int i = 0; i < 300; ++i) {
+    const Batch batch = random_batch(random);
+    Memory memory = moved_batch(batch);
+    const std::uint64_t place = random() % memory.size();
+    memory[place] ^= std::byte{0x40};
+    EXPECT_EQ(find_batch_mismatch(memory.data(), batch), place) << i;
+  }
+}
+
+TEST(BatchCheck, catches_a_missing_piece_whichever_it_is) {
+  const Batch batch = scattered(256, 20);
+  for (std::uint64_t without = 0; without < batch.pieces; ++without) {
+    EXPECT_TRUE(find_batch_mismatch(moved_batch(batch, without).data(), batch).has_value()) << without;
+  }
+  EXPECT_TRUE(find_batch_mismatch(filled_batch(batch, kPoison).data(), batch).has_value());
+}
+
+TEST(BatchCheck, catches_pieces_that_changed_places) {
+  const Batch batch = scattered(256, 20);
+  Memory memory = moved_batch(batch);
+  const auto to = destination_slots(batch.pieces);
+  std::swap_ranges(memory.begin() + static_cast<std::ptrdiff_t>(batch.slot_offset(to[3])),
+                   memory.begin() + static_cast<std::ptrdiff_t>(batch.slot_offset(to[3]) + 256),
+                   memory.begin() + static_cast<std::ptrdiff_t>(batch.slot_offset(to[7])));
+  EXPECT_TRUE(find_batch_mismatch(memory.data(), batch).has_value());
+}
+
+TEST(BatchMethods, have_names_of_their_own) {
+  std::set<std::string> names;
+  for (const BatchMethod method :
+       {BatchMethod::one_by_one, BatchMethod::batch, BatchMethod::graph, BatchMethod::kernel}) {
+    EXPECT_TRUE(names.insert(name(method)).second) << name(method);
+  }
 }
 
 }  // namespace
