@@ -6,7 +6,6 @@
 #include "family_fixture.hpp"
 #include "gnn/case.hpp"
 #include "grainscope/core/error.hpp"
-#include "lean_layout.hpp"
 #include "traversal/lean_runs.hpp"
 #include "traversal/loaded_graph.hpp"
 

@@ -24,7 +24,7 @@
 #include "grainscope/cuda/memory.hpp"
 #include "grainscope/cuda/pattern.hpp"
 #include "illegal_store.hpp"
-#include "schema_check.hpp"
+#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {

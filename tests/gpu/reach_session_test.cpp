@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "claim_cache.hpp"
 #include "families.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
@@ -7,7 +8,6 @@
 #include "grainscope/cuda/managed_budget.hpp"
 #include "harness/link_peaks.hpp"
 #include "harness/selection.hpp"
-#include "span_cache.hpp"
 
 namespace grainscope::harness {
 namespace {
