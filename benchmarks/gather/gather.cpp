@@ -1,4 +1,4 @@
-// Gathers from a feature table of one's own, a file: rows that sampled mini-batches of its graph ask for.
+// gather: its cases, of drawn and of sampled rows, and gathers from a feature table of one's own, a file.
 
 #include <algorithm>
 #include <memory>

@@ -1,3 +1,5 @@
+// reach/gather, and the bytes of a gather at random places.
+
 #include <algorithm>
 #include <bit>
 #include <memory>

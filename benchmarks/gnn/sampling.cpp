@@ -1,4 +1,4 @@
-// The bodies of sampling/neighbours.
+// sampling/neighbours: the bodies that measure it, and its cases.
 
 #include <omp.h>
 

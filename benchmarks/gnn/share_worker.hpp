@@ -1,7 +1,8 @@
 #ifndef GRAINSCOPE_BENCHMARKS_GNN_SHARE_WORKER_HPP
 #define GRAINSCOPE_BENCHMARKS_GNN_SHARE_WORKER_HPP
 
-// What sm_share/split computes beside the gather: products of matrices, or real training steps.
+// A share of the multiprocessors in a process of its own, as a client of MPS, and what sm_share/split
+// computes beside the gather: products of matrices, or real training steps.
 
 #include <cstdint>
 #include <memory>

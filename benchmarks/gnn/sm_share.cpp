@@ -1,3 +1,6 @@
+// The families of shared multiprocessors: sm_share/gather and sm_share/split. Each part opens with its
+// question.
+
 // sm_share/gather: how much of the link does a gather fill from a few of a GPU's multiprocessors?
 //
 // A network that trains wants the multiprocessors; a gather of its features wants the link, for which few of

@@ -1,4 +1,4 @@
-// The body of tiering/score, and the run that scores are judged by.
+// The families of tiering: tiering/score and tiering/reorder, and the run that scores are judged by.
 
 #include <omp.h>
 

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_GOOGLE_BENCHMARK_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_GOOGLE_BENCHMARK_HPP
 
-// What is told to Google Benchmark before it runs: its flags, and the cases.
+// The only door to Google Benchmark: its flags, the cases as it runs them, and its reporters.
 
 #include <benchmark/benchmark.h>
 

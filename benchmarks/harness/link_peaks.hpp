@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_LINK_PEAKS_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_LINK_PEAKS_HPP
 
-// What joins two GPUs, and how fast it can be.
+// What joins two GPUs and how fast it can be, and the copy peaks of links that a run has measured.
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,8 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_MACHINE_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_MACHINE_HPP
 
-// The machine as families see it: read once at the start, changed by nobody.
+// The machine as families see it, read once at the start and changed by nobody; the part of it that a run is
+// about; and the locks by which one run at a time has a GPU.
 
 #include <cstdint>
 #include <functional>

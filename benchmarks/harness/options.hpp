@@ -1,7 +1,8 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_OPTIONS_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_OPTIONS_HPP
 
-// What flags are given, understood. Each throws UsageError, with what to write instead.
+// The flags, understood: their values one by one, and all of them together. What cannot be understood throws
+// UsageError, with what to write instead.
 
 #include <cstdint>
 #include <initializer_list>

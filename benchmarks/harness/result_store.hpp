@@ -1,7 +1,8 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_RESULT_STORE_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_RESULT_STORE_HPP
 
-// What a result file says beside its rows: who measured, what, where, and how far the run came.
+// The result file and its journal: rows, and what the file says beside them: who measured, what, where, and
+// how far the run came.
 
 #include <cstdint>
 #include <filesystem>

@@ -1,8 +1,9 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_ROW_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_ROW_HPP
 
-// What runs are known to differ by, by family and clock: a table that is compiled in. It comes from a study
-// (scripts/study), whose runs it names; docs/uncertainty.md describes it.
+// A measurement as a row of the result file, with what runs are known to differ by: a table by family and
+// clock that is compiled in. The table comes from a study (scripts/study), whose runs it names;
+// docs/uncertainty.md describes it.
 
 #include <map>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,8 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_RUN_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_RUN_HPP
 
-// SIGINT and SIGTERM end a run between two samples, with what there is; one more ends it at once.
+// A run from its flags to its exit status, and the signals that end it: SIGINT and SIGTERM end a run between
+// two samples, with what there is; one more ends it at once.
 
 #include <string>
 #include <vector>

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_SCREEN_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_SCREEN_HPP
 
-// What a stream can show, and text that fits it.
+// What a stream can show, text that fits it, and the progress of a run.
 
 #include <cstddef>
 #include <map>

@@ -1,3 +1,5 @@
+// host/malloc, and the process that it calls malloc in.
+
 // host/malloc: what does the C library's malloc cost, alone and with the first write to all of it?
 //
 // Timed: a batch of calls on the host's clock, one block after another; `malloc_and_fill` with a memset of

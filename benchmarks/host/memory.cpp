@@ -1,3 +1,6 @@
+// The families of host memory: host/memcpy, latency, first_touch and flush. Each part opens with its
+// question.
+
 // host/memcpy: how fast do the CPUs of one node copy memory from that node to another?
 //
 // Timed: `threads` threads on CPUs of `from_node`, each copying its part with memcpy, from their common

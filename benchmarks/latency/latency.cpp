@@ -1,4 +1,5 @@
-// What the families of latencies and of calls share.
+// The families of latencies: latency/chase, flag and managed_touch, and call. Each part opens with its
+// question.
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_MODEL_CASE_HPP
 #define GRAINSCOPE_BENCHMARKS_MODEL_CASE_HPP
 
-// What the families of the model share: graphs, links.
+// What the families of the model share: graphs, links, and the rows of modelled traversals.
 
 #include <memory>
 #include <optional>

@@ -1,3 +1,5 @@
+// The families of modelled traversals: model/bfs, cc, pr, sssp and uvm. Each part opens with its question.
+
 #include <algorithm>
 #include <iterator>
 #include <memory>

@@ -1,3 +1,6 @@
+// The rows of modelled traversals: one of every walk over the edge list, one of every card that holds a part
+// of it.
+
 #include <algorithm>
 #include <cmath>
 

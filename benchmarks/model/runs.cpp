@@ -1,3 +1,5 @@
+// The model's trials of one algorithm on one graph, replayed in one pass over the levels of each.
+
 #include "runs.hpp"
 
 #include <omp.h>

@@ -1,3 +1,5 @@
+// The families of shapes: shape/copy and shape/batch, and what they share. Each part opens with its question.
+
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,6 @@
-// Requests in flight by Little's law: rate × latency / request, the request of a kernel being a piece, at
-// most 128 bytes, and its latency that of a pointer chase in the same run.
+// The families of grain: grain/pieces, grain/gpu_memory and grain/saturation. Requests in flight follow from
+// Little's law: rate × latency / request, the request of a kernel being a piece, at most 128 bytes, and its
+// latency that of a pointer chase in the same run.
 
 #include <algorithm>
 #include <bit>

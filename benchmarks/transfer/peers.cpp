@@ -1,3 +1,6 @@
+// The families of transfers between GPUs: transfer/peer and transfer/collective. Each part opens with its
+// question.
+
 // transfer/peer: how fast do bytes go from one GPU to another, by whom, and with what between them?
 //
 // Timed: one copy, or one kernel, between two events behind a closed gate; prefetches, and copies without

@@ -1,3 +1,5 @@
+// The families of transfers at once: transfer/duplex and contention. Each part opens with its question.
+
 // transfer/duplex: what does a link carry when bytes go both ways at once?
 //
 // Timed: where the GPU does all of it, each direction between two events of its own, both behind gates that

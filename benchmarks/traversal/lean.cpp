@@ -1,3 +1,5 @@
+// The families of lean traversals: lean/bfs, cc, pr and sssp, and the body that measures them.
+
 #include <algorithm>
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 #ifndef GRAINSCOPE_BENCHMARKS_TRAVERSAL_LEAN_RUNS_HPP
 #define GRAINSCOPE_BENCHMARKS_TRAVERSAL_LEAN_RUNS_HPP
 
-// One lean traversal, measured: trials, each verified, and what each read over the link.
+// A lean traversal as a case: how its lists are laid out, and the runs of every algorithm.
 
 #include <cstdint>
 #include <functional>

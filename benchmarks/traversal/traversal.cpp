@@ -1,4 +1,5 @@
-// One traversal, measured: trials from many sources, each verified, and what they asked of the link.
+// The families of traversals: traversal/bfs, cc, pr and sssp. A case is trials from many sources, each
+// verified, and what they asked of the link.
 
 #include "grainscope/graph/traversal.hpp"
 
