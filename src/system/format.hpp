@@ -13,35 +13,27 @@
 
 namespace grainscope {
 
-// `3.50 GHz`
-[[nodiscard]] std::string format_khz(std::uint64_t khz);
 // A number with `digits` after the point.
-[[nodiscard]] std::string format_number(double number, int digits);
-// `1 CPU`, `2 CPUs`, `2 processes`
-[[nodiscard]] std::string count_of(std::uint64_t count, const std::string& noun);
-// `a, b, c`
-[[nodiscard]] std::string join(const std::vector<std::string>& words, const std::string& separator = ", ");
-// `13.0` for 13000, as CUDA counts versions.
-[[nodiscard]] std::string format_cuda_version(int version);
-
-// Quantities as a reader likes them.
-
-std::string format_number(double number, int digits) {
+[[nodiscard]] inline std::string format_number(double number, int digits) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.*f", digits, number);
   return text.data();
 }
 
-std::string format_khz(std::uint64_t khz) {
+// `3.50 GHz`
+[[nodiscard]] inline std::string format_khz(std::uint64_t khz) {
   return format_number(static_cast<double>(khz) / 1e6, 2) + " GHz";
 }
 
-std::string count_of(std::uint64_t count, const std::string& noun) {
+// `1 CPU`, `2 CPUs`, `2 processes`
+[[nodiscard]] inline std::string count_of(std::uint64_t count, const std::string& noun) {
   const std::string ending = noun.ends_with('s') ? "es" : "s";
   return std::to_string(count) + " " + noun + (count == 1 ? "" : ending);
 }
 
-std::string join(const std::vector<std::string>& words, const std::string& separator) {
+// `a, b, c`
+[[nodiscard]] inline std::string join(const std::vector<std::string>& words,
+                                      const std::string& separator = ", ") {
   std::string text;
   for (const std::string& word : words) {
     text += (text.empty() ? "" : separator) + word;
@@ -49,7 +41,8 @@ std::string join(const std::vector<std::string>& words, const std::string& separ
   return text;
 }
 
-std::string format_cuda_version(int version) {
+// `13.0` for 13000, as CUDA counts versions.
+[[nodiscard]] inline std::string format_cuda_version(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
