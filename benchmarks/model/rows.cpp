@@ -69,7 +69,7 @@ void check_walk(const TrialModel& trial, const Replay& replay) {
 }
 
 // The mean over trials; sizes are rounded each, and the rest follows from them.
-Traffic mean_traffic(const Trials& trials, const WalkRequest& walk) {
+Traffic mean_traffic(const TrialModels& trials, const WalkRequest& walk) {
   Traffic traffic;
   double asked = 0;
   double moved = 0;
@@ -92,7 +92,7 @@ Traffic mean_traffic(const Trials& trials, const WalkRequest& walk) {
   return traffic;
 }
 
-void add_counters_walk(Measurement& measurement, const Trials& trials, const WalkRequest& walk,
+void add_counters_walk(Measurement& measurement, const TrialModels& trials, const WalkRequest& walk,
                        const std::vector<RunBound>& bounds) {
   const auto mean = [&](const auto& f) {
     return mean_of(trials, [&](const TrialModel& trial) { return f(trial.walks.at(walk)); });
@@ -209,7 +209,7 @@ void add_counters_card(Measurement& measurement, const TraversalModel& model, co
 }  // namespace
 
 Measurement modelled_row(const TraversalModel& model, std::vector<double> seconds) {
-  const Trials& trials = model.trials;
+  const TrialModels& trials = model.trials;
   Measurement measurement;
   measurement.modelled = true;
   double inverse_teps = 0;

@@ -152,11 +152,11 @@ class ModelRuns {
 
 // Means over the trials of a model, and its complaint.
 
-using Trials = std::vector<TrialModel>;
+using TrialModels = std::vector<TrialModel>;
 
 // The mean of what f says of each trial.
 template <class F>
-[[nodiscard]] double mean_of(const Trials& trials, const F& f) {
+[[nodiscard]] double mean_of(const TrialModels& trials, const F& f) {
   const double sum = std::accumulate(
       trials.begin(), trials.end(), 0.0,
       [&](double so_far, const TrialModel& trial) { return so_far + static_cast<double>(f(trial)); });
