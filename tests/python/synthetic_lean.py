@@ -1,4 +1,4 @@
-"""Rows of traversals that move fewer bytes as benchmarks/traversal/lean.cpp and those for cc and sssp write them,
+"""Rows of traversals that move fewer bytes as benchmarks/traversal/lean.cpp writes them,
 with times near those of first drafts on an H100.
 """
 
