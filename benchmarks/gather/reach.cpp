@@ -331,6 +331,10 @@ class Lister {
 
 }  // namespace
 
+Spans new_spans() {
+  return std::make_shared<SpanCache>();
+}
+
 Family reach_gather(const Spans& spans) {
   return {kFamily,
           "How fast does a GPU read rows at random places, and over how much memory does that last?",
