@@ -270,6 +270,8 @@ TEST_F(FlushProof, says_what_it_said) {
 namespace grainscope {
 namespace {
 
+using test::MachineTree;
+
 // What is said of CPU frequencies, on machines that are stored as files: tests/golden/governor_findings.txt.
 
 std::string governor_of(int cpu) {

@@ -9,7 +9,6 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "gather/case.hpp"
-#include "gather_sampled.hpp"
 #include "gnn/case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"

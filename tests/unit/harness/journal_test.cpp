@@ -355,6 +355,8 @@ TEST_F(FinishedResult, replaces_the_one_of_an_earlier_part) {
 namespace grainscope::test {
 namespace {
 
+using nlohmann::json;
+
 TEST(SchemaCheck, finds_each_kind_of_fault) {
   const json schema = json::parse(R"({"type": "object", "required": ["a"], "additionalProperties": false,
     "properties": {"a": {"type": "integer", "minimum": 1}, "b": {"$ref": "#/$defs/pair"}, "c": {"enum": ["x"]},

@@ -10,8 +10,8 @@
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
 #include "harness/selection.hpp"
+#include "model/case.hpp"
 #include "model/runs.hpp"
-#include "model_rows.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "claim_cache.hpp"
 #include "fakes.hpp"
 #include "families.hpp"
 #include "gather/reach.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/row.hpp"
 #include "harness/selection.hpp"
-#include "span_cache.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -12,7 +12,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
-#include "lean_layout.hpp"
+#include "traversal/lean_runs.hpp"
 
 namespace grainscope::harness {
 namespace {

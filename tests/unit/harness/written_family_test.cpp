@@ -194,7 +194,7 @@ TEST_F(WrittenFamily, without_a_gpu_lists_what_is_written_and_skips_it) {
   }
 }
 
-// The combinations of tests/unit/core/possible_transfers_test.cpp that no family lists, by what their cases
+// The combinations of tests/unit/core/transfer_test.cpp that no family lists, by what their cases
 // would be called.
 TEST_F(WrittenFamily, reaches_what_no_family_has) {
   for (const Family& family : all_families()) {
