@@ -41,7 +41,6 @@ class CertifiedAnswers {
   std::map<std::pair<graph::Algorithm, graph::Vertex>, std::pair<graph::Digest, Verdict>> answers_;
 };
 
-
 // As graph::make_graph. Where the graph cannot be kept (a full disk) that is said on standard error, and it
 // is used all the same.
 [[nodiscard]] graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights,
