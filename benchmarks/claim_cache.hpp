@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "grainscope/reach/span_memory.hpp"
+
 namespace grainscope::harness {
 
 template <class Key, class Value>
@@ -91,6 +93,44 @@ class ClaimCache {
   std::optional<Key> key_;
   std::unique_ptr<Value> value_;
 };
+
+// One memory for all cases that read the same kind of it, of whichever family: locking tens of GiB takes
+// seconds, and a case milliseconds. It grows with the spans that are asked for, and nobody writes to it, so
+// that each finds the pattern in it that it verifies.
+
+// What tells one memory from another.
+struct SpanKey {
+  reach::SpanKind kind = reach::SpanKind::host_alloc;
+  int gpu = 0;
+  int home = 0;
+  friend bool operator==(const SpanKey&, const SpanKey&) = default;
+};
+
+using SpanCache = ClaimCache<SpanKey, reach::SpanMemory>;
+
+// The memory of a claim, as large as that asks for, for as long as one session lasts.
+class [[nodiscard]] SpanLease {
+ public:
+  // Throws as SpanMemory::grow; the session counts all the same.
+  SpanLease(SpanCache& cache, SpanCache::Claim& claim, const Topology& topology);
+  [[nodiscard]] const reach::SpanMemory& memory() const { return *lease_; }
+
+ private:
+  SpanCache::Lease lease_;
+};
+
+inline SpanLease::SpanLease(SpanCache& cache, SpanCache::Claim& claim, const Topology& topology)
+    : lease_(cache, claim, [&](const SpanKey& key) {
+        // Chunks no larger than any case needs: a run of small spans locks no GiB. Of more than a GiB only
+        // where there would be too many of them.
+        const std::uint64_t most = std::max(claim.bytes, cache.most_bytes(key));
+        reach::SpanRequest request{key.kind, key.gpu, key.home};
+        request.chunk_bytes = std::bit_ceil(
+            std::max(std::clamp(most, 4 * kKiB, kGiB), (most + reach::kMostChunks - 1) / reach::kMostChunks));
+        return std::make_unique<reach::SpanMemory>(topology, std::move(request));
+      }) {
+  lease_->grow(claim.bytes);
+}
 
 }  // namespace grainscope::harness
 

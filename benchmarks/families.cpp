@@ -1,9 +1,9 @@
 #include "families.hpp"
 
-#include "gnn_case.hpp"
+#include "claim_cache.hpp"
+#include "gnn/case.hpp"
 #include "harness/table.hpp"
-#include "model_runs.hpp"
-#include "span_cache.hpp"
+#include "model/runs.hpp"
 
 namespace grainscope::harness {
 

@@ -6,11 +6,11 @@
 #include <sstream>
 #include <utility>
 
+#include "gnn/pipeline_worker.hpp"
+#include "gnn/share_worker.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/system/mps.hpp"
-#include "malloc_worker.hpp"
-#include "pipeline_worker.hpp"
-#include "share_worker.hpp"
+#include "host/malloc.hpp"
 
 namespace grainscope::harness {
 namespace {

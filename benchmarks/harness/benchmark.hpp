@@ -11,14 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "axes.hpp"
 #include "grainscope/core/case.hpp"
 #include "grainscope/core/operation.hpp"
-#include "grainscope/system/quiet_cpu.hpp"
+#include "grainscope/system/conditions.hpp"
 #include "grainscope/transfer/mover.hpp"
-#include "grids.hpp"
 #include "link_peaks.hpp"
 #include "machine.hpp"
-#include "scope.hpp"
 
 namespace grainscope::harness {
 

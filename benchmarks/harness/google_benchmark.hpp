@@ -1,13 +1,18 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_GOOGLE_BENCHMARK_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_GOOGLE_BENCHMARK_HPP
 
-// What is told to Google Benchmark before it runs: its flags, and the cases.
+// The only door to Google Benchmark: its flags, the cases as it runs them, and its reporters.
 
 #include <benchmark/benchmark.h>
 
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "benchmark.hpp"
+#include "grainscope/cuda/budget.hpp"
+#include "options.hpp"
 
 namespace grainscope::harness {
 
@@ -19,6 +24,63 @@ void initialise_library(std::vector<std::string> flags);
 // initialise_library, say otherwise.
 void register_case(const std::string& name, int repetitions, const std::vector<std::string>& flags,
                    std::function<void(benchmark::State&)> body);
+
+// Turns a visit to a case into a row, whatever becomes of it; and knows when nothing more is to be started.
+
+class CaseRunner {
+ public:
+  struct Hooks {
+    // A visit to this case begins.
+    std::function<void(const std::string& name)> starting;
+    // Why the run is to end, beside a signal and a lost GPU; empty while it goes on.
+    std::function<std::string()> why_stop;
+  };
+
+  // Everything outlives the runner.
+  CaseRunner(const Machine& machine, const SamplingPlan& plan, LinkPeaks& peaks,
+             bool allow_managed_oversubscription, Hooks hooks);
+
+  // One visit to a case, called by Google Benchmark, which no exception may cross. Its row; null where the
+  // run was stopped before or within it.
+  [[nodiscard]] nlohmann::json visit(const Benchmark& benchmark, benchmark::State& state);
+
+  // A round of visits begins: none of its buffers lies where one of an earlier round lay.
+  void place_anew() { pinned_.clear(); }
+
+  // Why a case was not run or not finished; empty where all were.
+  [[nodiscard]] const std::string& why_incomplete() const { return why_incomplete_; }
+
+ private:
+  [[nodiscard]] std::string why_not_start() const;
+  void stop(const std::string& why, benchmark::State& state);
+  [[nodiscard]] nlohmann::json measured_row(const Benchmark& benchmark, Measurement& measurement);
+
+  const Machine& machine_;
+  SamplingPlan plan_;
+  LinkPeaks& peaks_;
+  cuda::ManagedBudget managed_;
+  cuda::PinnedReserve pinned_;
+  QuietCpu quiet_;
+  Hooks hooks_;
+  std::string why_incomplete_;
+  std::string gpu_lost_;  // in which case; empty: it is there
+};
+
+// How rows are shown in Google Benchmark's own formats.
+
+// What Google Benchmark makes of a run.
+struct LibraryReport {
+  nlohmann::json context;
+  std::vector<nlohmann::json> rows;  // one a case, with its fields
+  std::string file_text;             // for --benchmark_out, where its format is json or csv
+};
+
+// Has Google Benchmark report the visits to each case as its repetitions: it adds its fields and aggregates,
+// and writes its formats to standard output, as asked. `merge` then makes each case's visits one row.
+using VisitsOfCases = std::vector<std::vector<nlohmann::json>>;
+[[nodiscard]] LibraryReport report_by_library(
+    const Options& options, VisitsOfCases cases,
+    const std::function<std::vector<nlohmann::json>(const VisitsOfCases&)>& merge);
 
 }  // namespace grainscope::harness
 

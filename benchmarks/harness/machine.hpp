@@ -1,20 +1,29 @@
 #ifndef GRAINSCOPE_BENCHMARKS_HARNESS_MACHINE_HPP
 #define GRAINSCOPE_BENCHMARKS_HARNESS_MACHINE_HPP
 
-// The machine as families see it: read once at the start, changed by nobody.
+// The machine as families see it, read once at the start and changed by nobody; the part of it that a run is
+// about; and the locks by which one run at a time has a GPU.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grainscope/core/case.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
+#include "grainscope/core/sampler.hpp"
 #include "grainscope/cuda/runtime.hpp"
+#include "grainscope/gnn/features.hpp"
+#include "grainscope/graph/generate.hpp"
 #include "grainscope/system/environment.hpp"
 #include "grainscope/system/nvml.hpp"
 #include "grainscope/system/topology.hpp"
 #include "grainscope/system/warnings.hpp"
+#include "grainscope/transfer/written.hpp"
+#include "presets.hpp"
 
 namespace grainscope::harness {
 
@@ -73,6 +82,67 @@ struct GpuTarget {
 
 // No CPU copies or touches faster than this: two 64-byte accesses a cycle for each thread, at 6 GHz.
 [[nodiscard]] PhysicalLimit cpu_limit(int threads);
+
+// What a run was asked for: the preset, how to sample, and what the user put in place of its values.
+
+class Question;
+
+struct Scope {
+  Preset preset = Preset::quick;
+  SamplingPlan sampling;
+  int visits = 1;                          // of a run to each case
+  int visits_here = 1;                     // of those, by this process
+  std::optional<std::uint64_t> min_bytes;  // what the user set; else a family's own range holds
+  std::optional<std::uint64_t> max_bytes;
+  std::vector<GpuTarget> gpus;
+  bool gpus_asked_for = false;
+  std::vector<int> nodes;
+  std::vector<graph::GraphSpec> graphs;          // what the user asked for; empty: a family's own
+  std::shared_ptr<const gnn::NpyFile> features;  // of the one graph asked for; null: synthetic ones
+  std::string graph_cache;                       // where generated graphs are kept; empty: nowhere
+  int trials = 8;                                // sources of a traversal
+  std::vector<std::uint64_t> hot_budgets;        // GPU memory for edges in lean/, beside the preset's shares
+  // What the user gives axes in place of the preset's values: ("bytes", "4KiB,1MiB").
+  std::vector<std::pair<std::string, std::string>> axes;
+  std::shared_ptr<const Question> question;       // of which cases there are; null: of all
+  std::vector<transfer::WrittenLanes> transfers;  // written down by the user, and then all that is listed
+
+  // Whether the user's range has a size.
+  [[nodiscard]] bool in_range(std::uint64_t bytes) const {
+    return bytes >= min_bytes.value_or(0) && bytes <= max_bytes.value_or(UINT64_MAX);
+  }
+
+  // The local node and one remote; all where they are no more, or it is not known which is local.
+  [[nodiscard]] std::vector<int> near_and_far(const GpuTarget& gpu) const;
+
+  // Of the scope's nodes the GPU's own, else the first: where a program that minds its placement runs.
+  // 0 where there are none.
+  [[nodiscard]] int nearest_node(const GpuTarget& gpu) const;
+};
+
+// The preset's own sampling and visits, on the GPUs and nodes given. Which of them a case is listed for,
+// the table of presets says.
+[[nodiscard]] Scope make_scope(Preset preset, std::vector<GpuTarget> gpus, bool gpus_asked_for,
+                               std::vector<int> nodes);
+
+// One run a GPU at a time: two would measure each other.
+
+// Holds an advisory lock for each GPU, by UUID, in a folder that all users of the machine share. The kernel
+// drops it with the process, however that ends.
+class [[nodiscard]] GpuLock {
+ public:
+  // Takes the locks in the order of the UUIDs, so that two runs cannot wait for each other.
+  // With `wait` it says on stderr whom it waits for, until `interrupted`; without, it throws
+  // EnvironmentError, as it does where the lock file cannot be opened.
+  GpuLock(std::vector<std::string> uuids, bool wait, const std::function<bool()>& interrupted);
+  ~GpuLock();
+  GpuLock(const GpuLock&) = delete;
+  GpuLock& operator=(const GpuLock&) = delete;
+
+ private:
+  void release() noexcept;
+  std::vector<int> files_;
+};
 
 }  // namespace grainscope::harness
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/spelling.hpp"
+#include "grainscope/core/units.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "embedded/words.hpp"
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "options.hpp"
 

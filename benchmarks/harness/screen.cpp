@@ -4,9 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
+
+#include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
+#include "presets.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -135,6 +142,174 @@ std::string wrapped(const std::string& label, const std::string& text, std::size
     start = end + 1;
   }
   return result + "\n";
+}
+
+namespace {
+
+// From a run of `quick` and most of one of `full` on an H100 with 16 CPUs: allocating and filling a byte of
+// host memory where cases do not share it, and what a visit costs at least.
+constexpr double kSetup_s_per_byte = 0.3e-9;
+constexpr double kVisit_s = 0.05;
+// The part of the sampling budget that a case uses on average: most reach their target early, or cannot.
+constexpr double kBudgetShare = 0.2;
+// Locking memory that cases share, and giving it back.
+constexpr double kShared_s_per_byte = 0.6e-9;
+
+bool uses_gpu(const Benchmark& benchmark) {
+  return std::any_of(benchmark.id.site.begin(), benchmark.id.site.end(), is_gpu);
+}
+
+double family_factor(const Benchmark& benchmark) {
+  const auto& factors = visit_factors();
+  const std::string& family = benchmark.id.family;
+  const auto alone = uses_gpu(benchmark) ? factors.end() : factors.find(family + " without a GPU");
+  const auto known = alone != factors.end() ? alone : factors.find(family);
+  return known != factors.end() ? known->second : 1;
+}
+
+// How many planned seconds have to be over until what they took weighs as much as the plan: of a family; of
+// the run, and beside these a part of it.
+constexpr double kPlanOfFamily_s = 1;
+constexpr double kPlanOfRun_s = 20;
+constexpr double kPlanOfRunShare = 0.1;
+
+}  // namespace
+
+int visits_to(const Benchmark& benchmark, const Scope& scope) {
+  return benchmark.modelled ? 1 : scope.visits;
+}
+
+double visit_estimate_s(const Benchmark& benchmark, const Scope& scope) {
+  const double factor = family_factor(benchmark);
+  if (benchmark.about_s) {
+    return factor * *benchmark.about_s;
+  }
+  const auto bytes = static_cast<double>(benchmark.needs.host_bytes);
+  return factor *
+         (kVisit_s + bytes * kSetup_s_per_byte + kBudgetShare * scope.sampling.budget_s / scope.visits);
+}
+
+double plan_estimate_s(const std::vector<Benchmark>& cases, const Scope& scope) {
+  double seconds = 0;
+  std::uint64_t shared = 0;
+  for (const Benchmark& benchmark : cases) {
+    seconds += visits_to(benchmark, scope) * visit_estimate_s(benchmark, scope);
+    shared = std::max(shared, benchmark.needs.shared_host_bytes);
+  }
+  return seconds + static_cast<double>(shared) * kShared_s_per_byte;
+}
+
+void TimeLeft::count(const Visited& visited, double sign) {
+  Family& family = families_[visited.family];
+  if (visited.done == 0) {
+    family.plan_left_s += sign * visited.left * visited.plan_s;
+  } else {
+    family.again_left_s += sign * visited.left * visited.took_s / visited.done;
+  }
+}
+
+void TimeLeft::expect(const std::string& name, const std::string& family, double visit_s, int visits) {
+  Visited& visited = cases_[name] = {family, visit_s, visits};
+  count(visited, 1);
+  planned_s_ += visits * visit_s;
+  visits_ += static_cast<std::size_t>(visits);
+}
+
+void TimeLeft::finished(const std::string& name, double took_s) {
+  const auto known = cases_.find(name);
+  if (known == cases_.end() || known->second.left == 0) {
+    return;
+  }
+  Visited& visited = known->second;
+  count(visited, -1);
+  Family& family = families_[visited.family];
+  family.plan_done_s += visited.plan_s;
+  family.took_s += took_s;
+  visited.took_s += took_s;
+  ++visited.done;
+  --visited.left;
+  --visits_;
+  count(visited, 1);
+}
+
+void TimeLeft::drop(const std::string& name) {
+  if (const auto known = cases_.find(name); known != cases_.end()) {
+    count(known->second, -1);
+    visits_ -= static_cast<std::size_t>(known->second.left);
+    known->second.left = 0;
+  }
+}
+
+double TimeLeft::seconds() const {
+  double plan_s = kPlanOfRun_s + kPlanOfRunShare * planned_s_;
+  double took_s = plan_s;
+  for (const auto& [name, family] : families_) {
+    plan_s += family.plan_done_s;
+    took_s += family.took_s;
+  }
+  const double of_run = took_s / plan_s;
+  double left_s = 0;
+  for (const auto& [name, family] : families_) {
+    const double of_family =
+        (family.took_s + kPlanOfFamily_s * of_run) / (family.plan_done_s + kPlanOfFamily_s);
+    left_s += family.plan_left_s * of_family + family.again_left_s;
+  }
+  return std::max(left_s, 0.0);
+}
+
+namespace {
+
+// In whole seconds: more digits would be invented.
+std::string whole_seconds(double seconds) {
+  const auto whole = static_cast<long>(std::ceil(seconds));
+  return whole < 60 ? std::to_string(whole) + " s" : format_seconds(static_cast<double>(whole));
+}
+
+}  // namespace
+
+Progress::Progress() : screen_(screen_of(STDERR_FILENO)), begun_s_(steady_now_s()), latest_s_(begun_s_) {}
+
+Progress::~Progress() {
+  wipe();
+}
+
+void Progress::begin() {
+  all_ = time_left_.visits();
+  begun_s_ = latest_s_ = steady_now_s();
+}
+
+void Progress::start_case(const std::string& name) {
+  name_ = name;
+  wipe();
+  draw();
+}
+
+void Progress::finish_case(const std::string& name) {
+  const double now_s = steady_now_s();
+  time_left_.finished(name, now_s - latest_s_);
+  latest_s_ = now_s;
+}
+
+void Progress::wipe() const {
+  if (screen_.terminal) {
+    std::fputs("\r\033[K", stderr);
+  }
+}
+
+void Progress::draw() const {
+  if (!screen_.terminal) {
+    return;
+  }
+  const double left_s = time_left_.seconds();
+  const double passed_s = latest_s_ - begun_s_;
+  std::array<char, 96> head{};
+  std::snprintf(head.data(), head.size(), "%.0f %%, %s left, visit %zu of %zu: ",
+                passed_s + left_s > 0 ? 100 * passed_s / (passed_s + left_s) : 0,
+                whole_seconds(left_s).c_str(), std::min(all_ - time_left_.visits() + 1, all_), all_);
+  const std::string line = head.data() + name_;
+  // The last column stays free: a terminal may go on to the next line when it is written to.
+  std::fputs(for_screen(line.substr(0, screen_.width - 1), screen_).c_str(), stderr);
+  std::fflush(stderr);
 }
 
 }  // namespace grainscope::harness

@@ -8,10 +8,9 @@
 #include <string_view>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/limits.hpp"
-#include "option_values.hpp"
+#include "options.hpp"
 #include "question.hpp"
 
 namespace grainscope::harness {

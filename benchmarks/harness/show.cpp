@@ -9,7 +9,7 @@
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
 #include "presets.hpp"
-#include "progress.hpp"
+#include "screen.hpp"
 #include "table.hpp"
 
 namespace grainscope::harness {

@@ -15,21 +15,17 @@
 #include <sstream>
 #include <utility>
 
-#include "case_runner.hpp"
-#include "context.hpp"
 #include "google_benchmark.hpp"
-#include "gpu_lock.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/units.hpp"
-#include "grainscope/system/environment_json.hpp"
-#include "interrupt.hpp"
+#include "grainscope/system/warnings.hpp"
 #include "link_peaks.hpp"
-#include "progress.hpp"
-#include "reporter.hpp"
+#include "machine.hpp"
 #include "result_store.hpp"
 #include "row.hpp"
+#include "run.hpp"
+#include "screen.hpp"
 #include "table.hpp"
-#include "type_b.hpp"
 #include "visits.hpp"
 
 namespace grainscope::harness {

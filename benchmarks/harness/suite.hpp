@@ -8,7 +8,6 @@
 #include "machine.hpp"
 #include "options.hpp"
 #include "result_store.hpp"
-#include "scope.hpp"
 #include "selection.hpp"
 
 namespace grainscope::harness {

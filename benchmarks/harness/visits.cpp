@@ -11,9 +11,9 @@
 
 #include "grainscope/core/error.hpp"
 #include "grainscope/system/child_process.hpp"
-#include "interrupt.hpp"
 #include "options.hpp"
 #include "result_store.hpp"
+#include "run.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -1,4 +1,4 @@
-"""What a value would differ by if it were measured again: the numbers of src/core/uncertainty.cpp once more.
+"""What a value would differ by if it were measured again: the numbers of src/core/statistics.cpp once more.
 
 Type A comes from the visits of a run, type B from a table of what runs are known to differ by. Values are
 logarithms of times, so every uncertainty is relative: 0.01 is one percent. Rows are JSON as in a file.

@@ -10,7 +10,7 @@
 #include <deque>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/device.hpp"
 #include "grainscope/cuda/memory.hpp"

@@ -12,7 +12,7 @@
 
 #include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/cuda/memory.hpp"
 #include "lists.cuh"
 

@@ -1,9 +1,13 @@
+// Programs beside this one, and memory that they share with it.
+
 #include "grainscope/system/child_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,12 +18,56 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "exec_arguments.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
+#include "grainscope/core/units.hpp"
 
 namespace grainscope {
+
+// What exec is given, made before the fork: the child may not take memory.
+class ExecArguments {
+ public:
+  ExecArguments(const ChildRequest& request, const std::string& program) : words_(request.words) {
+    words_.front() = program;
+    for (char** each = environ; *each != nullptr; ++each) {
+      const std::string_view text(*each);
+      const std::string_view name = text.substr(0, text.find('='));
+      const auto is_name = [&](const std::string& other) { return other == name; };
+      const bool replaced = std::any_of(request.set.begin(), request.set.end(),
+                                        [&](const auto& variable) { return variable.first == name; });
+      if (!replaced && std::none_of(request.unset.begin(), request.unset.end(), is_name)) {
+        variables_.emplace_back(text);
+      }
+    }
+    for (const auto& [name, value] : request.set) {
+      variables_.push_back(name + "=" + value);
+    }
+    word_pointers_ = pointers(words_);
+    variable_pointers_ = pointers(variables_);
+  }
+  [[nodiscard]] char* const* words() const { return word_pointers_.data(); }
+  [[nodiscard]] char* const* variables() const { return variable_pointers_.data(); }
+
+ private:
+  static std::vector<char*> pointers(std::vector<std::string>& texts) {
+    std::vector<char*> result;
+    result.reserve(texts.size() + 1);
+    for (std::string& text : texts) {
+      result.push_back(text.data());
+    }
+    result.push_back(nullptr);
+    return result;
+  }
+
+  std::vector<std::string> words_;
+  std::vector<std::string> variables_;
+  std::vector<char*> word_pointers_;
+  std::vector<char*> variable_pointers_;
+};
+
 namespace {
 
 constexpr double kPatience_s = 1;
@@ -223,6 +271,60 @@ void ChildProcess::send(int signal) noexcept {
   if (!end_) {
     kill(pid_, signal);
   }
+}
+
+namespace {
+
+[[noreturn]] void refuse(std::uint64_t bytes, const char* call) {
+  throw EnvironmentError("could not share " + format_bytes(bytes) + " of memory between processes: " + call +
+                         ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(std::uint64_t bytes) : bytes_(bytes) {
+  descriptor_ = memfd_create("grainscope", MFD_CLOEXEC);
+  if (descriptor_ < 0) {
+    refuse(bytes, "memfd_create");
+  }
+  if (ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {
+    const int error = errno;
+    close(descriptor_);
+    errno = error;
+    refuse(bytes, "ftruncate");
+  }
+  map();
+}
+
+SharedMemory::SharedMemory(int descriptor, std::uint64_t bytes) : bytes_(bytes) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) < bytes) {
+    throw UsageError("descriptor " + std::to_string(descriptor) + " is no shared memory of " +
+                     format_bytes(bytes));
+  }
+  descriptor_ = descriptor;
+  map();
+}
+
+void SharedMemory::map() {
+  void* const mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    close(descriptor_);
+    errno = error;
+    refuse(bytes_, "mmap");
+  }
+  data_ = static_cast<std::byte*>(mapped);
+}
+
+SharedMemory::~SharedMemory() {
+  munmap(data_, bytes_);
+  close(descriptor_);
+}
+
+std::string SharedMemory::path() const {
+  return "/proc/self/fd/" + std::to_string(descriptor_);
 }
 
 }  // namespace grainscope

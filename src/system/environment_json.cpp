@@ -1,6 +1,6 @@
 // The report as `context.environment` of the result file.
 
-#include "grainscope/system/environment_json.hpp"
+#include "grainscope/system/warnings.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -207,6 +207,30 @@ std::vector<Warning> warnings_from_json(const json& rows) {
     warnings.push_back(std::move(warning));
   }
   return warnings;
+}
+
+json nvml_device_json(const NvmlDevice& device) {
+  json object = json::object();
+  visit_device(device, [&](const char* key, const auto& value) { object[key] = to_json_value(value); });
+  object["processes"] = nullptr;
+  object["nvlinks"] = nullptr;
+  if (device.processes) {
+    object["processes"] = json::array();
+    for (const NvmlProcess& process : *device.processes) {
+      json row;
+      visit_process(process, [&](const char* key, const auto& value) { row[key] = to_json_value(value); });
+      object["processes"].push_back(row);
+    }
+  }
+  if (device.nvlinks) {
+    object["nvlinks"] = json::array();
+    for (const NvmlNvlink& link : *device.nvlinks) {
+      json row;
+      visit_nvlink(link, [&](const char* key, const auto& value) { row[key] = to_json_value(value); });
+      object["nvlinks"].push_back(row);
+    }
+  }
+  return object;
 }
 
 json environment_json(const Environment& environment, const std::vector<Warning>& warnings) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "grainscope/system/host_memory.hpp"
-#include "grainscope/system/roots.hpp"
+#include "grainscope/system/sysfs.hpp"
 
 namespace grainscope {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "grainscope/system/sysfs.hpp"
-#include "platform.hpp"
 
 namespace grainscope {
 

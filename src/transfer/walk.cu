@@ -13,7 +13,6 @@
 #include "../cuda/launch.cuh"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/pattern.hpp"
-#include "grainscope/core/scatter.hpp"
 #include "grainscope/cuda/check.hpp"
 #include "grainscope/cuda/compat.hpp"
 #include "grainscope/cuda/device.hpp"

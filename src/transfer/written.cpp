@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/spelling.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/transfer/mover.hpp"
 

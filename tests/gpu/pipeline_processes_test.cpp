@@ -16,11 +16,11 @@
 
 #include "child.hpp"
 #include "family_fixture.hpp"
-#include "gnn_case.hpp"
+#include "gnn/case.hpp"
+#include "gnn/pipeline_worker.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "pipeline_worker.hpp"
 
 namespace grainscope::harness {
 

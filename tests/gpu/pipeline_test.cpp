@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "family_fixture.hpp"
-#include "gnn_case.hpp"
+#include "gnn/case.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/gnn/pipeline.hpp"

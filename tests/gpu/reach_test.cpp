@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../testing/row_oracle.hpp"
+#include "claim_cache.hpp"
 #include "families.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
@@ -22,7 +23,6 @@
 #include "grainscope/system/topology.hpp"
 #include "harness/link_peaks.hpp"
 #include "harness/selection.hpp"
-#include "span_cache.hpp"
 
 namespace grainscope::reach {
 namespace {

@@ -24,8 +24,8 @@
 #include "harness/benchmark.hpp"
 #include "harness/link_peaks.hpp"
 #include "probes.hpp"
-#include "schema_check.hpp"
-#include "transfer_case.hpp"
+#include "run_folder.hpp"
+#include "transfer/case.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "family_fixture.hpp"
+#include "gnn/share_worker.hpp"
 #include "gpu_fixture.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
@@ -20,7 +21,6 @@
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/reach/span_memory.hpp"
 #include "grainscope/system/topology.hpp"
-#include "share_worker.hpp"
 
 namespace grainscope {
 namespace {

@@ -53,7 +53,7 @@ TEST_F(Transfers, copies_move_every_byte_of_every_placement_both_ways) {
   }
 }
 
-// The enumeration of tests/unit/core/possible_transfers_test.cpp, carried out.
+// The enumeration of tests/unit/core/transfer_test.cpp, carried out.
 TEST_F(Transfers, all_that_can_be_move_every_byte) {
   const auto reaches = [&](int from, int to) {
     const auto& peers = runtime().peers;

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "family_fixture.hpp"
-#include "gnn_case.hpp"
+#include "gnn/case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/traversal.hpp"
-#include "lean_layout.hpp"
-#include "lean_runs.hpp"
-#include "loaded_graph.hpp"
+#include "traversal/lean_runs.hpp"
+#include "traversal/loaded_graph.hpp"
 #include "traversal_fixture.hpp"
 
 namespace grainscope::graph {

@@ -1,4 +1,4 @@
-"""Rows of traversals that move fewer bytes as benchmarks/lean_case.cpp and those for cc and sssp write them,
+"""Rows of traversals that move fewer bytes as benchmarks/traversal/lean.cpp writes them,
 with times near those of first drafts on an H100.
 """
 
@@ -21,7 +21,7 @@ COMPRESSED = 0.6  # bytes of compressed lists over plain ones
 
 
 def axes_of(algorithm: str, name: str, tier: str, hot: int, **more) -> dict:
-    """The axes as benchmarks/lean.cpp has them."""
+    """The axes as benchmarks/traversal/lean.cpp has them."""
     weights = {"weights": "8-72"} if algorithm == "sssp" else {}
     locality = {"locality": "local"}
     axes = {"strategy": STRATEGIES[algorithm], "tier": tier, "lists": "plain", "segments": "read"}

@@ -46,7 +46,7 @@ def compile_in(copy: Path, name: str) -> Path:
     like = next(each for each in commands if each["file"].endswith("/benchmarks/families.cpp"))
     words = [word for word in shlex.split(like["command"]) if Path(word).name != "ccache"]
     folder = str(Path(like["file"]).parent)
-    target = copy / f"{name}.o"
+    target = copy / f"{Path(name).name}.o"
     words = [word.replace(folder, str(copy / "benchmarks")) for word in words]
     words[words.index("-o") + 1] = str(target)
     words[words.index("-c") + 1] = str(copy / f"benchmarks/{name}.cpp")
@@ -93,7 +93,7 @@ def report(*arguments) -> str:
 def test_the_guide_followed_word_by_word_gives_a_row_a_line_and_a_point(tmp_path):
     shutil.copytree(ROOT / "benchmarks", tmp_path / "benchmarks")
     follow(GUIDE.read_text(), tmp_path)
-    program = link(tmp_path, [compile_in(tmp_path, name) for name in ("host_example", "families", "presets")])
+    program = link(tmp_path, [compile_in(tmp_path, name) for name in ("host/example", "families", "presets")])
     run = subprocess.run(
         [program, "--preset=smoke", "--benchmark_filter=^host/example", f"--out={tmp_path / 'run'}"],
         capture_output=True,

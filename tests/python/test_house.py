@@ -6,7 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FAMILIES = [path for path in sorted((ROOT / "benchmarks").glob("*.[ch]pp")) if path.stem != "presets"]
+FAMILIES = [
+    path
+    for path in sorted((ROOT / "benchmarks").rglob("*.[ch]pp"))
+    if path.stem != "presets" and "harness" not in path.parts
+]
 PRESET = re.compile(r"Preset::|\bpreset\s*[=!]=|\.preset\b")
 PACKAGE = ROOT / "scripts" / "grainscope_report"
 # What reads a result file, declares its format and checks its numbers. Not counted: loading.py finds, unpacks
@@ -44,8 +48,8 @@ def test_families_see_nothing_of_google_benchmark():
 # Files that name a family outside its group, and why; the tables of families and of presets are for that.
 OUTSIDE = {
     "scripts/grainscope_report/families.py": "the table that the scripts read instead of naming families",
-    "benchmarks/pipeline_worker.cpp": "`gather` is the lane of a row, whichever way its rows are gathered",
-    "benchmarks/sm_share_split.cpp": "`gather` is the lane of a row, whichever way its rows are gathered",
+    "benchmarks/gnn/pipeline_worker.cpp": "`gather` is the lane of a row, however its rows are gathered",
+    "benchmarks/gnn/sm_share.cpp": "`gather` is the lane of a row, however its rows are gathered",
 }
 NAMES = re.findall(r"^## ([a-z_]+(?:/[a-z_]+)?)$", (ROOT / "docs/axes.md").read_text(), re.MULTILINE)
 # Packages and modules that hold more than the group that they are called by.
@@ -54,7 +58,7 @@ GROUPS = {
     "gnn": ("sampling", "tiering", "pipeline"),
     "traversal": ("traversal", "lean"),
 }
-LITERAL = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.)*)"')
+LITERAL = re.compile(r'//[^\n]*|#include[^\n]*|"((?:[^"\\\n]|\\.)*)"')
 
 
 def named(strings: Iterable[str]) -> set[str]:
@@ -75,10 +79,20 @@ def groups_in_python(path: Path) -> tuple[set[str], set[str]]:
     return named(node.value for node in found if isinstance(node.value, str)), {*GROUPS.get(own, (own,))}
 
 
+# Groups that a folder of benchmarks holds beside the one that it is called by.
+FOLDERS = {
+    "transfer": ("transfer", "grain", "contention"),
+    "latency": ("latency", "call"),
+    "gather": ("gather", "reach"),
+    "traversal": ("traversal", "lean"),
+    "gnn": ("sampling", "tiering", "pipeline", "sm_share"),
+}
+
+
 def groups_in_cpp(path: Path) -> tuple[set[str], set[str]]:
-    """The groups that a source names outside comments, and that which its file is called by."""
-    groups = {name.partition("/")[0] for name in NAMES}
-    own = {group for group in groups if f"{path.stem}_".startswith(f"{group}_")}
+    """The groups that a source names outside comments, and those of its folder."""
+    folder = path.parent.name
+    own = {*FOLDERS.get(folder, (folder,))}
     return named(match[1] for match in LITERAL.finditer(path.read_text()) if match[1]), own
 
 
@@ -102,7 +116,8 @@ def test_few_files_name_a_family_outside_its_group():
 
 
 def test_a_file_that_names_a_family_of_another_group_would_be_seen(tmp_path):
-    python, cpp = tmp_path / "one.py", tmp_path / "host_one.cpp"
+    python, cpp = tmp_path / "one.py", tmp_path / "host/one.cpp"
+    cpp.parent.mkdir()
     python.write_text(
         'def of(result):\n    return result.of("transfer/peer"), f"traversal/{result}", "hosts"\n'
     )

@@ -1,18 +1,122 @@
 #ifndef GRAINSCOPE_CORE_OPERATION_HPP
 #define GRAINSCOPE_CORE_OPERATION_HPP
 
-// Anything that can be sampled: a transfer, a latency, a gather, a training run. It holds its buffers; who
-// samples it knows no more of it than this.
+// An operation, which is what a benchmark's body samples, and the measurement that the body hands back:
+// samples, what they moved, and what makes them credible.
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/sampler.hpp"
 
 namespace grainscope {
 
-// Not thread-safe.
+enum class Clock {
+  event,   // device events around device work
+  steady,  // the host's steady clock around host work
+};
+
+struct Timing {
+  Clock clock = Clock::steady;
+  bool gated = false;  // everything was enqueued before the first timed operation could start
+  std::string timed;   // what lies between the two readings, in a few words
+};
+
+// The fastest rate that the path of a transfer can physically have.
+struct PhysicalLimit {
+  double gb_s = 0;
+  std::string source;  // "PCIe 5.0 x16, 32 GT/s a lane, 128b/130b"
+};
+
+// Requests and bytes over the link in one sample. A model's count unless `counted`.
+struct Traffic {
+  bool counted = false;
+  std::uint64_t requests = 0;
+  std::map<int, std::uint64_t> requests_by_size;  // bytes of a request → how many
+  std::uint64_t bytes = 0;
+  double amplification = 0;  // bytes over bytes asked for; 0: nothing was
+};
+
+// One of several transfers that ran at once.
+struct LaneResult {
+  std::string name;  // "to_gpu"
+  std::string from;  // "host:0", "gpu:1"
+  std::string to;
+  std::uint64_t bytes = 0;        // in one sample; 0: a kernel that only computes
+  std::vector<double> seconds;    // its own time in each sample
+  bool background = false;        // only there to load what the others are measured on
+  std::optional<double> alone_s;  // median of the same lane alone, in the same session
+};
+
+// One of several runs of a program on different inputs, each timed by itself: a traversal from one source.
+struct Trial {
+  std::string label;              // "source:4194303"
+  std::vector<double> samples_s;  // its own times
+  std::map<std::string, double> counters;
+  std::uint64_t link_bytes = 0;  // the least that each of its samples moved over the link; 0: nothing
+};
+
+// One round of a program that runs in rounds.
+struct LevelResult {
+  std::uint64_t active = 0;  // vertices
+  std::uint64_t edges = 0;   // in their lists
+  double seconds = 0;        // 0: not timed
+  std::uint64_t requests = 0;
+  std::uint64_t link_bytes = 0;
+};
+
+// The graph that a program ran on.
+struct GraphFacts {
+  std::uint64_t vertices = 0;
+  std::uint64_t entries = 0;                               // adjacency entries
+  std::vector<std::pair<std::uint64_t, double>> edge_cdf;  // (degree, share of entries in lists up to it)
+};
+
+// The file whose rows a program gathered.
+struct FeatureFacts {
+  std::uint64_t rows = 0;
+  std::uint64_t columns = 0;
+  std::uint64_t element = 0;  // bytes
+};
+
+struct Measurement {
+  bool modelled = false;  // nothing ran: the time is a model's
+  Samples samples;        // of a program with trials: one time each, in their order
+  Timing timing;
+  // Calls of `run` for which no CPU without a neighbour was found; no value where none was looked for.
+  std::optional<std::uint64_t> disturbed;
+  std::uint64_t bytes = 0;  // asked for in one sample; 0: the case moves nothing
+  // Over the link in one sample, where not `bytes`: asked for, and the least that must have crossed.
+  std::optional<std::uint64_t> link_bytes_asked, link_bytes_least;
+  std::uint64_t operations = 0;               // equal operations in one sample; 0: not such a case
+  std::optional<PhysicalLimit> limit;         // of `link_bytes_least` (else `bytes`) a second
+  std::optional<double> minimum_operation_s;  // no operation can be faster than this
+  std::string verification;                   // what was checked; empty: nothing was, and the row fails
+  std::optional<Traffic> traffic;
+  std::optional<double> energy_j;        // a sample, on the GPU's board
+  std::optional<double> link_peak_gb_s;  // measured copy peak of the same path
+  std::map<std::string, double> counters;
+  std::vector<LaneResult> lanes;  // where several ran at once; `samples` is when any that is measured ran
+  std::vector<Trial> trials;
+  std::vector<LevelResult> levels;  // of the first trial
+  std::optional<GraphFacts> graph;
+  std::optional<FeatureFacts> features;  // of a table of one's own
+  // Of a ranking of rows: (share of the rows, the first; share of accesses that they take), ascending.
+  std::vector<std::pair<double, double>> hit_curve;
+  std::optional<double> overlap;  // median over samples: time all lanes ran over time any measured one ran
+};
+
+// Empty, or why this measurement cannot be true: nothing verified, or faster than its physical limit.
+// The fastest tenth of the samples is held against the limit, not the median alone.
+[[nodiscard]] std::string why_impossible(const Measurement& measurement);
+
+// Anything that can be sampled: a transfer, a latency, a gather, a training run. It holds its buffers; who
+// samples it knows no more of it than this. Not thread-safe.
 class Operation {
  public:
   virtual ~Operation() = default;

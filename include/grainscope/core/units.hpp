@@ -1,11 +1,14 @@
 #ifndef GRAINSCOPE_CORE_UNITS_HPP
 #define GRAINSCOPE_CORE_UNITS_HPP
 
-// Sizes are counted in binary units, rates in decimal GB/s; this is the one place that spells them.
+// Sizes are counted in binary units, rates in decimal GB/s; this is the one place that spells them. Beside
+// it, what is said of a word that is misspelled.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace grainscope {
 
@@ -30,6 +33,17 @@ inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 [[nodiscard]] constexpr double gb_per_s(double bytes, double seconds) {
   return bytes / seconds / 1e9;
 }
+
+// Letters to change, add or leave out to turn one word into the other.
+[[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The word of `known` nearest to `word`; empty where none is near: for "did you mean".
+[[nodiscard]] std::string nearest(const std::string& word, const std::vector<std::string>& known);
+
+// What to say of a word that is not among `known`: the nearest of them, and all.
+// "'pined' is not a placement; the nearest is pinned; there are pageable, pinned"
+[[nodiscard]] std::string not_among(std::string_view word, std::string_view what,
+                                    const std::vector<std::string>& known);
 
 }  // namespace grainscope
 

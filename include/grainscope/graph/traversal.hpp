@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "grainscope/core/error.hpp"
-#include "grainscope/core/measurement.hpp"
 #include "grainscope/core/operation.hpp"
 #include "grainscope/graph/access.hpp"
 #include "grainscope/graph/answers.hpp"

@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grainscope/system/nvml.hpp"
@@ -26,6 +28,41 @@ struct Conditions {
 // Of a CPU, by cpufreq; and of the GPU with this UUID, where there is NVML and the UUID is not empty.
 [[nodiscard]] Conditions read_conditions(int cpu, const Nvml* nvml, const std::string& uuid,
                                          const std::filesystem::path& root = "/");
+
+// A CPU that shares its core with nobody just now. The CPUs of a virtual machine are often halves of cores
+// whose other half runs another's work: while that is busy, the same call takes 1.2 times as long and the
+// same copy 1.5 times, and it changes within some 50 ms. So it is looked for before each sample, not once.
+
+// Not thread-safe.
+class QuietCpu {
+ public:
+  struct Choice {
+    int cpu = 0;
+    bool quiet = false;  // else all are busy, and this is the least busy
+  };
+  // Seconds of a short piece of work by the calling thread on this CPU.
+  using Probe = std::function<double(int cpu)>;
+
+  // The probe is some system calls, which feel a neighbour and leave caches as they are.
+  QuietCpu();
+  explicit QuietCpu(Probe probe) : probe_(std::move(probe)) {}
+
+  // Of the CPUs that the calling thread may run on, the first that is quiet, beginning with `first`; 16 are
+  // asked at most. Nothing where there is only one. Leaves the thread's CPUs as they were.
+  [[nodiscard]] std::optional<Choice> choose(int first);
+
+ private:
+  Probe probe_;
+  std::optional<double> least_s_;  // of all probes so far
+};
+
+// What a hypervisor takes from a virtual machine: time in which a CPU had work and did not run.
+
+// Seconds since the machine began, over all of `cpus`; of which the kernel counts whole ticks (1/100 s) of
+// each CPU. 0 on bare metal; nullopt where /proc/stat below `root` cannot be read or lacks one of the CPUs.
+// Source: proc_stat(5).
+[[nodiscard]] std::optional<double> stolen_s(const std::vector<int>& cpus,
+                                             const std::filesystem::path& root = "/");
 
 }  // namespace grainscope
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "grainscope/system/roots.hpp"
+#include "grainscope/system/sysfs.hpp"
 
 namespace grainscope {
 

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace grainscope {
@@ -93,17 +92,9 @@ class Nvml {
   std::unique_ptr<State> state_;
 };
 
-// Opens the library, reads everything and closes it. Never throws for missing hardware: that is `why_none`.
-[[nodiscard]] NvmlReport read_nvml(const std::string& library = "libnvidia-ml.so.1");
-
 // The names of the bits set in NVML's mask of clock event reasons, e.g. `gpu_idle`, `sw_power_cap`,
 // `hw_thermal_slowdown`; a bit without a name is `bit_12`.
 [[nodiscard]] std::vector<std::string> clock_event_reason_names(std::uint64_t mask);
-
-// A report from, and as, a JSON table whose keys are the fields' names. Absent fields and nulls are unknown.
-// UsageError: the text is no such table; the message names the field.
-[[nodiscard]] NvmlReport parse_nvml_report(std::string_view json_text);
-[[nodiscard]] std::string nvml_report_text(const NvmlReport& report);
 
 }  // namespace grainscope
 

@@ -1,8 +1,7 @@
 #ifndef GRAINSCOPE_SYSTEM_SYSFS_HPP
 #define GRAINSCOPE_SYSTEM_SYSFS_HPP
 
-// How the kernel's small text files are read. A file that is missing, unreadable or malformed is
-// std::nullopt: nothing here throws, and nothing here guesses a number.
+// Where the machine is read from, and how: the kernel's small text files.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,7 +10,24 @@
 #include <string_view>
 #include <vector>
 
+namespace grainscope {
+
+struct Roots {
+  // What stands for `/` when /proc and /sys are read.
+  std::filesystem::path filesystem = "/";
+  // Path of an hwloc XML export (`lstopo --of xml`). Empty: the topology is read below `filesystem`.
+  std::string hwloc_xml;
+
+  // Whether `/proc` and `/sys` are those of the machine that runs this program.
+  [[nodiscard]] bool is_this_machine() const { return filesystem == "/" && hwloc_xml.empty(); }
+};
+
+}  // namespace grainscope
+
 namespace grainscope::sysfs {
+
+// How the kernel's small text files are read. A file that is missing, unreadable or malformed is
+// std::nullopt: nothing here throws, and nothing here guesses a number.
 
 // The file's text without surrounding white space; at most 1 MiB of it. An empty file is an empty string.
 [[nodiscard]] std::optional<std::string> read_text(const std::filesystem::path& path);
@@ -55,5 +71,23 @@ namespace grainscope::sysfs {
 [[nodiscard]] std::optional<int> number_after(std::string_view name, std::string_view prefix);
 
 }  // namespace grainscope::sysfs
+
+namespace grainscope {
+
+// Small facts about the platform that several readers need.
+
+// Whether the kernel runs under a hypervisor; absent where nothing tells.
+[[nodiscard]] std::optional<bool> is_virtual_machine(const Roots& roots);
+
+// What the firmware calls the machine (`Standard PC (Q35 + ICH9, 2009)`), never a serial number.
+[[nodiscard]] std::optional<std::string> product_name(const Roots& roots);
+
+// MemTotal, in bytes.
+[[nodiscard]] std::optional<std::uint64_t> total_memory_bytes(const Roots& roots);
+
+// A `… kB` line of /proc/meminfo, in bytes.
+[[nodiscard]] std::optional<std::uint64_t> meminfo_bytes(const Roots& roots, const std::string& key);
+
+}  // namespace grainscope
 
 #endif

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "grainscope/system/roots.hpp"
+#include "grainscope/system/sysfs.hpp"
 
 namespace grainscope {
 

@@ -4,6 +4,7 @@
 // What in an environment can spoil a number, and the command that would change it. The suite itself never
 // changes anything.
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,23 @@ struct Warning {
 // The bandwidth of a PCI Express link in one direction, in decimal GB/s, after line coding and before
 // packet headers; absent for a generation that is not 1 to 6.
 [[nodiscard]] std::optional<double> pcie_link_gb_s(int generation, int width) noexcept;
+
+// The environment report for a reader: `grainscope --env`.
+
+// The warnings first, then the machine by topics; lines of at most 100 columns, each ended by a newline.
+// What the machine does not tell reads `unknown`, with why.
+[[nodiscard]] std::string environment_text(const Environment& environment,
+                                           const std::vector<Warning>& warnings);
+
+// The environment report for a program: `context.environment` of the result file.
+
+// An object as docs/result.schema.json describes it; what the machine does not tell is null.
+[[nodiscard]] nlohmann::json environment_json(const Environment& environment,
+                                              const std::vector<Warning>& warnings);
+
+// The warnings in it, from process to process and back. Reading throws json::exception for what is none.
+[[nodiscard]] nlohmann::json warnings_json(const std::vector<Warning>& warnings);
+[[nodiscard]] std::vector<Warning> warnings_from_json(const nlohmann::json& rows);
 
 }  // namespace grainscope
 

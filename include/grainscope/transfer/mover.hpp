@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "grainscope/core/measurement.hpp"
 #include "grainscope/core/operation.hpp"
 #include "grainscope/transfer/transfer.hpp"
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "grainscope/core/measurement.hpp"
+#include "grainscope/core/operation.hpp"
 #include "grainscope/core/units.hpp"
 
 namespace grainscope::transfer {

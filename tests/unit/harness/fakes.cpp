@@ -6,10 +6,10 @@
 #include "child.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "harness/interrupt.hpp"
+#include "harness/machine.hpp"
 #include "harness/run.hpp"
-#include "harness/scope.hpp"
 #include "harness/selection.hpp"
+#include "run_folder.hpp"
 
 namespace grainscope::test {
 
@@ -130,6 +130,35 @@ const json& row_named(const json& result, const std::string& name) {
     }
   }
   throw std::runtime_error("no row is named " + name);
+}
+
+namespace {
+
+Ended run(const std::vector<harness::Benchmark>& cases, const std::vector<std::string>& arguments) {
+  Child child = Child::of([&] { return run_fakes(fake_family(cases), arguments); });
+  return child.wait();
+}
+
+}  // namespace
+
+Ended FakeRun::begin(const std::vector<harness::Benchmark>& cases, std::vector<std::string> more) {
+  more.push_back("--out=" + folder().string());
+  return run(cases, more);
+}
+
+Ended FakeRun::resume(const std::vector<harness::Benchmark>& cases) {
+  return run(cases, {"--resume=" + folder().string()});
+}
+
+json FakeRun::result() const {
+  json result = read_result(folder());
+  EXPECT_EQ(result_errors(result), "");
+  return result;
+}
+
+std::multiset<std::string> sorted_names(const json& result) {
+  const auto names = names_of(result);
+  return {names.begin(), names.end()};
 }
 
 }  // namespace grainscope::test

@@ -1,16 +1,21 @@
-#ifndef GRAINSCOPE_TESTS_FAKES_HPP
-#define GRAINSCOPE_TESTS_FAKES_HPP
+#ifndef GRAINSCOPE_TESTS_UNIT_HARNESS_FAKES_HPP
+#define GRAINSCOPE_TESTS_UNIT_HARNESS_FAKES_HPP
 
 // Families that measure nothing, so that a test decides how their cases end.
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "child.hpp"
 #include "harness/benchmark.hpp"
+#include "says.hpp"
 
 namespace grainscope::test {
 
@@ -47,6 +52,26 @@ int run_fakes(const std::vector<harness::Family>& families, const std::vector<st
 [[nodiscard]] nlohmann::json read_result(const std::filesystem::path& directory);
 [[nodiscard]] std::vector<std::string> names_of(const nlohmann::json& result);
 [[nodiscard]] const nlohmann::json& row_named(const nlohmann::json& result, const std::string& name);
+
+// Runs of fakes in a folder of the test's own. Each runs in a process of its own: Google Benchmark is a
+// process-wide thing.
+class FakeRun : public testing::Test {
+ protected:
+  [[nodiscard]] std::filesystem::path folder() const { return directory_.path() / "run"; }
+
+  // Begins a run of these cases in the folder.
+  Ended begin(const std::vector<harness::Benchmark>& cases, std::vector<std::string> more = {});
+  // Goes on with it; the cases are those that a new process lists.
+  Ended resume(const std::vector<harness::Benchmark>& cases);
+
+  // The result file, held against its schema.
+  [[nodiscard]] nlohmann::json result() const;
+
+  TemporaryDirectory directory_;
+};
+
+// The names of a result's rows, however they are ordered.
+[[nodiscard]] std::multiset<std::string> sorted_names(const nlohmann::json& result);
 
 }  // namespace grainscope::test
 

@@ -1,6 +1,6 @@
 // Values as they are written, the table of presets, and what a run takes of it.
 
-#include "harness/grids.hpp"
+#include "harness/axes.hpp"
 
 #include <gtest/gtest.h>
 

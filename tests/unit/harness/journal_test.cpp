@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "grainscope/core/error.hpp"
+#include "harness/result_store.hpp"
 #include "run_folder.hpp"
 
 namespace grainscope::harness {
@@ -242,4 +245,143 @@ TEST_F(LeftJournal, that_is_not_there_is_refused) {
 }
 
 }  // namespace
+namespace {
+
+const json kRow = test::whole_row("a");
+
+class BegunRun : public test::RunFolder {
+ protected:
+  [[nodiscard]] std::string refused() const {
+    return refusal<UsageError>([this] { static_cast<void>(begin()); });
+  }
+};
+
+TEST_F(BegunRun, makes_its_directory) {
+  const auto directory = folder() / "a" / "b";
+  const ResultStore store = ResultStore::begin(directory, {{"id", "x"}});
+  EXPECT_EQ(store.directory(), directory);
+  EXPECT_EQ(test::read_text(directory / "journal.jsonl"), test::journal_line({{"id", "x"}, {"journal", 3}}));
+}
+
+TEST_F(BegunRun, does_not_replace_a_finished_one) {
+  test::write_text(result_path(), "{}");
+  const std::string said = refused();
+  EXPECT_TRUE(says(said, "finished run"));
+  EXPECT_TRUE(says(said, "--out"));
+  EXPECT_FALSE(std::filesystem::exists(journal_path()));
+}
+
+TEST_F(BegunRun, does_not_replace_an_unfinished_one) {
+  leave_journal(test::journal_line({{"journal", 3}}));
+  EXPECT_TRUE(says(refused(), "--resume " + folder().string()));
+  EXPECT_EQ(journal_text(), test::journal_line({{"journal", 3}}));
+}
+
+TEST_F(BegunRun, replaces_one_that_wrote_nothing) {
+  leave_journal("");
+  EXPECT_EQ(refused(), "");
+}
+
+TEST_F(BegunRun, has_every_line_on_disk_when_the_call_returns) {
+  ResultStore store = begin();
+  store.append_rows(json::array({kRow}));
+  EXPECT_EQ(journal().rows.size(), 1U);
+  store.append_link({{"gpu", 0},
+                     {"numa", 0},
+                     {"direction", "host_to_gpu"},
+                     {"peak_gb_s", 20.5},
+                     {"within_gb_s", {20.0, 21.0}},
+                     {"bytes", 4096},
+                     {"theoretical_gb_s", nullptr}},
+                    json::array());
+  EXPECT_EQ(journal().links.size(), 1U);
+}
+
+class FinishedResult : public test::RunFolder {
+ protected:
+  void expect_written_as_it_is(const json& handed_over) const {
+    const ResultStore store = ResultStore::begin(folder() / "run", json::object());
+    store.finish(handed_over);
+    EXPECT_EQ(json::parse(test::read_text(folder() / "run" / "result.json")), handed_over);
+    EXPECT_FALSE(std::filesystem::exists(folder() / "run" / "result.json.tmp"));
+    std::filesystem::remove_all(folder() / "run");
+  }
+};
+
+TEST_F(FinishedResult, is_what_was_handed_over) {
+  expect_written_as_it_is({{"context", {{"a", 1}}}, {"benchmarks", {{{"name", "x"}}, {{"name", "y"}}}}});
+  expect_written_as_it_is({{"context", json::object()}, {"benchmarks", json::array()}});
+}
+
+TEST_F(FinishedResult, keeps_its_rows_apart_from_empty_lists_in_the_context) {
+  expect_written_as_it_is(
+      {{"context",
+        {{"links", json::array()}, {"aaa", {{"benchmarks", json::array()}}}, {"warnings", json::array()}}},
+       {"benchmarks", {{{"name", "x"}, {"flags", json::array()}}}}});
+}
+
+TEST_F(FinishedResult, survives_text_that_looks_like_its_own) {
+  expect_written_as_it_is(
+      {{"context", {{"note", "\"benchmarks\": []"}}}, {"benchmarks", {{{"name", "\"benchmarks\": []"}}}}});
+}
+
+TEST_F(FinishedResult, has_a_row_a_line) {
+  json rows = json::array();
+  for (int i = 0; i < 10; ++i) {
+    rows.push_back({{"name", "case" + std::to_string(i)}, {"samples_s", {1, 2, 3}}});
+  }
+  begin().finish({{"context", json::object()}, {"benchmarks", rows}});
+  EXPECT_TRUE(says(test::read_text(result_path()), "\n  {\"name\":\"case9\",\"samples_s\":[1,2,3]}\n"));
+}
+
+TEST_F(FinishedResult, takes_bytes_that_are_no_text) {
+  ResultStore store = begin();
+  store.append_rows(json::array({test::whole_row("a\xff")}));
+  store.finish({{"context", {{"host", "\xc3"}}}, {"benchmarks", {{{"name", "a\xff"}}}}});
+  EXPECT_EQ(result()["benchmarks"].size(), 1U);
+  EXPECT_EQ(journal().rows.size(), 1U);
+}
+
+TEST_F(FinishedResult, replaces_the_one_of_an_earlier_part) {
+  const ResultStore store = begin();
+  store.finish({{"context", {{"part", 1}}}, {"benchmarks", json::array()}});
+  store.finish({{"context", {{"part", 2}}}, {"benchmarks", json::array()}});
+  EXPECT_EQ(result()["context"]["part"], 2);
+}
+
+}  // namespace
 }  // namespace grainscope::harness
+
+namespace grainscope::test {
+namespace {
+
+using nlohmann::json;
+
+TEST(SchemaCheck, finds_each_kind_of_fault) {
+  const json schema = json::parse(R"({"type": "object", "required": ["a"], "additionalProperties": false,
+    "properties": {"a": {"type": "integer", "minimum": 1}, "b": {"$ref": "#/$defs/pair"}, "c": {"enum": ["x"]},
+                   "d": {"exclusiveMinimum": 0}},
+    "$defs": {"pair": {"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "number"}}}})");
+  EXPECT_TRUE(schema_errors(json::parse(R"({"a": 1, "b": [1, 2.5], "c": "x", "d": 0.1})"), schema).empty());
+  for (const char* wrong : {"3", "{}", R"({"a": 0})", R"({"a": 1.5})", R"({"a": 1, "z": 1})",
+                            R"({"a": 1, "b": [1]})", R"({"a": 1, "b": [1, 2, 3]})",
+                            R"({"a": 1, "b": [1, "2"]})", R"({"a": 1, "c": "y"})", R"({"a": 1, "d": 0})"}) {
+    EXPECT_EQ(schema_errors(json::parse(wrong), schema).size(), 1U) << wrong;
+  }
+}
+
+TEST(SchemaCheck, follows_the_branch_that_the_condition_picks) {
+  const json schema = json::parse(R"({"if": {"properties": {"s": {"const": "ok"}}},
+    "then": {"required": ["value"]}, "else": {"required": ["reason"]}})");
+  EXPECT_TRUE(schema_errors(json::parse(R"({"s": "ok", "value": 1})"), schema).empty());
+  EXPECT_TRUE(schema_errors(json::parse(R"({"s": "failed", "reason": ""})"), schema).empty());
+  EXPECT_FALSE(schema_errors(json::parse(R"({"s": "ok", "reason": ""})"), schema).empty());
+  EXPECT_FALSE(schema_errors(json::parse(R"({"s": "failed", "value": 1})"), schema).empty());
+}
+
+TEST(SchemaCheck, refuses_a_keyword_that_it_would_not_check) {
+  EXPECT_THROW(static_cast<void>(schema_errors(1, json{{"maximum", 3}})), std::logic_error);
+}
+
+}  // namespace
+}  // namespace grainscope::test

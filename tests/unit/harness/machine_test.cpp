@@ -1,12 +1,22 @@
-#include "harness/machine.hpp"
-
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "child.hpp"
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
+#include "harness/axes.hpp"
 #include "harness/link_peaks.hpp"
+#include "harness/machine.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -185,6 +195,175 @@ TEST_F(LocalCopyLimit, there_is_none_where_the_cache_may_hold_all_or_the_card_do
   machine_.environment.gpus[0].cuda->memory_clock_hz = 1;
   machine_.environment.gpus[0].cuda->l2_bytes = 0;
   EXPECT_FALSE(local_copy_limit(machine_, 0, 8000).has_value());
+}
+
+}  // namespace
+namespace {
+
+const auto kNever = [] { return false; };
+
+// Locks of this test alone, whatever runs beside it.
+class GpuLocks : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* old = std::getenv("TMPDIR");
+    old_ = old == nullptr ? "" : old;
+    setenv("TMPDIR", directory_.path().c_str(), 1);
+  }
+  void TearDown() override { old_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", old_.c_str(), 1); }
+
+  test::TemporaryDirectory directory_;
+  std::string old_;
+};
+
+TEST_F(GpuLocks, a_second_run_that_does_not_wait_is_told_who_holds_the_gpu) {
+  const GpuLock held({"GPU-a"}, false, kNever);
+  try {
+    const GpuLock second({"GPU-a"}, false, kNever);
+    FAIL() << "two runs hold one GPU";
+  } catch (const EnvironmentError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("GPU-a"), std::string::npos) << message;
+    EXPECT_NE(message.find("process id " + std::to_string(getpid())), std::string::npos) << message;
+  }
+}
+
+TEST_F(GpuLocks, another_gpu_is_free) {
+  const GpuLock held({"GPU-a"}, false, kNever);
+  EXPECT_NO_THROW(GpuLock({"GPU-b"}, false, kNever));
+}
+
+TEST_F(GpuLocks, no_gpu_needs_no_lock) {
+  const GpuLock none({}, false, kNever);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(GpuLocks, are_free_again_afterwards) {
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NO_THROW(GpuLock({"GPU-a", "GPU-b"}, false, kNever));
+  }
+}
+
+TEST_F(GpuLocks, one_that_is_taken_lets_go_of_the_others) {
+  const GpuLock held({"GPU-b"}, false, kNever);
+  EXPECT_THROW(GpuLock({"GPU-a", "GPU-b", "GPU-c"}, false, kNever), EnvironmentError);
+  EXPECT_NO_THROW(GpuLock({"GPU-a", "GPU-c"}, false, kNever));
+}
+
+TEST_F(GpuLocks, a_wait_ends_when_the_run_is_interrupted) {
+  const GpuLock held({"GPU-a"}, false, kNever);
+  int asked = 0;
+  EXPECT_THROW(GpuLock({"GPU-a"}, true, [&] { return ++asked == 2; }), Interrupted);
+  EXPECT_EQ(asked, 2);
+}
+
+TEST_F(GpuLocks, a_wait_ends_when_the_holder_does) {
+  std::optional<GpuLock> held;
+  held.emplace(std::vector<std::string>{"GPU-a"}, false, kNever);
+  bool waited = false;
+  const GpuLock second({"GPU-a"}, true, [&] {
+    waited = true;
+    held.reset();
+    return false;
+  });
+  EXPECT_TRUE(waited);
+}
+
+TEST_F(GpuLocks, a_killed_process_holds_nothing) {
+  const auto ready = directory_ / "ready";
+  {
+    test::Child child = test::Child::of([&] {
+      const GpuLock held({"GPU-a"}, false, kNever);
+      test::write_text(ready, "");
+      while (true) {
+        pause();
+      }
+      return 0;
+    });
+    while (!std::filesystem::exists(ready)) {
+      usleep(1000);
+    }
+    EXPECT_THROW(GpuLock({"GPU-a"}, false, kNever), EnvironmentError);
+    child.send(SIGKILL);
+    static_cast<void>(child.wait());
+  }
+  EXPECT_NO_THROW(GpuLock({"GPU-a"}, false, kNever));
+}
+
+TEST_F(GpuLocks, a_link_in_the_place_of_the_file_is_not_followed) {
+  test::write_text(directory_ / "precious", "text");
+  std::filesystem::create_symlink(directory_ / "precious", directory_ / "grainscope-GPU-a.lock");
+  EXPECT_THROW(GpuLock({"GPU-a"}, false, kNever), EnvironmentError);
+  EXPECT_EQ(test::read_text(directory_ / "precious"), "text");
+}
+
+}  // namespace
+namespace {
+
+Scope scope_of(Preset preset) {
+  return make_scope(preset, {}, false, {});
+}
+
+TEST(Preset, every_name_reads_back) {
+  for (const Preset preset :
+       {Preset::smoke, Preset::quick, Preset::full, Preset::paper, Preset::acceptance}) {
+    EXPECT_EQ(parse_preset(name(preset)), preset);
+  }
+}
+
+TEST(Preset, another_name_is_refused_with_those_there_are) {
+  for (const char* text : {"", "fast", "Quick", "quick "}) {
+    EXPECT_THROW(static_cast<void>(parse_preset(text)), UsageError) << text;
+  }
+}
+
+TEST(NearAndFar, are_the_local_node_and_one_remote) {
+  const GpuTarget gpu{0, "", 2};
+  Scope scope = scope_of(Preset::quick);
+  scope.nodes = {0, 1, 2, 3};
+  EXPECT_EQ(scope.near_and_far(gpu), (std::vector{2, 0}));
+}
+
+TEST(NearAndFar, are_all_where_it_is_not_known_which_is_local) {
+  Scope scope = scope_of(Preset::quick);
+  scope.nodes = {0, 1, 2};
+  EXPECT_EQ(scope.near_and_far({0, "", std::nullopt}), scope.nodes);
+}
+
+TEST(NearAndFar, are_two_nodes_as_they_are) {
+  Scope scope = scope_of(Preset::quick);
+  scope.nodes = {0, 1};
+  EXPECT_EQ(scope.near_and_far({0, "", 1}), scope.nodes);
+}
+
+TEST(NearestNode, is_the_gpus_own_where_the_scope_has_it_else_the_first) {
+  Scope scope = scope_of(Preset::quick);
+  EXPECT_EQ(scope.nearest_node({0, "", 2}), 0);
+  scope.nodes = {1, 2, 3};
+  EXPECT_EQ(scope.nearest_node({0, "", 2}), 2);
+  EXPECT_EQ(scope.nearest_node({0, "", 0}), 1);
+  EXPECT_EQ(scope.nearest_node({0, "", std::nullopt}), 1);
+}
+
+TEST(Places, are_the_first_gpu_alone_unless_gpus_were_asked_for) {
+  const std::vector<GpuTarget> gpus{{0, "", 0}, {1, "", 0}};
+  const std::vector<DeclaredAxis> axes;
+  const auto taken = [&](Preset preset, bool asked_for) {
+    const Scope scope = make_scope(preset, gpus, asked_for, {0});
+    const Grids grids(axes, "transfer/memcpy", scope);
+    return grids.gpus(grids.all().front()).size();
+  };
+  EXPECT_EQ(taken(Preset::quick, false), 1U);
+  EXPECT_EQ(taken(Preset::smoke, false), 1U);
+  EXPECT_EQ(taken(Preset::quick, true), 2U);
+  EXPECT_EQ(taken(Preset::full, false), 2U);
+}
+
+TEST(MakeScope, comes_to_a_case_three_times_where_numbers_are_to_hold) {
+  EXPECT_EQ(scope_of(Preset::acceptance).visits, 5);
+  EXPECT_EQ(scope_of(Preset::quick).visits, 3);
+  EXPECT_EQ(scope_of(Preset::full).visits, 3);
+  EXPECT_EQ(scope_of(Preset::smoke).visits, 1);
 }
 
 }  // namespace

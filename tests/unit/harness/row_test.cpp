@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "schema_check.hpp"
+#include "run_folder.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -1,13 +1,15 @@
-#ifndef GRAINSCOPE_TESTS_RUN_FOLDER_HPP
-#define GRAINSCOPE_TESTS_RUN_FOLDER_HPP
+#ifndef GRAINSCOPE_TESTS_UNIT_HARNESS_RUN_FOLDER_HPP
+#define GRAINSCOPE_TESTS_UNIT_HARNESS_RUN_FOLDER_HPP
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "child.hpp"
 #include "harness/result_store.hpp"
@@ -56,6 +58,20 @@ class [[nodiscard]] FullDisk {
   void (*old_handler_)(int);
   rlimit old_{};
 };
+
+// The part of JSON Schema that docs/result.schema.json uses.
+
+[[nodiscard]] nlohmann::json result_schema();
+
+// What is wrong with `value`, a line for each finding, by the schema or the part of it that `part` points to
+// ("/$defs/row"). Throws std::logic_error for a keyword that is not known here.
+[[nodiscard]] std::vector<std::string> schema_errors(const nlohmann::json& value,
+                                                     const nlohmann::json& schema,
+                                                     const std::string& part = "");
+
+// The same as one text, empty where all is well.
+[[nodiscard]] std::string result_errors(const nlohmann::json& result);
+[[nodiscard]] std::string row_errors(const nlohmann::json& row);
 
 }  // namespace grainscope::test
 

@@ -13,7 +13,7 @@
 #include "families.hpp"
 #include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
-#include "shape_case.hpp"
+#include "shape/shape.hpp"
 
 namespace grainscope::harness {
 namespace {

@@ -1,9 +1,11 @@
-// What a run writes to a terminal, and what it does not write anywhere else: colour, and a line of progress.
-
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -11,10 +13,68 @@
 #include "fakes.hpp"
 #include "grainscope/core/error.hpp"
 #include "says.hpp"
-#include "terminal.hpp"
+
+namespace grainscope::test {
+
+// A terminal 100 columns wide, whose reader is the test. Made before a child that writes to it.
+class Terminal {
+ public:
+  Terminal();
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  // In the child: makes the terminal one of its streams.
+  void become(int stream) const;
+  // In the test: everything that is written until the last writer is gone.
+  [[nodiscard]] std::string read_to_the_end();
+
+ private:
+  int reader_ = -1;
+  int writer_ = -1;
+};
+
+Terminal::Terminal() : reader_(posix_openpt(O_RDWR | O_NOCTTY)) {
+  if (reader_ >= 0 && grantpt(reader_) == 0 && unlockpt(reader_) == 0) {
+    writer_ = open(ptsname(reader_), O_RDWR | O_NOCTTY);
+  }
+  const winsize size{25, 100, 0, 0};
+  if (writer_ < 0 || ioctl(writer_, TIOCSWINSZ, &size) != 0) {
+    throw std::runtime_error("could not open a terminal");
+  }
+}
+
+Terminal::~Terminal() {
+  close(reader_);
+  close(writer_);
+}
+
+void Terminal::become(int stream) const {
+  if (dup2(writer_, stream) < 0) {
+    _exit(126);
+  }
+}
+
+std::string Terminal::read_to_the_end() {
+  // While this process holds the writing end there is no end to read to.
+  close(writer_);
+  writer_ = -1;
+  std::string text;
+  std::array<char, 4096> part{};
+  ssize_t size = 0;
+  // Without a writer a terminal gives an error, not an empty read.
+  while ((size = read(reader_, part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+}  // namespace grainscope::test
 
 namespace grainscope::harness {
 namespace {
+
+// What a run writes to a terminal, and what it does not write anywhere else: colour, and a line of progress.
 
 using test::Child;
 using test::fake_case;

@@ -10,7 +10,9 @@
 #include "fakes.hpp"
 #include "families.hpp"
 #include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
 #include "harness/selection.hpp"
+#include "traversal/lean_runs.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -95,6 +97,137 @@ TEST(Traversal, has_cases_together_that_share_a_graph_as_it_is_placed) {
     }
     EXPECT_GT(ended.size(), 10U);
   }
+}
+
+}  // namespace
+namespace {
+
+// lean/: GPU memory for edges in bytes.
+
+std::vector<Benchmark> with_budgets(const std::vector<std::uint64_t>& budgets,
+                                    Preset preset = Preset::quick) {
+  static const Machine machine = test::machine_with_gpus(1);
+  Scope scope = make_scope(preset, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  scope.graphs = {graph::parse_graph_spec("kron:20")};
+  scope.hot_budgets = budgets;
+  return list_all({lean_traversal()}, machine, scope);
+}
+
+TEST(LeanFamily, has_the_budgets_in_bytes_that_are_asked_for_beside_its_own) {
+  const std::size_t own = with_budgets({}).size();
+  std::set<std::string> found;
+  std::size_t more = 0;
+  for (const Benchmark& benchmark : with_budgets({64 * kMiB, kGiB})) {
+    const auto& axes = benchmark.id.axes;
+    const bool in_bytes = std::any_of(axes.begin(), axes.end(),
+                                      [](const Axis& axis) { return std::string(axis.key) == "hot_budget"; });
+    if (in_bytes) {
+      ++more;
+      found.insert(to_string(benchmark.id.axis("hot_budget")));
+      EXPECT_EQ(to_string(benchmark.id.axis("tier")), "heads");
+      EXPECT_EQ(benchmark.skip, "") << benchmark.id.name();
+    }
+  }
+  EXPECT_EQ(more, 2U * 2U * 4U) << "plain and compressed, of each algorithm";
+  EXPECT_EQ(found, (std::set<std::string>{"67108864", "1073741824"}));
+  EXPECT_EQ(with_budgets({64 * kMiB, kGiB}).size(), own + more);
+}
+
+TEST(LeanFamily, skips_a_budget_that_the_gpu_has_not) {
+  std::size_t skipped = 0;
+  for (const Benchmark& benchmark : with_budgets({512 * kGiB})) {
+    if (benchmark.id.name().find("hot_budget") != std::string::npos) {
+      EXPECT_NE(benchmark.skip.find("GPU"), std::string::npos) << benchmark.skip;
+      EXPECT_NE(benchmark.skip.find("512"), std::string::npos) << benchmark.skip;
+      ++skipped;
+    }
+  }
+  EXPECT_GT(skipped, 0U);
+}
+
+TEST(LeanFamily, has_the_budgets_of_the_axis_in_place_of_its_own) {
+  const Machine machine = test::machine_with_gpus(1);
+  Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  scope.axes = {{"hot_budget", "64MiB"}, {"algorithm", "cc"}, {"graph", "kron:20"}};
+  std::set<std::string> ways;
+  for (const Benchmark& benchmark : list_all({lean_traversal()}, machine, scope)) {
+    EXPECT_EQ(to_string(benchmark.id.axis("hot_budget")), "67108864");
+    ways.insert(to_string(benchmark.id.axis("tier")) + " " + to_string(benchmark.id.axis("lists")));
+  }
+  EXPECT_EQ(ways, (std::set<std::string>{"heads plain", "heads compressed", "lists plain"}));
+}
+
+TEST(LeanFamily, names_what_gave_a_budget_that_is_too_large_or_too_small) {
+  const Machine machine = test::machine_with_gpus(1);
+  for (const bool by_axis : {false, true}) {
+    const std::string name = by_axis ? "--axis hot_budget" : "--hot-budget";
+    Scope scope = make_scope(Preset::full, gpu_targets(machine, {}), false, node_targets(machine, {}));
+    scope.axes = {{"tier", "heads"}, {"algorithm", "cc"}, {"graph", "kron:20"}};
+    if (by_axis) {
+      scope.axes.emplace_back("hot_budget", "512GiB");
+    } else {
+      scope.axes.emplace_back("hot_budget", "given");
+      scope.hot_budgets = {512 * kGiB};
+    }
+    const std::vector<Benchmark> all = list_all({lean_traversal()}, machine, scope);
+    ASSERT_FALSE(all.empty());
+    EXPECT_EQ(all.front().skip, name + ": 512 GiB are more than GPU 0 has: 80 GiB");
+
+    const HotBudget small{.bytes = 4, .given_by = name.c_str()};
+    const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("urand:10"), false);
+    try {
+      static_cast<void>(hot_elements(graph, small, 1, false));
+      ADD_FAILURE() << "edges in 4 bytes";
+    } catch (const SkipError& error) {
+      EXPECT_TRUE(std::string(error.what()).starts_with(name + ": where the hot part")) << error.what();
+    }
+  }
+}
+
+TEST(LeanFamily, leaves_out_what_cannot_be_and_says_why) {
+  const Machine machine = test::machine_with_gpus(1);
+  Scope scope = make_scope(Preset::smoke, gpu_targets(machine, {}), false, node_targets(machine, {}));
+  using Axes = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<std::pair<Axes, std::string>> expected{
+      {{{"tier", "none"}, {"hot", "5"}}, "edges are hot in a tier: tier is heads, lists or reuse"},
+      {{{"tier", "heads"}, {"hot", "0"}}, "a tier holds some of the edges: hot or hot_budget is above 0"},
+      {{{"tier", "reuse"}, {"hot", "5"}, {"algorithm", "cc"}},
+       "reuse is learnt from searches: its algorithm is bfs"},
+      {{{"segments", "hybrid"}, {"algorithm", "bfs"}}, "segments are copied whole in pr and sssp alone"}};
+  for (const auto& [axes, why] : expected) {
+    scope.axes = axes;
+    std::set<std::string> left_out;
+    EXPECT_TRUE(list_all({lean_traversal()}, machine, scope, &left_out).empty()) << why;
+    EXPECT_TRUE(left_out.contains(why)) << why;
+  }
+}
+
+TEST(HotElements, are_what_fits_beside_where_they_begin) {
+  const graph::Csr graph = graph::make_graph(graph::parse_graph_spec("urand:10"), false);
+  const std::uint64_t places = 4 * (std::uint64_t{1024} + 1);
+  EXPECT_EQ(hot_elements(graph, HotBudget{.bytes = places + 400}, 1, false), 100U);
+  EXPECT_EQ(hot_elements(graph, HotBudget{.bytes = places + 403}, 1, false), 100U);
+  EXPECT_EQ(hot_elements(graph, HotBudget{.bytes = places + 400}, 1, true), 50U);
+  EXPECT_EQ(hot_elements(graph, HotBudget{.bytes = kGiB}, 1, false), graph.edges())
+      << "no more than there are";
+  EXPECT_THROW(static_cast<void>(hot_elements(graph, HotBudget{.bytes = places}, 1, false)), SkipError);
+  EXPECT_THROW(static_cast<void>(hot_elements(graph, HotBudget{.bytes = places + 4}, 1, true)), SkipError);
+}
+
+TEST(HotElements, of_a_budget_in_bytes_are_placed_in_both_directions_of_a_directed_graph) {
+  LeanPoint point;
+  point.spec = graph::parse_graph_spec("web:10");
+  point.graph = {point.spec.name(), graph::Order::degree};
+  point.tier = lean::TierPolicy::heads;
+  const LoadedGraph graph(point.spec, point.graph.order, "");
+  const std::uint64_t places = 4 * (std::uint64_t{graph.csr().vertices()} + 1);
+  point.hot.bytes = 2 * (places + 4000);
+  const LeanLayout layout(point, graph);
+  EXPECT_EQ(layout.pushed().tier->elements(), 1000U);
+  EXPECT_EQ(layout.pulled().tier->elements(), 1000U);
+  EXPECT_NEAR(layout.counters().at("hot_percent"), 100.0 * 1000 / static_cast<double>(graph.csr().edges()),
+              1e-9);
+  EXPECT_EQ(hot_elements(graph.csr(), point.hot, 2, false), 1000U);
 }
 
 }  // namespace

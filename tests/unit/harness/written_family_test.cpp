@@ -15,8 +15,8 @@
 #include "harness/options.hpp"
 #include "harness/run.hpp"
 #include "harness/selection.hpp"
+#include "run_folder.hpp"
 #include "says.hpp"
-#include "schema_check.hpp"
 
 namespace grainscope::harness {
 namespace {
@@ -194,7 +194,7 @@ TEST_F(WrittenFamily, without_a_gpu_lists_what_is_written_and_skips_it) {
   }
 }
 
-// The combinations of tests/unit/core/possible_transfers_test.cpp that no family lists, by what their cases
+// The combinations of tests/unit/core/transfer_test.cpp that no family lists, by what their cases
 // would be called.
 TEST_F(WrittenFamily, reaches_what_no_family_has) {
   for (const Family& family : all_families()) {

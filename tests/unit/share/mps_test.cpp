@@ -19,12 +19,12 @@
 #include "child.hpp"
 #include "fakes.hpp"
 #include "families.hpp"
+#include "gnn/sm_share_case.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/system/mps.hpp"
 #include "harness/selection.hpp"
-#include "sm_share_case.hpp"
 
 namespace grainscope {
 namespace {

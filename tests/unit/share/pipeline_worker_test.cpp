@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "child.hpp"
+#include "gnn/pipeline_worker.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/gnn/pipeline.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "grainscope/system/shared_memory.hpp"
-#include "pipeline_worker.hpp"
+#include "grainscope/system/child_process.hpp"
 
 namespace grainscope::harness {
 namespace {

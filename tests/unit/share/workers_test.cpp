@@ -17,15 +17,14 @@
 
 #include "child.hpp"
 #include "fakes.hpp"
+#include "gnn/share_worker.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/sampler.hpp"
 #include "grainscope/core/units.hpp"
 #include "grainscope/gnn/training.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/system/child_process.hpp"
-#include "grainscope/system/shared_memory.hpp"
-#include "malloc_worker.hpp"
-#include "share_worker.hpp"
+#include "host/malloc.hpp"
 
 namespace grainscope {
 namespace {

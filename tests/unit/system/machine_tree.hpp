@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "grainscope/system/roots.hpp"
+#include "grainscope/system/sysfs.hpp"
 
 namespace grainscope::test {
 

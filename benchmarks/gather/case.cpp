@@ -1,0 +1,368 @@
+#include "case.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gnn/case.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/gnn/sampling.hpp"
+#include "grainscope/gnn/scores.hpp"
+#include "grainscope/model/link.hpp"
+#include "grainscope/system/numa.hpp"
+#include "traffic.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::Mode;
+using gnn::Store;
+
+constexpr std::uint64_t kMostReplayed = 4 << 20;  // rows whose requests are counted beside a measurement
+constexpr std::size_t kMostThreads = 32;          // that gather: more do not help one link
+
+// What the first list asks of the link, where kernels read it.
+void add_traffic(const GatherPoint& point, const gnn::TableShape& table,
+                 const std::vector<std::uint32_t>& rows, Measurement& measurement) {
+  const bool modelled = gnn::is_kernel(point.mode) && point.store != Store::managed;
+  const auto cold = static_cast<std::uint64_t>(
+      std::count_if(rows.begin(), rows.end(), [&](std::uint32_t row) { return table.on_host(row); }));
+  if (!modelled || cold == 0 || rows.size() > kMostReplayed) {
+    return;
+  }
+  const model::Requests requests = model::gather_requests(point.mode, point.width, table, rows);
+  measurement.traffic = traffic_of(requests, cold * point.row_bytes);
+  measurement.counters["requests_per_row"] =
+      static_cast<double>(requests.count()) / static_cast<double>(cold);
+}
+
+}  // namespace
+
+int gathering_threads() {
+  return static_cast<int>(std::clamp<std::size_t>(current_affinity().size(), 1, kMostThreads));
+}
+
+int gather_lists(std::uint64_t rows) {
+  constexpr std::uint64_t kRowsInTurn = 64 << 10;
+  constexpr std::uint64_t kFewest = 4;
+  constexpr std::uint64_t kMost = 64;
+  return static_cast<int>(std::clamp(kRowsInTurn / std::max<std::uint64_t>(rows, 1), kFewest, kMost));
+}
+
+gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows) {
+  gnn::RowLists lists;
+  for (int list = 0; list < gather_lists(point.asked_rows()); ++list) {
+    lists.push_back(gnn::draw_rows(point.indices, point.asked_rows(), table_rows, 1, list));
+  }
+  return lists;
+}
+
+gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table) {
+  std::vector<gnn::UniqueRows> found;
+  found.reserve(lists.size());
+  for (const std::vector<std::uint32_t>& list : lists) {
+    found.push_back(gnn::unique_rows(list, table));
+  }
+  const auto middle = found.begin() + static_cast<std::ptrdiff_t>((found.size() - 1) / 2);
+  std::nth_element(found.begin(), middle, found.end(),
+                   [](const gnn::UniqueRows& one, const gnn::UniqueRows& two) {
+                     return std::pair(one.on_host, one.all) < std::pair(two.on_host, two.all);
+                   });
+  return *middle;
+}
+
+void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement) {
+  const double median_s = measurement.samples.summary.median;
+  const auto unique_bytes = static_cast<double>(unique.all * point.row_bytes);
+  auto& counters = measurement.counters;
+  counters["unique_rows"] = static_cast<double>(unique.all);
+  counters["unique_bytes"] = unique_bytes;
+  counters["unique_gb_s"] = gb_per_s(unique_bytes, median_s);
+  counters["rows_per_s"] =
+      static_cast<double>(measurement.bytes) / static_cast<double>(point.row_bytes) / median_s;
+  if (measurement.link_bytes_least.value_or(0) > 0) {
+    counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes_least), median_s);
+  }
+  if (has_hot_rows(point.store)) {
+    counters["host_share"] = static_cast<double>(unique.on_host) / static_cast<double>(unique.all);
+  }
+}
+
+void add_limits(const Session& session, const GatherSite& site, Measurement& measurement) {
+  if (!site.gpu) {
+    measurement.limit = cpu_limit(gathering_threads());
+  } else if (measurement.link_bytes_least.value_or(0) > 0) {
+    measurement.limit = host_link_limit(session.machine(), site.gpu->ordinal);
+    measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(site.node, site.gpu->ordinal));
+  }
+}
+
+std::vector<Axis> gather_axes(const GatherPoint& point) {
+  std::vector<Axis> axes{{"row", static_cast<std::int64_t>(point.row_bytes)}};
+  if (point.indices !=
+      gnn::Indices::sampled) {  // how many a sampled batch asks for is seen when it is sampled
+    axes.push_back({"rows", static_cast<std::int64_t>(point.rows)});
+  }
+  axes.push_back({"span", static_cast<std::int64_t>(point.span_bytes)});
+  axes.push_back({"indices", name(point.indices)});
+  axes.push_back({"element", std::int64_t{point.element}});
+  if (gnn::is_kernel(point.mode)) {
+    axes.push_back({"width", std::int64_t{point.width}});
+  }
+  if (point.mode == Mode::address_ordered) {
+    axes.push_back({"window", std::int64_t{point.window}});
+  }
+  if (has_hot_rows(point.store)) {
+    axes.push_back({"hot", std::int64_t{point.hot}});
+  }
+  if (point.store == Store::multi_gpu) {
+    axes.push_back({"replicated", std::int64_t{point.replicated}});
+    axes.push_back({"gpus", std::int64_t{point.gpus}});
+  }
+  return axes;
+}
+
+Case gather_id(const GatherPoint& point, const GatherSite& site) {
+  std::vector<Axis> axes{{"mode", name(point.mode), AxisStyle::bare},
+                         {"store", name(point.store), AxisStyle::bare}};
+  axes.push_back({"locality", site.gpu ? site.gpu->locality(site.node) : "local", AxisStyle::hidden});
+  const std::vector<Axis> asked = gather_axes(point);
+  axes.insert(axes.end(), asked.begin(), asked.end());
+  std::vector<Site> places{{"numa", site.node}};
+  if (site.gpu) {
+    places.push_back({"gpu", site.gpu->ordinal});
+  }
+  return {"gather", std::move(axes), std::move(places)};
+}
+
+gnn::StoreRequest store_request(const GatherPoint& point, const GatherSite& site) {
+  gnn::StoreRequest request;
+  request.store = point.store;
+  request.row_bytes = point.row_bytes;
+  request.span_bytes = point.span_bytes;
+  request.gpu = site.gpu ? site.gpu->ordinal : 0;
+  request.hot_percent = point.hot;
+  request.replicated_percent = point.replicated;
+  request.gpus = site.gpus;
+  return request;
+}
+
+Needs gather_needs(const GatherPoint& point, const GatherSite& site) {
+  Needs needs;
+  const gnn::StoreBytes bytes = gnn::store_bytes(store_request(point, site), kGiB);
+  needs.device_bytes = bytes.own;
+  if (point.mode == Mode::cpu_gather) {
+    needs.host_bytes = point.span_bytes + point.asked_bytes();
+    return needs;
+  }
+  needs.device_bytes +=
+      gnn::gather_bytes(point.mode, point.asked_rows(), point.row_bytes, gather_lists(point.asked_rows()));
+  if (shares_memory(point)) {
+    needs.shared_host_bytes = bytes.host;
+  } else if (point.store == Store::pageable) {
+    needs.host_bytes = bytes.host;
+  } else if (point.store == Store::managed) {
+    needs.managed_bytes = point.span_bytes;
+    needs.host_bytes = point.span_bytes;
+  }
+  return needs;
+}
+
+Measurement measure_gather(Session& session, const GatherPoint& point, const GatherSite& site,
+                           const ListsOf& lists_of, SpanCache& cache, SpanCache::Claim* claim) {
+  const Topology& topology = session.machine().topology;
+  const NodeBinding binding(topology, site.node);
+  std::optional<SpanLease> lease;
+  if (claim != nullptr) {
+    lease.emplace(cache, *claim, topology);
+  }
+  const auto store = gnn::make_feature_store(store_request(point, site), lease ? &lease->memory() : nullptr,
+                                             session.surroundings().managed);
+  return measure_store(session, point, site, lists_of(store->shape().rows), *store);
+}
+
+Measurement measure_store(Session& session, const GatherPoint& point, const GatherSite& site,
+                          const gnn::RowLists& lists, gnn::FeatureStore& store) {
+  const gnn::TableShape& table = store.shape();
+  const auto gather = gnn::make_gather(store, lists, {point.mode, point.width, 0, gathering_threads()});
+
+  MeasureOptions options;
+  if (site.gpu) {
+    options.gpu = site.gpu->ordinal;
+  }
+  Measurement measurement = measure(session, *gather, options);
+  const std::uint64_t asked = lists.front().size();
+  measurement.bytes = asked * point.row_bytes;
+  const gnn::UniqueRows unique = median_unique(lists, table);
+  if (site.gpu && point.store != Store::managed) {
+    measurement.link_bytes_least = unique.on_host * point.row_bytes;
+    if (!has_hot_rows(point.store)) {
+      measurement.link_bytes_asked = unique.on_host > 0 ? measurement.bytes : 0;
+    }
+  }
+  add_limits(session, site, measurement);
+  add_unique(point, unique, measurement);
+  if (point.window > 1) {
+    measurement.counters["batch_s"] = measurement.samples.summary.median / point.window;
+  }
+  if (point.indices == gnn::Indices::sampled) {
+    measurement.counters["rows"] = static_cast<double>(asked) / point.window;
+  }
+  if (const auto fill_s = store.fill_s()) {
+    measurement.counters["fill_s"] = *fill_s;
+  }
+  add_traffic(point, table, lists.front(), measurement);
+  return measurement;
+}
+
+namespace {
+
+// Whether a feature table can be where a case wants it, before anything is tried.
+
+constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
+
+// What cannot fit in any case; whether the rest does is seen chunk by chunk.
+std::string why_too_much(const Machine& machine, const Scope& scope, std::uint64_t bytes) {
+  if (bytes > reach::kMostChunks * kGiB) {
+    return "a span is " + format_bytes(reach::kMostChunks * kGiB) + " at most";
+  }
+  const AvailableMemory& available = machine.environment.memory.available;
+  const std::uint64_t most = scope.max_bytes ? available.cgroup_bytes.value_or(UINT64_MAX)
+                                             : reach::can_take(available) / 100 * kLargestShare;
+  return bytes <= most ? std::string()
+                       : "needs " + format_bytes(bytes) + " of host memory; " + format_bytes(most) +
+                             (scope.max_bytes ? " are available"
+                                              : " are taken at most unless --max-bytes asks for more");
+}
+
+}  // namespace
+
+std::vector<int> sharing_gpus(const Machine& machine, int gpu) {
+  std::vector<int> gpus{gpu};
+  for (const cuda::PeerLink& link : machine.runtime.peers) {
+    const bool known = std::find(gpus.begin(), gpus.end(), link.to) != gpus.end();
+    if (link.from == gpu && link.access && !known && gpus.size() < gnn::kMostGpus) {
+      gpus.push_back(link.to);
+    }
+  }
+  return gpus;
+}
+
+DeclaredAxis sharing_axis() {
+  return number_axis("gpus", "GPUs that share the hot rows of a store multi_gpu; all: that can, at least 2",
+                     {2, gnn::kMostGpus}, "all", {}, {"all"});
+}
+
+NamedNumbers sharing_names(const std::vector<int>& gpus) {
+  return {{"all", std::max<std::size_t>(2, gpus.size())}};
+}
+
+std::vector<int> gpus_with_rows(const GatherPoint& point, std::vector<int> sharing) {
+  const std::size_t asked = point.store == Store::multi_gpu ? static_cast<std::size_t>(point.gpus) : 0;
+  sharing.resize(std::min(sharing.size(), asked));
+  return sharing;
+}
+
+bool shares_memory(const GatherPoint& point) {
+  return point.store == Store::mapped || point.store == Store::pinned || has_hot_rows(point.store);
+}
+
+std::string why_no_sharing(const Machine& machine, int gpu) {
+  return machine.runtime.devices.size() < 2
+             ? "needs two GPUs; this machine has one"
+             : "GPU " + std::to_string(gpu) + " cannot reach the memory of another";
+}
+
+std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,
+                         const GatherSite& site) {
+  if (point.span_bytes / point.row_bytes > UINT32_MAX) {
+    return "a table has 2^32 - 1 rows at most";
+  }
+  if (!site.gpu) {
+    return {};
+  }
+  const GpuTarget& gpu = *site.gpu;
+  if (!gpu.unavailable.empty()) {
+    return gpu.unavailable;
+  }
+  if (point.store == Store::multi_gpu && static_cast<int>(site.gpus.size()) < point.gpus) {
+    return site.gpus.size() < 2 ? why_no_sharing(machine, gpu.ordinal)
+                                : "GPU " + std::to_string(gpu.ordinal) + " shares rows with " +
+                                      std::to_string(site.gpus.size() - 1) + " others at most";
+  }
+  if (point.store == Store::managed) {
+    return why_no_migration(machine, gpu.ordinal);
+  }
+  if (!shares_memory(point)) {
+    return {};
+  }
+  std::string why = why_no_mapping(machine, gpu.ordinal);
+  return why.empty() ? why_too_much(machine, scope, gather_needs(point, site).shared_host_bytes) : why;
+}
+
+namespace {
+
+constexpr std::uint64_t kPresampledFrom = 0;  // epochs
+constexpr std::uint64_t kTraced = 1;
+
+// A table with a row for every vertex. Rows cross no chunk, so that up to one more a chunk is needed.
+std::uint64_t span_of(std::uint64_t vertices, std::uint32_t row_bytes) {
+  const std::uint64_t bytes = vertices * row_bytes;
+  return (bytes + bytes / kGiB * row_bytes) / kMiB * kMiB + kMiB;
+}
+
+}  // namespace
+
+std::unique_ptr<SampledTrace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
+                                         const std::string& cache_dir, const gnn::NpyFile* own) {
+  const GnnGraph graph(spec, cache_dir);
+  if (own != nullptr) {
+    require_row_for_each(*own, graph.vertices(), key.graph);
+  }
+  const auto labelled = gnn::labelled_vertices(graph.vertices(), kTracedLabels, kGnnSeed);
+  const auto trace_of = [&](std::uint64_t epoch) {
+    return gnn::sampled_trace(graph.in_edges(), labelled,
+                              {{gnn::parse_fanouts(key.fanout), kGnnSeed}, key.seeds, epoch, 1, key.batches});
+  };
+  const auto counts = gnn::access_counts(trace_of(kPresampledFrom), graph.vertices());
+  const auto by_degree = gnn::ranking(gnn::degree_scores(graph.out_edges()).span());
+  auto result = std::make_unique<SampledTrace>();
+  result->vertex_of_row = gnn::ranking(counts.span(), by_degree);
+  const auto row_of = gnn::old_to_new(result->vertex_of_row);
+  result->trace = trace_of(kTraced);
+  for (std::uint32_t& row : result->trace.rows) {
+    row = row_of[row];
+  }
+  return result;
+}
+
+gnn::RowLists lists_of_trace(const gnn::Trace& trace, int lists, int window) {
+  if (trace.batches() == 0) {
+    throw UsageError("a trace without mini-batches asks for no rows");
+  }
+  gnn::RowLists result(static_cast<std::size_t>(lists));
+  std::size_t next = 0;
+  std::size_t shortest = SIZE_MAX;
+  for (std::vector<std::uint32_t>& list : result) {
+    for (int batch = 0; batch < window; ++batch) {
+      const auto rows = trace.batch(next++ % trace.batches());
+      list.insert(list.end(), rows.begin(), rows.end());
+    }
+    shortest = std::min(shortest, list.size());
+  }
+  for (std::vector<std::uint32_t>& list : result) {
+    list.resize(shortest);
+  }
+  return result;
+}
+
+SampledPoint sampled_point(GatherPoint gather, const graph::GraphSpec& spec, const TraceKey& trace,
+                           std::uint64_t vertices, const gnn::NpyFile* own) {
+  gather.span_bytes = own != nullptr ? own->bytes() : span_of(vertices, gather.row_bytes);
+  gather.rows =
+      gnn::most_of(gnn::parse_fanouts(trace.fanout), trace.seeds, static_cast<graph::Vertex>(vertices))
+          .nodes.back();
+  return {gather, spec, trace};
+}
+
+}  // namespace grainscope::harness

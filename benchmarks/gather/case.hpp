@@ -1,0 +1,158 @@
+#ifndef GRAINSCOPE_BENCHMARKS_GATHER_CASE_HPP
+#define GRAINSCOPE_BENCHMARKS_GATHER_CASE_HPP
+
+// A gather as a case: what is asked of which table, its name, what it needs, and its measurement.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "claim_cache.hpp"
+#include "grainscope/gnn/features.hpp"
+#include "grainscope/gnn/gather.hpp"
+#include "grainscope/gnn/sampling.hpp"
+#include "grainscope/gnn/table.hpp"
+#include "grainscope/graph/generate.hpp"
+#include "harness/benchmark.hpp"
+
+namespace grainscope::harness {
+
+// One gather: what is asked of which table, and how.
+struct GatherPoint {
+  gnn::Mode mode = gnn::Mode::masked;
+  gnn::Store store = gnn::Store::mapped;
+  std::uint32_t row_bytes = 128;
+  std::uint64_t rows = 1 << 20;  // of a mini-batch
+  std::uint64_t span_bytes = 0;  // of the table
+  gnn::Indices indices = gnn::Indices::uniform;
+  std::uint32_t element = 4;  // bytes: float32 or float16
+  std::uint32_t width = 4;    // bytes of a load, of kernels
+  int window = 1;             // mini-batches that are gathered together, of address_ordered
+  int hot = 0;                // percent of the rows that are on GPUs: tiered, multi_gpu
+  int replicated = 0;         // percent that each of several GPUs has, before those: multi_gpu
+  int gpus = 1;               // that share the hot rows: multi_gpu
+
+  [[nodiscard]] std::uint64_t asked_rows() const { return rows * static_cast<std::uint64_t>(window); }
+  [[nodiscard]] std::uint64_t asked_bytes() const { return asked_rows() * row_bytes; }
+  friend bool operator==(const GatherPoint&, const GatherPoint&) = default;
+};
+
+// Where a point is measured.
+struct GatherSite {
+  int node = 0;
+  std::optional<GpuTarget> gpu;  // absent: the CPU alone
+  std::vector<int> gpus;         // that share the hot rows of a multi_gpu store, the reading one first
+
+  [[nodiscard]] int ordinal() const { return gpu ? gpu->ordinal : -1; }
+};
+
+// Lists that samples take turns with, of `rows` rows each: at least four, and of short ones so many that the
+// others together ask for more places than translations of addresses are kept of (some 10 000 pieces of
+// 64 KiB on an H200), for a new mini-batch does not find its own there.
+[[nodiscard]] int gather_lists(std::uint64_t rows);
+
+[[nodiscard]] Case gather_id(const GatherPoint& point, const GatherSite& site);
+// The axes of what is asked for, without mode, store and site: of measured and of modelled gathers.
+[[nodiscard]] std::vector<Axis> gather_axes(const GatherPoint& point);
+
+[[nodiscard]] gnn::StoreRequest store_request(const GatherPoint& point, const GatherSite& site);
+[[nodiscard]] Needs gather_needs(const GatherPoint& point, const GatherSite& site);
+
+// Whether some of its rows are on GPUs, and the others on the host.
+[[nodiscard]] constexpr bool has_hot_rows(gnn::Store store) {
+  return store == gnn::Store::tiered || store == gnn::Store::multi_gpu;
+}
+
+// Whether its rows on the host lie in memory of a SpanCache, and in which.
+[[nodiscard]] bool shares_memory(const GatherPoint& point);
+[[nodiscard]] inline SpanKey span_key(const GatherSite& site) {
+  return {reach::SpanKind::host_alloc, site.gpu ? site.gpu->ordinal : 0, site.node};
+}
+
+// How many threads gather, bound as the calling one is.
+[[nodiscard]] int gathering_threads();
+
+// GPUs whose memory `gpu` reads, itself first.
+[[nodiscard]] std::vector<int> sharing_gpus(const Machine& machine, int gpu);
+// Why there are no two of them.
+[[nodiscard]] std::string why_no_sharing(const Machine& machine, int gpu);
+// The axis `gpus`, and what its name `all` means of GPUs that share: at least two.
+[[nodiscard]] DeclaredAxis sharing_axis();
+[[nodiscard]] NamedNumbers sharing_names(const std::vector<int>& gpus);
+// Those of `sharing` that have rows of a point.
+[[nodiscard]] std::vector<int> gpus_with_rows(const GatherPoint& point, std::vector<int> sharing);
+
+// Why a point's table cannot be there; empty: nothing is known against it.
+[[nodiscard]] std::string why_no_store(const Machine& machine, const Scope& scope, const GatherPoint& point,
+                                       const GatherSite& site);
+
+// What links and CPUs allow, and the measured peak: of a measurement whose link_bytes are known.
+void add_limits(const Session& session, const GatherSite& site, Measurement& measurement);
+// Different rows of a sample: of the list in the middle by those on the host, as the time is of the sample in
+// the middle; of an even number of lists the lower.
+[[nodiscard]] gnn::UniqueRows median_unique(const gnn::RowLists& lists, const gnn::TableShape& table);
+// Those rows as counters, with rates.
+void add_unique(const GatherPoint& point, const gnn::UniqueRows& unique, Measurement& measurement);
+
+// The lists of rows, given how many the table has.
+using ListsOf = std::function<gnn::RowLists(std::uint32_t table_rows)>;
+// Those that a point draws by its law.
+[[nodiscard]] gnn::RowLists drawn_lists(const GatherPoint& point, std::uint32_t table_rows);
+
+// `cache` is looked at where there is a claim: where the point shares memory. Throws as make_feature_store
+// and make_gather.
+[[nodiscard]] Measurement measure_gather(Session& session, const GatherPoint& point, const GatherSite& site,
+                                         const ListsOf& lists_of, SpanCache& cache, SpanCache::Claim* claim);
+
+// The same of a store that is there.
+[[nodiscard]] Measurement measure_store(Session& session, const GatherPoint& point, const GatherSite& site,
+                                        const gnn::RowLists& lists, gnn::FeatureStore& store);
+
+// Rows that sampled mini-batches ask for: the same trace for all modes.
+
+// A part of an epoch of training.
+struct TraceKey {
+  std::string graph;  // name of its spec
+  std::string fanout;
+  std::uint64_t seeds = 1000;  // of a mini-batch
+  std::uint64_t batches = 16;
+  friend bool operator==(const TraceKey&, const TraceKey&) = default;
+};
+
+struct SampledTrace {
+  gnn::Trace trace;
+  std::vector<graph::Vertex> vertex_of_row;
+};
+using TraceCache = ClaimCache<TraceKey, SampledTrace>;
+
+inline constexpr double kTracedLabels = 10;  // percent of the vertices that mini-batches start from
+
+// Samples an epoch's mini-batches. Rows are numbered by how often another epoch asked for them, most often
+// first, and where that is the same by degree: the presampled order. Throws as make_graph, and UsageError
+// where a table of features, `own`, has not as many rows as the graph has vertices.
+[[nodiscard]] std::unique_ptr<SampledTrace> make_trace(const graph::GraphSpec& spec, const TraceKey& key,
+                                                       const std::string& cache_dir,
+                                                       const gnn::NpyFile* own = nullptr);
+
+// `lists` windows of mini-batches, one behind another and from the first again at the end; all cut to the
+// length of the shortest. Throws UsageError for a trace without mini-batches.
+[[nodiscard]] gnn::RowLists lists_of_trace(const gnn::Trace& trace, int lists, int window);
+
+// A gather over such a trace; its `rows` are not known before it is sampled.
+struct SampledPoint {
+  GatherPoint gather;
+  graph::GraphSpec spec;
+  TraceKey trace;
+};
+// Of a graph with `vertices` vertices: the table has a row for each, unless it is the file `own`, and `rows`
+// are the most that the seeds of a mini-batch can reach.
+[[nodiscard]] SampledPoint sampled_point(GatherPoint gather, const graph::GraphSpec& spec,
+                                         const TraceKey& trace, std::uint64_t vertices,
+                                         const gnn::NpyFile* own);
+
+}  // namespace grainscope::harness
+
+#endif

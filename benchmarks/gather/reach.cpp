@@ -1,0 +1,359 @@
+// reach/gather, and the bytes of a gather at random places.
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "claim_cache.hpp"
+#include "families.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/model/link.hpp"
+#include "grainscope/reach/row_gather.hpp"
+#include "grainscope/system/numa.hpp"
+#include "harness/link_peaks.hpp"
+#include "reach.hpp"
+#include "traffic.hpp"
+#include "transfer/case.hpp"
+#include "transfer/peer_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+constexpr std::uint64_t kMostReplayed = 8 << 20;  // rows
+constexpr std::uint64_t kGranule = 64 * kKiB;     // of the hypothesis
+constexpr std::uint32_t kLoadBytes = 16;          // of a lane
+
+// Rows end to end in one piece: where chunks lie does not matter, since none cuts a line.
+gnn::TableShape table_of(const reach::GatherRequest& gather) {
+  gnn::TableShape table;
+  table.row_bytes = static_cast<std::uint32_t>(gather.row_bytes);
+  table.rows = static_cast<std::uint32_t>(gather.rows_in_span());
+  table.by_chunk_rows = gnn::Divider(UINT32_MAX);
+  table.chunk_bytes = std::uint64_t{UINT32_MAX} * gather.row_bytes;
+  return table;
+}
+
+}  // namespace
+
+void add_bytes(const reach::GatherRequest& gather, std::uint64_t unique_rows, Measurement& measurement) {
+  const std::uint64_t unique_bytes = unique_rows * gather.row_bytes;
+  const double median_s = measurement.samples.summary.median;
+  const double unique_gb_s = gb_per_s(static_cast<double>(unique_bytes), median_s);
+  const auto rows = static_cast<double>(gather.rows);
+  measurement.bytes = gather.asked_bytes();
+  measurement.link_bytes_asked = measurement.bytes;
+  measurement.link_bytes_least = unique_bytes;
+  measurement.counters = {
+      {"unique_rows", static_cast<double>(unique_rows)},
+      {"unique_bytes", static_cast<double>(unique_bytes)},
+      {"unique_gb_s", unique_gb_s},
+      {"link_gb_s", unique_gb_s},
+      {"rows_per_s", rows / median_s},
+      {"rows_per_granule", rows * static_cast<double>(kGranule) / static_cast<double>(gather.span_bytes)}};
+}
+
+void add_traffic(const reach::GatherRequest& gather, const std::vector<std::uint64_t>& rows,
+                 Measurement& measurement) {
+  if (rows.empty() || rows.size() > kMostReplayed || gather.rows_in_span() > UINT32_MAX) {
+    return;
+  }
+  std::vector<std::uint32_t> numbers(rows.size());
+  std::transform(rows.begin(), rows.end(), numbers.begin(),
+                 [](std::uint64_t row) { return static_cast<std::uint32_t>(row); });
+  // The kernel walks the list as one flat array, 16 bytes a lane.
+  const model::Requests requests =
+      model::gather_requests(gnn::Mode::naive, kLoadBytes, table_of(gather), numbers);
+  measurement.traffic = traffic_of(requests, gather.asked_bytes());
+  measurement.counters["requests_per_row"] =
+      static_cast<double>(requests.count()) / static_cast<double>(rows.size());
+}
+
+namespace {
+
+// reach/gather: how fast does a GPU read rows at random places, and over how much memory does that last?
+//
+// The translation wall: beyond some span the GPU, or the host's IOMMU, has to look up where almost every row
+// lies, and the rate falls to a tenth. Looking rows up in the order of their addresses puts the wall off.
+// Timed: one kernel between two events, behind a closed gate. Not timed: drawing and sorting the rows, and
+// overwriting the GPU's L2 cache before each sample. Four lists of rows take turns. The words of all rows
+// that every sample reads are added up, and the sum is checked.
+// Bytes: what is asked for; link bytes: each different row once, the least that can cross the link; of host
+// memory also `traffic`, what the first list's loads ask for where no cache keeps anything, by the model.
+// Source: no public suite measures this. GraphBolt sorts each batch of rows for it; the granule near 64 KiB
+// and the misses a second are a hypothesis that these rows test.
+// Limits: sorting is not timed. Who misses, GPU or IOMMU, cannot be told from here. Memory is not new in each
+// session but shared by all cases of a kind (span_cache.hpp).
+//
+// Time on an H100 with 128 GiB of host memory (a run of full before its spans were cut to 32 GiB, and one of
+// quick): a case takes 0.1 to 0.3 s; locking memory for the first time 0.3 to 0.7 s a GiB, giving it back
+// 0.15. quick: 26 cases and 10 GiB, 9 s; full: 178 cases on one GPU and 56 GiB, of which 32 stay for the
+// gathers of the families behind, about 40 s.
+
+using reach::GatherRequest;
+using reach::SpanKind;
+
+const char* const kFamily = "reach/gather";
+
+constexpr int kLargestShare = 75;  // percent of what can be taken, unless --max-bytes asks for more
+constexpr std::uint64_t kFarthestSpan = 1024 * kGiB;
+
+const char* const kAsAsked = "as_asked";
+const char* const kSorted = "sorted";
+const char* const kUsual = "usual";
+const char* const kMost = "most";
+constexpr SpanKind kKinds[] = {SpanKind::host_alloc, SpanKind::registered, SpanKind::transparent_huge,
+                               SpanKind::hugetlb,    SpanKind::vmm_host,   SpanKind::peer};
+
+struct Point {
+  SpanKey where;
+  GatherRequest gather;
+  [[nodiscard]] bool on_host() const { return where.kind != SpanKind::peer; }
+};
+
+Measurement measure(Session& session, const Point& point, SpanCache& cache, SpanCache::Claim& claim) {
+  const Topology& topology = session.machine().topology;
+  std::optional<NodeBinding> binding;
+  if (point.on_host()) {
+    binding.emplace(topology, point.where.home);
+  }
+  const SpanLease lease(cache, claim, topology);
+  const auto gather = reach::make_row_gather(lease.memory(), point.gather);
+
+  const auto [gpu, home] = std::pair(point.where.gpu, point.where.home);
+  MeasureOptions options{.gpu = gpu};
+  if (point.on_host()) {
+    options.limit = host_link_limit(session.machine(), gpu);
+    options.link = LinkPath::host_to_gpu(home, gpu);
+  } else {
+    options.limit = peer_link_limit(session.machine(), home, gpu);
+    options.link = LinkPath::between(home, gpu);
+  }
+  Measurement measurement = harness::measure(session, *gather, options);
+  add_bytes(point.gather, gather->unique_rows(), measurement);
+  if (point.on_host()) {
+    add_traffic(point.gather, gather->rows_of(0), measurement);
+  }
+  return measurement;
+}
+
+Explanation explain() {
+  return {"the rate at which a kernel reads rows at random places of a span of memory over the link",
+          "one kernel between two events, submitted beforehand behind a closed gate; not drawing and sorting "
+          "the rows, nor overwriting the GPU's L2 cache before it",
+          "bandwidth = rows * bytes of a row / median time; link_bytes_least = different rows * bytes of a "
+          "row, the "
+          "least that crosses the link; link_gb_s = link_bytes_least / median time; traffic = requests and "
+          "bytes of "
+          "the first list's loads with no cache, by the model; rows_per_granule = rows / (span / 64 KiB)",
+          "GraphBolt sorts rows for it; no public suite measures it",
+          "whether the GPU or the host's IOMMU misses cannot be told; sorting is not timed; memory is shared "
+          "by the cases of a kind, not new in each visit"};
+}
+
+// Sorted so that every memory is read in one go, by rising spans. Those of peers come first and the walls
+// last: what a wall locks stays for the gathers of the families behind.
+struct Listed {
+  GpuTarget gpu;
+  Point point;
+  std::optional<GpuPair> pair;  // where the memory is a peer's
+  bool wall = false;
+
+  [[nodiscard]] auto order() const {
+    return std::tuple(point.on_host(), gpu.ordinal, wall, point.where.home, point.where.kind,
+                      point.gather.span_bytes);
+  }
+};
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids, Spans spans)
+      : machine_(machine), scope_(scope), grids_(grids), cache_(std::move(spans)) {}
+
+  std::vector<Benchmark> list() {
+    each_pair(machine_, grids_, [&](const GpuPair& pair, const Grid& grid) {
+      for (const Values& values : grid.points({{kMost, power_of_two(most_on_gpu(pair.peer))}})) {
+        if (values.is("memory", name(SpanKind::peer))) {
+          collect(pair.gpu, pair.peer, values, pair);
+        }
+      }
+    });
+    grids_.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+      const std::string& side = grid.written("locality");
+      if (!side.empty() && is_far(gpu, node) != (side == "remote")) {
+        return;
+      }
+      for (const Values& values : grid.points({{kMost, power_of_two(most_of(node))}})) {
+        if (!values.is("memory", name(SpanKind::peer))) {
+          collect(gpu, node, values, {});
+        }
+      }
+    });
+    std::stable_sort(listed_.begin(), listed_.end(),
+                     [](const Listed& a, const Listed& b) { return a.order() < b.order(); });
+    for (const Listed& listed : listed_) {
+      add(listed.gpu, listed.point, listed.pair ? &*listed.pair : nullptr);
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  static bool is_far(const GpuTarget& gpu, int node) { return gpu.locality(node) == "remote"; }
+  static std::uint64_t power_of_two(std::uint64_t most) {
+    return std::bit_floor(std::min(most, kFarthestSpan));
+  }
+
+  void collect(const GpuTarget& gpu, int home, const Values& values, const std::optional<GpuPair>& pair) {
+    GatherRequest gather;
+    gather.row_bytes = values.number("row");
+    gather.rows = values.is("rows", kUsual) ? usual_rows(gather.row_bytes) : values.number("rows");
+    gather.span_bytes = values.number("span");
+    gather.sorted = values.is("order", kSorted);
+    if (gather.span_bytes == 0) {
+      grids_.leave_out("nothing tells how much memory there is: span cannot be most");
+      return;
+    }
+    try {
+      reach::require_possible(gather);
+    } catch (const UsageError& error) {
+      grids_.leave_out(error.what());
+      return;
+    }
+    const SpanKind kind =
+        enumerator(values.word("memory"), kKinds, [](SpanKind each) { return reach::name(each); });
+    const bool wall = kind == SpanKind::host_alloc && !is_far(gpu, home);
+    listed_.push_back({gpu, {{kind, gpu.ordinal, home}, gather}, pair, wall});
+  }
+
+  // `pair` where the memory is a peer's.
+  void add(const GpuTarget& gpu, const Point& point, const GpuPair* pair) {
+    const std::uint64_t span = point.gather.span_bytes;
+    Benchmark benchmark;
+    benchmark.id = case_of(gpu, point, pair);
+    benchmark.skip = why_not(gpu, point, pair);
+    // The lists, one more to sort into, and what the sort needs.
+    const std::uint64_t lists = (reach::kLists + 2) * point.gather.rows * sizeof(std::uint64_t);
+    benchmark.needs.device_bytes = lists + (point.on_host() ? 0 : span);
+    benchmark.needs.shared_host_bytes = point.on_host() ? span : 0;
+    benchmark.explanation = explain();
+    // A case that is skipped will not ask for memory: nobody should keep it for one.
+    const auto claim =
+        benchmark.skip.empty() ? cache_->claim(point.where, scope_.visits_here, span) : nullptr;
+    benchmark.run = [point, cache = cache_, claim](Session& session) {
+      return measure(session, point, *cache, *claim);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] Case case_of(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
+    const GatherRequest& gather = point.gather;
+    const Axis joined = pair == nullptr ? Axis{"locality", gpu.locality(point.where.home), AxisStyle::hidden}
+                                        : Axis{"link", pair->link, AxisStyle::hidden};
+    std::vector<Site> site{{"gpu", gpu.ordinal}, {"peer", point.where.home}};
+    if (point.on_host()) {
+      site = {{"numa", point.where.home}, {"gpu", gpu.ordinal}};
+    }
+    return {kFamily,
+            {{"memory", reach::name(point.where.kind), AxisStyle::bare},
+             {"order", gather.sorted ? kSorted : kAsAsked, AxisStyle::bare},
+             joined,
+             {"row", static_cast<std::int64_t>(gather.row_bytes)},
+             {"rows", static_cast<std::int64_t>(gather.rows)},
+             {"span", static_cast<std::int64_t>(gather.span_bytes)}},
+            site};
+  }
+
+  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const Point& point, const GpuPair* pair) const {
+    if (!gpu.unavailable.empty()) {
+      return gpu.unavailable;
+    }
+    const std::uint64_t span = point.gather.span_bytes;
+    if (point.on_host()) {
+      // Reserved huge pages are set aside already, and not counted as available.
+      std::string why = why_no_mapping(machine_, gpu.ordinal);
+      return why.empty() && point.where.kind != SpanKind::hugetlb ? why_too_much(span) : why;
+    }
+    if (!pair->why_no_access().empty()) {
+      return pair->why_no_access();
+    }
+    return span > most_on_gpu(point.where.home)
+               ? "needs " + format_bytes(span) + " on GPU " + std::to_string(point.where.home) +
+                     ", which has " + format_bytes(memory_of_gpu(point.where.home))
+               : "";
+  }
+
+  [[nodiscard]] std::uint64_t memory_of_gpu(int gpu) const {
+    const GpuReport* report = machine_.find_gpu(gpu);
+    return report != nullptr && report->cuda ? report->cuda->total_memory_bytes : 0;
+  }
+  [[nodiscard]] std::uint64_t most_on_gpu(int gpu) const { return memory_of_gpu(gpu) / 100 * kLargestShare; }
+
+  // What cannot fit in any case. Whether the rest does is seen chunk by chunk: on some virtual machines
+  // memory grows as it is touched.
+  [[nodiscard]] std::string why_too_much(std::uint64_t span) const {
+    const AvailableMemory& available = machine_.environment.memory.available;
+    const bool asked = scope_.max_bytes.has_value();
+    const std::uint64_t most = asked ? available.cgroup_bytes.value_or(UINT64_MAX) : most_by_default();
+    if (span <= most) {
+      return {};
+    }
+    return "needs " + format_bytes(span) + " of host memory; " +
+           (asked ? format_bytes(most) + " are available"
+                  : format_bytes(most) + " are taken at most unless --max-bytes asks for more");
+  }
+
+  [[nodiscard]] std::uint64_t most_by_default() const {
+    return reach::can_take(machine_.environment.memory.available) / 100 * kLargestShare;
+  }
+
+  // The same of one of several nodes, which has less; 0 where the machine does not tell.
+  [[nodiscard]] std::uint64_t most_of(int node) const {
+    if (!machine_.environment.memory.available.bytes()) {
+      return 0;
+    }
+    const Node* const near =
+        machine_.topology.nodes().size() > 1 ? machine_.topology.find_node(node) : nullptr;
+    const std::uint64_t there = near != nullptr ? near->memory_bytes.value_or(0) : UINT64_MAX;
+    return std::min(most_by_default(), there / 100 * kLargestShare);
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  const Grids& grids_;
+  Spans cache_;
+  std::vector<Listed> listed_;
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Spans new_spans() {
+  return std::make_shared<SpanCache>();
+}
+
+Family reach_gather(const Spans& spans) {
+  return {kFamily,
+          "How fast does a GPU read rows at random places, and over how much memory does that last?",
+          {word_axis("memory", "where the rows lie: host memory by how it came to be, or another GPU's",
+                     names_of(kKinds, [](SpanKind each) { return reach::name(each); }),
+                     reach::name(SpanKind::host_alloc)),
+           word_axis("order", "whether a batch is read in the order of its addresses", {kAsAsked, kSorted},
+                     kAsAsked),
+           size_axis("row", "bytes of a row, a power of two", {reach::kSmallestRow, reach::kLargestRow},
+                     false, "128"),
+           number_axis("rows", "rows of a batch; usual: 1 Mi, or as many as make 256 MiB", {1, 1 << 30},
+                       kUsual, {kUsual}),
+           size_axis("span",
+                     "bytes of the memory in which the rows lie; most: the largest power of two that may be "
+                     "taken",
+                     {reach::kSmallestRow, kFarthestSpan}, true, {}, {}, {kMost})},
+          [spans](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return Lister(machine, scope, grids, spans).list();
+          }};
+}
+
+}  // namespace grainscope::harness

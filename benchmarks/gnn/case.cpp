@@ -1,0 +1,40 @@
+#include "case.hpp"
+
+#include "grainscope/gnn/sampling.hpp"
+#include "grainscope/gnn/scores.hpp"
+#include "grainscope/graph/csr.hpp"
+#include "traversal/loaded_graph.hpp"
+
+namespace grainscope::harness {
+
+GnnGraph::GnnGraph(const graph::GraphSpec& spec, const std::string& cache_dir)
+    : out_(graph_of_run(spec, false, cache_dir)) {
+  if (out_.directed) {
+    in_ = graph::transpose(out_);
+  }
+}
+
+const std::vector<double>& GnnGraph::pushed_rank(int iterations, int labelled_percent,
+                                                 std::span<const graph::Vertex> labelled) const {
+  const std::pair key{iterations, labelled_percent};
+  const auto known = pushed_.find(key);
+  return known != pushed_.end()
+             ? known->second
+             : pushed_.emplace(key, gnn::pushed_reverse_pagerank(in_edges(), labelled, iterations))
+                   .first->second;
+}
+
+DeclaredAxis fanout_axis(std::string otherwise) {
+  return checked_axis(
+      "fanout", "neighbours sampled of each vertex, from the seeds outward",
+      [](const std::string& text) { static_cast<void>(gnn::parse_fanouts(text)); }, std::move(otherwise));
+}
+
+std::uint64_t gnn_host_bytes(const graph::GraphSpec& spec) {
+  const std::uint64_t lists = spec.most_entries().value_or(0) * sizeof(graph::Vertex);
+  const std::uint64_t offsets = spec.vertices().value_or(0) * sizeof(graph::Edge);
+  // Generating takes three times what the graph comes to.
+  return 3 * (lists + offsets) * (spec.directed() ? 2 : 1);
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,366 @@
+// pipeline/graphsage: how fast does GraphSAGE train, by the way in which feature rows come to the GPU?
+//
+// A sampler draws mini-batch i + 2 on the GPU, a producer gathers the rows of mini-batch i + 1 into one of
+// two buffers, and the consumer trains on mini-batch i: forward, backward and SGD, products by cuBLAS in
+// float32. A sample is the time from the end of one step to the end of the next, in a run of a fixed number
+// of mini-batches; with several GPUs a step is a mini-batch on each, gradients averaged. Not timed: making
+// the graph, presampling and renumbering it so that hot rows come first, filling the table, the first step.
+// Bytes: rows asked for × bytes of a row, in the mean over mini-batches; link bytes: those beyond the rows
+// that the GPU keeps. With `processes:mps` sampler and producer are one process and the consumer another, as
+// in the dissertation's 3.3.2: clients of MPS of which the first has `percent` of the GPU, with rows and
+// lists in memory that they share by CUDA IPC (figure 3.12). Source: dissertation 3.4, 4.2 and 4.4. Limits:
+// features and labels are synthetic, labelled vertices a random tenth; on the CPU alone products are plain
+// loops, not a tuned library; the graph itself lies in each GPU's memory. docs/pipeline.md.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "families.hpp"
+#include "gather/case.hpp"
+#include "gnn/pipeline_case.hpp"
+#include "gnn/sm_share_case.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/gnn/pipeline.hpp"
+#include "grainscope/system/numa.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using gnn::Mode;
+using gnn::Store;
+using graph::GraphSpec;
+
+const char* const kOneProcess = "none";
+const char* const kAllGpus = "all";
+constexpr Mode kModes[] = {Mode::cpu_gather,     Mode::cpu_gather_dma, Mode::naive,
+                           Mode::circular_shift, Mode::masked,         Mode::address_ordered};
+constexpr Store kStores[] = {Store::pageable, Store::pinned, Store::mapped, Store::device, Store::tiered};
+
+std::string mode_name(Mode mode) {
+  PipelinePoint point;
+  point.mode = mode;
+  return point.mode_name();
+}
+
+// Throws UsageError where it cannot be.
+void require_possible(const PipelinePoint& point) {
+  gnn::PipelineRequest request;
+  request.mode = point.mode;
+  request.store = point.store;
+  request.window = point.window;
+  request.gpus.resize(static_cast<std::size_t>(point.gpus));
+  if (point.percent > 0) {
+    gnn::require_processes(request);
+  } else {
+    gnn::require_possible(request);
+  }
+  if (point.training.batches < 3 * request.gpus.size() * static_cast<std::size_t>(point.window)) {
+    throw UsageError("a training pipeline of three stages needs " +
+                     std::to_string(3 * request.gpus.size() * static_cast<std::size_t>(point.window)) +
+                     " mini-batches at least: batches is " + std::to_string(point.training.batches));
+  }
+  if (point.mode == Mode::circular_shift && point.training.row_bytes % gnn::kLineBytes == 0) {
+    throw UsageError("a circular shift leaves rows of whole lines as they are: mode is naive");
+  }
+}
+
+std::string said_of_features(const gnn::NpyFile* own) {
+  return own == nullptr ? "features and labels are synthetic"
+                        : "features are those of " + own->path() + ", labels are synthetic";
+}
+
+Explanation explain(const PipelinePoint& point, const gnn::NpyFile* own) {
+  if (point.mode == Mode::cpu_gather) {
+    return {"the time of a mini-batch of GraphSAGE training on the CPU alone",
+            "sampling, gathering and a training step, one after another, each by all threads",
+            "bytes = rows of a mini-batch * row, in the mean", "dissertation 3.4",
+            "products are plain loops, not a tuned library; " + said_of_features(own)};
+  }
+  return {
+      std::string("the time of a mini-batch of GraphSAGE training whose rows come by ") + point.mode_name() +
+          " from a table that is " + name(point.store) +
+          (point.percent > 0 ? ", in a process that has " + percent_text(point.percent) +
+                                   " percent of the GPU while another trains on the rest"
+                             : ""),
+      "between the ends of two training steps, while later mini-batches are sampled and gathered; not the "
+      "first, nor making graph and table",
+      "bytes = rows of a mini-batch * row * gpus, in the mean; link_bytes_least = those beyond the rows that "
+      "the "
+      "GPU keeps; overlap = (sum of stages - pipelined) / (sum - slowest)",
+      point.percent > 0 ? "dissertation 3.3.2, figure 3.12" : "dissertation 3.4, 4.2 and 4.4",
+      said_of_features(own) + ", on a random tenth of the vertices; " +
+          (point.percent > 0 ? "sampling has the gather's share of the GPU"
+                             : "stages are streams of one process") +
+          "; the graph lies in each GPU's memory"};
+}
+
+// Of a case that will run; of one that is skipped none.
+struct Claims {
+  std::shared_ptr<GnnGraphCache::Claim> graph;
+  std::shared_ptr<TrainingCache::Claim> plan;
+  std::shared_ptr<TableCache::Claim> table;  // processes fill their own
+  std::shared_ptr<MpsCache::Claim> daemon;
+};
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids, GnnGraphs graphs)
+      : machine_(machine), scope_(scope), grids_(grids), graphs_(std::move(graphs)) {}
+
+  std::vector<Benchmark> list() {
+    struct Place {
+      GraphSpec spec;
+      PipelinePoint point;
+      std::vector<GpuTarget> gpus;
+    };
+    std::vector<Place> places;
+    grids_.each_graph(
+        [&](const GraphSpec& spec, const Grid& grid) {
+          const std::vector<GpuTarget> gpus = grids_.gpus(grid);
+          for (const Values& values : grid.points({{kAllGpus, most_of(gpus)}})) {
+            if (const auto point = point_of(spec, values)) {
+              places.push_back({spec, *point, gpus});
+            }
+          }
+        },
+        sizeof(graph::Vertex));
+    stand_together(places, [](const Place& place) { return place.point.training; });
+    for (const Place& place : places) {
+      add(place.spec, place.point, place.gpus);
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  // Absent, with the reason, where it cannot be.
+  [[nodiscard]] std::optional<PipelinePoint> point_of(const GraphSpec& spec, const Values& values) const {
+    PipelinePoint point;
+    point.training = {
+        spec.name(),
+        gnn::parse_fanouts(values.word("fanout")),
+        values.number("batch"),
+        values.number("batches"),
+        scope_.features != nullptr ? scope_.features->row_bytes() : values.number_as<std::uint32_t>("row"),
+        values.number_as<std::uint32_t>("hidden")};
+    point.mode = enumerator(values.word("mode"), kModes, mode_name);
+    point.store = enumerator(values.word("store"), kStores, [](Store each) { return name(each); });
+    point.hot = point.store == Store::tiered ? values.number_as<int>("hot") : 0;
+    point.window = point.mode == Mode::address_ordered ? values.number_as<int>("window") : 1;
+    point.gpus = values.number_as<int>("gpus");
+    point.percent = values.is("percent", kOneProcess) ? 0 : values.decimal("percent");
+    if (point.percent > 0 && scope_.features != nullptr) {
+      grids_.leave_out("two processes fill tables of their own, by the closed form: not by --features");
+      return std::nullopt;
+    }
+    try {
+      require_possible(point);
+      if (scope_.features == nullptr) {
+        static_cast<void>(point.training.request());
+      }
+    } catch (const UsageError& error) {
+      grids_.leave_out(error.what());
+      return std::nullopt;
+    }
+    return point;
+  }
+
+  // GPUs that train together with one: each reads the others' gradients.
+  [[nodiscard]] std::vector<int> team_of(int gpu) const {
+    std::vector<int> team;
+    for (const int candidate : sharing_gpus(machine_, gpu)) {
+      const std::vector<int> reached = sharing_gpus(machine_, candidate);
+      const bool all = std::all_of(team.begin(), team.end(), [&](int member) {
+        return std::find(reached.begin(), reached.end(), member) != reached.end();
+      });
+      if (all) {
+        team.push_back(candidate);
+      }
+    }
+    return team;
+  }
+  [[nodiscard]] std::size_t most_of(const std::vector<GpuTarget>& gpus) const {
+    std::size_t most = 1;
+    for (const GpuTarget& gpu : gpus) {
+      most = std::max(most, team_of(gpu.ordinal).size());
+    }
+    return most;
+  }
+
+  void add(const GraphSpec& spec, const PipelinePoint& point, const std::vector<GpuTarget>& gpus) {
+    if (point.mode == Mode::cpu_gather) {
+      add(spec, point, PipelineSite{scope_.nodes.empty() ? 0 : scope_.nodes.front(), {}, {}});
+      return;
+    }
+    for (const GpuTarget& gpu : gpus) {
+      std::vector<int> team = team_of(gpu.ordinal);
+      team.resize(std::min(team.size(), static_cast<std::size_t>(point.gpus)));
+      add(spec, point, PipelineSite{scope_.nearest_node(gpu), gpu, std::move(team)});
+    }
+  }
+
+  void add(const GraphSpec& spec, const PipelinePoint& point, const PipelineSite& site) {
+    Benchmark benchmark;
+    benchmark.id = case_of(point, site);
+    benchmark.skip = why_not(point, site);
+    benchmark.explanation = explain(point, scope_.features.get());
+    Claims claims;
+    if (benchmark.skip.empty()) {
+      benchmark.needs = needs_of(spec, point);
+      claims = claims_of(point, site);
+    }
+    benchmark.run = [spec, point, site, claims, graphs = graphs_, plans = plans_, tables = tables_,
+                     daemons = daemons_, own = scope_.features,
+                     cache_dir = scope_.graph_cache](Session& session) {
+      const NodeBinding binding(session.machine().topology, site.node);
+      const GnnGraphCache::Lease graph(*graphs, *claims.graph, [&](const std::string&) {
+        return std::make_unique<GnnGraph>(spec, cache_dir);
+      });
+      const TrainingCache::Lease work(*plans, *claims.plan, [&](const TrainingPoint& wanted) {
+        return std::make_unique<TrainingWork>(
+            TrainingWork{gnn::plan_training(graph->in_edges(), wanted.request(), own), {}, {}, {}});
+      });
+      if (claims.daemon) {
+        const MpsCache::Lease daemon(*daemons, *claims.daemon,
+                                     [&](int gpu) { return start_mps(session.machine(), gpu); });
+        return measure_processes(session, point, site, *work, *daemon);
+      }
+      const TableCache::Lease table(*tables, *claims.table, [&](const TableKey& wanted) {
+        const gnn::Features& features = work->plan.features;
+        return wanted.page_locked ? gnn::make_pinned_table(graph->vertices(), features)
+                                  : gnn::make_pageable_table(graph->vertices(), features);
+      });
+      return measure_pipeline(session, point, site, *work, *table);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] Claims claims_of(const PipelinePoint& point, const PipelineSite& site) const {
+    const TrainingPoint& training = point.training;
+    TableKey key{
+        training.graph, training.request().shape.features, {}, point.store != Store::pageable, site.node};
+    if (scope_.features != nullptr) {
+      key.ordered_by = training;
+    }
+    return {graphs_->claim(training.graph, scope_.visits_here), plans_->claim(training, scope_.visits_here),
+            point.percent > 0 ? nullptr : tables_->claim(key, scope_.visits_here),
+            point.percent > 0 ? daemons_->claim(site.gpu->ordinal, scope_.visits_here) : nullptr};
+  }
+
+  [[nodiscard]] Case case_of(const PipelinePoint& point, const PipelineSite& site) const {
+    const TrainingPoint& training = point.training;
+    Case id{"pipeline/graphsage",
+            {{"mode", point.mode_name(), AxisStyle::bare}, {"store", name(point.store), AxisStyle::bare}},
+            {{"numa", site.node}}};
+    id.axes.push_back({"locality", site.gpu ? site.gpu->locality(site.node) : "local", AxisStyle::hidden});
+    id.axes.push_back({"graph", training.graph});
+    id.axes.push_back({"fanout", gnn::fanout_text(training.fanouts)});
+    id.axes.push_back({"batch", static_cast<std::int64_t>(training.batch)});
+    id.axes.push_back({"row", std::int64_t{training.row_bytes}});
+    id.axes.push_back({"hidden", std::int64_t{training.hidden}});
+    if (point.mode == Mode::address_ordered) {
+      id.axes.push_back({"window", std::int64_t{point.window}});
+    }
+    if (point.store == Store::tiered) {
+      id.axes.push_back({"hot", std::int64_t{point.hot}});
+    }
+    if (scope_.features != nullptr) {
+      id.axes.push_back({"features", scope_.features->stem()});
+    }
+    if (site.gpu) {
+      id.axes.push_back({"gpus", std::int64_t{point.gpus}});
+      id.site.push_back({"gpu", site.gpu->ordinal});
+    }
+    if (point.percent > 0) {
+      id.axes.push_back({"processes", "mps"});
+      id.axes.push_back({"percent", percent_text(point.percent)});
+    }
+    return id;
+  }
+
+  [[nodiscard]] std::string why_not(const PipelinePoint& point, const PipelineSite& site) const {
+    if (scope_.features != nullptr && scope_.features->element() != sizeof(float)) {
+      return "the feature table has float16 elements; training takes float32 (array.astype('<f4'))";
+    }
+    if (!site.gpu) {
+      return {};
+    }
+    if (!site.gpu->unavailable.empty()) {
+      return site.gpu->unavailable;
+    }
+    if (static_cast<int>(site.gpus.size()) < point.gpus) {
+      return site.gpus.size() < 2
+                 ? why_no_sharing(machine_, site.gpu->ordinal)
+                 : "of the GPUs that GPU " + std::to_string(site.gpu->ordinal) + " reaches only " +
+                       std::to_string(site.gpus.size()) + ", itself among them, reach each other";
+    }
+    if (point.percent > 0 && find_program(kMpsControl).empty()) {
+      return std::string(kMpsControl) + " is not in PATH: it comes with the driver's utilities";
+    }
+    const bool reads_host = point.store == Store::mapped || point.store == Store::tiered;
+    return reads_host ? why_no_mapping(machine_, site.gpu->ordinal) : std::string();
+  }
+
+  [[nodiscard]] Needs needs_of(const GraphSpec& spec, const PipelinePoint& point) const {
+    const gnn::NpyFile* const own = scope_.features.get();
+    const std::uint64_t vertices = own != nullptr ? own->rows() : spec.vertices().value_or(0);
+    const std::uint64_t entries = spec.most_entries().value_or(0);
+    // A file that the CPU reads is mapped, and takes nothing.
+    const bool mapped = own != nullptr && point.store == Store::pageable;
+    const std::uint64_t table = mapped ? 0 : vertices * point.training.row_bytes;
+    Needs needs;
+    // Beside making the graph: the same renumbered, counts and labels.
+    needs.host_bytes = gnn_host_bytes(spec) + entries * sizeof(graph::Vertex) + vertices * 32 + table;
+    if (point.mode != Mode::cpu_gather) {
+      const gnn::TrainingRequest request = point.training.request();
+      const auto known = static_cast<graph::Vertex>(vertices);
+      needs.device_bytes =
+          gnn::pipeline_gpu_bytes(request, known, entries, point.window) +
+          gnn::hot_rows(known, point.store, point.hot) * std::uint64_t{point.training.row_bytes};
+    }
+    if (point.percent > 0) {
+      // The plan once more, for the processes, which have contexts of their own.
+      needs.host_bytes += entries * sizeof(graph::Vertex) + vertices * 16;
+      needs.device_bytes += kGiB;
+    }
+    return needs;
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  const Grids& grids_;
+  GnnGraphs graphs_;
+  std::shared_ptr<TrainingCache> plans_ = std::make_shared<TrainingCache>();
+  std::shared_ptr<TableCache> tables_ = std::make_shared<TableCache>();
+  std::shared_ptr<MpsCache> daemons_ = std::make_shared<MpsCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family pipeline_graphsage(const GnnGraphs& graphs) {
+  DeclaredAxis percent = percent_axis(
+      "percent", "of the GPU for a process that samples and gathers, while another trains", kOneProcess);
+  percent.words = {kOneProcess};
+  return {"pipeline/graphsage",
+          "How fast does GraphSAGE train, by the way in which feature rows come to the GPU?",
+          {graph_axis(), word_axis("mode", "how rows come to the GPU", names_of(kModes, mode_name)),
+           word_axis("store", "where the feature table lies",
+                     names_of(kStores, [](Store each) { return name(each); })),
+           fanout_axis("10x25"), number_axis("batch", "seeds of a mini-batch", {1, 1 << 30}, "1000"),
+           unnamed(number_axis("batches", "mini-batches of a run", {1, 1 << 20}, "24")),
+           size_axis("row", "bytes of a row; those of --features where given", {4, kGiB}, false, "512"),
+           number_axis("hidden", "features of a hidden layer", {1, 1 << 16}, "128"),
+           number_axis("hot", "percent of the rows on the GPU, of store tiered", {0, 100}, "10"),
+           number_axis("window", "mini-batches gathered together, of mode address_ordered", {1, 1024}, "1"),
+           number_axis("gpus", "that train together; all: as many as reach each other", {1, gnn::kMostGpus},
+                       "1", {}, {kAllGpus}),
+           std::move(percent)},
+          [graphs](const Machine& machine, const Scope& scope, const Grids& grids) {
+            return Lister(machine, scope, grids, graphs).list();
+          }};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,50 @@
+#include "case.hpp"
+
+#include <algorithm>
+
+#include "grainscope/core/error.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+const char* const kBasePages = "base";
+
+}  // namespace
+
+std::vector<int> cpus_of(const Machine& machine, int node) {
+  const Node* place = machine.topology.find_node(node);
+  if (place == nullptr || place->allowed_cpus.empty()) {
+    throw SkipError("this process may use no CPU of NUMA node " + std::to_string(node));
+  }
+  return place->allowed_cpus;
+}
+
+std::string node_locality(const Machine& machine, int from, int to) {
+  if (!machine.topology.numa_known()) {
+    return "unknown";
+  }
+  return from == to ? "local" : "remote";
+}
+
+DeclaredAxis pages_axis(std::string means, const std::vector<PageKind>& kinds, std::string otherwise) {
+  std::vector<std::string> words = names_of(kinds, page_kind_name);
+  if (std::find(kinds.begin(), kinds.end(), PageKind::base) != kinds.end()) {
+    words.emplace_back(kBasePages);
+  }
+  return word_axis("pages", std::move(means), std::move(words), std::move(otherwise));
+}
+
+PageKind page_kind_of(const std::string& word) {
+  constexpr PageKind kAll[] = {PageKind::base, PageKind::transparent_huge, PageKind::hugetlb};
+  return word == kBasePages ? PageKind::base : enumerator(word, kAll, page_kind_name);
+}
+
+NamedNumbers cpus_by_name(const Machine& machine, int node) {
+  return {{"all", cpus_of(machine, node).size()}};
+}
+
+DeclaredAxis threads_axis(std::string means) {
+  return number_axis("threads", std::move(means), {1, 4096}, "1", {}, {"all"});
+}
+
+}  // namespace grainscope::harness

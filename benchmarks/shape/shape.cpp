@@ -1,0 +1,400 @@
+// The families of shapes: shape/copy and shape/batch, and what they share. Each part opens with its question.
+
+#include <algorithm>
+#include <utility>
+
+#include "families.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/transfer/shape.hpp"
+#include "shape.hpp"
+#include "transfer/case.hpp"
+#include "transfer/peer_case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using transfer::Endpoint;
+using transfer::Placement;
+
+// The first CUDA version, of toolkit and driver, that has cudaMemcpyBatchAsync.
+constexpr int kBatchCopyVersion = 12080;
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+}  // namespace
+
+std::string why_no_batch_copy(const Machine& machine) {
+  const int toolkit = machine.runtime.toolkit_version.value_or(0);
+  const int driver = machine.runtime.driver_version.value_or(0);
+  if (toolkit < kBatchCopyVersion) {
+    return "needs CUDA 12.8; this program was built with " + version_text(toolkit);
+  }
+  if (driver < kBatchCopyVersion) {
+    return "needs CUDA 12.8; the driver is for " + version_text(driver);
+  }
+  return {};
+}
+
+transfer::Transfer ShapePath::as_transfer(std::uint64_t bytes) const {
+  transfer::Transfer moved;
+  moved.source = route.source;
+  moved.destination = route.destination;
+  moved.bytes = bytes;
+  moved.by_source = !route.by_destination;
+  moved.staging_node = route.node();
+  return moved;
+}
+
+void each_path(const Machine& machine, const Scope& scope, const Grids& grids,
+               const std::function<void(const ShapePath&, const Grid&, const Values&)>& visit) {
+  const auto visit_points = [&](const Grid& grid, const ShapePath& path) {
+    for (const Values& values : grid.points()) {
+      if (values.is("path", path.name)) {
+        visit(path, grid, values);
+      }
+    }
+  };
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    const Endpoint card = Endpoint::gpu(Placement::device, gpu.ordinal);
+    const Endpoint host = Endpoint::host(Placement::pinned, node);
+    visit_points(grid, {"host_to_gpu", {host, card}, gpu, "", gpu.unavailable});
+    visit_points(grid, {"gpu_to_host", {card, host}, gpu, "", gpu.unavailable});
+  });
+  grids.each_gpu([&](const GpuTarget& gpu, const Grid& grid) {
+    const Endpoint card = Endpoint::gpu(Placement::device, gpu.ordinal);
+    visit_points(grid, {"local", {card, card, scope.nearest_node(gpu)}, gpu, "", gpu.unavailable});
+  });
+  each_pair(machine, grids, [&](const GpuPair& pair, const Grid& grid) {
+    const Endpoint card = Endpoint::gpu(Placement::device, pair.gpu.ordinal);
+    const Endpoint peer = Endpoint::gpu(Placement::device, pair.peer);
+    ShapePath path{
+        "gpu_to_peer", {card, peer, scope.nearest_node(pair.gpu)}, pair.gpu, pair.link, pair.why_no_access()};
+    visit_points(grid, path);
+    path.name = "peer_to_gpu";
+    std::swap(path.route.source, path.route.destination);
+    path.route.by_destination = true;
+    visit_points(grid, path);
+  });
+}
+
+Case shape_case(const std::string& family, const ShapePath& path, const char* method,
+                const std::vector<Axis>& axes) {
+  Case id{family, {{"path", path.name, AxisStyle::bare}, {"method", method, AxisStyle::bare}}, {}};
+  if (path.route.has_host()) {
+    id.axes.push_back({"locality", path.gpu.locality(path.route.node()), AxisStyle::hidden});
+    id.site.push_back({"numa", path.route.node()});
+  }
+  id.site.push_back({"gpu", path.gpu.ordinal});
+  if (path.has_peer()) {
+    id.axes.push_back({"link", path.link, AxisStyle::hidden});
+    id.site.push_back({"peer", path.route.peer()});
+  }
+  id.axes.insert(id.axes.end(), axes.begin(), axes.end());
+  return id;
+}
+
+Needs shape_needs(const ShapePath& path, std::uint64_t end_bytes) {
+  if (path.route.has_host()) {
+    return {end_bytes, end_bytes, 0};
+  }
+  // Between GPUs each card holds one end.
+  return {0, path.has_peer() ? end_bytes : 2 * end_bytes, 0};
+}
+
+namespace {
+
+// shape/copy: what does a copy cost that is not contiguous, and which way to make it is the fastest?
+//
+// A box of rows and planes is copied from one allocation to the same place in another of the same shape: by
+// the runtime's strided copies, by one kernel from box to box, packed into one contiguous copy, or row by
+// row. Timed: everything that brings the box over, between two events behind a closed gate; ungated from an
+// idle stream where that is more than 512 operations (a copy a row of many rows, or a call a plane of very
+// many planes); on the host's clock where host threads pack or unpack. Not timed: allocation, filling,
+// checking. The GPU at the source carries a copy out; on the path peer_to_gpu the one at the destination
+// fetches, by a kernel. `submission`: the call that submits a copy of a small cube, behind a closed gate.
+// Bytes: those of the box, counted once. Source: Comm|Scope's `Comm_3d_*` benchmarks (c3sr/comm_scope,
+// src/3d). Limits: both ends have the same layout; small boxes within one card fit in its cache, and are
+// measured so; the host's caches are left as the sample before left them.
+
+using transfer::Box;
+using transfer::BoxCopy;
+using transfer::BoxMethod;
+
+const char* const kCopyFamily = "shape/copy";
+
+const char* const kSubmission = "submission";
+const char* const kUsualPitch = "usual";
+const char* const kRestOfRows = "rest";
+const char* const kProduct = "product";
+constexpr std::uint64_t kSmallestPitch = 512;
+// Rows that make up so many bytes lie in no more: it takes longer to make than to copy.
+constexpr std::uint64_t kLargestAllocation = kGiB;
+constexpr std::uint64_t kMostRows = (std::uint64_t{1} << 31) - 1;  // that CUDA copies
+constexpr BoxMethod kCopyMethods[] = {BoxMethod::copy_2d,        BoxMethod::copy_3d,
+                                      BoxMethod::kernel_strided, BoxMethod::kernel_chunked,
+                                      BoxMethod::pack,           BoxMethod::row_copies};
+
+// The box of a point. `plane_rows`: rows of the allocation from one plane to the next; empty: those of the
+// box. Throws UsageError, saying why, where it cannot be.
+Box box_of(const Values& values, const std::string& plane_rows) {
+  Box box;
+  box.width_bytes = values.number("width");
+  box.planes = values.number("planes");
+  const bool rest = values.is("rows", kRestOfRows);
+  const bool product = values.is("bytes", kProduct);
+  if (rest == product) {
+    throw UsageError(rest ? "a box needs its rows or its bytes, from which the other follows"
+                          : "bytes of a box follow from its rows: with bytes=SIZE, rows is rest");
+  }
+  const std::uint64_t row_of_planes = box.width_bytes * box.planes;
+  if (rest && values.number("bytes") % row_of_planes != 0) {
+    throw UsageError("a box of " + std::to_string(values.number("bytes")) +
+                     " B has no whole number of rows of " + std::to_string(box.width_bytes) + " B in " +
+                     std::to_string(box.planes) + " planes");
+  }
+  box.rows = rest ? values.number("bytes") / row_of_planes : values.number("rows");
+  box.pitch_bytes = values.is("pitch", kUsualPitch) ? std::max(kSmallestPitch, 2 * box.width_bytes)
+                                                    : values.number("pitch");
+  box.plane_rows = plane_rows.empty() ? box.rows : std::stoull(plane_rows);
+  require_possible(box);
+  if (rest && box.span_bytes() > kLargestAllocation) {
+    throw UsageError("a box of rows of " + std::to_string(box.width_bytes) + " B lies in " +
+                     format_bytes(box.span_bytes()) + ", more than " + format_bytes(kLargestAllocation) +
+                     ", which takes longer to make than to copy");
+  }
+  return box;
+}
+
+// Throws UsageError, saying why, for a method that does not copy such a box on such a path.
+void require_method(const ShapePath& path, const Box& box, BoxMethod method, bool submission) {
+  if (path.route.by_destination && !is_kernel(method)) {
+    throw UsageError("only a kernel of one GPU fetches a box from another: on path peer_to_gpu");
+  }
+  if (method == BoxMethod::row_copies && box.all_rows() > transfer::kMostRowCopies) {
+    throw UsageError("a copy a row of " + std::to_string(box.all_rows()) +
+                     " rows says nothing new: at most " + std::to_string(transfer::kMostRowCopies));
+  }
+  if (submission && method != BoxMethod::copy_3d) {
+    throw UsageError("what is submitted by one call is a copy_3d");
+  }
+}
+
+std::string timed_by(const BoxCopy& copy, bool has_host) {
+  switch (copy.method) {
+    case BoxMethod::copy_2d:
+      return "one cudaMemcpy2DAsync a plane, between two events behind a closed gate (from an idle stream "
+             "where there are more than 512 planes)";
+    case BoxMethod::copy_3d:
+      return "one cudaMemcpy3DAsync (cudaMemcpy3DPeerAsync between GPUs), between two events behind a closed "
+             "gate (from an idle stream where there are more than 512 planes)";
+    case BoxMethod::kernel_strided:
+      return "one kernel whose threads stride over all elements of the box, between two events behind a "
+             "closed gate";
+    case BoxMethod::kernel_chunked:
+      return "one kernel each of whose blocks copies consecutive rows, between two events behind a closed "
+             "gate";
+    case BoxMethod::pack:
+      return has_host
+                 ? "host threads pack or unpack, one contiguous copy, and a kernel unpacks or packs on the "
+                   "GPU: on the host's clock, from the waking of the threads until the last is done"
+                 : "a kernel that packs, one contiguous copy and a kernel that unpacks, between two events "
+                   "behind a closed gate";
+    case BoxMethod::row_copies:
+      return "one cudaMemcpyAsync a row, between two events behind a closed gate; from an idle stream where "
+             "there are more than 512 rows, and then submission is part of it";
+  }
+  return {};
+}
+
+Explanation explain_copy(const BoxCopy& copy, const ShapePath& path) {
+  return {"the bandwidth of copying a box that is not contiguous at either end",
+          timed_by(copy, path.route.has_host()),
+          "bandwidth = width * rows * planes / median time (of a submission: the time alone)",
+          "Comm|Scope (c3sr/comm_scope): Comm_3d_*",
+          path.name == "local" ? "a box that the card's cache holds is copied from and to the cache"
+                               : "both ends have the same layout; the host's caches are not flushed"};
+}
+
+Benchmark make_benchmark_copy(const Machine& machine, const ShapePath& path, const Box& box, BoxMethod method,
+                              bool submission_only) {
+  const BoxCopy copy{path.route, box, method, submission_only};
+  const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  Benchmark benchmark;
+  benchmark.id = shape_case(kCopyFamily, path, name(method),
+                            {{"width", number(box.width_bytes)},
+                             {"rows", number(box.rows)},
+                             {"planes", number(box.planes)},
+                             {"pitch", number(box.pitch_bytes)},
+                             {"bytes", number(box.bytes())}});
+  benchmark.skip = path.why_not;
+  if (is_kernel(method) && path.route.has_host()) {
+    benchmark.skip_for(why_no_mapping(machine, path.gpu.ordinal));
+  }
+  benchmark.needs = shape_needs(path, end_bytes(copy));
+  benchmark.explanation = explain_copy(copy, path);
+  if (submission_only) {
+    auto& axes = benchmark.id.axes;
+    axes.insert(axes.begin(), {"timed", kSubmission, AxisStyle::bare});
+    benchmark.explanation.measures = "what submitting a copy of a small cube costs the CPU";
+    benchmark.explanation.timed = "the call alone, on the host's clock, behind a closed gate";
+  }
+  transfer::Transfer moved = path.as_transfer(box.bytes());
+  moved.submission_only = submission_only;
+  benchmark.run = [copy, moved](Session& session) {
+    return measure_mover(
+        session, [&] { return transfer::make_box_mover(copy, session.surroundings()); }, moved);
+  };
+  return benchmark;
+}
+
+std::vector<Benchmark> list_copy(const Machine& machine, const Scope& scope, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& grid, const Values& values) {
+    const auto method =
+        enumerator(values.word("method"), kCopyMethods, [](BoxMethod each) { return name(each); });
+    const bool submission = values.is("timed", kSubmission);
+    try {
+      const Box box = box_of(values, grid.written("plane_rows"));
+      require_method(path, box, method, submission);
+      if (scope.in_range(box.bytes())) {
+        benchmarks.push_back(make_benchmark_copy(machine, path, box, method, submission));
+      }
+    } catch (const UsageError& error) {
+      grids.leave_out(error.what());
+    }
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family shape_copy() {
+  return {kCopyFamily,
+          "What does a copy of a box that is not contiguous cost, by each way to make it?",
+          {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
+           word_axis("path", "from where to where; between GPUs sent, or fetched by a kernel",
+                     {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer", "peer_to_gpu"}),
+           word_axis("method", "how the box is copied",
+                     names_of(kCopyMethods, [](BoxMethod each) { return name(each); })),
+           size_axis("width", "bytes of a row", {1, kGiB}, false),
+           number_axis("rows", "of a plane; rest: as many as bytes make", {1, kMostRows}, kRestOfRows,
+                       {kRestOfRows}),
+           number_axis("planes", "of the box", {1, kMostRows}, "1"),
+           size_axis("pitch", "from one row to the next; usual: twice the width, and 512 bytes at least",
+                     {1, kGiB}, false, kUsualPitch, {kUsualPitch}),
+           size_axis("bytes", "of the box; product: as its width, rows and planes make", {1, kGiB}, true,
+                     kProduct, {kProduct})},
+          list_copy};
+}
+
+namespace {
+
+// shape/batch: what do many small copies cost, and does submitting them together help?
+//
+// Pieces of one size lie scattered, with gaps, at both ends, in another order at the destination.
+// Timed: on the host's clock, from the first call until an event behind the last copy has completed, for
+// every method alike, since submission is half of the price. Not timed: the arrays for cudaMemcpyBatchAsync,
+// the graph's instantiation and upload, the kernel's table on the GPU; a program that copies the same pieces
+// again and again pays for those once. Bytes: those of the pieces; an operation is one piece. Source:
+// Comm|Scope's `Comm_cudart_*` graph benchmarks; the CUDA runtime's documentation of cudaMemcpyBatchAsync.
+// Limits: all pieces have one size; the order of addresses is random, and the same in every run.
+
+using transfer::Batch;
+using transfer::BatchCopy;
+using transfer::BatchMethod;
+
+const char* const kBatchFamily = "shape/batch";
+
+constexpr BatchMethod kBatchMethods[] = {BatchMethod::one_by_one, BatchMethod::batch, BatchMethod::graph,
+                                         BatchMethod::kernel};
+
+std::string why_not(const Machine& machine, const ShapePath& path, BatchMethod method) {
+  if (!path.why_not.empty()) {
+    return path.why_not;
+  }
+  if (method == BatchMethod::batch) {
+    return why_no_batch_copy(machine);
+  }
+  return method == BatchMethod::kernel && path.route.has_host() ? why_no_mapping(machine, path.gpu.ordinal)
+                                                                : std::string();
+}
+
+std::string submitted_by(BatchMethod method) {
+  switch (method) {
+    case BatchMethod::one_by_one:
+      return "one cudaMemcpyAsync a piece";
+    case BatchMethod::batch:
+      return "one cudaMemcpyBatchAsync; its arrays are made beforehand";
+    case BatchMethod::graph:
+      return "one launch of a graph of independent copies, instantiated and uploaded beforehand";
+    case BatchMethod::kernel:
+      return "one kernel, a warp a piece (a block where pieces are over 8 KiB), whose table lies on the GPU "
+             "beforehand";
+  }
+  return {};
+}
+
+Explanation explain_batch(BatchMethod method) {
+  return {
+      "the time of many small copies that are wanted together",
+      submitted_by(method) +
+          "; on the host's clock, from the first call until an event behind the last "
+          "copy has completed",
+      "bandwidth = piece * pieces / median time; an operation is one piece",
+      "CUDA runtime API, cudaMemcpyBatchAsync; Comm|Scope (c3sr/comm_scope), graphs of cudaMemcpyAsync",
+      "pieces of one size in a random order of addresses, the same in every run; what is made beforehand is "
+      "not counted"};
+}
+
+Benchmark make_benchmark_batch(const Machine& machine, const ShapePath& path, const Batch& batch,
+                               BatchMethod method) {
+  const BatchCopy copy{path.route, batch, method};
+  const auto number = [](std::uint64_t value) { return static_cast<std::int64_t>(value); };
+  Benchmark benchmark;
+  benchmark.id = shape_case(kBatchFamily, path, name(method),
+                            {{"piece", number(batch.piece_bytes)},
+                             {"pieces", number(batch.pieces)},
+                             {"bytes", number(batch.bytes())}});
+  benchmark.skip = why_not(machine, path, method);
+  benchmark.needs = shape_needs(path, batch.memory_bytes());
+  benchmark.explanation = explain_batch(method);
+  benchmark.run = [copy, path](Session& session) {
+    Measurement measurement = measure_mover(
+        session, [&] { return transfer::make_batch_mover(copy, session.surroundings()); },
+        path.as_transfer(copy.batch.bytes()));
+    measurement.operations = copy.batch.pieces;
+    return measurement;
+  };
+  return benchmark;
+}
+
+std::vector<Benchmark> list_batch(const Machine& machine, const Scope& scope, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  each_path(machine, scope, grids, [&](const ShapePath& path, const Grid& /*grid*/, const Values& values) {
+    const Batch batch = transfer::scattered(values.number("piece"), values.number("pieces"));
+    if (scope.in_range(batch.bytes())) {
+      benchmarks.push_back(make_benchmark_batch(
+          machine, path, batch,
+          enumerator(values.word("method"), kBatchMethods, [](BatchMethod each) { return name(each); })));
+    }
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family shape_batch() {
+  return {kBatchFamily,
+          "What do many small copies cost one by one, in a batch, as a graph and by a kernel?",
+          {word_axis("path", "from where to where", {"host_to_gpu", "gpu_to_host", "local", "gpu_to_peer"}),
+           word_axis("method", "how the copies are submitted",
+                     names_of(kBatchMethods, [](BatchMethod each) { return name(each); })),
+           size_axis("piece", "bytes of a piece", {1, kGiB}, false),
+           number_axis("pieces", "how many", {1, 65536})},
+          list_batch};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,299 @@
+#include "case.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "grainscope/core/error.hpp"
+#include "harness/link_peaks.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+bool is_managed(const transfer::Transfer& transfer) {
+  return transfer.source.placement == transfer::Placement::managed ||
+         (transfer.engine == transfer::Engine::sm &&
+          transfer.allocation == transfer::Allocation::accessed_by);
+}
+
+std::string text(const transfer::Endpoint& end) {
+  return (end.on_host() ? "host:" : "gpu:") + std::to_string(end.id);
+}
+
+// Whether the path has a measured peak: a copy within a card, or one that the host stages, has none.
+bool has_peak(const transfer::Transfer& transfer) {
+  return !transfer.within_gpu() && (!transfer.between_gpus() || transfer.peer_access);
+}
+
+// What a transfer may reach; several at once may reach the sum.
+std::optional<PhysicalLimit> limit_of(const Machine& machine, const transfer::Transfer& transfer) {
+  if (transfer.within_gpu() && transfer.walks()) {
+    return std::nullopt;  // what is known is that of a copy, which both reads and writes
+  }
+  if (transfer.within_gpu()) {
+    return local_copy_limit(machine, transfer.gpu(), transfer.bytes);
+  }
+  if (transfer.between_gpus() && transfer.peer_access) {
+    return peer_link_limit(machine, transfer.source.id, transfer.destination.id);
+  }
+  return host_link_limit(machine, transfer.gpu());
+}
+
+// Empty for a transfer that can be.
+std::string why_impossible(const transfer::Transfer& transfer) {
+  try {
+    transfer::require_possible(transfer);
+    return {};
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+}
+
+// The memory that the buffers of a transfer take.
+Needs needs_of(const transfer::Transfer& transfer) {
+  Needs needs;
+  if (is_managed(transfer)) {
+    needs.managed_bytes = transfer.memory_bytes();
+    needs.host_bytes = transfer.between_gpus() ? 0 : transfer.memory_bytes();
+    return needs;
+  }
+  for (const transfer::Endpoint& end : {transfer.source, transfer.destination}) {
+    if (end.placement != transfer::Placement::registers) {
+      (end.on_host() ? needs.host_bytes : needs.device_bytes) += transfer.bytes;
+    }
+  }
+  return needs;
+}
+
+}  // namespace
+
+Benchmark transfer_benchmark(const std::string& family, std::vector<Axis> axes,
+                             const transfer::Transfer& transfer, const GpuTarget& gpu,
+                             const Explanation& explanation) {
+  const int node = transfer.host_end().id;
+  axes.push_back({"locality", gpu.locality(node), AxisStyle::hidden});
+  axes.push_back({"bytes", static_cast<std::int64_t>(transfer.bytes)});
+  Benchmark benchmark;
+  benchmark.id = {family, std::move(axes), {{"numa", node}, {"gpu", gpu.ordinal}}};
+  benchmark.skip = gpu.unavailable;
+  benchmark.explanation = explanation;
+  carry_out(benchmark, transfer);
+  return benchmark;
+}
+
+void carry_out(Benchmark& benchmark, const transfer::Transfer& transfer) {
+  benchmark.impossible = why_impossible(transfer);
+  benchmark.needs = needs_of(transfer);
+  benchmark.run = [transfer](Session& session) { return measure_transfer(session, transfer); };
+}
+
+Measurement measure_transfer(Session& session, const transfer::Transfer& transfer) {
+  return measure_mover(
+      session, [&] { return transfer::make_mover(transfer, session.surroundings()); }, transfer);
+}
+
+Measurement measure_mover(Session& session, const MakeOperation& make, const transfer::Transfer& transfer) {
+  if (transfer.submission_only) {
+    Measurement measurement = measure(session, make, {.gpu = transfer.gpu()});
+    measurement.operations = 1;
+    return measurement;
+  }
+  MeasureOptions options{.gpu = transfer.gpu(), .limit = limit_of(session.machine(), transfer)};
+  if (has_peak(transfer)) {
+    options.link = LinkPath::of(transfer);
+  }
+  Measurement measurement = measure(session, make, options);
+  measurement.bytes = transfer.bytes;
+  if (transfer.within_gpu() && transfer.walks()) {
+    measurement.traffic.reset();  // none of it is over a link
+  }
+  return measurement;
+}
+
+double median_s(transfer::Mover& mover, std::size_t lane) {
+  constexpr int kRuns = 9;
+  std::vector<double> seconds;
+  for (int i = 0; i <= kRuns; ++i) {
+    mover.prepare();
+    const double run_s = mover.run_alone(lane);
+    if (i > 0) {
+      seconds.push_back(run_s);
+    }
+  }
+  return summarize(seconds).median;
+}
+
+namespace {
+
+// The limits and the peaks of all measured lanes, added up; absent where one of them is.
+void add_bounds(Session& session, const std::vector<PlannedLane>& lanes, Measurement& measurement) {
+  PhysicalLimit limit{0, ""};
+  double peak_gb_s = 0;
+  bool limited = true;
+  bool peaked = true;
+  std::vector<LinkPath> paths;
+  for (const PlannedLane& planned : lanes) {
+    if (planned.background || !planned.transfer) {
+      continue;
+    }
+    const transfer::Transfer& transfer = *planned.transfer;
+    const LinkPath path = LinkPath::of(transfer);
+    if (std::find(paths.begin(), paths.end(), path) != paths.end()) {
+      continue;  // two lanes of one path share its link
+    }
+    // A GPU has one link to the host, whichever node is behind it, and no peak is known of two nodes.
+    const bool shared = std::any_of(paths.begin(), paths.end(), [&](const LinkPath& other) {
+      return !path.peer && !other.peer && other.gpu == path.gpu && other.to_gpu == path.to_gpu;
+    });
+    paths.push_back(path);
+    peaked = peaked && !shared;
+    if (shared) {
+      continue;
+    }
+    const auto own = limit_of(session.machine(), transfer);
+    limited = limited && own.has_value();
+    if (own) {
+      limit.gb_s += own->gb_s;
+      limit.source += (limit.source.empty() ? "" : " + ") + own->source;
+    }
+    peaked = peaked && has_peak(transfer);
+    peak_gb_s += peaked ? session.link_peak_gb_s(path) : 0;
+  }
+  if (limited && limit.gb_s > 0) {
+    measurement.limit = limit;
+  }
+  if (peaked && peak_gb_s > 0) {
+    measurement.link_peak_gb_s = peak_gb_s;
+  }
+}
+
+transfer::MoverLane make_mover_lane(const PlannedLane& planned, const transfer::Surroundings& surroundings) {
+  return {planned.transfer ? transfer::make_lane(*planned.transfer, surroundings)
+                           : transfer::make_computing_lane(planned.computing->gpu, planned.computing->node,
+                                                           planned.computing->seconds, surroundings),
+          planned.background, planned.repeats};
+}
+
+std::vector<LaneResult> describe_lanes(const std::vector<PlannedLane>& lanes) {
+  std::vector<LaneResult> results;
+  for (const PlannedLane& planned : lanes) {
+    LaneResult result;
+    result.name = planned.name;
+    result.background = planned.background;
+    if (planned.transfer) {
+      result.from = text(planned.transfer->source);
+      result.to = text(planned.transfer->destination);
+      result.bytes = planned.transfer->bytes * static_cast<std::uint64_t>(planned.repeats);
+    } else {
+      result.from = result.to = "gpu:" + std::to_string(planned.computing->gpu);
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+// Kernels of one GPU that would each fill it run one after the other, whatever their events say: each of them
+// leaves room for the others.
+std::vector<PlannedLane> beside_each_other(std::vector<PlannedLane> lanes) {
+  const auto kernel_on = [](const PlannedLane& lane) {
+    if (!lane.transfer) {
+      return lane.computing->gpu;
+    }
+    return lane.transfer->engine == transfer::Engine::sm ? lane.transfer->gpu() : -1;
+  };
+  for (PlannedLane& lane : lanes) {
+    const int gpu = kernel_on(lane);
+    if (lane.transfer && gpu >= 0) {
+      lane.transfer->walk.kernels = static_cast<int>(std::count_if(
+          lanes.begin(), lanes.end(), [&](const PlannedLane& other) { return kernel_on(other) == gpu; }));
+    }
+  }
+  return lanes;
+}
+
+// What background lanes kept of their own rate while the measured ones ran, the least of them: they ran
+// longer than alone by what they lost. Only from medians, so it may be a little beyond 0 or 1.
+std::optional<double> kept_by_partners(const Measurement& measurement) {
+  double copies_s = 0;
+  for (const LaneResult& lane : measurement.lanes) {
+    copies_s = lane.background ? copies_s : std::max(copies_s, summarize(lane.seconds).median);
+  }
+  std::optional<double> kept;
+  for (const LaneResult& lane : measurement.lanes) {
+    if (lane.background && lane.alone_s && copies_s > 0) {
+      const double own = 1 - (summarize(lane.seconds).median - *lane.alone_s) / copies_s;
+      kept = std::min(kept.value_or(own), own);
+    }
+  }
+  return kept;
+}
+
+Measurement measure_together(Session& session, const std::vector<PlannedLane>& lanes) {
+  std::vector<transfer::MoverLane> mover_lanes;
+  mover_lanes.reserve(lanes.size());
+  for (const PlannedLane& planned : lanes) {
+    mover_lanes.push_back(make_mover_lane(planned, session.surroundings()));
+  }
+  transfer::Mover mover(std::move(mover_lanes), session.surroundings());
+  std::vector<double> alone_s(lanes.size());
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    alone_s[i] = median_s(mover, i);
+  }
+
+  std::vector<std::vector<transfer::Span>> runs;
+  const auto run_noted = [&] {
+    const double seconds = mover.run();
+    runs.push_back(mover.spans());
+    return seconds;
+  };
+  const auto verify = [&] {
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      // Before the samples or after them: what else runs makes either longer.
+      alone_s[i] = std::min(alone_s[i], median_s(mover, i));
+    }
+    static_cast<void>(sample(mover));  // once more together: what is checked is the end of every lane
+    return mover.verify();
+  };
+  LocalOperation together({[&] { mover.prepare(); }, run_noted, verify, mover.timing()});
+  Measurement measurement = measure(session, together);
+  const std::vector<double>& seconds = measurement.samples.seconds;
+  measurement.samples.keep_sampled(runs);
+  measurement.lanes = describe_lanes(lanes);
+  std::vector<double> overlaps;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      measurement.lanes[i].seconds.push_back(runs[run][i].length_s());
+    }
+    overlaps.push_back(transfer::time_all_ran(runs[run]) / seconds[run]);
+  }
+  measurement.overlap = std::min(1.0, summarize(overlaps).median);
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    measurement.lanes[i].alone_s = alone_s[i];
+  }
+  if (const std::optional<double> kept = kept_by_partners(measurement)) {
+    measurement.counters["partner_kept"] = *kept;
+  }
+  for (const LaneResult& lane : measurement.lanes) {
+    measurement.bytes += lane.background ? 0 : lane.bytes;
+  }
+  add_bounds(session, lanes, measurement);
+  return measurement;
+}
+
+}  // namespace
+
+void carry_out_together(Benchmark& benchmark, const std::vector<PlannedLane>& lanes) {
+  for (const PlannedLane& lane : lanes) {
+    if (lane.transfer && benchmark.impossible.empty()) {
+      benchmark.impossible = why_impossible(*lane.transfer);
+    }
+    const Needs needs = lane.transfer ? needs_of(*lane.transfer) : Needs{};
+    benchmark.needs.host_bytes += needs.host_bytes;
+    benchmark.needs.device_bytes += needs.device_bytes;
+    benchmark.needs.managed_bytes += needs.managed_bytes;
+  }
+  benchmark.run = [planned = beside_each_other(lanes)](Session& session) {
+    return measure_together(session, planned);
+  };
+}
+
+}  // namespace grainscope::harness

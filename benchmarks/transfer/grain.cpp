@@ -1,0 +1,563 @@
+// The families of grain: grain/pieces, grain/gpu_memory and grain/saturation. Requests in flight follow from
+// Little's law: rate × latency / request, the request of a kernel being a piece, at most 128 bytes, and its
+// latency that of a pointer chase in the same run.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "case.hpp"
+#include "families.hpp"
+#include "grain.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/operation.hpp"
+#include "grainscope/core/statistics.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/probe.hpp"
+#include "grainscope/system/topology.hpp"
+#include "shape/shape.hpp"
+#include "transfer/peer_case.hpp"
+
+namespace grainscope::harness {
+
+// Each measured once a run, when it is first asked for.
+class LoadLatencies {
+ public:
+  // To a kernel's row: counters `latency_s` and `requests_in_flight`. `chase`: loads from where it read,
+  // always in the same order. Throws as the chase does.
+  void add_in_flight(const Topology& topology, const cuda::ChaseSpec& chase, std::uint64_t bytes,
+                     std::uint64_t grain, Measurement& measurement);
+
+ private:
+  double seconds(const Topology& topology, const cuda::ChaseSpec& chase);
+  // By memory, GPU, node, peer and bytes.
+  std::map<std::tuple<cuda::ChaseSpec::To, int, int, int, std::uint64_t>, double> known_;
+};
+
+namespace {
+
+constexpr std::uint64_t kRequestBytes = 128;  // the largest of a kernel
+constexpr int kChases = 9;
+
+}  // namespace
+
+double LoadLatencies::seconds(const Topology& topology, const cuda::ChaseSpec& chase) {
+  const std::tuple key{chase.to, chase.gpu, chase.node, chase.peer, chase.bytes};
+  if (const auto known = known_.find(key); known != known_.end()) {
+    return known->second;
+  }
+  const auto probe = cuda::make_chase(chase, topology);
+  Measurement chased;
+  probe->describe(chased);
+  std::vector<double> seconds;
+  seconds.reserve(kChases);
+  for (int i = 0; i < kChases; ++i) {
+    seconds.push_back(sample(*probe) / static_cast<double>(chased.operations));
+  }
+  static_cast<void>(probe->verify());
+  return known_.emplace(key, summarize(seconds).median).first->second;
+}
+
+void LoadLatencies::add_in_flight(const Topology& topology, const cuda::ChaseSpec& chase, std::uint64_t bytes,
+                                  std::uint64_t grain, Measurement& measurement) {
+  const double latency_s = seconds(topology, chase);
+  const auto request = static_cast<double>(std::min(grain, kRequestBytes));
+  const double rate = static_cast<double>(bytes) / measurement.samples.summary.median;
+  measurement.counters["latency_s"] = latency_s;
+  measurement.counters["requests_in_flight"] = rate * latency_s / request;
+}
+
+namespace {
+
+using transfer::BatchMethod;
+using transfer::Endpoint;
+using transfer::Engine;
+using transfer::Placement;
+using transfer::Transfer;
+using transfer::Walk;
+
+constexpr std::uint64_t kSmallestPrefetch = 4 * kKiB;
+constexpr std::uint64_t kBytes = 64 * kMiB;  // moved by a kernel in all
+constexpr std::uint64_t kMostCopies = 256;   // that a stream takes behind a closed gate
+constexpr std::uint64_t kMostPrefetches = 64;
+constexpr int kLoadBytes = 16;
+// What the driver keeps together: a piece in a block of its own is not brought along by another.
+constexpr std::uint64_t kBlockBytes = 2 * kMiB;
+constexpr std::uint64_t kDemandSpan = 64 * kMiB;
+
+// Pieces of a size that makes up to `pieces` of them, and no more than `most` bytes unless one piece is more.
+std::uint64_t total(std::uint64_t grain, std::uint64_t pieces, std::uint64_t most) {
+  return std::max(grain, std::min(most, grain * pieces));
+}
+
+}  // namespace
+
+const std::vector<GrainMethod>& grain_methods() {
+  static const std::vector<GrainMethod> all{
+      {"copy_engine", Engine::copy_engine, true, {}},
+      {"copy_engine", Engine::copy_engine, false, {}},
+      {"pageable_copy", Engine::copy_engine, true, {}, true},
+      {"pageable_copy", Engine::copy_engine, false, {}, true},
+      {"batch", Engine::copy_engine, true, BatchMethod::batch},
+      {"batch", Engine::copy_engine, false, BatchMethod::batch},
+      {"graph", Engine::copy_engine, true, BatchMethod::graph},
+      {"graph", Engine::copy_engine, false, BatchMethod::graph},
+      {"zero_copy_random", Engine::sm, true, {}},
+      {"kernel_write_random", Engine::sm, false, {}},
+      {"managed_prefetch", Engine::prefetch, true, {}},
+      {"managed_prefetch", Engine::prefetch, false, {}},
+      {"managed_demand", Engine::fault, true, {}},
+  };
+  return all;
+}
+
+std::string why_no_grain(const GrainMethod& method, std::uint64_t grain) {
+  if (!std::has_single_bit(grain)) {
+    return "a piece is a power of two of bytes, not " + std::to_string(grain);
+  }
+  if (method.engine == Engine::prefetch && grain < kSmallestPrefetch) {
+    return "a prefetch moves pages: a piece of it is " + format_bytes(kSmallestPrefetch) + " or more";
+  }
+  return {};
+}
+
+Transfer grain_transfer(const GrainMethod& method, int node, int gpu, std::uint64_t grain) {
+  Transfer transfer;
+  transfer.engine = method.engine;
+  transfer.source = Endpoint::host(Placement::pinned, node);
+  transfer.destination = Endpoint::gpu(Placement::device, gpu);
+  transfer.piece_bytes = grain;
+  switch (method.engine) {
+    case Engine::sm:
+      transfer.source.placement = Placement::mapped;
+      transfer.destination.placement = Placement::registers;
+      transfer.bytes = std::max(kBytes, grain);
+      transfer.piece_bytes = 0;
+      transfer.walk.pattern = Walk::Pattern::scattered;
+      transfer.walk.width_bytes = kLoadBytes;
+      transfer.walk.piece_bytes = grain;
+      transfer.flush = true;
+      break;
+    case Engine::prefetch:
+      transfer.source.placement = transfer.destination.placement = Placement::managed;
+      transfer.bytes = total(grain, kMostPrefetches, kBytes);
+      break;
+    case Engine::fault:
+      transfer.source.placement = transfer.destination.placement = Placement::managed;
+      transfer.stride_bytes = std::max(grain, kBlockBytes);
+      transfer.bytes = kDemandSpan / transfer.stride_bytes * grain;
+      break;
+    case Engine::copy_engine:
+      transfer.source.placement = method.pageable ? Placement::pageable : Placement::pinned;
+      transfer.bytes = total(grain, kMostCopies, kBytes);
+      break;
+  }
+  if (!method.to_gpu) {
+    std::swap(transfer.source, transfer.destination);
+  }
+  return transfer;
+}
+
+std::string why_not(const Machine& machine, int gpu, const GrainMethod& method) {
+  if (method.batch == BatchMethod::batch) {
+    return why_no_batch_copy(machine);
+  }
+  switch (method.engine) {
+    case Engine::sm:
+      return why_no_mapping(machine, gpu);
+    case Engine::prefetch:
+    case Engine::fault:
+      return why_no_migration(machine, gpu);
+    case Engine::copy_engine:
+      break;
+  }
+  return {};
+}
+
+Explanation explain(const GrainMethod& method) {
+  Explanation text{"how fast bytes cross the link when asked for in pieces of one size",
+                   "one copy a piece, in order, all behind a closed gate, between two events",
+                   "bandwidth = pieces x grain / median time",
+                   "EMOGI, section 3.3; Little's law; Hockney's half-bandwidth size",
+                   "the span is small: what address translation does to more is reach/gather"};
+  if (method.pageable) {
+    text.timed =
+        "one copy a piece of pageable memory, in order, from the first call until an event behind the last "
+        "copy has completed";
+    text.limits +=
+        "; timed on the host's clock: the driver copies within the calls, so that none waits at a gate";
+  } else if (method.batch) {
+    text.timed = std::string(method.batch == BatchMethod::batch ? "one cudaMemcpyBatchAsync"
+                                                                : "one launch of a graph of copies") +
+                 " of pieces that lie scattered at both ends, from the call until an event behind the last "
+                 "copy has completed; what is made beforehand is not timed";
+    text.limits += "; timed on the host's clock, unlike copies one by one";
+  } else if (method.engine == Engine::sm) {
+    text.timed = "one kernel over scattered pieces, behind a closed gate, between two events";
+    text.formula += "; requests in flight = rate x latency / request";
+  } else if (method.engine == Engine::prefetch) {
+    text.timed = "one prefetch a piece, in order, between two events on an idle stream";
+  } else if (method.engine == Engine::fault) {
+    text.timed =
+        "one kernel that reads every word of each piece, behind a closed gate, between two events; each "
+        "piece lies in 2 MiB of its own, which live on the host before";
+    text.formula +=
+        ": the useful bytes; the pages that moved are counted after each sample, in "
+        "link_bytes_least and counters.moved_bytes";
+    text.limits += "; pieces begin at a block's beginning, 32 at most are asked for at once";
+  }
+  return text;
+}
+
+namespace {
+
+// grain/pieces: how fast do bytes cross the link when they are asked for in pieces of one size?
+//
+// Timed: copies, one a piece, in order, all enqueued behind a closed gate; of pageable memory on the host's
+// clock, since the driver copies within the calls; the same number of copies submitted at once, as a batch or
+// as a graph, on the host's clock from the call until the last has arrived; a kernel whose lanes read or
+// write whole pieces that lie scattered over as many bytes as are moved, between two events behind a closed
+// gate; prefetches, one a piece, between two events on an idle stream; a kernel that reads pieces of managed
+// memory, each in 2 MiB of its own that live on the host, behind a closed gate.
+// Bytes: pieces times their size. Of managed memory read on demand whole pages move, at least: how much is
+// counted after each sample, and is what crossed the link. Requests in flight: load_latency.hpp.
+// Source: EMOGI, section 3.3; Hockney's n½ for copies.
+// Limits: pieces lie within a span that the GPU's address translation covers; reach/gather goes beyond.
+
+using transfer::BatchCopy;
+
+constexpr std::uint64_t kChaseBytes = 2 * kMiB;
+
+const char* const kPiecesFamily = "grain/pieces";
+
+Measurement measure_pieces(Session& session, const Transfer& transfer, std::uint64_t grain,
+                           LoadLatencies& latencies) {
+  Measurement measurement = measure_transfer(session, transfer);
+  measurement.operations = transfer.bytes / grain;
+  if (transfer.engine == Engine::sm && transfer.to_gpu()) {
+    latencies.add_in_flight(session.machine().topology,
+                            {.to = cuda::ChaseSpec::To::host_memory,
+                             .gpu = transfer.gpu(),
+                             .node = transfer.node(),
+                             .bytes = kChaseBytes,
+                             .order = Cycle::Order::stride},
+                            transfer.bytes, grain, measurement);
+  }
+  return measurement;
+}
+
+Measurement measure_batch(Session& session, const BatchCopy& copy, const Transfer& transfer) {
+  Measurement measurement = measure_mover(
+      session, [&] { return transfer::make_batch_mover(copy, session.surroundings()); }, transfer);
+  measurement.operations = copy.batch.pieces;
+  return measurement;
+}
+
+// The same pieces as those of `transfer`, but scattered and submitted at once.
+void submit_at_once(Benchmark& benchmark, const GrainMethod& method, const Transfer& transfer,
+                    const GpuTarget& gpu) {
+  const ShapePath path{method.path(), {transfer.source, transfer.destination, transfer.node()}, gpu, "", ""};
+  const BatchCopy copy{path.route,
+                       transfer::scattered(transfer.piece_bytes, transfer.bytes / transfer.piece_bytes),
+                       *method.batch};
+  benchmark.needs = shape_needs(path, copy.batch.memory_bytes());
+  benchmark.run = [=](Session& session) {
+    return measure_batch(session, copy, path.as_transfer(copy.batch.bytes()));
+  };
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names =
+      names_of(grain_methods(), [](const GrainMethod& method) { return method.name; });
+  names.erase(std::unique(names.begin(), names.end()), names.end());  // both paths of a method stand together
+  return names;
+}
+
+// The method of a point; null where it does not go that way.
+const GrainMethod* method_of(const Values& values) {
+  const auto& methods = grain_methods();
+  const auto method = std::find_if(methods.begin(), methods.end(), [&](const GrainMethod& each) {
+    return values.is("method", each.name) && values.is("path", each.path());
+  });
+  return method == methods.end() ? nullptr : &*method;
+}
+
+std::vector<Benchmark> list_pieces(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  const auto latencies = std::make_shared<LoadLatencies>();
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      const GrainMethod* const method = method_of(values);
+      const std::uint64_t grain = values.number("grain");
+      const std::string why_left_out =
+          method == nullptr
+              ? values.word("method") + " goes the other way: path is not " + values.word("path")
+              : why_no_grain(*method, grain);
+      if (!why_left_out.empty()) {
+        grids.leave_out(why_left_out);
+        continue;
+      }
+      const Transfer transfer = grain_transfer(*method, node, gpu.ordinal, grain);
+      Benchmark benchmark = transfer_benchmark(kPiecesFamily,
+                                               {{"method", method->name, AxisStyle::bare},
+                                                {"path", method->path(), AxisStyle::bare},
+                                                {"grain", values.at("grain")}},
+                                               transfer, gpu, explain(*method));
+      benchmark.skip_for(why_not(machine, gpu.ordinal, *method));
+      benchmark.run = [=](Session& session) { return measure_pieces(session, transfer, grain, *latencies); };
+      if (method->batch) {
+        submit_at_once(benchmark, *method, transfer, gpu);
+      }
+      benchmarks.push_back(std::move(benchmark));
+    }
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family grain_pieces() {
+  return {kPiecesFamily,
+          "How fast do bytes cross the link when they are asked for in pieces of one size?",
+          {word_axis("method", "how the pieces are asked for", method_names()),
+           word_axis("path", "which way they go", {"host_to_gpu", "gpu_to_host"}),
+           size_axis("grain", "bytes of a piece: a power of two", {4, kLargestGrain}, false)},
+          list_pieces};
+}
+
+namespace {
+
+// grain/gpu_memory: how fast does a kernel read or write pieces of one size in a peer's memory, or its own?
+//
+// Timed: one kernel whose lanes read or write whole pieces, down to a word, that lie scattered over as many
+// bytes as are moved, between two events behind a closed gate.
+// Bytes: pieces times their size, each once. Requests of reads in flight: load_latency.hpp, by a chase over
+// as many bytes. Source: Comm|Scope's Comm_chunk_* and Comm_stride_* (c3sr/comm_scope, src/chunk,
+// src/stride), whose pieces lie at equal distances; EMOGI, section 3.3, for the host's memory, which is
+// grain/pieces. Limits: pieces lie within a span that the GPU's address translation covers. Of the GPU's own
+// memory its cache may hold a part, and then no physical limit is known.
+
+constexpr std::uint64_t kWidestAccess = 16;
+const char* const kOwn = "own";
+const char* const kPeer = "peer";
+
+const char* const kGpuMemoryFamily = "grain/gpu_memory";
+
+// A GPU, and whose memory it reads or writes: a peer's, or its own.
+struct Place {
+  GpuTarget gpu;
+  int memory_of = 0;
+  std::string link;  // what joins the two; empty within a card
+  std::string skip;
+  int node = 0;  // whose CPUs submit it
+
+  [[nodiscard]] bool is_own() const { return link.empty(); }
+};
+
+Transfer make_walk(const Place& place, const Values& values) {
+  const std::uint64_t grain = values.number("grain");
+  Transfer walk;
+  walk.engine = Engine::sm;
+  walk.source = Endpoint::gpu(Placement::device, place.memory_of);
+  walk.destination = Endpoint::gpu(Placement::registers, place.gpu.ordinal);
+  walk.by_source = values.is("direction", "write");
+  if (walk.by_source) {
+    std::swap(walk.source, walk.destination);
+  }
+  walk.bytes = values.number("bytes");
+  walk.walk.pattern = Walk::Pattern::scattered;
+  walk.walk.width_bytes = static_cast<int>(std::min(grain, kWidestAccess));
+  walk.walk.piece_bytes = grain;
+  walk.staging_node = place.node;
+  return walk;
+}
+
+Measurement measure_gpu_memory(Session& session, const Place& place, const Transfer& walk,
+                               std::uint64_t grain, LoadLatencies& latencies) {
+  Measurement measurement = measure_transfer(session, walk);
+  measurement.operations = walk.bytes / grain;
+  if (!walk.by_source) {
+    latencies.add_in_flight(
+        session.machine().topology,
+        {.to = place.is_own() ? cuda::ChaseSpec::To::own_memory : cuda::ChaseSpec::To::peer_memory,
+         .gpu = place.gpu.ordinal,
+         .peer = place.memory_of,
+         .bytes = std::bit_floor(walk.bytes)},
+        walk.bytes, grain, measurement);
+  }
+  return measurement;
+}
+
+Benchmark make_benchmark(const Place& place, const Transfer& walk,
+                         const std::shared_ptr<LoadLatencies>& latencies) {
+  const std::uint64_t grain = walk.walk.piece_bytes;
+  Benchmark benchmark;
+  benchmark.id = {kGpuMemoryFamily,
+                  {{"direction", walk.by_source ? "write" : "read", AxisStyle::bare},
+                   {"memory", place.is_own() ? kOwn : kPeer, AxisStyle::bare},
+                   {"grain", static_cast<std::int64_t>(grain)},
+                   {"bytes", static_cast<std::int64_t>(walk.bytes)}},
+                  {{"gpu", place.gpu.ordinal}}};
+  if (!place.is_own()) {
+    benchmark.id.axes.push_back({"link", place.link, AxisStyle::hidden});
+    benchmark.id.site.push_back({"peer", place.memory_of});
+  }
+  benchmark.skip = place.skip;
+  carry_out(benchmark, walk);
+  benchmark.explanation = {
+      "how fast a kernel reads or writes pieces of one size in a GPU's memory",
+      "one kernel over scattered pieces, between two events behind a closed gate",
+      "bandwidth = pieces x grain / median time; of reads requests in flight = rate x latency / request",
+      "Comm|Scope (c3sr/comm_scope): Comm_chunk_pull, Comm_chunk_push, Comm_stride_pull, Comm_stride_push",
+      "of the GPU's own memory its cache may hold a part, and then no physical limit is known"};
+  benchmark.run = [place, walk, grain, latencies](Session& session) {
+    return measure_gpu_memory(session, place, walk, grain, *latencies);
+  };
+  return benchmark;
+}
+
+std::vector<Benchmark> list_gpu_memory(const Machine& machine, const Scope& scope, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  const auto latencies = std::make_shared<LoadLatencies>();
+  const auto add_line = [&](const Grid& grid, const Place& place) {
+    for (const Values& values : grid.points()) {
+      if (values.is("memory", place.is_own() ? kOwn : kPeer)) {
+        benchmarks.push_back(make_benchmark(place, make_walk(place, values), latencies));
+      }
+    }
+  };
+  grids.each_gpu([&](const GpuTarget& gpu, const Grid& grid) {
+    add_line(grid, {gpu, gpu.ordinal, "", gpu.unavailable, scope.nearest_node(gpu)});
+  });
+  each_pair(machine, grids, [&](const GpuPair& pair, const Grid& grid) {
+    add_line(grid, {pair.gpu, pair.peer, pair.link, pair.why_no_access(), scope.nearest_node(pair.gpu)});
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family grain_gpu_memory() {
+  return {kGpuMemoryFamily,
+          "How fast does a kernel read or write pieces of one size in a peer's memory, or its own?",
+          {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
+           word_axis("memory", "whose memory it is: a peer's, or the GPU's own", {kPeer, kOwn}),
+           size_axis("grain", "bytes of a piece: a power of two", {4, kGiB}, false),
+           size_axis("bytes", "of all pieces together: a power of two", {128, 1024 * kGiB})},
+          list_gpu_memory};
+}
+
+namespace {
+
+// grain/saturation: how few multiprocessors does a kernel need to fill the link?
+//
+// First the rate of a full grid is measured, then that of one block of 1024 threads, two, and so on until the
+// full grid's rate is reached but for 5 %; the smallest such grid is then sampled like any other case, and
+// where it stays below, up to four larger ones. Blocks of that size lie on multiprocessors of their own,
+// which the kernel itself reports.
+// Timed: one kernel between two events behind a closed gate. Bytes: what the kernel asks for.
+// Source: dissertation, section 3 (SM shares); EMOGI, section 3.3.
+// Limits: nothing else runs; contention tells what a copy and a computation do to each other.
+
+constexpr double kThreshold = 0.95;  // of the full grid's rate
+constexpr int kMostRaises = 4;       // of a grid that did not reach it again
+
+const char* const kSaturationFamily = "grain/saturation";
+
+// The rate of one grid, at a look.
+double look_gb_s(Session& session, const Transfer& transfer) {
+  const auto mover = transfer::make_mover(transfer, session.surroundings());
+  const double seconds = median_s(*mover);
+  static_cast<void>(mover->verify());
+  return gb_per_s(static_cast<double>(transfer.bytes), seconds);
+}
+
+Measurement measure_saturation(Session& session, Transfer transfer) {
+  const int most = session.machine().find_gpu(transfer.gpu())->cuda->sm_count;
+  double full_gb_s = look_gb_s(session, transfer);
+  const auto saturates = [&](int blocks) {
+    transfer.walk.blocks = blocks;
+    return look_gb_s(session, transfer) >= kThreshold * full_gb_s;
+  };
+  // Doubling finds a grid that does, halving the gap to the one before it finds the smallest.
+  int fails = 0;
+  int does = 1;
+  while (does < most && !saturates(does)) {
+    fails = does;
+    does = std::min(2 * does, most);
+  }
+  while (does - fails > 1) {
+    const int middle = (fails + does) / 2;
+    (saturates(middle) ? does : fails) = middle;
+  }
+  // A look may have been lucky, the one at the full grid too: where a session stays below the threshold, the
+  // full grid is looked at again, and up to four larger ones are sampled.
+  const auto rate_of = [&](const Measurement& measurement) {
+    return gb_per_s(static_cast<double>(transfer.bytes), measurement.samples.summary.median);
+  };
+  transfer.walk.blocks = does;
+  Measurement measurement = measure_transfer(session, transfer);
+  if (rate_of(measurement) < kThreshold * full_gb_s) {
+    transfer.walk.blocks = 0;
+    full_gb_s = look_gb_s(session, transfer);
+  }
+  for (int more = 1; more <= kMostRaises && rate_of(measurement) < kThreshold * full_gb_s; ++more) {
+    transfer.walk.blocks = std::min(does + more, most);
+    measurement = measure_transfer(session, transfer);
+  }
+  measurement.counters["sms"] = measurement.counters.at("multiprocessors");
+  measurement.counters["sms_available"] = most;
+  measurement.counters["full_gb_s"] = full_gb_s;
+  measurement.counters["threshold"] = kThreshold;
+  measurement.counters["saturated_gb_s"] = rate_of(measurement);
+  return measurement;
+}
+
+std::vector<Benchmark> list_saturation(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  const Explanation text{"the fewest multiprocessors with which a kernel fills the link",
+                         "one kernel on the smallest grid that reaches the full grid's rate but for 5 %",
+                         "`sms` counts the multiprocessors that had a block; found by doubling and halving, "
+                         "and raised where its session stays below",
+                         "dissertation, section 3; EMOGI, section 3.3",
+                         "nothing else runs on the GPU meanwhile"};
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      Transfer transfer;
+      transfer.engine = Engine::sm;
+      transfer.source = Endpoint::host(Placement::mapped, node);
+      transfer.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
+      if (values.is("direction", "write")) {
+        std::swap(transfer.source, transfer.destination);
+      }
+      transfer.bytes = values.number("bytes");
+      transfer.flush = true;  // lines in the CPU's caches answer otherwise than memory
+      transfer.walk.width_bytes = values.number_as<int>("width");
+      Benchmark benchmark = transfer_benchmark(
+          kSaturationFamily,
+          {{"direction", values.at("direction"), AxisStyle::bare}, {"width", values.at("width")}}, transfer,
+          gpu, text);
+      benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+      benchmark.run = [transfer](Session& session) { return measure_saturation(session, transfer); };
+      benchmarks.push_back(std::move(benchmark));
+    }
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family grain_saturation() {
+  return {kSaturationFamily,
+          "How few multiprocessors does a kernel need to fill the link?",
+          {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
+           choice_axis("width", "bytes of an access", {4, 8, 16}),
+           size_axis("bytes", "bytes that the kernel asks for", {128, 1024 * kGiB})},
+          list_saturation};
+}
+
+}  // namespace grainscope::harness

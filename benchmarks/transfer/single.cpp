@@ -1,0 +1,488 @@
+// Families of one transfer at a time: transfer/memcpy, local, kernel_copy, managed, host_copy and zero_copy.
+// Each part opens with its question.
+
+// transfer/memcpy: how fast does cudaMemcpyAsync move a buffer between the host and a GPU, and what does
+// the call itself cost?
+//
+// Timed: for page-locked memory one copy between two events, everything enqueued behind a closed gate, so
+// that submission is not part of it; for pageable memory, where the CPU stages the bytes, the host's clock
+// from the call until an event behind the copy has completed; for `submission` rows the call alone.
+// Not timed: allocation, filling, flushing, checking. Bytes: the copy's size.
+// Source: Comm|Scope (Pearson et al., ICPE 2019), section 3.2, figures 2, 6 and 9.
+// Limits: one copy at a time; both ways at once is another family's question.
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "case.hpp"
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/system/cache_flush.hpp"
+#include "grainscope/transfer/mover.hpp"
+#include "host/case.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using transfer::Endpoint;
+using transfer::Placement;
+using transfer::Transfer;
+
+const char* const kMemcpyFamily = "transfer/memcpy";
+const char* const kSubmission = "submission";
+constexpr Placement kPlacements[] = {Placement::pinned, Placement::pageable, Placement::registered,
+                                     Placement::write_combined};
+
+Transfer make_copy(Placement placement, bool to_gpu, int node, int gpu, std::uint64_t bytes, bool flush) {
+  Transfer copy;
+  copy.source = Endpoint::host(placement, node);
+  copy.destination = Endpoint::gpu(Placement::device, gpu);
+  if (!to_gpu) {
+    std::swap(copy.source, copy.destination);
+  }
+  copy.bytes = bytes;
+  copy.flush = flush;
+  return copy;
+}
+
+std::string path_name(Placement placement, bool to_gpu) {
+  const std::string host = name(placement);
+  return to_gpu ? host + "_to_gpu" : "gpu_to_" + host;
+}
+std::string path_of(const Transfer& copy) {
+  return path_name(copy.host_end().placement, copy.to_gpu());
+}
+std::pair<Placement, bool> path_named(const std::string& path) {
+  const bool to_gpu = !path.starts_with("gpu_to_");
+  return {enumerator(path, kPlacements, [&](Placement each) { return path_name(each, to_gpu); }), to_gpu};
+}
+
+Explanation explain_memcpy(const Transfer& copy) {
+  const bool pageable = copy.host_end().placement == Placement::pageable;
+  Explanation text;
+  text.source = "Comm|Scope, section 3.2 and figures 2, 6, 9";
+  if (copy.submission_only) {
+    text.measures = "what the CPU pays to submit one copy";
+    text.timed = "the call of cudaMemcpyAsync alone, while the stream waits at a closed gate";
+    text.formula = "one operation a sample; no bandwidth";
+    text.limits = "the time says nothing of the copy, which runs after the call has returned";
+    return text;
+  }
+  text.measures = "the bandwidth of one explicit copy, and for small sizes its latency";
+  text.timed = pageable
+                   ? "from the call until an event behind the copy has completed, on the host's clock, since "
+                     "the CPU stages a pageable copy"
+                   : "the copy alone, between two events, submitted beforehand behind a closed gate";
+  text.formula = "bandwidth = bytes / median time";
+  text.limits = copy.flush ? "the host buffer is evicted from the CPU's caches before every sample"
+                           : "the host buffer is left in whatever cache the sample before left it";
+  return text;
+}
+
+Benchmark make_benchmark_memcpy(const Transfer& copy, const GpuTarget& gpu) {
+  std::vector<Axis> axes{{"timed", copy.submission_only ? kSubmission : "copy",
+                          copy.submission_only ? AxisStyle::bare : AxisStyle::hidden},
+                         {"path", path_of(copy), AxisStyle::bare}};
+  if (!copy.submission_only) {
+    axes.push_back({"flush", copy.flush ? "on" : "off"});
+  }
+  return transfer_benchmark(kMemcpyFamily, std::move(axes), copy, gpu, explain_memcpy(copy));
+}
+
+std::vector<Benchmark> list_memcpy(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points({{"most", largest_buffer(machine, gpu.ordinal)}})) {
+      const auto [placement, to_gpu] = path_named(values.word("path"));
+      Transfer copy =
+          make_copy(placement, to_gpu, node, gpu.ordinal, values.number("bytes"), values.on("flush"));
+      copy.submission_only = values.is("timed", kSubmission);
+      if (copy.submission_only && (copy.flush || placement == Placement::pageable)) {
+        grids.leave_out(copy.flush
+                            ? "the call that submits a copy reads no buffer: flush is off"
+                            : "a call that copies pageable memory returns when that is read: it is a copy");
+        continue;
+      }
+      benchmarks.push_back(make_benchmark_memcpy(copy, gpu));
+    }
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family transfer_memcpy() {
+  std::vector<std::string> paths;
+  for (const Placement placement : kPlacements) {
+    for (const bool to_gpu : {true, false}) {
+      paths.push_back(path_name(placement, to_gpu));
+    }
+  }
+  return {kMemcpyFamily,
+          "How fast does an explicit copy move bytes between host and GPU, and what does submitting it cost?",
+          {word_axis("timed", "the copy, or the call that submits it", {"copy", kSubmission}, "copy"),
+           word_axis("path", "kind of host memory, and which way", std::move(paths)),
+           switch_axis("flush", "whether the host buffer is evicted from the CPU's caches before", "off"),
+           size_axis("bytes", "bytes copied", {1, 1024 * kGiB}, true, "", {}, {"most"})},
+          list_memcpy};
+}
+
+namespace {
+
+// transfer/local and transfer/kernel_copy: copies within one GPU's memory, and copies between it and the host
+// by a kernel instead of a copy engine.
+//
+// Timed: one copy, or one kernel, between two events behind a closed gate. Bytes: the copy's size, counted
+// once, though a copy within a card both reads and writes its memory.
+// Source: nvbandwidth's device_local_copy and *_memcpy_sm; Comm|Scope calls the first GPU 0 to GPU 0.
+// Limits: below some times the size of the GPU's last-level cache a local copy tells the cache's speed.
+
+using transfer::Engine;
+
+const char* const kLocal = "transfer/local";
+const char* const kKernelCopy = "transfer/kernel_copy";
+
+std::vector<Benchmark> list_local(const Machine& /*machine*/, const Scope& scope, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  grids.each_gpu([&](const GpuTarget& gpu, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      Transfer copy;
+      copy.engine = values.is("method", "kernel_copy") ? Engine::sm : Engine::copy_engine;
+      copy.source = copy.destination = Endpoint::gpu(Placement::device, gpu.ordinal);
+      copy.bytes = values.number("bytes");
+      copy.staging_node = scope.nearest_node(gpu);
+      Benchmark benchmark;
+      benchmark.id = {kLocal,
+                      {{"method", values.at("method"), AxisStyle::bare},
+                       {"bytes", static_cast<std::int64_t>(copy.bytes)}},
+                      {{"gpu", gpu.ordinal}}};
+      benchmark.skip = gpu.unavailable;
+      benchmark.explanation = {
+          "how fast a GPU copies within its own memory",
+          "one copy or kernel between two events, behind a closed gate",
+          "bandwidth = bytes / median time: bytes count once, memory reads and writes them",
+          "nvbandwidth, device_local_copy; Comm|Scope's copies of GPU 0 to GPU 0",
+          "small copies are answered by the GPU's last-level cache"};
+      carry_out(benchmark, copy);
+      benchmarks.push_back(std::move(benchmark));
+    }
+  });
+  return benchmarks;
+}
+
+std::vector<Benchmark> list_kernel_copy(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  const Explanation text{"how fast a kernel copies between host memory and its GPU's",
+                         "one kernel between two events, submitted beforehand behind a closed gate",
+                         "bandwidth = bytes / median time",
+                         "nvbandwidth, host_to_device_memcpy_sm and device_to_host_memcpy_sm",
+                         "one kernel on a full grid; how few multiprocessors do is grain/saturation"};
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      Transfer copy;
+      copy.engine = Engine::sm;
+      copy.source = Endpoint::host(Placement::pinned, node);
+      copy.destination = Endpoint::gpu(Placement::device, gpu.ordinal);
+      if (values.is("path", "gpu_to_pinned")) {
+        std::swap(copy.source, copy.destination);
+      }
+      copy.bytes = values.number("bytes");
+      copy.flush = true;
+      Benchmark benchmark =
+          transfer_benchmark(kKernelCopy, {{"path", values.at("path"), AxisStyle::bare}}, copy, gpu, text);
+      benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+      benchmarks.push_back(std::move(benchmark));
+    }
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family transfer_local() {
+  return {kLocal,
+          "How fast does a GPU copy within its own memory?",
+          {word_axis("method", "what copies", {"copy_engine", "kernel_copy"}),
+           size_axis("bytes", "bytes copied", {4, 1024 * kGiB})},
+          list_local};
+}
+
+Family transfer_kernel_copy() {
+  return {kKernelCopy,
+          "How fast does a kernel copy between host memory and its GPU's?",
+          {word_axis("path", "which way", {"pinned_to_gpu", "gpu_to_pinned"}),
+           size_axis("bytes", "bytes copied", {4, 1024 * kGiB})},
+          list_kernel_copy};
+}
+
+namespace {
+
+// transfer/managed: how fast does managed memory move between host and GPU, on demand and by prefetch?
+//
+// Timed: to the GPU on demand, a kernel that writes one word to each page, between two events behind a
+// closed gate; to the host on demand, host threads that do the same, on the host's clock; prefetch, the
+// call between two events (never gated: the driver works within the call).
+// Before each sample the pages are brought to the source and shown to be there; after it they are shown to
+// have left. Bytes: all bytes of the pages, which is what migrates.
+// Source: Comm|Scope, section 3.4, figures 10 and 11.
+// Limits: sizes stay below a quarter of the card's free memory, so nothing is evicted: the driver's
+// behaviour under memory pressure is not measured.
+
+const char* const kManagedFamily = "transfer/managed";
+
+Explanation explain_managed(const Transfer& transfer) {
+  Explanation text;
+  text.source = "Comm|Scope, section 3.4 and figures 10, 11";
+  text.formula = "bandwidth = bytes of the pages / median time";
+  text.limits = "sizes stay below a quarter of the card's free memory, so no page is evicted";
+  if (transfer.engine == Engine::prefetch) {
+    text.measures = "the bandwidth of cudaMemPrefetchAsync on pages that live on the other side";
+    text.timed = "the prefetch between two events on an idle stream; the driver works within the call";
+  } else if (transfer.to_gpu()) {
+    text.measures = "the bandwidth of GPU page faults that bring pages from the host";
+    text.timed =
+        "a kernel of 256 blocks of 256 threads whose warps write one word to each page, between two "
+        "events behind a closed gate";
+  } else {
+    text.measures = "the bandwidth of CPU page faults that bring pages from the GPU";
+    text.timed =
+        "host threads that write one word to each page, from their common start to the last one's end";
+  }
+  return text;
+}
+
+std::vector<Benchmark> list_managed(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    const Node* const place = machine.topology.find_node(node);
+    const std::uint64_t cpus = place == nullptr ? 1 : std::max<std::size_t>(1, place->allowed_cpus.size());
+    for (const Values& values : grid.points({{"all", cpus}})) {
+      Transfer transfer;
+      const bool to_gpu = values.is("path", "host_to_gpu");
+      transfer.engine = values.is("method", "prefetch") ? Engine::prefetch : Engine::fault;
+      transfer.source = Endpoint::host(Placement::managed, node);
+      transfer.destination = Endpoint::gpu(Placement::managed, gpu.ordinal);
+      if (!to_gpu) {
+        std::swap(transfer.source, transfer.destination);
+      }
+      transfer.bytes = values.number("bytes");
+      transfer.host_threads = values.number_as<int>("host_threads");
+      const bool touched_by_host = transfer.engine == Engine::fault && !to_gpu;
+      if (!touched_by_host && transfer.host_threads > 1) {
+        grids.leave_out("only pages that the host touches are touched by threads of the host");
+        continue;
+      }
+      std::vector<Axis> axes{{"method", values.at("method"), AxisStyle::bare},
+                             {"path", values.at("path"), AxisStyle::bare}};
+      if (touched_by_host) {
+        axes.push_back({"host_threads", values.at("host_threads")});
+      }
+      benchmarks.push_back(
+          transfer_benchmark(kManagedFamily, std::move(axes), transfer, gpu, explain_managed(transfer)));
+      benchmarks.back().skip_for(why_no_migration(machine, gpu.ordinal));
+    }
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family transfer_managed() {
+  return {kManagedFamily,
+          "How fast does managed memory move between host and GPU, on demand and by prefetch?",
+          {word_axis("method", "what brings the pages", {"demand", "prefetch"}),
+           word_axis("path", "which way", {"host_to_gpu", "gpu_to_host"}),
+           number_axis("host_threads", "threads that touch pages on the host", {1, 4096}, "1", {}, {"all"}),
+           size_axis("bytes", "bytes of the pages", {4, 1024 * kGiB})},
+          list_managed};
+}
+
+namespace {
+
+// transfer/host_copy: what does the runtime's own copy reach from ordinary memory to page-locked memory?
+//
+// Timed: one cudaMemcpyAsync from host to host, from the call until an event behind it has completed, on the
+// host's clock: a CPU copies. Not timed: allocation, page-locking, filling, flushing, checking.
+// Bytes: the copy's size. Source: Comm|Scope's Comm_cudaMemcpyAsync_HostToPinned (c3sr/comm_scope,
+// src/cudaMemcpyAsync), which takes the time by events.
+// Limits: one copy at a time, called from the source's node; what libc's memcpy reaches is host/memcpy.
+
+using transfer::HostCopy;
+
+const char* const kHostCopyFamily = "transfer/host_copy";
+
+Measurement measure(Session& session, const HostCopy& copy) {
+  Measurement measurement =
+      harness::measure(session, [&] { return transfer::make_host_copy_mover(copy, session.surroundings()); },
+                       {.limit = cpu_limit(1)});
+  measurement.bytes = copy.bytes;
+  return measurement;
+}
+
+Benchmark make_benchmark_host_copy(const Machine& machine, const GpuTarget& gpu, const HostCopy& copy) {
+  Benchmark benchmark;
+  benchmark.id = {kHostCopyFamily,
+                  {{"path", "pageable_to_pinned", AxisStyle::bare},
+                   {"flush", copy.flush ? "on" : "off"},
+                   {"locality", node_locality(machine, copy.from_node, copy.to_node), AxisStyle::hidden},
+                   {"bytes", static_cast<std::int64_t>(copy.bytes)}},
+                  {{"from_node", copy.from_node}, {"to_node", copy.to_node}, {"gpu", gpu.ordinal}}};
+  benchmark.needs = {2 * copy.bytes, 0, 0};
+  benchmark.skip = gpu.unavailable;
+  if (copy.flush && !can_flush()) {
+    benchmark.skip_for("this processor has no instruction that evicts a cache line from user space");
+  }
+  benchmark.explanation = {
+      "the bandwidth of the runtime's copy from ordinary memory to page-locked memory",
+      "one cudaMemcpyAsync from host to host, until an event behind it has completed, on the host's clock",
+      "bandwidth = bytes / median time", "Comm|Scope, Comm_cudaMemcpyAsync_HostToPinned",
+      "one copy at a time, called from the source's node"};
+  benchmark.run = [copy](Session& session) { return measure(session, copy); };
+  return benchmark;
+}
+
+std::vector<Benchmark> list_host_copy(const Machine& machine, const Scope& scope, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  if (scope.gpus.empty()) {
+    return benchmarks;
+  }
+  // No GPU has a part in it: one stream is as good as another.
+  const GpuTarget& gpu = scope.gpus.front();
+  for (const int from : scope.nodes) {
+    for (const int to : scope.nodes) {
+      for (const Grid& grid : grids) {
+        for (const Values& values : grid.points()) {
+          benchmarks.push_back(make_benchmark_host_copy(
+              machine, gpu, {from, to, gpu.ordinal, values.on("flush"), values.number("bytes")}));
+        }
+      }
+    }
+  }
+  return benchmarks;
+}
+
+}  // namespace
+
+Family transfer_host_copy() {
+  return {
+      kHostCopyFamily,
+      "What does the runtime's own copy reach from ordinary memory to page-locked memory?",
+      {word_axis("path", "from which kind of memory to which", {"pageable_to_pinned"}, "pageable_to_pinned"),
+       switch_axis("flush", "whether both buffers are evicted from the CPU's caches before"),
+       size_axis("bytes", "bytes copied", {1, 1024 * kGiB})},
+      list_host_copy};
+}
+
+namespace {
+
+// transfer/zero_copy: how fast does a kernel read or write host memory over the link, and how much of that
+// depends on how its warps walk?
+//
+// Timed: one kernel between two events, behind a closed gate. Every load's result is used, and the sum of
+// all words of all samples is checked; what is written is checked word by word on the host.
+// Bytes: what the kernel asks for. Link traffic is modelled: the requests of a warp, grouped by 128-byte
+// line, if caches kept every sector; `requests_without_cache` if they kept none.
+// Source: EMOGI (Min et al., VLDB 2020), section 3.3, figures 3 and 4; Comm|Scope, section 3.3, figure 9.
+// Limits: the order of addresses is regular; random access is another family's question.
+
+using transfer::Allocation;
+using transfer::Walk;
+
+const char* const kZeroCopyFamily = "transfer/zero_copy";
+const char* const kFullGrid = "full";
+constexpr Allocation kAllocations[] = {Allocation::host_alloc, Allocation::registered,
+                                       Allocation::accessed_by};
+
+Explanation explain_zero_copy(const Transfer& transfer) {
+  Explanation text;
+  text.measures = transfer.to_gpu() ? "the bandwidth of a kernel that reads host memory over the link"
+                                    : "the bandwidth of a kernel that writes host memory over the link";
+  text.timed = "one kernel between two events, submitted beforehand behind a closed gate";
+  text.formula = "bandwidth = bytes asked for / median time; what crosses the link is under `traffic`";
+  text.source = "EMOGI, section 3.3 and figures 3, 4; Comm|Scope, section 3.3 and figure 9";
+  text.limits = "regular order of addresses; one kernel at a time";
+  return text;
+}
+
+// The walk of a point; absent, with the reason, where it cannot be.
+std::optional<Walk> walk_of(const Values& values, const Grids& grids) {
+  Walk walk;
+  const std::string& access = values.word("access");
+  walk.pattern = access == "strided" ? Walk::Pattern::strided : Walk::Pattern::merged;
+  walk.offset_bytes = values.number_as<int>("offset");
+  walk.width_bytes = values.number_as<int>("width");
+  walk.blocks = values.is("blocks", kFullGrid) ? 0 : values.number_as<int>("blocks");
+  walk.threads = values.number_as<int>("threads");
+  if (walk.offset_bytes % walk.width_bytes != 0) {
+    grids.leave_out("an access of " + std::to_string(walk.width_bytes) +
+                    " bytes begins at a multiple of them, not " + std::to_string(walk.offset_bytes) +
+                    " bytes behind");
+    return std::nullopt;
+  }
+  if (access_name(walk) != access) {
+    grids.leave_out("access " + access + " begins " +
+                    (access == "merged" ? "off a boundary of 128 bytes: offset is 4, 32 or 64"
+                                        : "on a boundary of 128 bytes: offset is 0"));
+    return std::nullopt;
+  }
+  return walk;
+}
+
+Benchmark make_benchmark_zero_copy(const Machine& machine, const GpuTarget& gpu, int node,
+                                   const Values& values, const Walk& walk) {
+  Transfer transfer;
+  transfer.engine = Engine::sm;
+  transfer.source = Endpoint::host(Placement::mapped, node);
+  transfer.destination = Endpoint::gpu(Placement::registers, gpu.ordinal);
+  if (values.is("direction", "write")) {
+    std::swap(transfer.source, transfer.destination);
+  }
+  transfer.bytes = values.number("bytes");
+  transfer.allocation =
+      enumerator(values.word("allocation"), kAllocations, [](Allocation each) { return name(each); });
+  transfer.flush = transfer.allocation != Allocation::accessed_by;
+  transfer.walk = walk;
+  Benchmark benchmark = transfer_benchmark(kZeroCopyFamily,
+                                           {{"direction", values.at("direction"), AxisStyle::bare},
+                                            {"access", values.at("access"), AxisStyle::bare},
+                                            {"allocation", values.at("allocation")},
+                                            {"offset", values.at("offset")},
+                                            {"width", values.at("width")},
+                                            {"blocks", values.at("blocks")},
+                                            {"threads", values.at("threads")}},
+                                           transfer, gpu, explain_zero_copy(transfer));
+  benchmark.skip_for(why_no_mapping(machine, gpu.ordinal));
+  return benchmark;
+}
+
+std::vector<Benchmark> list_zero_copy(const Machine& machine, const Scope& /*scope*/, const Grids& grids) {
+  std::vector<Benchmark> benchmarks;
+  grids.each_gpu_and_node([&](const GpuTarget& gpu, int node, const Grid& grid) {
+    for (const Values& values : grid.points()) {
+      if (const auto walk = walk_of(values, grids)) {
+        benchmarks.push_back(make_benchmark_zero_copy(machine, gpu, node, values, *walk));
+      }
+    }
+  });
+  return benchmarks;
+}
+
+}  // namespace
+
+Family transfer_zero_copy() {
+  return {kZeroCopyFamily,
+          "How fast does a kernel read or write host memory, and what does the way its warps walk change?",
+          {word_axis("direction", "whether the kernel reads or writes", {"read", "write"}),
+           word_axis("access", "how a warp walks", {"strided", "merged", "merged_aligned"}, "merged_aligned"),
+           word_axis("allocation", "how the memory came to be",
+                     names_of(kAllocations, [](Allocation each) { return name(each); }), "host_alloc"),
+           size_axis("offset", "of the first element behind a boundary of 128 bytes", {0, 124}, false, "0"),
+           choice_axis("width", "bytes of an access", {4, 8, 16}, "4"),
+           number_axis("blocks", "blocks of the grid", {1, 65536}, kFullGrid, {kFullGrid}),
+           number_axis("threads", "threads of a block", {32, 1024}, "1024"),
+           size_axis("bytes", "bytes that the kernel asks for", {4, 1024 * kGiB})},
+          list_zero_copy};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,385 @@
+// The families of lean traversals: lean/bfs, cc, pr and sssp, and the body that measures them.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "families.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/lean/run.hpp"
+#include "grainscope/model/link.hpp"
+#include "grainscope/system/numa.hpp"
+#include "traffic.hpp"
+#include "traversal/lean_runs.hpp"
+#include "traversal/trials.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Algorithm;
+using graph::Vertex;
+using lean::LinkReads;
+
+LinkReads sum_of(const std::vector<LinkReads>& steps) {
+  LinkReads all;
+  for (const LinkReads& step : steps) {
+    all.sectors += step.sectors;
+    all.elements += step.elements;
+    all.hot += step.hot;
+    all.copied_bytes += step.copied_bytes;
+  }
+  return all;
+}
+
+// Completes a trial by a run that counts.
+void count_reads(const LeanPoint& point, LeanRun& run, graph::Vertex source, const Verdict& verdict,
+                 std::vector<LevelResult>& levels, Trial& trial, std::vector<LinkReads>& reads) {
+  trial.counters.merge(run.counters());
+  reads = run.traversal->count(source);
+  if (point.algorithm == Algorithm::cc) {  // whose kernels count edges only where they count
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      levels[i].edges = reads[i].elements + reads[i].hot;
+    }
+  }
+  const LinkReads read = sum_of(reads);
+  trial.link_bytes = read.sectors * model::kSectorBytes + read.copied_bytes;
+  trial.counters["link_bytes"] = static_cast<double>(trial.link_bytes);
+  trial.counters["edges_read"] = static_cast<double>(read.elements + read.hot);
+  trial.counters["hot_edges_read"] = static_cast<double>(read.hot);
+  if (point.hybrid) {
+    trial.counters["copied_bytes"] = static_cast<double>(read.copied_bytes);
+  }
+  if (point.algorithm != Algorithm::cc) {
+    trial.counters["levels"] = static_cast<double>(levels.size());
+  }
+  if (starts_somewhere(point.algorithm)) {
+    trial.counters["reached"] = static_cast<double>(verdict.reached);
+  }
+}
+
+// What the first trial's model asks of the link, and how long that must take.
+void hold_against_model(const Session& session, const LeanPoint& point, const LeanModel& modelled,
+                        Measurement& measurement) {
+  const double peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.node, point.gpu));
+  const model::Link link = model::link_measured(peak_gb_s);
+  double least_s = 0;
+  model::Requests total;
+  const bool by_level = modelled.steps.size() == measurement.levels.size();
+  for (std::size_t i = 0; i < modelled.steps.size(); ++i) {
+    const model::Requests& step = modelled.steps[i];
+    total += step;
+    least_s += step.count() > 0 ? model::bound(link, step, 0).seconds() : 0;
+    if (by_level && point.algorithm != Algorithm::sssp) {
+      measurement.levels[i].requests = step.count();
+      measurement.levels[i].link_bytes = step.bytes();
+    }
+    if (!modelled.active.empty()) {
+      measurement.levels[i].active = modelled.active[i];
+    }
+  }
+  if (point.hybrid) {
+    least_s = modelled.hybrid_s;
+  }
+  measurement.traffic = traffic_of(total, total.elements * sizeof(Vertex));
+  measurement.link_peak_gb_s = peak_gb_s;
+  measurement.verification += "; " + modelled.agreement;
+  measurement.counters.insert(modelled.counters.begin(), modelled.counters.end());
+  measurement.counters["modelled_s"] = least_s;
+  measurement.counters["modelled_over_measured"] = least_s / measurement.trials.front().samples_s.front();
+}
+
+// The row's own numbers, from its trials.
+void summarise(const LoadedGraph& graph, const LeanLayout& layout, std::uint64_t hot_bytes,
+               std::uint64_t gpu_bytes, Measurement& measurement) {
+  auto& counters = measurement.counters;
+  counters = layout.counters();
+  for (const auto& [counter, value] : measurement.trials.front().counters) {
+    counters[counter] = counter == "teps" ? harmonic_mean(measurement.trials, counter)
+                                          : median_of(measurement.trials, counter);
+  }
+  measurement.bytes = static_cast<std::uint64_t>(counters.at("edges_read")) * sizeof(Vertex);
+  measurement.link_bytes_least = static_cast<std::uint64_t>(counters.at("link_bytes"));
+  counters.erase("link_bytes");
+  counters["link_gb_s"] =
+      gb_per_s(static_cast<double>(*measurement.link_bytes_least), measurement.samples.summary.median);
+  measurement.graph = graph.facts();
+  counters["hot_bytes"] = static_cast<double>(hot_bytes);
+  counters["gpu_bytes"] = static_cast<double>(gpu_bytes);
+  counters["prepare_s"] = graph.order_s();
+}
+
+}  // namespace
+
+Measurement measure_lean(Session& session, const LeanPoint& point, const LoadedGraph& graph) {
+  const LeanLayout layout(point, graph);
+  const auto lists = lean::place_lean(layout.placement());
+  LeanRun run = make_lean_run(point, graph, *lists, layout);
+  const std::vector<Vertex> sources = graph.sources(point.trials);
+  std::size_t number = 0;
+  std::vector<LinkReads> first_reads;
+  TrialParts parts;
+  parts.algorithm = point.algorithm;
+  parts.sources = sources;
+  parts.timing = {Clock::event, false, "a whole run between two events, setting its state included"};
+  parts.counted = true;
+  parts.complete = [&](const Verdict& verdict, std::vector<LevelResult>& levels, Trial& trial) {
+    std::vector<LinkReads> reads;
+    count_reads(point, run, sources[number], verdict, levels, trial, reads);
+    if (number++ == 0) {
+      first_reads = std::move(reads);
+    }
+  };
+  Trials trials(*run.traversal, graph, std::move(parts));
+  Measurement measurement =
+      measure(session, trials, {.limit = host_link_limit(session.machine(), point.gpu)});
+  summarise(graph, layout, lists->hot_bytes(), lists->gpu_bytes() + run.traversal->gpu_bytes(), measurement);
+  hold_against_model(session, point, run.model(sources.front(), first_reads), measurement);
+  return measurement;
+}
+
+namespace {
+
+// lean/bfs, lean/cc, lean/pr, lean/sssp: what does an algorithm that reads fewer bytes save, where edges are
+// far?
+//
+// Timed: one whole run between two events, state set within; nothing waits for the host meanwhile but hybrid
+// runs, where it chooses in every step. Not timed:
+// making, ordering, compressing and placing the graph, planning and filling what is hot, verifying, which
+// every trial is. Operations: none; TEPS is a counter. Bytes: edges read, wherever they lie, times 4; what
+// crossed the link is under `traffic` and in the trials, counted by the kernel in a second run and equal to
+// the model's. Source: Beamer, Asanovic and Patterson, SC 2012; Sutton, Ben-Nun and Barak, IPDPS 2018; GAP
+// benchmark suite for sources and conventions; EMOGI (VLDB 2020) is what it is to be held against
+// (traversal/*). Limits: the order of vertices is by degree, made offline, its time in prepare_s.
+
+using graph::GraphSpec;
+using lean::TierPolicy;
+
+const char* const kNoTier = "none";
+const char* const kRead = "read";
+const char* const kHybrid = "hybrid";
+const char* const kNoBudget = "none";
+const char* const kGivenBudgets = "given";  // those of --hot-budget
+
+// What each algorithm does differently.
+struct Technique {
+  const char* strategy;
+  const char* is;
+  const char* source;
+};
+Technique technique_of(Algorithm algorithm) {
+  switch (algorithm) {
+    case Algorithm::bfs:
+      return {"direction_optimising", "a bfs that turns between pushing and pulling",
+              "Beamer, Asanovic and Patterson, SC 2012; GAP benchmark suite: sources and conventions"};
+    case Algorithm::cc:
+      return {"sampled",
+              "connected components that join first neighbours, then some whole lists while these join most, "
+              "then two neighbours of each list outside the largest component, then what is still outside",
+              "after Afforest (Sutton, Ben-Nun and Barak, IPDPS 2018)"};
+    case Algorithm::pr:
+      return {"pulled", "PageRank that pulls, in place, from a start near the answer",
+              "GAP benchmark suite: damping and tolerance; docs/lean.md"};
+    case Algorithm::sssp:
+      break;
+  }
+  return {"near_far", "shortest paths that read a list when its vertex is the nearest, or almost",
+          "Davidson, Baxter, Garland and Owens, IPDPS 2014; GAP benchmark suite: sources and conventions"};
+}
+
+Explanation explain(const LeanPoint& point) {
+  const Technique technique = technique_of(point.algorithm);
+  std::string where = point.compressed ? ", compressed" : "";
+  if (point.hybrid) {
+    where += ", segments of which are copied whole where that takes less time than reading them";
+  }
+  if (point.tier) {
+    where += ", the hottest " +
+             (point.hot.bytes > 0 ? format_bytes(point.hot.bytes)
+                                  : std::to_string(point.hot.percent) + " percent of the edge list") +
+             " in GPU memory instead";
+  }
+  return {
+      std::string("the time of ") + technique.is + ", its lists in page-locked host memory" + where,
+      point.hybrid
+          ? "kernels, copies and the host's choices between two events, from setting the state to the "
+            "last step"
+      : point.algorithm == Algorithm::cc
+          ? "all kernels between two events, from clearing the state to the last label"
+          : "one kernel between two events, from setting the state to the last step",
+      "bytes = edges read * 4; teps = entries reached (half of them where undirected) / time, harmonic mean",
+      technique.source,
+      "vertices are numbered by falling degree, offline; TEPS says nothing of the work that was saved"};
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids)
+      : machine_(machine), scope_(scope), grids_(grids) {}
+
+  std::vector<Benchmark> list() {
+    grids_.each_graph([&](const GraphSpec& spec, const Grid& grid) {
+      for (const GpuTarget& gpu : grids_.gpus(grid)) {
+        for (const Values& values : grid.points()) {
+          for (const HotBudget& hot : budgets_of(values)) {
+            if (const auto point = point_of(gpu, spec, values, hot)) {
+              add(gpu, *point);
+            }
+          }
+        }
+      }
+    });
+    return std::move(benchmarks_);
+  }
+
+ private:
+  // In bytes, where a point has them: in place of its percents.
+  [[nodiscard]] std::vector<HotBudget> budgets_of(const Values& values) const {
+    if (values.is("hot_budget", kNoBudget)) {
+      return {{.percent = values.number_as<int>("hot")}};
+    }
+    std::vector<HotBudget> budgets;
+    if (values.is("hot_budget", kGivenBudgets)) {
+      for (const std::uint64_t bytes : scope_.hot_budgets) {
+        budgets.push_back({.bytes = bytes});
+      }
+    } else {
+      budgets.push_back({.bytes = values.number("hot_budget"), .given_by = "--axis hot_budget"});
+    }
+    return budgets;
+  }
+
+  // Absent, with the reason, where it cannot be.
+  [[nodiscard]] std::optional<LeanPoint> point_of(const GpuTarget& gpu, const GraphSpec& spec,
+                                                  const Values& values, const HotBudget& hot) const {
+    LeanPoint point;
+    point.spec = spec;
+    point.graph = {spec.name(), graph::Order::degree};
+    point.algorithm = algorithm_of(values);
+    if (!values.is("tier", kNoTier)) {
+      point.tier =
+          enumerator(values.word("tier"), lean::kAllTierPolicies, [](TierPolicy each) { return name(each); });
+    }
+    point.hot = hot;
+    point.compressed = values.is("lists", "compressed");
+    point.hybrid = values.is("segments", kHybrid);
+    point.node = scope_.nearest_node(gpu);
+    point.gpu = gpu.ordinal;
+    point.trials = trials_of(point.algorithm, scope_.trials);
+    const bool hot_edges = hot.percent > 0 || hot.bytes > 0;
+    if (point.tier && !hot_edges) {
+      grids_.leave_out("a tier holds some of the edges: hot or hot_budget is above 0");
+    } else if (hot_edges && !point.tier) {
+      grids_.leave_out("edges are hot in a tier: tier is heads, lists or reuse");
+    } else if (point.tier == TierPolicy::reuse && point.algorithm != Algorithm::bfs) {
+      grids_.leave_out("reuse is learnt from searches: its algorithm is bfs");
+    } else if (point.hybrid && point.algorithm != Algorithm::pr && point.algorithm != Algorithm::sssp) {
+      grids_.leave_out("segments are copied whole in pr and sssp alone");
+    } else {
+      return point;
+    }
+    return std::nullopt;
+  }
+
+  void add(const GpuTarget& gpu, const LeanPoint& point) {
+    Benchmark benchmark;
+    benchmark.id = {
+        std::string("lean/") + graph::name(point.algorithm),
+        {{"strategy", technique_of(point.algorithm).strategy, AxisStyle::bare},
+         {"tier", point.tier ? name(*point.tier) : kNoTier, AxisStyle::bare},
+         {"lists", point.compressed ? "compressed" : "plain", AxisStyle::bare},
+         {"segments", point.hybrid ? kHybrid : kRead, point.hybrid ? AxisStyle::bare : AxisStyle::hidden},
+         {"locality", gpu.locality(point.node), AxisStyle::hidden},
+         {"graph", point.spec.name()},
+         point.hot.bytes > 0 ? Axis{"hot_budget", static_cast<std::int64_t>(point.hot.bytes)}
+                             : Axis{"hot", std::int64_t{point.hot.percent}}},
+        {{"numa", point.node}, {"gpu", gpu.ordinal}}};
+    if (point.algorithm == Algorithm::sssp) {
+      benchmark.id.axes.push_back({"weights", weights_of(point.spec)});
+    }
+    benchmark.skip = why_not(gpu, point);
+    benchmark.explanation = explain(point);
+    benchmark.needs = needs_of(point);
+    const auto claim = benchmark.skip.empty() ? graphs_->claim(point.graph, scope_.visits_here) : nullptr;
+    benchmark.run = [point, graphs = graphs_, claim, cache_dir = scope_.graph_cache](Session& session) {
+      const GraphCache::Lease graph(*graphs, *claim, [&](const GraphKey& key) {
+        return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
+      });
+      if (point.algorithm == Algorithm::sssp) {
+        graph->require_weights();
+      }
+      const NodeBinding binding(session.machine().topology, point.node);
+      return measure_lean(session, point, *graph);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const LeanPoint& point) const {
+    if (!gpu.unavailable.empty()) {
+      return gpu.unavailable;
+    }
+    if (point.algorithm == Algorithm::cc && point.spec.directed()) {
+      return kNoDirectedComponents;
+    }
+    const GpuReport* report = machine_.find_gpu(gpu.ordinal);
+    if (report != nullptr && report->cuda && point.hot.bytes > report->cuda->total_memory_bytes) {
+      return std::string(point.hot.given_by) + ": " + format_bytes(point.hot.bytes) + " are more than GPU " +
+             std::to_string(gpu.ordinal) + " has: " + format_bytes(report->cuda->total_memory_bytes);
+    }
+    return why_no_mapping(machine_, gpu.ordinal);
+  }
+
+  [[nodiscard]] static Needs needs_of(const LeanPoint& point) {
+    const std::uint64_t entries = point.spec.most_entries().value_or(0);
+    const std::uint64_t vertices = point.spec.vertices().value_or(0);
+    const std::uint64_t edges = entries * sizeof(graph::Vertex) * (point.spec.directed() ? 2 : 1);
+    const bool weights = point.algorithm == Algorithm::sssp;
+    // Compressed lists, with weights a little longer, are made before they are placed. Weights that are not
+    // compressed may need an array of their own. What is hot passes through host memory.
+    const std::uint64_t placed =
+        point.compressed ? 2 * (edges + (weights ? edges / 4 : 0)) : edges * (weights ? 2 : 1);
+    // First neighbours are made, then placed; where their blocks are is on the GPU too.
+    const bool firsts = point.algorithm == Algorithm::bfs || point.algorithm == Algorithm::cc;
+    const std::uint64_t beside =
+        placed + std::min(edges, point.hot.most_bytes(edges)) + (firsts ? vertices * 9 : 0);
+    Needs needs{host_bytes(point.spec, point.graph.order, beside), vertices * 41 + entries / 16, 0};
+    // No more than there are, each with the offset of its list.
+    needs.device_bytes += std::min(edges * (weights ? 2 : 1) + 4 * vertices * (point.spec.directed() ? 2 : 1),
+                                   point.hot.most_bytes(edges));
+    if (point.hybrid) {
+      needs.device_bytes += lean::staged_words(edges / sizeof(graph::Vertex)) * sizeof(graph::Vertex);
+    }
+    return needs;
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  const Grids& grids_;
+  std::shared_ptr<GraphCache> graphs_ = std::make_shared<GraphCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family lean_traversal() {
+  std::vector<std::string> tiers =
+      names_of(lean::kAllTierPolicies, [](TierPolicy each) { return name(each); });
+  tiers.insert(tiers.begin(), kNoTier);
+  return {
+      "lean",
+      "What does a traversal save that reads fewer of the edges that are far?",
+      {algorithm_axis(),
+       word_axis("tier", "which edges GPU memory holds: heads of all lists, whole lists, what is read most",
+                 std::move(tiers), kNoTier),
+       word_axis("lists", "how the other edges are held", {"plain", "compressed"}, "plain"),
+       word_axis("segments", "whether all is read where it lies, or copied whole where that is faster",
+                 {kRead, kHybrid}, kRead),
+       graph_axis(), number_axis("hot", "percent of the edge list in the tier", {0, 100}, "0"),
+       size_axis("hot_budget", "GPU memory of the tier, in place of hot; given: what --hot-budget names",
+                 {1, 1024 * kGiB}, false, kNoBudget, {kNoBudget, kGivenBudgets})},
+      [](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids).list();
+      }};
+}
+
+}  // namespace grainscope::harness

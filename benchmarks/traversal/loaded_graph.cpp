@@ -1,0 +1,145 @@
+#include "traversal/loaded_graph.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <iostream>
+#include <map>
+#include <utility>
+
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/sampler.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/graph/csr.hpp"
+#include "grainscope/graph/io.hpp"
+
+namespace grainscope::harness {
+namespace {
+
+using graph::Csr;
+using graph::Vertex;
+
+// The papers' weights, for graphs that have none.
+constexpr graph::Weight kLowestWeight = 8;
+constexpr graph::Weight kHighestWeight = 72;
+constexpr std::uint64_t kWeightSeed = 27491095;
+
+bool has_own_weights(const graph::GraphSpec& spec) {
+  return spec.kind == graph::GraphSpec::Kind::file && graph::holds_weights(spec.path);
+}
+
+// What bfs, cc and pr do not read must not keep a graph from them: where the weights cannot be used,
+// `why_not` says why, and the graph has none.
+graph::Csr read(const graph::GraphSpec& spec, const std::string& cache_dir, std::string& why_not) {
+  if (has_own_weights(spec)) {
+    try {
+      return graph_of_run(spec, true, cache_dir);
+    } catch (const UsageError& error) {
+      why_not = error.what();
+    }
+  }
+  return graph_of_run(spec, false, cache_dir);
+}
+
+}  // namespace
+
+graph::Csr graph_of_run(const graph::GraphSpec& spec, bool weights, const std::string& cache_dir) {
+  std::string not_kept;
+  graph::Csr graph = graph::make_graph(spec, weights, cache_dir, not_kept);
+  if (!not_kept.empty()) {
+    std::cerr << "grainscope: the graph " << graph.name
+              << " is not kept, and whoever needs it makes it again: " << not_kept << std::endl;
+  }
+  return graph;
+}
+
+std::string weights_of(const graph::GraphSpec& spec) {
+  return has_own_weights(spec) ? "own" : "8-72";
+}
+
+std::uint64_t host_bytes(const graph::GraphSpec& spec, graph::Order order, std::uint64_t beside) {
+  // An entry has 4 bytes and a weight of 4, of a directed graph once more its 4. Building has arcs of 8 bytes
+  // and a list of edges, then arcs and neighbours, beside each other; a new order has the graph twice;
+  // turning it has the graph, its edges and their arcs.
+  const std::uint64_t entry = spec.directed() ? 12 : 8;
+  const std::uint64_t making = spec.directed() ? 24 : order == graph::Order::original ? 12 : 16;
+  constexpr std::uint64_t kVertex = 48;  // offsets, twice, and what an order is found by
+  const std::uint64_t entries = spec.most_entries().value_or(0);
+  return std::max(making * entries, entry * entries + beside) + kVertex * spec.vertices().value_or(0);
+}
+
+LoadedGraph::LoadedGraph(const graph::GraphSpec& spec, graph::Order order, const std::string& cache_dir)
+    : csr_(read(spec, cache_dir, unusable_weights_)), sources_(graph::gap_sources(csr_, kMostSources)) {
+  if (!csr_.weighted()) {
+    graph::draw_weights(csr_, kLowestWeight, kHighestWeight, kWeightSeed);
+  }
+  if (order != graph::Order::original) {
+    const double begun = steady_now_s();
+    const std::vector<Vertex> old_of_new = graph::order_of(csr_, order);
+    csr_ = graph::relabel(csr_, old_of_new);
+    order_s_ = steady_now_s() - begun;
+    std::vector<Vertex> new_of_old(old_of_new.size());
+    for (std::size_t v = 0; v < old_of_new.size(); ++v) {
+      new_of_old[old_of_new[v]] = static_cast<Vertex>(v);
+    }
+    for (Vertex& source : sources_) {
+      source = new_of_old[source];
+    }
+  }
+  if (csr_.directed) {
+    HostArray<graph::Weight> weights = std::exchange(csr_.weights, {});
+    in_edges_ = graph::transpose(csr_);
+    csr_.weights = std::move(weights);
+  }
+}
+
+void LoadedGraph::require_weights() const {
+  if (!unusable_weights_.empty()) {
+    throw SkipError(unusable_weights_);
+  }
+}
+
+std::vector<Vertex> LoadedGraph::sources(int count) const {
+  if (count > kMostSources) {
+    throw UsageError("--trials: at most " + std::to_string(kMostSources) + " sources are drawn");
+  }
+  return {sources_.begin(), sources_.begin() + count};
+}
+
+std::uint64_t LoadedGraph::components() const {
+  if (!components_) {
+    components_ = graph::count_components(csr_);
+  }
+  return *components_;
+}
+
+const GraphFacts& LoadedGraph::facts() const {
+  if (facts_) {
+    return *facts_;
+  }
+  std::map<std::uint64_t, std::uint64_t> entries_by_degree;  // up to powers of two
+  for (Vertex v = 0; v < csr_.vertices(); ++v) {
+    if (const std::uint64_t degree = csr_.degree(v); degree > 0) {
+      entries_by_degree[std::bit_ceil(degree)] += degree;
+    }
+  }
+  facts_ = {csr_.vertices(), csr_.edges(), {}};
+  std::uint64_t so_far = 0;
+  for (const auto& [degree, entries] : entries_by_degree) {
+    so_far += entries;
+    facts_->edge_cdf.emplace_back(degree, static_cast<double>(so_far) / static_cast<double>(csr_.edges()));
+  }
+  return *facts_;
+}
+
+const Verdict* CertifiedAnswers::find(graph::Algorithm algorithm, graph::Vertex source,
+                                      const graph::Digest& digest) const {
+  const auto found = answers_.find({algorithm, source});
+  return found != answers_.end() && found->second.first == digest ? &found->second.second : nullptr;
+}
+
+void CertifiedAnswers::keep(graph::Algorithm algorithm, graph::Vertex source, const graph::Digest& digest,
+                            const Verdict& verdict) {
+  answers_[{algorithm, source}] = {digest, verdict};
+}
+
+}  // namespace grainscope::harness

@@ -1,0 +1,551 @@
+// The families of traversals: traversal/bfs, cc, pr and sssp. A case is trials from many sources, each
+// verified, and what they asked of the link.
+
+#include "grainscope/graph/traversal.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "families.hpp"
+#include "grainscope/core/error.hpp"
+#include "grainscope/core/units.hpp"
+#include "grainscope/cuda/runtime.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/model/replay.hpp"
+#include "grainscope/system/numa.hpp"
+#include "harness/benchmark.hpp"
+#include "traffic.hpp"
+#include "traversal/loaded_graph.hpp"
+#include "traversal/trials.hpp"
+
+namespace grainscope::harness {
+
+// What tells one placed graph from another.
+struct PlacedKey {
+  GraphKey graph;
+  graph::PlacementRequest request;
+  int node = 0;  // where host memory lies
+  friend bool operator==(const PlacedKey&, const PlacedKey&) = default;
+};
+
+using PlacedCache = ClaimCache<PlacedKey, graph::PlacedGraph>;
+
+struct TraversalPoint {
+  graph::GraphSpec spec;
+  PlacedKey where;
+  graph::Algorithm algorithm = graph::Algorithm::bfs;
+  graph::Access access = graph::Access::merged_aligned;
+  int trials = 8;
+  std::vector<graph::Vertex> sources;  // taken in turn; empty: GAP's
+  bool subway = false;                 // by compaction: neither placed nor accessed in any other way
+
+  // Bytes that a walk reads of an edge.
+  [[nodiscard]] std::uint64_t element_bytes() const;
+  // Where each trial starts.
+  [[nodiscard]] std::vector<graph::Vertex> starts(const LoadedGraph& graph) const;
+  [[nodiscard]] bool over_link() const { return where.request.placement != graph::EdgePlacement::device; }
+};
+
+// Runs, verifies and counts. Throws FailedError for a wrong answer.
+[[nodiscard]] Measurement measure_traversal(Session& session, const TraversalPoint& point,
+                                            const LoadedGraph& graph, graph::PlacedGraph& placed);
+
+// The same by compaction: lists are gathered on the host and copied, level by level.
+[[nodiscard]] Measurement measure_subway(Session& session, const TraversalPoint& point,
+                                         const LoadedGraph& graph);
+
+namespace {
+
+using graph::Access;
+using graph::Algorithm;
+using graph::EdgePlacement;
+using graph::Vertex;
+
+std::uint64_t edges_of(const std::vector<LevelResult>& levels) {
+  return std::accumulate(levels.begin(), levels.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const LevelResult& level) { return sum + level.edges; });
+}
+
+model::Layout layout_of(const TraversalPoint& point) {
+  model::Layout layout;
+  layout.edge_bytes = point.where.request.edge_bytes;
+  layout.weights = point.algorithm == Algorithm::sssp;
+  return layout;
+}
+
+// What the first trial's own frontiers ask of the link, by the model; and the heaviest of them.
+std::vector<Vertex> replay(const TraversalPoint& point, const LoadedGraph& loaded,
+                           graph::Traversal& traversal, Vertex source, std::uint64_t cache_bytes,
+                           Measurement& measurement) {
+  model::Replayer replayer(loaded.csr(), point.access, layout_of(point));
+  std::vector<Vertex> heaviest;
+  std::uint64_t most = 0;
+  // The very trial that scripts/grainscope-count has a profiler count.
+  const cuda::ProfileRange counted("counted trial");
+  traversal.follow(source, [&](std::span<const Vertex> active) {
+    replayer.level(active);
+    if (const std::uint64_t elements = replayer.result().levels.back().elements; elements > most) {
+      most = elements;
+      heaviest.assign(active.begin(), active.end());
+    }
+  });
+  const model::Replay& result = replayer.result();
+  measurement.traffic = traffic_of(result.total, result.total.elements * result.element_bytes);
+  measurement.link_bytes_asked = result.total.elements * result.element_bytes;
+  measurement.link_bytes_least = result.least_bytes(cache_bytes);
+  // Frontiers of cc and sssp differ from run to run: what belongs to this one is told by its own numbers.
+  // What must have crossed, as of the row: a rate of more would be one that the link does not have.
+  for (std::size_t i = 0; i < std::min(measurement.levels.size(), result.levels.size()); ++i) {
+    if (measurement.levels[i].edges == result.levels[i].elements) {
+      measurement.levels[i].requests = result.level_requests[i];
+      measurement.levels[i].link_bytes = result.level_bytes[i];
+    }
+  }
+  measurement.counters["cached_amplification"] = result.cached_amplification();
+  measurement.counters["requests_with_cache"] = static_cast<double>(result.cached_requests());
+  measurement.counters["bytes_with_cache"] = static_cast<double>(result.least_bytes(0));
+  measurement.counters["amplification_data_set"] =
+      static_cast<double>(result.total.bytes()) / static_cast<double>(result.data_bytes);
+  return heaviest;
+}
+
+// The level that carries most of the work of a search against a kernel that only reads the same lists, run in
+// turns. A search goes over the same frontiers every time.
+void hold_against_toy(const TraversalPoint& point, const LoadedGraph& loaded,
+                      const graph::PlacedGraph& placed, graph::Traversal& traversal, Vertex source,
+                      const std::vector<Vertex>& active, Measurement& measurement) {
+  std::uint64_t sum = 0;
+  std::uint64_t edges = 0;
+  for (const Vertex v : active) {
+    const auto list = loaded.csr().neighbours(v);
+    sum = std::accumulate(list.begin(), list.end(), sum);
+    edges += list.size();
+  }
+  const auto sweep = graph::make_sweep(placed, point.access, active, sum);
+  constexpr int kRuns = 5;
+  std::vector<double> level_s;
+  std::vector<double> toy_s;
+  for (int run = 0; run < kRuns; ++run) {
+    traversal.run(source);
+    const std::vector<LevelResult> levels = traversal.levels();
+    const auto heaviest =
+        std::max_element(levels.begin(), levels.end(),
+                         [](const LevelResult& a, const LevelResult& b) { return a.edges < b.edges; });
+    if (heaviest == levels.end() || heaviest->edges != edges) {
+      return;
+    }
+    level_s.push_back(heaviest->seconds);
+    toy_s.push_back(sample(*sweep));
+  }
+  const double level = summarize(level_s).median;
+  const double toy = summarize(toy_s).median;
+  measurement.counters["heaviest_level_s"] = level;
+  measurement.counters["heaviest_level_toy_s"] = toy;
+  measurement.counters["heaviest_level_over_toy"] = toy / level;
+}
+
+// The parts of a traversal that compacts: on the host, over the link, on the GPU.
+constexpr const char* kGather = "gather_s";
+constexpr const char* kCopy = "copy_s";
+constexpr const char* kWalk = "walk_s";
+
+void note_parts(const std::vector<graph::SubwayLevel>& levels, Trial& trial) {
+  trial.link_bytes = 0;
+  for (const graph::SubwayLevel& level : levels) {
+    trial.counters[kGather] += level.gather_s;
+    trial.counters[kCopy] += level.copy_s;
+    trial.counters[kWalk] += level.walk_s;
+    trial.link_bytes += level.edge_bytes + level.list_bytes;
+  }
+}
+
+std::uint64_t median_link_bytes(const std::vector<Trial>& trials) {
+  std::vector<double> bytes;
+  bytes.reserve(trials.size());
+  for (const Trial& trial : trials) {
+    bytes.push_back(static_cast<double>(trial.link_bytes));
+  }
+  return static_cast<std::uint64_t>(summarize(bytes).median);
+}
+
+void summarise(const TraversalPoint& point, const LoadedGraph& loaded, std::uint64_t gpu_bytes,
+               Measurement& measurement) {
+  const double middle = median_of(measurement.trials, "edges_read");
+  measurement.bytes = static_cast<std::uint64_t>(middle) * point.element_bytes();
+  measurement.graph = loaded.facts();
+  auto& counters = measurement.counters;
+  counters["edges_read"] = middle;
+  counters["edges_per_s"] = middle / measurement.samples.summary.median;
+  counters["gpu_bytes"] = static_cast<double>(gpu_bytes);
+  if (point.algorithm != Algorithm::pr) {
+    counters["teps"] = harmonic_mean(measurement.trials, "teps");
+  }
+  if (point.where.graph.order != graph::Order::original) {
+    counters["prepare_s"] = loaded.order_s();
+  }
+}
+
+}  // namespace
+
+std::uint64_t TraversalPoint::element_bytes() const {
+  return static_cast<std::uint64_t>(where.request.edge_bytes) + (algorithm == Algorithm::sssp ? 4 : 0);
+}
+
+std::vector<Vertex> TraversalPoint::starts(const LoadedGraph& graph) const {
+  if (sources.empty()) {
+    return graph.sources(trials);
+  }
+  std::vector<Vertex> starts;
+  starts.reserve(static_cast<std::size_t>(trials));
+  for (int trial = 0; trial < trials; ++trial) {
+    starts.push_back(sources[static_cast<std::size_t>(trial) % sources.size()]);
+  }
+  return starts;
+}
+
+namespace {
+
+// Trials from the point's sources. `note` adds what a trial has beside that.
+Measurement measure_trials(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
+                           graph::Traversal& traversal, const std::function<void()>& prepare,
+                           const std::function<void(Trial&)>& note) {
+  if (point.algorithm == Algorithm::cc && graph.csr().directed) {
+    throw SkipError(kNoDirectedComponents);
+  }
+  int number = 0;
+  TrialParts parts;
+  parts.algorithm = point.algorithm;
+  parts.sources = point.starts(graph);
+  parts.timing = {Clock::event, false, "a whole traversal between two events, clearing its state included"};
+  parts.prepare = prepare;
+  parts.complete = [&](const Verdict& verdict, const std::vector<LevelResult>& levels, Trial& trial) {
+    if (starts_somewhere(point.algorithm) && !point.sources.empty()) {
+      trial.label += "/trial:" + std::to_string(number);  // sources of its own are taken again and again
+    }
+    ++number;
+    const std::uint64_t edges = edges_of(levels);
+    if (point.over_link()) {
+      // What was read once has crossed the link; a second walk of the same list may have met a cache.
+      trial.link_bytes = std::min(edges, graph.csr().edges()) * point.element_bytes();
+    }
+    trial.counters["edges_read"] = static_cast<double>(edges);
+    trial.counters["levels"] = static_cast<double>(levels.size());
+    trial.counters["reached"] = static_cast<double>(verdict.reached);
+    note(trial);
+  };
+  Trials trials(traversal, graph, std::move(parts));
+  return measure(session, trials);
+}
+
+std::uint64_t l2_bytes(const Machine& machine, const TraversalPoint& point) {
+  const GpuReport* report = machine.find_gpu(point.where.request.gpu);
+  return report != nullptr && report->cuda ? report->cuda->l2_bytes : 0;
+}
+
+void hold_against_link(Session& session, const TraversalPoint& point, Measurement& measurement) {
+  const int gpu = point.where.request.gpu;
+  measurement.limit = host_link_limit(session.machine(), gpu);
+  measurement.link_peak_gb_s = session.link_peak_gb_s(LinkPath::host_to_gpu(point.where.node, gpu));
+}
+
+}  // namespace
+
+Measurement measure_traversal(Session& session, const TraversalPoint& point, const LoadedGraph& graph,
+                              graph::PlacedGraph& placed) {
+  const auto traversal = graph::make_traversal(placed, point.algorithm, point.access);
+  Measurement measurement = measure_trials(
+      session, point, graph, *traversal, [&placed] { placed.make_cold(); }, [](Trial&) {});
+  summarise(point, graph, placed.gpu_bytes() + traversal->gpu_bytes(), measurement);
+  if (point.where.request.placement == EdgePlacement::mapped) {
+    const Vertex first = point.starts(graph).front();
+    const std::vector<Vertex> heaviest =
+        replay(point, graph, *traversal, first, l2_bytes(session.machine(), point), measurement);
+    if (point.algorithm == Algorithm::bfs && point.access != Access::edge_gather) {
+      hold_against_toy(point, graph, placed, *traversal, first, heaviest, measurement);
+    }
+    hold_against_link(session, point, measurement);
+    measurement.counters["link_gb_s"] = gb_per_s(static_cast<double>(*measurement.link_bytes_least),
+                                                 measurement.trials.front().samples_s.front());
+    const graph::WalkStatistics walked = traversal->statistics(first);
+    measurement.counters["lane_use"] = walked.lane_use();
+    measurement.counters["block_imbalance"] = walked.block_imbalance;
+  }
+  return measurement;
+}
+
+Measurement measure_subway(Session& session, const TraversalPoint& point, const LoadedGraph& graph) {
+  const auto& request = point.where.request;
+  const auto traversal =
+      graph::make_subway(graph.csr(), {request.edge_bytes, request.weights, request.gpu, 0}, point.algorithm);
+  Measurement measurement = measure_trials(
+      session, point, graph, *traversal, [] {}, [&](Trial& trial) { note_parts(traversal->parts(), trial); });
+  summarise(point, graph, traversal->gpu_bytes(), measurement);
+  for (const char* const part : {kGather, kCopy, kWalk}) {
+    measurement.counters[part] = median_of(measurement.trials, part);
+  }
+  measurement.link_bytes_least = median_link_bytes(measurement.trials);
+  hold_against_link(session, point, measurement);
+  return measurement;
+}
+
+namespace {
+
+// traversal/bfs, sssp, cc, pr: how fast does a GPU traverse a graph whose edges lie in host memory?
+//
+// EMOGI (VLDB 2020): offsets and state in GPU memory, the edge list where the placement says, walked by the
+// access that the case names. Timed: everything a traversal does on the GPU, from clearing its state to the
+// last level, between two events. Not timed: making and placing the graph, sending managed pages back to the
+// host before each trial, and verifying, which every trial is.
+// Bytes: edges in the lists that were walked × bytes of an edge (and of its weight in sssp); link bytes: of
+// each level the different 32-byte sectors of these lists, less what the GPU's L2 can have kept from the
+// level before, the least that can have crossed the link, and `link_gb_s` these over the first trial's time.
+// `traffic` is the model's count of requests over that trial's frontiers, with no cache. TEPS: adjacency
+// entries of what was reached, half of them in undirected graphs, over the time; the harmonic mean over
+// sources. Source: EMOGI sections 4 and 5; dissertation chapter 2; GAP's sources, conventions and tolerance.
+// Limits: managed edges are cold in each trial, and oversubscribed only where
+// --allow-managed-oversubscription lets them: else the papers' thrashing is model/uvm's.
+
+using graph::GraphSpec;
+using graph::Order;
+
+constexpr EdgePlacement kPlacements[] = {EdgePlacement::mapped, EdgePlacement::managed,
+                                         EdgePlacement::device};
+constexpr Order kOrders[] = {Order::original, Order::degree, Order::halo_like};
+
+// By compaction edges are neither placed nor walked as they lie.
+const char* const kSubway = "subway";
+const char* const kCompact = "compact";
+const char* const kEmogiSources = "emogi";
+
+std::string link_text(EdgePlacement placement) {
+  switch (placement) {
+    case EdgePlacement::mapped:
+      return "in page-locked host memory, read over the link";
+    case EdgePlacement::managed:
+      return "in managed memory, read-mostly, on the host when a trial starts; cold, and "
+             "oversubscribed only where --allow-managed-oversubscription lets it be";
+    case EdgePlacement::device:
+      return "in the GPU's own memory: what no link could beat";
+  }
+  return {};
+}
+
+Explanation explain(const TraversalPoint& point) {
+  return {
+      "the time of a whole " + std::string(name(point.algorithm)) + " whose edges lie " +
+          (point.subway ? "on the host, gathered and copied level by level (after Subway, all of it timed)"
+                        : link_text(point.where.request.placement)),
+      "everything on the GPU between two events, from clearing the state to the last level; not making "
+      "or placing the graph, nor verifying, which every trial is",
+      "bytes = edges in the lists walked * bytes of an edge; traffic: the model's requests over the first "
+      "trial's frontiers; teps = entries reached (half of them where undirected) / time, harmonic mean",
+      "EMOGI (VLDB 2020), sections 4 and 5; GAP benchmark suite: sources and conventions",
+      "TEPS says nothing of the work that was saved or wasted; managed edges exceed the card only "
+      "where --allow-managed-oversubscription lets them"};
+}
+
+// Where EMOGI's authors start on graphs of this kind and size; empty: they have none.
+std::vector<graph::Vertex> emogi_sources(const GraphSpec& spec) {
+  constexpr int kTheirScale = 24;
+  if (spec.scale != kTheirScale || !spec.vertices()) {
+    return {};
+  }
+  const auto vertices = static_cast<graph::Vertex>(*spec.vertices());
+  switch (spec.kind) {
+    case GraphSpec::Kind::kron:
+      return {vertices / 4 - 1};
+    case GraphSpec::Kind::urand:
+      return {0, vertices / 4, vertices / 2, vertices / 4 * 3};
+    default:
+      return {};
+  }
+}
+
+class Lister {
+ public:
+  Lister(const Machine& machine, const Scope& scope, const Grids& grids)
+      : machine_(machine), scope_(scope), grids_(grids) {}
+
+  std::vector<Benchmark> list() {
+    std::vector<std::pair<GpuTarget, TraversalPoint>> points;
+    grids_.each_graph([&](const GraphSpec& spec, const Grid& grid) {
+      for (const GpuTarget& gpu : grids_.gpus(grid)) {
+        for (const Values& values : grid.points()) {
+          if (auto point = point_of(gpu, spec, values)) {
+            points.emplace_back(gpu, std::move(*point));
+          }
+        }
+      }
+    });
+    stand_together(points, [](const auto& each) { return each.second.where; });
+    stand_together(points, [](const auto& each) { return each.second.where.graph; });
+    for (const auto& [gpu, point] : points) {
+      add(gpu, point);
+    }
+    return std::move(benchmarks_);
+  }
+
+ private:
+  // Absent, with the reason, where it cannot be.
+  [[nodiscard]] std::optional<TraversalPoint> point_of(const GpuTarget& gpu, const GraphSpec& spec,
+                                                       const Values& values) const {
+    TraversalPoint point;
+    point.spec = spec;
+    point.algorithm = algorithm_of(values);
+    point.subway = values.is("placement", kSubway);
+    if (point.subway != values.is("access", kCompact)) {
+      grids_.leave_out(
+          "placement subway gathers lists before they are walked: its access is compact, of others it is "
+          "not");
+      return std::nullopt;
+    }
+    if (!point.subway) {
+      point.access =
+          enumerator(values.word("access"), graph::kAllAccess, [](Access each) { return name(each); });
+    }
+    point.where.graph.name = spec.name();
+    point.where.graph.order =
+        enumerator(values.word("order"), kOrders, [](Order each) { return graph::name(each); });
+    point.where.request = {point.subway ? EdgePlacement::mapped
+                                        : enumerator(values.word("placement"), kPlacements,
+                                                     [](EdgePlacement each) { return name(each); }),
+                           edge_bytes_of(values), point.algorithm == Algorithm::sssp, gpu.ordinal};
+    point.where.node = scope_.nearest_node(gpu);
+    point.trials = trials_of(point.algorithm, scope_.trials);
+    if (values.is("sources", kEmogiSources)) {
+      point.sources = emogi_sources(spec);
+      if (point.sources.empty() || !starts_somewhere(point.algorithm)) {
+        grids_.leave_out("EMOGI's authors name sources of bfs and sssp on kron:24 and urand:24 alone");
+        return std::nullopt;
+      }
+      point.trials = 4 * static_cast<int>(std::max<std::size_t>(2, point.sources.size()));
+    }
+    return point;
+  }
+
+  void add(const GpuTarget& gpu, const TraversalPoint& point) {
+    Benchmark benchmark;
+    benchmark.id = case_of(gpu, point);
+    benchmark.skip = why_not(gpu, point);
+    benchmark.explanation = explain(point);
+    benchmark.needs = needs_of(point);
+    const bool runs = benchmark.skip.empty();
+    const auto graph_claim = runs ? graphs_->claim(point.where.graph, scope_.visits_here) : nullptr;
+    const auto placed_claim =
+        runs && !point.subway ? placed_->claim(point.where, scope_.visits_here) : nullptr;
+    benchmark.run = [point, graphs = graphs_, placed = placed_, graph_claim, placed_claim,
+                     cache_dir = scope_.graph_cache](Session& session) {
+      const GraphCache::Lease graph(*graphs, *graph_claim, [&](const GraphKey& key) {
+        return std::make_unique<LoadedGraph>(point.spec, key.order, cache_dir);
+      });
+      if (point.algorithm == Algorithm::sssp) {
+        graph->require_weights();
+      }
+      if (point.subway) {
+        const NodeBinding binding(session.machine().topology, point.where.node);
+        return measure_subway(session, point, *graph);
+      }
+      const PlacedCache::Lease placed_graph(*placed, *placed_claim, [&](const PlacedKey& key) {
+        const NodeBinding binding(session.machine().topology, key.node);
+        return graph::place_graph(graph->csr(), key.request, session.surroundings().managed);
+      });
+      return measure_traversal(session, point, *graph, *placed_graph);
+    };
+    benchmarks_.push_back(std::move(benchmark));
+  }
+
+  [[nodiscard]] Case case_of(const GpuTarget& gpu, const TraversalPoint& point) const {
+    const Order order = point.where.graph.order;
+    const auto& request = point.where.request;
+    Case id{std::string("traversal/") + name(point.algorithm),
+            {{"access", point.subway ? kCompact : name(point.access), AxisStyle::bare},
+             {"placement", point.subway ? kSubway : name(request.placement), AxisStyle::bare},
+             {"locality", gpu.locality(point.where.node), AxisStyle::hidden},
+             {"order", name(order), order == Order::original ? AxisStyle::hidden : AxisStyle::keyed},
+             {"graph", point.spec.name()},
+             {"edge", std::int64_t{request.edge_bytes}}},
+            {{"numa", point.where.node}, {"gpu", gpu.ordinal}}};
+    if (!point.sources.empty()) {
+      id.axes.push_back({"sources", kEmogiSources});
+    }
+    if (point.algorithm == Algorithm::sssp) {
+      id.axes.push_back({"weights", weights_of(point.spec)});
+    }
+    return id;
+  }
+
+  [[nodiscard]] std::string why_not(const GpuTarget& gpu, const TraversalPoint& point) const {
+    if (!gpu.unavailable.empty()) {
+      return gpu.unavailable;
+    }
+    if (point.algorithm == Algorithm::cc && point.spec.directed()) {
+      return kNoDirectedComponents;
+    }
+    return point.where.request.placement == EdgePlacement::mapped    ? why_no_mapping(machine_, gpu.ordinal)
+           : point.where.request.placement == EdgePlacement::managed ? why_no_migration(machine_, gpu.ordinal)
+                                                                     : std::string();
+  }
+
+  [[nodiscard]] static Needs needs_of(const TraversalPoint& point) {
+    const std::uint64_t entries = point.spec.most_entries().value_or(0);
+    const std::uint64_t vertices = point.spec.vertices().value_or(0);
+    const std::uint64_t edges = entries * (point.element_bytes());
+    // Managed edges are filled by the host, and come home before each trial.
+    const bool on_host = point.where.request.placement != EdgePlacement::device;
+    Needs needs{host_bytes(point.spec, point.where.graph.order, on_host ? edges : 0),
+                vertices * 48 + entries / 8, 0};
+    switch (point.where.request.placement) {
+      case EdgePlacement::mapped:
+        break;
+      case EdgePlacement::managed:
+        needs.managed_bytes = edges;
+        break;
+      case EdgePlacement::device:
+        needs.device_bytes += edges;
+        break;
+    }
+    return needs;
+  }
+
+  const Machine& machine_;
+  const Scope& scope_;
+  const Grids& grids_;
+  std::shared_ptr<GraphCache> graphs_ = std::make_shared<GraphCache>();
+  std::shared_ptr<PlacedCache> placed_ = std::make_shared<PlacedCache>();
+  std::vector<Benchmark> benchmarks_;
+};
+
+}  // namespace
+
+Family traversal() {
+  std::vector<std::string> accesses = names_of(graph::kAllAccess, [](Access each) { return name(each); });
+  accesses.emplace_back(kCompact);
+  std::vector<std::string> placements = names_of(kPlacements, [](EdgePlacement each) { return name(each); });
+  placements.emplace_back(kSubway);
+  return {
+      "traversal",
+      "How fast does a GPU traverse a graph whose edges lie in host memory?",
+      {algorithm_axis(),
+       word_axis("access", "how warps walk lists of neighbours", std::move(accesses),
+                 name(Access::merged_aligned)),
+       word_axis("placement", "where the edges lie; subway gathers and copies them level by level",
+                 std::move(placements)),
+       word_axis("order", "how vertices are numbered",
+                 names_of(kOrders, [](Order each) { return graph::name(each); }),
+                 graph::name(Order::original)),
+       graph_axis(), edge_axis(),
+       word_axis("sources", "where searches start: drawn as GAP draws them, or where EMOGI's authors start",
+                 {"gap", kEmogiSources}, "gap")},
+      [](const Machine& machine, const Scope& scope, const Grids& grids) {
+        return Lister(machine, scope, grids).list();
+      }};
+}
+
+}  // namespace grainscope::harness

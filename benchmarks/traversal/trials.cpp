@@ -1,0 +1,145 @@
+#include "traversal/trials.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "grainscope/core/statistics.hpp"
+#include "grainscope/graph/answers.hpp"
+
+namespace grainscope::harness {
+
+using graph::Algorithm;
+using graph::Csr;
+
+namespace {
+
+constexpr Algorithm kAlgorithms[] = {Algorithm::bfs, Algorithm::cc, Algorithm::pr, Algorithm::sssp};
+
+}  // namespace
+
+DeclaredAxis algorithm_axis() {
+  return word_axis("algorithm", "what is computed",
+                   names_of(kAlgorithms, [](Algorithm each) { return name(each); }));
+}
+
+Algorithm algorithm_of(const Values& values) {
+  return enumerator(values.word("algorithm"), kAlgorithms, [](Algorithm each) { return name(each); });
+}
+
+DeclaredAxis edge_axis(std::string otherwise) {
+  return word_axis("edge", "bytes of a neighbour in a list", {"8", "4"}, std::move(otherwise));
+}
+
+int edge_bytes_of(const Values& values) {
+  return std::stoi(values.word("edge"));
+}
+
+bool starts_somewhere(Algorithm algorithm) {
+  return algorithm == Algorithm::bfs || algorithm == Algorithm::sssp;
+}
+
+int trials_of(Algorithm algorithm, int asked) {
+  constexpr int kMostAlike = 16;
+  return starts_somewhere(algorithm) ? asked : std::clamp(asked / 2, 1, kMostAlike);
+}
+
+std::string trial_name(Algorithm algorithm, int trial, graph::Vertex source) {
+  return starts_somewhere(algorithm) ? "source:" + std::to_string(source) : "trial:" + std::to_string(trial);
+}
+
+namespace {
+
+Verdict certify_edge_by_edge(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
+                             std::span<const std::uint32_t> answer) {
+  const Csr& csr = graph.csr();
+  if (algorithm == Algorithm::cc) {
+    return {graph::certify_cc(csr, graph.components(), answer), csr.edges(), csr.vertices()};
+  }
+  Verdict verdict;
+  verdict.sentence = algorithm == Algorithm::bfs ? graph::certify_bfs(csr, graph.in_edges(), source, answer)
+                                                 : graph::certify_sssp(csr, source, answer);
+  verdict.entries = graph::entries_reached(csr, answer);
+  verdict.reached = csr.vertices() -
+                    static_cast<std::uint64_t>(std::count(answer.begin(), answer.end(), graph::kUnreached));
+  return verdict;
+}
+
+}  // namespace
+
+Verdict certify(const LoadedGraph& graph, Algorithm algorithm, graph::Vertex source,
+                std::span<const std::uint32_t> answer) {
+  const graph::Vertex asked = starts_somewhere(algorithm) ? source : 0;
+  const graph::Digest digest = graph::digest_of(answer);
+  if (const Verdict* known = graph.certified().find(algorithm, asked, digest); known != nullptr) {
+    return *known;
+  }
+  const Verdict verdict = certify_edge_by_edge(graph, algorithm, source, answer);
+  graph.certified().keep(algorithm, asked, digest, verdict);
+  return verdict;
+}
+
+std::string of_every_trial(const Verdict& verdict) {
+  return verdict.sentence + "; every trial, by itself or as equal to an answer so certified";
+}
+
+Verdict certify_ranks(const LoadedGraph& graph, std::span<const float> ranks) {
+  return {graph::certify_pr(graph.csr(), graph.in_edges(), ranks), graph.csr().edges(),
+          graph.csr().vertices()};
+}
+
+Trials::Trials(graph::Traversal& traversal, const LoadedGraph& graph, TrialParts parts)
+    : traversal_(traversal), graph_(graph), parts_(std::move(parts)) {
+  traversal_.run(parts_.sources.front());
+}
+
+double Trials::run() {
+  const std::size_t number = trials_.size();
+  const graph::Vertex source = parts_.sources[number];
+  const double seconds = traversal_.run(source);
+  const bool ranks = parts_.algorithm == Algorithm::pr;
+  verdict_ = ranks ? certify_ranks(graph_, traversal_.ranks())
+                   : certify(graph_, parts_.algorithm, source, traversal_.answer());
+  Trial trial{trial_name(parts_.algorithm, static_cast<int>(number), source), {seconds}, {}, 0};
+  if (!ranks) {
+    const double counted = static_cast<double>(verdict_.entries) / (graph_.csr().directed ? 1 : 2);
+    trial.counters["teps"] = counted / seconds;
+  }
+  std::vector<LevelResult> levels = traversal_.levels();
+  parts_.complete(verdict_, levels, trial);
+  if (number == 0) {
+    first_levels_ = std::move(levels);
+  }
+  trials_.push_back(std::move(trial));
+  return seconds;
+}
+
+void Trials::run_counted() {
+  if (parts_.counted) {
+    prepare();
+    traversal_.run(parts_.sources.front());
+  }
+}
+
+void Trials::describe(Measurement& measurement) {
+  measurement.trials = trials_;
+  measurement.levels = first_levels_;
+}
+
+double median_of(const std::vector<Trial>& trials, const std::string& counter) {
+  std::vector<double> values;
+  values.reserve(trials.size());
+  for (const Trial& trial : trials) {
+    values.push_back(trial.counters.at(counter));
+  }
+  return summarize(values).median;
+}
+
+double harmonic_mean(const std::vector<Trial>& trials, const std::string& counter) {
+  double sum = 0;
+  for (const Trial& trial : trials) {
+    sum += 1 / trial.counters.at(counter);
+  }
+  return static_cast<double>(trials.size()) / sum;
+}
+
+}  // namespace grainscope::harness

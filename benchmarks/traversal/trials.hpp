@@ -1,0 +1,79 @@
+#ifndef GRAINSCOPE_BENCHMARKS_TRAVERSAL_TRIALS_HPP
+#define GRAINSCOPE_BENCHMARKS_TRAVERSAL_TRIALS_HPP
+
+// What trials of a graph algorithm have in common, whoever runs it: axes, names, verdicts, means.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grainscope/core/operation.hpp"
+#include "grainscope/graph/answers.hpp"
+#include "grainscope/graph/traversal.hpp"
+#include "harness/axes.hpp"
+#include "traversal/loaded_graph.hpp"
+
+namespace grainscope::harness {
+
+// What families that run or model such algorithms let a user choose.
+[[nodiscard]] DeclaredAxis algorithm_axis();
+[[nodiscard]] graph::Algorithm algorithm_of(const Values& values);
+[[nodiscard]] DeclaredAxis edge_axis(std::string otherwise = {});
+[[nodiscard]] int edge_bytes_of(const Values& values);
+
+// GAP asks for 64 trials of algorithms that start somewhere, 16 of others.
+[[nodiscard]] bool starts_somewhere(graph::Algorithm algorithm);
+[[nodiscard]] int trials_of(graph::Algorithm algorithm, int asked);
+// "source:17" of an algorithm that starts somewhere, else "trial:2".
+[[nodiscard]] std::string trial_name(graph::Algorithm algorithm, int trial, graph::Vertex source);
+
+// What a row's `verification` says of such trials.
+[[nodiscard]] std::string of_every_trial(const Verdict& verdict);
+// Depths, distances or labels, or ranks: [V]. Throws FailedError for a wrong answer.
+[[nodiscard]] Verdict certify(const LoadedGraph& graph, graph::Algorithm algorithm, graph::Vertex source,
+                              std::span<const std::uint32_t> answer);
+[[nodiscard]] Verdict certify_ranks(const LoadedGraph& graph, std::span<const float> ranks);
+
+// A graph algorithm as an operation: one run from each source, verified.
+struct TrialParts {
+  graph::Algorithm algorithm = graph::Algorithm::bfs;
+  std::vector<graph::Vertex> sources;  // one a trial
+  Timing timing;
+  std::function<void()> prepare = [] {};
+  bool counted = false;  // by a run of its own
+  // Completes a trial that ran and was verified, and has its levels.
+  std::function<void(const Verdict& verdict, std::vector<LevelResult>& levels, Trial& trial)> complete;
+};
+class Trials final : public Operation {
+ public:
+  // Everything outlives it. Runs once: the first run loads kernels and finds nothing ready, and is nobody's
+  // trial.
+  Trials(graph::Traversal& traversal, const LoadedGraph& graph, TrialParts parts);
+
+  void prepare() override { parts_.prepare(); }
+  double run() override;
+  std::string verify() override { return of_every_trial(verdict_); }
+  [[nodiscard]] Timing timing() const override { return parts_.timing; }
+  [[nodiscard]] int trials() const override { return static_cast<int>(parts_.sources.size()); }
+  void run_counted() override;
+  // Trials, and the levels of the first.
+  void describe(Measurement& measurement) override;
+
+ private:
+  graph::Traversal& traversal_;
+  const LoadedGraph& graph_;
+  TrialParts parts_;
+  Verdict verdict_;  // of the last
+  std::vector<Trial> trials_;
+  std::vector<LevelResult> first_levels_;
+};
+
+// Of the trials' counter.
+[[nodiscard]] double median_of(const std::vector<Trial>& trials, const std::string& counter);
+[[nodiscard]] double harmonic_mean(const std::vector<Trial>& trials, const std::string& counter);
+
+}  // namespace grainscope::harness
+
+#endif
