@@ -53,6 +53,18 @@ class Terminal:
         lines = [self._line(columns, [column.name for column in columns], widths)]
         return [*lines, *(self._line(columns, row, widths) for row in rows)]
 
+    def headed(
+        self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], shade: str = "bold"
+    ) -> list[str]:
+        """A table under painted names of columns."""
+        first, *rest = self.table(columns, rows)
+        return [self.paint(first, shade), *rest]
+
+    def item(self, text: str) -> list[str]:
+        """An entry of a list: `  - …`, further lines below its text."""
+        first, *rest = self.wrap(text, "    ").splitlines()
+        return [f"  - {first.strip()}", *rest]
+
     def _cut(self, columns: Sequence["Column"], widths: dict[int, int], over: int) -> None:
         """Makes texts narrower by `over` altogether: the widest first, none below FEWEST_LETTERS."""
         texts = [at for at in widths if not columns[at].right and not columns[at].whole]
@@ -85,6 +97,14 @@ class Column:
     right: bool = False
     optional: int = 0
     whole: bool = False
+
+
+def known(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], unknown: str = "-"
+) -> tuple[list[Column], list[list[str]]]:
+    """The columns of which any cell is known."""
+    kept = [at for at in range(len(columns)) if any(row[at] != unknown for row in cells)]
+    return [columns[at] for at in kept], [[row[at] for at in kept] for row in cells]
 
 
 def terminal(stream: TextIO | None = None) -> Terminal:

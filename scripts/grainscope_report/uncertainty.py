@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from grainscope_report import resources
 from grainscope_report.errors import ReportError
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 from grainscope_report.typed import Problem
 
 FORMAT = "grainscope type-b 1"

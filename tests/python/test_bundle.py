@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from grainscope_report import bundle
+from grainscope_report import loading
 from grainscope_report.cli import main
 from planted_purchase import evaluate, machine, workload
 
@@ -46,7 +46,7 @@ def altered(out: Path, name: str, old: bytes, new: bytes) -> None:
     if out.is_dir():
         (out / name).write_bytes(files[name])
     else:
-        out.write_bytes(bundle.packed(files, "made"))
+        out.write_bytes(loading.packed_bundle(files, "made"))
 
 
 def test_it_holds_the_raw_file_and_sums_that_others_can_check(bundled, tmp_path):
@@ -121,7 +121,7 @@ def test_an_archive_of_something_else_or_cut_off_is_a_sentence(tmp_path, capsys)
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(out.getvalue()))
     assert main(["summary", str(tmp_path / "a.tar.gz")]) == 2
     assert "is no whole bundle" in capsys.readouterr().err
-    whole = gzip.compress(bundle.packed({"a": bytes(5000)}, "a"))
+    whole = gzip.compress(loading.packed_bundle({"a": bytes(5000)}, "a"))
     (tmp_path / "b.tar.gz").write_bytes(gzip.compress(gzip.decompress(gzip.decompress(whole))[:900]))
     assert main(["summary", str(tmp_path / "b.tar.gz")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

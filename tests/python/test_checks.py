@@ -9,7 +9,7 @@ from string import Formatter
 import pytest
 
 import synthetic_machines
-from grainscope_report import checks, model, reader, resources
+from grainscope_report import model, reader, resources
 from planted import contradictions
 from synthetic import MIB, File, times
 
@@ -285,9 +285,9 @@ def names_of(expression: str) -> set[str]:
 
 def expressions(line: str) -> list[str]:
     """What is worked out in a line of the rules."""
-    if heading := checks.HEADING.fullmatch(line):
+    if heading := reader.HEADING.fullmatch(line):
         return [heading[4]] if heading[4] else []
-    if word := checks.WORD.fullmatch(line):
+    if word := reader.WORD.fullmatch(line):
         return [f"lambda {word[2] or ''}: {word[3]}"]
     assert line[0] != "[", line
     text, *more = line.split(" | ")
@@ -307,19 +307,19 @@ FIELDS = {
 def test_a_rule_takes_nothing_but_fields_and_what_is_made_of_them():
     """A rule with a misspelt name would never apply."""
     result = reader.parsed(Path("x"), good().document())[0]
-    known = FIELDS | checks.words()["__builtins__"].keys() | {"row", "index", "rows", "left", "right"}
-    known = known.union(*(names for *_, names in checks.parts(result)))
+    known = FIELDS | reader.words()["__builtins__"].keys() | {"row", "index", "rows", "left", "right"}
+    known = known.union(*(names for *_, names in reader.parts(result)))
     for line in rule_lines():
         for part in expressions(line):
             assert names_of(part) <= known, line
 
 
 def test_no_word_of_the_rules_is_a_field():
-    assert checks.words().keys() & FIELDS == set()
+    assert reader.words().keys() & FIELDS == set()
 
 
 def test_every_rule_is_of_something_that_is_looked_at():
-    each = {match[2] for line in rule_lines() if (match := checks.HEADING.fullmatch(line))}
+    each = {match[2] for line in rule_lines() if (match := reader.HEADING.fullmatch(line))}
     assert each == {
         "words",
         "result",

@@ -7,8 +7,8 @@ import pytest
 
 from compared import H100, XEON
 from grainscope_report import uncertainty
-from grainscope_report.comparison import outliers, verdicts
-from grainscope_report.comparison.questions import Answer, Question
+from grainscope_report.comparison import verdicts
+from grainscope_report.comparison.sides import Answer, Question
 from grainscope_report.comparison.verdicts import FASTER, LIKELY_FASTER, LIKELY_SLOWER, SAME, SLOWER, UNCLEAR
 from grainscope_report.uncertainty import Uncertainty, student_above
 
@@ -249,7 +249,7 @@ def fleet(times):
 def test_a_slow_node_is_named_and_no_other():
     times = drawn(51, 300, 12, 0.01)
     times[:40, 7] *= 1.5
-    [found] = outliers.find(fleet(times), 0.05)
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
     assert (found.node, found.slower, found.rows, found.of) == ("n7", True, 40, 300)
     assert found.ratio == pytest.approx(1.5, rel=0.02)
 
@@ -257,35 +257,35 @@ def test_a_slow_node_is_named_and_no_other():
 def test_two_slow_nodes_do_not_hide_each_other():
     times = drawn(52, 300, 12, 0.01)
     times[:, [2, 9]] *= 1.5
-    assert [one.node for one in outliers.find(fleet(times), 0.05)] == ["n2", "n9"]
+    assert [one.node for one in verdicts.find_outliers(fleet(times), 0.05)] == ["n2", "n9"]
 
 
 def test_a_fast_node_is_named_as_fast():
     times = drawn(53, 300, 8, 0.01)
     times[:, 3] /= 2
-    [found] = outliers.find(fleet(times), 0.05)
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
     assert (found.node, found.slower) == ("n3", False)
     assert found.ratio == pytest.approx(0.5, rel=0.02)
 
 
 def test_alike_nodes_are_rarely_called_outliers():
-    named = [bool(outliers.find(fleet(drawn(seed, 40, 8, 0.02)), 0.0)) for seed in range(300)]
+    named = [bool(verdicts.find_outliers(fleet(drawn(seed, 40, 8, 0.02)), 0.0)) for seed in range(300)]
     assert np.mean(named) <= verdicts.ALPHA
 
 
 def test_small_or_few_is_no_outlier():
     times = drawn(54, 300, 12, 0.0001)
     times[:, 7] *= 1.02
-    assert outliers.find(fleet(times), 0.05) == []
+    assert verdicts.find_outliers(fleet(times), 0.05) == []
     times[:, 7] *= 2
-    assert outliers.find(fleet(times[:, 5:9]), 0.05) == []
+    assert verdicts.find_outliers(fleet(times[:, 5:9]), 0.05) == []
     times[:, :8] = math.nan
-    assert outliers.find(fleet(times), 0.05) == []
+    assert verdicts.find_outliers(fleet(times), 0.05) == []
 
 
 def test_nodes_without_some_rows():
     times = drawn(55, 300, 12, 0.01)
     times[:, 7] *= 2
     times[::2, 3] = math.nan
-    [found] = outliers.find(fleet(times), 0.05)
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
     assert (found.node, found.rows) == ("n7", 300)

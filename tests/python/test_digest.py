@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from grainscope_report import digest
+from grainscope_report import analysis
 from grainscope_report.reader import read
 from planted import SITE
 from synthetic import MIB, File
@@ -13,7 +13,7 @@ REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 ROWS = {"memory": "host_alloc", "order": "as_asked", "row": 128, "rows": 1 << 20, "locality": "local"}
 
 
-def gathered(tmp_path, share: float, asked_bytes: int | None) -> digest.Peak:
+def gathered(tmp_path, share: float, asked_bytes: int | None) -> analysis.Peak:
     """Rows of 128 MiB of which half are different, at this share of the copy peak."""
     file = File()
     file.link("host_to_gpu", 50.0)
@@ -21,7 +21,7 @@ def gathered(tmp_path, share: float, asked_bytes: int | None) -> digest.Peak:
     row |= {"bytes": 128 * MIB, "bandwidth_gb_s": 40.0, "link_bytes_least": 64 * MIB, "link_fraction": share}
     if asked_bytes:
         row["traffic"] = {"label": "modelled", "requests": 1, "requests_by_size": {}, "bytes": asked_bytes}
-    [group] = digest.groups(read(file.write(tmp_path / "file.json")))
+    [group] = analysis.groups_of(read(file.write(tmp_path / "file.json")))
     return group.peak
 
 
@@ -34,7 +34,7 @@ def families(tmp_path, rows: list[tuple[str, str]]) -> list[str]:
         else:
             file.lose(status, "no such thing", family, axes, SITE)
     result = read(file.write(tmp_path / "file.json"))
-    return list(dict.fromkeys(group.family for group in digest.groups(result)))
+    return list(dict.fromkeys(group.family for group in analysis.groups_of(result)))
 
 
 def test_families_stand_as_the_suite_runs_them_though_skipped_rows_come_first(tmp_path):
@@ -54,7 +54,7 @@ def test_families_stand_as_the_suite_runs_them_though_skipped_rows_come_first(tm
 def test_families_of_two_reference_runs_stand_in_one_order():
     orders = []
     for name in ("h200x2-full.json.gz", "h100-full.json.gz", "h100-quick.json", "no-gpu-quick.json"):
-        found = digest.groups(read(REFERENCE / name))
+        found = analysis.groups_of(read(REFERENCE / name))
         orders.append(list(dict.fromkeys(group.family for group in found)))
     for order in orders[1:]:
         assert order == orders[0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grainscope_report import reader, uncertainty
-from grainscope_report.buying import draws, machines, verdict, workload
+from grainscope_report.buying import machines, predict, verdict, workload
 from planted import SITE, pinned_copy
 from planted_purchase import CPU, GPU, SIZE
 from planted_purchase import table as type_b_table
@@ -37,12 +37,12 @@ def measured(tmp_path, *, host: str = "node-a", sizes=SIZES, known: bool = True,
     return {key: (points,) for key, points in rows.items()}
 
 
-def logs(found: draws.Estimates) -> np.ndarray:
+def logs(found: predict.Estimates) -> np.ndarray:
     return np.log(found.draws / found.value)
 
 
 def drawn(points, metric: str = "median_s", seed: int = 1, source=None) -> np.ndarray:
-    return logs((source or draws.Draws(COUNT, seed)).estimates(points, metric, ("m",)))
+    return logs((source or predict.Draws(COUNT, seed)).estimates(points, metric, ("m",)))
 
 
 def test_a_row_varies_by_both_types(tmp_path):
@@ -54,7 +54,7 @@ def test_a_row_varies_by_both_types(tmp_path):
 
 def test_type_b_is_shared_in_a_family_of_a_run_and_nowhere_else(tmp_path):
     one, other = measured(tmp_path), measured(tmp_path, host="node-b")
-    source = draws.Draws(COUNT, 1)
+    source = predict.Draws(COUNT, 1)
     first = drawn(one["transfer/memcpy", MIB], source=source)
     shared = 0.05**2 / (0.05**2 + 0.02**2)
     for points, correlation in (
@@ -68,13 +68,13 @@ def test_type_b_is_shared_in_a_family_of_a_run_and_nowhere_else(tmp_path):
 
 def test_the_same_row_has_the_same_draws_whoever_asks(tmp_path):
     rows = measured(tmp_path)
-    one = draws.Draws(100, 1).estimates(rows["transfer/memcpy", MIB], "median_s", ("m",)).draws
-    two = draws.Draws(100, 1).estimates(rows["transfer/memcpy", MIB], "median_s", ("other",)).draws
-    rate = draws.Draws(100, 1).estimates(rows["transfer/memcpy", MIB], "bandwidth_gb_s", ("m",)).draws
+    one = predict.Draws(100, 1).estimates(rows["transfer/memcpy", MIB], "median_s", ("m",)).draws
+    two = predict.Draws(100, 1).estimates(rows["transfer/memcpy", MIB], "median_s", ("other",)).draws
+    rate = predict.Draws(100, 1).estimates(rows["transfer/memcpy", MIB], "bandwidth_gb_s", ("m",)).draws
     assert (one == two).all()
     assert np.allclose(rate * one, MIB / 1e9)
     assert not np.allclose(
-        one, draws.Draws(100, 2).estimates(rows["transfer/memcpy", MIB], "median_s", ()).draws
+        one, predict.Draws(100, 2).estimates(rows["transfer/memcpy", MIB], "median_s", ()).draws
     )
 
 
@@ -90,7 +90,7 @@ def test_a_variance_of_no_freedom_stays_a_number(tmp_path):
     told = {"standard": 1.0, "freedom": 0.01}
     parts = {"a": {"standard": 1.0}, "b": told, "combined": told}
     points = measured(tmp_path, known=False, uncertainty=parts)["transfer/memcpy", MIB]
-    assert np.isfinite(draws.Draws(1000, 1).estimates(points, "median_s", ()).draws).all()
+    assert np.isfinite(predict.Draws(1000, 1).estimates(points, "median_s", ()).draws).all()
 
 
 @pytest.mark.parametrize(("family", "metric", "what"), [
@@ -110,8 +110,8 @@ def test_what_a_visit_says_once_has_no_known_spread(tmp_path, family, metric, wh
     row["uncertainty"] = {name: {"standard": 0.02} for name in ("a", "b", "combined")}
     result = reader.parse(tmp_path / "f.json", file.document())
     points = (((("run", result.rows[0]),),),)
-    assert list(draws.unknown(points, metric)) == ([what] if what else [])
-    found = draws.Draws(100, 1).estimates(points, metric, ()).draws
+    assert list(predict.unknown(points, metric)) == ([what] if what else [])
+    found = predict.Draws(100, 1).estimates(points, metric, ()).draws
     assert np.isnan(found).all() == (what is not None)
     assert len(set(found)) > 90 or what
 
@@ -119,7 +119,7 @@ def test_what_a_visit_says_once_has_no_known_spread(tmp_path, family, metric, wh
 def test_what_runs_differ_by_may_be_unknown(tmp_path):
     for known, what in ((True, []), (False, ["runs"])):
         points = measured(tmp_path, known=known)["transfer/memcpy", MIB]
-        assert list(draws.unknown(points, "median_s")) == what
+        assert list(predict.unknown(points, "median_s")) == what
 
 
 def test_a_table_that_is_given_goes_before_the_file_and_that_before_the_one_at_hand(monkeypatch):

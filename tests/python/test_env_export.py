@@ -8,7 +8,7 @@ import pytest
 
 from compared import H100, node, written
 from grainscope_report.cli import main
-from grainscope_report.comparison.facts import differences, facts
+from grainscope_report.machine import differences, facts
 
 
 def differ(base: dict, new: dict, passing: bool = False) -> dict[str, tuple[str | None, str | None]]:

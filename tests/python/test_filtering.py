@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from grainscope_report import filtering
+from grainscope_report import selecting
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
 
@@ -18,12 +18,12 @@ NAME = "transfer/memcpy/pinned_to_gpu/numa:0/gpu:0/flush:on/bytes:65536"
     ["bytes:64KiB", "bytes:64 KiB", "bytes:64kib$", "bytes:64K", "bytes:(1KiB|64KiB)", "memcpy.*:64KiB$"],
 )
 def test_a_size_with_a_unit_is_found_in_bytes(text):
-    assert filtering.pattern(text).search(NAME)
+    assert selecting.name_pattern(text).search(NAME)
 
 
 @pytest.mark.parametrize("text", ["bytes:1KiB", "bytes:64KB", "bytes:65B", "bytes:6B", "bytes:[64KiB]x"])
 def test_another_size_is_not(text):
-    assert not filtering.pattern(text).search(NAME)
+    assert not selecting.name_pattern(text).search(NAME)
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_another_size_is_not(text):
     ],
 )
 def test_what_names_have_is_found_as_it_is(text, name):
-    assert filtering.pattern(text).search(name)
+    assert selecting.name_pattern(text).search(name)
 
 
 def test_what_is_no_expression_is_refused():
     with pytest.raises(ReportError, match="is no regular expression"):
-        filtering.pattern("(")
+        selecting.name_pattern("(")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from grainscope_report import machine, naming, reader
-from grainscope_report.cases import Case
+from grainscope_report.model import Case
 from planted import linked_file
 
 PEER = {"gpu": 0, "peer": 1}

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from grainscope_report import reader
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, Case
 from grainscope_report.cli import main
 from grainscope_report.errors import ReportError
 from grainscope_report.machine import caches, concerns
-from grainscope_report.model import SCHEMA_VERSION
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, SCHEMA_VERSION, Case
 from planted import departures
 from synthetic import MIB, File
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from compared import compared, node, written
-from grainscope_report import reader, reasons
+from grainscope_report import naming, reader
 from grainscope_report.cli import main
 from grainscope_report.figures import parts
 from planted import SITE, gpu_file, pinned_copy
@@ -40,18 +40,21 @@ def lacking() -> File:
 
 def test_of_reasons_that_differ_in_amounts_the_one_with_the_largest_is_told():
     most = no_pages(1024 * MIB)
-    assert reasons.told(LACKS) == dict.fromkeys(LACKS, f"{most} {LARGEST}")
+    assert naming.told_reasons(LACKS) == dict.fromkeys(LACKS, f"{most} {LARGEST}")
     assert "echo 512 | sudo tee" in most
 
 
 def test_amounts_are_compared_as_numbers_with_their_units():
     few, many = "needs 9 GiB on GPU 0, which has 8 GiB free", "needs 10 GiB on GPU 0, which has 512 MiB free"
     small = "needs 900 MiB on GPU 0, which has 0 B free"
-    assert set(reasons.told([many, few, small]).values()) == {f"{many} {LARGEST}"}
+    assert set(naming.told_reasons([many, few, small]).values()) == {f"{many} {LARGEST}"}
 
 
 def test_a_reason_alone_is_told_as_it_is():
-    assert reasons.told([LACKS[0], LACKS[0], "no driver"]) == {LACKS[0]: LACKS[0], "no driver": "no driver"}
+    assert naming.told_reasons([LACKS[0], LACKS[0], "no driver"]) == {
+        LACKS[0]: LACKS[0],
+        "no driver": "no driver",
+    }
 
 
 @pytest.mark.parametrize(("one", "two"), [
@@ -66,13 +69,13 @@ def test_a_reason_alone_is_told_as_it_is():
     ("no graph kron21", "no graph kron22"),
 ])  # fmt: skip
 def test_numbers_that_name_something_keep_reasons_apart(one, two):
-    assert reasons.told([one, two]) == {one: one, two: two}
+    assert naming.told_reasons([one, two]) == {one: one, two: two}
 
 
 def test_more_reasons_are_counted():
-    assert reasons.most(["one", "two", "two", "three"]) == "two (and 2 more reasons)"
-    assert reasons.most(["one", "two", "two"]) == "two (and 1 more reason)"
-    assert reasons.most([]) == ""
+    assert naming.main_reason(["one", "two", "two", "three"]) == "two (and 2 more reasons)"
+    assert naming.main_reason(["one", "two", "two"]) == "two (and 1 more reason)"
+    assert naming.main_reason([]) == ""
 
 
 def test_summary_counts_all_their_rows_and_joins_their_families(tmp_path, capsys):

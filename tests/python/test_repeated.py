@@ -8,7 +8,7 @@ from statistics import median
 
 import pytest
 
-from grainscope_report import reader, repeated, uncertainty, visits
+from grainscope_report import reader, uncertainty, visits
 from grainscope_report.errors import ReportError
 from grainscope_report.visits import Measured, Visit
 from references import PROJECT
@@ -39,7 +39,7 @@ def planted(
 
 
 def family(runs: list[Measured]) -> dict:
-    (row,) = repeated.table(runs)["families"]
+    (row,) = visits.type_b_table(runs)["families"]
     return row
 
 
@@ -57,9 +57,9 @@ def test_runs_that_differ_by_their_visits_alone_ask_for_little_more():
 
 def test_a_fitted_table_covers_other_runs():
     run = family(planted(4, 0.03, seed=2))["run"]["standard"]
-    rows = repeated.differences(planted(3, 0.03, seed=3))[FAMILY]
-    assert repeated.covered(rows, run) == pytest.approx(0.95, abs=0.02)
-    assert repeated.covered(rows, run / 4) < 0.8
+    rows = visits.differences(planted(3, 0.03, seed=3))[FAMILY]
+    assert visits.covered(rows, run) == pytest.approx(0.95, abs=0.02)
+    assert visits.covered(rows, run / 4) < 0.8
 
 
 def test_one_run_or_one_visit_tells_nothing():
@@ -69,7 +69,7 @@ def test_one_run_or_one_visit_tells_nothing():
     ]
     for runs in (planted(1, 0.03), one_visit, []):
         with pytest.raises(ReportError, match="at least two runs of several visits"):
-            repeated.table(runs)
+            visits.type_b_table(runs)
 
 
 def test_kinds_of_machines_are_not_held_against_each_other():
@@ -78,26 +78,26 @@ def test_kinds_of_machines_are_not_held_against_each_other():
         Measured(*[("", "CPU") if value == ("GPU", "CPU") else value for value in vars(run).values()])
         for run in without
     ]
-    made = repeated.table([*without, *with_gpu])
+    made = visits.type_b_table([*without, *with_gpu])
     assert made["machines"] == [{"gpu": "GPU", "cpu": "CPU"}, {"gpu": "", "cpu": "CPU"}]
     first, second = made["families"]
     assert second["machine"] == 1
     assert second["run"]["standard"] > 4 * first["run"]["standard"]
-    found = repeated.held_out([*without, *with_gpu])
+    found = visits.held_out([*without, *with_gpu])
     assert [(one.machine, one.runs, one.rows) for one in found] == [("GPU", 3, 240), ("CPU", 3, 240)]
     assert all(one.covered >= 0.9 for one in found)
 
 
 def test_the_table_of_the_suite_is_what_the_study_says():
-    made = repeated.table([run for path in STUDY for run in visits.read(path)])
-    assert uncertainty.TABLE.read_text() == repeated.text(made), (
+    made = visits.type_b_table([run for path in STUDY for run in visits.read(path)])
+    assert uncertainty.TABLE.read_text() == visits.type_b_text(made), (
         "run `scripts/study results/reference/study/*.gz --table scripts/grainscope_report/type_b.json`"
     )
 
 
 def test_what_the_suite_says_holds_for_runs_that_it_was_not_made_of():
     """Calibrated and still sharp: at least ten pairs of runs, held out by GPU where there are GPUs enough."""
-    found = repeated.held_out([run for path in STUDY for run in visits.read(path)])
+    found = visits.held_out([run for path in STUDY for run in visits.read(path)])
     assert sum({one.machine: one.runs for one in found}.values()) >= 10
     assert {one.machine for one in found} >= {"NVIDIA H100 80GB HBM3", "NVIDIA H200", "AMD EPYC"}
 
@@ -132,7 +132,7 @@ def test_intervals_of_todays_runs_are_narrow(clocks, most):
 def test_a_folder_of_runs_and_a_file_are_tables(tmp_path: Path):
     kept = tmp_path / "table.json"
     kept.write_text(uncertainty.TABLE.read_text())
-    (table,) = repeated.tables([kept])
+    (table,) = visits.type_b_tables([kept])
     assert table.sha256 == uncertainty.at_hand().sha256
     with pytest.raises(ReportError, match="holds no runs"):
-        repeated.tables([tmp_path / "."] if not kept.unlink() else [])
+        visits.type_b_tables([tmp_path / "."] if not kept.unlink() else [])

@@ -18,7 +18,7 @@ from statistics import fmean, median
 from grainscope_report import metrics, reader
 from grainscope_report.acceptance import judge, rules
 from grainscope_report.acceptance.rules import LINK, Allowance, Limits, Rule, RuleSet
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 from grainscope_report.uncertainty import Uncertainty
 from grainscope_report.visits import machine_of
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from grainscope_report import machine, metrics
 from grainscope_report.acceptance.judge import BROKEN, FAILED, MISSING, NOT_APPLICABLE, PASSED, Judged
 from grainscope_report.metrics import Unit
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 from grainscope_report.terminal import Terminal
 
 FORMAT = 1

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grainscope_report import metrics, selecting, toml_file
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.errors import ReportError
 from grainscope_report.metrics import Unit
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.resources import PACKAGE
 from grainscope_report.selecting import Where
 from grainscope_report.toml_file import Table

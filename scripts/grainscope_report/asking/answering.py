@@ -5,17 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from grainscope_report import naming, reasons, statistics
+from grainscope_report import naming, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.answers import questions, segments
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
 from grainscope_report.figures.series import select
 from grainscope_report.groups.transfer import methods
 from grainscope_report.machine import Machine, spoken_site
-from grainscope_report.model import Row
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_bytes, format_interval, format_percent, time_unit
@@ -154,7 +153,7 @@ class _Asked:
     def why_nothing(self) -> str:
         """Why no row has a number."""
         result = self.machine.result
-        if told := reasons.most(row.reason for row in self.matching):
+        if told := naming.main_reason(row.reason for row in self.matching):
             return f"Not measured: {told}."
         there = [row for row in result.rows if row.case.family in self.sentence.families]
         asked = f", filter {result.run.filter}" if result.run.filter else ""

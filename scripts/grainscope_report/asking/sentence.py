@@ -16,8 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from grainscope_report.cases import Case
 from grainscope_report.errors import ReportError
+from grainscope_report.model import Case
 from grainscope_report.units import parse_bytes
 
 TABLE = Path(__file__).resolve().parent.parent / "words.json"

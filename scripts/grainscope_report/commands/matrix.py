@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grainscope_report import bests, families
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
-from grainscope_report.commands import asked, files
+from grainscope_report import families, metrics
+from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
-from grainscope_report.escaping import in_csv
 from grainscope_report.families import PAIRS, Pairs
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_rate, significant
+from grainscope_report.writing import in_csv
 
 FORMAT = 1
 INDENT = "  "
@@ -62,7 +60,7 @@ class Matrix:
         return sorted(rows), sorted(columns)
 
 
-def register(commands: argparse._SubParsersAction) -> None:
+def add_matrix(commands: argparse._SubParsersAction) -> None:
     """Adds the command."""
     parser = commands.add_parser(
         "matrix",
@@ -72,7 +70,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "not measured.",
         epilog="Exit status: 0 shown, 2 usage, an unreadable file, or a run without pairs.",
     )
-    asked.add_file(parser)
+    files.add_file(parser)
     parser.add_argument(
         "family",
         nargs="?",
@@ -81,10 +79,10 @@ def register(commands: argparse._SubParsersAction) -> None:
         help="the pairs of one family or group alone: `transfer/peer`, `latency`",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run_matrix)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_matrix(arguments: argparse.Namespace) -> int:
     """Prints the matrices."""
     [result] = files.results([arguments.file])
     found = matrices(result, arguments.family.strip("/"))
@@ -109,11 +107,11 @@ def matrices(result: Result, family: str = "") -> list[Matrix]:
 
 def _matrix(result: Result, pairs: Pairs) -> Matrix:
     there: dict[tuple[int, int], list[Row]] = {}
-    for row in bests.rows(result, pairs.best):
+    for row in metrics.rows_for(result, pairs.best):
         site = row.case.site
         if pairs.rows in site and pairs.columns in site:
             there.setdefault((site[pairs.rows], site[pairs.columns]), []).append(row)
-    cells = {pair: _cell(bests.best(rows, pairs.best.least), pairs) for pair, rows in there.items()}
+    cells = {pair: _cell(metrics.best_row(rows, pairs.best.least), pairs) for pair, rows in there.items()}
     for link in result.links:
         # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
         if link.direction == _peak_direction(pairs):
@@ -134,7 +132,7 @@ def _peak_direction(pairs: Pairs) -> str | None:
 def _cell(row: Row, pairs: Pairs) -> Cell:
     size = row.case.axes.get("bytes")
     size = size if isinstance(size, (int, float)) else None
-    return Cell(bests.estimate(row, pairs.best.least), size, row.both_known, row.name)
+    return Cell(metrics.best_estimate(row, pairs.best.least), size, row.both_known, row.name)
 
 
 def lines(found: Sequence[Matrix], out: Terminal) -> Iterator[str]:
@@ -164,7 +162,7 @@ def _text(one: Matrix, pair: tuple[int, int], error: bool) -> str:
     if pair not in one.cells:
         return "-"
     found = one.cells[pair].value
-    return f"{_value(one, found.value)}{f' ± {bests.plus_minus(found)}' if error else ''}"
+    return f"{_value(one, found.value)}{f' ± {metrics.plus_minus(found)}' if error else ''}"
 
 
 def _value(one: Matrix, value: float) -> str:
@@ -195,7 +193,7 @@ def _span(one: Matrix) -> str:
     """The slowest and the fastest pair, and how wide the widest interval is."""
     found = {pair: cell.value for pair, cell in one.cells.items()}
     low, high = (pick(found, key=lambda pair: found[pair].value) for pick in (min, max))
-    widest = bests.plus_minus(max(found.values(), key=bests.half))
+    widest = metrics.plus_minus(max(found.values(), key=metrics.half_width))
     known = "" if all(row.both_known for row in one.cells.values()) else " of this run alone"
     error = f"± {widest} at most (95 %{known})"
     ends = [f"{_value(one, found[pair].value)} ({_places(one, pair)})" for pair in (low, high)]

@@ -1,22 +1,48 @@
-"""What `summary --full` prints: everything that a run says, the machine's warnings first."""
+"""What `summary --full` prints: everything that a run says, the machine's warnings first.
+
+What `summary --json` prints: the findings of a run as plain data.
+
+What `summary` says of the fits: a table of lines, then sentences.
+
+What `summary` says of traversals: for each algorithm and graph the best access and how good it is.
+
+A line is for the widest edges, with the time of the narrower ones beside it; `--json` has all of them.
+
+What `summary` says of traversals that move fewer bytes: for each graph the fastest of each budget.
+
+What `summary` says of managed memory under pressure: how often the data set crosses the link.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
-from grainscope_report import findings, link_cells, machine, naming
-from grainscope_report.analysis import Analysis
-from grainscope_report.commands import (
-    summary_fits,
-    summary_gnn,
-    summary_lean,
-    summary_pressure,
-    summary_traversals,
-)
-from grainscope_report.digest import Group
+from grainscope_report import findings, machine, naming
+from grainscope_report.analysis import Analysis, Group
+from grainscope_report.commands import summary_gnn
 from grainscope_report.findings import Finding
-from grainscope_report.result import Result
+from grainscope_report.fits import everything
+from grainscope_report.fits.everything import Fits
+from grainscope_report.groups.gnn import answers as networks
+from grainscope_report.groups.transfer import paths
+from grainscope_report.groups.traversal import compare, lean, runs
+from grainscope_report.groups.traversal.answers import Answer
+from grainscope_report.groups.traversal.lean_answers import Gain
+from grainscope_report.groups.traversal.pressure import Moved
+from grainscope_report.machine import between, machines, provenance
+from grainscope_report.model import Result
 from grainscope_report.shape import words
-from grainscope_report.terminal import Column, Terminal
-from grainscope_report.units import format_bytes, format_interval, format_time
+from grainscope_report.statistics import Estimate
+from grainscope_report.terminal import Column, Terminal, known
+from grainscope_report.units import (
+    format_bytes,
+    format_error,
+    format_interval,
+    format_percent,
+    format_time,
+    significant,
+    time_unit,
+)
 
 SEVERITIES = ("severe", "warning", "info")
 SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
@@ -43,7 +69,7 @@ GROUP_COLUMNS = (
 LINK_OPTIONAL = {"95 % interval": 2, "at": 3, "negotiated": 1}
 LINK_COLUMNS = tuple(
     Column(name, right=right, optional=LINK_OPTIONAL.get(name, 0))
-    for name, right in zip(link_cells.NAMES, link_cells.RIGHT, strict=True)
+    for name, right in zip(machine.LINK_NAMES, machine.LINK_RIGHT, strict=True)
 )
 
 
@@ -93,7 +119,7 @@ def _machine(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterat
 
 def _links(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
     if result.links:
-        first, *rest = out.table(LINK_COLUMNS, [link_cells.cells(link) for link in result.links])
+        first, *rest = out.table(LINK_COLUMNS, [machine.link_cells(link) for link in result.links])
         yield out.paint(first, "bold")
         yield from rest
 
@@ -122,7 +148,7 @@ def _family(family: str, found: list[Group]) -> Iterator[tuple[str, ...]]:
     there = [group for group in found if group.family == family]
     idle = [group for group in there if not group.counts["ok"] and not group.counts["failed"]]
     folded = idle if len(idle) > 1 else []
-    yield from (_cells(group) for group in there if group not in folded)
+    yield from (_group_cells(group) for group in there if group not in folded)
     if folded:
         count = sum(group.counts["skipped"] for group in folded)
         name = f"{len(folded)} more" if len(folded) < len(there) else f"all {len(folded)}"
@@ -140,7 +166,7 @@ def _slow_sites(found: list[Group], out: Terminal) -> Iterator[str]:
             yield out.paint(out.wrap(said, ""), "yellow")
 
 
-def _cells(group: Group) -> tuple[str, ...]:
+def _group_cells(group: Group) -> tuple[str, ...]:
     peak = group.peak
     rate, interval = format_interval(peak.rate.value, peak.rate.low, peak.rate.high) if peak else ("-", "")
     return (
@@ -186,15 +212,15 @@ def _over(group: Group) -> str:
 
 
 def _traversals(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from summary_traversals.lines(findings.facts(found, "traversals"), out)
+    yield from traversal_lines(findings.facts(found, "traversals"), out)
 
 
 def _pressed(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from summary_pressure.lines(findings.facts(found, "managed_under_pressure"), out)
+    yield from pressure_lines(findings.facts(found, "managed_under_pressure"), out)
 
 
 def _fewer_bytes(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from summary_lean.lines(findings.facts(found, "fewer_bytes"), out)
+    yield from lean_lines(findings.facts(found, "fewer_bytes"), out)
 
 
 def _networks(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
@@ -203,7 +229,7 @@ def _networks(_result: Result, found: Sequence[Finding], out: Terminal) -> Itera
 
 
 def _fits(result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from summary_fits.lines(findings.fits(found, result), out)
+    yield from fit_lines(findings.fits(found, result), out)
 
 
 def _shape(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
@@ -228,3 +254,281 @@ def _reasons(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterat
             yield from (f"    {name}" for name in reason.names[:NAMES_SHOWN])
             if reason.count > NAMES_SHOWN:
                 yield f"    … and {reason.count - NAMES_SHOWN} more (`list --status failed` shows them)"
+
+
+FORMAT = 1
+
+
+def document(result: Result) -> dict[str, Any]:
+    """The whole summary; what a run does not know is null."""
+    [machine] = machines([result])
+    found = findings.of(Analysis(machine, every=True), but=("answers",))
+
+    def each(*topics: str) -> dict[str, Any]:
+        return {topic.rpartition(".")[2]: findings.data(found, topic) for topic in topics}
+
+    fits = each(*(f"fits.{name}" for name in everything.PLAIN))
+    return {
+        "summary_format": FORMAT,
+        "file": str(result.path),
+        "machine": provenance(result),
+        "complete": result.run.complete,
+        "links": [
+            asdict(link) | {"from": link.ends[0], "to": link.ends[1], "negotiated": link.negotiated}
+            for link in result.links
+        ],
+        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes"),
+        "networks": each(*(f"networks.{question}" for question in networks.QUESTIONS)),
+        "fits": fits | everything.METHODS | {"between": between(result)},
+        **each("shape", "reasons"),
+    }
+
+
+LINE_COLUMNS = (
+    Column("time = latency + bytes / bandwidth"),
+    Column("latency", right=True),
+    Column("95 % interval", optional=4),
+    Column("GB/s", right=True),
+    Column("95 % interval", optional=3),
+    Column("half of it at", right=True, optional=1),
+    Column("of theoretical", right=True),
+    Column("off by: median, worst", right=True, optional=2),
+)
+# A latency below this share of the smallest time cannot be told from nothing.
+NOTHING = 1e-12
+
+
+def fit_lines(fits: Fits, out: Terminal) -> Iterator[str]:
+    """The table and the sentences; nothing where there is nothing to fit."""
+    if fits.paths:
+        yield from _fit_table(fits.paths, out)
+        yield out.paint(out.wrap(_explained(fits.paths), "  "), "dim")
+    said = bool(fits.paths)
+    for heading, sentences in everything.sections(fits):
+        if sentences:
+            yield from [""] * said
+            said = True
+            yield out.paint(heading, "bold")
+            yield from (line for said in sentences for line in _sentence(said, out))
+
+
+def _explained(shown: Sequence[paths.Path]) -> str:
+    links = list(dict.fromkeys(path.negotiated for path in shown if path.of_link and path.negotiated))
+    theory = f" Of theoretical: of {', '.join(links)}, as negotiated under load." if links else ""
+    return (
+        "Lines with the least absolute relative errors, intervals by bootstrap over sizes; the first site of "
+        "each. Off by: how far the line is from the times, with the size of the worst." + theory
+    )
+
+
+def _sentence(said: str, out: Terminal) -> list[str]:
+    first, *rest = out.wrap(said, "    ").splitlines()
+    return [f"  - {first.strip()}", *rest]
+
+
+def _fit_table(shown: Sequence[paths.Path], out: Terminal) -> Iterator[str]:
+    cells, family = [], ""
+    for path in shown:
+        if path.family != family:
+            family = path.family
+            cells.append((family, *[""] * (len(LINE_COLUMNS) - 1)))
+        cells.append(_fit_cells(path))
+    first, *rest = out.table(LINE_COLUMNS, cells)
+    yield out.paint(first, "bold")
+    for text, row in zip(rest, cells, strict=True):
+        yield text if row[-1] else out.paint(text, "bold")
+
+
+def _fit_cells(path: paths.Path) -> tuple[str, ...]:
+    line = path.line
+    rate = line.bandwidth_gb_s
+    bandwidth, between = format_interval(rate.value, rate.low, rate.high)
+    latency, interval = _latency(line.latency_s)
+    worst = f"{format_error(line.worst_error)} at {format_bytes(line.worst_bytes)}"
+    return (
+        f"  {path.name or 'all'}",
+        latency,
+        interval,
+        bandwidth,
+        between,
+        format_bytes(line.half_bytes.value) if line.latency_s.value > NOTHING else "-",
+        format_percent(path.of_link) if path.of_link else "-",
+        f"{100 * line.median_error:.0f} %, {worst}",
+    )
+
+
+def _latency(time_s: Estimate) -> tuple[str, str]:
+    if time_s.value <= NOTHING:
+        return "-", f"below {format_time(time_s.high)}"
+    scale, unit = time_unit(time_s.value)
+    value, interval = format_interval(time_s.value / scale, time_s.low / scale, time_s.high / scale)
+    return f"{value} {unit}", interval
+
+
+MEASURED = (
+    "Best: the fastest way that leaves the edges in host memory and needs no managed memory. × managed: how "
+    "many times faster, where managed memory is cold, not oversubscribed unless "
+    "--allow-managed-oversubscription was given; × device: against edges in the GPU's memory. Times: "
+    "medians over trials."
+)
+MODELLED = (
+    "Modelled: an estimate of the time that the link needs, which measured traversals may miss either way. "
+    "× managed: where the card holds half of the edge list, modelled and not validated on hardware."
+)
+NARROW = "With narrower edges: the time of the same access."
+TIED = "Tied: so many other accesses take exactly as long."
+ALSO = "What the model says of the same is in --json and in figures 8, 9, 16 and 17."
+
+
+def traversal_lines(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
+    """A table of what was measured, or where nothing was, of what is modelled; nothing without traversals."""
+    measured = [answer for answer in answers if answer.label == "measured"]
+    there = measured or list(answers)
+    if not there:
+        return
+    link = there[0].best.link
+    what = f"traversals, modelled over {compare.link_name(link)}" if link else "traversals, measured"
+    wide = [answer for answer in there if answer.work.edge == _widest(answer, there)]
+    first, *rest = out.table(
+        *known(_traversal_columns(what, there), [_traversal_cells(answer, there) for answer in wide])
+    )
+    yield out.paint(first, "bold")
+    yield from rest
+    also = f" {NARROW}" if len(_edges(there)) > 1 else ""
+    also += f" {TIED}" if any(answer.tied for answer in wide) else ""
+    also += f" {ALSO}" if measured and len(measured) < len(answers) else ""
+    yield out.paint(out.wrap((MEASURED if measured else MODELLED) + also, "  "), "dim")
+
+
+def _traversal_columns(what: str, there: Sequence[Answer]) -> tuple[Column, ...]:
+    edges = _edges(there)
+    narrow = f"with {edges[0]} B" if len(edges) > 1 else "narrower"
+    return (
+        Column(what),
+        Column("best access"),
+        Column("time", right=True),
+        Column(narrow, right=True, optional=2),
+        Column("GTEPS", right=True, optional=1),
+        Column("GB/s", right=True, optional=5),
+        Column("of link", right=True, optional=3),
+        Column("amplification", right=True, optional=4),
+        Column("× managed", right=True),
+        Column("× device", right=True),
+    )
+
+
+def _edges(there: Sequence[Answer]) -> list[int]:
+    return sorted({answer.work.edge for answer in there})
+
+
+def _same(one: Answer, two: Answer) -> bool:
+    """Whether they differ in the width of edges alone."""
+    return (one.work.algorithm, one.work.graph, one.work.weights) == (
+        two.work.algorithm,
+        two.work.graph,
+        two.work.weights,
+    )
+
+
+def _widest(answer: Answer, there: Sequence[Answer]) -> int:
+    return max(one.work.edge for one in there if _same(one, answer))
+
+
+def _traversal_cells(answer: Answer, there: Sequence[Answer]) -> tuple[str, ...]:
+    work, best = answer.work, answer.best
+    teps, rate = best.counter("teps"), best.counter("link_gb_s")
+    weights = f", weights {work.weights}" if work.weights else ""
+    narrow = next((one for one in there if _same(one, answer) and one.work.edge < work.edge), None)
+    alike = narrow.like(best) if narrow else None
+    tied = f" (tied with {len(answer.tied)})" if answer.tied else ""
+    return (
+        f"  {work.algorithm} {work.graph}, {work.edge} B{weights}",
+        (runs.spoken(best.access) if best.placement != "subway" else "Subway") + tied,
+        format_time(best.time.value),
+        format_time(alike.time.value) if alike else "-",
+        significant(teps / 1e9) if teps else "-",
+        f"{rate:.1f}" if rate else "-",
+        format_percent(best.link_fraction) if best.link_fraction else "-",
+        f"{answer.amplification:.2f}" if answer.amplification else "-",
+        _times(answer.over.get("managed")),
+        _times(answer.over.get("device")),
+    )
+
+
+def _times(ratio: Estimate | None) -> str:
+    return f"{ratio.value:.2f}" if ratio else "-"
+
+
+LEAN_COLUMNS = (
+    Column("traversals that move fewer bytes"),
+    Column("fastest"),
+    Column("time", right=True),
+    Column("over the link", right=True, optional=2),
+    Column("in GPU memory", right=True, optional=1),
+    Column("× EMOGI's best", right=True),
+    Column("× device", right=True),
+    Column("model", right=True, optional=3),
+)
+LEAN_SAID = (
+    "What a better algorithm buys beside EMOGI's best, the fastest walk over whole lists of the same graph "
+    "by EMOGI's accesses or GraphPEG's exchange; each with so many percent of the edges in GPU memory. "
+    "Times: means over trials after GAP; model: its time for the link, an estimate that knows no cache, "
+    "against the measured one."
+)
+
+
+def lean_lines(gains: Sequence[Gain], out: Terminal) -> Iterator[str]:
+    """A line for each graph and budget; nothing without such rows."""
+    if not gains:
+        return
+    first, *rest = out.table(*known(LEAN_COLUMNS, [_lean_cells(gain) for gain in gains]))
+    yield out.paint(first, "bold")
+    yield from rest
+    yield out.paint(out.wrap(LEAN_SAID, "  "), "dim")
+
+
+def _lean_cells(gain: Gain) -> tuple[str, ...]:
+    best, work = gain.best, gain.work
+    weights = f", weights {work.weights}" if work.weights else ""
+    sent = best.run.row.link_bytes_least
+    return (
+        f"  {work.algorithm} {work.graph}{weights}",
+        best.text,
+        format_time(lean.mean_time(best.run).value),
+        format_bytes(sent) if sent else "-",
+        format_bytes(best.hot_bytes) if best.hot_bytes else "0",
+        _times(gain.over.get("mapped")),
+        _times(gain.over.get("device")),
+        f"{100 * best.modelled[1]:+.0f} %" if best.modelled else "-",
+    )
+
+
+MOST_LINES = 12
+PRESSURE_SAID = (
+    "How many times the data set (edge list and weights) crosses the link where the card holds so many "
+    "percent of it. Modelled and not validated on hardware; a fault brings {}."
+)
+
+
+def pressure_lines(found: Sequence[Moved], out: Terminal) -> Iterator[str]:
+    """A line for each algorithm and graph; nothing without such rows."""
+    if not found:
+        return
+    cards = sorted({card for one in found for card in one.times})
+    columns = (
+        Column("managed memory, modelled"),
+        *(Column(f"card {card:g} %", right=True, optional=at) for at, card in enumerate(cards)),
+    )
+    first, *rest = out.table(columns, [_pressure_cells(one, cards) for one in found[:MOST_LINES]])
+    yield out.paint(first, "bold")
+    yield from rest
+    if len(found) > MOST_LINES:
+        yield f"  … and {len(found) - MOST_LINES} more (--json has all)"
+    yield out.paint(out.wrap(PRESSURE_SAID.format(format_bytes(found[0].page)), "  "), "dim")
+
+
+def _pressure_cells(one: Moved, cards: Sequence[float]) -> tuple[str, ...]:
+    work = one.work
+    weights = f", weights {work.weights}" if work.weights else ""
+    times = (f"{significant(one.times[card])} ×" if card in one.times else "-" for card in cards)
+    return f"  {work.algorithm} {work.graph}, {work.edge} B{weights}", *times

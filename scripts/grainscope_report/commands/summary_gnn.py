@@ -3,12 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from grainscope_report.commands.summary_traversals import known
 from grainscope_report.groups.gather import gathers, shares
 from grainscope_report.groups.gnn import pipelines, tiers
 from grainscope_report.groups.gnn.answers import Answer
 from grainscope_report.groups.traversal import compare
-from grainscope_report.terminal import Column, Terminal
+from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import format_bytes, format_percent, format_time, significant
 
 Cells = Callable[[Answer], tuple[str, ...]]

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report.comparison import foreign
-from grainscope_report.comparison.questions import Answer
-from grainscope_report.others.output import RATE, Measured, Output, changed, cut_off, number
+from grainscope_report.comparison import sides
+from grainscope_report.comparison.sides import Answer
+from grainscope_report.others.beside import RATE, Measured, Output, changed, cut_off, number
 from grainscope_report.statistics import median
 
 TOOL = "nccl-tests"
@@ -255,6 +255,4 @@ def _spread(groups: Mapping[str, Sequence[_Line]]) -> Mapping[str, Answer]:
         name: tuple(line.seconds for line in group if line.seconds) if len(group) > 1 else group[0].each_s
         for name, group in groups.items()
     }
-    return foreign.with_spread(
-        {name: Answer(median(one), one) for name, one in visits.items() if len(one) > 1}
-    )
+    return sides.with_spread({name: Answer(median(one), one) for name, one in visits.items() if len(one) > 1})

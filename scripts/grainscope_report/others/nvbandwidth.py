@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grainscope_report.others.output import RATE, TIME, Measured, Output, changed, cut_off, number
+from grainscope_report.others.beside import RATE, TIME, Measured, Output, changed, cut_off, number
 
 TOOL = "nvbandwidth"
 UNREPEATED = "intervals are of our runs alone, since nvbandwidth reports no samples"
