@@ -1,8 +1,6 @@
 """What is worked out of a run, each part once and only where it is asked for.
 
 So are the modules that do it: to read all of them takes a fifth of the time of a screen.
-
-A result file in few lines: for each family and path the peak, the latency, and how many rows are what.
 """
 
 from __future__ import annotations
@@ -28,6 +26,13 @@ if TYPE_CHECKING:
     from grainscope_report.groups.traversal.pressure import Moved
     from grainscope_report.machine import Machine
     from grainscope_report.shape.findings import Finding
+# How far a site must stay behind the best one to be named.
+SLOW_SHARE = 0.05
+HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
+# Bytes that are so many times others are more.
+CLEARLY = 1.01
+# Where one of these varies the total says nothing.
+INSTEAD = {"row", "grain", "piece"}
 
 
 @dataclass(frozen=True)
@@ -102,15 +107,6 @@ class Analysis:
         """Why rows have no numbers."""
 
         return reasons_of(self.result)
-
-
-# How far a site must stay behind the best one to be named.
-SLOW_SHARE = 0.05
-HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
-# Bytes that are so many times others are more.
-CLEARLY = 1.01
-# Where one of these varies the total says nothing.
-INSTEAD = {"row", "grain", "piece"}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""The one exception that a command turns into a sentence and an exit status.
-
-Processes that work for a command, and what an interrupt does to them.
-"""
+"""Exit statuses, the exception that becomes a sentence, and what an interrupt does to workers."""
 
 import signal
 from collections.abc import Iterator

@@ -1,11 +1,9 @@
-"""A bundle: the raw file of a run with a manifest and check sums, to hand on; altered ones are refused.
+"""From a path to parsed JSON of a known schema version; what it means is the reader's.
 
-A bundle is a folder, or such a folder packed as .tar.gz. `sha256sum -c SHA256SUMS` checks it without this
-program. It guards against mishaps and edits of the file alone, not against somebody who makes sums anew.
-
-From a path to parsed JSON of a known schema version; what it means is the reader's.
-
-Whatever is wrong with a file becomes one `ReportError`: the file, what was found, what to do.
+Whatever is wrong with a file becomes one `ReportError`: the file, what was found, what to do. A bundle holds
+the raw file of a run with a manifest and check sums, as a folder or packed as .tar.gz; an altered one is
+refused. `sha256sum -c SHA256SUMS` checks it without this program. It guards against mishaps and edits of the
+file alone, not against somebody who makes sums anew.
 """
 
 import gzip
@@ -30,6 +28,14 @@ MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 GZIP = b"\x1f\x8b"  # how a file begins that was packed; what is in it counts, not its name
 _TAR_AT = 257
 _LONGEST = 1 << 32  # no result is so long
+JOURNAL = "journal.jsonl"
+RESULT = "result.json"
+LONG = 30  # digits that a message need not repeat
+# A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
+# In a text, as a GPU's identifier, more letters or a quote may follow.
+_ZEROS = bytes.maketrans(b"123456789ED", b"000000000ed")
+_GREAT_POWER = re.compile(rb'0e000+(?![\w"-])')
+_MANY_DIGITS = b"0" * 300
 
 
 def bundle_files(raw: bytes, document: Mapping[str, Any], source: str) -> dict[str, bytes]:
@@ -133,16 +139,6 @@ def _unaltered(path: Path, name: str, content: bytes, wanted: Mapping[str, str])
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-JOURNAL = "journal.jsonl"
-RESULT = "result.json"
-LONG = 30  # digits that a message need not repeat
-# A double ends at 1.8e308: only what has such a number may, of all digits made zeros and without a plus.
-# In a text, as a GPU's identifier, more letters or a quote may follow.
-_ZEROS = bytes.maketrans(b"123456789ED", b"000000000ed")
-_GREAT_POWER = re.compile(rb'0e000+(?![\w"-])')
-_MANY_DIGITS = b"0" * 300
 
 
 def load(path: str | Path, *, foreign: bool = False) -> tuple[Path, dict[str, Any]]:

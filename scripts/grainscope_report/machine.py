@@ -1,8 +1,6 @@
-"""A result file as a reader of a picture or table knows it: a letter, a label, a line of provenance.
+"""A run's machine as people know it: a letter, a label, provenance, links, concerns; and in what two differ.
 
-The measured copy peak of a link as cells of a table, for the terminal and for pages.
-
-A run's environment as flat facts, and in what two of them differ.
+The environment is also a list of flat facts, each under its path: `gpus.cuda.sm_count`.
 """
 
 import fnmatch
@@ -24,6 +22,41 @@ STOLEN_CPUS = 0.05
 # No cache has more bytes: what says so was not read right.
 LARGEST_CACHE = 1 << 36
 _NOISE = re.compile(r"\((?:R|TM)\)|\s+CPU\b|\s+Processor\b|@.*$|\b\d+-Core\b")
+LINK_NAMES = ("link", "copy peak GB/s", "95 % interval", "at", "theoretical GB/s", "reached", "negotiated")
+LINK_RIGHT = (False, True, False, True, True, True, False)
+Facts = Mapping[str, str]
+# What tells one moment or one board from another, and not one machine's kind from another's.
+PASSING = (
+    "run.id", "run.started", "run.ended", "run.wall_s", "run.counts.*", "run.complete", "run.why_incomplete",
+    "host", "load.*", "*.uuid", "*.serial", "*pci_bus_id", "memory.available*", "memory.nodes*.free*",
+    "*_usage_bytes", "*memory_used_bytes", "*clock_mhz", "*clock_event_reasons*", "*.temperature*",
+    "*.power*_w", "*throttle*", "memory.*free*", "run.seed",
+)  # fmt: skip
+# What decides most numbers comes first, in this order.
+FIRST = (
+    "gpus.count", "gpus.name", "cpu.model", "cpu.sockets", "cpu.cores", "memory.nodes*", "driver.version",
+    "grainscope.*", "run.preset", "run.filter", "run.flags", "links*", "kernel.*", "gpus.nvml.link*",
+    "warnings", "driver.*", "cpu.frequency*", "cpu.*", "memory.*", "gpus.*",
+)  # fmt: skip
+# What is known to move times, and the facts that tell it.
+CAUSES = {
+    "GPU model": ("gpus.name", "gpus.count"),
+    "GPU firmware": ("*vbios*", "*firmware*"),
+    "GPU clocks": ("gpus.nvml.*clock_max_mhz", "gpus.cuda.memory_clock_hz"),
+    "GPU power limit": ("gpus.nvml.power_limit_mw",),
+    "GPU ECC": ("gpus.nvml.ecc",),
+    "link": ("links.*", "gpus.nvml.*link_*_max"),
+    "driver": ("driver.version", "driver.open_kernel_module", "driver.confidential_computing"),
+    "CUDA": ("driver.cuda_*",),
+    "the suite": ("grainscope.*",),
+    "CPU model": ("cpu.model", "cpu.cores", "cpu.sockets", "cpu.smt_active"),
+    "microcode": ("cpu.microcode",),
+    "CPU clocks and governor": ("cpu.frequency*", "cpu.boost", "cpu.pstate*"),
+    "kernel": ("kernel.release", "kernel.clock_source", "kernel.iommu*", "gpus.iommu"),
+    "hypervisor": ("kernel.virtual_machine", "kernel.hypervisor"),
+    "huge pages": ("memory.transparent_huge*", "memory.huge_pages*"),
+    "NUMA balancing": ("memory.numa_balancing",),
+}
 
 
 @dataclass(frozen=True)
@@ -192,10 +225,6 @@ def caches(result: Result) -> list[Cache]:
     return [Cache(*size) for size in sorted(set(known))]
 
 
-LINK_NAMES = ("link", "copy peak GB/s", "95 % interval", "at", "theoretical GB/s", "reached", "negotiated")
-LINK_RIGHT = (False, True, False, True, True, True, False)
-
-
 def link_cells(link: Link) -> tuple[str, ...]:
     """One cell for each of `NAMES`; rates in GB/s."""
     peak, interval = format_interval(link.peak_gb_s, *link.within_gb_s)
@@ -212,43 +241,6 @@ def link_cells(link: Link) -> tuple[str, ...]:
         format_percent(link.peak_gb_s / most) if most else "-",
         link.negotiated or "unknown",
     )
-
-
-Facts = Mapping[str, str]
-
-# What tells one moment or one board from another, and not one machine's kind from another's.
-PASSING = (
-    "run.id", "run.started", "run.ended", "run.wall_s", "run.counts.*", "run.complete", "run.why_incomplete",
-    "host", "load.*", "*.uuid", "*.serial", "*pci_bus_id", "memory.available*", "memory.nodes*.free*",
-    "*_usage_bytes", "*memory_used_bytes", "*clock_mhz", "*clock_event_reasons*", "*.temperature*",
-    "*.power*_w", "*throttle*", "memory.*free*", "run.seed",
-)  # fmt: skip
-# What decides most numbers comes first, in this order.
-FIRST = (
-    "gpus.count", "gpus.name", "cpu.model", "cpu.sockets", "cpu.cores", "memory.nodes*", "driver.version",
-    "grainscope.*", "run.preset", "run.filter", "run.flags", "links*", "kernel.*", "gpus.nvml.link*",
-    "warnings", "driver.*", "cpu.frequency*", "cpu.*", "memory.*", "gpus.*",
-)  # fmt: skip
-
-# What is known to move times, and the facts that tell it.
-CAUSES = {
-    "GPU model": ("gpus.name", "gpus.count"),
-    "GPU firmware": ("*vbios*", "*firmware*"),
-    "GPU clocks": ("gpus.nvml.*clock_max_mhz", "gpus.cuda.memory_clock_hz"),
-    "GPU power limit": ("gpus.nvml.power_limit_mw",),
-    "GPU ECC": ("gpus.nvml.ecc",),
-    "link": ("links.*", "gpus.nvml.*link_*_max"),
-    "driver": ("driver.version", "driver.open_kernel_module", "driver.confidential_computing"),
-    "CUDA": ("driver.cuda_*",),
-    "the suite": ("grainscope.*",),
-    "CPU model": ("cpu.model", "cpu.cores", "cpu.sockets", "cpu.smt_active"),
-    "microcode": ("cpu.microcode",),
-    "CPU clocks and governor": ("cpu.frequency*", "cpu.boost", "cpu.pstate*"),
-    "kernel": ("kernel.release", "kernel.clock_source", "kernel.iommu*", "gpus.iommu"),
-    "hypervisor": ("kernel.virtual_machine", "kernel.hypervisor"),
-    "huge pages": ("memory.transparent_huge*", "memory.huge_pages*"),
-    "NUMA balancing": ("memory.numa_balancing",),
-}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""What may be asked of a row: named quantities, whether more of it is better, and units to say it in.
-
-The one row that stands for many: the fastest of a family's rows with the axes that are asked for.
-"""
+"""Quantities of a row: their names, which way is better, their units; and the row that stands for many."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +25,7 @@ RATES = ("gb_s", "_per_s")
 # Rates over a time of their own: of a larger grid, of copies and walks that were tried, of one stage.
 OWN_TIME = {"full_gb_s", "segments_copied_gb_s", "segments_read_gb_s", "gather_gb_s"}
 SAME = 1e-6
+PLACES = ("local", "unknown", "remote")
 
 
 @dataclass(frozen=True)
@@ -132,9 +130,6 @@ def cv(samples: tuple[float, ...] | list[float]) -> float | None:
         return None
     mean = sum(samples) / len(samples)
     return math.sqrt(sum((one - mean) ** 2 for one in samples) / (len(samples) - 1)) / mean
-
-
-PLACES = ("local", "unknown", "remote")
 
 
 def rows_for(result: Result, wanted: Best) -> list[Row]:

@@ -1,11 +1,8 @@
-"""What a case asks, and which way its bytes go: over the link to the host, or between GPUs.
-
-The result format, declared: what a result file may say, as frozen data that `typed` reads a file into.
+"""The result format, declared: what a result file may say, as frozen data that `typed` reads a file into.
 
 Units are the file's: seconds, bytes, decimal GB/s. What the file does not tell is `None`. The schema in
 docs/ is made of this: `python -m grainscope_report.reader > docs/result.schema.json` from `scripts/`.
-
-A result file as the rest of the package uses it.
+`Result` is a file as the rest of the package uses it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,6 +30,16 @@ WALKS = tuple(f"{name}/" for name in families.having("walks"))
 JOINED = {"nvlink", "pcie", "none"}
 
 Ends = tuple[str, str]
+SCHEMA_VERSION = 2
+Positive = Annotated[float, ("exclusiveMinimum", 0)]
+Amount = Annotated[float, ("minimum", 0)]
+Count = Annotated[int, ("minimum", 0)]
+Ordinal = Annotated[int, ("minimum", 1)]
+SOME = ("minItems", 1)
+Interval = tuple[Amount, Amount]
+Curve = Annotated[tuple[Interval, ...], SOME]
+Raw = Mapping[str, Any]
+Flag = Literal["wide_interval", "bimodal", "slower_alone", "unsettled", "visits_differ"]
 
 
 def ends(site: Mapping[str, int], direction: str | None) -> Ends | None:
@@ -96,19 +103,6 @@ class Case(Record):
     def without(self, *axes: str) -> tuple[tuple[str, str | float], ...]:
         """The axes but these, sorted: equal for rows that differ in nothing else."""
         return tuple(sorted((name, value) for name, value in self.axes.items() if name not in axes))
-
-
-SCHEMA_VERSION = 2
-
-Positive = Annotated[float, ("exclusiveMinimum", 0)]
-Amount = Annotated[float, ("minimum", 0)]
-Count = Annotated[int, ("minimum", 0)]
-Ordinal = Annotated[int, ("minimum", 1)]
-SOME = ("minItems", 1)
-Interval = tuple[Amount, Amount]
-Curve = Annotated[tuple[Interval, ...], SOME]
-Raw = Mapping[str, Any]
-Flag = Literal["wide_interval", "bimodal", "slower_alone", "unsettled", "visits_differ"]
 
 
 class Suite(Record):

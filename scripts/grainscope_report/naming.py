@@ -1,7 +1,4 @@
-"""What a case is called in a table: its words in speaking order, what stands between its ends, its label.
-
-Why rows are not ok, in few words: reasons that differ in amounts alone are told once.
-"""
+"""What cases are called in a table, and why rows are not ok: both in few words."""
 
 import re
 from collections import Counter, defaultdict
@@ -30,6 +27,10 @@ PLACES = {
     "none": "through the host",
     "link unknown": "link unknown",
 }
+_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+# Numbers that name something are no amounts, nor is what stands within a word or a path.
+_NAMED = r"(?:GPU|node|CPU|CUDA|error)s? \d+(?:(?:[.,-]|, | and )\d+)*"
+_AMOUNT = re.compile(rf"{_NAMED}|(?<![\w.-])(-?\d+(?:\.\d+)?)( (?:[KMGT]i)?B\b)?(?!\.?\w|-)")
 
 
 def name(row: Row) -> str:
@@ -71,12 +72,6 @@ def size(axis: str, value: float) -> str:
 
 def _word(axis: str, value: str) -> str:
     return f"peer access {value}" if axis == "access" and value in ("on", "off") else value
-
-
-_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
-# Numbers that name something are no amounts, nor is what stands within a word or a path.
-_NAMED = r"(?:GPU|node|CPU|CUDA|error)s? \d+(?:(?:[.,-]|, | and )\d+)*"
-_AMOUNT = re.compile(rf"{_NAMED}|(?<![\w.-])(-?\d+(?:\.\d+)?)( (?:[KMGT]i)?B\b)?(?!\.?\w|-)")
 
 
 def told_reasons(reasons: Iterable[str]) -> dict[str, str]:

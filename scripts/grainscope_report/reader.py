@@ -1,8 +1,7 @@
-"""Whether the numbers of a result agree with each other, by the rules of docs/result-rules.txt.
+"""From a result file to data: what is off the format is refused, what contradicts itself is noted.
 
-A load takes the rules for a glance, `validate` and `merge` take all: they work every number out anew.
-
-From a result file to data: what is off the format is refused, what contradicts itself is noted.
+Numbers must agree with each other by the rules of docs/result-rules.txt. A load takes the rules for a glance,
+`validate` and `merge` take all: they work every number out anew.
 """
 
 import ast

@@ -1,9 +1,7 @@
-"""Finds the files that live outside the package: the rules of results, the papers' numbers, the version.
+"""Files outside the package: the rules of results, the version, and the numbers that papers state.
 
 In a checkout they are read where they are kept (`docs/`, `results/papers/`, `VERSION`). In an
 installed package pyproject.toml has put the same files in the folders `_docs` and `_papers`.
-
-The numbers that the papers' texts state, from results/papers/*.json.
 """
 
 import json
@@ -18,6 +16,9 @@ from grainscope_report.errors import ReportError
 PACKAGE = Path(__file__).resolve().parent
 CHECKOUT = PACKAGE.parents[1]
 DISTRIBUTION = "grainscope-report"
+COMM_SCOPE = "comm_scope_2019"
+EMOGI = "emogi_2020"
+DISSERTATION = "dissertation_2022"
 
 
 def in_checkout() -> bool:
@@ -70,11 +71,6 @@ def _existing(folder: Path, name: str) -> Path:
             f"{path} is missing: this installation of {DISTRIBUTION} is broken; install it again"
         )
     return path
-
-
-COMM_SCOPE = "comm_scope_2019"
-EMOGI = "emogi_2020"
-DISSERTATION = "dissertation_2022"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""Which rows a rule or a workload means: by family and axes, never by name or by where they were measured.
-
-Filters on names of cases: sizes with units, and what to say where one leaves nothing.
-"""
+"""Which rows are meant: by a rule's or a workload's family and axes, or by a filter on their names."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +13,11 @@ from grainscope_report.toml_file import Table, Value, size
 from grainscope_report.units import parse_bytes
 
 _SHOWN = 8
+SHOWN = 5
+END = r"(?!\w)"
+# A size; or letters in brackets, of which none is one.
+_SIZE = re.compile(r"\[\^?.[^]]*\]|(?<![\w\\])(\d+) *([A-Za-z]\w*)")
+_BETWEEN = re.compile(r"[/.*$^|()\\]+")
 
 
 @dataclass(frozen=True)
@@ -114,13 +116,6 @@ def _order(value: Value) -> tuple:
 def _some(values: Sequence[Value]) -> str:
     said = list(map(_plain, values))
     return ", ".join(said[:_SHOWN]) + (f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else "")
-
-
-SHOWN = 5
-END = r"(?!\w)"
-# A size; or letters in brackets, of which none is one.
-_SIZE = re.compile(r"\[\^?.[^]]*\]|(?<![\w\\])(\d+) *([A-Za-z]\w*)")
-_BETWEEN = re.compile(r"[/.*$^|()\\]+")
 
 
 def name_pattern(text: str) -> re.Pattern[str]:

@@ -1,19 +1,17 @@
-"""How far repeated measurements differ, and at which level: visit, process, machine.
+"""How far repeated measurements differ (visit, process, machine), and the table of type B that follows.
 
 The data are medians of visits, with the sampling error of each. They come from result files, or from a file
 of medians that an earlier study kept (`medians_json`), with the checksums of the results it was made of.
 
-A value is the logarithm of a visit's median, so a spread is relative. For one row, mean squares of the nested
-design (visits in processes in machines) give a variance for each level; of a level that is not there, or has
-one member, nothing is known. Variances are pooled over the rows of a family and clock before the root is
-taken: those of single rows have too few degrees of freedom to mean anything.
-Source: Searle, Casella, McCulloch, Variance Components (1992), section 3.6. The standard library alone.
+Components: a value is the logarithm of a visit's median, so a spread is relative. For one row, mean squares
+of the nested design (visits in processes in machines) give a variance for each level; of a level that is not
+there, or has one member, nothing is known. Variances are pooled over the rows of a family and clock before
+the root is taken: those of single rows have too few degrees of freedom to mean anything.
+Source: Searle, Casella, McCulloch, Variance Components (1992), section 3.6.
 
-Type B from repeated runs: what values of a family on a clock differ by from run to run.
-
-Runs of one kind of machine (GPU and CPU model) are held against each other, two by two. What their visits do
-not explain of a difference is between runs: the least standard uncertainty with which 95 % of a family's rows
-on a clock lie within the prediction interval of another run, together with some rows of all families on that
+Type B: runs of one kind of machine (GPU and CPU model) are compared two by two. What their visits do not
+explain of a difference is between runs: the least standard uncertainty with which 95 % of a family's rows on
+a clock lie within the prediction interval of another run, together with some rows of all families on that
 clock, since one family has few. What a visit alone differs by is found alike, from the visits of each run. A
 few runs tell a spread to a quarter, which is worth 8 degrees of freedom (JCGM 100:2008, G.4.2). The standard
 library alone.
@@ -47,6 +45,14 @@ TYPICAL = 0.9
 
 Key = tuple[str, str]  # family and clock
 Variances = dict[str, float]
+# What a table has to cover of the runs that it is made of: of others it covers a little less.
+COVERED = 0.955
+FREEDOM = 8.0
+# So many rows of its clock count beside a family's own.
+WEIGHT = 150
+GRID = tuple(1e-4 * 1.15**step for step in range(60))  # standard uncertainties that are tried, to 40 %
+DIGITS = 4
+_NOWHERE = {"environment": {"gpus": [], "cpu": {"model": ""}}}
 
 
 @dataclass(frozen=True)
@@ -281,16 +287,6 @@ def _from_kept(run: Mapping[str, Any]) -> Measured:
     facts = (run[key] for key in ("source", "sha256", "started", "commit", "machine"))
     kind = tuple(run["kind"]) if run.get("kind") else None
     return Measured(*facts, kind, run.get("versions", {}), clocks, processes)
-
-
-# What a table has to cover of the runs that it is made of: of others it covers a little less.
-COVERED = 0.955
-FREEDOM = 8.0
-# So many rows of its clock count beside a family's own.
-WEIGHT = 150
-GRID = tuple(1e-4 * 1.15**step for step in range(60))  # standard uncertainties that are tried, to 40 %
-DIGITS = 4
-_NOWHERE = {"environment": {"gpus": [], "cpu": {"model": ""}}}
 
 
 class Difference(NamedTuple):

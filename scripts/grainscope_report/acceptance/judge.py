@@ -1,15 +1,14 @@
-"""What a file tells of the node: governor, clocks, links, memory errors, and what may explain a failure.
-
-The machine report is of the run's start; `state` of a visit is what was read around it: `governor`,
-`cpu_mhz`, `gpu_sm_mhz`, `gpu_memory_mhz`, `throttle` (a list), `link_generation`, `link_width`, `ecc_errors`,
-each where the machine tells. What it does not tell, as many virtual machines, is said and accepted.
-
-Holds a run against rules: a value fails with its whole interval, and what is missing fails.
+"""Judges a run by rules: a value fails with its whole interval, and what is missing fails.
 
 The interval is of both uncertainties. What the file does not tell of them, the rule set allows for the clock:
-of one visit what visits differ by, and of a machine of which type B is unknown what runs differ by.
-A run is judged by many limits at once. So of m judgements each leaves out 1/20 ÷ m beyond the end that faces
-the limit, and no more than a 95 % interval does: at most one sound run in 20 fails (Bonferroni).
+of one visit what visits differ by, and of a machine of which type B is unknown what runs differ by. A run is
+judged by many limits at once. So of m judgements each leaves out 1/20 ÷ m beyond the end that faces the
+limit, and no more than a 95 % interval does: at most one sound run in 20 fails (Bonferroni).
+
+Of the node the machine report tells the run's start; `state` of a visit is what was read around it:
+`governor`, `cpu_mhz`, `gpu_sm_mhz`, `gpu_memory_mhz`, `throttle` (a list), `link_generation`, `link_width`,
+`ecc_errors`, each where the machine tells. What it does not tell, as many virtual machines, is said and
+accepted.
 """
 
 import math
@@ -55,6 +54,15 @@ EXPLAIN = (
     "memory.numa_balancing", "kernel.iommu", "memory.transparent_huge", "memory.nodes_unknown",
     "gpu.node_unknown", "kernel.clock_source", "gpu.mig",
 )  # fmt: skip
+PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
+BROKEN = (FAILED, MISSING)
+REJECTED = 0.05  # of sound runs, at most
+LEAST = 0.975  # of one end of a 95 % interval
+LINK_CLOCK = "gated"  # of the copies that measure a link
+EXACT = Uncertainty(0.0, math.inf)
+_NORMAL = student_quantile(LEAST, math.inf)
+# Of times that are no median, too, the row's uncertainty is the best that is known.
+_TIMES = ("p5_s", "p95_s")
 
 
 class Verdict(NamedTuple):
@@ -177,17 +185,6 @@ def _ecc(gpu: Mapping[str, Any]) -> bool | None:
 def _numbers(states: Sequence[Mapping[str, Any]], key: str) -> list[float]:
     told = (state.get(key) for state in states)
     return [one for one in told if isinstance(one, (int, float)) and not isinstance(one, bool)]
-
-
-PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
-BROKEN = (FAILED, MISSING)
-REJECTED = 0.05  # of sound runs, at most
-LEAST = 0.975  # of one end of a 95 % interval
-LINK_CLOCK = "gated"  # of the copies that measure a link
-EXACT = Uncertainty(0.0, math.inf)
-_NORMAL = student_quantile(LEAST, math.inf)
-# Of times that are no median, too, the row's uncertainty is the best that is known.
-_TIMES = ("p5_s", "p95_s")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,4 @@
-"""The machines of a workload: the runs of each node, and of these only the rows that a component means.
-
-The rows behind a component on one machine: the ways to do it, and each way's rows at each size.
-
-Gates stand before ranks: why a candidate is not ranked at all.
-"""
+"""The machines of a workload: their files, the ways to do each component, and the gates before any rank."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +20,26 @@ from grainscope_report.units import format_bytes, format_percent
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
+Cache = dict[Path, tuple[Result, list[Case]]]
+# How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
+HOW = {
+    "access", "allocation", "blocks", "by", "edge", "element", "host_threads", "lists", "method", "mode",
+    "offset", "pages", "percent", "placement", "processes", "sms", "store", "strategy", "streams", "threads",
+    "tier", "width", "window",
+}  # fmt: skip
+# What goes without saying where it is left open: cold memory, near the GPU, and the copy itself.
+DEFAULTS = {
+    "flush": ("on",),
+    "timed": ("copy",),
+    "locality": ("local", "unknown", "remote"),
+    "order": ("original", "as_asked"),
+}
+# What lies in a GPU's own memory already asks nothing of a link: it has to be asked for by name.
+UNASKED = {"placement": "device", "store": "device"}
+# Axes that follow from the one along which sizes go, because a sample has a fixed volume.
+FOLLOWS = {"row": {"rows"}, "grain": {"bytes"}, "piece": {"pieces", "bytes"}, "width": {"rows"}}
+Axes = tuple[tuple[str, Value], ...]
+Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
 
 
 class NotComparableError(ReportError):
@@ -63,9 +78,6 @@ class Machine:
     def _hardware(self) -> frozenset[tuple[str, ...]] | None:
         found = {(result.environment.driver_version, *_gpus(result)) for result in self.results}
         return frozenset(found) if all(len(one) > 1 and all(one[1:]) for one in found) else None
-
-
-Cache = dict[Path, tuple[Result, list[Case]]]
 
 
 def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, list[Machine]]:
@@ -185,28 +197,6 @@ def cautions(named: Machine) -> Iterator[str]:
         for one in concerns(result):
             if one.severity in ("severe", "warning"):
                 yield f"{named.name}: {one.severity}: {one.finding}"
-
-
-# How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
-HOW = {
-    "access", "allocation", "blocks", "by", "edge", "element", "host_threads", "lists", "method", "mode",
-    "offset", "pages", "percent", "placement", "processes", "sms", "store", "strategy", "streams", "threads",
-    "tier", "width", "window",
-}  # fmt: skip
-# What goes without saying where it is left open: cold memory, near the GPU, and the copy itself.
-DEFAULTS = {
-    "flush": ("on",),
-    "timed": ("copy",),
-    "locality": ("local", "unknown", "remote"),
-    "order": ("original", "as_asked"),
-}
-# What lies in a GPU's own memory already asks nothing of a link: it has to be asked for by name.
-UNASKED = {"placement": "device", "store": "device"}
-# Axes that follow from the one along which sizes go, because a sample has a fixed volume.
-FOLLOWS = {"row": {"rows"}, "grain": {"bytes"}, "piece": {"pieces", "bytes"}, "width": {"rows"}}
-
-Axes = tuple[tuple[str, Value], ...]
-Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
 
 
 @dataclass(frozen=True)

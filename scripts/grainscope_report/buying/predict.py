@@ -1,11 +1,9 @@
-"""What a quantity of a machine may be: the measured value, times draws from its uncertainty.
+"""How a machine compares with the reference: ratios of its components, their draws, and predicted times.
 
 A row's error has two parts. Type A is drawn for each row by itself. Type B is common to a run: one draw of it
 is shared by all rows of a family and clock in a run. Both are Student's t of their degrees of freedom, on the
 logarithm. A draw belongs to its run and row, whoever asks, so a machine against itself is always exactly 1.
 Of several nodes a draw also takes nodes anew, with replacement: which ones will be delivered is not known.
-
-How a machine's components compare with the reference's: ratios, their draws, and predicted times.
 """
 
 import hashlib
@@ -34,6 +32,7 @@ Array = np.ndarray
 
 # A variance of hardly any degrees of freedom draws what no number holds.
 MOST = 20.0
+DEFAULT_METRICS = ("bandwidth_gb_s", "operation_s", "median_s")
 
 
 @dataclass(frozen=True)
@@ -124,9 +123,6 @@ def _middle(by_site: Iterator[Sequence]) -> Array:
 def _value(row: Row, metric: str) -> float:
     found = metrics.value(row, metric)
     return math.nan if found is None else float(found)
-
-
-DEFAULT_METRICS = ("bandwidth_gb_s", "operation_s", "median_s")
 
 
 @dataclass(frozen=True)

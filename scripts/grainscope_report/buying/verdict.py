@@ -1,23 +1,10 @@
-"""How far a choice is from another one: the shares and the price at which it flips, in closed form.
+"""The verdict: gates, ranks, ties, costs, and how far the choice is from another; all of it plain data.
 
-A machine's predicted time is T = Σ s_i a_i, linear in the shares s, with a_i the time of component i over
-the reference's. Of a winner and a rival with d_i = a_i(rival) − a_i(winner), the winner leads while
-Σ s_i d_i > 0. All functions work on arrays whose last axis is the component, so that the same code gives
-the measured answer and each draw's.
-
-How far the order is from another one, of predicted times and of what speed costs.
-
-Both are linear in the shares: T = Σ s_i a_i with a_i the time of component i over the reference's, and cost
-per speed is (price + energy) × T, so the same closed forms answer both, of a_i and of (price + energy) a_i.
-
-Who is first by a score, who is tied with it, and how often each is first in the draws.
-
-What speed costs: energy, cost per speed, speed per watt, the Pareto front, break-even prices, and the
-shares at which the order by cost flips.
-
-Prices and watts are of a node, or where the workload says `price_per = "gpu"` of each of its GPUs.
-
-The verdict: gates, ranks, ties, costs, and how far the choice is from another; all of it plain data.
+A machine's predicted time is T = Σ s_i a_i, linear in the shares s, with a_i the time of component i over the
+reference's. Of a winner and a rival with d_i = a_i(rival) − a_i(winner), the winner leads while Σ s_i d_i >
+0. Cost per speed is (price + energy) × T, so the same closed forms answer for (price + energy) a_i. They work
+on arrays whose last axis is the component, for the measured answer and for each draw's. Prices and watts are
+of a node, or where the workload says `price_per = "gpu"` of each of its GPUs.
 """
 
 from collections.abc import Sequence
@@ -35,6 +22,12 @@ from grainscope_report.buying.workload import GPU, Candidate, Workload
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Result
 from grainscope_report.uncertainty import TypeB
+
+TIE = 0.02
+# Of two machines that are the same one would be first in a verdict of 50, were uncertainties known exactly.
+CERTAIN = 0.99
+MEASURED = "measured"
+FORMAT = 1
 
 
 def flip_share(shares: Array, lead: Array, component: int) -> Array:
@@ -174,11 +167,6 @@ def _maybe(value: float, draws: Array) -> dict[str, Any]:
     }
 
 
-TIE = 0.02
-# Of two machines that are the same one would be first in a verdict of 50, were uncertainties known exactly.
-CERTAIN = 0.99
-
-
 def decide(scores: Sequence[Ranked], machines: Sequence[Machine], *, known: bool) -> dict[str, Any]:
     """Who is first by factor × time, the least of which is best, or who is tied with it.
 
@@ -222,9 +210,6 @@ def chance_first(times: Array) -> list[float]:
     """How often each of the rows is the smallest; equal ones share."""
     least = times == times.min(axis=0)
     return [float(share) for share in (least / least.sum(axis=0)).mean(axis=1)]
-
-
-MEASURED = "measured"
 
 
 def add(
@@ -364,9 +349,6 @@ def _break_even(name: str, rival: str, totals: dict, energy: float, times: dict)
     value = break_even(totals[rival], times[rival].value, energy, times[name].value)
     draws = break_even(totals[rival], times[rival].draws, energy, times[name].draws)
     return interval(value, draws) | {"against": rival}
-
-
-FORMAT = 1
 
 
 @dataclass(frozen=True)

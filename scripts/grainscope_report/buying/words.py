@@ -1,11 +1,4 @@
-"""The verdict in sentences, made once from the data for the terminal, Markdown and HTML alike.
-
-The verdict's tables as rows of text, which Markdown and HTML write each in its own way.
-
-The verdict as Markdown.
-
-The verdict as one HTML page: no network, a picture of the predicted times inline as SVG.
-"""
+"""The verdict in sentences and tables, made once from the data, and as Markdown and one HTML page."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -31,6 +24,21 @@ BETWEEN_VISITS = (
     "Intervals are 95 % of draws from the type A uncertainty alone: what visits of one run differ by. Runs "
     "differ by more."
 )
+Table = tuple[str, list[str], list[list[str]]]
+# Colour-blind safe, after Okabe and Ito.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999")
+WIDTH, LEFT, BAR, GAP = 720, 150, 26, 16
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+  padding: 0 1rem; color: #222; }
+.verdict { font-size: 1.2rem; border-left: 4px solid #0072b2; padding-left: 1rem; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.9rem; }
+th, td { border-bottom: 1px solid #ddd; padding: 0.25rem 0.75rem 0.25rem 0; text-align: left;
+  vertical-align: top; }
+svg { width: 100%; height: auto; }
+@media print { body { margin: 0; max-width: none; } section { break-inside: avoid; } }
+"""
 
 
 def with_sentences(document: dict[str, Any]) -> dict[str, Any]:
@@ -289,9 +297,6 @@ def _and(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-Table = tuple[str, list[str], list[list[str]]]
-
-
 def all_of(document: dict[str, Any]) -> Iterator[Table]:
     """Titles, columns and rows; only tables that have any."""
     tables = (
@@ -471,22 +476,6 @@ def _markdown_row(cells: list[str]) -> str:
 def _text(said: str) -> str:
     """Text that Markdown takes as it is."""
     return in_markdown(said)
-
-
-# Colour-blind safe, after Okabe and Ito.
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999")
-WIDTH, LEFT, BAR, GAP = 720, 150, 26, 16
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
-  padding: 0 1rem; color: #222; }
-.verdict { font-size: 1.2rem; border-left: 4px solid #0072b2; padding-left: 1rem; }
-.table { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.9rem; }
-th, td { border-bottom: 1px solid #ddd; padding: 0.25rem 0.75rem 0.25rem 0; text-align: left;
-  vertical-align: top; }
-svg { width: 100%; height: auto; }
-@media print { body { margin: 0; max-width: none; } section { break-inside: avoid; } }
-"""
 
 
 def as_html(document: dict[str, Any]) -> str:

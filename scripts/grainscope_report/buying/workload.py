@@ -18,6 +18,65 @@ NODE, GPU = "node", "gpu"
 WATTS_SOURCES = ("measured", "nameplate", "estimated")
 # Shares are written by people: thirds as 0.333 add up to less than one.
 SHARES_OFF = 2e-3
+START = """\
+# What a program spends its time on, which machines are on offer, and what disqualifies one.
+# `grainscope-report evaluate` reads it; docs/procurement.md describes every key. Sizes may be "64MiB".
+name = "My program"
+about = "Shares are of the time on the reference, from a profile of the program."
+
+# The result file, or the folder of a run, of the machine on which the shares were found.
+reference = "reference/result.json"
+
+# What one pays for and runs the program on: a whole "node", or each "gpu" of it.
+price_per = "node"
+
+# A part of the program: its share of the time, and the rows that stand for it. Shares add up to 1.
+[[component]]
+name = "load"
+share = 0.6
+where = { family = "transfer/memcpy", path = "pinned_to_gpu" }
+along = "bytes"                                  # an axis, and how its values weigh
+sizes = { "64KiB" = 0.3, "64MiB" = 0.7 }
+
+[[component]]
+name = "launches"
+share = 0.4
+where = { family = "call", what = "launch" }
+metric = "operation_s"                           # otherwise the rate, else the time
+
+# A candidate that breaks one of these is not ranked. Take away the # of those that matter.
+[gates]
+verified = true                                  # no row that a component means has failed
+# gpus = 2                                       # so many in a node, a second one measured
+# gpu_memory = "75GiB"                           # of each; a card of 80 GB tells 79.2 GiB
+# host_memory = "512GiB"
+# remote_node = true                             # a remote NUMA node was measured
+# min_link_gb_s = 50                             # copy peak of each link to the host
+# min_peer_gb_s = 300                            # and between GPUs
+# min_link_fraction = 0.8                        # copy peak over what the negotiated link can do
+# max_cv = 0.2                                   # standard deviation over mean of the visits to a case
+
+# A machine on offer; `files` are of one node or several, one run or several. Several runs tell more.
+[[candidate]]
+name = "A"
+files = ["a/result.json"]
+# price_node = 250000                            # or price_gpu; for all candidates, or for none
+# currency = "EUR"                               # the same for all: nothing is converted
+# gpus = 8                                       # that the price is of (otherwise as many as were measured)
+# watts = 5600                                   # of the node; else from `energy_j`, where all rows have it
+# watts_source = "nameplate"                     # or "measured", "estimated"
+
+[[candidate]]
+name = "B"
+files = ["b/result.json"]
+
+# With prices: how long a machine is used, and what its power costs.
+# [cost]
+# years = 5
+# per_kwh = 0.25
+# pue = 1.3
+# currency = "EUR"
+"""
 
 
 @dataclass(frozen=True)
@@ -99,67 +158,6 @@ class Workload:
     candidates: tuple[Candidate, ...]
     cost: Cost | None
     per: str = NODE
-
-
-START = """\
-# What a program spends its time on, which machines are on offer, and what disqualifies one.
-# `grainscope-report evaluate` reads it; docs/procurement.md describes every key. Sizes may be "64MiB".
-name = "My program"
-about = "Shares are of the time on the reference, from a profile of the program."
-
-# The result file, or the folder of a run, of the machine on which the shares were found.
-reference = "reference/result.json"
-
-# What one pays for and runs the program on: a whole "node", or each "gpu" of it.
-price_per = "node"
-
-# A part of the program: its share of the time, and the rows that stand for it. Shares add up to 1.
-[[component]]
-name = "load"
-share = 0.6
-where = { family = "transfer/memcpy", path = "pinned_to_gpu" }
-along = "bytes"                                  # an axis, and how its values weigh
-sizes = { "64KiB" = 0.3, "64MiB" = 0.7 }
-
-[[component]]
-name = "launches"
-share = 0.4
-where = { family = "call", what = "launch" }
-metric = "operation_s"                           # otherwise the rate, else the time
-
-# A candidate that breaks one of these is not ranked. Take away the # of those that matter.
-[gates]
-verified = true                                  # no row that a component means has failed
-# gpus = 2                                       # so many in a node, a second one measured
-# gpu_memory = "75GiB"                           # of each; a card of 80 GB tells 79.2 GiB
-# host_memory = "512GiB"
-# remote_node = true                             # a remote NUMA node was measured
-# min_link_gb_s = 50                             # copy peak of each link to the host
-# min_peer_gb_s = 300                            # and between GPUs
-# min_link_fraction = 0.8                        # copy peak over what the negotiated link can do
-# max_cv = 0.2                                   # standard deviation over mean of the visits to a case
-
-# A machine on offer; `files` are of one node or several, one run or several. Several runs tell more.
-[[candidate]]
-name = "A"
-files = ["a/result.json"]
-# price_node = 250000                            # or price_gpu; for all candidates, or for none
-# currency = "EUR"                               # the same for all: nothing is converted
-# gpus = 8                                       # that the price is of (otherwise as many as were measured)
-# watts = 5600                                   # of the node; else from `energy_j`, where all rows have it
-# watts_source = "nameplate"                     # or "measured", "estimated"
-
-[[candidate]]
-name = "B"
-files = ["b/result.json"]
-
-# With prices: how long a machine is used, and what its power costs.
-# [cost]
-# years = 5
-# per_kwh = 0.25
-# pue = 1.3
-# currency = "EUR"
-"""
 
 
 def load(path: Path) -> Workload:

@@ -1,7 +1,4 @@
-"""`grainscope-report ask`: an answer to a question in words.
-
-`grainscope-report list`: every row, one a line.
-"""
+"""`ask` answers a question in words; `list` shows every row, one a line."""
 
 import argparse
 import sys
@@ -28,6 +25,19 @@ uncertainties, a peak, or the size from which one way is faster than another.
 
 Words stand in any order. Those about one thing are alternatives; those about
 different things hold together. AXIS=VALUE is understood as well: flush=on."""
+COLUMNS = (
+    Column("status"),
+    Column("median", right=True),
+    Column("95 % interval"),
+    Column("GB/s", right=True),
+    Column("of link", right=True),
+    Column("flags"),
+    Column("counted"),
+    Column("name"),
+    Column("why"),
+)
+# What the counters of a row come to, which answer its family's question.
+COUNTED = gathers.COUNTED | shares.COUNTED | tiers.COUNTED | pipelines.COUNTED
 
 
 def add_ask(commands: argparse._SubParsersAction) -> None:
@@ -55,21 +65,6 @@ def run_ask(arguments: argparse.Namespace) -> int:
     for line in found.lines:
         print(line)
     return EXIT_OK if found.known else EXIT_UNDECIDED
-
-
-COLUMNS = (
-    Column("status"),
-    Column("median", right=True),
-    Column("95 % interval"),
-    Column("GB/s", right=True),
-    Column("of link", right=True),
-    Column("flags"),
-    Column("counted"),
-    Column("name"),
-    Column("why"),
-)
-# What the counters of a row come to, which answer its family's question.
-COUNTED = gathers.COUNTED | shares.COUNTED | tiers.COUNTED | pipelines.COUNTED
 
 
 def add_list(commands: argparse._SubParsersAction) -> None:

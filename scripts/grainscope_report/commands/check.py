@@ -1,7 +1,4 @@
-"""`grainscope-report check`: does a machine keep what the rules ask of it?
-
-`grainscope-report validate`: does a file follow the format, and do its numbers agree with each other?
-"""
+"""`check`: does a machine keep what the rules ask of it? `validate`: is a file right?"""
 
 import argparse
 import json
@@ -18,6 +15,9 @@ from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_USAGE, ReportErro
 from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
 from grainscope_report.typed import Problem
+
+SHOWN = 20
+_ROW = re.compile(r"^\$\.benchmarks\[(\d+)\]")
 
 
 def add_check(commands: argparse._SubParsersAction) -> None:
@@ -91,10 +91,6 @@ def _no_run_twice(found: list[Result]) -> None:
         if other := seen.get(result.run.id):
             raise ReportError(f"{other.path} and {result.path} are the same run: give each once")
         seen[result.run.id] = result
-
-
-SHOWN = 20
-_ROW = re.compile(r"^\$\.benchmarks\[(\d+)\]")
 
 
 def add_validate(commands: argparse._SubParsersAction) -> None:

@@ -1,7 +1,4 @@
-"""`grainscope-report compare`: is the new side faster or slower than the base, or the same, by question?
-
-`grainscope-report env diff`: in what do the machines and settings of two runs differ?
-"""
+"""`compare`: is the new side faster or slower than the base? `env diff`: in what do two runs differ?"""
 
 import argparse
 import itertools

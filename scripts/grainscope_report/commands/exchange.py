@@ -1,13 +1,4 @@
-"""`grainscope-report export`: every row as a table for other programs, or a run as a bundle to hand on.
-
-Rows as tables: one wide CSV for programs, Markdown by family for people.
-
-`grainscope-report import`: results of nvbandwidth, nccl-tests or Comm|Scope beside those of a run.
-
-From the shards of one run to the result that the run would have had in one piece.
-
-`grainscope-report merge`: the shards of one run become its result.
-"""
+"""Results in other forms: `export` and `import`, and `merge`, which makes one result of a run's shards."""
 
 import argparse
 import csv
@@ -33,6 +24,13 @@ from grainscope_report.units import format_bytes, format_percent, format_rate, f
 from grainscope_report.writing import in_csv, in_markdown
 
 PACKED = ".tar.gz"
+FIXED = (
+    "file", "host", "date", "run", "family", "name", "status", "reason", "label", "visits",
+    "samples", "median_s", "low_s", "high_s", "both_known", "bytes", "link_bytes_asked", "link_bytes_least",
+    "bandwidth_gb_s", "link_fraction", "operations", "operation_s", "overlap", "flags",
+)  # fmt: skip
+Raw = dict[str, Any]
+Loaded = tuple[Path, Raw]
 
 
 def add_export(commands: argparse._SubParsersAction) -> None:
@@ -85,13 +83,6 @@ def _bundle(arguments: argparse.Namespace) -> int:
             files.write(out / name, content)
     print(f"{out}: {found} with its check sums")
     return EXIT_OK
-
-
-FIXED = (
-    "file", "host", "date", "run", "family", "name", "status", "reason", "label", "visits",
-    "samples", "median_s", "low_s", "high_s", "both_known", "bytes", "link_bytes_asked", "link_bytes_least",
-    "bandwidth_gb_s", "link_fraction", "operations", "operation_s", "overlap", "flags",
-)  # fmt: skip
 
 
 def rows_csv(results: Sequence[Result]) -> str:
@@ -249,10 +240,6 @@ def _import_content(imports: Sequence[Import], kind: str, everything: bool) -> s
     out = terminal()
     parts = [*beside.sections(imports, None if everything else out.width)]
     return "\n".join(writing.section_lines(parts, out)) + "\n"
-
-
-Raw = dict[str, Any]
-Loaded = tuple[Path, Raw]
 
 
 class NotOneRunError(ReportError):

@@ -1,7 +1,4 @@
-"""Arguments that several commands have, each said once.
-
-What every command does with the files that it is given.
-"""
+"""Arguments that several commands have, and what every command does with the files that it is given."""
 
 import argparse
 import contextlib

@@ -1,7 +1,4 @@
-"""`grainscope-report plot`: the figures of one or several result files.
-
-`grainscope-report report`: one offline HTML file about one or several result files.
-"""
+"""`plot`: the figures of one or several result files; `report`: one offline HTML file about them."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""`grainscope-report summary`: what a run says on one screen, or all of it, or of one family.
-
-What `summary` prints: a run on one screen, what matters most first, what has no room behind `--full`.
-"""
+"""`summary`: a run on one screen, what matters most first, what has no room behind `--full`."""
 
 import argparse
 import difflib
@@ -25,6 +22,40 @@ from grainscope_report.naming import name, number
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_percent, format_rate, format_time
+
+MOST_LINES = 40
+NUMBERS = 5
+MOST_LINKS = 6
+SHADES = {"severe": "red", "warning": "yellow"}
+ARROWS = {
+    HOST_TO_GPU: "host → GPU",
+    GPU_TO_HOST: "GPU → host",
+    TO_PEER: "GPU → GPU",
+    FROM_PEER: "GPU → GPU, read",
+}
+SHOWN = ("hot", "edge", "row", "span")
+LINKS = (
+    Column("Links"),
+    Column("GB/s", right=True),
+    Column("± 95 %", right=True, optional=1),
+    Column("specified", right=True, optional=2),
+    Column("reached", right=True),
+    Column("negotiated", optional=3),
+)
+# Below so many columns there is no room for where a number is from; names of so many letters are not cut.
+NARROW, NAME = 80, 40
+FLAGS = {
+    "unsettled": "did not settle",
+    "visits_differ": "differ by visit",
+    "slower_alone": "were slower alone",
+    "bimodal": "have two speeds",
+    "wide_interval": "are uncertain by more than 5 %",
+}
+ALONE = "± is of this run alone, runs differ by more: `grainscope repeat 3 --out DIR` tells by how much"
+# Letters of a sentence from elsewhere: two lines, or one.
+LONG, SHORT = 180, 70
+IN_VISIT = re.compile(r"^in visit \d+ of \d+: ")
+Block = list[str]
 
 
 def add_summary(commands: argparse._SubParsersAction) -> None:
@@ -79,41 +110,6 @@ def _rows_of(result: Result, name: str) -> Result:
             f"{result.path} has no family {name}: {meant}It has {', '.join(there) or 'no rows'}"
         )
     return replace(result, rows=rows)
-
-
-MOST_LINES = 40
-NUMBERS = 5
-MOST_LINKS = 6
-SHADES = {"severe": "red", "warning": "yellow"}
-ARROWS = {
-    HOST_TO_GPU: "host → GPU",
-    GPU_TO_HOST: "GPU → host",
-    TO_PEER: "GPU → GPU",
-    FROM_PEER: "GPU → GPU, read",
-}
-SHOWN = ("hot", "edge", "row", "span")
-LINKS = (
-    Column("Links"),
-    Column("GB/s", right=True),
-    Column("± 95 %", right=True, optional=1),
-    Column("specified", right=True, optional=2),
-    Column("reached", right=True),
-    Column("negotiated", optional=3),
-)
-# Below so many columns there is no room for where a number is from; names of so many letters are not cut.
-NARROW, NAME = 80, 40
-FLAGS = {
-    "unsettled": "did not settle",
-    "visits_differ": "differ by visit",
-    "slower_alone": "were slower alone",
-    "bimodal": "have two speeds",
-    "wide_interval": "are uncertain by more than 5 %",
-}
-ALONE = "± is of this run alone, runs differ by more: `grainscope repeat 3 --out DIR` tells by how much"
-# Letters of a sentence from elsewhere: two lines, or one.
-LONG, SHORT = 180, 70
-IN_VISIT = re.compile(r"^in visit \d+ of \d+: ")
-Block = list[str]
 
 
 @dataclass(frozen=True)

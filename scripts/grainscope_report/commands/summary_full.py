@@ -1,16 +1,6 @@
-"""What `summary --full` prints: everything that a run says, the machine's warnings first.
+"""What `summary --full` and `--json` print: everything that a run says, the machine's warnings first.
 
-What `summary --json` prints: the findings of a run as plain data.
-
-What `summary` says of the fits: a table of lines, then sentences.
-
-What `summary` says of traversals: for each algorithm and graph the best access and how good it is.
-
-A line is for the widest edges, with the time of the narrower ones beside it; `--json` has all of them.
-
-What `summary` says of traversals that move fewer bytes: for each graph the fastest of each budget.
-
-What `summary` says of managed memory under pressure: how often the data set crosses the link.
+Of traversals a line is for the widest edges, with the time of the narrower ones beside it; `--json` has all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -70,6 +60,53 @@ LINK_OPTIONAL = {"95 % interval": 2, "at": 3, "negotiated": 1}
 LINK_COLUMNS = tuple(
     Column(name, right=right, optional=LINK_OPTIONAL.get(name, 0))
     for name, right in zip(machine.LINK_NAMES, machine.LINK_RIGHT, strict=True)
+)
+FORMAT = 1
+LINE_COLUMNS = (
+    Column("time = latency + bytes / bandwidth"),
+    Column("latency", right=True),
+    Column("95 % interval", optional=4),
+    Column("GB/s", right=True),
+    Column("95 % interval", optional=3),
+    Column("half of it at", right=True, optional=1),
+    Column("of theoretical", right=True),
+    Column("off by: median, worst", right=True, optional=2),
+)
+# A latency below this share of the smallest time cannot be told from nothing.
+NOTHING = 1e-12
+MEASURED = (
+    "Best: the fastest way that leaves the edges in host memory and needs no managed memory. × managed: how "
+    "many times faster, where managed memory is cold, not oversubscribed unless "
+    "--allow-managed-oversubscription was given; × device: against edges in the GPU's memory. Times: "
+    "medians over trials."
+)
+MODELLED = (
+    "Modelled: an estimate of the time that the link needs, which measured traversals may miss either way. "
+    "× managed: where the card holds half of the edge list, modelled and not validated on hardware."
+)
+NARROW = "With narrower edges: the time of the same access."
+TIED = "Tied: so many other accesses take exactly as long."
+ALSO = "What the model says of the same is in --json and in figures 8, 9, 16 and 17."
+LEAN_COLUMNS = (
+    Column("traversals that move fewer bytes"),
+    Column("fastest"),
+    Column("time", right=True),
+    Column("over the link", right=True, optional=2),
+    Column("in GPU memory", right=True, optional=1),
+    Column("× EMOGI's best", right=True),
+    Column("× device", right=True),
+    Column("model", right=True, optional=3),
+)
+LEAN_SAID = (
+    "What a better algorithm buys beside EMOGI's best, the fastest walk over whole lists of the same graph "
+    "by EMOGI's accesses or GraphPEG's exchange; each with so many percent of the edges in GPU memory. "
+    "Times: means over trials after GAP; model: its time for the link, an estimate that knows no cache, "
+    "against the measured one."
+)
+MOST_LINES = 12
+PRESSURE_SAID = (
+    "How many times the data set (edge list and weights) crosses the link where the card holds so many "
+    "percent of it. Modelled and not validated on hardware; a fault brings {}."
 )
 
 
@@ -256,9 +293,6 @@ def _reasons(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterat
                 yield f"    … and {reason.count - NAMES_SHOWN} more (`list --status failed` shows them)"
 
 
-FORMAT = 1
-
-
 def document(result: Result) -> dict[str, Any]:
     """The whole summary; what a run does not know is null."""
     [machine] = machines([result])
@@ -282,20 +316,6 @@ def document(result: Result) -> dict[str, Any]:
         "fits": fits | everything.METHODS | {"between": between(result)},
         **each("shape", "reasons"),
     }
-
-
-LINE_COLUMNS = (
-    Column("time = latency + bytes / bandwidth"),
-    Column("latency", right=True),
-    Column("95 % interval", optional=4),
-    Column("GB/s", right=True),
-    Column("95 % interval", optional=3),
-    Column("half of it at", right=True, optional=1),
-    Column("of theoretical", right=True),
-    Column("off by: median, worst", right=True, optional=2),
-)
-# A latency below this share of the smallest time cannot be told from nothing.
-NOTHING = 1e-12
 
 
 def fit_lines(fits: Fits, out: Terminal) -> Iterator[str]:
@@ -363,21 +383,6 @@ def _latency(time_s: Estimate) -> tuple[str, str]:
     scale, unit = time_unit(time_s.value)
     value, interval = format_interval(time_s.value / scale, time_s.low / scale, time_s.high / scale)
     return f"{value} {unit}", interval
-
-
-MEASURED = (
-    "Best: the fastest way that leaves the edges in host memory and needs no managed memory. × managed: how "
-    "many times faster, where managed memory is cold, not oversubscribed unless "
-    "--allow-managed-oversubscription was given; × device: against edges in the GPU's memory. Times: "
-    "medians over trials."
-)
-MODELLED = (
-    "Modelled: an estimate of the time that the link needs, which measured traversals may miss either way. "
-    "× managed: where the card holds half of the edge list, modelled and not validated on hardware."
-)
-NARROW = "With narrower edges: the time of the same access."
-TIED = "Tied: so many other accesses take exactly as long."
-ALSO = "What the model says of the same is in --json and in figures 8, 9, 16 and 17."
 
 
 def traversal_lines(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
@@ -459,24 +464,6 @@ def _times(ratio: Estimate | None) -> str:
     return f"{ratio.value:.2f}" if ratio else "-"
 
 
-LEAN_COLUMNS = (
-    Column("traversals that move fewer bytes"),
-    Column("fastest"),
-    Column("time", right=True),
-    Column("over the link", right=True, optional=2),
-    Column("in GPU memory", right=True, optional=1),
-    Column("× EMOGI's best", right=True),
-    Column("× device", right=True),
-    Column("model", right=True, optional=3),
-)
-LEAN_SAID = (
-    "What a better algorithm buys beside EMOGI's best, the fastest walk over whole lists of the same graph "
-    "by EMOGI's accesses or GraphPEG's exchange; each with so many percent of the edges in GPU memory. "
-    "Times: means over trials after GAP; model: its time for the link, an estimate that knows no cache, "
-    "against the measured one."
-)
-
-
 def lean_lines(gains: Sequence[Gain], out: Terminal) -> Iterator[str]:
     """A line for each graph and budget; nothing without such rows."""
     if not gains:
@@ -501,13 +488,6 @@ def _lean_cells(gain: Gain) -> tuple[str, ...]:
         _times(gain.over.get("device")),
         f"{100 * best.modelled[1]:+.0f} %" if best.modelled else "-",
     )
-
-
-MOST_LINES = 12
-PRESSURE_SAID = (
-    "How many times the data set (edge list and weights) crosses the link where the card holds so many "
-    "percent of it. Modelled and not validated on hardware; a fault brings {}."
-)
 
 
 def pressure_lines(found: Sequence[Moved], out: Terminal) -> Iterator[str]:

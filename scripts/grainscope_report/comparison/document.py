@@ -1,11 +1,4 @@
-"""What a comparison says first: what was decided, or why nothing was and which command would decide it.
-
-A compared row as cells of a table.
-
-A comparison as sections of paragraphs and tables, for the terminal and as Markdown.
-
-A comparison for programs: every row as CSV, everything as JSON.
-"""
+"""A comparison as sentences, as sections of paragraphs and tables, and for programs as CSV and JSON."""
 
 import json
 import math
@@ -38,6 +31,33 @@ from grainscope_report.machine import letter
 from grainscope_report.terminal import Column
 from grainscope_report.units import format_percent, format_rate, format_time
 from grainscope_report.writing import Section, csv_text, json_text
+
+ROW_COLUMNS = (
+    Column("time ×", right=True),
+    Column("95 %", optional=1),
+    Column("base", right=True),
+    Column("new", right=True),
+    Column("visits", right=True, optional=2),
+    Column("probability", right=True, optional=3),
+    Column("family"),
+    Column("question"),
+)
+MOST_WARNINGS = 3
+MOST_REASONS = 6
+MOST_SIDES = 6  # of more the verdicts are counted
+NO_CAUSE = "The environments differ in nothing that is known to move times"
+CLOCKS = {
+    "gated": "gated (events behind a gate)",
+    "open": "open (events)",
+    "host": "host (CPU's clock)",
+    "quiet": "quiet (CPU's clock, on CPUs without a neighbour)",
+}
+FORMAT = 2
+CSV_COLUMNS = (
+    "new", "verdict", "label", "family", "question", "axes", "ratio", "low", "high", "probability", "p",
+    "clock", "base_s", "new_s", "each", "base_gb_s", "new_gb_s", "base_visits", "new_visits", "base_sites",
+    "new_sites", "why",
+)  # fmt: skip
 
 
 def verdict(against: Against, comparison: Comparison) -> str:
@@ -146,18 +166,6 @@ def _letters(against: Against, comparison: Comparison, lacks: Callable[[Answer],
     return " and ".join(found) or "a side"
 
 
-ROW_COLUMNS = (
-    Column("time ×", right=True),
-    Column("95 %", optional=1),
-    Column("base", right=True),
-    Column("new", right=True),
-    Column("visits", right=True, optional=2),
-    Column("probability", right=True, optional=3),
-    Column("family"),
-    Column("question"),
-)
-
-
 def row_cells(row: Row) -> tuple[str, ...]:
     """The row's cells under COLUMNS; rates where both sides have one, else times."""
     found = row.verdict
@@ -182,18 +190,6 @@ def _quantity(answer: Answer, rate: bool) -> str:
 def overall(rows: Sequence[Row]) -> str:
     """The geometric mean of the ratios of all rows."""
     return f"{statistics.geometric_mean([row.verdict.ratio for row in rows]):.3f}" if rows else "-"
-
-
-MOST_WARNINGS = 3
-MOST_REASONS = 6
-MOST_SIDES = 6  # of more the verdicts are counted
-NO_CAUSE = "The environments differ in nothing that is known to move times"
-CLOCKS = {
-    "gated": "gated (events behind a gate)",
-    "open": "open (events)",
-    "host": "host (CPU's clock)",
-    "quiet": "quiet (CPU's clock, on CPUs without a neighbour)",
-}
 
 
 def sections(comparison: Comparison, most: int | None) -> list[Section]:
@@ -483,14 +479,6 @@ def _modelled(comparison: Comparison) -> Iterator[Section]:
 def _modelled_verdicts(against: Against) -> str:
     counts = Counter(row.verdict.verdict for row in against.modelled)
     return ", ".join(f"{counts[name]} {name}" for name in (SLOWER, FASTER, SAME) if counts[name])
-
-
-FORMAT = 2
-CSV_COLUMNS = (
-    "new", "verdict", "label", "family", "question", "axes", "ratio", "low", "high", "probability", "p",
-    "clock", "base_s", "new_s", "each", "base_gb_s", "new_gb_s", "base_visits", "new_visits", "base_sites",
-    "new_sites", "why",
-)  # fmt: skip
 
 
 def as_csv(comparison: Comparison) -> str:

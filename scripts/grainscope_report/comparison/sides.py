@@ -1,15 +1,12 @@
-"""What one side answers: for each question its time and how well that is known, or why there is none.
+"""Reads the files of a comparison, several at a time, and keeps each question with its answer.
 
 A question is a case's family and axes with the row's label; where it was asked, and by what name, plays
 no part, so that machines with other GPUs and nodes meet, and modelled rows meet only modelled ones.
 
-Google Benchmark's own JSON, as far as it can be compared: names, repetitions, real times.
-
-A repetition is a visit, and what visits differ by is moderated over all benchmarks of the file. Where a file
-has aggregates only, its median (or else its mean) is one visit, which is too few to say anything of. What
-its runs differ by (type B) no table knows. A rate is `bytes_per_second`.
-
-Reads the files of a comparison, several at a time, and keeps of each what a comparison needs.
+Google Benchmark's own JSON is joined by name. A repetition is a visit, and what visits differ by is moderated
+over all benchmarks of the file. Where a file has aggregates only, its median (or else its mean) is one visit,
+which is too few to say anything of. No table of type B knows what its runs differ by. A rate is
+`bytes_per_second`.
 """
 
 import gc
@@ -35,6 +32,13 @@ from grainscope_report.uncertainty import TypeB, Uncertainty
 MEASURED = "measured"
 # Counters that say how much was done beside what is timed.
 BESIDE = ("products", "steps")
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_AGGREGATES = ("median", "mean")
+_NOWHERE = {"environment": {"gpus": (), "cpu": {"model": ""}}}
+# Below so many bytes of files starting processes takes longer than reading.
+WORTH_PROCESSES = 16 << 20
+MOST_PROCESSES = 16
+_RUN = re.compile(r"[0-9a-f]+-[0-9a-f]+")
 
 
 @dataclass(frozen=True)
@@ -173,11 +177,6 @@ def _spoken(row: Row) -> str:
     return ", ".join(part for part in [words, *flush, *numbers, *naming.place(row.case)] if part)
 
 
-_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_AGGREGATES = ("median", "mean")
-_NOWHERE = {"environment": {"gpus": (), "cpu": {"model": ""}}}
-
-
 def foreign_answers(document: Mapping[str, Any]) -> dict[Question, Answer]:
     """Every benchmark of a file with its answer."""
     asked: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
@@ -246,12 +245,6 @@ def _foreign_bytes(rows: Sequence[Mapping[str, Any]], visits: Sequence[float]) -
     for row, visit in zip(rows, visits, strict=True):
         if _positive(rate := row.get("bytes_per_second")):
             yield rate * visit
-
-
-# Below so many bytes of files starting processes takes longer than reading.
-WORTH_PROCESSES = 16 << 20
-MOST_PROCESSES = 16
-_RUN = re.compile(r"[0-9a-f]+-[0-9a-f]+")
 
 
 @dataclass(frozen=True)

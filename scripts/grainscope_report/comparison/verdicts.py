@@ -1,4 +1,4 @@
-"""Same, faster, slower, likely or unclear: what two sides' uncertainties let be said of each question.
+"""Sides joined by question: same, faster, slower, likely or unclear, which machines stand out, and why not.
 
 The ratio of two times is known as well as both logarithms together: variances add, and the degrees of freedom
 are those of Welch and Satterthwaite. Faster and slower are claimed at a false discovery rate of ALPHA over
@@ -7,13 +7,10 @@ not known what runs of a side differ by (type B), the interval is too narrow for
 Sources: Welch, The generalization of Student's problem, Biometrika 34 (1947); Benjamini and Hochberg,
 Controlling the false discovery rate, J. R. Statist. Soc. B 57 (1995).
 
-Machines that stand out among many: nodes are the unit, each with its median for a question.
-
-For each question the node furthest from the mean of the others is tested, left out, and so on for up to a
-third of the nodes (generalised extreme Studentised deviate); the questions share the error by Bonferroni.
+Of many machines, nodes are the unit, each with its median for a question. For each question the node furthest
+from the mean of the others is tested, left out, and so on for up to a third of the nodes (generalised extreme
+Studentised deviate); the questions share the error by Bonferroni.
 Source: Rosner, Percentage points for a generalized ESD many-outlier procedure, Technometrics 25 (1983).
-
-Sides joined by question, with the verdict on each row and why the others have none.
 """
 
 import itertools
@@ -45,6 +42,12 @@ AMONG_MANY = "not certain among so many questions"
 _LARGEST = 709.0  # of which there is an exponential
 
 Pair = tuple[Answer, Answer]
+FEWEST_NODES = 5
+Nodes = Mapping[str, Mapping[Question, Sequence[Answer]]]
+FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
+# Bytes of one question that differ by more are other work; of traversals they depend on the order of races.
+SAME_WORK = 0.01
+Shared = tuple[Question, Answer, Answer]
 
 
 @dataclass(frozen=True)
@@ -202,9 +205,6 @@ def _middle(counts: Sequence[int | None]) -> int | None:
     return ordered[len(ordered) // 2]
 
 
-FEWEST_NODES = 5
-
-
 @dataclass(frozen=True)
 class Outlier:
     """A node that stands out in a family: in how many of its questions, its median and worst time ratio to
@@ -219,9 +219,6 @@ class Outlier:
     ratio: float
     worst: float
     question: str
-
-
-Nodes = Mapping[str, Mapping[Question, Sequence[Answer]]]
 
 
 def by_node(sides: Sequence[tuple[str, Answers]]) -> dict[str, dict[Question, list[Answer]]]:
@@ -309,18 +306,10 @@ def _of_node(
                 )  # fmt: skip
 
 
-FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
-# Bytes of one question that differ by more are other work; of traversals they depend on the order of races.
-SAME_WORK = 0.01
-
-
 class NotComparableError(ReportError):
     """Files that share no question; exit status 3."""
 
     status = EXIT_NOT_COMPARABLE
-
-
-Shared = tuple[Question, Answer, Answer]
 
 
 @dataclass(frozen=True)

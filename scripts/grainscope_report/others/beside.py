@@ -1,10 +1,6 @@
-"""What another tool measured: each of its numbers by benchmark, place and size, in one form for all tools.
-
-Numbers of another tool beside those of a run: of the same question, place and size.
+"""What another tool measured in one form for all tools, our numbers beside it, and how both are shown.
 
 Which case of ours answers a benchmark of theirs, docs/coverage.md says.
-
-Numbers of another tool beside ours as sections for a screen and Markdown, as CSV and as JSON.
 """
 
 import math
@@ -26,6 +22,13 @@ from grainscope_report.units import format_bytes, format_rate, format_time, sign
 from grainscope_report.writing import Section, csv_text, json_text
 
 RATE, TIME = "GB/s", "s"
+_CODE = re.compile(r"`([^`]+)`")
+_LANE = re.compile(r"its lanes? `([^`]+)`")
+_ABOVE = "as above"
+NO_COUNTERPART = "no case of ours answers it"
+FORMAT = 1
+_SHORTEST = 20  # letters of a name, at least
+_FEWEST = 24  # letters of what differs, below which it is left to --all
 
 
 class FormatError(ReportError):
@@ -103,11 +106,6 @@ def cut_off(path: object, tool: str, missing: str) -> NoReturn:
     raise FormatError(f"{path} is cut off: {missing}; copy it again, or run {tool} again to its end")
 
 
-_CODE = re.compile(r"`([^`]+)`")
-_LANE = re.compile(r"its lanes? `([^`]+)`")
-_ABOVE = "as above"
-
-
 @dataclass(frozen=True)
 class Counterpart:
     """What answers a benchmark: a filter on the names of cases, and of their lanes the one that does.
@@ -178,9 +176,6 @@ class Pair:
         whole = uncertainty.combined(self.known, self.theirs.a) if self.theirs.a else self.known
         factor = exp(uncertainty.expanded(whole))
         return self.ratio / factor, self.ratio * factor
-
-
-NO_COUNTERPART = "no case of ours answers it"
 
 
 def pairs(output: Output, result: Result | None) -> list[Pair]:
@@ -301,11 +296,6 @@ def _value(row: Row, theirs: Measured, counterpart: Counterpart, gpus: dict[int,
 def _known(told: model.Uncertainties | None) -> Uncertainty | None:
     part = told and (told.combined or told.a)
     return Uncertainty(part.standard, part.freedom or inf) if part else None
-
-
-FORMAT = 1
-_SHORTEST = 20  # letters of a name, at least
-_FEWEST = 24  # letters of what differs, below which it is left to --all
 
 
 @dataclass(frozen=True)

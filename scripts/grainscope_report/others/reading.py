@@ -1,8 +1,7 @@
-"""Comm|Scope's output: Google Benchmark's JSON (`--benchmark_out`, `--benchmark_format=json`).
+"""From a file to what a tool measured: which tool it is of, it says itself; Comm|Scope's is read here.
 
-Repetitions are visits. Where a benchmark is, its counters say, under several names.
-
-From a file to what a tool measured: which tool it is of, it says itself.
+Comm|Scope writes Google Benchmark's JSON (`--benchmark_out`, `--benchmark_format=json`). Repetitions are
+visits. Where a benchmark is, its counters say, under several names.
 """
 
 import json
@@ -24,6 +23,9 @@ _GPU = ("cuda_id", "cudaId", "gpu", "dst_gpu", "dstGpu", "gpu0")
 _PEER = ("src_gpu", "srcGpu", "gpu1")
 _NUMA = ("numa_id", "numaId")
 _NODES = {"from_node": "src_numa", "to_node": "dst_numa"}
+# By the word that asks for it.
+TOOLS = {"nvbandwidth": nvbandwidth.TOOL, "nccl-tests": nccl_tests.TOOL, "commscope": TOOL}
+_WANTED = f"the output of {', '.join(list(TOOLS.values())[:-1])} or {TOOL}"
 
 
 def is_json(document: Mapping[str, Any]) -> bool:
@@ -119,11 +121,6 @@ def _whole(value: object) -> int | None:
     if type(value) not in (int, float) or not math.isfinite(value) or value < 0:  # type: ignore[arg-type, operator]
         return None
     return int(value)  # type: ignore[call-overload]
-
-
-# By the word that asks for it.
-TOOLS = {"nvbandwidth": nvbandwidth.TOOL, "nccl-tests": nccl_tests.TOOL, "commscope": TOOL}
-_WANTED = f"the output of {', '.join(list(TOOLS.values())[:-1])} or {TOOL}"
 
 
 def read(path: Path, tool: str | None = None) -> Output:
