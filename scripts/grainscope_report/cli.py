@@ -22,7 +22,7 @@ SELDOM = (200_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
-# The module of each command, which has `add_` and `run_` of its name.
+# The module of each command: `add_` and its name adds the arguments, `run_` returns the exit status.
 COMMANDS = {
     "summary": "summary", "ask": "ask", "list": "ask", "matrix": "matrix", "plot": "plot", "report": "plot",
     "validate": "check", "merge": "exchange", "compare": "compare", "check": "check", "evaluate": "evaluate",
@@ -41,7 +41,7 @@ def parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in names:
         module = import_module(f"grainscope_report.commands.{COMMANDS[name]}")
-        getattr(module, f"add_{name}")(commands)
+        getattr(module, f"add_{name}")(commands).set_defaults(run=getattr(module, f"run_{name}"))
     return top
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from grainscope_report import aliases
 from grainscope_report.errors import ReportError
 from grainscope_report.model import SCHEMA_VERSION
+from grainscope_report.writing import json_text
 
 BUNDLE_FORMAT = "grainscope bundle 1"
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
@@ -53,7 +54,7 @@ def bundle_files(raw: bytes, document: Mapping[str, Any], source: str) -> dict[s
         "host": context.get("host_name"),
         "grainscope": {key: context["grainscope"].get(key) for key in ("version", "commit")},
     }
-    said = (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode()
+    said = f"{json_text(manifest)}\n".encode()
     files = {name: raw, MANIFEST: said}
     sums = "".join(f"{_sha256(content)}  {each}\n" for each, content in files.items())
     return files | {SUMS: sums.encode()}

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TextIO
 
 COLOURS = {"red": "31", "yellow": "33", "bold": "1", "dim": "2"}
@@ -54,11 +55,15 @@ class Terminal:
         return [*lines, *(self._line(columns, row, widths) for row in rows)]
 
     def headed(
-        self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], shade: str = "bold"
+        self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], shades: Sequence[str] = ()
     ) -> list[str]:
-        """A table under painted names of columns."""
-        first, *rest = self.table(columns, rows)
-        return [self.paint(first, shade), *rest]
+        """A table under bold names of columns; `shades` are the colours of its lines."""
+        lines = self.table(columns, rows)
+        return [self.paint(*pair) for pair in zip_longest(lines, ("bold", *shades), fillvalue="")]
+
+    def note(self, text: str) -> str:
+        """How to read what stands above."""
+        return self.paint(self.wrap(text, "  "), "dim")
 
     def item(self, text: str) -> list[str]:
         """An entry of a list: `  - …`, further lines below its text."""
@@ -100,10 +105,14 @@ class Column:
 
 
 def known(
-    columns: Sequence[Column], cells: Sequence[Sequence[str]], unknown: str = "-"
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], unknown: str = "-", only: Sequence[str] = ()
 ) -> tuple[list[Column], list[list[str]]]:
-    """The columns of which any cell is known."""
-    kept = [at for at in range(len(columns)) if any(row[at] != unknown for row in cells)]
+    """The columns of which any cell is known; where `only` some may go, all others as well."""
+    kept = [
+        at
+        for at, column in enumerate(columns)
+        if (only and column.name not in only) or any(row[at] != unknown for row in cells)
+    ]
     return [columns[at] for at in kept], [[row[at] for at in kept] for row in cells]
 
 

@@ -16,7 +16,7 @@ from grainscope_report.groups.transfer import methods
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row
 from grainscope_report.statistics import Estimate
-from grainscope_report.terminal import Column, Terminal
+from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import format_bytes, format_interval, format_percent, time_unit
 
 MOST = 12  # rows of an answer
@@ -107,9 +107,7 @@ def _table(
 ) -> Iterator[str]:
     shown = rows if first else rows[:MOST]
     cells = [asked.cells(row, first) for row in shown]
-    kept = [at for at in range(len(COLUMNS)) if any(row[at] for row in cells)]
-    columns, cells = [COLUMNS[at] for at in kept], [[row[at] for at in kept] for row in cells]
-    heading, *lines = out.table(columns, cells)
+    heading, *lines = out.table(*known(COLUMNS, cells, unknown=""))
     yield out.paint(heading, "dim")
     yield from lines
     if (more := left if first else len(rows) - len(shown)) > 0:

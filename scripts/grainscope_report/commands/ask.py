@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
 
 from grainscope_report import machine, selecting
@@ -12,7 +11,7 @@ from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED, ReportError
 from grainscope_report.groups.gather import gathers, shares
 from grainscope_report.groups.gnn import pipelines, tiers
 from grainscope_report.model import Row
-from grainscope_report.terminal import Column, terminal
+from grainscope_report.terminal import Column, known, terminal
 from grainscope_report.units import format_percent, format_time
 
 DESCRIPTION = """\
@@ -40,8 +39,7 @@ COLUMNS = (
 COUNTED = gathers.COUNTED | shares.COUNTED | tiers.COUNTED | pipelines.COUNTED
 
 
-def add_ask(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_ask(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "ask",
         help="answer a question in words",
@@ -51,7 +49,7 @@ def add_ask(commands: argparse._SubParsersAction) -> None:
     )
     files.add_file(parser)
     parser.add_argument("question", nargs="+", metavar="WORD", help="words, sizes, AXIS=VALUE")
-    parser.set_defaults(run=run_ask)
+    return parser
 
 
 def run_ask(arguments: argparse.Namespace) -> int:
@@ -67,8 +65,7 @@ def run_ask(arguments: argparse.Namespace) -> int:
     return EXIT_OK if found.known else EXIT_UNDECIDED
 
 
-def add_list(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_list(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "list",
         help="show every row, one a line",
@@ -79,7 +76,7 @@ def add_list(commands: argparse._SubParsersAction) -> None:
     files.add_file(parser)
     parser.add_argument("--filter", metavar="REGEX", help="only rows whose name contains a match")
     parser.add_argument("--status", choices=("ok", "skipped", "failed"), help="only rows of this status")
-    parser.set_defaults(run=run_list)
+    return parser
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -107,18 +104,10 @@ def run_list(arguments: argparse.Namespace) -> int:
         )
     # Nothing is cut or left out, names least of all: a narrow terminal wraps the lines.
     out = replace(terminal(), width=sys.maxsize)
-    columns, cells = _known(COLUMNS, [_cells(row) for row in rows])
+    columns, cells = known(COLUMNS, [_cells(row) for row in rows], only=("counted",))
     for line, row in zip(out.table(columns, cells), [None, *rows], strict=True):
         print(out.paint(line, _colour(row)))
     return EXIT_OK
-
-
-def _known(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> tuple[list[Column], list[list[str]]]:
-    """All columns, but that of counters only where any row has something to say there."""
-    kept = [
-        at for at, one in enumerate(columns) if one.name != "counted" or any(row[at] != "-" for row in cells)
-    ]
-    return [columns[at] for at in kept], [[row[at] for at in kept] for row in cells]
 
 
 def _colour(row: Row | None) -> str:

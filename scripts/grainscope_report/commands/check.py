@@ -1,7 +1,6 @@
 """`check`: does a machine keep what the rules ask of it? `validate`: is a file right?"""
 
 import argparse
-import json
 import re
 import sys
 from pathlib import Path
@@ -15,13 +14,13 @@ from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_USAGE, ReportErro
 from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
 from grainscope_report.typed import Problem
+from grainscope_report.writing import json_text
 
 SHOWN = 20
 _ROW = re.compile(r"^\$\.benchmarks\[(\d+)\]")
 
 
-def add_check(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_check(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "check",
         help="hold a run against acceptance rules",
@@ -50,7 +49,7 @@ def add_check(commands: argparse._SubParsersAction) -> None:
         "--json", type=Path, metavar="FILE", help="write everything as JSON there; - is stdout"
     )
     files.add_full(parser, "show everything, with sources and visits, not 30 lines")
-    parser.set_defaults(run=run_check)
+    return parser
 
 
 def run_check(arguments: argparse.Namespace) -> int:
@@ -67,7 +66,7 @@ def run_check(arguments: argparse.Namespace) -> int:
     ]
     if arguments.junit:
         files.write(arguments.junit, output.junit(reports))
-    said = json.dumps(output.as_json(reports, [str(one.path) for one in sets]), indent=1, ensure_ascii=False)
+    said = json_text(output.as_json(reports, [str(one.path) for one in sets]))
     if arguments.json == Path("-"):
         print(said)
     else:
@@ -93,8 +92,7 @@ def _no_run_twice(found: list[Result]) -> None:
         seen[result.run.id] = result
 
 
-def add_validate(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_validate(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "validate",
         help="check files against the result format",
@@ -107,7 +105,7 @@ def add_validate(commands: argparse._SubParsersAction) -> None:
     )
     files.add_files(parser)
     files.add_full(parser, f"show every problem, not the first {SHOWN} of a file")
-    parser.set_defaults(run=run_validate)
+    return parser
 
 
 def run_validate(arguments: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 import argparse
 import itertools
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXI
 from grainscope_report.figures.table import FIGURES
 from grainscope_report.machine import Facts, differences, facts, machines
 from grainscope_report.terminal import Column, terminal
+from grainscope_report.writing import json_text
 
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
@@ -26,8 +26,7 @@ MOST_LINES = 30
 MOST_DRAWN = 6
 
 
-def add_compare(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "compare",
         help="compare files with a base, with verdicts",
@@ -65,7 +64,7 @@ def add_compare(commands: argparse._SubParsersAction) -> None:
         "--plots", type=Path, metavar="DIR", help="draw the figures of all files over each other"
     )
     files.add_full(parser, f"everything there is to say, not {MOST_LINES} lines of it")
-    parser.set_defaults(run=run_compare)
+    return parser
 
 
 def run_compare(arguments: argparse.Namespace) -> int:
@@ -191,8 +190,7 @@ def _kinds(text: str) -> tuple[str, ...]:
     return tuple(part for part in asked if part != "none")
 
 
-def add_env(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_env(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "env",
         help="what a run says of its machine and settings",
@@ -213,14 +211,14 @@ def add_env(commands: argparse._SubParsersAction) -> None:
         "--all", action="store_true", help="also what passes: load, free memory, clocks, serial numbers"
     )
     diff.add_argument("--json", action="store_true", help="as JSON, a fact an entry")
-    diff.set_defaults(run=run_env)
+    return parser
 
 
 def run_env(arguments: argparse.Namespace) -> int:
     """Prints the differences."""
     found = differences(_facts(arguments.base), _facts(arguments.new), arguments.all)
     if arguments.json:
-        print(json.dumps([vars(one) for one in found], indent=1, ensure_ascii=False))
+        print(json_text([vars(one) for one in found]))
     elif not found:
         print("no difference")
     else:

@@ -1,7 +1,6 @@
 """`grainscope-report evaluate`: which machine to buy for a workload, and how sure that is."""
 
 import argparse
-import json
 from pathlib import Path
 
 from grainscope_report import visits
@@ -12,6 +11,7 @@ from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, Rep
 from grainscope_report.figures import candidates
 from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
+from grainscope_report.writing import json_text
 
 # More take gigabytes of memory, and change no digit that is said.
 FEWEST_DRAWS, DRAWS, MOST_DRAWS = 100, 10_000, 1_000_000
@@ -19,8 +19,7 @@ SEED = 1
 MOST_LINES = 24  # of sentences: with what follows no more than 30
 
 
-def add_evaluate(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_evaluate(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "evaluate",
         help="choose between machines for a workload",
@@ -58,7 +57,7 @@ def add_evaluate(commands: argparse._SubParsersAction) -> None:
         "--fail-on-tie", action="store_true", help="exit with 4 where nobody is first in speed"
     )
     files.add_full(parser, "print all sentences, not the first of them")
-    parser.set_defaults(run=run_evaluate)
+    return parser
 
 
 def run_evaluate(arguments: argparse.Namespace) -> int:
@@ -71,7 +70,7 @@ def run_evaluate(arguments: argparse.Namespace) -> int:
         raise ReportError("evaluate needs a WORKLOAD.toml: `--init` writes one to start from")
     document, files = _verdict(arguments)
     texts = {
-        "verdict.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
+        "verdict.json": json_text(document) + "\n",
         "verdict.md": words.as_markdown(document),
         "verdict.html": words.as_html(document),
     }

@@ -1,8 +1,6 @@
 """Results in other forms: `export` and `import`, and `merge`, which makes one result of a run's shards."""
 
 import argparse
-import csv
-import io
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,18 +8,24 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import loading, reader, typed, uncertainty, visits, writing
+from grainscope_report import loading, naming, reader, typed, uncertainty, visits
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, EXIT_OK, ReportError
 from grainscope_report.machine import machines
 from grainscope_report.model import Ends, Link, Result, Row, ends
-from grainscope_report.naming import SIZES
 from grainscope_report.others import beside, reading
 from grainscope_report.others.beside import Import
 from grainscope_report.others.reading import TOOLS
 from grainscope_report.terminal import terminal
-from grainscope_report.units import format_bytes, format_percent, format_rate, format_time
-from grainscope_report.writing import in_csv, in_markdown
+from grainscope_report.units import format_percent, format_rate, format_time
+from grainscope_report.writing import (
+    csv_text,
+    in_markdown,
+    json_text,
+    markdown_row,
+    section_lines,
+    sections_markdown,
+)
 
 PACKED = ".tar.gz"
 FIXED = (
@@ -33,8 +37,7 @@ Raw = dict[str, Any]
 Loaded = tuple[Path, Raw]
 
 
-def add_export(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_export(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "export",
         help="write every row as CSV or Markdown, or a run as a bundle to hand on",
@@ -46,7 +49,7 @@ def add_export(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("kind", choices=("csv", "md", "bundle"), help="the format")
     files.add_files(parser)
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="where to write (default: print)")
-    parser.set_defaults(run=run_export)
+    return parser
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -87,47 +90,28 @@ def _bundle(arguments: argparse.Namespace) -> int:
 
 def rows_csv(results: Sequence[Result]) -> str:
     """Every row of every file; a column `axis.…`, `site.…`, `counter.…` for each that occurs in any."""
-    rows = [
-        {in_csv(key): in_csv(value) for key, value in _record(result, row).items()}
-        for result in results
-        for row in result.rows
-    ]
+    rows = [_record(result, row) for result in results for row in result.rows]
     more = sorted({key for row in rows for key in row} - set(FIXED), key=lambda key: (key.split(".")[0], key))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, (*FIXED, *more), restval="", lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: "" if value is None else value for key, value in row.items()})
-    return out.getvalue()
+    columns = (*FIXED, *more)
+    return csv_text(columns, ([row.get(column) for column in columns] for row in rows))
 
 
 def _record(result: Result, row: Row) -> dict[str, object]:
-    low, high = (row.time.low, row.time.high) if row.time else (None, None)
-    return {
+    """The columns of a row: what is made here, else the row's field of that name."""
+    made = {
         "file": str(result.path),
         "host": result.host,
         "date": result.date,
         "run": result.run.id,
         "family": row.case.family,
-        "name": row.name,
-        "status": row.status,
-        "reason": row.reason,
-        "label": row.label,
         "visits": len(row.visits),
         "samples": len(row.samples_s),
-        "median_s": row.median_s,
-        "low_s": low,
-        "high_s": high,
-        "both_known": row.both_known,
-        "bytes": row.bytes,
-        "link_bytes_asked": row.link_bytes_asked,
-        "link_bytes_least": row.link_bytes_least,
-        "bandwidth_gb_s": row.bandwidth_gb_s,
-        "link_fraction": row.link_fraction,
-        "operations": row.operations,
-        "operation_s": row.operation_s,
-        "overlap": row.overlap,
+        "low_s": row.time and row.time.low,
+        "high_s": row.time and row.time.high,
         "flags": " ".join(sorted(row.flags)),
+    }
+    return {
+        **{name: made[name] if name in made else getattr(row, name) for name in FIXED},
         **{f"axis.{name}": value for name, value in row.case.axes.items()},
         **{f"site.{name}": value for name, value in row.case.site.items()},
         **{f"counter.{name}": value for name, value in row.counters.items()},
@@ -150,10 +134,10 @@ def rows_markdown(results: Sequence[Result]) -> str:
 def _table(rows: Sequence[Row]) -> Iterator[str]:
     axes = list(dict.fromkeys(axis for row in rows for axis in row.case.axes))
     sites = list(dict.fromkeys(site for row in rows for site in row.case.site))
-    yield _markdown_row([*axes, *sites, "median", "95 % interval", "GB/s", "of link", "what else"])
-    yield _markdown_row(["---"] * (len(axes) + len(sites)) + ["---:", "---", "---:", "---:", "---"])
+    yield markdown_row([*axes, *sites, "median", "95 % interval", "GB/s", "of link", "what else"])
+    yield markdown_row(["---"] * (len(axes) + len(sites)) + ["---:", "---", "---:", "---:", "---"])
     for row in rows:
-        yield _markdown_row(
+        yield markdown_row(
             [
                 *(_axis(axis, row.case.axes.get(axis)) for axis in axes),
                 *(str(row.case.site.get(site, "")) for site in sites),
@@ -178,17 +162,10 @@ def _numbers(row: Row) -> list[str]:
 
 
 def _axis(axis: str, value: str | float | None) -> str:
-    if value is None or isinstance(value, str):
-        return value or ""
-    return format_bytes(value) if axis in SIZES else f"{value:g}"
+    return naming.size(axis, value) if isinstance(value, (int, float)) else value or ""
 
 
-def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(in_markdown, cells)) + " |"
-
-
-def add_import(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_import(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "import",
         help="show results of nvbandwidth, nccl-tests or Comm|Scope beside ours",
@@ -206,7 +183,7 @@ def add_import(commands: argparse._SubParsersAction) -> None:
     files.add_type_b(parser)
     files.add_formats(parser)
     parser.add_argument("--all", action="store_true", help="every number, and all of what differs")
-    parser.set_defaults(run=run_import)
+    return parser
 
 
 def run_import(arguments: argparse.Namespace) -> int:
@@ -236,10 +213,10 @@ def _import_content(imports: Sequence[Import], kind: str, everything: bool) -> s
     if kind == "json":
         return beside.as_json(imports)
     if kind == "md":
-        return writing.sections_markdown([*beside.sections(imports, None)], "Results of other tools")
+        return sections_markdown([*beside.sections(imports, None)], "Results of other tools")
     out = terminal()
     parts = [*beside.sections(imports, None if everything else out.width)]
-    return "\n".join(writing.section_lines(parts, out)) + "\n"
+    return "\n".join(section_lines(parts, out)) + "\n"
 
 
 class NotOneRunError(ReportError):
@@ -381,8 +358,7 @@ def _merged_environment(environments: Sequence[Raw]) -> Raw:
     return environments[0] | {"warnings": list(warnings.values())}
 
 
-def add_merge(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_merge(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "merge",
         help="put the shards of one run together",
@@ -394,7 +370,7 @@ def add_merge(commands: argparse._SubParsersAction) -> None:
     )
     files.add_files(parser, "a shard's result file or run directory")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="FILE", help="the file to write")
-    parser.set_defaults(run=run_merge)
+    return parser
 
 
 def run_merge(arguments: argparse.Namespace) -> int:
@@ -419,5 +395,5 @@ def _merged_text(document: dict[str, Any]) -> str:
     rows = ",\n  ".join(
         json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in document["benchmarks"]
     )
-    context = json.dumps(document["context"], indent=1, ensure_ascii=False)
+    context = json_text(document["context"])
     return f'{{\n "benchmarks": [\n  {rows}\n ],\n "context": {context}\n}}\n'

@@ -1,9 +1,6 @@
 """`grainscope-report matrix`: each pair of places, a row and a column for each place."""
 
 import argparse
-import csv
-import io
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +13,7 @@ from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Result, R
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_rate, significant
-from grainscope_report.writing import in_csv
+from grainscope_report.writing import csv_text, json_text
 
 FORMAT = 1
 INDENT = "  "
@@ -60,8 +57,7 @@ class Matrix:
         return sorted(rows), sorted(columns)
 
 
-def add_matrix(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_matrix(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "matrix",
         help="show pairs of places: GPU by GPU, node by GPU, node by node",
@@ -79,7 +75,7 @@ def add_matrix(commands: argparse._SubParsersAction) -> None:
         help="the pairs of one family or group alone: `transfer/peer`, `latency`",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
-    parser.set_defaults(run=run_matrix)
+    return parser
 
 
 def run_matrix(arguments: argparse.Namespace) -> int:
@@ -93,7 +89,7 @@ def run_matrix(arguments: argparse.Namespace) -> int:
     formats: dict[str, Callable[[], str]] = {
         "text": lambda: "\n".join(lines(found, terminal())),
         "csv": lambda: _csv(found),
-        "json": lambda: json.dumps(_document(result, found), indent=1, ensure_ascii=False),
+        "json": lambda: json_text(_document(result, found)),
     }
     print(formats[arguments.format]())
     return EXIT_OK
@@ -146,7 +142,7 @@ def lines(found: Sequence[Matrix], out: Terminal) -> Iterator[str]:
         if max(map(len, shown)) + len(INDENT) > out.width:
             shown = out.table(*_table(one, False))
         yield from (f"{INDENT}{line}" for line in shown)
-        yield out.paint(out.wrap(_span(one), "  "), "dim")
+        yield out.note(_span(one))
 
 
 def _table(one: Matrix, errors: bool) -> tuple[list[Column], list[list[str]]]:
@@ -230,7 +226,7 @@ def _document(result: Result, found: Sequence[Matrix]) -> dict[str, Any]:
                 "what": one.pairs.best.text,
                 "family": one.pairs.best.family,
                 "axes": dict(one.pairs.best.axes),
-                "unit": "s" if one.pairs.best.least else "GB/s",
+                "unit": _about(one)["unit"],
                 "pairs": list(_entries(one)),
             }
             for one in found
@@ -239,11 +235,9 @@ def _document(result: Result, found: Sequence[Matrix]) -> dict[str, Any]:
 
 
 def _csv(found: Sequence[Matrix]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV)
-    for one in found:
-        about = {"what": one.pairs.best.text, "unit": "s" if one.pairs.best.least else "GB/s"}
-        for entry in _entries(one):
-            writer.writerow([in_csv((about | entry)[column]) for column in CSV])
-    return out.getvalue().rstrip("\n")
+    entries = (_about(one) | entry for one in found for entry in _entries(one))
+    return csv_text(CSV, ([entry[column] for column in CSV] for entry in entries)).rstrip("\n")
+
+
+def _about(one: Matrix) -> dict[str, str]:
+    return {"what": one.pairs.best.text, "unit": "s" if one.pairs.best.least else "GB/s"}

@@ -16,8 +16,7 @@ from grainscope_report.machine import Machine, machines
 FORMATS = ("svg", "png", "pdf")
 
 
-def add_plot(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_plot(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     listed = "\n".join(f"  {entry.id}  {entry.title}" for entry in FIGURES)
     parser = commands.add_parser(
         "plot",
@@ -39,7 +38,7 @@ def add_plot(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--format", type=formats, default=("svg", "png"), metavar="svg,png,pdf", help="default: svg,png"
     )
-    parser.set_defaults(run=run_plot)
+    return parser
 
 
 def run_plot(arguments: argparse.Namespace) -> int:
@@ -124,8 +123,7 @@ def formats(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(asked))
 
 
-def add_report(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_report(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "report",
         help="write one HTML file with everything",
@@ -136,7 +134,7 @@ def add_report(commands: argparse._SubParsersAction) -> None:
     )
     files.add_files(parser)
     files.add_output(parser, "report.html", "FILE")
-    parser.set_defaults(run=run_report)
+    return parser
 
 
 def run_report(arguments: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 import argparse
 import difflib
-import json
 import re
 import shlex
 from collections import Counter
@@ -22,6 +21,7 @@ from grainscope_report.naming import name, number
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_percent, format_rate, format_time
+from grainscope_report.writing import json_text
 
 MOST_LINES = 40
 NUMBERS = 5
@@ -58,8 +58,7 @@ IN_VISIT = re.compile(r"^in visit \d+ of \d+: ")
 Block = list[str]
 
 
-def add_summary(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_summary(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "summary",
         help="show one screen about a run",
@@ -78,7 +77,7 @@ def add_summary(commands: argparse._SubParsersAction) -> None:
     )
     files.add_full(parser, "everything, not one screen")
     parser.add_argument("--json", action="store_true", help="everything as JSON, every site, for programs")
-    parser.set_defaults(run=run_summary)
+    return parser
 
 
 def run_summary(arguments: argparse.Namespace) -> int:
@@ -92,7 +91,7 @@ def run_summary(arguments: argparse.Namespace) -> int:
     from grainscope_report.commands import summary_full
 
     if arguments.json:
-        print(json.dumps(summary_full.document(result), indent=1, ensure_ascii=False))
+        print(json_text(summary_full.document(result)))
     else:
         print("\n".join(summary_full.lines(result, terminal())))
     return EXIT_OK
@@ -300,8 +299,8 @@ def _number(text: str, row: Row, least: bool) -> tuple[str, ...]:
 
 
 def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Terminal) -> Part:
-    first, *rest = out.table(columns, cells)
-    return Part([out.paint(first, "bold")], [[line] for line in rest], len(rest))
+    first, *rest = out.headed(columns, cells)
+    return Part([first], [[line] for line in rest], len(rest))
 
 
 def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
@@ -383,8 +382,7 @@ def _short(text: str, most: int) -> str:
 
 
 def _item(text: str, out: Terminal) -> Block:
-    first, *rest = out.wrap(_short(text, LONG), "    ").splitlines()
-    return [f"  - {first.strip()}", *rest]
+    return out.item(_short(text, LONG))
 
 
 def _wrapped(text: str, out: Terminal, indent: str = "  ") -> Block:

@@ -4,13 +4,12 @@ Of traversals a line is for the widest edges, with the time of the narrower ones
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from grainscope_report import findings, machine, naming
-from grainscope_report.analysis import Analysis, Group
+from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.commands import summary_gnn
-from grainscope_report.findings import Finding
 from grainscope_report.fits import everything
 from grainscope_report.fits.everything import Fits
 from grainscope_report.groups.gnn import answers as networks
@@ -19,7 +18,6 @@ from grainscope_report.groups.traversal import compare, lean, runs
 from grainscope_report.groups.traversal.answers import Answer
 from grainscope_report.groups.traversal.lean_answers import Gain
 from grainscope_report.groups.traversal.pressure import Moved
-from grainscope_report.machine import between, machines, provenance
 from grainscope_report.model import Result
 from grainscope_report.shape import words
 from grainscope_report.statistics import Estimate
@@ -113,27 +111,29 @@ PRESSURE_SAID = (
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
     found = findings.of(Analysis(machine.machines([result])[0]), but=("answers",))
-    for block in (
-        _warnings,
-        _machine,
-        _links,
-        _groups,
-        _traversals,
-        _pressed,
-        _fewer_bytes,
-        _networks,
-        _fits,
-        _shape,
-        _reasons,
-    ):
-        shown = list(block(result, found, out))
-        if shown:
-            yield from shown
-            if block is not _reasons:
-                yield ""
+
+    def facts(topic: str) -> list[Any]:
+        return findings.facts(found, topic)
+
+    blocks = (
+        _warnings(result, out),
+        _machine(result, out),
+        _links(result, out),
+        _groups(facts("groups"), out),
+        _traversals(facts("traversals"), out),
+        _pressed(facts("managed_under_pressure"), out),
+        _fewer_bytes(facts("fewer_bytes"), out),
+        summary_gnn.lines({name: facts(f"networks.{name}") for name in summary_gnn.TABLES}, out),
+        _fits(findings.fits(found, result), out),
+        _shape(facts("shape"), out),
+        _reasons(facts("reasons"), out),
+    )
+    for at, block in enumerate(blocks, 1):
+        if shown := list(block):
+            yield from shown if at == len(blocks) else (*shown, "")
 
 
-def _warnings(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+def _warnings(result: Result, out: Terminal) -> Iterator[str]:
     warnings = list(machine.concerns(result))
     for severity in SEVERITIES:
         for finding in (one for one in warnings if one.severity == severity):
@@ -146,7 +146,7 @@ def _warnings(result: Result, _found: Sequence[Finding], out: Terminal) -> Itera
         yield out.paint(out.wrap(f"The run is not complete: {result.run.why_incomplete}", ""), "red")
 
 
-def _machine(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+def _machine(result: Result, out: Terminal) -> Iterator[str]:
     yield out.paint(str(result.path), "bold")
     yield out.wrap(" · ".join(machine.provenance(result)), "  ")
     wall = f", {took}" if (took := machine.took(result)) else ""
@@ -154,28 +154,23 @@ def _machine(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterat
     yield out.wrap(f"preset {result.run.preset}{asked}, started {result.run.started}{wall}", "  ")
 
 
-def _links(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+def _links(result: Result, out: Terminal) -> Iterator[str]:
     if result.links:
-        first, *rest = out.table(LINK_COLUMNS, [machine.link_cells(link) for link in result.links])
-        yield out.paint(first, "bold")
-        yield from rest
+        yield from out.headed(LINK_COLUMNS, [machine.link_cells(link) for link in result.links])
 
 
-def _groups(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    groups = findings.facts(found, "groups")
+def _groups(groups: Sequence[Group], out: Terminal) -> Iterator[str]:
     if not groups:
         yield "The file has no rows."
         return
     families = dict.fromkeys(group.family for group in groups)
     cells = [row for family in families for row in _family(family, groups)]
-    first, *rest = out.table(GROUP_COLUMNS, cells)
-    yield out.paint(first, "bold")
-    for line, row in zip(rest, cells, strict=True):
-        yield out.paint(line, "red" if "failed" in row[-1] else "" if row[-1] else "bold")
+    shades = ["red" if "failed" in row[-1] else "" if row[-1] else "bold" for row in cells]
+    yield from out.headed(GROUP_COLUMNS, cells, shades)
     if any(group.peak and group.peak.most_of_link for group in groups):
-        yield out.paint(out.wrap(OF_LINK, "  "), "dim")
+        yield out.note(OF_LINK)
     if flushed := dict.fromkeys(group.family for group in groups if group.flushed):
-        yield out.paint(out.wrap(FLUSHED.format(" and ".join(flushed)), "  "), "dim")
+        yield out.note(FLUSHED.format(" and ".join(flushed)))
     yield from _slow_sites(groups, out)
 
 
@@ -248,41 +243,19 @@ def _over(group: Group) -> str:
     return f" ({said} to {naming.size(axis, large.of[1])})"
 
 
-def _traversals(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from traversal_lines(findings.facts(found, "traversals"), out)
-
-
-def _pressed(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from pressure_lines(findings.facts(found, "managed_under_pressure"), out)
-
-
-def _fewer_bytes(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from lean_lines(findings.facts(found, "fewer_bytes"), out)
-
-
-def _networks(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    questions = summary_gnn.TABLES
-    yield from summary_gnn.lines({one: findings.facts(found, f"networks.{one}") for one in questions}, out)
-
-
-def _fits(result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from fit_lines(findings.fits(found, result), out)
-
-
-def _shape(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    said = list(words.paragraphs(findings.facts(found, "shape")))
+def _shape(curves: Sequence[Any], out: Terminal) -> Iterator[str]:
+    said = list(words.paragraphs(curves))
     if said:
         yield out.paint("Shape of the curves", "bold")
     for text, command in said:
-        first, *rest = out.wrap(text, "    ").splitlines()
-        yield from (f"  - {first.strip()}", *rest)
+        yield from out.item(text)
         if command:
             # Not wrapped: it is there to be copied.
             yield f"    next: {command}"
 
 
-def _reasons(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    for reason in findings.facts(found, "reasons"):
+def _reasons(reasons: Sequence[Reason], out: Terminal) -> Iterator[str]:
+    for reason in reasons:
         colour = "red" if reason.status == "failed" else "dim"
         rows = f"{reason.count} row{'s' if reason.count > 1 else ''}"
         said = f"{reason.status}: {rows} of {', '.join(reason.families)}: {reason.text}"
@@ -295,8 +268,7 @@ def _reasons(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterat
 
 def document(result: Result) -> dict[str, Any]:
     """The whole summary; what a run does not know is null."""
-    [machine] = machines([result])
-    found = findings.of(Analysis(machine, every=True), but=("answers",))
+    found = findings.of(Analysis(machine.machines([result])[0], every=True), but=("answers",))
 
     def each(*topics: str) -> dict[str, Any]:
         return {topic.rpartition(".")[2]: findings.data(found, topic) for topic in topics}
@@ -305,7 +277,7 @@ def document(result: Result) -> dict[str, Any]:
     return {
         "summary_format": FORMAT,
         "file": str(result.path),
-        "machine": provenance(result),
+        "machine": machine.provenance(result),
         "complete": result.run.complete,
         "links": [
             asdict(link) | {"from": link.ends[0], "to": link.ends[1], "negotiated": link.negotiated}
@@ -313,23 +285,23 @@ def document(result: Result) -> dict[str, Any]:
         ],
         **each("groups", "traversals", "managed_under_pressure", "fewer_bytes"),
         "networks": each(*(f"networks.{question}" for question in networks.QUESTIONS)),
-        "fits": fits | everything.METHODS | {"between": between(result)},
+        "fits": fits | everything.METHODS | {"between": machine.between(result)},
         **each("shape", "reasons"),
     }
 
 
-def fit_lines(fits: Fits, out: Terminal) -> Iterator[str]:
+def _fits(fits: Fits, out: Terminal) -> Iterator[str]:
     """The table and the sentences; nothing where there is nothing to fit."""
     if fits.paths:
         yield from _fit_table(fits.paths, out)
-        yield out.paint(out.wrap(_explained(fits.paths), "  "), "dim")
+        yield out.note(_explained(fits.paths))
     said = bool(fits.paths)
     for heading, sentences in everything.sections(fits):
         if sentences:
             yield from [""] * said
             said = True
             yield out.paint(heading, "bold")
-            yield from (line for said in sentences for line in _sentence(said, out))
+            yield from (line for sentence in sentences for line in out.item(sentence))
 
 
 def _explained(shown: Sequence[paths.Path]) -> str:
@@ -341,11 +313,6 @@ def _explained(shown: Sequence[paths.Path]) -> str:
     )
 
 
-def _sentence(said: str, out: Terminal) -> list[str]:
-    first, *rest = out.wrap(said, "    ").splitlines()
-    return [f"  - {first.strip()}", *rest]
-
-
 def _fit_table(shown: Sequence[paths.Path], out: Terminal) -> Iterator[str]:
     cells, family = [], ""
     for path in shown:
@@ -353,10 +320,7 @@ def _fit_table(shown: Sequence[paths.Path], out: Terminal) -> Iterator[str]:
             family = path.family
             cells.append((family, *[""] * (len(LINE_COLUMNS) - 1)))
         cells.append(_fit_cells(path))
-    first, *rest = out.table(LINE_COLUMNS, cells)
-    yield out.paint(first, "bold")
-    for text, row in zip(rest, cells, strict=True):
-        yield text if row[-1] else out.paint(text, "bold")
+    yield from out.headed(LINE_COLUMNS, cells, ["" if row[-1] else "bold" for row in cells])
 
 
 def _fit_cells(path: paths.Path) -> tuple[str, ...]:
@@ -385,7 +349,7 @@ def _latency(time_s: Estimate) -> tuple[str, str]:
     return f"{value} {unit}", interval
 
 
-def traversal_lines(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
+def _traversals(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
     """A table of what was measured, or where nothing was, of what is modelled; nothing without traversals."""
     measured = [answer for answer in answers if answer.label == "measured"]
     there = measured or list(answers)
@@ -394,15 +358,12 @@ def traversal_lines(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
     link = there[0].best.link
     what = f"traversals, modelled over {compare.link_name(link)}" if link else "traversals, measured"
     wide = [answer for answer in there if answer.work.edge == _widest(answer, there)]
-    first, *rest = out.table(
-        *known(_traversal_columns(what, there), [_traversal_cells(answer, there) for answer in wide])
-    )
-    yield out.paint(first, "bold")
-    yield from rest
+    cells = [_traversal_cells(answer, there) for answer in wide]
+    yield from out.headed(*known(_traversal_columns(what, there), cells))
     also = f" {NARROW}" if len(_edges(there)) > 1 else ""
     also += f" {TIED}" if any(answer.tied for answer in wide) else ""
     also += f" {ALSO}" if measured and len(measured) < len(answers) else ""
-    yield out.paint(out.wrap((MEASURED if measured else MODELLED) + also, "  "), "dim")
+    yield out.note((MEASURED if measured else MODELLED) + also)
 
 
 def _traversal_columns(what: str, there: Sequence[Answer]) -> tuple[Column, ...]:
@@ -426,13 +387,9 @@ def _edges(there: Sequence[Answer]) -> list[int]:
     return sorted({answer.work.edge for answer in there})
 
 
-def _same(one: Answer, two: Answer) -> bool:
+def _same(one: Answer, other: Answer) -> bool:
     """Whether they differ in the width of edges alone."""
-    return (one.work.algorithm, one.work.graph, one.work.weights) == (
-        two.work.algorithm,
-        two.work.graph,
-        two.work.weights,
-    )
+    return replace(one.work, edge=0) == replace(other.work, edge=0)
 
 
 def _widest(answer: Answer, there: Sequence[Answer]) -> int:
@@ -464,14 +421,12 @@ def _times(ratio: Estimate | None) -> str:
     return f"{ratio.value:.2f}" if ratio else "-"
 
 
-def lean_lines(gains: Sequence[Gain], out: Terminal) -> Iterator[str]:
+def _fewer_bytes(gains: Sequence[Gain], out: Terminal) -> Iterator[str]:
     """A line for each graph and budget; nothing without such rows."""
     if not gains:
         return
-    first, *rest = out.table(*known(LEAN_COLUMNS, [_lean_cells(gain) for gain in gains]))
-    yield out.paint(first, "bold")
-    yield from rest
-    yield out.paint(out.wrap(LEAN_SAID, "  "), "dim")
+    yield from out.headed(*known(LEAN_COLUMNS, [_lean_cells(gain) for gain in gains]))
+    yield out.note(LEAN_SAID)
 
 
 def _lean_cells(gain: Gain) -> tuple[str, ...]:
@@ -490,21 +445,19 @@ def _lean_cells(gain: Gain) -> tuple[str, ...]:
     )
 
 
-def pressure_lines(found: Sequence[Moved], out: Terminal) -> Iterator[str]:
+def _pressed(moved: Sequence[Moved], out: Terminal) -> Iterator[str]:
     """A line for each algorithm and graph; nothing without such rows."""
-    if not found:
+    if not moved:
         return
-    cards = sorted({card for one in found for card in one.times})
+    cards = sorted({card for one in moved for card in one.times})
     columns = (
         Column("managed memory, modelled"),
         *(Column(f"card {card:g} %", right=True, optional=at) for at, card in enumerate(cards)),
     )
-    first, *rest = out.table(columns, [_pressure_cells(one, cards) for one in found[:MOST_LINES]])
-    yield out.paint(first, "bold")
-    yield from rest
-    if len(found) > MOST_LINES:
-        yield f"  … and {len(found) - MOST_LINES} more (--json has all)"
-    yield out.paint(out.wrap(PRESSURE_SAID.format(format_bytes(found[0].page)), "  "), "dim")
+    yield from out.headed(columns, [_pressure_cells(one, cards) for one in moved[:MOST_LINES]])
+    if len(moved) > MOST_LINES:
+        yield f"  … and {len(moved) - MOST_LINES} more (--json has all)"
+    yield out.note(PRESSURE_SAID.format(format_bytes(moved[0].page)))
 
 
 def _pressure_cells(one: Moved, cards: Sequence[float]) -> tuple[str, ...]:

@@ -36,13 +36,11 @@ def lines(answers: dict[str, list[Answer]], out: Terminal) -> Iterator[str]:
         if not first:
             yield ""
         first = False
-        head, *rest = out.table(*known(columns, _rows(question, cells, there)))
-        yield out.paint(head, "bold")
-        yield from rest
+        yield from out.headed(*known(columns, _rows(question, cells, there)))
         if len(there) > MOST_LINES:
             yield f"  … and {len(there) - MOST_LINES} more (--json has all)"
         if said:
-            yield out.paint(out.wrap(said, "  "), "dim")
+            yield out.note(said)
 
 
 def _rows(question: str, cells: Cells, there: Sequence[Answer]) -> list[tuple[str, ...]]:
