@@ -22,6 +22,7 @@ from typing import Any
 from grainscope_report import aliases
 from grainscope_report.errors import ReportError
 from grainscope_report.model import SCHEMA_VERSION
+from grainscope_report.units import plural
 from grainscope_report.writing import json_text
 
 BUNDLE_FORMAT = "grainscope bundle 1"
@@ -212,8 +213,8 @@ def _unfinished(directory: Path) -> str:
     with (directory / JOURNAL).open("rb") as journal:
         cases = sum(line.startswith(b'{"rows":') and line.endswith(b"\n") for line in journal)
     return (
-        f"{directory} holds an unfinished run ({JOURNAL} with {cases} finished "
-        f"case{'s' if cases != 1 else ''}, no {RESULT}): finish it with `grainscope --resume {directory}`"
+        f"{directory} holds an unfinished run ({JOURNAL} with "
+        f"{plural(cases, 'finished case')}, no {RESULT}): finish it with `grainscope --resume {directory}`"
     )
 
 

@@ -72,7 +72,7 @@ class Machine:
     @property
     def provenance(self) -> str:
         """Machine, driver, suite and date, for the footer of a figure; `file` where another has the same."""
-        return " · ".join(filter(None, [*provenance(self.result), self.file]))
+        return provenance_line(self.result, self.file)
 
 
 def machines(results: Sequence[Result]) -> list[Machine]:
@@ -106,6 +106,11 @@ def provenance(result: Result) -> list[str]:
         _date(result),
     ]
     return [part for part in parts if part]
+
+
+def provenance_line(result: Result, *more: str) -> str:
+    """The same as one line, with what else there is to say."""
+    return " · ".join(filter(None, [*provenance(result), *more]))
 
 
 def took(result: Result) -> str:

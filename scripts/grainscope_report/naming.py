@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from grainscope_report.model import Case, Row
-from grainscope_report.units import format_bytes
+from grainscope_report.units import format_bytes, plural
 
 # Axes that vary within a line of the summary rather than name it.
 WITHIN = {"locality", "link", "flush"}
@@ -102,7 +102,7 @@ def main_reason(reasons: Iterable[str]) -> str:
 
 def more_reasons(count: int) -> str:
     """`1 more reason`, `2 more reasons`."""
-    return f"{count} more reason{'s' * (count > 1)}"
+    return plural(count, "more reason")
 
 
 def _masked(found: re.Match[str]) -> str:

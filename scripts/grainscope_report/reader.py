@@ -24,6 +24,7 @@ from grainscope_report.model import READERS, SCHEMA_VERSION, WALKS, Ends, File, 
 from grainscope_report.statistics import mad, median, median_interval, percentile
 from grainscope_report.typed import Problem
 from grainscope_report.uncertainty import middle_visit
+from grainscope_report.units import plural
 
 ROUNDING = 1e-6  # numbers that follow from others in the file may differ by what printing rounds away
 SHARED = frozenset(families.having("spread_links"))  # their rows may be a share of one of their links
@@ -230,7 +231,7 @@ def contradicts(result: Result) -> str:
 
 
 def _sentence(path: Path, what: str, problems: Sequence[Problem]) -> str:
-    count = f"{len(problems)} problem{'s' * (len(problems) > 1)}"
+    count = plural(len(problems), "problem")
     return f"{path} {what} ({count}, first {problems[0]}): see all with `grainscope-report validate {path}`"
 
 

@@ -10,7 +10,7 @@ from grainscope_report.errors import ReportError
 from grainscope_report.model import Case, Row
 from grainscope_report.naming import SIZES
 from grainscope_report.toml_file import Table, Value, size
-from grainscope_report.units import parse_bytes
+from grainscope_report.units import parse_bytes, some
 
 _SHOWN = 8
 SHOWN = 5
@@ -114,8 +114,7 @@ def _order(value: Value) -> tuple:
 
 
 def _some(values: Sequence[Value]) -> str:
-    said = list(map(_plain, values))
-    return ", ".join(said[:_SHOWN]) + (f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN else "")
+    return some(list(map(_plain, values)), _SHOWN)
 
 
 def name_pattern(text: str) -> re.Pattern[str]:
@@ -141,11 +140,7 @@ def why_no_name(text: str, rows: Sequence[Row]) -> str:
     lacking = [part for part in _parts([text]) if not any(part in name for name in names)]
     for part in lacking:
         if meant := _meant(part, rows):
-            more = f" and {len(meant) - SHOWN} more" if len(meant) > SHOWN else ""
-            return (
-                f"no name has {part!r}, which as a word means {', '.join(meant[:SHOWN])}{more}: "
-                f"`ask {part}` takes it"
-            )
+            return f"no name has {part!r}, which as a word means {some(meant, SHOWN)}: `ask {part}` takes it"
     known = _parts(names)
     near = {part: best for part in lacking if (best := _nearest(part, known))}
     near |= {part: sizes for part in lacking if (sizes := _near_sizes(part, names))}

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TextIO
 
+from grainscope_report.units import cut
+
 COLOURS = {"red": "31", "yellow": "33", "bold": "1", "dim": "2"}
 PIPE_WIDTH = 140
 FEWEST_LETTERS = 12  # of a text that is cut
@@ -86,7 +88,7 @@ class Terminal:
     def _line(self, columns: Sequence["Column"], row: Sequence[str], widths: dict[int, int]) -> str:
         cells = []
         for at, wide in widths.items():
-            cell = row[at] if len(row[at]) <= wide else row[at][: wide - 1] + "…"
+            cell = cut(row[at], wide)
             cells.append(cell.rjust(wide) if columns[at].right else cell.ljust(wide))
         return "  ".join(cells).rstrip()
 

@@ -34,6 +34,7 @@ from grainscope_report.acceptance.rules import (
 from grainscope_report.machine import STOLEN_CPUS, concerns, spoken_site
 from grainscope_report.model import Link, Result, Row
 from grainscope_report.uncertainty import Uncertainty, clock_of, combined, student_quantile
+from grainscope_report.units import some
 
 TICKS_S = 0.025
 PERFORMANCE = "sudo cpupower frequency-set --governor performance"
@@ -282,11 +283,8 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
     wrong = "" if run.complete else str(run.why_incomplete)
     yield _of_run("complete", "the run is complete", wrong, "grainscope --resume DIR")
     failed = [row.name for row in result.rows if row.status == "failed"]
-    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
-    wrong = f"{failed[0]}{more}" if failed else ""
-    yield _of_run(
-        "no_failed_row", "no row of the run failed", wrong, f"grainscope-report list {_file(result)}"
-    )
+    then = f"grainscope-report list {shlex.quote(str(result.path))}"
+    yield _of_run("no_failed_row", "no row of the run failed", some(failed, 1), then)
     if asked.preset:
         wrong = [f"the preset is {run.preset}"] * (run.preset != asked.preset)
         wrong += [f"only part of it was run (filter {run.filter!r})"] * bool(run.filter)
@@ -300,7 +298,7 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
         there = len(result.environment.gpu_names)
         wrong = "" if there == asked.gpus else f"there are {there}"
         yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong, "nvidia-smi -L")
-    if asked.severe_warnings:
+    if not asked.severe_warnings:
         severe = [one for one in concerns(result) if one.severity == "severe"]
         then = severe[0].remedy if severe else ""
         wrong = "; ".join(one.finding for one in severe)
@@ -313,10 +311,6 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
 
 def _of_run(name: str, text: str, wrong: str, then: str) -> Judged:
     return Judged(f"run.{name}", text, "run", FAILED if wrong else PASSED, wrong, next=then if wrong else "")
-
-
-def _file(result: Result) -> str:
-    return shlex.quote(str(result.path))
 
 
 def _rule(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:

@@ -74,7 +74,7 @@ def _one(report: Report, out: Terminal, every: bool, alone: bool) -> tuple[list[
     """A run's own lines, and those of each thing that is shown."""
     verdict = "accepted" if report.accepted else out.paint("not accepted", "red")
     head = [] if alone else [f"{report.result.path}: {verdict}, {_counts(report)}"]
-    head += out.wrap(" · ".join(machine.provenance(report.result)), "  ").split("\n")
+    head += out.wrap(machine.provenance_line(report.result), "  ").split("\n")
     untold = [one.text for one in report.judged if one.status == NOT_APPLICABLE and one.what == "node"]
     if untold and not every:
         head += out.wrap(f"not told by the machine, and accepted: {'; '.join(untold)}", "  ").split("\n")
@@ -178,7 +178,7 @@ def _suite(top: ElementTree.Element, report: Report) -> Counter:
         timestamp=_xml(result.date), time="0", **{name: str(count) for name, count in counts.items()},
     )  # fmt: skip
     properties = ElementTree.SubElement(suite, "properties")
-    for name, said in (("machine", " · ".join(machine.provenance(result))), ("run", result.run.id)):
+    for name, said in (("machine", machine.provenance_line(result)), ("run", result.run.id)):
         ElementTree.SubElement(properties, "property", name=name, value=_xml(said))
     for one in report.judged:
         _testcase(suite, one)

@@ -17,7 +17,7 @@ from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, known
-from grainscope_report.units import format_bytes, format_interval, format_percent, time_unit
+from grainscope_report.units import format_bytes, format_interval, format_percent, plural, some, time_unit
 
 MOST = 12  # rows of an answer
 # What rows must share to be ranked: what they work on, not how.
@@ -52,7 +52,7 @@ class Answer:
 def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
     """What the run says, what was understood first."""
     asked = _Asked(machine, sentence)
-    head = out.paint(out.wrap(f"{sentence.text}: {_counted(len(asked.rows))}", ""), "bold")
+    head = out.paint(out.wrap(f"{sentence.text}: {plural(len(asked.rows), 'row')}", ""), "bold")
     if not asked.usable:
         return Answer((head, out.wrap(asked.why_nothing, "")), known=False)
     lines = list(_said(asked, out))
@@ -97,8 +97,7 @@ def _verdict(asked: "_Asked", rows: Sequence[Row]) -> str:
     alike = [asked.name(row) for row in rows[1:] if asked.alike(first, row)]
     if asked.sentence.want == "best" and alike:
         verb = "are" if len(alike) > 1 else "is"
-        shown = ", ".join(alike[:3]) + (f" and {len(alike) - 3} more" if len(alike) > 3 else "")
-        text += f"; {shown} {verb} as fast within the uncertainty"
+        text += f"; {some(alike, 3)} {verb} as fast within the uncertainty"
     return f"{text}."
 
 
@@ -111,11 +110,7 @@ def _table(
     yield out.paint(heading, "dim")
     yield from lines
     if (more := left if first else len(rows) - len(shown)) > 0:
-        yield out.wrap(f"… and {_counted(more)} more: name a size or a value, or see `list`", "")
-
-
-def _counted(count: int) -> str:
-    return f"{count} row{'s' * (count != 1)}"
+        yield out.wrap(f"… and {plural(more, 'row')} more: name a size or a value, or see `list`", "")
 
 
 def _no_crossover(asked: "_Asked") -> str:
@@ -158,7 +153,7 @@ class _Asked:
         run = f"preset {result.run.preset}{asked}"
         if not there:
             return f"Not part of this run ({run}): `grainscope ask` runs it."
-        return f"The run ({run}) has {_counted(len(there))} of these families, but none of that kind."
+        return f"The run ({run}) has {plural(len(there), 'row')} of these families, but none of that kind."
 
     @cached_property
     def curves(self) -> list[list[Row]]:
@@ -214,8 +209,7 @@ class _Asked:
         names = dict.fromkeys(naming.words(rows[0].case) or rows[0].case.family for rows in lacking)
         if not names or not self.sentence.want:
             return []
-        shown = ", ".join(list(names)[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        return [f"Not measured at {wanted}: {shown}."]
+        return [f"Not measured at {wanted}: {some(list(names), 4)}."]
 
     @cached_property
     def rankings(self) -> list[tuple[str, list[Row]]]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from grainscope_report.errors import ReportError
 from grainscope_report.model import Case
-from grainscope_report.units import parse_bytes
+from grainscope_report.units import parse_bytes, some
 
 TABLE = Path(__file__).resolve().parent.parent / "words.json"
 CROSSOVER = "crossover"
@@ -349,14 +349,10 @@ def _contradiction(groups: Sequence[tuple[str, list[str]]]) -> str:
     for (one, here), (other, there) in itertools.combinations(groups, 2):
         if not set(here) & set(there):
             return (
-                f"'{one}' and '{other}' go together in no family: the first is of {_some(here)}, "
-                f"the second of {_some(there)}"
+                f"'{one}' and '{other}' go together in no family: the first is of {some(here, SHOWN)}, "
+                f"the second of {some(there, SHOWN)}"
             )
     return f"no family has all of {', '.join(repr(name) for name, _ in groups)}: leave one out"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _unknown(token: str) -> str:

@@ -5,12 +5,13 @@ from html import escape
 from typing import Any
 
 from grainscope_report import naming
-from grainscope_report.units import format_interval, format_percent, significant
-from grainscope_report.writing import in_markdown
+from grainscope_report.units import cut, format_interval, format_percent, significant
+from grainscope_report.writing import in_markdown, markdown_row
 
 WINNER, TIED, UNKNOWN, NONE = "winner", "tie", "unknown", "none"
 # What may not be known of an uncertainty: what runs differ by, or any spread of a metric.
 RUNS, SPREAD = "runs", "spread"
+ALL_MODELLED = "All of this is modelled, nothing of it measured."
 DISCLAIMER = (
     "Microbenchmarks explain a choice and do not replace the workload: run the program itself on the machine "
     "before it is bought."
@@ -427,24 +428,18 @@ def _costs(document: dict[str, Any]) -> Table:
     return title, columns, rows
 
 
-def as_markdown(document: dict[str, Any]) -> str:
-    """The whole report."""
-    return "\n".join(_lines(document)) + "\n"
+def _bold(document: dict[str, Any]) -> list[str]:
+    return list(filter(None, [*document["sentences"]["headline"], document["sentences"]["buy"]]))
 
 
-def _lines(document: dict[str, Any]) -> Iterator[str]:
+def _plain(document: dict[str, Any]) -> list[str]:
     said = document["sentences"]
-    yield f"# {_text(document['workload']['name'])}"
-    yield ""
-    yield f"**{_text(said['headline'][0])}**"
-    for line in (*said["headline"][1:], *filter(None, [said["buy"]])):
-        yield from ("", f"**{_text(line)}**")
-    if document["label"] == "modelled":
-        yield from ("", "*All of this is modelled, nothing of it measured.*")
-    for line in [*said["excluded"], said["disclaimer"]]:
-        yield from ("", _text(line))
-    if document["workload"]["about"]:
-        yield from ("", _text(document["workload"]["about"]))
+    return list(filter(None, [*said["excluded"], said["disclaimer"], document["workload"]["about"]]))
+
+
+def _lists(document: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Headings with their sentences, only those that have any."""
+    said = document["sentences"]
     for heading, lines in (
         ("Warnings", document["warnings"]),
         ("Why", said["why"]),
@@ -452,30 +447,28 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         ("What it costs", said["cost"]),
     ):
         if lines:
-            yield from ("", f"## {heading}", "", *(f"- {_text(line)}" for line in lines))
+            yield heading, lines
+
+
+def _machines(document: dict[str, Any]) -> list[str]:
+    return [
+        f"{one['name']}: {' · '.join(one['machine'])} ({', '.join(one['files'])})"
+        for one in [document["reference"], *document["candidates"]]
+    ]
+
+
+def as_markdown(document: dict[str, Any]) -> str:
+    """The whole report."""
+    parts = [f"# {in_markdown(document['workload']['name'])}"]
+    parts += [f"**{in_markdown(line)}**" for line in _bold(document)]
+    parts += [f"*{ALL_MODELLED}*"] if document["label"] == "modelled" else []
+    parts += map(in_markdown, _plain(document))
+    for heading, lines in _lists(document):
+        parts += [f"## {heading}", "\n".join(f"- {in_markdown(line)}" for line in lines)]
     for title, columns, rows in all_of(document):
-        yield from (
-            "",
-            f"## {title}",
-            "",
-            _markdown_row(columns),
-            _markdown_row(["---"] * len(columns)),
-            *map(_markdown_row, rows),
-        )
-    yield from ("", "## Machines", "")
-    for one in [document["reference"], *document["candidates"]]:
-        machine, files = " · ".join(one["machine"]), ", ".join(one["files"])
-        yield f"- {_text(one['name'])}: {_text(machine)} ({_text(files)})"
-    yield from ("", _text(said["method"]))
-
-
-def _markdown_row(cells: list[str]) -> str:
-    return f"| {' | '.join(map(_text, cells))} |"
-
-
-def _text(said: str) -> str:
-    """Text that Markdown takes as it is."""
-    return in_markdown(said)
+        parts += [f"## {title}", "\n".join(map(markdown_row, [columns, ["---"] * len(columns), *rows]))]
+    parts += ["## Machines", "\n".join(f"- {in_markdown(line)}" for line in _machines(document))]
+    return "\n\n".join([*parts, in_markdown(document["sentences"]["method"])]) + "\n"
 
 
 def as_html(document: dict[str, Any]) -> str:
@@ -491,33 +484,25 @@ def as_html(document: dict[str, Any]) -> str:
 
 
 def _sections(document: dict[str, Any]) -> Iterator[str]:
-    said = document["sentences"]
-    lines = [*said["headline"], *filter(None, [said["buy"]])]
-    yield f'<p class="verdict">{"<br>".join(map(escape, lines))}</p>'
+    yield f'<p class="verdict">{"<br>".join(map(escape, _bold(document)))}</p>'
     if document["label"] == "modelled":
-        yield "<p><em>All of this is modelled, nothing of it measured.</em></p>"
-    yield from (f"<p>{escape(line)}</p>" for line in [*said["excluded"], said["disclaimer"]])
-    if document["workload"]["about"]:
-        yield f"<p>{escape(document['workload']['about'])}</p>"
-    yield from _list("Warnings", document["warnings"])
-    if ranked := [one for one in document["candidates"] if one["passed"]]:
+        yield f"<p><em>{ALL_MODELLED}</em></p>"
+    yield from (f"<p>{escape(line)}</p>" for line in _plain(document))
+    lists = dict(_lists(document))
+    yield from _list("Warnings", lists.pop("Warnings", []))
+    if ranked := _ranked(document):
         yield f"<section><h2>Predicted time</h2>{_bars(document, ranked)}</section>"
-    yield from _list("Why", said["why"])
-    yield from _list("How it flips", said["flips"])
-    yield from _list("What it costs", said["cost"])
+    for heading, lines in lists.items():
+        yield from _list(heading, lines)
     for title, columns, rows in all_of(document):
-        head = "".join(f"<th>{escape(one)}</th>" for one in columns)
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
         body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
         yield (
             f'<section><h2>{escape(title)}</h2><div class="table"><table><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table></div></section>"
         )
-    machines = [
-        f"{one['name']}: {' · '.join(one['machine'])} ({', '.join(one['files'])})"
-        for one in [document["reference"], *document["candidates"]]
-    ]
-    yield from _list("Machines", machines)
-    yield f"<p>{escape(said['method'])}</p>"
+    yield from _list("Machines", _machines(document))
+    yield f"<p>{escape(document['sentences']['method'])}</p>"
 
 
 def _list(heading: str, lines: list[str]) -> Iterator[str]:
@@ -541,7 +526,7 @@ def _bars(document: dict[str, Any], ranked: list[dict[str, Any]]) -> str:
     for at, name in enumerate(names):
         x, y = LEFT + (at % 3) * 185, 4 + 24 * (at // 3)
         parts.append(f'<rect x="{x}" y="{y}" width="14" height="14" fill="{COLOURS[at % len(COLOURS)]}"/>')
-        parts.append(f'<text x="{x + 20}" y="{y + 12}">{escape(_short(name))}</text>')
+        parts.append(f'<text x="{x + 20}" y="{y + 12}">{escape(cut(name, 20))}</text>')
     for at, one in enumerate(ranked):
         parts += _bar(one, top + at * (BAR + GAP), scale)
     one_at, bottom = LEFT + scale, height - 22
@@ -556,7 +541,8 @@ def _bars(document: dict[str, Any], ranked: list[dict[str, Any]]) -> str:
 
 
 def _bar(one: dict[str, Any], y: float, scale: float) -> Iterator[str]:
-    yield f'<text x="{LEFT - 8}" y="{y + BAR / 2 + 5}" text-anchor="end">{escape(_short(one["name"]))}</text>'
+    name = escape(cut(one["name"], 20))
+    yield f'<text x="{LEFT - 8}" y="{y + BAR / 2 + 5}" text-anchor="end">{name}</text>'
     x = float(LEFT)
     for at, part in enumerate(one["components"]):
         wide = part["time"]["value"] * scale
@@ -574,7 +560,3 @@ def _bar(one: dict[str, Any], y: float, scale: float) -> Iterator[str]:
         f'<path d="M{low:.1f} {middle}H{high:.1f}M{low:.1f} {middle - 5}v10M{high:.1f} {middle - 5}v10" '
         'stroke="#222" stroke-width="1.5"/>'
     )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 20 else f"{name[:19]}…"

@@ -6,12 +6,12 @@ docs/procurement.md describes its keys. Shares are of the workload's time on the
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os.path import normpath
 from pathlib import Path
+from typing import Annotated, Literal
 
 from grainscope_report import metrics, selecting, toml_file
 from grainscope_report.selecting import Where
-from grainscope_report.toml_file import Table
+from grainscope_report.toml_file import POSITIVE, Bounds, Bytes, Table
 
 BEST, SAME = "best", "same"
 NODE, GPU = "node", "gpu"
@@ -103,13 +103,13 @@ class Gates:
     """What a candidate must keep to be ranked; None asks nothing."""
 
     verified: bool = False
-    min_link_fraction: float | None = None
-    max_cv: float | None = None
+    min_link_fraction: Annotated[float | None, Bounds(0, 1)] = None
+    max_cv: Annotated[float | None, POSITIVE] = None
     gpus: int | None = None
-    gpu_memory: float | None = None
-    host_memory: float | None = None
-    min_link_gb_s: float | None = None
-    min_peer_gb_s: float | None = None
+    gpu_memory: Bytes | None = None
+    host_memory: Bytes | None = None
+    min_link_gb_s: Annotated[float | None, POSITIVE] = None
+    min_peer_gb_s: Annotated[float | None, POSITIVE] = None
     remote_node: bool = False
 
 
@@ -122,12 +122,12 @@ class Candidate:
 
     name: str
     files: tuple[Path, ...]
-    price_node: float | None
-    price_gpu: float | None
-    gpus: int | None
-    currency: str | None
-    watts: float | None
-    watts_source: str | None
+    price_node: Annotated[float | None, POSITIVE] = None
+    price_gpu: Annotated[float | None, POSITIVE] = None
+    gpus: int | None = None
+    currency: str | None = None
+    watts: Annotated[float | None, POSITIVE] = None
+    watts_source: Literal[WATTS_SOURCES] | None = None
 
     @property
     def priced(self) -> bool:
@@ -139,9 +139,9 @@ class Candidate:
 class Cost:
     """How long a machine is used and what its power costs; energy is price per kWh times pue."""
 
-    years: float
-    per_kwh: float
-    pue: float
+    years: Annotated[float, POSITIVE]
+    per_kwh: Annotated[float, Bounds(0)]
+    pue: Annotated[float, Bounds(1)] = 1.0
     currency: str | None = None
 
 
@@ -167,21 +167,16 @@ def load(path: Path) -> Workload:
         path,
         top.text("name", path.stem),
         top.text("about", ""),
-        _files(top, "reference"),
+        top.paths("reference"),
         tuple(_component(table) for table in top.tables("component")),
-        _gates(top.table("gates")),
+        top.table("gates").read(Gates),
         tuple(_candidate(table) for table in top.tables("candidate")),
-        _cost(top.table("cost")) if "cost" in top else None,
+        top.table("cost").read(Cost) if "cost" in top else None,
         top.one_of("price_per", (NODE, GPU), NODE),
     )
     top.done()
     _consistent(top, found)
     return found
-
-
-def _files(table: Table, key: str) -> tuple[Path, ...]:
-    folder = Path(table.file).parent
-    return tuple(Path(normpath(folder / name)) for name in table.texts(key))
 
 
 def _component(table: Table) -> Component:
@@ -234,57 +229,12 @@ def _add_up(table: Table, what: str, weights: Mapping) -> Mapping:
     return {key: weight / total for key, weight in weights.items()}
 
 
-def _gates(table: Table) -> Gates:
-    found = Gates(
-        table.flag("verified", False),
-        table.number("min_link_fraction", None, low=0, high=1),
-        table.number("max_cv", None, low=0, above=True),
-        table.count("gpus", None),
-        _bytes(table, "gpu_memory"),
-        _bytes(table, "host_memory"),
-        table.number("min_link_gb_s", None, low=0, above=True),
-        table.number("min_peer_gb_s", None, low=0, above=True),
-        table.flag("remote_node", False),
-    )
-    table.done()
-    return found
-
-
-def _bytes(table: Table, key: str) -> float | None:
-    said = table.take(key, (str, int, float), 'bytes, as "80GiB"', None)
-    found = None if said is None else toml_file.size(said)
-    if said is not None and (found is None or found <= 0):
-        raise table.error(f'`{key}` must be bytes, as "80GiB", not {said!r}')
-    return found
-
-
 def _candidate(table: Table) -> Candidate:
-    found = Candidate(
-        table.text("name"),
-        _files(table, "files"),
-        table.number("price_node", None, low=0, above=True),
-        table.number("price_gpu", None, low=0, above=True),
-        table.count("gpus", None),
-        table.text("currency", None),
-        table.number("watts", None, low=0, above=True),
-        table.one_of("watts_source", WATTS_SOURCES, None),
-    )
-    table.done()
+    found = table.read(Candidate)
     if (found.watts is None) != (found.watts_source is None):
         raise table.error(f"`watts` and `watts_source` ({', '.join(WATTS_SOURCES)}) go together")
     if found.price_node is not None and found.price_gpu is not None:
         raise table.error("`price_node` and `price_gpu` are two prices of one thing: give one of them")
-    return found
-
-
-def _cost(table: Table) -> Cost:
-    found = Cost(
-        table.number("years", low=0, above=True),
-        table.number("per_kwh", low=0),
-        table.number("pue", 1.0, low=1),
-        table.text("currency", None),
-    )
-    table.done()
     return found
 
 

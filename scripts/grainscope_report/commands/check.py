@@ -14,6 +14,7 @@ from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_USAGE, ReportErro
 from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
 from grainscope_report.typed import Problem
+from grainscope_report.units import plural
 from grainscope_report.writing import json_text
 
 SHOWN = 20
@@ -123,7 +124,7 @@ def _validated(path: Path, every: bool) -> int:
     if not wrong:
         print(f"{found}: valid, {len(document['benchmarks'])} rows")
         return EXIT_OK
-    print(f"{found}: {len(wrong)} problem{'s' if len(wrong) > 1 else ''}")
+    print(f"{found}: {plural(len(wrong), 'problem')}")
     shown = wrong if every else wrong[:SHOWN]
     for problem in shown:
         print(f"  {problem}{_named(problem, document)}")

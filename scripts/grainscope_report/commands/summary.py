@@ -20,7 +20,7 @@ from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.naming import name, number
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
-from grainscope_report.units import format_bytes, format_percent, format_rate, format_time
+from grainscope_report.units import format_bytes, format_percent, format_rate, format_time, plural
 from grainscope_report.writing import json_text
 
 MOST_LINES = 40
@@ -191,7 +191,7 @@ def _counted(result: Result) -> str:
     labels = Counter(row.label if row.ok else row.status for row in result.rows)
     kinds = ("measured", "counted", "modelled", "failed", "skipped")
     said = ", ".join(f"{labels[kind]} {kind}" for kind in kinds if labels[kind])
-    return f"{len(result.rows)} row{'s' if len(result.rows) != 1 else ''}{f': {said}' if said else ''}"
+    return f"{plural(len(result.rows), 'row')}{f': {said}' if said else ''}"
 
 
 def _links(result: Result, out: Terminal) -> Part:
@@ -344,7 +344,7 @@ def _uncertain(result: Result) -> Iterator[str]:
     measured = [row for row in result.rows if row.measured]
     flags = Counter(flag for row in measured for flag in row.flags)
     if said := ", ".join(f"{flags[flag]} {text}" for flag, text in FLAGS.items() if flags[flag]):
-        yield f"of {len(measured)} measured row{'s' * (len(measured) > 1)} {said}"
+        yield f"of {plural(len(measured), 'measured row')} {said}"
     if measured and not any(row.both_known for row in measured):
         yield ALONE
 
@@ -355,7 +355,7 @@ def _skipped(run: Analysis) -> Iterator[str]:
         count = sum(reason.count for reason in skipped)
         most = f"; {skipped[0].count} of them" if len(skipped) > 1 else ""
         why = _short(IN_VISIT.sub("", skipped[0].text), SHORT)
-        yield f"skipped: {count} row{'s' * (count > 1)}{most}: {why}"
+        yield f"skipped: {plural(count, 'row')}{most}: {why}"
 
 
 def _next(result: Result, odd: str, out: Terminal) -> Part:

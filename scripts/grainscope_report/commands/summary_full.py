@@ -28,6 +28,7 @@ from grainscope_report.units import (
     format_interval,
     format_percent,
     format_time,
+    plural,
     significant,
     time_unit,
 )
@@ -148,7 +149,7 @@ def _warnings(result: Result, out: Terminal) -> Iterator[str]:
 
 def _machine(result: Result, out: Terminal) -> Iterator[str]:
     yield out.paint(str(result.path), "bold")
-    yield out.wrap(" · ".join(machine.provenance(result)), "  ")
+    yield out.wrap(machine.provenance_line(result), "  ")
     wall = f", {took}" if (took := machine.took(result)) else ""
     asked = f", filter {result.run.filter}" if result.run.filter else ""
     yield out.wrap(f"preset {result.run.preset}{asked}, started {result.run.started}{wall}", "  ")
@@ -257,8 +258,9 @@ def _shape(curves: Sequence[Any], out: Terminal) -> Iterator[str]:
 def _reasons(reasons: Sequence[Reason], out: Terminal) -> Iterator[str]:
     for reason in reasons:
         colour = "red" if reason.status == "failed" else "dim"
-        rows = f"{reason.count} row{'s' if reason.count > 1 else ''}"
-        said = f"{reason.status}: {rows} of {', '.join(reason.families)}: {reason.text}"
+        said = (
+            f"{reason.status}: {plural(reason.count, 'row')} of {', '.join(reason.families)}: {reason.text}"
+        )
         yield out.wrap(said, "").replace(reason.status, out.paint(reason.status, colour), 1)
         if reason.status == "failed":
             yield from (f"    {name}" for name in reason.names[:NAMES_SHOWN])

@@ -29,7 +29,7 @@ from grainscope_report.comparison.verdicts import (
 )
 from grainscope_report.machine import letter
 from grainscope_report.terminal import Column
-from grainscope_report.units import format_percent, format_rate, format_time
+from grainscope_report.units import cut, format_percent, format_rate, format_time, some
 from grainscope_report.writing import Section, csv_text, json_text
 
 ROW_COLUMNS = (
@@ -44,6 +44,7 @@ ROW_COLUMNS = (
 )
 MOST_WARNINGS = 3
 MOST_REASONS = 6
+FACT = 40  # letters of a fact
 MOST_SIDES = 6  # of more the verdicts are counted
 NO_CAUSE = "The environments differ in nothing that is known to move times"
 CLOCKS = {
@@ -288,16 +289,16 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     said = []
     if others and most is not None:
         too = ", too" if shown else ""
-        said.append(f"They differ in {_named(others)}{too}: `grainscope-report env diff` shows all.")
+        said.append(f"They differ in {some(others, 4)}{too}: `grainscope-report env diff` shows all.")
     elif others:
         shown += others
     rows = tuple(
         (
             causes[fact] or "-",
             fact,
-            _cut(base[fact]),
+            cut(base[fact], FACT),
             "; ".join(
-                f"{_cut(value)} ({', '.join(who)})" if several else _cut(value)
+                f"{cut(value, FACT)} ({', '.join(who)})" if several else cut(value, FACT)
                 for value, who in found[fact].items()
             ),
         )
@@ -308,15 +309,6 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
         Column("others" if several else letter(1)),
     )  # fmt: skip
     yield Section(title, tuple(said), columns if rows else (), rows)
-
-
-def _named(facts: Sequence[str], most: int = 4) -> str:
-    more = f" and {len(facts) - most} more" if len(facts) > most else ""
-    return ", ".join(facts[:most]) + more
-
-
-def _cut(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _counts(comparison: Comparison) -> Section:

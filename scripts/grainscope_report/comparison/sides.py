@@ -355,7 +355,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         runs=_runs(result.run.id),
         label=machine.machines([result])[0].label,
         date=result.date,
-        provenance=" · ".join(machine.provenance(result)),
+        provenance=machine.provenance_line(result),
         host=result.host or "",
         machine=(result.host or "", machine.cpu(result), *gpus),
         software=(

@@ -18,7 +18,7 @@ from grainscope_report.errors import ReportError
 from grainscope_report.model import Result, Row
 from grainscope_report.terminal import Column
 from grainscope_report.uncertainty import Uncertainty
-from grainscope_report.units import format_bytes, format_rate, format_time, significant
+from grainscope_report.units import cut, format_bytes, format_rate, format_time, plural, significant
 from grainscope_report.writing import Section, csv_text, json_text
 
 RATE, TIME = "GB/s", "s"
@@ -385,7 +385,7 @@ def _table(one: Import, width: int | None) -> tuple[tuple[Column, ...], tuple[tu
     left = width - 2 - used
     if left < _FEWEST:
         return columns, tuple(lines)
-    said = [_cut(group[0].counterpart.differs, left) for group in groups if group[0].counterpart]
+    said = [cut(group[0].counterpart.differs, left) for group in groups if group[0].counterpart]
     return (*columns, Column("what differs")), tuple(
         (*line, what) for line, what in zip(lines, said, strict=True)
     )
@@ -405,7 +405,7 @@ def _fitted(
     needed = sum(_width(columns, lines, at) for at in kept)
     room = max(width - 2 - needed, _SHORTEST)
     return tuple(
-        (_shortened(line[0], room), *line[1:-1], _cut(line[-1], max(width - _SHORTEST - 4, 1)))
+        (_shortened(line[0], room), *line[1:-1], cut(line[-1], max(width - _SHORTEST - 4, 1)))
         for line in lines
     )
 
@@ -414,10 +414,6 @@ def _shortened(name: str, most: int) -> str:
     """A name without its middle: how it ends tells it from others."""
     tail = 2 * most // 3
     return name if len(name) <= most else f"{name[: most - tail - 1]}…{name[-tail:]}"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _by_benchmark(pairs: Iterable[Pair]) -> list[list[Pair]]:
@@ -499,7 +495,7 @@ def _without(one: Import, everything: bool) -> Iterator[Section]:
         ]
         said.append(f"{reason[0].upper()}{reason[1:]}: {', '.join(listed)}.")
     count = sum(len(found) for names in groups.values() for found in names.values())
-    yield Section(f"{count} number{'s' * (count > 1)} without one of ours", tuple(said))
+    yield Section(f"{plural(count, 'number')} without one of ours", tuple(said))
 
 
 def _reason(pair: Pair) -> str:
