@@ -30,7 +30,7 @@ Bytes = NewType("Bytes", float)
 
 
 class Bounds(NamedTuple):
-    """What a number must keep (`above` low, else also at it), and the key where its field has another name."""
+    """What a number must keep (`above` low, else also at it), and its key where the field has another name."""
 
     low: float = -math.inf
     high: float = math.inf
