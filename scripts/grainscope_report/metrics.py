@@ -129,7 +129,7 @@ def cv(samples: tuple[float, ...] | list[float]) -> float | None:
     if len(samples) < 2:
         return None
     mean = sum(samples) / len(samples)
-    return math.sqrt(sum((one - mean) ** 2 for one in samples) / (len(samples) - 1)) / mean
+    return math.sqrt(sum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)) / mean
 
 
 def rows_for(result: Result, wanted: Best) -> list[Row]:
@@ -171,17 +171,17 @@ def best_estimate(row: Row, least: bool) -> Estimate:
     return Estimate(time_s.value * times, time_s.low * times, time_s.high * times, time_s.visits)
 
 
-def plus_minus(one: Estimate) -> str:
+def plus_minus(estimate: Estimate) -> str:
     """Half of the interval, by its wider side, in percent; `-` where nothing tells one."""
-    side = half_width(one)
+    side = half_width(estimate)
     if side <= 0:
         return "-"
     return "< 0.1 %" if side < 0.001 else format_percent(side) if side < 0.1 else f"{100 * side:.0f} %"
 
 
-def half_width(one: Estimate) -> float:
+def half_width(estimate: Estimate) -> float:
     """Half of the interval, by its wider side, as a share of the value."""
-    return max(one.high / one.value - 1, 1 - one.low / one.value)
+    return max(estimate.high / estimate.value - 1, 1 - estimate.low / estimate.value)
 
 
 def _time_s(row: Row) -> float:

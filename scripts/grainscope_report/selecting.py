@@ -54,9 +54,9 @@ def where(table: Table) -> Where:
             continue
         said = table.take(key, (str, int, float, list), "a value, or a list of values")
         values = said if isinstance(said, list) else [said]
-        if not values or not all(isinstance(one, (str, int, float)) for one in values):
+        if not values or not all(isinstance(value, (str, int, float)) for value in values):
             raise table.error(f"`{key}` must be a value, or a list of values, not {said!r}")
-        axes[names.get(key, key)] = tuple(_value(key, one) for one in values)
+        axes[names.get(key, key)] = tuple(_value(key, value) for value in values)
     return Where(family, axes)
 
 

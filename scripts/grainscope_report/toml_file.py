@@ -30,7 +30,7 @@ Bytes = NewType("Bytes", float)
 
 
 class Bounds(NamedTuple):
-    """What a number must keep (`above` low, else also at it), and its key where the field has another name."""
+    """What a number must keep (`above` low, else also at it), and its key where that is not the field."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -174,7 +174,7 @@ class Table:
         """
         defaults = getattr(kind, "_field_defaults", None)
         if defaults is None:
-            defaults = {one.name: one.default for one in fields(kind) if one.default is not MISSING}
+            defaults = {field.name: field.default for field in fields(kind) if field.default is not MISSING}
         hints = get_type_hints(kind, include_extras=True)
         made = {name: self._field(name, hint, defaults.get(name, ...)) for name, hint in hints.items()}
         self.done()

@@ -46,7 +46,7 @@ def format_duration(seconds: float) -> str:
 
 def time_unit(seconds: float) -> tuple[float, str]:
     """The fitting unit, in seconds, and its name: 1.6e-6 goes in `(1e-6, "µs")`."""
-    return next((one for one in _TIMES if seconds >= one[0] * 0.9995), (1e-12, "ps"))
+    return next((time_s for time_s in _TIMES if seconds >= time_s[0] * 0.9995), (1e-12, "ps"))
 
 
 def format_rate(gb_s: float) -> str:

@@ -310,8 +310,8 @@ def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
     # Those with a GPU first: of a kind that the table does not know, visits differ as those of its first do.
     order = sorted(kinds, key=lambda kind: (not kind[0], kind))
     kinds = {kind: sorted(kinds[kind], key=lambda run: run.started) for kind in order}
-    used = [run for each in kinds.values() for run in each]
-    if not any(len(each) > 1 for each in kinds.values()):
+    used = [run for kind in kinds.values() for run in kind]
+    if not any(len(kind) > 1 for kind in kinds.values()):
         raise ReportError(
             "type B needs at least two runs of several visits on one kind of machine: "
             "`grainscope repeat 3 --out DIR` makes them"
@@ -482,7 +482,7 @@ def _parts(runs: Sequence[Measured]) -> list[list[Measured]]:
     machines: dict[str, list[Measured]] = defaultdict(list)
     for run in runs:
         machines[run.machine].append(run)
-    whole = len(machines) > 1 and all(len(runs) - len(each) > 1 for each in machines.values())
+    whole = len(machines) > 1 and all(len(runs) - len(machine) > 1 for machine in machines.values())
     return list(machines.values()) if whole else [[run] for run in runs]
 
 

@@ -110,7 +110,7 @@ def node_verdicts(result: Result, rules: NodeRules) -> Iterator[Verdict]:
     for key, what in (("link_generation", "generation"), ("link_width", "width")):
         if (least := getattr(rules, key)) is not None:
             links = (getattr(link, what) for link in result.links if link.peer is None)
-            read = [one for one in links if one is not None] + _numbers(states, key)
+            read = [link for link in links if link is not None] + _numbers(states, key)
             said = f"it was {min(read):g}" if read and min(read) < least else ""
             text = f"The {what} of the GPUs' links under load"
             yield Verdict(key, text, said if read else None, f"at least {least}", LINKED)
@@ -130,7 +130,7 @@ def node_verdicts(result: Result, rules: NodeRules) -> Iterator[Verdict]:
 def causes(result: Result, row: Row | None) -> list[Cause]:
     """What in the file may explain that a row, or a link, is worse than it should be: the likeliest first."""
     states = [visit.state for visit in row.visits] if row else []
-    warned = {one.id: one for one in concerns(result)}
+    warned = {concern.id: concern for concern in concerns(result)}
     found = []
     _, held = throttled(result, states, report=False)
     if hard := [name for name in HELD_DOWN if name in held]:
@@ -157,7 +157,7 @@ def governors(result: Result) -> list[str]:
     """The governors of the CPUs, each once; empty where the machine does not tell."""
     policies = result.environment.cpu.get("frequency_policies")
     told = (
-        [one.get("governor") for one in policies if isinstance(one, Mapping)]
+        [policy.get("governor") for policy in policies if isinstance(policy, Mapping)]
         if isinstance(policies, list)
         else []
     )
@@ -245,14 +245,14 @@ def judge(
         # A run of something else need not have all rows, but some.
         drawn += _left_out(mine) if other and any(isinstance(one, _Value) for one in mine) else mine
     level = _level(drawn)
-    found = [_decided(result, one, level) if isinstance(one, _Value) else one for one in drawn]
+    found = [_decided(result, item, level) if isinstance(item, _Value) else item for item in drawn]
     return list(dict.fromkeys(found))
 
 
 def _left_out(drawn: Sequence["Judged | _Value"]) -> Iterator["Judged | _Value"]:
-    for one in drawn:
-        absent = isinstance(one, Judged) and one.status == MISSING
-        yield replace(one, status=NOT_APPLICABLE, next="") if absent else one
+    for item in drawn:
+        absent = isinstance(item, Judged) and item.status == MISSING
+        yield replace(item, status=NOT_APPLICABLE, next="") if absent else item
 
 
 def values(result: Result, rules: RuleSet) -> list[tuple[Rule, float, float, int]]:
@@ -260,15 +260,15 @@ def values(result: Result, rules: RuleSet) -> list[tuple[Rule, float, float, int
     drawn = [one for rule in rules.rules for one in _rule(result, rule, rules, None)]
     level = _level(drawn)
     return [
-        (one.rule, one.value, _half(one.uncertainty, level), len(one.row.visits) if one.row else 1)
-        for one in drawn
-        if isinstance(one, _Value) and one.value is not None
+        (item.rule, item.value, _half(item.uncertainty, level), len(item.row.visits) if item.row else 1)
+        for item in drawn
+        if isinstance(item, _Value) and item.value is not None
     ]
 
 
 def _level(drawn: Sequence["Judged | _Value"]) -> float:
     """The probability below the end of an interval that faces its limit."""
-    compared = sum(isinstance(one, _Value) and one.uncertainty.standard > 0 for one in drawn)
+    compared = sum(isinstance(item, _Value) and item.uncertainty.standard > 0 for item in drawn)
     return max(LEAST, 1 - REJECTED / max(compared, 1))
 
 
@@ -299,14 +299,22 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
         wrong = "" if there == asked.gpus else f"there are {there}"
         yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong, "nvidia-smi -L")
     if not asked.severe_warnings:
-        severe = [one for one in concerns(result) if one.severity == "severe"]
+        severe = [concern for concern in concerns(result) if concern.severity == "severe"]
         then = severe[0].remedy if severe else ""
         wrong = "; ".join(one.finding for one in severe)
         yield _of_run("severe_warnings", "the machine report has no severe warning", wrong, then)
-    for one in node_verdicts(result, rules.node):
-        status = NOT_APPLICABLE if one.wrong is None else FAILED if one.wrong else PASSED
-        message = "the machine does not tell" if one.wrong is None else one.wrong
-        yield Judged(f"node.{one.id}", one.text, "node", status, message, limits=one.limits, next=one.next)
+    for verdict in node_verdicts(result, rules.node):
+        status = NOT_APPLICABLE if verdict.wrong is None else FAILED if verdict.wrong else PASSED
+        message = "the machine does not tell" if verdict.wrong is None else verdict.wrong
+        yield Judged(
+            f"node.{verdict.id}",
+            verdict.text,
+            "node",
+            status,
+            message,
+            limits=verdict.limits,
+            next=verdict.next,
+        )
 
 
 def _of_run(name: str, text: str, wrong: str, then: str) -> Judged:
@@ -500,30 +508,30 @@ def _of_link(row: Row) -> float | None:
     return row.link_fraction * row.bandwidth_gb_s / crossing
 
 
-def _decided(result: Result, one: _Value, level: float) -> Judged:
+def _decided(result: Result, value: _Value, level: float) -> Judged:
     """Passed where nothing is missing and the interval does not lie beyond a limit."""
-    rule, half = one.rule, _half(one.uncertainty, level)
-    got = "" if one.value is None else rule.limits.around(one.value, half)
-    wrong = one.why or ("" if one.value is None else rule.limits.broken_by(one.value, half))
-    status = PASSED if not wrong else MISSING if one.value is None and _all_missing(one) else FAILED
-    judged = replace(_judged(rule, one.what, status, wrong, one.measurements), got=got)
-    return judged if status == PASSED else replace(judged, **_explained(result, one))
+    rule, half = value.rule, _half(value.uncertainty, level)
+    got = "" if value.value is None else rule.limits.around(value.value, half)
+    wrong = value.why or ("" if value.value is None else rule.limits.broken_by(value.value, half))
+    status = PASSED if not wrong else MISSING if value.value is None and _all_missing(value) else FAILED
+    judged = replace(_judged(rule, value.what, status, wrong, value.measurements), got=got)
+    return judged if status == PASSED else replace(judged, **_explained(result, value))
 
 
-def _all_missing(one: _Value) -> bool:
-    return all(part.value is None for part in one.measurements)
+def _all_missing(value: _Value) -> bool:
+    return all(part.value is None for part in value.measurements)
 
 
-def _explained(result: Result, one: _Value) -> dict[str, str]:
+def _explained(result: Result, value: _Value) -> dict[str, str]:
     """What may be the cause of a value beyond its limit, and the next command."""
     again = f"grainscope --preset {result.run.preset} --out again"
-    if one.row:
-        name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", one.row.name)
+    if value.row:
+        name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", value.row.name)
         only = shlex.quote(f"^{name}$")
         again = f"grainscope --preset {result.run.preset} --benchmark_filter={only} --out again"
-    if one.value is None or one.why:
-        return {"next": "" if one.row and one.row.status == "skipped" else again}
-    found = causes(result, one.row)[:2]
+    if value.value is None or value.why:
+        return {"next": "" if value.row and value.row.status == "skipped" else again}
+    found = causes(result, value.row)[:2]
     if found:
         cause = "; ".join(dict.fromkeys(part.said for part in found))
         return {"cause": cause, "next": f"{found[0].next}; then {again}"}

@@ -58,13 +58,13 @@ def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
     lines = list(_said(asked, out))
     if sentence.want == CROSSOVER and not lines:
         return Answer((head, out.wrap(_no_crossover(asked), "")), known=bool(asked.segments))
-    return Answer((head, *(out.wrap(one, "") for one in asked.notes), *lines))
+    return Answer((head, *(out.wrap(note, "") for note in asked.notes), *lines))
 
 
 def _said(asked: "_Asked", out: Terminal) -> Iterator[str]:
     want = asked.sentence.want
     if want == CROSSOVER:
-        yield from (_point(one.text, out) for one in asked.swaps)
+        yield from (_point(swap.text, out) for swap in asked.swaps)
     elif want == "best" and not asked.sentence.sizes and (said := asked.stretches or asked.finding):
         yield from (_point(one, out) for one in said)
     else:
@@ -305,10 +305,10 @@ class _Asked:
         if not all(word.about == "subject" for word in self.sentence.words) or self.sentence.axes:
             return []
         fitting = [
-            one
-            for one in questions.QUESTIONS
-            if one.name.startswith("Which")
-            and all(name.startswith(one.families) for name in self.sentence.families)
+            question
+            for question in questions.QUESTIONS
+            if question.name.startswith("Which")
+            and all(name.startswith(question.families) for name in self.sentence.families)
         ]
         return [f"{said}." for one in fitting for said in one.answer(Analysis(self.machine))]
 
@@ -320,9 +320,9 @@ class _Asked:
             cases = [row.case for row in self.usable if row.case.family == family]
             axes = {axis for case in cases for axis in case.axes}
             sites = {site for case in cases for site in case.site}
-            found[family] = {one for one in axes if len({case.axes.get(one) for case in cases}) > 1}
+            found[family] = {axis for axis in axes if len({case.axes.get(axis) for case in cases}) > 1}
             found[family] |= {
-                one for one in sites if len({case.site[one] for case in cases if one in case.site}) > 1
+                site for site in sites if len({case.site[site] for case in cases if site in case.site}) > 1
             }
         return found
 
@@ -447,5 +447,5 @@ def _times(first: float, other: float) -> str:
 
 
 def _listed(sizes: Sequence[float]) -> str:
-    said = [format_bytes(one) for one in sizes]
+    said = [format_bytes(size) for size in sizes]
     return ", ".join(said[:-1]) + (" and " if len(said) > 1 else "") + said[-1] if said else "none"

@@ -85,7 +85,9 @@ def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, lis
     wanted = [component.where for component in workload.components]
     cache: Cache = {}
     reference = _machine(REFERENCE, workload.reference, wanted, tables, cache)
-    found = [_machine(one.name, one.files, wanted, tables, cache) for one in workload.candidates]
+    found = [
+        _machine(candidate.name, candidate.files, wanted, tables, cache) for candidate in workload.candidates
+    ]
     _same_versions([reference, *found])
     return reference, found
 
@@ -194,9 +196,9 @@ def cautions(named: Machine) -> Iterator[str]:
     for result in named.results:
         if not result.run.complete:
             yield f"{named.name}: {result.path} is not complete ({result.run.why_incomplete})"
-        for one in concerns(result):
-            if one.severity in ("severe", "warning"):
-                yield f"{named.name}: {one.severity}: {one.finding}"
+        for concern in concerns(result):
+            if concern.severity in ("severe", "warning"):
+                yield f"{named.name}: {concern.severity}: {concern.finding}"
 
 
 @dataclass(frozen=True)
@@ -360,7 +362,8 @@ def of_machine(machine: Machine, workload: Workload) -> list[str]:
             row
             for result in machine.results
             for row in result.rows
-            if row.status == "failed" and any(one.where.matches(row.case) for one in workload.components)
+            if row.status == "failed"
+            and any(component.where.matches(row.case) for component in workload.components)
         ]
         more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
         found += [f"verified: {failed[0].name} failed ({failed[0].reason}){more}"] if failed else []

@@ -209,9 +209,9 @@ class Predictor:
                 for one, way in ((self.reference, base_way), (machine, chosen[size])):
                     lacking |= {(one.name, what): None for what in self._unknown(way, at, size)}
         weights = np.array(list(component.sizes.values()))
-        times = _weighted(weights, [Estimates(1 / one.value, 1 / one.draws) for one in ratios.values()])
+        times = _weighted(weights, [Estimates(1 / ratio.value, 1 / ratio.draws) for ratio in ratios.values()])
         logs = _weighted(
-            weights, [Estimates(float(np.log(one.value)), np.log(one.draws)) for one in ratios.values()]
+            weights, [Estimates(float(np.log(ratio.value)), np.log(ratio.draws)) for ratio in ratios.values()]
         )
         return Part(times, logs, ratios, chosen, tuple(rows), tuple(lacking), _watts(rows))
 

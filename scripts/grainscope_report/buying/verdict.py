@@ -179,7 +179,7 @@ def decide(scores: Sequence[Ranked], machines: Sequence[Machine], *, known: bool
     same = len(machines) > 1 and all(one.is_same(machines[0]) for one in machines)
     if not (known or same):
         return {"kind": UNKNOWN} | nobody
-    times = [scores[0].prediction.time if same else one.prediction.time for one in scores]
+    times = [scores[0].prediction.time if same else score.prediction.time for score in scores]
     values = [one.factor * time.value for one, time in zip(scores, times, strict=True)]
     drawn = np.array([one.factor * time.draws for one, time in zip(scores, times, strict=True)])
     best = min(range(len(scores)), key=values.__getitem__)
@@ -190,7 +190,7 @@ def decide(scores: Sequence[Ranked], machines: Sequence[Machine], *, known: bool
         ahead = ((drawn[best] < drawn[at]) + (drawn[best] == drawn[at]) / 2).mean()
         return values[best] * (1 + TIE) < values[at] and bool(ahead >= CERTAIN)
 
-    names = [one.name for one in scores]
+    names = [score.name for score in scores]
     tied = [
         names[at]
         for at in sorted(range(len(names)), key=values.__getitem__)
@@ -216,8 +216,11 @@ def add(
     document: dict[str, Any], ranked: Sequence[Any], shares: Any, workload: Workload, known: bool
 ) -> None:
     """Adds power and costs to the ranked candidates of a verdict, `cost` and `power` with who is first."""
-    offers = {one.name: _Offer(one, workload, _of(ranked, one.name)) for one in workload.candidates}
-    entries = {one["name"]: one for one in document["candidates"]}
+    offers = {
+        candidate.name: _Offer(candidate, workload, _of(ranked, candidate.name))
+        for candidate in workload.candidates
+    }
+    entries = {candidate["name"]: candidate for candidate in document["candidates"]}
     there = [(offers[one.machine.name], one) for one in ranked]
     for offer, one in there:
         entries[one.machine.name] |= offer.facts() | {"speed_per_watt": _per_watt(offer, one.prediction.time)}
@@ -309,7 +312,7 @@ def _add_costs(
     workload: Workload,
     known: bool,
 ) -> None:
-    entries = {one["name"]: one for one in document["candidates"]}
+    entries = {candidate["name"]: candidate for candidate in document["candidates"]}
     times = {offer.name: one.prediction.time for offer, one in there}
     totals = {offer.name: offer.total for offer, _ in there}
     scores = [Ranked(offer.name, one.prediction, offer.total) for offer, one in there]
@@ -326,13 +329,15 @@ def _add_costs(
             "pareto": on_front if decided else None,
             "break_even_price": _break_even(name, rival, totals, offer.energy, times) if rival else None,
         }
-    ranked = {one.name: one for one in scores}
+    ranked = {score.name: score for score in scores}
     document["cost"] = found | {
         "order": order,
         "per": workload.per,
         "currency": workload.candidates[0].currency,
         "energy": workload.cost is not None,
-        "flips": of([ranked[name] for name in order], shares, [one.name for one in workload.components])
+        "flips": of(
+            [ranked[name] for name in order], shares, [component.name for component in workload.components]
+        )
         if decided
         else [],
     }
@@ -377,7 +382,7 @@ def judge(
         # What some machines' runs differ by does not mix with what others' visits do.
         predictor = Predictor(workload, reference, Draws(count, seed, runs=False))
         judged = [_judge(predictor, workload, one) for one in found]
-    ranked = [one for one in judged if one.prediction]
+    ranked = [judgement for judgement in judged if judgement.prediction]
     times = [Ranked(one.machine.name, one.prediction) for one in ranked]
     speed = decide(times, [one.machine for one in ranked], known=not unknown)
     if speed["kind"] != UNKNOWN:
@@ -407,14 +412,16 @@ def judge(
         "candidates": [
             _candidate(one, at, speed, predictor.shares, workload)
             | {"is_reference": one.machine.key == reference.key}
-            for at, one in enumerate([*ranked, *(one for one in judged if one.prediction is None)], 1)
+            for at, one in enumerate(
+                [*ranked, *(judgement for judgement in judged if judgement.prediction is None)], 1
+            )
         ],
         "flips": []
         if speed["kind"] == UNKNOWN
         else of(
             [Ranked(one.machine.name, one.prediction) for one in ranked],
             predictor.shares,
-            [one.name for one in workload.components],
+            [component.name for component in workload.components],
         ),
         "warnings": list(_warnings(judged, ranked, predictor, speed["kind"] == WINNER)),
     }
@@ -438,8 +445,8 @@ def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
 def _unknown(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     """Whose uncertainty is not known in full: for each machine what is not, and in which components."""
     found: dict[tuple[str, str], dict[str, None]] = {}
-    for one in (one for one in judged if one.prediction):
-        for part, component in zip(one.prediction.parts, one.prediction.names, strict=True):
+    for judgement in (judgement for judgement in judged if judgement.prediction):
+        for part, component in zip(judgement.prediction.parts, judgement.prediction.names, strict=True):
             for key in part.unknown:
                 found.setdefault(key, {})[component] = None
     return [
@@ -452,12 +459,12 @@ def _interval(found: Estimates) -> dict[str, Any]:
     return interval(found.value, found.draws)
 
 
-def _candidate(one: Judged, rank: int, first: dict, shares: Array, workload: Workload) -> dict[str, Any]:
-    name = one.machine.name
-    found = _machine(one.machine) | {"passed": not one.broken, "broken_gates": list(one.broken)}
-    if not one.prediction:
+def _candidate(judged: Judged, rank: int, first: dict, shares: Array, workload: Workload) -> dict[str, Any]:
+    name = judged.machine.name
+    found = _machine(judged.machine) | {"passed": not judged.broken, "broken_gates": list(judged.broken)}
+    if not judged.prediction:
         return found | {"rank": None}
-    prediction = one.prediction
+    prediction = judged.prediction
     return found | {
         "rank": None if first["kind"] == UNKNOWN else rank,
         "tied": name in first["tied"],
@@ -498,7 +505,7 @@ def _warnings(
     judged: Sequence[Judged], ranked: Sequence[Judged], predictor: Predictor, decided: bool
 ) -> list[str]:
     reference = predictor.reference
-    offered = [one.machine for one in judged]
+    offered = [judgement.machine for judgement in judged]
     apart = [] if reference.key in {one.key for one in offered} else [reference]
     found = [said for one in [*apart, *offered] for said in machines.cautions(one)]
     for at, one in enumerate(ranked if decided else ()):

@@ -52,9 +52,9 @@ def with_sentences(document: dict[str, Any]) -> dict[str, Any]:
         "flips": list(_all_flips(document)),
         "cost": list(_cost(document)),
         "excluded": [
-            f"{one['name']} is not ranked: {'; '.join(one['broken_gates'])}."
-            for one in document["candidates"]
-            if not one["passed"]
+            f"{candidate['name']} is not ranked: {'; '.join(candidate['broken_gates'])}."
+            for candidate in document["candidates"]
+            if not candidate["passed"]
         ],
         "method": METHOD + (BETWEEN_VISITS if document["verdict"]["kind"] == UNKNOWN else KNOWN),
         "disclaimer": DISCLAIMER,
@@ -70,7 +70,7 @@ def interval(found: dict[str, Any]) -> str:
 
 
 def _ranked(document: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in document["candidates"] if one["passed"]]
+    return [candidate for candidate in document["candidates"] if candidate["passed"]]
 
 
 def _verdict(document: dict[str, Any]) -> str:
@@ -327,16 +327,16 @@ def _ranks(document: dict[str, Any]) -> Table:
     ]
     rows = [
         [
-            "unknown" if one["rank"] is None else f"{one['rank']}{' (tied)' * one['tied']}",
-            one["name"],
-            interval(one["time"]),
-            interval(one["geometric_mean"]),
-            "unknown" if one["chance_first"] is None else format_percent(one["chance_first"]),
+            "unknown" if candidate["rank"] is None else f"{candidate['rank']}{' (tied)' * candidate['tied']}",
+            candidate["name"],
+            interval(candidate["time"]),
+            interval(candidate["geometric_mean"]),
+            "unknown" if candidate["chance_first"] is None else format_percent(candidate["chance_first"]),
             "passed",
         ]
-        if one["passed"]
-        else ["-", one["name"], "-", "-", "-", "; ".join(one["broken_gates"])]
-        for one in document["candidates"]
+        if candidate["passed"]
+        else ["-", candidate["name"], "-", "-", "-", "; ".join(candidate["broken_gates"])]
+        for candidate in document["candidates"]
     ]
     return "Ranks (predicted time: the reference is 1, less is better)", columns, rows
 
@@ -404,7 +404,7 @@ def _costs(document: dict[str, Any]) -> Table:
         f"break-even price of a {per}",
         "Pareto front",
     ]
-    named = {one["name"]: one for one in document["candidates"]}
+    named = {candidate["name"]: candidate for candidate in document["candidates"]}
     rows = []
     for name in cost["order"]:
         one = named[name]
@@ -515,7 +515,7 @@ def _bars(document: dict[str, Any], ranked: list[dict[str, Any]]) -> str:
     """A stacked bar a candidate, a part a component, with the sum's interval; the reference is a line."""
     most = max(1.0, *(one["time"]["high"] or one["time"]["value"] for one in ranked)) * 1.05
     scale = (WIDTH - LEFT - 20) / most
-    names = [one["name"] for one in document["components"]]
+    names = [component["name"] for component in document["components"]]
     legend = -(-len(names) // 3)  # rows of three
     top = 24 * legend + 20
     height = top + len(ranked) * (BAR + GAP) + 30

@@ -246,11 +246,15 @@ def _consistent(top: Table, found: Workload) -> None:
         names = [one.name for one in named]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise top.error(f"two of [[{what}]] are named {twice[0]!r}")
-    _add_up(top, "the shares of the components", {one.name: one.share for one in found.components})
-    if len({one.label for one in found.components}) > 1:
+    _add_up(
+        top,
+        "the shares of the components",
+        {component.name: component.share for component in found.components},
+    )
+    if len({component.label for component in found.components}) > 1:
         raise top.error("some components are measured and some modelled: a verdict does not mix them")
-    _of_all(top, "price_node", [one.priced for one in found.candidates], found.candidates)
-    _of_all(top, "watts", [one.watts is not None for one in found.candidates], found.candidates)
+    _of_all(top, "price_node", [candidate.priced for candidate in found.candidates], found.candidates)
+    _of_all(top, "watts", [candidate.watts is not None for candidate in found.candidates], found.candidates)
     if found.cost and not found.candidates[0].priced:
         raise top.error("[cost] needs `price_node` or `price_gpu` of every candidate")
     _one_currency(top, found)
@@ -266,7 +270,7 @@ def _of_all(top: Table, key: str, given: Sequence[bool], candidates: Sequence[Ca
 
 def _one_currency(top: Table, found: Workload) -> None:
     """Refuses amounts of several currencies, or of which only some say theirs: nothing is converted."""
-    told = {f"candidate {one.name!r}": one.currency for one in found.candidates}
+    told = {f"candidate {candidate.name!r}": candidate.currency for candidate in found.candidates}
     if found.cost:
         told["[cost]"] = found.cost.currency
     if len(set(told.values())) > 1:
@@ -278,5 +282,5 @@ def _one_currency(top: Table, found: Workload) -> None:
 
 def shares(workload: Workload) -> list[float]:
     """The shares of the components, adding up to 1 exactly."""
-    total = sum(one.share for one in workload.components)
-    return [one.share / total for one in workload.components]
+    total = sum(component.share for component in workload.components)
+    return [component.share / total for component in workload.components]

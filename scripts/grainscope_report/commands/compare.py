@@ -120,7 +120,7 @@ def _text(comparison: Comparison, everything: bool) -> str:
 
 def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
     counts = [against.counts for against in comparison.against]
-    there = {kind for kind in kinds if any(one[kind] for one in counts)}
+    there = {kind for kind in kinds if any(count[kind] for count in counts)}
     if there - {"unclear"}:
         return EXIT_FOUND
     asks = {"slower", "faster"} & {*kinds}

@@ -126,4 +126,4 @@ def _verdict(arguments: argparse.Namespace) -> tuple[dict, list[Result]]:
 def _status(document: dict, fail_on_tie: bool) -> int:
     if fail_on_tie and document["verdict"]["kind"] != "none" and not document["verdict"]["certain"]:
         return EXIT_INCONCLUSIVE
-    return EXIT_OK if all(one["passed"] for one in document["candidates"]) else EXIT_FOUND
+    return EXIT_OK if all(candidate["passed"] for candidate in document["candidates"]) else EXIT_FOUND

@@ -203,7 +203,7 @@ def run_import(arguments: argparse.Namespace) -> int:
     for path in arguments.out:
         files.write(path, _import_content(imports, path.suffix[1:], arguments.all))
     print(_import_content(imports, arguments.format, arguments.all), end="")
-    nothing = result is not None and not any(pair.ours for one in imports for pair in one.pairs)
+    nothing = result is not None and not any(pair.ours for imported in imports for pair in imported.pairs)
     return EXIT_NOT_COMPARABLE if nothing else EXIT_OK
 
 
@@ -228,7 +228,7 @@ class NotOneRunError(ReportError):
 def merge(files: Sequence[Loaded]) -> Raw:
     """The whole run, from all its shards in any order; NotOneRunError names the files that are none."""
     _require_one_run(files)
-    shards = [document for _, document in sorted(files, key=lambda one: _shard(one[1])["index"])]
+    shards = [document for _, document in sorted(files, key=lambda file: _shard(file[1])["index"])]
     links = _best_links(shards)
     rows = list(_rows(shards))
     best = _typed(links)
@@ -354,7 +354,11 @@ def _merged_run(runs: Sequence[Raw]) -> Raw:
 
 def _merged_environment(environments: Sequence[Raw]) -> Raw:
     """The first shard's, with the warnings of all."""
-    warnings = {warning["id"]: warning for one in reversed(environments) for warning in one["warnings"]}
+    warnings = {
+        warning["id"]: warning
+        for environment in reversed(environments)
+        for warning in environment["warnings"]
+    }
     return environments[0] | {"warnings": list(warnings.values())}
 
 

@@ -84,7 +84,7 @@ def run_matrix(arguments: argparse.Namespace) -> int:
     found = matrices(result, arguments.family.strip("/"))
     if not found:
         of = f" of {arguments.family}" if arguments.family else ""
-        there = ", ".join(dict.fromkeys(one.best.family for one in PAIRS))
+        there = ", ".join(dict.fromkeys(pair.best.family for pair in PAIRS))
         raise ReportError(f"{result.path} has no pairs of places{of}: run any of {there}")
     formats: dict[str, Callable[[], str]] = {
         "text": lambda: "\n".join(lines(found, terminal())),
@@ -97,7 +97,7 @@ def run_matrix(arguments: argparse.Namespace) -> int:
 
 def matrices(result: Result, family: str = "") -> list[Matrix]:
     """All that the run has pairs for, of a family or group alone where one is asked for."""
-    wanted = [one for one in PAIRS if not family or f"{one.best.family}/".startswith(f"{family}/")]
+    wanted = [pair for pair in PAIRS if not family or f"{pair.best.family}/".startswith(f"{family}/")]
     return [found for one in wanted if (found := _matrix(result, one)).cells]
 
 
@@ -145,28 +145,28 @@ def lines(found: Sequence[Matrix], out: Terminal) -> Iterator[str]:
         yield out.note(_span(one))
 
 
-def _table(one: Matrix, errors: bool) -> tuple[list[Column], list[list[str]]]:
-    columns = [Column(""), *(Column(_place(one.pairs.columns, at), right=True) for at in one.columns)]
+def _table(matrix: Matrix, errors: bool) -> tuple[list[Column], list[list[str]]]:
+    columns = [Column(""), *(Column(_place(matrix.pairs.columns, at), right=True) for at in matrix.columns)]
     cells = [
-        [_place(one.pairs.rows, row), *(_text(one, (row, column), errors) for column in one.columns)]
-        for row in one.rows
+        [_place(matrix.pairs.rows, row), *(_text(matrix, (row, column), errors) for column in matrix.columns)]
+        for row in matrix.rows
     ]
     return columns, cells
 
 
-def _text(one: Matrix, pair: tuple[int, int], error: bool) -> str:
-    if pair not in one.cells:
+def _text(matrix: Matrix, pair: tuple[int, int], error: bool) -> str:
+    if pair not in matrix.cells:
         return "-"
-    found = one.cells[pair].value
-    return f"{_value(one, found.value)}{f' ± {metrics.plus_minus(found)}' if error else ''}"
+    found = matrix.cells[pair].value
+    return f"{_value(matrix, found.value)}{f' ± {metrics.plus_minus(found)}' if error else ''}"
 
 
-def _value(one: Matrix, value: float) -> str:
-    return significant(value * 1e9, 4) if one.pairs.best.least else format_rate(value)
+def _value(matrix: Matrix, value: float) -> str:
+    return significant(value * 1e9, 4) if matrix.pairs.best.least else format_rate(value)
 
 
-def _unit(one: Matrix) -> str:
-    return "ns" if one.pairs.best.least else "GB/s"
+def _unit(matrix: Matrix) -> str:
+    return "ns" if matrix.pairs.best.least else "GB/s"
 
 
 def _place(name: str, at: int) -> str:
@@ -177,38 +177,38 @@ def _kind(name: str) -> str:
     return "GPU" if name in ("gpu", "peer") else "node"
 
 
-def _sizes(one: Matrix) -> str:
+def _sizes(matrix: Matrix) -> str:
     """`, at 256 MiB to 1 GiB`: where the best rows are."""
-    sizes = sorted({cell.bytes for cell in one.cells.values() if cell.bytes})
+    sizes = sorted({cell.bytes for cell in matrix.cells.values() if cell.bytes})
     if not sizes:
         return ""
     return f", at {format_bytes(sizes[0])}" + (f" to {format_bytes(sizes[-1])}" if len(sizes) > 1 else "")
 
 
-def _span(one: Matrix) -> str:
+def _span(matrix: Matrix) -> str:
     """The slowest and the fastest pair, and how wide the widest interval is."""
-    found = {pair: cell.value for pair, cell in one.cells.items()}
+    found = {pair: cell.value for pair, cell in matrix.cells.items()}
     low, high = (pick(found, key=lambda pair: found[pair].value) for pick in (min, max))
     widest = metrics.plus_minus(max(found.values(), key=metrics.half_width))
-    known = "" if all(row.both_known for row in one.cells.values()) else " of this run alone"
+    known = "" if all(row.both_known for row in matrix.cells.values()) else " of this run alone"
     error = f"± {widest} at most (95 %{known})"
-    ends = [f"{_value(one, found[pair].value)} ({_places(one, pair)})" for pair in (low, high)]
+    ends = [f"{_value(matrix, found[pair].value)} ({_places(matrix, pair)})" for pair in (low, high)]
     if len(found) == 1:
         return error
-    alike = _value(one, found[low].value) == _value(one, found[high].value)
-    return f"{f'all {_value(one, found[low].value)}' if alike else ' to '.join(ends)}; {error}"
+    alike = _value(matrix, found[low].value) == _value(matrix, found[high].value)
+    return f"{f'all {_value(matrix, found[low].value)}' if alike else ' to '.join(ends)}; {error}"
 
 
-def _places(one: Matrix, pair: tuple[int, int]) -> str:
-    return f"{_place(one.pairs.rows, pair[0])}, {_place(one.pairs.columns, pair[1])}"
+def _places(matrix: Matrix, pair: tuple[int, int]) -> str:
+    return f"{_place(matrix.pairs.rows, pair[0])}, {_place(matrix.pairs.columns, pair[1])}"
 
 
-def _entries(one: Matrix) -> Iterator[dict[str, Any]]:
+def _entries(matrix: Matrix) -> Iterator[dict[str, Any]]:
     """Every pair as plain data, in the file's units."""
-    for (row, column), cell in sorted(one.cells.items()):
+    for (row, column), cell in sorted(matrix.cells.items()):
         yield {
-            "row": _place(one.pairs.rows, row),
-            "column": _place(one.pairs.columns, column),
+            "row": _place(matrix.pairs.rows, row),
+            "column": _place(matrix.pairs.columns, column),
             "value": cell.value.value,
             "low": cell.value.low,
             "high": cell.value.high,
@@ -239,5 +239,5 @@ def _csv(found: Sequence[Matrix]) -> str:
     return csv_text(CSV, ([entry[column] for column in CSV] for entry in entries)).rstrip("\n")
 
 
-def _about(one: Matrix) -> dict[str, str]:
-    return {"what": one.pairs.best.text, "unit": "s" if one.pairs.best.least else "GB/s"}
+def _about(matrix: Matrix) -> dict[str, str]:
+    return {"what": matrix.pairs.best.text, "unit": "s" if matrix.pairs.best.least else "GB/s"}

@@ -245,8 +245,10 @@ def _range(ordered: Sequence[str]) -> str:
 
 
 def _numbers(result: Result, out: Terminal) -> Part:
-    found = [(one.text, row, one.least) for one in HEADLINES if (row := _best(result, one))]
-    taken = {one.family for one in HEADLINES}
+    found = [
+        (headline.text, row, headline.least) for headline in HEADLINES if (row := _best(result, headline))
+    ]
+    taken = {headline.family for headline in HEADLINES}
     if len(found) < NUMBERS:
         others = dict.fromkeys(row.case.family for row in result.rows if row.ok)
         more = [_any(result, family) for family in others if family not in taken]
@@ -257,7 +259,7 @@ def _numbers(result: Result, out: Terminal) -> Part:
     if not shown:
         return Part(["No row has a number."], [])
     cells = [_number(*one) for one in shown]
-    whole = out.width >= NARROW and max(len(one[0]) for one in cells) <= NAME
+    whole = out.width >= NARROW and max(len(cell[0]) for cell in cells) <= NAME
     columns = (
         Column("Numbers", whole=whole),
         Column("", right=True),
@@ -304,7 +306,7 @@ def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Ter
 
 
 def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
-    said = [f"{ARROWS[one.direction]}: {one.text}" for one in run.choices if one.first]
+    said = [f"{ARROWS[choice.direction]}: {choice.text}" for choice in run.choices if choice.first]
     for wall in walls.walls(result, walls.MEMORY[:1])[:1]:
         said += [f"random {edge.text}" for edge in wall.edges if edge.knee.reached][:1]
     said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]

@@ -137,7 +137,7 @@ def lines(result: Result, out: Terminal) -> Iterator[str]:
 def _warnings(result: Result, out: Terminal) -> Iterator[str]:
     warnings = list(machine.concerns(result))
     for severity in SEVERITIES:
-        for finding in (one for one in warnings if one.severity == severity):
+        for finding in (warning for warning in warnings if warning.severity == severity):
             yield out.wrap(f"{severity}: {finding.finding}", "").replace(
                 severity, out.paint(severity, SHADES[severity]), 1
             )
@@ -462,8 +462,8 @@ def _pressed(moved: Sequence[Moved], out: Terminal) -> Iterator[str]:
     yield out.note(PRESSURE_SAID.format(format_bytes(moved[0].page)))
 
 
-def _pressure_cells(one: Moved, cards: Sequence[float]) -> tuple[str, ...]:
-    work = one.work
+def _pressure_cells(moved: Moved, cards: Sequence[float]) -> tuple[str, ...]:
+    work = moved.work
     weights = f", weights {work.weights}" if work.weights else ""
-    times = (f"{significant(one.times[card])} ×" if card in one.times else "-" for card in cards)
+    times = (f"{significant(moved.times[card])} ×" if card in moved.times else "-" for card in cards)
     return f"  {work.algorithm} {work.graph}, {work.edge} B{weights}", *times

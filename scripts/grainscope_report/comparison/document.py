@@ -276,10 +276,10 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     base: dict[str, str] = {}
     causes: dict[str, str] = {}
     for against in comparison.against:
-        for one in against.differences:
-            base[one.fact] = one.base or "-"
-            causes[one.fact] = one.cause or ""
-            found[one.fact][one.new or "-"].append(_letter(comparison, against))
+        for difference in against.differences:
+            base[difference.fact] = difference.base or "-"
+            causes[difference.fact] = difference.cause or ""
+            found[difference.fact][difference.new or "-"].append(_letter(comparison, against))
     if not found:
         return
     several = len(comparison.against) > 1
@@ -342,15 +342,15 @@ def _outliers(comparison: Comparison) -> Iterator[Section]:
     )  # fmt: skip
     rows = tuple(
         (
-            one.node,
-            SLOWER if one.slower else FASTER,
-            one.family,
-            f"{one.rows} of {one.of}",
-            f"{one.ratio:.2f}",
-            f"{one.worst:.2f}",
-            one.question,
+            outlier.node,
+            SLOWER if outlier.slower else FASTER,
+            outlier.family,
+            f"{outlier.rows} of {outlier.of}",
+            f"{outlier.ratio:.2f}",
+            f"{outlier.worst:.2f}",
+            outlier.question,
         )
-        for one in comparison.outliers
+        for outlier in comparison.outliers
     )
     said = f"Against the other machines of {comparison.nodes}, beyond what these differ by among themselves."
     yield Section("Machines that stand out", (said,), columns, rows)
@@ -391,11 +391,11 @@ def _power(comparison: Comparison, against: Against, where: str) -> Iterator[Sec
     yield Section(f"{where}{title}", (), columns, rows)
 
 
-def _power_cells(one: Power) -> tuple[str, ...]:
-    least = "" if one.known else "≥ "
-    counts = ("none" if count is None else f"{least}{count}" for count in (one.visits, one.runs))
-    changes = (f"{least}{format_percent(size)}" for size in (one.shows, one.alone))
-    return CLOCKS[one.clock], str(one.questions), *changes, *counts
+def _power_cells(power: Power) -> tuple[str, ...]:
+    least = "" if power.known else "≥ "
+    counts = ("none" if count is None else f"{least}{count}" for count in (power.visits, power.runs))
+    changes = (f"{least}{format_percent(size)}" for size in (power.shows, power.alone))
+    return CLOCKS[power.clock], str(power.questions), *changes, *counts
 
 
 def _rest(comparison: Comparison) -> Iterator[Section]:
@@ -417,7 +417,8 @@ def _rest(comparison: Comparison) -> Iterator[Section]:
 def _families(against: Against, where: str) -> Iterator[Section]:
     columns = (Column("family"), *(Column(name, right=True) for name in ALL), Column("time ×", right=True))
     rows = tuple(
-        (one.name, *(str(one.counts[name]) for name in ALL), f"{one.ratio:.3f}") for one in against.families
+        (family.name, *(str(family.counts[name]) for name in ALL), f"{family.ratio:.3f}")
+        for family in against.families
     )
     if rows:
         yield Section(f"{where}by family" if where else "By family", (), columns, rows)
@@ -502,18 +503,20 @@ def as_json(comparison: Comparison) -> str:
                 "verdict": verdict(against, comparison),
                 "decided": against.decided,
                 "counts": dict(against.counts),
-                "differences": [vars(one) | {"cause": one.cause} for one in against.differences],
+                "differences": [
+                    vars(difference) | {"cause": difference.cause} for difference in against.differences
+                ],
                 "power": [vars(one) for one in against.power],
                 "families": [
-                    {"family": one.name, "counts": dict(one.counts), "ratio": one.ratio}
-                    for one in against.families
+                    {"family": family.name, "counts": dict(family.counts), "ratio": family.ratio}
+                    for family in against.families
                 ],
                 "rows": [entry for _, entry in _entries(against)],
             }
             for against in comparison.against
         ],
         "nodes": comparison.nodes,
-        "outliers": [vars(one) for one in comparison.outliers],
+        "outliers": [vars(outlier) for outlier in comparison.outliers],
     }
     return json_text(document, allow_nan=False) + "\n"
 
@@ -572,5 +575,9 @@ def _answer_entry(side: str, answer: Answer) -> dict[str, Any]:
     }
 
 
-def _unmatched_entry(one: Unmatched) -> dict[str, Any]:
-    return {"verdict": one.kind, **_question_entry(one.question, one.spoken), "why": one.reason}
+def _unmatched_entry(unmatched: Unmatched) -> dict[str, Any]:
+    return {
+        "verdict": unmatched.kind,
+        **_question_entry(unmatched.question, unmatched.spoken),
+        "why": unmatched.reason,
+    }

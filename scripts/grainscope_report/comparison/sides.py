@@ -138,7 +138,7 @@ def _answer(rows: Sequence[Row]) -> Answer:
     each = all(row.operations for row in good)
     by_round: dict[int, list[float]] = defaultdict(list)
     for row in good:
-        for number, seconds in [(one.round, one.median_s) for one in row.visits] or [(1, row.median_s)]:
+        for number, seconds in [(visit.round, visit.median_s) for visit in row.visits] or [(1, row.median_s)]:
             by_round[number].append(seconds / (row.operations if each else 1))
     return Answer(
         seconds=statistics.median([row.median_s / (row.operations if each else 1) for row in good]),
@@ -300,7 +300,7 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
     sides = _distinct(_all([base, *rest], (*tables, uncertainty.at_hand())))
     for at, side in enumerate(sides):
         twins = [one for one in sides[:at] if set(one.runs) & set(side.runs)]
-        if same := next((one for one in twins if one.answers == side.answers), None):
+        if same := next((twin for twin in twins if twin.answers == side.answers), None):
             raise ReportError(f"{same.paths[0]} and {side.paths[0]} are the same run: give each run once")
         if twins:
             said = f"{side.paths[0]} is of the same run as {twins[0].paths[0]}, but their numbers differ"
@@ -374,7 +374,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
 def _by_table(result: Result, tables: Sequence[TypeB]) -> Sequence[Row]:
     """The rows with the uncertainties of the first table that knows the machine, else with their own."""
     context = result.context.raw
-    table = next((one for one in tables if one.knows(context)), None)
+    table = next((table for table in tables if table.knows(context)), None)
     if table is None:
         return result.rows
     told = uncertainty.derived([row.raw for row in result.rows], context, table)
@@ -448,7 +448,7 @@ def _pooled_side(group: Sequence[Side]) -> Side:
 
 def changed(one: Side, two: Side) -> list[str]:
     """The families that both have rows of and whose versions differ: they do not measure the same."""
-    shared = {each.family for each in one.answers} & {each.family for each in two.answers}
+    shared = {answer.family for answer in one.answers} & {answer.family for answer in two.answers}
     return sorted(family for family in shared if one.version(family) != two.version(family))
 
 

@@ -293,7 +293,7 @@ def _of_node(
         if name in there:
             has[question.family if question.axes else "all"].append(question)
     for family, questions in has.items():
-        far = {one: apart[one][name] for one in questions if name in apart.get(one, ())}
+        far = {question: apart[question][name] for question in questions if name in apart.get(question, ())}
         for slower in (True, False):
             out = [question for question, value in far.items() if (value > 0) == slower]
             if out:
@@ -494,7 +494,11 @@ def _only_new(base: Side, new: Side) -> Iterator[Unmatched]:
 
 
 def _absent(question: Question, new: Side) -> str:
-    others = [one.label for one in new.answers if (one.family, one.axes) == (question.family, question.axes)]
+    others = [
+        answer.label
+        for answer in new.answers
+        if (answer.family, answer.axes) == (question.family, question.axes)
+    ]
     return f"{' and '.join(others)} there, {question.label} in the base" if others else "no such row"
 
 
@@ -531,9 +535,9 @@ def _why_not(base: Side, new: Side, unmatched: Sequence[Unmatched]) -> str:
     found = naming.counted_reasons(one.reason for one in unmatched if one.kind != NEW_ONLY)
     most = f"; of the base's {found.total()} most: {found.most_common(1)[0][0]}" if found else ""
     differ = [
-        f"{one.fact} {one.new or '-'}, not {one.base or '-'}"
-        for one in differences(base.facts, new.facts)
-        if one.fact.startswith(("run.preset", "run.filter", "grainscope.version"))
+        f"{difference.fact} {difference.new or '-'}, not {difference.base or '-'}"
+        for difference in differences(base.facts, new.facts)
+        if difference.fact.startswith(("run.preset", "run.filter", "grainscope.version"))
     ]
     said = f" ({'; '.join(differ)})" if differ else ""
     kinds = " (one is Google Benchmark's own JSON, joined by name)" if base.foreign != new.foreign else ""

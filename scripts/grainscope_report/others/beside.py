@@ -126,7 +126,7 @@ def counterparts(tool: str) -> Mapping[str, Counterpart]:
     section = re.search(rf"^## {re.escape(tool)}$(.*?)(?=^## |\Z)", text, re.M | re.S)
     if section is None:
         raise ReportError(f"docs/coverage.md has no section on {tool}: install grainscope-report again")
-    return {one.theirs: one for one in _rows(section[1])}
+    return {row.theirs: row for row in _rows(section[1])}
 
 
 def _rows(section: str) -> Iterator[Counterpart]:
@@ -182,7 +182,7 @@ def pairs(output: Output, result: Result | None) -> list[Pair]:
     """Every number of theirs with its counterpart, and where a run is given with its rows."""
     gpus = _numbers(output, result) if result else {}
     known = counterparts(output.tool)
-    return [_pair(one, known.get(one.benchmark), result, gpus) for one in output.rows]
+    return [_pair(row, known.get(row.benchmark), result, gpus) for row in output.rows]
 
 
 def _pair(
@@ -310,10 +310,10 @@ class Import:
 
 def sections(imports: Sequence[Import], width: int | None) -> Iterator[Section]:
     """A line a benchmark, what differs cut to a width; where that is None a line a number, and all of it."""
-    for one in imports:
-        yield Section(_title(one), tuple(_notes(one)), *_table(one, width))
-        yield from _differs(one) if width is None else ()
-        yield from _without(one, width is None)
+    for imported in imports:
+        yield Section(_title(imported), tuple(_notes(imported)), *_table(imported, width))
+        yield from _differs(imported) if width is None else ()
+        yield from _without(imported, width is None)
 
 
 def _title(one: Import) -> str:
@@ -434,7 +434,7 @@ def _line(group: Sequence[Pair], beside: bool, single: bool) -> tuple[str, ...]:
     value = _values([pair.theirs.value for pair in group if pair.theirs.value], first)
     if not beside:
         return name, where, value, first.counterpart.filter if first.counterpart else ""
-    ours = _values([each for pair in group for each in pair.ours or ()], first)
+    ours = _values([our for pair in group for our in pair.ours or ()], first)
     ratios = [pair.ratio for pair in group if pair.ratio]
     if not ratios:
         cases = max(len(pair.cases) for pair in group)
@@ -505,12 +505,12 @@ def _reason(pair: Pair) -> str:
 
 def records(imports: Sequence[Import]) -> Iterator[dict[str, Any]]:
     """Every number of theirs with ours, None where something is not known."""
-    for one in imports:
-        for pair in one.pairs:
+    for imported in imports:
+        for pair in imported.pairs:
             theirs, site, answer = pair.theirs, pair.theirs.site, pair.counterpart
             low, high = pair.interval or (None, None)
             yield {
-                "file": str(one.path), "tool": one.output.tool, "version": one.output.version,
+                "file": str(imported.path), "tool": imported.output.tool, "version": imported.output.version,
                 "benchmark": theirs.benchmark, "gpu": site.get("gpu"), "peer": site.get("peer"),
                 "numa": site.get("numa"), "bytes": theirs.bytes, "variant": theirs.variant,
                 "quantity": theirs.quantity, "theirs": theirs.value, "runs": theirs.runs,
@@ -531,13 +531,13 @@ def as_json(imports: Sequence[Import]) -> str:
     """Every number as an object, under the files that they are of."""
     files = [
         {
-            "file": str(one.path),
-            "tool": one.output.tool,
-            "version": one.output.version,
-            "notes": [*one.output.notes],
+            "file": str(imported.path),
+            "tool": imported.output.tool,
+            "version": imported.output.version,
+            "notes": [*imported.output.notes],
         }
-        | {"with": str(one.result.path) if one.result else None}
-        for one in imports
+        | {"with": str(imported.result.path) if imported.result else None}
+        for imported in imports
     ]
     document = {"import_format": FORMAT, "files": files, "rows": [*records(imports)]}
     return json_text(document) + "\n"

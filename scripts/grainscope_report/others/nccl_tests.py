@@ -142,14 +142,14 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
     names = [row.get("experiment_name") for row in results if isinstance(row, dict)]
     program = str(arguments[0]).rsplit("/", 1)[-1]
     test = _test_of(path, program, next((str(name) for name in names if name), ""))
-    devices = [one for one in config.get("devices", ()) if isinstance(one, dict)]
+    devices = [device for device in config.get("devices", ()) if isinstance(device, dict)]
     count = _count(config, "nthreads") * _count(config, "ngpus")
-    found = [one for at, row in enumerate(results) for one in _json_lines(path, at, row)]
+    found = [line for at, row in enumerate(results) for line in _json_lines(path, at, row)]
     cpu = any(isinstance(row, dict) and "cpu_time" in (row.get("out_of_place") or {}) for row in results)
     return _output(
         path, test, "", found, max(len(devices), count),
-        list(dict.fromkeys(str(one.get("hostname", "")) for one in devices)),
-        [(str(one.get("device_info", "")).strip(), str(one.get("device_hex", ""))) for one in devices],
+        list(dict.fromkeys(str(device.get("hostname", "")) for device in devices)),
+        [(str(device.get("device_info", "")).strip(), str(device.get("device_hex", ""))) for device in devices],
         cpu,
     )  # fmt: skip
 
