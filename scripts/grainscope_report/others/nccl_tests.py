@@ -149,7 +149,7 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
     return _output(
         path, test, "", found, max(len(devices), count),
         list(dict.fromkeys(str(device.get("hostname", "")) for device in devices)),
-        [(str(device.get("device_info", "")).strip(), str(device.get("device_hex", ""))) for device in devices],
+        [(str(one.get("device_info", "")).strip(), str(one.get("device_hex", ""))) for one in devices],
         cpu,
     )  # fmt: skip
 
