@@ -1,7 +1,6 @@
 """From a result file to data: what is off the format is refused, what contradicts itself is noted.
 
-Numbers must agree with each other by the rules of docs/result-rules.txt. A load takes the rules for a glance,
-`validate` and `merge` take all: they work every number out anew.
+Numbers must agree by the rules of docs/result-rules.txt: a load takes those for a glance, `validate` all.
 """
 
 import ast
@@ -38,6 +37,52 @@ SAYS = {
     ast.LtE: "is {left}, above {words}, which is {right}",
     ast.GtE: "is {left}, below {words}, which is {right}",
 }
+
+
+def read(path: str | Path) -> Result:
+    """Reads a result file, or the one in a run directory."""
+    return parse(*load(path))
+
+
+def parse(found: Path, document: Mapping[str, Any]) -> Result:
+    """Makes what `load` gave into data, with what a glance at it shows to be contradictory."""
+    result, problems = parsed(found, document)
+    if result is None:
+        raise ReportError(_sentence(found, "does not follow the result format", problems))
+    return replace(result, contradictions=contradictions(result, glance=True))
+
+
+def contradicts(result: Result) -> str:
+    """The sentence on a result whose numbers contradict each other."""
+    return _sentence(result.path, "contradicts itself", result.contradictions)
+
+
+def _sentence(path: Path, what: str, problems: Sequence[Problem]) -> str:
+    count = plural(len(problems), "problem")
+    return f"{path} {what} ({count}, first {problems[0]}): see all with `grainscope-report validate {path}`"
+
+
+def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:
+    """Everything in which a file is off the format, or where nothing is, contradicts itself."""
+    result, off = parsed(found, document)
+    return off if result is None else _all_contradictions(result)
+
+
+def require_right(found: Path, document: Mapping[str, Any]) -> None:
+    """Refuses a file that is off the format or contradicts itself in anything."""
+    if wrong := _all_contradictions(result := parse(found, document)):
+        raise ReportError(contradicts(replace(result, contradictions=wrong)))
+
+
+def _all_contradictions(result: Result) -> list[Problem]:
+    """Those of a whole file: uncertainties follow from all rows."""
+    return contradictions(result) or uncertainty.problems(result)
+
+
+def parsed(found: Path, document: Mapping[str, Any]) -> tuple[Result | None, list[Problem]]:
+    """The data, or everything in which the file is off the format."""
+    file, off = typed.read(File, document)
+    return (None, off) if off else (Result(found, file.context, file.benchmarks), [])
 
 
 class Rule(NamedTuple):
@@ -210,51 +255,6 @@ def shares(row: Row, links: Mapping[Ends, Link]) -> list[float]:
     counts = case.family.startswith(WALKS) or case.family in READERS
     rates = (row.counters.get("link_gb_s") if counts else None, row.bandwidth_gb_s)
     return [rate / peak for rate in rates if rate is not None for peak in peaks]
-
-
-def read(path: str | Path) -> Result:
-    """Reads a result file, or the one in a run directory."""
-    return parse(*load(path))
-
-
-def parse(found: Path, document: Mapping[str, Any]) -> Result:
-    """Makes what `load` gave into data, with what a glance at it shows to be contradictory."""
-    result, problems = parsed(found, document)
-    if result is None:
-        raise ReportError(_sentence(found, "does not follow the result format", problems))
-    return replace(result, contradictions=contradictions(result, glance=True))
-
-
-def contradicts(result: Result) -> str:
-    """The sentence on a result whose numbers contradict each other."""
-    return _sentence(result.path, "contradicts itself", result.contradictions)
-
-
-def _sentence(path: Path, what: str, problems: Sequence[Problem]) -> str:
-    count = plural(len(problems), "problem")
-    return f"{path} {what} ({count}, first {problems[0]}): see all with `grainscope-report validate {path}`"
-
-
-def problems(found: Path, document: Mapping[str, Any]) -> list[Problem]:
-    """Everything in which a file is off the format, or where nothing is, contradicts itself."""
-    result, off = parsed(found, document)
-    return off if result is None else _contradictions(result)
-
-
-def require_right(found: Path, document: Mapping[str, Any]) -> None:
-    """Refuses a file that is off the format or contradicts itself in anything."""
-    if wrong := _contradictions(result := parse(found, document)):
-        raise ReportError(contradicts(replace(result, contradictions=wrong)))
-
-
-def _contradictions(result: Result) -> list[Problem]:  # of a whole file: uncertainties follow from all rows
-    return contradictions(result) or uncertainty.problems(result)
-
-
-def parsed(found: Path, document: Mapping[str, Any]) -> tuple[Result | None, list[Problem]]:
-    """The data, or everything in which the file is off the format."""
-    file, off = typed.read(File, document)
-    return (None, off) if off else (Result(found, file.context, file.benchmarks), [])
 
 
 if __name__ == "__main__":

@@ -30,6 +30,168 @@ MEASURED = "measured"
 FORMAT = 1
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A candidate, why it is not ranked, or what is predicted for it."""
+
+    machine: Machine
+    broken: tuple[str, ...]
+    prediction: Prediction | None
+
+
+def reach(workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()) -> dict[str, Any]:
+    """Judges all candidates; NotComparableError where they cannot be compared."""
+    return judge(workload, count, seed, tables)[0]
+
+
+def judge(
+    workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()
+) -> tuple[dict[str, Any], list[Result]]:
+    """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
+    reference, found = machines.read(workload, tables)
+    predictor = Predictor(workload, reference, Draws(count, seed))
+    judged = [_judge(predictor, workload, one) for one in found]
+    unknown = _unknown(judged)
+    if unknown:
+        # What some machines' runs differ by does not mix with what others' visits do.
+        predictor = Predictor(workload, reference, Draws(count, seed, runs=False))
+        judged = [_judge(predictor, workload, one) for one in found]
+    ranked = [judgement for judgement in judged if judgement.prediction]
+    times = [Ranked(one.machine.name, one.prediction) for one in ranked]
+    speed = decide(times, [one.machine for one in ranked], known=not unknown)
+    if speed["kind"] != UNKNOWN:
+        ranked.sort(key=lambda one: one.prediction.time.value)
+    document = {
+        "verdict_format": FORMAT,
+        "workload": {"name": workload.name, "about": workload.about, "file": str(workload.path)},
+        "label": workload.components[0].label,
+        "reference": _machine(reference),
+        "draws": count,
+        "tie": TIE,
+        "components": [
+            {
+                "name": one.name,
+                "share": float(share),
+                "rows": one.where.text,
+                "along": one.along,
+                "metric": metric,
+            }
+            for one, share, metric in zip(
+                workload.components, predictor.shares, predictor.metrics, strict=True
+            )
+        ],
+        "verdict": speed,
+        "unknown": unknown,
+        "same_machine": len(ranked) > 1 and all(one.machine.is_same(ranked[0].machine) for one in ranked),
+        "candidates": [
+            _candidate(one, at, speed, predictor.shares, workload)
+            | {"is_reference": one.machine.key == reference.key}
+            for at, one in enumerate(
+                [*ranked, *(judgement for judgement in judged if judgement.prediction is None)], 1
+            )
+        ],
+        "flips": []
+        if speed["kind"] == UNKNOWN
+        else flips_of(
+            [Ranked(one.machine.name, one.prediction) for one in ranked],
+            predictor.shares,
+            [component.name for component in workload.components],
+        ),
+        "warnings": list(_warnings(judged, ranked, predictor, speed["kind"] == WINNER)),
+    }
+    add_costs(document, ranked, predictor.shares, workload, known=not unknown)
+    files = [result for one in (reference, *found) for result in one.results]
+    return words.with_sentences(document), files
+
+
+def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
+    broken = machines.of_machine(one, workload)
+    if broken:
+        return Judged(one, tuple(broken), None)
+    try:
+        prediction = predictor.predict(one)
+    except LackingError as error:
+        return Judged(one, (f"evidence: {error}",), None)
+    broken = machines.of_rows([row for part in prediction.parts for row in part.rows], workload.gates)
+    return Judged(one, tuple(broken), None if broken else prediction)
+
+
+def _unknown(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+    """Whose uncertainty is not known in full: for each machine what is not, and in which components."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for judgement in (judgement for judgement in judged if judgement.prediction):
+        for part, component in zip(judgement.prediction.parts, judgement.prediction.names, strict=True):
+            for key in part.unknown:
+                found.setdefault(key, {})[component] = None
+    return [
+        {"machine": name, "what": what, "components": list(components)}
+        for (name, what), components in found.items()
+    ]
+
+
+def _interval(found: Estimates) -> dict[str, Any]:
+    return interval(found.value, found.draws)
+
+
+def _candidate(judged: Judged, rank: int, first: dict, shares: Array, workload: Workload) -> dict[str, Any]:
+    name = judged.machine.name
+    found = _machine(judged.machine) | {"passed": not judged.broken, "broken_gates": list(judged.broken)}
+    if not judged.prediction:
+        return found | {"rank": None}
+    prediction = judged.prediction
+    return found | {
+        "rank": None if first["kind"] == UNKNOWN else rank,
+        "tied": name in first["tied"],
+        "chance_first": first["chance_first"].get(name),
+        "time": _interval(prediction.time),
+        "speed": _interval(Estimates(1 / prediction.time.value, 1 / prediction.time.draws)),
+        "geometric_mean": _interval(prediction.geometric),
+        "components": [
+            _part(part, component.name, float(share), component.sizes)
+            for part, component, share in zip(prediction.parts, workload.components, shares, strict=True)
+        ],
+    }
+
+
+def _part(part: Part, name: str, share: float, sizes: dict) -> dict[str, Any]:
+    return {
+        "name": name,
+        "share": share,
+        "time": _interval(Estimates(share * part.time.value, share * part.time.draws)),
+        "ratio": _interval(Estimates(1 / part.time.value, 1 / part.time.draws)),
+        "sizes": [
+            {"size": size, "weight": sizes[size], "ratio": _interval(ratio), "way": part.ways[size].text}
+            for size, ratio in part.ratios.items()
+        ],
+    }
+
+
+def _machine(one: Machine) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "machine": machine.provenance(one.results[0]),
+        "files": [str(result.path) for result in one.results],
+        "nodes": len(one.nodes),
+    }
+
+
+def _warnings(
+    judged: Sequence[Judged], ranked: Sequence[Judged], predictor: Predictor, decided: bool
+) -> list[str]:
+    reference = predictor.reference
+    offered = [judgement.machine for judgement in judged]
+    apart = [] if reference.key in {one.key for one in offered} else [reference]
+    found = [said for one in [*apart, *offered] for said in machines.cautions(one)]
+    for at, one in enumerate(ranked if decided else ()):
+        for two in ranked[at + 1 :]:
+            if two.prediction.geometric.value > one.prediction.geometric.value:
+                found.append(
+                    f"the orders differ: by predicted time {one.machine.name} is before {two.machine.name}, "
+                    "by the weighted geometric mean behind it"
+                )
+    return list(dict.fromkeys(found))
+
+
 def flip_share(shares: Array, lead: Array, component: int) -> Array:
     """The share of a component at which winner and rival change places, the others kept in proportion.
 
@@ -109,7 +271,7 @@ class Ranked:
     factor: float = 1.0
 
 
-def of(order: Sequence[Ranked], shares: Array, names: Sequence[str]) -> list[dict[str, Any]]:
+def flips_of(order: Sequence[Ranked], shares: Array, names: Sequence[str]) -> list[dict[str, Any]]:
     """For each rival of the first the smallest change of shares, and each share, at which they flip.
 
     `lead` of a component is how much it gives the first, in the reference's time, or in money where factors
@@ -212,12 +374,12 @@ def chance_first(times: Array) -> list[float]:
     return [float(share) for share in (least / least.sum(axis=0)).mean(axis=1)]
 
 
-def add(
+def add_costs(
     document: dict[str, Any], ranked: Sequence[Any], shares: Any, workload: Workload, known: bool
 ) -> None:
     """Adds power and costs to the ranked candidates of a verdict, `cost` and `power` with who is first."""
     offers = {
-        candidate.name: _Offer(candidate, workload, _of(ranked, candidate.name))
+        candidate.name: _Offer(candidate, workload, _judged_of(ranked, candidate.name))
         for candidate in workload.candidates
     }
     entries = {candidate["name"]: candidate for candidate in document["candidates"]}
@@ -229,7 +391,7 @@ def add(
         _add_costs(document, there, shares, workload, known)
 
 
-def _of(ranked: Sequence[Any], name: str) -> Any:
+def _judged_of(ranked: Sequence[Any], name: str) -> Any:
     return next((one for one in ranked if one.machine.name == name), None)
 
 
@@ -335,7 +497,7 @@ def _add_costs(
         "per": workload.per,
         "currency": workload.candidates[0].currency,
         "energy": workload.cost is not None,
-        "flips": of(
+        "flips": flips_of(
             [ranked[name] for name in order], shares, [component.name for component in workload.components]
         )
         if decided
@@ -354,165 +516,3 @@ def _break_even(name: str, rival: str, totals: dict, energy: float, times: dict)
     value = break_even(totals[rival], times[rival].value, energy, times[name].value)
     draws = break_even(totals[rival], times[rival].draws, energy, times[name].draws)
     return interval(value, draws) | {"against": rival}
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A candidate, why it is not ranked, or what is predicted for it."""
-
-    machine: Machine
-    broken: tuple[str, ...]
-    prediction: Prediction | None
-
-
-def reach(workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()) -> dict[str, Any]:
-    """Judges all candidates; NotComparableError where they cannot be compared."""
-    return judge(workload, count, seed, tables)[0]
-
-
-def judge(
-    workload: Workload, count: int, seed: int, tables: Sequence[TypeB] = ()
-) -> tuple[dict[str, Any], list[Result]]:
-    """The verdict, and all files that it is of; `tables` of type B go before the one at hand."""
-    reference, found = machines.read(workload, tables)
-    predictor = Predictor(workload, reference, Draws(count, seed))
-    judged = [_judge(predictor, workload, one) for one in found]
-    unknown = _unknown(judged)
-    if unknown:
-        # What some machines' runs differ by does not mix with what others' visits do.
-        predictor = Predictor(workload, reference, Draws(count, seed, runs=False))
-        judged = [_judge(predictor, workload, one) for one in found]
-    ranked = [judgement for judgement in judged if judgement.prediction]
-    times = [Ranked(one.machine.name, one.prediction) for one in ranked]
-    speed = decide(times, [one.machine for one in ranked], known=not unknown)
-    if speed["kind"] != UNKNOWN:
-        ranked.sort(key=lambda one: one.prediction.time.value)
-    document = {
-        "verdict_format": FORMAT,
-        "workload": {"name": workload.name, "about": workload.about, "file": str(workload.path)},
-        "label": workload.components[0].label,
-        "reference": _machine(reference),
-        "draws": count,
-        "tie": TIE,
-        "components": [
-            {
-                "name": one.name,
-                "share": float(share),
-                "rows": one.where.text,
-                "along": one.along,
-                "metric": metric,
-            }
-            for one, share, metric in zip(
-                workload.components, predictor.shares, predictor.metrics, strict=True
-            )
-        ],
-        "verdict": speed,
-        "unknown": unknown,
-        "same_machine": len(ranked) > 1 and all(one.machine.is_same(ranked[0].machine) for one in ranked),
-        "candidates": [
-            _candidate(one, at, speed, predictor.shares, workload)
-            | {"is_reference": one.machine.key == reference.key}
-            for at, one in enumerate(
-                [*ranked, *(judgement for judgement in judged if judgement.prediction is None)], 1
-            )
-        ],
-        "flips": []
-        if speed["kind"] == UNKNOWN
-        else of(
-            [Ranked(one.machine.name, one.prediction) for one in ranked],
-            predictor.shares,
-            [component.name for component in workload.components],
-        ),
-        "warnings": list(_warnings(judged, ranked, predictor, speed["kind"] == WINNER)),
-    }
-    add(document, ranked, predictor.shares, workload, known=not unknown)
-    files = [result for one in (reference, *found) for result in one.results]
-    return words.with_sentences(document), files
-
-
-def _judge(predictor: Predictor, workload: Workload, one: Machine) -> Judged:
-    broken = machines.of_machine(one, workload)
-    if broken:
-        return Judged(one, tuple(broken), None)
-    try:
-        prediction = predictor.predict(one)
-    except LackingError as error:
-        return Judged(one, (f"evidence: {error}",), None)
-    broken = machines.of_rows([row for part in prediction.parts for row in part.rows], workload.gates)
-    return Judged(one, tuple(broken), None if broken else prediction)
-
-
-def _unknown(judged: Sequence[Judged]) -> list[dict[str, Any]]:
-    """Whose uncertainty is not known in full: for each machine what is not, and in which components."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
-    for judgement in (judgement for judgement in judged if judgement.prediction):
-        for part, component in zip(judgement.prediction.parts, judgement.prediction.names, strict=True):
-            for key in part.unknown:
-                found.setdefault(key, {})[component] = None
-    return [
-        {"machine": name, "what": what, "components": list(components)}
-        for (name, what), components in found.items()
-    ]
-
-
-def _interval(found: Estimates) -> dict[str, Any]:
-    return interval(found.value, found.draws)
-
-
-def _candidate(judged: Judged, rank: int, first: dict, shares: Array, workload: Workload) -> dict[str, Any]:
-    name = judged.machine.name
-    found = _machine(judged.machine) | {"passed": not judged.broken, "broken_gates": list(judged.broken)}
-    if not judged.prediction:
-        return found | {"rank": None}
-    prediction = judged.prediction
-    return found | {
-        "rank": None if first["kind"] == UNKNOWN else rank,
-        "tied": name in first["tied"],
-        "chance_first": first["chance_first"].get(name),
-        "time": _interval(prediction.time),
-        "speed": _interval(Estimates(1 / prediction.time.value, 1 / prediction.time.draws)),
-        "geometric_mean": _interval(prediction.geometric),
-        "components": [
-            _part(part, component.name, float(share), component.sizes)
-            for part, component, share in zip(prediction.parts, workload.components, shares, strict=True)
-        ],
-    }
-
-
-def _part(part: Part, name: str, share: float, sizes: dict) -> dict[str, Any]:
-    return {
-        "name": name,
-        "share": share,
-        "time": _interval(Estimates(share * part.time.value, share * part.time.draws)),
-        "ratio": _interval(Estimates(1 / part.time.value, 1 / part.time.draws)),
-        "sizes": [
-            {"size": size, "weight": sizes[size], "ratio": _interval(ratio), "way": part.ways[size].text}
-            for size, ratio in part.ratios.items()
-        ],
-    }
-
-
-def _machine(one: Machine) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "machine": machine.provenance(one.results[0]),
-        "files": [str(result.path) for result in one.results],
-        "nodes": len(one.nodes),
-    }
-
-
-def _warnings(
-    judged: Sequence[Judged], ranked: Sequence[Judged], predictor: Predictor, decided: bool
-) -> list[str]:
-    reference = predictor.reference
-    offered = [judgement.machine for judgement in judged]
-    apart = [] if reference.key in {one.key for one in offered} else [reference]
-    found = [said for one in [*apart, *offered] for said in machines.cautions(one)]
-    for at, one in enumerate(ranked if decided else ()):
-        for two in ranked[at + 1 :]:
-            if two.prediction.geometric.value > one.prediction.geometric.value:
-                found.append(
-                    f"the orders differ: by predicted time {one.machine.name} is before {two.machine.name}, "
-                    "by the weighted geometric mean behind it"
-                )
-    return list(dict.fromkeys(found))

@@ -17,18 +17,76 @@ from grainscope_report.errors import ReportError
 from grainscope_report.others import nccl_tests, nvbandwidth
 from grainscope_report.others.beside import RATE, TIME, Measured, Output, changed, cut_off
 
-TOOL = "Comm|Scope"
+COMM_SCOPE = "Comm|Scope"
 _OURS = re.compile(r"(Comm_|libc_)\w+")
 _GPU = ("cuda_id", "cudaId", "gpu", "dst_gpu", "dstGpu", "gpu0")
 _PEER = ("src_gpu", "srcGpu", "gpu1")
 _NUMA = ("numa_id", "numaId")
 _NODES = {"from_node": "src_numa", "to_node": "dst_numa"}
 # By the word that asks for it.
-TOOLS = {"nvbandwidth": nvbandwidth.TOOL, "nccl-tests": nccl_tests.TOOL, "commscope": TOOL}
-_WANTED = f"the output of {', '.join(list(TOOLS.values())[:-1])} or {TOOL}"
+TOOLS = {"nvbandwidth": nvbandwidth.TOOL, "nccl-tests": nccl_tests.TOOL, "commscope": COMM_SCOPE}
+_WANTED = f"the output of {', '.join(list(TOOLS.values())[:-1])} or {COMM_SCOPE}"
 
 
-def is_json(document: Mapping[str, Any]) -> bool:
+def read(path: Path, tool: str | None = None) -> Output:
+    """Reads a file; where `tool` is given it must be of that one."""
+    if path.is_dir():
+        raise ReportError(f"{path} is a directory: give {_WANTED}")
+    text = loading.text(path, _WANTED)
+    found, read_it = _reader(path, text)
+    if tool and TOOLS[tool] != found:
+        raise ReportError(f"{path} is of {found}, not of {TOOLS[tool]}: leave --as out, or give another file")
+    return read_it()
+
+
+def _reader(path: Path, text: str) -> tuple[str, Callable[[], Output]]:
+    if text.lstrip().startswith("{"):
+        document = _parse(path, text)
+        if nvbandwidth.TOOL in document:
+            return nvbandwidth.TOOL, lambda: nvbandwidth.from_json(path, document)
+        if nccl_tests.is_json(document):
+            return nccl_tests.TOOL, lambda: nccl_tests.from_json(path, document)
+        if is_comm_scope(document):
+            return COMM_SCOPE, lambda: from_comm_scope(path, document)
+        _refuse_json(path, document)
+    if nvbandwidth.is_text(text):
+        return nvbandwidth.TOOL, lambda: nvbandwidth.from_text(path, text)
+    if nccl_tests.is_text(text):
+        return nccl_tests.TOOL, lambda: nccl_tests.from_text(path, text)
+    if "Comm_" in text:
+        raise ReportError(
+            f"{path} is Comm|Scope's table for people, which rounds: give its JSON (--benchmark_out=FILE "
+            "--benchmark_out_format=json)"
+        )
+    raise ReportError(f"{path} is not {_WANTED}: give one of these")
+
+
+def _refuse_json(path: Path, document: Mapping[str, Any]) -> None:
+    context = document.get("context")
+    if isinstance(context, dict) and "schema_version" in context:
+        raise ReportError(
+            f"{path} is GrainScope's own result: give it as --with {path}, or see it with `summary`"
+        )
+    if isinstance(context, dict) and "benchmarks" in document:
+        raise ReportError(
+            f"{path} is Google Benchmark's JSON without a benchmark of Comm|Scope: compare such files with "
+            "`grainscope-report compare`"
+        )
+    raise ReportError(f"{path} is JSON, but not {_WANTED}: give one of these")
+
+
+def _parse(path: Path, text: str) -> Mapping[str, Any]:
+    try:
+        # Some write a line of text below.
+        return json.JSONDecoder().raw_decode(text.lstrip())[0]
+    except (json.JSONDecodeError, RecursionError) as error:
+        at = getattr(error, "pos", 0)
+        if len(text.lstrip().rstrip()[at:]) <= 8 or "Unterminated" in str(error):
+            cut_off(path, "the tool", f"its JSON ends after {len(text.encode())} bytes")
+        raise ReportError(f"{path} is not JSON ({error}), though it begins as such: give {_WANTED}") from None
+
+
+def is_comm_scope(document: Mapping[str, Any]) -> bool:
     """Whether a document of Google Benchmark is of Comm|Scope."""
     rows = document.get("benchmarks")
     return isinstance(rows, list) and any(
@@ -36,15 +94,17 @@ def is_json(document: Mapping[str, Any]) -> bool:
     )
 
 
-def from_json(path: Path, document: Mapping[str, Any]) -> Output:
+def from_comm_scope(path: Path, document: Mapping[str, Any]) -> Output:
     """Reads the JSON."""
     rows = [row for row in document["benchmarks"] if isinstance(row, dict)]
     first = {str(row.get("run_name", row.get("name"))): row for row in reversed(rows)}
     answers = {question.family: answer for question, answer in sides.foreign_answers(document).items()}
     if not answers:
-        cut_off(path, TOOL, "it has no benchmark")
+        cut_off(path, COMM_SCOPE, "it has no benchmark")
     if not any(answer.visits for answer in answers.values()):
-        changed(path, TOOL, "none of its benchmarks", f"has a time ({next(iter(answers.values())).reason})")
+        changed(
+            path, COMM_SCOPE, "none of its benchmarks", f"has a time ({next(iter(answers.values())).reason})"
+        )
     found = []
     for name, answer in answers.items():
         row = first[name]
@@ -72,7 +132,7 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
         notes.append(
             "intervals are of our runs alone, since each ran once: --benchmark_repetitions=5 gives theirs"
         )
-    return Output(TOOL, "", found, host=str(context.get("host_name", "")), notes=notes)
+    return Output(COMM_SCOPE, "", found, host=str(context.get("host_name", "")), notes=notes)
 
 
 def _benchmark(name: str) -> tuple[str, bool]:
@@ -121,61 +181,3 @@ def _whole(value: object) -> int | None:
     if type(value) not in (int, float) or not math.isfinite(value) or value < 0:  # type: ignore[arg-type, operator]
         return None
     return int(value)  # type: ignore[call-overload]
-
-
-def read(path: Path, tool: str | None = None) -> Output:
-    """Reads a file; where `tool` is given it must be of that one."""
-    if path.is_dir():
-        raise ReportError(f"{path} is a directory: give {_WANTED}")
-    text = loading.text(path, _WANTED)
-    found, read_it = _reader(path, text)
-    if tool and TOOLS[tool] != found:
-        raise ReportError(f"{path} is of {found}, not of {TOOLS[tool]}: leave --as out, or give another file")
-    return read_it()
-
-
-def _reader(path: Path, text: str) -> tuple[str, Callable[[], Output]]:
-    if text.lstrip().startswith("{"):
-        document = _parse(path, text)
-        if nvbandwidth.TOOL in document:
-            return nvbandwidth.TOOL, lambda: nvbandwidth.from_json(path, document)
-        if nccl_tests.is_json(document):
-            return nccl_tests.TOOL, lambda: nccl_tests.from_json(path, document)
-        if is_json(document):
-            return TOOL, lambda: from_json(path, document)
-        _refuse_json(path, document)
-    if nvbandwidth.is_text(text):
-        return nvbandwidth.TOOL, lambda: nvbandwidth.from_text(path, text)
-    if nccl_tests.is_text(text):
-        return nccl_tests.TOOL, lambda: nccl_tests.from_text(path, text)
-    if "Comm_" in text:
-        raise ReportError(
-            f"{path} is Comm|Scope's table for people, which rounds: give its JSON (--benchmark_out=FILE "
-            "--benchmark_out_format=json)"
-        )
-    raise ReportError(f"{path} is not {_WANTED}: give one of these")
-
-
-def _refuse_json(path: Path, document: Mapping[str, Any]) -> None:
-    context = document.get("context")
-    if isinstance(context, dict) and "schema_version" in context:
-        raise ReportError(
-            f"{path} is GrainScope's own result: give it as --with {path}, or see it with `summary`"
-        )
-    if isinstance(context, dict) and "benchmarks" in document:
-        raise ReportError(
-            f"{path} is Google Benchmark's JSON without a benchmark of Comm|Scope: compare such files with "
-            "`grainscope-report compare`"
-        )
-    raise ReportError(f"{path} is JSON, but not {_WANTED}: give one of these")
-
-
-def _parse(path: Path, text: str) -> Mapping[str, Any]:
-    try:
-        # Some write a line of text below.
-        return json.JSONDecoder().raw_decode(text.lstrip())[0]
-    except (json.JSONDecodeError, RecursionError) as error:
-        at = getattr(error, "pos", 0)
-        if len(text.lstrip().rstrip()[at:]) <= 8 or "Unterminated" in str(error):
-            cut_off(path, "the tool", f"its JSON ends after {len(text.encode())} bytes")
-        raise ReportError(f"{path} is not JSON ({error}), though it begins as such: give {_WANTED}") from None
