@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from grainscope_report import loading, reader, selecting, visits, writing
-from grainscope_report.commands import files, plot
+from grainscope_report.commands import files
 from grainscope_report.comparison import document, sides, verdicts
 from grainscope_report.comparison.sides import Side
 from grainscope_report.comparison.verdicts import Comparison
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
-from grainscope_report.figures.table import FIGURES
 from grainscope_report.machine import Facts, differences, facts, machines
 from grainscope_report.terminal import Column, terminal
 from grainscope_report.writing import json_text
@@ -151,6 +150,9 @@ def _chosen(found: Sequence[Side], pattern: str | None) -> list[Side]:
 
 def _draw(comparison: Comparison, folder: Path) -> None:
     """Overlays of the base and of the new sides that differ most."""
+    # It reads the modules of every figure, which `env diff` and a comparison need not wait for.
+    from grainscope_report.commands import plot
+
     ranked = sorted(
         comparison.against, key=lambda one: one.counts["slower"] + one.counts["faster"], reverse=True
     )
@@ -167,7 +169,7 @@ def _draw(comparison: Comparison, folder: Path) -> None:
     if len(comparison.sides) > MOST_DRAWN:
         print(f"drawn are the base and the {MOST_DRAWN - 1} that differ most from it", file=sys.stderr)
     together = machines([reader.read(side.paths[0]) for side in shown])
-    for entry in FIGURES:
+    for entry in plot.FIGURES:
         if written := plot.draw(entry, together, folder, ("svg", "png")):
             print(f"figure {entry.id}: {', '.join(written)}", file=sys.stderr)
 
