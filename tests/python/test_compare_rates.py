@@ -1,0 +1,360 @@
+"""How often verdicts of a comparison are right: simulated runs, and changes planted in real ones."""
+
+import gzip
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from compared import H100, XEON
+from grainscope_report import uncertainty
+from grainscope_report.cli import main
+from grainscope_report.comparison import verdicts
+from grainscope_report.comparison.sides import Answer, Question
+from grainscope_report.comparison.verdicts import FASTER, LIKELY_FASTER, LIKELY_SLOWER, SAME, SLOWER, UNCLEAR
+from grainscope_report.uncertainty import Uncertainty, student_above
+from references import PROJECT
+
+QUESTION = Question("measured", "transfer/memcpy", (("bytes", 1),))
+VISIT, RUN = 0.01, 0.02  # what visits and runs differ by where nothing else is said
+ROWS, FAMILIES = 200, 4
+CONTEXT = {"environment": {"gpus": [{"name": H100}], "cpu": {"model": XEON}}}
+
+
+def drawn(seed, rows, count, spread=0.01):
+    """Times about 1 s, a question a row."""
+    return np.exp(spread * np.random.default_rng(seed).normal(size=(rows, count)))
+
+
+def run_of(chance, true, b, visits=3):
+    """A run of 200 questions in 4 families: what runs differ by, and in it visits."""
+    shift = RUN * chance.normal(size=ROWS)
+    logs = true + shift + VISIT * chance.normal(size=(visits, ROWS))
+    rows = []
+    for at in range(ROWS):
+        times = [float(time) for time in np.exp(logs[:, at])]
+        middle = uncertainty.middle_visit(times)
+        rows.append(
+            {"status": "ok", "label": "measured", "case": {"family": f"family {at % FAMILIES}", "version": 1}}
+            | {"visits": [{"median_s": time} for time in times], "middle": middle, "median_s": times[middle]}
+        )
+    found = []
+    for row, told in zip(rows, uncertainty.derived(rows, CONTEXT, uncertainty.TypeB()), strict=True):
+        a = uncertainty.uncertainty_of(told["uncertainty"]["a"])
+        found.append(Answer(row["median_s"], tuple(one["median_s"] for one in row["visits"]), a, b))
+    return found
+
+
+def said_of(chance, change, freedom=math.inf, threshold=0.05):
+    """The verdicts on a pair of runs; what runs differ by is known with so many degrees of freedom."""
+    off = math.sqrt(chance.chisquare(freedom) / freedom) if math.isfinite(freedom) else 1.0
+    true, b = chance.normal(size=ROWS), Uncertainty(RUN * off, freedom)
+    base, new = (run_of(chance, true + more, b) for more in (0.0, change))
+    return verdicts.verdicts(list(zip(base, new, strict=True)), threshold)
+
+
+@pytest.mark.parametrize("freedom", [math.inf, 30])
+def test_a_machine_against_itself_is_seldom_different(freedom):
+    """300 pairs of runs of 200 questions in which nothing changed: how many claim anything?"""
+    chance = np.random.default_rng(7)
+    pairs, wrong, likely, rows = 300, 0, 0, 0
+    for _ in range(pairs):
+        said = [one.verdict for one in said_of(chance, 0.0, freedom)]
+        wrong += SLOWER in said or FASTER in said
+        likely += said.count(LIKELY_SLOWER) + said.count(LIKELY_FASTER)
+        rows += len(said)
+    assert wrong / pairs <= 0.05
+    # Each to one side with 10 %, so that chance alone makes a fifth likely.
+    assert 0.15 <= likely / rows <= 0.25
+
+
+def test_a_tenth_that_is_planted_in_one_family_is_found():
+    """50 of 200 questions slower by 10 %: four standard deviations of what a pair differs by."""
+    chance = np.random.default_rng(8)
+    planted = np.where(np.arange(ROWS) % FAMILIES == 0, math.log(1.1), 0.0)
+    found, false, claims = 0, 0, 0
+    for _ in range(20):
+        said = [one.verdict for one in said_of(chance, planted)]
+        found += said[::FAMILIES].count(SLOWER)
+        claims += said.count(SLOWER) + said.count(FASTER)
+        false += sum(one in (SLOWER, FASTER) for at, one in enumerate(said) if at % FAMILIES)
+    assert found / (20 * ROWS / FAMILIES) >= 0.6
+    assert false / claims <= 0.05
+
+
+def test_the_interval_holds_the_ratio_in_95_of_100():
+    chance = np.random.default_rng(9)
+    said = [one for _ in range(20) for one in said_of(chance, math.log(1.3), 30)]
+    assert 0.93 <= np.mean([one.low <= 1.3 <= one.high for one in said]) <= 0.97
+
+
+def test_same_is_seldom_said_of_what_differs_by_the_threshold():
+    chance = np.random.default_rng(10)
+    said = [one.verdict for _ in range(20) for one in said_of(chance, math.log1p(0.1), threshold=0.1)]
+    assert said.count(SAME) / len(said) <= 0.05
+    chance = np.random.default_rng(10)
+    alike = [one.verdict for _ in range(5) for one in said_of(chance, 0.0, threshold=0.15)]
+    assert alike.count(SAME) / len(alike) > 0.9
+
+
+def answer(seconds, a=(0.01, math.inf), b=(0.0, math.inf), visits=3, clock="gated"):
+    parts = [Uncertainty(*part) if part else None for part in (a, b)]
+    return Answer(seconds, (seconds,) * visits, *parts, clock=clock)
+
+
+def one(base, new, threshold=0.05):
+    return verdicts.verdicts([(base, new)], threshold)[0]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (1.1, SLOWER),
+        (0.9, FASTER),
+        (1.0, SAME),
+        (1.02, SAME),
+        (1.03, SLOWER),
+        (0.9703, FASTER),
+        (1.024, LIKELY_SLOWER),
+        (0.976, LIKELY_FASTER),
+        (1.01, UNCLEAR),
+    ],
+)
+def test_tiers_by_hand(ratio, said):
+    """Standard uncertainties of 1 % a side: the interval reaches 2.8 % to each side."""
+    threshold = 0.05 if said in (SAME, SLOWER, FASTER) else 0.02
+    found = one(answer(1.0), answer(ratio), threshold)
+    assert found.verdict == said
+    assert math.log(found.high / found.ratio) == pytest.approx(1.96 * 0.01 * math.sqrt(2), rel=1e-3)
+    z = abs(math.log(ratio)) / (0.01 * math.sqrt(2))
+    assert found.probability == pytest.approx((1 + math.erf(z / math.sqrt(2))) / 2)
+
+
+def test_what_is_same_and_beyond_1_is_same():
+    """A change that is certain, and certain to be smaller than what matters."""
+    assert one(answer(1.0, (0.001, math.inf)), answer(1.01, (0.001, math.inf))).verdict == SAME
+    assert one(answer(1.0, (0.001, math.inf)), answer(1.01, (0.001, math.inf)), 0.0).verdict == SLOWER
+
+
+def test_both_sides_and_both_types_add_up():
+    """Standard 0.02 of 4 and 0.02 of 10 degrees of freedom: Welch and Satterthwaite make it 11.4 of them."""
+    found = one(answer(1.0, (0.02, 4)), answer(1.3, (0.02, 10)))
+    freedom = 2**2 / (1 / 4 + 1 / 10)
+    half = uncertainty.student_quantile(0.975, freedom) * 0.02 * math.sqrt(2)
+    assert math.log(found.high / found.ratio) == pytest.approx(half)
+    more = one(answer(1.0, (0.02, 4), (0.1, 10)), answer(1.3, (0.02, 10), (0.1, 10)))
+    # Of type B both sides are by one table: two of 0.1 have 10 degrees of freedom, not 20.
+    freedom = (0.02**2 + 0.1**2) ** 2 / (0.02**4 / freedom + 0.1**4 / 10)
+    half = uncertainty.student_quantile(0.975, freedom) * math.hypot(0.02, 0.1) * math.sqrt(2)
+    assert math.log(more.high / more.ratio) == pytest.approx(half)
+    assert (found.verdict, more.verdict) == (SLOWER, LIKELY_SLOWER)
+
+
+@pytest.mark.parametrize("sides", [(None, (0.0, math.inf)), ((0.0, math.inf), None), (None, None)])
+def test_without_type_b_nothing_is_certain(sides):
+    base, new = (answer(seconds, b=b) for seconds, b in zip((1.0, 2.0), sides, strict=True))
+    found = one(base, new)
+    assert (found.verdict, found.p, found.why) == (LIKELY_SLOWER, None, verdicts.TYPE_B_UNKNOWN)
+    assert one(answer(1.0, b=sides[0]), answer(1.0, b=sides[1]), 0.5).verdict == UNCLEAR
+
+
+def test_without_type_a_nothing_is_likely():
+    found = one(answer(1.0, None, visits=1), answer(3.0))
+    assert (found.verdict, found.low, found.why) == (UNCLEAR, None, verdicts.NO_TYPE_A)
+    assert found.ratio == pytest.approx(3.0)
+
+
+def test_what_is_lost_among_many_rows_is_claimed_alone():
+    row = (answer(1.0), answer(1.04))  # p of about 0.6 %
+    assert one(*row, 0.0).verdict == SLOWER
+    among = verdicts.verdicts([row, *[(answer(1.0), answer(1.001))] * 200], 0.0)[0]
+    assert (among.verdict, among.why) == (LIKELY_SLOWER, verdicts.AMONG_MANY)
+
+
+def test_equal_times_without_any_uncertainty_are_the_same():
+    exact = answer(1.0, (0.0, math.inf))
+    assert one(exact, exact).verdict == SAME
+    assert one(exact, answer(1.2, (0.0, math.inf))).verdict == SLOWER
+
+
+def test_benjamini_hochberg_by_hand():
+    assert verdicts.benjamini_hochberg([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.02, 0.04, 0.04, 0.02])
+    assert verdicts.benjamini_hochberg([0.9, 0.8]) == pytest.approx([0.9, 0.9])
+    assert verdicts.benjamini_hochberg([]) == []
+
+
+def test_power_by_hand():
+    """Type A 2 % of 3 visits and type B 1 %: the plan of 4 % between two such runs."""
+    pair = (answer(1.0, (0.02, math.inf), (0.01, math.inf)), answer(1.0, (0.02, math.inf), (0.01, math.inf)))
+    host = (answer(1.0, (0.02, math.inf), (0.1, math.inf), clock="host"),) * 2
+    gated, slow = verdicts.power([pair] * 3 + [host], 0.04)
+    half = 1.959964 * math.sqrt(2 * (0.02**2 + 0.01**2))
+    assert (gated.clock, gated.questions, gated.known) == ("gated", 3, True)
+    assert gated.shows == pytest.approx(math.expm1(half))
+    # Certain alone among 4 questions: at 5 % over 4, to both sides.
+    assert gated.alone == pytest.approx(math.expm1(half * 2.497705 / 1.959964))
+    assert gated.runs == math.ceil((half / math.log(1.04)) ** 2) == 3
+    enough = [n for n in range(3, 99, 2) if reach(n) <= math.log(1.04)]
+    assert gated.visits == enough[0] == 15
+    # No number of visits makes up for what runs differ by.
+    assert (slow.visits, slow.runs) == (None, 52)
+    assert {(one.visits, one.runs) for one in verdicts.power([pair], 0.0)} == {(None, None)}
+
+
+def reach(visits):
+    """How far the interval reaches after so many visits a run, of the sides of `test_power_by_hand`."""
+    share = [math.pi / (2 * count + math.pi - 2) for count in (visits, 3)]
+    return 1.959964 * math.sqrt(2 * (0.02**2 * share[0] / share[1] + 0.01**2))
+
+
+# Tables of Student's t: t, degrees of freedom, the chance above.
+@pytest.mark.parametrize(
+    ("t", "freedom", "chance"),
+    [
+        (2.776445, 4, 0.025),
+        (4.604095, 4, 0.005),
+        (1.859548, 8, 0.05),
+        (5.041305, 8, 0.0005),
+        (1.984, 100, 0.025),
+        (1.959964, math.inf, 0.025),
+        (1.9719, 200, 0.025),
+        (math.inf, math.inf, 0.0),
+        (math.inf, 500, 0.0),
+        (0.0, 3, 0.5),
+        (6.313752, 1, 0.05),
+        (1e3, 4, 3e-12),  # 3/8 · 2^5/t^4 · … → 12/t⁴
+        (math.inf, 4, 0.0),
+        (1e200, 4, 0.0),
+    ],
+)
+def test_student(t, freedom, chance):
+    assert student_above(t, freedom) == pytest.approx(chance, rel=1e-3, abs=1e-30)
+
+
+@pytest.mark.parametrize("t", [0.1, 1.0, 2.0, 4.0, 6.0])
+def test_many_degrees_of_freedom_are_no_other_distribution(t):
+    above, below = student_above(t, uncertainty.MANY * 1.0000001), student_above(t, uncertainty.MANY)
+    assert above == pytest.approx(below, rel=1e-5)
+
+
+def fleet(times):
+    """Nodes from a table of times, a question a row and a node a column."""
+    found = {}
+    for at, column in enumerate(np.atleast_2d(times).T):
+        found[f"n{at}"] = {
+            Question("measured", "transfer/memcpy", (("bytes", row),)): [Answer(float(time), (float(time),))]
+            for row, time in enumerate(column)
+            if np.isfinite(time)
+        }
+    return found
+
+
+def test_a_slow_node_is_named_and_no_other():
+    times = drawn(51, 300, 12, 0.01)
+    times[:40, 7] *= 1.5
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
+    assert (found.node, found.slower, found.rows, found.of) == ("n7", True, 40, 300)
+    assert found.ratio == pytest.approx(1.5, rel=0.02)
+
+
+def test_two_slow_nodes_do_not_hide_each_other():
+    times = drawn(52, 300, 12, 0.01)
+    times[:, [2, 9]] *= 1.5
+    assert [one.node for one in verdicts.find_outliers(fleet(times), 0.05)] == ["n2", "n9"]
+
+
+def test_a_fast_node_is_named_as_fast():
+    times = drawn(53, 300, 8, 0.01)
+    times[:, 3] /= 2
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
+    assert (found.node, found.slower) == ("n3", False)
+    assert found.ratio == pytest.approx(0.5, rel=0.02)
+
+
+def test_alike_nodes_are_rarely_called_outliers():
+    named = [bool(verdicts.find_outliers(fleet(drawn(seed, 40, 8, 0.02)), 0.0)) for seed in range(300)]
+    assert np.mean(named) <= verdicts.ALPHA
+
+
+def test_small_or_few_is_no_outlier():
+    times = drawn(54, 300, 12, 0.0001)
+    times[:, 7] *= 1.02
+    assert verdicts.find_outliers(fleet(times), 0.05) == []
+    times[:, 7] *= 2
+    assert verdicts.find_outliers(fleet(times[:, 5:9]), 0.05) == []
+    times[:, :8] = math.nan
+    assert verdicts.find_outliers(fleet(times), 0.05) == []
+
+
+def test_nodes_without_some_rows():
+    times = drawn(55, 300, 12, 0.01)
+    times[:, 7] *= 2
+    times[::2, 3] = math.nan
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
+    assert (found.node, found.rows) == ("n7", 300)
+
+
+RUNS = PROJECT / "results/reference/acceptance"
+# One GPU twice, and two GPUs of one kind.
+PAIRS = [("h100-b1", "h100-b2"), ("h100-c1", "h100-c2"), ("h200-a", "h200-b")]
+TIMES = ("median_s", "real_time", "operation_s", "interval_s", "samples_s", "unsettled_s", "within_s")
+RATES = ("bandwidth_gb_s", "items_per_second", "bytes_per_second")
+
+
+def slowed(name: str, factor: float, folder: Path) -> Path:
+    """The run with every measured row slower by a factor."""
+
+    def scale(record: dict) -> None:
+        for key in TIMES:
+            if key in record:
+                value = record[key]
+                record[key] = [x * factor for x in value] if isinstance(value, list) else value * factor
+        for key in RATES:
+            if key in record:
+                record[key] /= factor
+
+    document = json.loads(gzip.decompress((RUNS / f"{name}.json.gz").read_bytes()))
+    for row in document["benchmarks"]:
+        if row["status"] == "ok" and row["label"] == "measured":
+            for record in (row, *row["visits"]):
+                scale(record)
+    path = folder / f"{name}-{factor}.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def shares(pair: tuple[str, str], factor: float, folder: Path, clocks=None) -> dict[str, float]:
+    """The share of each verdict among the questions on these clocks."""
+    out = folder / "compared.json"
+    main(["compare", str(RUNS / f"{pair[0]}.json.gz"), str(slowed(pair[1], factor, folder)), "-o", str(out)])
+    rows = [
+        row["verdict"]
+        for row in json.loads(out.read_text())["new"][0]["rows"]
+        if row["label"] == "measured" and (clocks is None or row["clock"] in clocks)
+    ]
+    return {
+        verdict: rows.count(verdict) / len(rows) for verdict in {*rows, "slower", "faster", "likely slower"}
+    }
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_of_one_machine_next_to_nothing_is_called_different(pair, tmp_path):
+    found = shares(pair, 1.0, tmp_path)
+    assert found["slower"] + found["faster"] <= 0.01
+
+
+@pytest.mark.parametrize("pair", PAIRS[1:], ids="-".join)
+def test_ten_percent_are_found_in_gated_rows(pair, tmp_path):
+    found = shares(pair, 1.1, tmp_path, {"gated"})
+    assert found["slower"] >= 0.8
+    assert found["faster"] == 0
+
+
+@pytest.mark.parametrize("pair", PAIRS[1:], ids="-".join)
+def test_twenty_percent_are_found_in_all_rows(pair, tmp_path):
+    """Certain or likely: on the host's clock few rows are certain by three visits."""
+    found = shares(pair, 1.2, tmp_path)
+    assert found["slower"] + found["likely slower"] >= 0.8
+    assert found["slower"] >= 0.6
