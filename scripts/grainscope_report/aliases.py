@@ -35,7 +35,7 @@ def upgrade(document: Raw) -> Raw:
     context = _renamed("context", old) | {"schema_version": 2}
     context |= _each(old, "links", lambda link: _renamed("link", link))
     versions = old.get("family_versions")
-    made = [_row(each, versions if isinstance(versions, dict) else {}) for each in _cases(rows)]
+    made = [_row(case, versions if isinstance(versions, dict) else {}) for case in _cases(rows)]
     if isinstance(run := old.get("run"), dict):
         context["run"] = run | {"visits": _asked(rows)} | _counts(run, rows, made)
     upgraded = document | {"context": context, "benchmarks": made}
@@ -100,7 +100,7 @@ def _row(rows: list[Any], versions: Mapping[str, Any]) -> Any:
     failed = [row for row in rows if _status(row) not in ("ok", "skipped")]
     shown = failed[:1] or [row for row in rows if _status(row) == "ok"] or rows[:1]
     medians = [row.get("median_s") for row in shown]
-    told = all(type(one) in (int, float) for one in medians)
+    told = all(type(median) in (int, float) for median in medians)
     middle = uncertainty.middle_visit(medians) if told else 0
     row = {name: value for name, value in shown[middle].items() if name not in OF_VISIT}
     if (

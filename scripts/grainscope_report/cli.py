@@ -5,7 +5,7 @@ import codecs
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from io import TextIOWrapper
@@ -13,8 +13,8 @@ from typing import Any, TextIO
 
 from grainscope_report import resources
 from grainscope_report.errors import EXIT_OK, EXIT_USAGE, ReportError
-from grainscope_report.escaping import for_terminal
 from grainscope_report.terminal import terminal
+from grainscope_report.writing import for_terminal
 
 # Files become millions of objects and no cycles: to look for these as often as usual takes a third of
 # the time.
@@ -22,15 +22,15 @@ SELDOM = (200_000, 50, 100)
 
 INTERRUPTED = 130  # as a shell says it of a program that Ctrl-C ended
 
-# Each command is a module of `commands`; `list` and `import` are words of Python.
-COMMANDS = (
-    "summary", "ask", "list", "matrix", "plot", "report", "validate", "merge", "compare", "check", "evaluate",
-    "export", "import", "env",
-)  # fmt: skip
-MODULES = {"list": "list_rows", "import": "import_results"}
+# The module of each command: `add_` and its name adds the arguments, `run_` returns the exit status.
+COMMANDS = {
+    "summary": "summary", "ask": "ask", "list": "ask", "matrix": "matrix", "plot": "plot", "report": "plot",
+    "validate": "check", "merge": "exchange", "compare": "compare", "check": "check", "evaluate": "evaluate",
+    "export": "exchange", "import": "exchange", "env": "compare",
+}  # fmt: skip
 
 
-def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
+def parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
     """The command line with these commands: to read all of them takes longer than most of them run."""
     top = argparse.ArgumentParser(
         prog="grainscope-report",
@@ -40,8 +40,8 @@ def parser(names: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"grainscope-report {resources.version()}")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name in names:
-        module = import_module(f"grainscope_report.commands.{MODULES.get(name, name)}")
-        module.register(commands)
+        module = import_module(f"grainscope_report.commands.{COMMANDS[name]}")
+        getattr(module, f"add_{name}")(commands).set_defaults(run=getattr(module, f"run_{name}"))
     return top
 
 

@@ -1,4 +1,9 @@
-"""The one exception that a command turns into a sentence and an exit status."""
+"""Exit statuses, the exception that becomes a sentence, and what an interrupt does to workers."""
+
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 
 EXIT_OK = 0
 EXIT_FOUND = 1
@@ -12,3 +17,23 @@ class ReportError(Exception):
     """What was found in which file, and what to do about it, in one sentence; exit status 2."""
 
     status = EXIT_USAGE
+
+
+@contextmanager
+def starting_processes() -> Iterator[None]:
+    """Processes that are started within do not see Ctrl-C: their parent does, and says so once."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def no_further_work(pool: ProcessPoolExecutor) -> Iterator[None]:
+    """Where the work of a pool ends early, what has not begun is left."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from grainscope_report import digest
+from grainscope_report import analysis
 from grainscope_report.analysis import Analysis
 from grainscope_report.answers import questions
 from grainscope_report.fits import everything
 from grainscope_report.groups.gnn import answers as networks
 from grainscope_report.groups.traversal import answers, lean_answers, pressure
 from grainscope_report.machine import between
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.shape import findings as shape
 
 
@@ -86,7 +85,7 @@ def _fit(name: str) -> Topic:
 
 
 TOPICS = (
-    Topic("groups", lambda run: run.groups, digest.as_json, lambda one: one.rows),
+    Topic("groups", lambda run: run.groups, analysis.group_as_json, lambda one: one.rows),
     Topic(
         "traversals", lambda run: run.traversals, answers.as_json, lambda one: (one.best.row,), figure="16"
     ),
@@ -95,6 +94,6 @@ TOPICS = (
     *map(_network, networks.QUESTIONS),
     *map(_fit, everything.PLAIN),
     Topic("shape", lambda run: run.shape, shape.as_json, lambda one: one.rows),
-    Topic("reasons", lambda run: run.reasons, digest.reason_as_json, lambda one: one.rows),
+    Topic("reasons", lambda run: run.reasons, analysis.reason_as_json, lambda one: one.rows),
     Topic("answers", lambda run: questions.answers(run), asdict),
 )

@@ -1,23 +1,35 @@
 """From a path to parsed JSON of a known schema version; what it means is the reader's.
 
-Whatever is wrong with a file becomes one `ReportError`: the file, what was found, what to do.
+Whatever is wrong with a file becomes one `ReportError`: the file, what was found, what to do. A bundle holds
+the raw file of a run with a manifest and check sums, as a folder or packed as .tar.gz; an altered one is
+refused. `sha256sum -c SHA256SUMS` checks it without this program. It guards against mishaps and edits of the
+file alone, not against somebody who makes sums anew.
 """
 
 import gzip
+import hashlib
+import io
 import json
 import math
 import os
 import re
+import tarfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import aliases, bundle
-from grainscope_report.bundle import GZIP
+from grainscope_report import aliases
 from grainscope_report.errors import ReportError
 from grainscope_report.model import SCHEMA_VERSION
+from grainscope_report.units import plural
+from grainscope_report.writing import json_text
 
+BUNDLE_FORMAT = "grainscope bundle 1"
+MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
+GZIP = b"\x1f\x8b"  # how a file begins that was packed; what is in it counts, not its name
+_TAR_AT = 257
+_LONGEST = 1 << 32  # no result is so long
 JOURNAL = "journal.jsonl"
 RESULT = "result.json"
 LONG = 30  # digits that a message need not repeat
@@ -77,7 +89,7 @@ def locate(path: Path) -> Path:
 
 
 def _located(path: Path) -> Path:
-    if path.is_dir() and bundle.is_folder(path):
+    if path.is_dir() and is_bundle(path):
         return path
     if path.is_dir():
         if (path / RESULT).is_file():
@@ -98,17 +110,17 @@ def _unfinished(directory: Path) -> str:
     with (directory / JOURNAL).open("rb") as journal:
         cases = sum(line.startswith(b'{"rows":') and line.endswith(b"\n") for line in journal)
     return (
-        f"{directory} holds an unfinished run ({JOURNAL} with {cases} finished "
-        f"case{'s' if cases != 1 else ''}, no {RESULT}): finish it with `grainscope --resume {directory}`"
+        f"{directory} holds an unfinished run ({JOURNAL} with "
+        f"{plural(cases, 'finished case')}, no {RESULT}): finish it with `grainscope --resume {directory}`"
     )
 
 
 def raw(path: Path) -> bytes:
     """What is in a located file; of a bundle in a folder its raw file, once it is found unaltered."""
     if path.is_dir():
-        return bundle.from_folder(path)
-    if bundle.is_folder(path.parent) and path.name.startswith(RESULT):
-        return bundle.from_folder(path.parent)
+        return raw_of_bundle(path)
+    if is_bundle(path.parent) and path.name.startswith(RESULT):
+        return raw_of_bundle(path.parent)
     return path.read_bytes()
 
 
@@ -127,8 +139,8 @@ def text(path: Path, wanted: str = f"a {RESULT}") -> str:
         raise ReportError(f"{str(path)!r} is no path ({error}): give {wanted}") from None
     if data.startswith(GZIP):
         data = _unpacked(path, data)
-    if bundle.is_tar(data):
-        data = bundle.from_tar(path, data)
+    if is_tar(data):
+        data = raw_of_tar(path, data)
         data = _unpacked(path, data) if data.startswith(GZIP) else data
     if not data.strip():
         raise ReportError(f"{path} is empty: the run wrote nothing there; run it again or resume it")
@@ -233,3 +245,106 @@ def _of_this_version(path: Path, document: dict[str, Any]) -> dict[str, Any]:
             "update grainscope-report"
         )
     return aliases.upgrade(document) if version < SCHEMA_VERSION else document
+
+
+def bundle_files(raw: bytes, document: Mapping[str, Any], source: str) -> dict[str, bytes]:
+    """The files of a bundle by name: the raw file as it is, what it is of, and the sums of both."""
+    context = document["context"]
+    name = f"result.json{'.gz' if raw.startswith(GZIP) else ''}"
+    manifest = {
+        "format": BUNDLE_FORMAT,
+        "file": name,
+        "source": source,
+        "bytes": len(raw),
+        "sha256": _sha256(raw),
+        "run": context["run"]["id"],
+        "started": context["run"]["started"],
+        "host": context.get("host_name"),
+        "grainscope": {key: context["grainscope"].get(key) for key in ("version", "commit")},
+    }
+    said = f"{json_text(manifest)}\n".encode()
+    files = {name: raw, MANIFEST: said}
+    sums = "".join(f"{_sha256(content)}  {each}\n" for each, content in files.items())
+    return files | {SUMS: sums.encode()}
+
+
+def packed_bundle(files: Mapping[str, bytes], folder: str) -> bytes:
+    """The bundle as .tar.gz, equal for equal files."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(f"{folder}/{name}")
+            entry.size, entry.mode = len(content), 0o644
+            archive.addfile(entry, io.BytesIO(content))
+    return gzip.compress(out.getvalue(), mtime=0)
+
+
+def is_tar(data: bytes) -> bool:
+    """Whether what was unpacked is an archive."""
+    return data[_TAR_AT : _TAR_AT + 5] == b"ustar"
+
+
+def raw_of_tar(path: Path, data: bytes) -> bytes:
+    """The raw file of a packed bundle, once it is what its sums say."""
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            files = {
+                Path(entry.name).name: archive.extractfile(entry).read()
+                for entry in archive.getmembers()
+                if entry.isfile() and entry.size < _LONGEST
+            }
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise ReportError(f"{path} is a damaged archive ({error}): copy it again") from None
+    return _checked(path, files.get)
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether a folder is a bundle, or what is left of one."""
+    manifest = path / MANIFEST
+    return (path / SUMS).is_file() or (manifest.is_file() and BUNDLE_FORMAT.encode() in manifest.read_bytes())
+
+
+def raw_of_bundle(path: Path) -> bytes:
+    """The raw file of a bundle in a folder, once it is what its sums say."""
+
+    def read(name: str) -> bytes | None:
+        there = path / name
+        return there.read_bytes() if there.is_file() else None
+
+    return _checked(path, read)
+
+
+def _checked(path: Path, read: Callable[[str], bytes | None]) -> bytes:
+    """The raw file, held against manifest and sums."""
+    sums, said = read(SUMS), read(MANIFEST)
+    if sums is None or said is None:
+        lacking = SUMS if sums is None else MANIFEST
+        raise ReportError(f"{path} is no whole bundle ({lacking} is missing): get it again from its source")
+    wanted = {line[66:]: line[:64] for line in sums.decode(errors="replace").splitlines()}
+    _unaltered(path, MANIFEST, said, wanted)
+    try:
+        manifest = json.loads(said)
+        version, name = manifest["format"], Path(manifest["file"]).name
+    except (LookupError, TypeError, ValueError):
+        raise ReportError(f"{path} has no manifest of a bundle: get it again from its source") from None
+    if version != BUNDLE_FORMAT:
+        raise ReportError(
+            f"{path} is a bundle of format {version!r}, not {BUNDLE_FORMAT!r}: update grainscope-report"
+        )
+    raw = read(name)
+    if raw is None:
+        raise ReportError(f"{path} is no whole bundle ({name} is missing): get it again from its source")
+    _unaltered(path, name, raw, wanted)
+    return raw
+
+
+def _unaltered(path: Path, name: str, content: bytes, wanted: Mapping[str, str]) -> None:
+    if wanted.get(name) != _sha256(content):
+        raise ReportError(
+            f"{path} was altered since it was bundled ({name} is not what {SUMS} says): "
+            "get it again from its source"
+        )
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,11 +1,14 @@
-"""What may be asked of a row: named quantities, whether more of it is better, and units to say it in."""
+"""Quantities of a row: their names, which way is better, their units; and the row that stands for many."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from grainscope_report import statistics
-from grainscope_report.model import Row, Visit
+from grainscope_report.families import Best
+from grainscope_report.model import Result, Row, Visit
+from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_percent
 
 RATE, TIME, SHARE, NUMBER = "rate", "time", "share", "number"
 # Each unit with its kind and how many of the file's own (GB/s, seconds, fractions, counts) it is.
@@ -22,6 +25,7 @@ RATES = ("gb_s", "_per_s")
 # Rates over a time of their own: of a larger grid, of copies and walks that were tried, of one stage.
 OWN_TIME = {"full_gb_s", "segments_copied_gb_s", "segments_read_gb_s", "gather_gb_s"}
 SAME = 1e-6
+PLACES = ("local", "unknown", "remote")
 
 
 @dataclass(frozen=True)
@@ -125,4 +129,60 @@ def cv(samples: tuple[float, ...] | list[float]) -> float | None:
     if len(samples) < 2:
         return None
     mean = sum(samples) / len(samples)
-    return math.sqrt(sum((one - mean) ** 2 for one in samples) / (len(samples) - 1)) / mean
+    return math.sqrt(sum((sample - mean) ** 2 for sample in samples) / (len(samples) - 1)) / mean
+
+
+def rows_for(result: Result, wanted: Best) -> list[Row]:
+    """The measured rows that may be the best one."""
+    there = [
+        row
+        for row in result.of(wanted.family)
+        if row.measured
+        and (row.operation_s or (row.time and wanted.at) if wanted.least else row.bandwidth_gb_s)
+        and all(row.case.axes.get(axis) == value for axis, value in wanted.axes.items())
+    ]
+    if not wanted.at:
+        return there
+    axis, pick = wanted.at
+    sizes = {row.name: size for row in there if isinstance(size := row.case.axes.get(axis), (int, float))}
+    return [row for row in there if sizes.get(row.name) == pick(sizes.values())] if sizes else []
+
+
+def best_row(found: Sequence[Row], least: bool) -> Row | None:
+    """The one with the highest rate, or the shortest time of one operation."""
+    if least:
+        return min(found, key=_time_s, default=None)
+    return max(found, key=lambda row: row.bandwidth_gb_s or 0.0, default=None)
+
+
+def nearest_rows(found: Iterable[Row]) -> list[Row]:
+    """Of rows of several places the local ones, else those of an unknown place, else the remote ones."""
+    there = list(found)
+    place = min((PLACES.index(row.case.locality) for row in there), default=0)
+    return [row for row in there if PLACES.index(row.case.locality) == place]
+
+
+def best_estimate(row: Row, least: bool) -> Estimate:
+    """Its rate in GB/s, or the time of one operation in seconds, with the interval of its time."""
+    if not least:
+        return statistics.rate_gb_s(row.time, row.bytes)
+    times = _time_s(row) / row.median_s
+    time_s = row.time
+    return Estimate(time_s.value * times, time_s.low * times, time_s.high * times, time_s.visits)
+
+
+def plus_minus(estimate: Estimate) -> str:
+    """Half of the interval, by its wider side, in percent; `-` where nothing tells one."""
+    side = half_width(estimate)
+    if side <= 0:
+        return "-"
+    return "< 0.1 %" if side < 0.001 else format_percent(side) if side < 0.1 else f"{100 * side:.0f} %"
+
+
+def half_width(estimate: Estimate) -> float:
+    """Half of the interval, by its wider side, as a share of the value."""
+    return max(estimate.high / estimate.value - 1, 1 - estimate.low / estimate.value)
+
+
+def _time_s(row: Row) -> float:
+    return row.operation_s or row.median_s

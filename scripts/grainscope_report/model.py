@@ -2,19 +2,35 @@
 
 Units are the file's: seconds, bytes, decimal GB/s. What the file does not tell is `None`. The schema in
 docs/ is made of this: `python -m grainscope_report.reader > docs/result.schema.json` from `scripts/`.
+`Result` is a file as the rest of the package uses it.
 """
 
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Case, Ends, ends
+from grainscope_report import families
 from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Estimate, median_interval
-from grainscope_report.typed import NULLABLE, Record
+from grainscope_report.typed import NULLABLE, Problem, Record
 
+HOST_TO_GPU = "host_to_gpu"
+GPU_TO_HOST = "gpu_to_host"
+# Between GPUs, as seen by the one that issues the transfer: the site's `gpu`; the other is its `peer`.
+TO_PEER = "to_peer"
+FROM_PEER = "from_peer"
+OPPOSITE = {HOST_TO_GPU: GPU_TO_HOST, GPU_TO_HOST: HOST_TO_GPU, TO_PEER: FROM_PEER, FROM_PEER: TO_PEER}
+_DIRECTIONS = {"read": HOST_TO_GPU, "write": GPU_TO_HOST}
+# What only a model answers.
+MODEL = "model/"
+# Families whose kernels only read what is far away; how families begin that read the edges of graphs.
+READERS = frozenset(families.having("reads"))
+WALKS = tuple(f"{name}/" for name in families.having("walks"))
+JOINED = {"nvlink", "pcie", "none"}
+
+Ends = tuple[str, str]
 SCHEMA_VERSION = 2
-
 Positive = Annotated[float, ("exclusiveMinimum", 0)]
 Amount = Annotated[float, ("minimum", 0)]
 Count = Annotated[int, ("minimum", 0)]
@@ -24,6 +40,69 @@ Interval = tuple[Amount, Amount]
 Curve = Annotated[tuple[Interval, ...], SOME]
 Raw = Mapping[str, Any]
 Flag = Literal["wide_interval", "bimodal", "slower_alone", "unsettled", "visits_differ"]
+
+
+def ends(site: Mapping[str, int], direction: str | None) -> Ends | None:
+    """Where bytes come from and go to, `("host:0", "gpu:1")`; None where the site does not say."""
+    near, far = site.get("gpu"), site.get("peer")
+    if direction in (TO_PEER, FROM_PEER):
+        pair = (f"gpu:{near}", f"gpu:{far}")
+        known = near is not None and far is not None
+        return (pair if direction == TO_PEER else pair[::-1]) if known else None
+    pair = (f"host:{site.get('numa')}", f"gpu:{near}")
+    known = direction is not None and near is not None and "numa" in site
+    return (pair if direction == HOST_TO_GPU else pair[::-1]) if known else None
+
+
+class Case(Record):
+    """A named point: `family` and `axes` are the question, `site` says where it was asked.
+
+    `version` is of what the family measures: rows of two versions are not compared.
+    """
+
+    family: str
+    axes: Mapping[str, str | float]
+    site: Mapping[str, int]
+    version: Annotated[int, ("minimum", 1)] = 1
+
+    @property
+    def locality(self) -> str:
+        """`local`, `remote` or `unknown`."""
+        return str(said) if (said := self.axes.get("locality")) in ("local", "remote") else "unknown"
+
+    @property
+    def place(self) -> str:
+        """What stands between the ends: the locality of the host, or between GPUs what joins them."""
+        if "link" not in self.axes or "locality" in self.axes or self.family.startswith(MODEL):
+            return self.locality
+        return str(said) if (said := self.axes["link"]) in JOINED else "link unknown"
+
+    @property
+    def direction(self) -> str | None:
+        """Which way bytes cross the link to the host or to the peer; None where both or neither."""
+        said = self.axes.get("direction")
+        known = families.of(self.family)
+        reads = known.reads or known.walks
+        if "peer" in self.site:
+            if self.axes.get("between"):
+                return None
+            fetched = said == "read" or reads or self.axes.get("path") == "peer_to_gpu"
+            return FROM_PEER if fetched else TO_PEER
+        if said in _DIRECTIONS:
+            return _DIRECTIONS[said]
+        path = str(self.axes.get("path", ""))
+        if path.endswith("_to_gpu") or (reads and "gpu" in self.site):
+            return HOST_TO_GPU
+        return GPU_TO_HOST if path.startswith("gpu_to_") else None
+
+    @property
+    def ends(self) -> Ends | None:
+        """Where bytes come from and go to, where the case has one direction."""
+        return ends(self.site, self.direction)
+
+    def without(self, *axes: str) -> tuple[tuple[str, str | float], ...]:
+        """The axes but these, sorted: equal for rows that differ in nothing else."""
+        return tuple(sorted((name, value) for name, value in self.axes.items() if name not in axes))
 
 
 class Suite(Record):
@@ -374,3 +453,49 @@ class File(Record):
 
     context: Context
     benchmarks: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result file as it is used; `contradictions` are those that a look at each row shows."""
+
+    path: Path
+    context: Context = field(repr=False)
+    rows: tuple[Row, ...] = field(repr=False)
+    contradictions: Sequence[Problem] = ()
+
+    host = property(lambda self: self.context.host_name)
+    date = property(lambda self: self.context.date or self.run.started)
+    version = property(lambda self: self.context.grainscope.version)
+    commit = property(lambda self: self.context.grainscope.commit)
+    cuda = property(lambda self: self.context.grainscope.cuda)
+    run = property(lambda self: self.context.run)
+    environment = property(lambda self: self.context.environment)
+    links = property(lambda self: self.context.links)
+
+    @cached_property
+    def _by_family(self) -> Mapping[str, list[Row]]:
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.case.family, []).append(row)
+        return found
+
+    @cached_property
+    def remote(self) -> set[tuple[int | None, int | None]]:
+        """GPUs and nodes of which rows say that they are far apart."""
+        return {
+            (row.case.site.get("gpu"), row.case.site.get("numa"))
+            for row in self.rows
+            if row.case.locality == "remote"
+        }
+
+    def of(self, *families: str) -> list[Row]:
+        """The rows of these families, in file order, whatever their status."""
+        if len(families) == 1:
+            return list(self._by_family.get(families[0], ()))
+        there = self._by_family.keys() & set(families)
+        return [row for row in self.rows if row.case.family in there] if there else []
+
+    def link(self, between: Ends | None) -> Link | None:
+        """The measured link between these ends in this direction."""
+        return next((link for link in self.links if link.ends == between), None)

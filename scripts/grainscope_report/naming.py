@@ -1,8 +1,11 @@
-"""What a case is called in a table: its words in speaking order, what stands between its ends, its label."""
+"""What cases are called in a table, and why rows are not ok: both in few words."""
 
-from grainscope_report.cases import Case
-from grainscope_report.model import Row
-from grainscope_report.units import format_bytes
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from grainscope_report.model import Case, Row
+from grainscope_report.units import format_bytes, plural
 
 # Axes that vary within a line of the summary rather than name it.
 WITHIN = {"locality", "link", "flush"}
@@ -24,6 +27,10 @@ PLACES = {
     "none": "through the host",
     "link unknown": "link unknown",
 }
+_UNITS = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+# Numbers that name something are no amounts, nor is what stands within a word or a path.
+_NAMED = r"(?:GPU|node|CPU|CUDA|error)s? \d+(?:(?:[.,-]|, | and )\d+)*"
+_AMOUNT = re.compile(rf"{_NAMED}|(?<![\w.-])(-?\d+(?:\.\d+)?)( (?:[KMGT]i)?B\b)?(?!\.?\w|-)")
 
 
 def name(row: Row) -> str:
@@ -65,3 +72,44 @@ def size(axis: str, value: float) -> str:
 
 def _word(axis: str, value: str) -> str:
     return f"peer access {value}" if axis == "access" and value in ("on", "off") else value
+
+
+def told_reasons(reasons: Iterable[str]) -> dict[str, str]:
+    """What to say of each reason: of those that are alike but for their amounts the one with the largest."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for reason in dict.fromkeys(reasons):
+        alike[_AMOUNT.sub(_masked, reason)].append(reason)
+    said = {}
+    for there in alike.values():
+        hint = f" (the largest of {len(there)} such)" if len(there) > 1 else ""
+        said |= dict.fromkeys(there, max(there, key=_amounts) + hint)
+    return said
+
+
+def counted_reasons(reasons: Iterable[str]) -> Counter[str]:
+    """How many rows have each reason, as it is told."""
+    found = list(reasons)
+    said = told_reasons(found)
+    return Counter(said[reason] for reason in found)
+
+
+def main_reason(reasons: Iterable[str]) -> str:
+    """The reason of most rows, and how many more there are; nothing for none."""
+    found = counted_reasons(reasons).most_common()
+    hint = f" (and {more_reasons(len(found) - 1)})" if len(found) > 1 else ""
+    return found[0][0] + hint if found else ""
+
+
+def more_reasons(count: int) -> str:
+    """`1 more reason`, `2 more reasons`."""
+    return plural(count, "more reason")
+
+
+def _masked(found: re.Match[str]) -> str:
+    number, unit = found.groups()
+    return found[0] if number is None else "# B" if unit else "#"
+
+
+def _amounts(reason: str) -> list[float]:
+    found = (one.groups() for one in _AMOUNT.finditer(reason))
+    return [float(number) * _UNITS[(unit or "B").strip()] for number, unit in found if number]

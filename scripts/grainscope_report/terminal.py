@@ -6,7 +6,10 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TextIO
+
+from grainscope_report.units import cut
 
 COLOURS = {"red": "31", "yellow": "33", "bold": "1", "dim": "2"}
 PIPE_WIDTH = 140
@@ -53,6 +56,22 @@ class Terminal:
         lines = [self._line(columns, [column.name for column in columns], widths)]
         return [*lines, *(self._line(columns, row, widths) for row in rows)]
 
+    def headed(
+        self, columns: Sequence["Column"], rows: Sequence[Sequence[str]], shades: Sequence[str] = ()
+    ) -> list[str]:
+        """A table under bold names of columns; `shades` are the colours of its lines."""
+        lines = self.table(columns, rows)
+        return [self.paint(*pair) for pair in zip_longest(lines, ("bold", *shades), fillvalue="")]
+
+    def note(self, text: str) -> str:
+        """How to read what stands above."""
+        return self.paint(self.wrap(text, "  "), "dim")
+
+    def item(self, text: str) -> list[str]:
+        """An entry of a list: `  - …`, further lines below its text."""
+        first, *rest = self.wrap(text, "    ").splitlines()
+        return [f"  - {first.strip()}", *rest]
+
     def _cut(self, columns: Sequence["Column"], widths: dict[int, int], over: int) -> None:
         """Makes texts narrower by `over` altogether: the widest first, none below FEWEST_LETTERS."""
         texts = [at for at in widths if not columns[at].right and not columns[at].whole]
@@ -69,7 +88,7 @@ class Terminal:
     def _line(self, columns: Sequence["Column"], row: Sequence[str], widths: dict[int, int]) -> str:
         cells = []
         for at, wide in widths.items():
-            cell = row[at] if len(row[at]) <= wide else row[at][: wide - 1] + "…"
+            cell = cut(row[at], wide)
             cells.append(cell.rjust(wide) if columns[at].right else cell.ljust(wide))
         return "  ".join(cells).rstrip()
 
@@ -85,6 +104,18 @@ class Column:
     right: bool = False
     optional: int = 0
     whole: bool = False
+
+
+def known(
+    columns: Sequence[Column], cells: Sequence[Sequence[str]], unknown: str = "-", only: Sequence[str] = ()
+) -> tuple[list[Column], list[list[str]]]:
+    """The columns of which any cell is known; where `only` some may go, all others as well."""
+    kept = [
+        at
+        for at, column in enumerate(columns)
+        if (only and column.name not in only) or any(row[at] != unknown for row in cells)
+    ]
+    return [columns[at] for at in kept], [[row[at] for at in kept] for row in cells]
 
 
 def terminal(stream: TextIO | None = None) -> Terminal:

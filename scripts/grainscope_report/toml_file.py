@@ -4,13 +4,41 @@ import difflib
 import math
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
+from os.path import normpath
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    NewType,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from grainscope_report.errors import ReportError
 from grainscope_report.units import parse_bytes
 
 Value = str | float
+Kind = TypeVar("Kind")
+Bytes = NewType("Bytes", float)
+
+
+class Bounds(NamedTuple):
+    """What a number must keep (`above` low, else also at it), and its key where that is not the field."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: bool = False
+    key: str = ""
+
+
+POSITIVE = Bounds(low=0, above=True)
 
 
 def load(path: Path) -> "Table":
@@ -137,6 +165,53 @@ class Table:
                     else f"there are {', '.join(dict.fromkeys(self._known))}"
                 )
                 raise self.error(f"there is no key `{key}`; {hint}")
+
+    def read(self, kind: type[Kind]) -> Kind:
+        """The whole table as a dataclass or named tuple, key by key of its fields; other keys are refused.
+
+        A hint is `bool`, `int`, `float`, `str`, a `Literal`, a tuple of texts, or `Bytes`, each perhaps with
+        `| None`; `Annotated[hint, Bounds(…)]` bounds numbers and gives the key another name than the field.
+        """
+        defaults = getattr(kind, "_field_defaults", None)
+        if defaults is None:
+            defaults = {field.name: field.default for field in fields(kind) if field.default is not MISSING}
+        hints = get_type_hints(kind, include_extras=True)
+        made = {name: self._field(name, hint, defaults.get(name, ...)) for name, hint in hints.items()}
+        self.done()
+        return kind(**made)
+
+    def _field(self, name: str, hint: Any, default: Any) -> Any:
+        bounds, parts = Bounds(), get_args(hint)
+        if get_origin(hint) is Annotated:
+            hint, bounds = parts[:2]
+            parts = get_args(hint)
+        if get_origin(hint) in (Union, UnionType):
+            hint = next(part for part in parts if part is not type(None))
+        key = bounds.key or name
+        if get_origin(hint) is Literal:
+            return self.one_of(key, get_args(hint), default)
+        if get_origin(hint) is tuple:
+            listed = self.paths if Path in get_args(hint) else self.texts
+            return (
+                tuple(listed(key)) if key in self.raw or default is ... else self.take(key, list, "", default)
+            )
+        if hint is int:
+            return self.count(key, default, 1 if bounds.low == -math.inf else int(bounds.low))
+        if hint is float:
+            return self.number(key, default, low=bounds.low, high=bounds.high, above=bounds.above)
+        return {bool: self.flag, str: self.text, Bytes: self.bytes}[hint](key, default)
+
+    def paths(self, key: str) -> tuple[Path, ...]:
+        """Files that are named relative to this one."""
+        return tuple(Path(normpath(Path(self.file).parent / name)) for name in self.texts(key))
+
+    def bytes(self, key: str, default: Any = ...) -> Any:
+        """A number of bytes above 0."""
+        said = self.take(key, (str, int, float), 'bytes, as "80GiB"', default)
+        amount = size(said) if key in self.raw else said
+        if key in self.raw and (amount is None or amount <= 0):
+            raise self.error(f'`{key}` must be bytes, as "80GiB", not {said!r}')
+        return amount
 
     def _named(self, key: str) -> str:
         return f"{self.name}, {key}" if self.name else key

@@ -140,7 +140,7 @@ def _shape(hint: Any, must: bool = False) -> _Shape:
     """The shape of a hint; where a field `must` be there, `| None` means null."""
     kinds, words = _resolved(hint)
     if not (must or "null" in words):
-        kinds = [one for one in kinds if one is not type(None)]
+        kinds = [kind for kind in kinds if kind is not type(None)]
     kind, origin, parts = kinds[0], get_origin(kinds[0]), get_args(kinds[0])
     if kind is Any:
         return _Shape({}, lambda value, _path, _faults: value)
@@ -148,7 +148,7 @@ def _shape(hint: Any, must: bool = False) -> _Shape:
         return _scalar({"const": parts[0]} if len(parts) == 1 else {"enum": parts}, [])
     if origin is None and issubclass(kind, Record):
         return _Shape({"$ref": f"#/$defs/{kind.__name__.lower()}"}, _record(kind).read)
-    names = [_TYPES[get_origin(one) or one] for one in kinds]
+    names = [_TYPES[get_origin(kind) or kind] for kind in kinds]
     rule = {"type": names if len(names) > 1 else names[0]}
     rule |= {word: one for word, one in words.items() if word not in ("null", "name")}
     if origin is None:

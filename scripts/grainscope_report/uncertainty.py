@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from grainscope_report import resources
 from grainscope_report.errors import ReportError
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 from grainscope_report.typed import Problem
 
 FORMAT = "grainscope type-b 1"
@@ -64,8 +64,8 @@ class TypeB:
         self.sha256 = hashlib.sha256(content).hexdigest() if content else None
         self._machines = {(one["gpu"], one["cpu"]): at for at, one in enumerate(table["machines"])}
         self._families = {
-            (one.get("machine", 0), one["family"], one["version"], one["clock"]): one
-            for one in table["families"]
+            (family.get("machine", 0), family["family"], family["version"], family["clock"]): family
+            for family in table["families"]
         }
 
     def knows(self, context: Mapping[str, Any]) -> bool:
@@ -204,8 +204,8 @@ def _type_a(
     those of all families on that clock; else it stands alone.
     """
     logs = [[math.log(visit["median_s"]) for visit in _visits(row)] for row in rows]
-    own = [_variance(each) if len(each) > 1 else 0.0 for each in logs]
-    counts = [len(each) for each in logs]
+    own = [_variance(log) if len(log) > 1 else 0.0 for log in logs]
+    counts = [len(log) for log in logs]
     clocks = [clock_of(row) for row in rows]
     keys = [(row["case"]["family"], clock) for row, clock in zip(rows, clocks, strict=True)]
     families, alike = _priors(keys, counts, own), _priors(clocks, counts, own)
@@ -269,7 +269,7 @@ def fit_prior(variances: Sequence[float], freedom: float) -> Prior:
     """The prior that drew these sample variances of so many degrees of freedom; none of fewer than 8."""
     if len(variances) < FEWEST_FOR_PRIOR:
         return NO_PRIOR
-    logs = [math.log(max(one, _TINY)) - _digamma_less_log(freedom / 2) for one in variances]
+    logs = [math.log(max(variance, _TINY)) - _digamma_less_log(freedom / 2) for variance in variances]
     excess = _variance(logs) - _trigamma(freedom / 2)
     # No prior is worth more than all that it was made of.
     low, high = 1e-2, freedom * len(logs)

@@ -1,7 +1,8 @@
-"""Writes quantities for people: sizes in KiB/MiB/GiB, times, decimal GB/s."""
+"""Writes quantities for people: sizes in KiB/MiB/GiB, times, decimal GB/s, lists in short."""
 
 import math
 import re
+from collections.abc import Sequence
 
 _SIZES = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -45,7 +46,7 @@ def format_duration(seconds: float) -> str:
 
 def time_unit(seconds: float) -> tuple[float, str]:
     """The fitting unit, in seconds, and its name: 1.6e-6 goes in `(1e-6, "µs")`."""
-    return next((one for one in _TIMES if seconds >= one[0] * 0.9995), (1e-12, "ps"))
+    return next((time_s for time_s in _TIMES if seconds >= time_s[0] * 0.9995), (1e-12, "ps"))
 
 
 def format_rate(gb_s: float) -> str:
@@ -94,3 +95,19 @@ def format_error(fraction: float) -> str:
 def format_percent(fraction: float) -> str:
     """A fraction as a percentage with one decimal: 0.929 is `92.9 %`."""
     return f"{100 * fraction:.1f} %"
+
+
+def plural(count: int, thing: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count} {thing}{'s' * (count != 1)}"
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first of several, and how many more there are: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many letters, the last of which says where it is cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from grainscope_report import reader
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 
 PROJECT = Path(__file__).resolve().parents[2]
 ROOT = PROJECT / "results" / "reference"

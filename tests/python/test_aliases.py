@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from grainscope_report import loading, reader, repeated
+from grainscope_report import loading, reader, visits
 from grainscope_report.cli import main
 from planted import contradictions
 from references import PROJECT
@@ -75,7 +75,7 @@ def test_several_repetitions_are_one_row_with_visits(tmp_path):
     assert (row.link_bytes_least, row.case.version) == (MIB, 1)
     assert row.time.visits == 3
     assert (row.time.low, row.time.high) == row.interval_s
-    assert row.uncertainty.a.freedom == 2 + repeated.FREEDOM
+    assert row.uncertainty.a.freedom == 2 + visits.FREEDOM
     assert not row.both_known
     context = document["context"]
     assert (context["schema_version"], context["run"]["visits"]) == (2, 3)

@@ -1,15 +1,18 @@
-"""`check`: a value fails with its whole interval, what is missing fails, and each failure is explained."""
+"""Acceptance: rule files and sets, what a run and a node keep of them, and how it is said."""
 
 import math
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
 
 import pytest
 
 from grainscope_report import reader
-from grainscope_report.acceptance import judge
+from grainscope_report.acceptance import deriving, judge, rules
 from grainscope_report.acceptance.rules import load
+from grainscope_report.cli import main
 from planted import SITE, pinned_copy
 from planted_check import BIG, COPY, RUN, VISITS, add, check, machine
 from synthetic import MIB
@@ -356,3 +359,228 @@ def test_a_failure_says_the_likely_cause_and_the_next_command(check):
                 row["visits"][0]["state"] = held
         said = check(COPY, file)[1]
         assert ("held down in this row: hw_slowdown; the GPU's memory had errors" in said) == (name == "own")
+
+
+HELD = "the governor is powersave"
+
+
+def node(policies=None, nvml=None, **state):
+    """A machine whose report has these policies and this of NVML, and around whose visits this was read."""
+    file = machine()
+    environment = file.context["environment"]
+    environment["cpu"]["frequency_policies"] = policies
+    environment["gpus"][0]["nvml"] = nvml
+    for row in file.rows:
+        row["visits"][0]["state"] = dict(state)
+    return file
+
+
+def ruled(text: str) -> str:
+    return f"[node]\n{text}\n{COPY}"
+
+
+def of_node(document: dict, name: str) -> dict:
+    [one] = [one for one in document["files"][0]["judged"] if one["rule"] == f"node.{name}"]
+    return one
+
+
+@pytest.mark.parametrize("where", ["report", "state"])
+def test_powersave_is_accepted_only_where_the_rules_say_so(check, where):
+    file = node([{"governor": "powersave"}]) if where == "report" else node(governor="powersave")
+    status, said, document = check(COPY, file)
+    assert status == 1
+    assert of_node(document, "governor")["message"] == HELD
+    assert f"{HELD} (expected not powersave)" in said
+    assert "next: sudo cpupower frequency-set --governor performance" in said
+    assert check(ruled('governor = ["performance", "powersave"]'), file)[0] == 0
+    assert check(ruled('governor = "performance"'), node([{"governor": "schedutil"}]))[0] == 1
+    assert check(COPY, node([{"governor": "schedutil"}]))[0] == 0
+
+
+def test_one_cpu_of_many_with_powersave_fails(check):
+    assert check(COPY, node([{"governor": "performance"}, {"governor": "powersave"}]))[0] == 1
+
+
+def test_what_the_machine_does_not_tell_is_said_and_accepted(check):
+    text = ruled('throttle = "hw_slowdown"\ngpu_sm_mhz = 1\nlink_width = 16\necc = true\necc_errors = 0')
+    status, said, document = check(text, node([{"governor": None}]))
+    assert status == 0
+    assert of_node(document, "governor")["status"] == "not applicable"
+    assert "not told by the machine, and accepted: The CPUs' frequency governor; " in said
+    assert of_node(document, "link_width")["status"] == "passed"
+    untold = ("throttle", "gpu_sm_mhz", "ecc", "ecc_errors")
+    assert {of_node(document, name)["message"] for name in untold} == {"the machine does not tell"}
+
+
+@pytest.mark.parametrize(("rule", "good", "bad", "message"), [
+    ('throttle = ["hw_slowdown", "sw_power_cap"]', node(throttle=["gpu_idle"]),
+     node(throttle=["sw_power_cap"]), "clocks were held down: sw_power_cap (5)"),
+    ('throttle = ["hw_slowdown"]', node(nvml={"clock_event_reasons": []}),
+     node(nvml={"clock_event_reasons": ["hw_slowdown"]}), "clocks were held down: hw_slowdown (1)"),
+    ("gpu_sm_mhz = 1900", node(gpu_sm_mhz=1980), node(gpu_sm_mhz=1200),
+     "the middle of 5 readings is 1200 MHz"),
+    ("gpu_memory_mhz = 2600", node(gpu_memory_mhz=2619), node(gpu_memory_mhz=1300),
+     "the middle of 5 readings is 1300 MHz"),
+    ("cpu_mhz = 3000", node(cpu_mhz=3000), node(cpu_mhz=800.5), "the middle of 5 readings is 800.5 MHz"),
+    ("link_generation = 5", node(), machine(gen=4), "it was 4"),
+    ("link_generation = 5", node(link_generation=5), node(link_generation=3), "it was 3"),
+    ("link_width = 16", node(link_width=16), node(link_width=8), "it was 8"),
+    ("ecc = true", node(nvml={"ecc": True}), node(nvml={"ecc": False}), "it is off"),
+    ("ecc_errors = 0", node(ecc_errors=0), node(ecc_errors=2), "there were 2"),
+])  # fmt: skip
+def test_a_node_is_ruled_on(check, rule, good, bad, message):
+    assert check(ruled(rule), good)[0] == 0
+    status, said, document = check(ruled(rule), bad)
+    assert status == 1
+    assert of_node(document, rule.split()[0])["message"] == message
+    assert message in said
+    # Without the rule nothing is asked.
+    assert check(COPY, bad)[0] == 0
+
+
+@pytest.mark.parametrize("state", [
+    {"governor": 3, "throttle": "hw_slowdown", "gpu_sm_mhz": "fast", "link_width": None, "ecc_errors": True},
+    {"unheard_of": {"of": []}},
+])  # fmt: skip
+def test_a_state_of_other_kinds_is_as_if_it_told_nothing(check, state):
+    text = ruled('throttle = "hw_slowdown"\ngpu_sm_mhz = 1\nlink_width = 16\necc_errors = 0')
+    status, _, document = check(text, node(policies="none", **state))
+    assert status == 0
+    assert of_node(document, "ecc_errors")["status"] == "not applicable"
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("rule = [", "is no TOML"),
+    ("[[rule]]\nid = 1\n", "`id` must be text, not 1"),
+    (COPY + "lowr = 1\n", "there is no key `lowr`; did you mean `lower`?"),
+    (COPY + "[rules]\n", "there is no key `rules`; did you mean `rule`?"),
+    (COPY + COPY, "two rules have the id 'to-gpu'"),
+    (COPY.replace("lower = 50.0", 'lower = "50"'), "`lower` must be a number, not '50'"),
+    (COPY.replace("lower = 50.0", "lower = nan"), "`lower` must be finite, not nan"),
+    (COPY.replace("lower = 50.0", "lower = 64.0"), "must not fall"),
+    (COPY.replace('"GB/s"', '"GiB/s"'), "there is no unit 'GiB/s'"),
+    (COPY.replace('"GB/s"', '"ms"'), "`unit` of a rate must be one of GB/s, MB/s, TB/s, not 'ms'"),
+    (COPY.replace("where", "were"), "it needs either `where` (rows) or `link`"),
+    (COPY.replace("lower = 50.0\n", "").replace("upper = 63.0\n", ""), "`target` alone decides nothing"),
+    (COPY.replace('"pinned_to_gpu"', "[]"), "must be a value, or a list of values"),
+    (COPY.replace('"pinned_to_gpu"', "true"), "`path` must be a value"),
+    (COPY + 'relative_to = "moon"\n', "must be one of link, theoretical, reference"),
+    (COPY + 'metric = "median_s"\nrelative_to = "link"\n', "only a row's bandwidth_gb_s"),
+    ('[[rule]]\nid = "x"\nlink = "up"\nlower = 1\n', "`link` must be one of host_to_gpu"),
+    ("", "there is no [[rule]] in it"),
+    ("rule = 3\n", "`rule` must be tables, each headed [[rule]], not 3"),
+    ("rule = [3]\n", "`rule` must hold tables, each headed [[rule]], not 3"),
+    ("[run]\npreset = 'fast'\n" + COPY, "`preset` must be one of smoke"),
+    ("[run]\nvisits = 0\n" + COPY, "`visits` must be at least 1, not 0"),
+    ("[run]\nvisits = true\n" + COPY, "`visits` must be a whole number, not True"),
+    ("[node]\ngovernor = 3\n" + COPY, "`governor` must be text or a list of texts, not 3"),
+    ("[node]\ngovernors = 'x'\n" + COPY, "there is no key `governors`; did you mean `governor`?"),
+    ("[node]\necc = 1\n" + COPY, "`ecc` must be true or false, not 1"),
+    ("[node]\nlink_width = 0\n" + COPY, "`link_width` must be at least 1, not 0"),
+    ("[allowance]\nwarm = 1\n" + COPY, "there is no key `warm`"),
+    ("[allowance]\ngated = 1\n" + COPY, "`gated` must be a table, not 1"),
+    ("[allowance]\ngated = { visit = 1 }\n" + COPY, "`run` is missing"),
+    ("[allowance]\ngated = { visit = -1, run = 1 }\n" + COPY, "`visit` must be at least 0 and at most 100"),
+    ("[basis]\nruns = -1\n" + COPY, "`runs` must be at least 0, not -1"),
+])  # fmt: skip
+def test_bad_rules_are_one_sentence(check, text, message):
+    status, said, _ = check(text, machine())
+    assert status == 2
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_rules_that_are_not_there(tmp_path, capsys):
+    path = machine().write(tmp_path / "x.json")
+    assert main(["check", str(path), "--rules", "pcie9"]) == 2
+    assert "one of the sets nvlink, pcie3, pcie4, pcie5" in capsys.readouterr().err
+    assert main(["check", str(path), "--rules", str(tmp_path)]) == 2
+
+
+def test_every_limit_of_the_shipped_sets_has_a_source():
+    assert rules.shipped() == ["nvlink", "pcie3", "pcie4", "pcie5"]
+    for name in rules.shipped():
+        found = rules.load(name)
+        assert (found.run.preset, found.run.visits) == ("acceptance", VISITS)
+        assert all(len(rule.source) > 20 for rule in found.rules)
+        assert "gated" in found.allowance
+
+
+ROOT = Path(__file__).resolve().parents[2]
+REFERENCE = ROOT / "results" / "reference"
+RESTING = [(name, file) for name in rules.shipped() for file in rules.load(name).basis.files]
+
+
+@cache
+def runs(name: str):
+    return deriving.read(rules.load(name), ROOT)
+
+
+def test_limits_sources_and_allowances_are_what_the_runs_say():
+    stale = [path.name for path, text in deriving.sets(ROOT).items() if path.read_text("utf-8") != text]
+    assert stale == [], "run scripts/docs"
+
+
+@pytest.mark.parametrize("name", rules.shipped())
+def test_a_set_says_how_many_runs_and_machines_it_rests_on(name):
+    basis = rules.load(name).basis
+    assert (basis.runs, basis.machines) == (len(runs(name)), len(deriving.machines(runs(name))))
+
+
+@pytest.mark.parametrize(("name", "file"), RESTING)
+def test_every_run_that_a_set_rests_on_keeps_it(name, file):
+    judged = judge.judge(reader.read(ROOT / file), [rules.load(name)], None, any_run=True)
+    assert [one for one in judged if one.status in judge.BROKEN] == []
+    assert sum(one.status == judge.PASSED for one in judged) > 5
+
+
+def test_no_committed_run_of_a_whole_preset_is_left_out():
+    """A set that is for a run rests on it: runs of all of `quick` or `full` on PCIe 5."""
+    named = {ROOT / file for _, file in RESTING}
+    for path in [*REFERENCE.glob("*.json*"), *(REFERENCE / "acceptance").iterdir()]:
+        run = reader.read(path)
+        if run.links and not run.run.filter and run.run.complete:
+            assert path in named
+
+
+def test_the_docs_say_how_often_a_sound_run_is_rejected():
+    text = (ROOT / "docs/procurement.md").read_text("utf-8")
+    assert f"-->\n{deriving.table(ROOT)}\n<!--" in text, "run scripts/docs"
+
+
+def test_of_runs_of_several_visits_none_is_rejected_by_the_others():
+    found = deriving.rejected(rules.load("pcie5"), runs("pcie5"))
+    several = {str(one.path) for one in runs("pcie5") if one.run.visits >= deriving.SEVERAL}
+    assert len(several) >= 4
+    assert not several & found.broken.keys()
+    assert len(found.broken) <= 2  # each with one disturbed visit, where a set asks for five
+
+
+def test_a_run_that_is_worse_than_all_others_is_rejected_and_moves_the_limit():
+    asked = rules.load("pcie5")
+    whole = runs("pcie5")
+    [bad] = [one for one in whole if one.path.name == "h100-b1.json.gz"]
+    slow = [
+        deriving.replace(row, bandwidth_gb_s=row.bandwidth_gb_s * 0.8) if row.bandwidth_gb_s else row
+        for row in bad.rows
+    ]
+    others = [one for one in whole if one is not bad]
+    spoiled = deriving.replace(bad, rows=tuple(slow))
+    assert "pinned-256MiB-to-gpu" in deriving.failures(deriving.derived(asked, others), spoiled)
+    moved = deriving.derived(asked, [*others, spoiled])
+    assert deriving.failures(moved, spoiled) == []
+    limits = {rule.id: rule.limits.lower for rule in asked.rules}
+    assert (
+        next(rule.limits.lower for rule in moved.rules if rule.id == "pinned-256MiB-to-gpu")
+        < limits["pinned-256MiB-to-gpu"]
+    )
+
+
+def test_the_reference_machines_keep_the_shipped_sets():
+    h100, h200 = (str(REFERENCE / name) for name in ("h100-quick.json", "h200x2-quick.json"))
+    assert main(["check", h100, "--rules", "pcie5", "--any-run"]) == 0
+    assert main(["check", h200, "--rules", "pcie5", "--rules", "nvlink", "--any-run"]) == 0
+    # One GPU is not two, `quick` is not `acceptance`, and no GPU is none.
+    assert main(["check", h100, "--rules", "nvlink", "--any-run"]) == 1
+    assert main(["check", h200, "--rules", "nvlink"]) == 1
+    assert main(["check", str(REFERENCE / "no-gpu-quick.json"), "--rules", "pcie5", "--any-run"]) == 1

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from grainscope_report.cli import main
-from grainscope_report.escaping import for_terminal, in_csv, in_markdown
 from grainscope_report.figures import csv_table
 from grainscope_report.page import figure_tables
+from grainscope_report.writing import for_terminal, in_csv, in_markdown
 from planted import SITE, pinned_copy, table
 from synthetic import KIB, MIB, File
 

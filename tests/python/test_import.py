@@ -15,9 +15,9 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.cli import main
+from grainscope_report.model import Result
 from grainscope_report.others import beside, reading
-from grainscope_report.others.output import Measured, Output
-from grainscope_report.result import Result
+from grainscope_report.others.beside import Measured, Output
 from grainscope_report.uncertainty import Uncertainty
 
 ROOT = Path(__file__).resolve().parents[2]

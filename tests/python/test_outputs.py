@@ -1,6 +1,9 @@
-"""Where commands write: never over what they read, whole or not at all, and a sentence where they cannot."""
+"""What commands write: files, forms and differences, also of transfers that a user wrote down."""
 
 import contextlib
+import csv
+import io
+import json
 import os
 import resource
 import signal
@@ -12,17 +15,21 @@ from pathlib import Path
 
 import pytest
 
-from compared import node, written
-from grainscope_report import merging
+from compared import H100, node, written
 from grainscope_report.cli import main
+from grainscope_report.commands import exchange
 from grainscope_report.commands import files as command_files
+from grainscope_report.machine import differences, facts
 from planted import SITE, pinned_copy, spoiled
 from planted_purchase import evaluate, machine, workload
-from synthetic import File
+from synthetic import GIB, KIB, MIB, File
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHER = ROOT / "scripts" / "grainscope-report"
 GOOD = workload(candidates="X")
+FAMILY = "transfer/written"
+WRITTEN_SITE = {"numa": 0, "gpu": 0}
+PEERS = {"gpu": 0, "peer": 1}
 
 
 def launched(*arguments: str | Path, **more) -> subprocess.CompletedProcess:
@@ -51,7 +58,7 @@ def runs(tmp_path) -> list[Path]:
 ])  # fmt: skip
 @pytest.mark.parametrize("by", ["name", "folder", "link"])
 def test_no_command_writes_over_what_it_reads(runs, tmp_path, capsys, monkeypatch, command, option, by):
-    monkeypatch.setattr(merging, "merge", lambda _: {"benchmarks": [], "context": {}})
+    monkeypatch.setattr(exchange, "merge", lambda _: {"benchmarks": [], "context": {}})
     out = runs[0]
     given = [out.parent if by == "folder" else out, runs[1]]
     if by == "link":
@@ -271,3 +278,247 @@ def test_an_interrupt_is_one_line(files, tmp_path):
     _, err = running.communicate(timeout=60)
     assert (running.returncode, err) == (130, "grainscope-report: interrupted\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def lane(name: str, source: str, to: str, size: int, seconds: float, **more) -> dict:
+    return {"name": name, "from": source, "to": to, "bytes": size, "seconds": seconds, **more}
+
+
+def every_kind(day: int = 20) -> File:
+    """One case of each kind, as the suite lists them."""
+    file = File(gpus=("NVIDIA H100 80GB HBM3",) * 2, date=f"2026-11-{day}T10:15:00+00:00")
+    for direction in ("host_to_gpu", "gpu_to_host"):
+        file.link(direction, 55.0)
+    file.peer_link(0, 1, 390.0)
+    file.peer_link(1, 0, 395.0)
+    local = {"path": "host_to_gpu", "locality": "local"}
+    for size in (64 * KIB, 1 * MIB, 64 * MIB):
+        axes = {"from": "host_registered", "to": "gpu_device", "engine": "sm", **local, "bytes": size}
+        file.add(FAMILY, axes, WRITTEN_SITE, 4e-6 + size / 50e9)
+    walk = {"from": "host_mapped", "to": "gpu_registers", "engine": "sm", "flush": "on", "width": 16, **local}
+    file.add(FAMILY, walk | {"bytes": MIB}, WRITTEN_SITE, 30e-6)
+    submission = {"from": "host_pinned", "to": "gpu_device", "engine": "copy_engine", "submission": "on"}
+    row = file.add(FAMILY, submission | local | {"bytes": MIB}, WRITTEN_SITE, 2e-6, operations=1)
+    for field in ("bytes", "bandwidth_gb_s", "link_fraction"):
+        row.pop(field, None)
+    for direction, link, ends, more in (
+        ("read", 395.0, ("peer_device", "gpu_device"), {}),
+        ("write", 390.0, ("gpu_device", "peer_device"), {"by_source": "on"}),
+    ):
+        axes = {"from": ends[0], "to": ends[1], "engine": "copy_engine", **more}
+        axes |= {"direction": direction, "link": "nvlink", "bytes": GIB}
+        row = file.add(FAMILY, axes, PEERS, 2.9e-3)
+        row["link_fraction"] = row["bandwidth_gb_s"] / link
+    first = {"from": "host_registered", "to": "gpu_device", "engine": "sm", **local}
+    second = {"from_2": "gpu_device", "to_2": "host_pageable", "engine_2": "copy_engine"}
+    second |= {"path_2": "gpu_to_host", "locality_2": "local", "bytes_2": 4 * MIB}
+    lanes = [
+        lane("lane_1", "host:0", "gpu:0", MIB, 40e-6),
+        lane("lane_2", "gpu:0", "host:0", 4 * MIB, 400e-6),
+    ]
+    file.together(FAMILY, first | second | {"bytes": MIB}, WRITTEN_SITE, lanes, overlap=0.1)
+    beside = {"engine_2": "compute_gpu", "computing_ms_2": 5}
+    lanes = [
+        lane("lane_1", "host:0", "gpu:0", MIB, 40e-6),
+        lane("lane_2", "gpu:0", "gpu:0", 0, 5e-3, background=True),
+    ]
+    file.together(FAMILY, first | beside | {"bytes": MIB}, WRITTEN_SITE, lanes, overlap=0.99)
+    file.lose("skipped", "needs two GPUs", FAMILY, {"from": "peer_device", "to": "gpu_device"}, PEERS)
+    return file
+
+
+@pytest.fixture
+def run(tmp_path):
+    return every_kind().write(tmp_path / "run" / "result.json")
+
+
+def test_rows_are_valid(run, capsys):
+    assert main(["validate", str(run)]) == 0, capsys.readouterr().out
+
+
+def test_a_wrong_share_of_the_link_is_seen(tmp_path, capsys):
+    file = every_kind()
+    read = next(row for row in file.rows if row["case"]["axes"].get("direction") == "read")
+    read["link_fraction"] = read["bandwidth_gb_s"] / 390.0  # the other way's peak
+    assert main(["validate", str(file.write(tmp_path / "result.json"))]) == 1
+    assert "link_fraction" in capsys.readouterr().out
+
+
+def test_rows_are_listed_and_named(run, capsys):
+    assert main(["list", str(run)]) == 0
+    assert capsys.readouterr().out.count(FAMILY) == len(every_kind().rows)
+
+
+def test_the_summary_has_them(run, capsys):
+    assert main(["summary", str(run)]) == 0
+    out = capsys.readouterr().out
+    assert FAMILY in out
+    assert "host_registered" in out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["export", "csv", "RUN", "-o", "TMP/rows.csv"],
+        ["export", "md", "RUN", "-o", "TMP/rows.md"],
+        ["env", "diff", "RUN", "OTHER"],
+        ["compare", "RUN", "OTHER"],
+        ["report", "RUN", "-o", "TMP/report.html"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_no_command_trips_over_them(command, run, tmp_path, capsys):
+    other = str(every_kind(21).write(tmp_path / "other" / "result.json"))
+    places = {"RUN": str(run), "OTHER": other}
+    words = [places.get(word, word.replace("TMP", str(tmp_path))) for word in command]
+    # Of one visit each nothing can be decided.
+    assert main(words) == (5 if command[0] == "compare" else 0), capsys.readouterr().err
+
+
+def test_compare_asks_the_same_question_of_both(run, tmp_path, capsys):
+    other = every_kind(21).write(tmp_path / "other" / "result.json")
+    assert main(["compare", str(run), str(other), "--format", "json"]) == 5
+    compared = json.loads(capsys.readouterr().out)
+    # One visit each: no verdict, but every measured row has its counterpart.
+    assert {kind: count for kind, count in compared["new"][0]["counts"].items() if count} == {"unclear": 9}
+
+
+def differ(base: dict, new: dict, passing: bool = False) -> dict[str, tuple[str | None, str | None]]:
+    found = differences(facts({"environment": base}), facts({"environment": new}), passing)
+    return {one.fact: (one.base, one.new) for one in found}
+
+
+def test_facts_that_differ():
+    base = {"driver": {"version": "580.1"}, "kernel": {"release": "6.1"}, "cpu": {"smt_active": True}}
+    new = {"driver": {"version": "590.1"}, "kernel": {"release": "6.1"}, "cpu": {"smt_active": False}}
+    assert differ(base, new) == {"driver.version": ("580.1", "590.1"), "cpu.smt_active": ("yes", "no")}
+
+
+def test_lists_of_alike_things_are_one_fact():
+    gpu = {"name": H100, "nvml": {"ecc": True}}
+    assert differ({"gpus": [gpu] * 8}, {"gpus": [gpu] * 4}) == {"gpus.count": ("8", "4")}
+    other = {"name": H100, "nvml": {"ecc": False}}
+    assert differ({"gpus": [gpu] * 2}, {"gpus": [gpu, other]}) == {"gpus.nvml.ecc": ("yes", "yes, no")}
+
+
+def test_cpus_are_written_as_ranges():
+    assert differ({"cpu": {"online": [0, 1, 2, 3, 8]}}, {"cpu": {"online": [0]}}) == {
+        "cpu.online": ("0-3, 8", "0")
+    }
+
+
+def test_masks_slices_and_refused_policies_differ():
+    base = {
+        "cpu": {"allowed": list(range(64))},
+        "memory": {"policy_available": True, "nodes": [{"id": 0, "allowed_cpus": list(range(64))}]},
+        "gpus": [{"name": H100, "nvml": {"mig": False}}],
+        "cgroup": {"cpu_quota": None},
+        "warnings": [],
+    }
+    new = {
+        "cpu": {"allowed": [0, 1, 2, 3]},
+        "memory": {"policy_available": False, "nodes": [{"id": 0, "allowed_cpus": [0, 1, 2, 3]}]},
+        "gpus": [{"name": H100, "nvml": {"mig": True}}],
+        "cgroup": {"cpu_quota": 1.5},
+        "warnings": [{"id": "cpu.mask"}, {"id": "gpu.mig"}],
+    }
+    assert differ(base, new) == {
+        "cpu.allowed": ("0-63", "0-3"),
+        "memory.nodes.allowed_cpus": ("0-63", "0-3"),
+        "memory.policy_available": ("yes", "no"),
+        "gpus.nvml.mig": ("no", "yes"),
+        "cgroup.cpu_quota": (None, "1.5"),
+        "warnings": ("", "cpu.mask, gpu.mig"),
+    }
+
+
+def test_what_is_not_told_differs_from_what_is():
+    assert differ({"cpu": {"boost": None}}, {"cpu": {"boost": True}}) == {"cpu.boost": (None, "yes")}
+
+
+def test_what_passes_is_shown_on_demand():
+    base, new = ({"load": {"one": one}, "gpus": [{"uuid": f"GPU-{one}"}]} for one in (0.1, 3.5))
+    assert differ(base, new) == {}
+    assert differ(base, new, passing=True).keys() == {"load.one", "gpus.uuid"}
+
+
+def test_links_are_told_by_what_they_negotiated():
+    link = {"direction": "host_to_gpu", "generation": 5, "width": 16, "theoretical_gb_s": 63.0, "gpu": 0}
+    narrow = link | {"width": 8, "theoretical_gb_s": 31.5}
+    found = differences(
+        facts({"environment": {}, "links": [link, link | {"gpu": 1}]}),
+        facts({"environment": {}, "links": [narrow]}),
+    )
+    assert [(one.fact, one.base, one.new) for one in found] == [
+        ("links.host_to_gpu", "PCIe 5 ×16, 63 GB/s", "PCIe 5 ×8, 31.5 GB/s")
+    ]
+
+
+def test_warnings_that_one_has(tmp_path, capsys):
+    other = node("node-b", 2)
+    other.warn("warning", "governor is powersave")
+    assert main(["env", "diff", *written(tmp_path, node(), other), "--json"]) == 1
+    found = {one["fact"]: (one["base"], one["new"]) for one in json.loads(capsys.readouterr().out)}
+    assert found == {"warnings": ("", "governor")}
+
+
+def test_env_diff_exit_statuses(tmp_path, capsys):
+    files = written(tmp_path, node(), node("node-b", 2), node("node-c", 3, driver="590.1"))
+    assert main(["env", "diff", *files[:2]]) == 0
+    assert capsys.readouterr().out == "no difference\n"
+    assert main(["env", "diff", *files[:2], "--all"]) == 1
+    assert "node-b" in capsys.readouterr().out
+    assert main(["env", "diff", files[0], files[2]]) == 1
+    assert "590.1" in capsys.readouterr().out
+    assert main(["env", "diff", files[0], str(tmp_path / "no.json")]) == 2
+    assert "does not exist" in capsys.readouterr().err
+    assert main(["env"]) == 2
+
+
+def test_env_diff_takes_a_machine_report(tmp_path, capsys):
+    [file] = written(tmp_path, node())
+    report = tmp_path / "env.json"
+    report.write_text(json.dumps(node(driver="590.1").context["environment"]))
+    assert main(["env", "diff", file, str(report), "--json"]) == 1
+    found = {one["fact"]: (one["base"], one["new"]) for one in json.loads(capsys.readouterr().out)}
+    assert found["driver.version"] == ("580.159", "590.1")
+    report.write_text('{"something": 1}')
+    assert main(["env", "diff", file, str(report)]) == 2
+    assert "says nothing of a machine" in capsys.readouterr().err
+
+
+def test_export_csv_has_every_row_and_number(small, tmp_path, capsys):
+    out = tmp_path / "rows.csv"
+    assert main(["export", "csv", str(small), "-o", str(out)]) == 0
+    assert f"{out}: 3 rows" in capsys.readouterr().out
+    rows = list(csv.DictReader(io.StringIO(out.read_text())))
+    assert [row["status"] for row in rows] == ["ok", "failed", "skipped"]
+    document = json.loads(small.read_text())["benchmarks"][0]
+    assert float(rows[0]["median_s"]) == document["median_s"]
+    assert float(rows[0]["high_s"]) == document["visits"][0]["within_s"][1]
+    assert (rows[0]["axis.bytes"], rows[0]["site.gpu"], rows[0]["axis.flush"]) == ("1048576", "0", "on")
+    assert (rows[1]["median_s"], rows[1]["reason"]) == ("", "the copy came back wrong")
+
+
+def test_export_of_several_files(files, capsys):
+    assert main(["export", "csv", str(files["cpu_only"]), str(files["busy"])]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert len(rows) == 81 + 250
+    assert len({row["file"] for row in rows}) == 2
+
+
+def test_export_markdown_has_a_table_a_family(small, capsys):
+    assert main(["export", "md", str(small)]) == 0
+    text = capsys.readouterr().out
+    assert "## transfer/memcpy" in text
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(tables) == 2 + 3
+    assert len({line.count("|") for line in tables}) == 1
+    assert "1 MiB" in tables[2]
+    assert "failed: the copy came back wrong" in tables[3]
+
+
+@pytest.mark.parametrize("arguments", [["export", "html", "x"], ["export", "csv"], ["env", "diff", "x"]])
+def test_usage(arguments, capsys):
+    assert main(arguments) == 2
+    assert "usage" in capsys.readouterr().err

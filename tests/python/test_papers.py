@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from grainscope_report import papers, resources
+from grainscope_report import resources
 from grainscope_report.figures.table import FIGURES
-from grainscope_report.papers import COMM_SCOPE, DISSERTATION, EMOGI, paper
+from grainscope_report.resources import COMM_SCOPE, DISSERTATION, EMOGI, paper
 
 NAMES = (COMM_SCOPE, EMOGI, DISSERTATION)
 EVERY = [(name, number) for name in NAMES for number in paper(name).numbers.values()]
@@ -73,7 +73,7 @@ def test_numbers_are_unique_and_citable():
 def test_a_paper_that_is_missing_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(resources, "CHECKOUT", tmp_path)
     with pytest.raises(Exception, match="install it again"):
-        papers.paper.__wrapped__(EMOGI)
+        resources.paper.__wrapped__(EMOGI)
 
 
 def test_figures_have_distinct_ids_and_stems():

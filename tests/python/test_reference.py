@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from grainscope_report import digest, reader
+from grainscope_report import analysis, reader
 from references import ROOT, quick_rows, raw, said
 
 FILES = sorted([*ROOT.glob("**/*.json"), *ROOT.glob("**/*.json.gz")])
@@ -14,7 +14,7 @@ MOST_BYTES = 4 << 20
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
 def test_a_reference_run_is_valid(path):
     assert reader.problems(*reader.load(path)) == []
-    assert digest.groups(reader.read(path))
+    assert analysis.groups_of(reader.read(path))
     assert path.stat().st_size < MOST_BYTES
     assert f"`{path.name}`" in (ROOT / "README.md").read_text()
 

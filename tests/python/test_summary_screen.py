@@ -1,4 +1,4 @@
-"""`summary` is one screen, of every kind of run, and its sentences do not contradict each other."""
+"""Screens: a summary, a comparison and a verdict each fit on one; the digest and findings behind them."""
 
 import json
 import os
@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 import golden_text
-from grainscope_report import reader, uncertainty
+from grainscope_report import analysis, findings, reader, uncertainty
+from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.groups.transfer import methods
 from grainscope_report.machine import machines
+from grainscope_report.reader import read
 from planted import SITE, add_copy, linked_file, pinned_copy
 from references import PROJECT, ROOT
 from synthetic import KIB, MIB, File
@@ -218,3 +220,182 @@ def test_sizes_on_the_screen_have_units(tmp_path, capsys, monkeypatch):
     add_copy(file, 10.0, "pinned_to_gpu", 256 * KIB)
     lines = screen(file.write(tmp_path / "result.json"), capsys, monkeypatch, 100)
     assert any("256 KiB, GPU 0, node 0" in line for line in lines)
+
+
+REFERENCE = Path(__file__).parents[2] / "results" / "reference"
+ROWS = {"memory": "host_alloc", "order": "as_asked", "row": 128, "rows": 1 << 20, "locality": "local"}
+
+
+def gathered(tmp_path, share: float, asked_bytes: int | None) -> analysis.Peak:
+    """Rows of 128 MiB of which half are different, at this share of the copy peak."""
+    file = File()
+    file.link("host_to_gpu", 50.0)
+    row = file.add("reach/gather", {**ROWS, "span": 256 * MIB}, SITE, 128 * MIB / 40e9)
+    row |= {"bytes": 128 * MIB, "bandwidth_gb_s": 40.0, "link_bytes_least": 64 * MIB, "link_fraction": share}
+    if asked_bytes:
+        row["traffic"] = {"label": "modelled", "requests": 1, "requests_by_size": {}, "bytes": asked_bytes}
+    [group] = analysis.groups_of(read(file.write(tmp_path / "file.json")))
+    return group.peak
+
+
+def families(tmp_path, rows: list[tuple[str, str]]) -> list[str]:
+    file = File()
+    for at, (family, status) in enumerate(rows):
+        axes = {"bytes": MIB << at}
+        if status == "ok":
+            file.add(family, axes, SITE, 1e-3)
+        else:
+            file.lose(status, "no such thing", family, axes, SITE)
+    result = read(file.write(tmp_path / "file.json"))
+    return list(dict.fromkeys(group.family for group in analysis.groups_of(result)))
+
+
+def test_families_stand_as_the_suite_runs_them_though_skipped_rows_come_first(tmp_path):
+    skipped = ["transfer/duplex", "transfer/peer", "transfer/collective", "latency/chase", "model/uvm"]
+    ran = ["host/memcpy", "transfer/duplex", "transfer/local", "latency/chase", "call"]
+    rows = [*((one, "skipped") for one in skipped), *((one, "ok") for one in ran)]
+    assert families(tmp_path, rows) == [
+        "host/memcpy", "transfer/duplex", "transfer/local", "transfer/peer", "transfer/collective",
+        "latency/chase", "call", "model/uvm",
+    ]  # fmt: skip
+    assert families(tmp_path, [(one, "skipped") for one in skipped]) == skipped
+    assert families(tmp_path, [("model/cc", "skipped"), ("call", "failed"), ("model/cc", "ok")]) == [
+        "call", "model/cc",
+    ]  # fmt: skip
+
+
+def test_families_of_two_reference_runs_stand_in_one_order():
+    orders = []
+    for name in ("h200x2-full.json.gz", "h100-full.json.gz", "h100-quick.json", "no-gpu-quick.json"):
+        found = analysis.groups_of(read(REFERENCE / name))
+        orders.append(list(dict.fromkeys(group.family for group in found)))
+    for order in orders[1:]:
+        assert order == orders[0]
+
+
+@pytest.mark.parametrize(
+    ("share", "asked", "said"),
+    [
+        (0.4, 128 * MIB, "40.0–80.0 %"),
+        (0.8, 128 * MIB, "80.0–100.0 %"),  # the link is never more than full
+        (0.4, 64 * MIB, "40.0 %"),
+        (0.4, None, "40.0 %"),
+    ],
+)
+def test_the_share_of_the_link_has_both_ends_where_rows_repeat(tmp_path, share, asked, said):
+    assert gathered(tmp_path, share, asked).of_link == said
+
+
+MOST_OF_VERDICTS = 30
+ACCEPTANCE = ROOT / "acceptance"
+PAIRS = {
+    "two visits to a machine": (ACCEPTANCE / "h100-b1.json.gz", ACCEPTANCE / "h100-b2.json.gz"),
+    "two H100": (ACCEPTANCE / "h100-a.json.gz", ACCEPTANCE / "h100-b1.json.gz"),
+    "H100 and H200": (ROOT / "h100-quick.json", ROOT / "h200x2-quick.json"),
+    "no GPU": (ROOT / "no-gpu-quick.json", ROOT / "h100-quick.json"),
+}
+
+
+def shown(capsys, monkeypatch, width: int, *arguments) -> list[str]:
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main([str(one) for one in arguments]) in (0, 1, 5)
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("width", [100, 160])
+def test_a_comparison_is_one_screen(pair, width, capsys, monkeypatch):
+    lines = shown(capsys, monkeypatch, width, "compare", *PAIRS[pair])
+    assert height(lines, width) <= MOST_OF_VERDICTS
+    assert max(map(len, lines)) <= width
+    assert lines[0].startswith(("B is ", "Nothing could be decided"))
+    # Files keep their names, however narrow.
+    for path in PAIRS[pair]:
+        assert any(str(path) in line for line in lines) or len(str(path)) > width - 40
+
+
+@pytest.mark.parametrize("flag", ["--full", "--all"])
+def test_the_rest_of_a_comparison_is_behind_a_flag_and_whole(flag, capsys, monkeypatch):
+    pair = PAIRS["two visits to a machine"]
+    short = shown(capsys, monkeypatch, 100, "compare", *pair)
+    full = shown(capsys, monkeypatch, 100, "compare", *pair, flag)
+    assert len(full) > 3 * len(short)
+    assert full[0] == short[0]
+    told = [line for line in full if "slower" in line and "host_to_gpu" in line]
+    assert told
+    assert not any("…" in line for line in told)
+
+
+def test_the_json_of_a_comparison_does_not_depend_on_the_terminal(capsys, monkeypatch):
+    pair = PAIRS["two visits to a machine"]
+    narrow, wide = (
+        "\n".join(shown(capsys, monkeypatch, width, "compare", *pair, "--format", "json"))
+        for width in (40, 160)
+    )
+    assert narrow == wide
+    assert json.loads(narrow)
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+@pytest.mark.parametrize("file", ["acceptance/h100-a.json.gz", "h100-quick.json", "no-gpu-quick.json"])
+def test_a_check_is_one_screen(file, width, capsys, monkeypatch):
+    lines = shown(capsys, monkeypatch, width, "check", ROOT / file, "--rules", "pcie5")
+    assert height(lines, width) <= MOST_OF_VERDICTS
+    assert lines[0].startswith(("ACCEPTED", "NOT ACCEPTED"))
+    assert max(map(len, lines[1:])) <= width
+
+
+def test_an_evaluation_is_one_screen(tmp_path, capsys, monkeypatch):
+    workload = PROJECT / "docs" / "workloads" / "gnn-training.toml"
+    lines = shown(capsys, monkeypatch, 100, "evaluate", workload, "--draws", 200, "-o", tmp_path)
+    assert height(lines, 100) <= MOST_OF_VERDICTS
+    assert lines[0].startswith("Speed: ")
+    full = shown(capsys, monkeypatch, 100, "evaluate", workload, "--draws", 200, "-o", tmp_path, "--full")
+    assert len(full) >= len(lines)
+
+
+@pytest.mark.parametrize("name", ["h100", "linked", "traversing", "leaning", "learning", "tiering"])
+def test_every_finding_is_plain_data_and_its_rows_are_in_the_file(show, name):
+    [machine] = show(name)
+    names = {row.name for row in machine.result.rows}
+    found = findings.of(Analysis(machine))
+    assert found
+    for one in found:
+        json.dumps(one.data)
+        assert set(one.evidence) <= names
+
+
+def test_what_is_told_of_curves_and_graphs_names_its_rows(show):
+    [machine] = show("traversing")
+    said = [one for one in findings.of(Analysis(machine)) if one.id == "traversals"]
+    assert said
+    for one in said:
+        assert one.evidence == [one.fact.best.row.name]
+        assert one.figure == "16"
+
+
+def test_a_run_is_worked_out_once(show, monkeypatch):
+    [machine] = show("traversing")
+    asked = []
+    run = Analysis(machine)
+    monkeypatch.setattr(
+        "grainscope_report.groups.traversal.answers.answers", lambda one: asked.append(one) or []
+    )
+    findings.of(run)
+    assert len(asked) == 1
+
+
+def test_topics_may_be_left_out(show):
+    [machine] = show("h100")
+    found = findings.of(Analysis(machine), but=("answers", "groups"))
+    assert not findings.facts(found, "answers") + findings.facts(found, "groups")
+
+
+def test_the_json_of_a_summary_is_that_of_the_findings(show, files, capsys):
+    [machine] = show("h100")
+    assert main(["summary", "--json", str(files["h100"])]) == 0
+    document = json.loads(capsys.readouterr().out)
+    found = findings.of(Analysis(machine, every=True))
+    for topic in ("groups", "shape", "reasons"):
+        assert document[topic] == json.loads(json.dumps(findings.data(found, topic)))

@@ -18,7 +18,7 @@ from statistics import fmean, median
 from grainscope_report import metrics, reader
 from grainscope_report.acceptance import judge, rules
 from grainscope_report.acceptance.rules import LINK, Allowance, Limits, Rule, RuleSet
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 from grainscope_report.uncertainty import Uncertainty
 from grainscope_report.visits import machine_of
 
@@ -71,7 +71,7 @@ def read(asked: RuleSet, root: Path) -> list[Result]:
 
 def machines(results: Sequence[Result]) -> list[str]:
     """The machines of these runs, each once."""
-    return list(dict.fromkeys(machine_of(one.context.raw) for one in results))
+    return list(dict.fromkeys(machine_of(result.context.raw) for result in results))
 
 
 def measured(rule: Rule) -> bool:
@@ -117,7 +117,7 @@ def derived(asked: RuleSet, results: Sequence[Result]) -> RuleSet:
 
 def rejected(asked: RuleSet, results: Sequence[Result], by_machine: bool = False) -> Rejected:
     """Leaves out each run, or each machine, and holds it against the limits of the others."""
-    names = [machine_of(one.context.raw) if by_machine else str(one.path) for one in results]
+    names = [machine_of(result.context.raw) if by_machine else str(result.path) for result in results]
     broken = {}
     for name in dict.fromkeys(names):
         others = [one for one, of in zip(results, names, strict=True) if of != name]
@@ -133,7 +133,9 @@ def failures(asked: RuleSet, result: Result) -> list[str]:
     """The measured rules whose limits a run breaks, whatever it did not measure."""
     ids = {rule.id for rule in asked.rules if measured(rule)}
     judged = judge.judge(result, [asked], None, any_run=True)
-    return [one.rule for one in judged if one.status == judge.FAILED and one.rule in ids]
+    return [
+        judgement.rule for judgement in judged if judgement.status == judge.FAILED and judgement.rule in ids
+    ]
 
 
 def sets(root: Path) -> dict[Path, str]:
@@ -246,7 +248,7 @@ def _limit(rule: Rule, values: Sequence[tuple[Result, float, float, int]]) -> De
             candidates.append(
                 (worst, f"the middle of {len(each)} runs of one machine" if len(each) > 1 else "one run")
             )
-    bound, why = min(candidates, key=lambda one: sign * one[0])
+    bound, why = min(candidates, key=lambda candidate: sign * candidate[0])
     unit = rule.limits.unit
     bound = _rounded(bound / unit.scale, down=not slower) * unit.scale
     target = _rounded(middle / unit.scale, down=True) * unit.scale

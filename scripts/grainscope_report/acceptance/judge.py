@@ -1,26 +1,60 @@
-"""Holds a run against rules: a value fails with its whole interval, and what is missing fails.
+"""Judges a run by rules: a value fails with its whole interval, and what is missing fails.
 
 The interval is of both uncertainties. What the file does not tell of them, the rule set allows for the clock:
-of one visit what visits differ by, and of a machine of which type B is unknown what runs differ by.
-A run is judged by many limits at once. So of m judgements each leaves out 1/20 ÷ m beyond the end that faces
-the limit, and no more than a 95 % interval does: at most one sound run in 20 fails (Bonferroni).
+of one visit what visits differ by, and of a machine of which type B is unknown what runs differ by. A run is
+judged by many limits at once. So of m judgements each leaves out 1/20 ÷ m beyond the end that faces the
+limit, and no more than a 95 % interval does: at most one sound run in 20 fails (Bonferroni).
+
+Of the node the machine report tells the run's start; `state` of a visit is what was read around it:
+`governor`, `cpu_mhz`, `gpu_sm_mhz`, `gpu_memory_mhz`, `throttle` (a list), `link_generation`, `link_width`,
+`ecc_errors`, each where the machine tells. What it does not tell, as many virtual machines, is said and
+accepted.
 """
 
 import math
 import re
 import shlex
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median_low
+from typing import Any, NamedTuple
 
 from grainscope_report import metrics, selecting, statistics
-from grainscope_report.acceptance import node
-from grainscope_report.acceptance.rules import LINK, REFERENCE, THEORETICAL, Allowance, Rule, RuleSet
-from grainscope_report.machine import concerns, spoken_site
-from grainscope_report.model import Link, Row
-from grainscope_report.result import Result
+from grainscope_report.acceptance.rules import (
+    LINK,
+    POWERSAVE,
+    REFERENCE,
+    THEORETICAL,
+    Allowance,
+    NodeRules,
+    Rule,
+    RuleSet,
+)
+from grainscope_report.machine import STOLEN_CPUS, concerns, spoken_site
+from grainscope_report.model import Link, Result, Row
 from grainscope_report.uncertainty import Uncertainty, clock_of, combined, student_quantile
+from grainscope_report.units import some
 
+TICKS_S = 0.025
+PERFORMANCE = "sudo cpupower frequency-set --governor performance"
+THROTTLED = "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER"
+LINKED = "sudo lspci -vv | grep -e LnkCap: -e LnkSta:"
+MEMORY = "nvidia-smi -q -d ECC,ROW_REMAPPER"
+CLOCKS = {
+    "cpu_mhz": ("the CPU's clock", PERFORMANCE),
+    "gpu_sm_mhz": ("the GPU's clock", THROTTLED),
+    "gpu_memory_mhz": ("the clock of the GPU's memory", THROTTLED),
+}
+HELD_DOWN = ("hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown")
+# Findings that can make a number worse, the likeliest first; what a machine merely is, none explains.
+EXPLAIN = (
+    "gpu.link_generation", "gpu.link_width", "gpu.slowdown", "gpu.slot_generation", "gpu.pcie_replays",
+    "driver.confidential_computing", "gpu.processes", "stolen_time", "load.average", "load.cpu_pressure",
+    "load.memory_pressure", "cpu.governor", "cpu.frequency_cap", "cpu.quota", "gpu.clocks", "gpu.clocks_set",
+    "memory.numa_balancing", "kernel.iommu", "memory.transparent_huge", "memory.nodes_unknown",
+    "gpu.node_unknown", "kernel.clock_source", "gpu.mig",
+)  # fmt: skip
 PASSED, FAILED, MISSING, NOT_APPLICABLE = "passed", "failed", "missing", "not applicable"
 BROKEN = (FAILED, MISSING)
 REJECTED = 0.05  # of sound runs, at most
@@ -89,14 +123,14 @@ def judge(
         # A run of something else need not have all rows, but some.
         drawn += _left_out(mine) if other and any(isinstance(one, _Value) for one in mine) else mine
     level = _level(drawn)
-    found = [_decided(result, one, level) if isinstance(one, _Value) else one for one in drawn]
+    found = [_decided(result, item, level) if isinstance(item, _Value) else item for item in drawn]
     return list(dict.fromkeys(found))
 
 
 def _left_out(drawn: Sequence["Judged | _Value"]) -> Iterator["Judged | _Value"]:
-    for one in drawn:
-        absent = isinstance(one, Judged) and one.status == MISSING
-        yield replace(one, status=NOT_APPLICABLE, next="") if absent else one
+    for item in drawn:
+        absent = isinstance(item, Judged) and item.status == MISSING
+        yield replace(item, status=NOT_APPLICABLE, next="") if absent else item
 
 
 def values(result: Result, rules: RuleSet) -> list[tuple[Rule, float, float, int]]:
@@ -104,15 +138,15 @@ def values(result: Result, rules: RuleSet) -> list[tuple[Rule, float, float, int
     drawn = [one for rule in rules.rules for one in _rule(result, rule, rules, None)]
     level = _level(drawn)
     return [
-        (one.rule, one.value, _half(one.uncertainty, level), len(one.row.visits) if one.row else 1)
-        for one in drawn
-        if isinstance(one, _Value) and one.value is not None
+        (item.rule, item.value, _half(item.uncertainty, level), len(item.row.visits) if item.row else 1)
+        for item in drawn
+        if isinstance(item, _Value) and item.value is not None
     ]
 
 
 def _level(drawn: Sequence["Judged | _Value"]) -> float:
     """The probability below the end of an interval that faces its limit."""
-    compared = sum(isinstance(one, _Value) and one.uncertainty.standard > 0 for one in drawn)
+    compared = sum(isinstance(item, _Value) and item.uncertainty.standard > 0 for item in drawn)
     return max(LEAST, 1 - REJECTED / max(compared, 1))
 
 
@@ -127,11 +161,8 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
     wrong = "" if run.complete else str(run.why_incomplete)
     yield _of_run("complete", "the run is complete", wrong, "grainscope --resume DIR")
     failed = [row.name for row in result.rows if row.status == "failed"]
-    more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
-    wrong = f"{failed[0]}{more}" if failed else ""
-    yield _of_run(
-        "no_failed_row", "no row of the run failed", wrong, f"grainscope-report list {_file(result)}"
-    )
+    then = f"grainscope-report list {shlex.quote(str(result.path))}"
+    yield _of_run("no_failed_row", "no row of the run failed", some(failed, 1), then)
     if asked.preset:
         wrong = [f"the preset is {run.preset}"] * (run.preset != asked.preset)
         wrong += [f"only part of it was run (filter {run.filter!r})"] * bool(run.filter)
@@ -145,23 +176,27 @@ def _run(result: Result, rules: RuleSet) -> Iterator[Judged]:
         there = len(result.environment.gpu_names)
         wrong = "" if there == asked.gpus else f"there are {there}"
         yield _of_run("gpus", f"the machine has {asked.gpus} GPUs", wrong, "nvidia-smi -L")
-    if asked.severe_warnings:
-        severe = [one for one in concerns(result) if one.severity == "severe"]
+    if not asked.severe_warnings:
+        severe = [concern for concern in concerns(result) if concern.severity == "severe"]
         then = severe[0].remedy if severe else ""
         wrong = "; ".join(one.finding for one in severe)
         yield _of_run("severe_warnings", "the machine report has no severe warning", wrong, then)
-    for one in node.judge(result, rules.node):
-        status = NOT_APPLICABLE if one.wrong is None else FAILED if one.wrong else PASSED
-        message = "the machine does not tell" if one.wrong is None else one.wrong
-        yield Judged(f"node.{one.id}", one.text, "node", status, message, limits=one.limits, next=one.next)
+    for verdict in node_verdicts(result, rules.node):
+        status = NOT_APPLICABLE if verdict.wrong is None else FAILED if verdict.wrong else PASSED
+        message = "the machine does not tell" if verdict.wrong is None else verdict.wrong
+        yield Judged(
+            f"node.{verdict.id}",
+            verdict.text,
+            "node",
+            status,
+            message,
+            limits=verdict.limits,
+            next=verdict.next,
+        )
 
 
 def _of_run(name: str, text: str, wrong: str, then: str) -> Judged:
     return Judged(f"run.{name}", text, "run", FAILED if wrong else PASSED, wrong, next=then if wrong else "")
-
-
-def _file(result: Result) -> str:
-    return shlex.quote(str(result.path))
 
 
 def _rule(result: Result, rule: Rule, rules: RuleSet, reference: Result | None) -> list[Judged | _Value]:
@@ -351,30 +386,30 @@ def _of_link(row: Row) -> float | None:
     return row.link_fraction * row.bandwidth_gb_s / crossing
 
 
-def _decided(result: Result, one: _Value, level: float) -> Judged:
+def _decided(result: Result, value: _Value, level: float) -> Judged:
     """Passed where nothing is missing and the interval does not lie beyond a limit."""
-    rule, half = one.rule, _half(one.uncertainty, level)
-    got = "" if one.value is None else rule.limits.around(one.value, half)
-    wrong = one.why or ("" if one.value is None else rule.limits.broken_by(one.value, half))
-    status = PASSED if not wrong else MISSING if one.value is None and _all_missing(one) else FAILED
-    judged = replace(_judged(rule, one.what, status, wrong, one.measurements), got=got)
-    return judged if status == PASSED else replace(judged, **_explained(result, one))
+    rule, half = value.rule, _half(value.uncertainty, level)
+    got = "" if value.value is None else rule.limits.around(value.value, half)
+    wrong = value.why or ("" if value.value is None else rule.limits.broken_by(value.value, half))
+    status = PASSED if not wrong else MISSING if value.value is None and _all_missing(value) else FAILED
+    judged = replace(_judged(rule, value.what, status, wrong, value.measurements), got=got)
+    return judged if status == PASSED else replace(judged, **_explained(result, value))
 
 
-def _all_missing(one: _Value) -> bool:
-    return all(part.value is None for part in one.measurements)
+def _all_missing(value: _Value) -> bool:
+    return all(part.value is None for part in value.measurements)
 
 
-def _explained(result: Result, one: _Value) -> dict[str, str]:
+def _explained(result: Result, value: _Value) -> dict[str, str]:
     """What may be the cause of a value beyond its limit, and the next command."""
     again = f"grainscope --preset {result.run.preset} --out again"
-    if one.row:
-        name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", one.row.name)
+    if value.row:
+        name = re.sub(r"([][.^$*+?(){}|\\])", r"\\\1", value.row.name)
         only = shlex.quote(f"^{name}$")
         again = f"grainscope --preset {result.run.preset} --benchmark_filter={only} --out again"
-    if one.value is None or one.why:
-        return {"next": "" if one.row and one.row.status == "skipped" else again}
-    found = node.causes(result, one.row)[:2]
+    if value.value is None or value.why:
+        return {"next": "" if value.row and value.row.status == "skipped" else again}
+    found = causes(result, value.row)[:2]
     if found:
         cause = "; ".join(dict.fromkeys(part.said for part in found))
         return {"cause": cause, "next": f"{found[0].next}; then {again}"}
@@ -397,3 +432,125 @@ def _judged(
         rule.limits.unit.name,
         rule.source,
     )
+
+
+class Verdict(NamedTuple):
+    """What became of a rule about the node: `wrong` is None where the machine does not tell."""
+
+    id: str
+    text: str
+    wrong: str | None
+    limits: str
+    next: str
+
+
+class Cause(NamedTuple):
+    """What may explain a failure, and what to do about it."""
+
+    said: str
+    next: str
+
+
+def node_verdicts(result: Result, rules: NodeRules) -> Iterator[Verdict]:
+    """What the rules say of the node."""
+    states = [visit.state for row in result.rows for visit in row.visits if visit.state]
+    accepted = rules.governors
+    limits = f"one of {', '.join(accepted)}" if accepted else f"not {POWERSAVE}"
+    found = governors(result)
+    wrong = [name for name in found if (name not in accepted if accepted else name == POWERSAVE)]
+    said = f"the governor is {', '.join(wrong)}" if wrong else ""
+    yield Verdict("governor", "The CPUs' frequency governor", said if found else None, limits, PERFORMANCE)
+    if rules.throttle:
+        known, held = throttled(result, states)
+        reasons = [f"{name} ({held[name]})" for name in rules.throttle if name in held]
+        said = f"clocks were held down: {', '.join(reasons)}" if reasons else ""
+        text = "What must not hold the GPU's clocks down"
+        yield Verdict(
+            "throttle", text, said if known else None, f"none of {', '.join(rules.throttle)}", THROTTLED
+        )
+    for key, (what, then) in CLOCKS.items():
+        if (least := getattr(rules, key)) is not None:
+            read = _numbers(states, key)
+            middle = median_low(read) if read else None
+            said = f"the middle of {len(read)} readings is {middle:g} MHz" if read and middle < least else ""
+            capital = what[0].upper() + what[1:]
+            yield Verdict(key, capital, said if read else None, f"at least {least:g} MHz", then)
+    for key, what in (("link_generation", "generation"), ("link_width", "width")):
+        if (least := getattr(rules, key)) is not None:
+            links = (getattr(link, what) for link in result.links if link.peer is None)
+            read = [link for link in links if link is not None] + _numbers(states, key)
+            said = f"it was {min(read):g}" if read and min(read) < least else ""
+            text = f"The {what} of the GPUs' links under load"
+            yield Verdict(key, text, said if read else None, f"at least {least}", LINKED)
+    if rules.ecc is not None:
+        modes = [mode for gpu in result.environment.gpus if (mode := _ecc(gpu)) is not None]
+        words = {True: "on", False: "off"}
+        said = f"it is {words[not rules.ecc]}" if (not rules.ecc) in modes else ""
+        text = "ECC of the GPUs' memory"
+        yield Verdict("ecc", text, said if modes else None, words[rules.ecc], MEMORY)
+    if rules.ecc_errors is not None:
+        read = _numbers(states, "ecc_errors")
+        said = f"there were {max(read):g}" if read and max(read) > rules.ecc_errors else ""
+        text = "Memory errors of the GPUs"
+        yield Verdict("ecc_errors", text, said if read else None, f"at most {rules.ecc_errors}", MEMORY)
+
+
+def causes(result: Result, row: Row | None) -> list[Cause]:
+    """What in the file may explain that a row, or a link, is worse than it should be: the likeliest first."""
+    states = [visit.state for visit in row.visits] if row else []
+    warned = {concern.id: concern for concern in concerns(result)}
+    found = []
+    _, held = throttled(result, states, report=False)
+    if hard := [name for name in HELD_DOWN if name in held]:
+        found.append(Cause(f"the GPU's clocks were held down in this row: {', '.join(hard)}", THROTTLED))
+    # A tick or two of 10 ms may be of any row.
+    stolen = row.stolen_s or 0.0 if row else 0.0
+    if stolen > TICKS_S and row.visit_s and stolen > STOLEN_CPUS * row.visit_s:
+        said = f"neighbours: the hypervisor took {stolen:.2g} s in {row.visit_s:.2g} s of this row"
+        found.append(Cause(said, "measure again when the host has less to do"))
+        warned.pop("stolen_time", None)
+    if any(_numbers(states, "ecc_errors")):
+        found.append(Cause("the GPU's memory had errors in this row", MEMORY))
+    if POWERSAVE in governors(result) and "cpu.governor" not in warned:
+        found.append(Cause("the CPUs' governor is powersave", PERFORMANCE))
+    found += [Cause(warned[name].finding, warned[name].remedy) for name in EXPLAIN if name in warned]
+    if row and row.case.axes.get("locality") == "unknown":
+        found.append(
+            Cause("the memory's NUMA node is unknown: it may lie at another socket", "numactl --hardware")
+        )
+    return found
+
+
+def governors(result: Result) -> list[str]:
+    """The governors of the CPUs, each once; empty where the machine does not tell."""
+    policies = result.environment.cpu.get("frequency_policies")
+    told = (
+        [policy.get("governor") for policy in policies if isinstance(policy, Mapping)]
+        if isinstance(policies, list)
+        else []
+    )
+    told += [visit.state.get("governor") for row in result.rows for visit in row.visits]
+    return list(dict.fromkeys(one for one in told if isinstance(one, str) and one))
+
+
+def throttled(
+    result: Result, states: Sequence[Mapping[str, Any]], report: bool = True
+) -> tuple[bool, Counter]:
+    """Whether the reasons that hold clocks down are known, and how often each was read."""
+    nvml = [gpu.get("nvml") for gpu in result.environment.gpus] if report else []
+    lists = [one.get("clock_event_reasons") for one in nvml if isinstance(one, Mapping)]
+    lists = [one for one in [*lists, *(state.get("throttle") for state in states)] if isinstance(one, list)]
+    return bool(lists), Counter(str(name) for one in lists for name in one)
+
+
+def _ecc(gpu: Mapping[str, Any]) -> bool | None:
+    for part, name in (("nvml", "ecc"), ("cuda", "ecc_enabled")):
+        told = gpu.get(part)
+        if isinstance(told, Mapping) and isinstance(told.get(name), bool):
+            return told[name]
+    return None
+
+
+def _numbers(states: Sequence[Mapping[str, Any]], key: str) -> list[float]:
+    told = (state.get(key) for state in states)
+    return [one for one in told if isinstance(one, (int, float)) and not isinstance(one, bool)]

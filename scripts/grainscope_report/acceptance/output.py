@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from grainscope_report import machine, metrics
 from grainscope_report.acceptance.judge import BROKEN, FAILED, MISSING, NOT_APPLICABLE, PASSED, Judged
 from grainscope_report.metrics import Unit
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 from grainscope_report.terminal import Terminal
 
 FORMAT = 1
@@ -29,7 +29,7 @@ class Report:
     @property
     def accepted(self) -> bool:
         """Whether nothing failed and nothing was missing."""
-        return not any(one.status in BROKEN for one in self.judged)
+        return not any(judgement.status in BROKEN for judgement in self.judged)
 
 
 def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> list[str]:
@@ -64,7 +64,7 @@ def lines(reports: Sequence[Report], rules: str, out: Terminal, every: bool) -> 
 
 
 def _counts(report: Report) -> str:
-    counts = Counter(one.status for one in report.judged)
+    counts = Counter(judgement.status for judgement in report.judged)
     return ", ".join(
         f"{counts[one]} {one}" for one in (FAILED, MISSING, PASSED, NOT_APPLICABLE) if counts[one]
     )
@@ -74,45 +74,49 @@ def _one(report: Report, out: Terminal, every: bool, alone: bool) -> tuple[list[
     """A run's own lines, and those of each thing that is shown."""
     verdict = "accepted" if report.accepted else out.paint("not accepted", "red")
     head = [] if alone else [f"{report.result.path}: {verdict}, {_counts(report)}"]
-    head += out.wrap(" · ".join(machine.provenance(report.result)), "  ").split("\n")
-    untold = [one.text for one in report.judged if one.status == NOT_APPLICABLE and one.what == "node"]
+    head += out.wrap(machine.provenance_line(report.result), "  ").split("\n")
+    untold = [
+        judgement.text
+        for judgement in report.judged
+        if judgement.status == NOT_APPLICABLE and judgement.what == "node"
+    ]
     if untold and not every:
         head += out.wrap(f"not told by the machine, and accepted: {'; '.join(untold)}", "  ").split("\n")
-    shown = [one for one in report.judged if every or one.status in BROKEN]
+    shown = [judgement for judgement in report.judged if every or judgement.status in BROKEN]
     # What failed with a value comes before what merely is not there.
     shown = shown if every else sorted(shown, key=lambda one: one.status == MISSING)
     return head, ["\n".join(_lines(one, out, every)).split("\n") for one in shown]
 
 
-def _lines(one: Judged, out: Terminal, every: bool) -> Iterator[str]:
-    shade = "red" if one.status in BROKEN else "dim" if one.status == NOT_APPLICABLE else ""
-    where = f" [{one.what}]" if one.what else ""
-    told = f": {one.message or one.got}" if one.status not in BROKEN or not one.got else ""
-    told += f" (expected {one.limits})" * (one.what == "node" and one.status in BROKEN)
-    yield out.wrap(f"{one.status}: {one.rule}{where}{told}", "  ").replace(
-        one.status, out.paint(one.status, shade), 1
+def _lines(judged: Judged, out: Terminal, every: bool) -> Iterator[str]:
+    shade = "red" if judged.status in BROKEN else "dim" if judged.status == NOT_APPLICABLE else ""
+    where = f" [{judged.what}]" if judged.what else ""
+    told = f": {judged.message or judged.got}" if judged.status not in BROKEN or not judged.got else ""
+    told += f" (expected {judged.limits})" * (judged.what == "node" and judged.status in BROKEN)
+    yield out.wrap(f"{judged.status}: {judged.rule}{where}{told}", "  ").replace(
+        judged.status, out.paint(judged.status, shade), 1
     )
-    if one.status in BROKEN:
-        for said in explained(one):
+    if judged.status in BROKEN:
+        for said in explained(judged):
             yield out.wrap(said, "      ")
     if every:
-        yield out.paint(out.wrap(one.text, "      "), "dim")
-        if one.measurements:
-            yield out.paint(out.wrap(f"visits: {values(one)}", "      "), "dim")
-        if one.source:
-            yield out.paint(out.wrap(f"source of the limit: {one.source}", "      "), "dim")
+        yield out.paint(out.wrap(judged.text, "      "), "dim")
+        if judged.measurements:
+            yield out.paint(out.wrap(f"visits: {values(judged)}", "      "), "dim")
+        if judged.source:
+            yield out.paint(out.wrap(f"source of the limit: {judged.source}", "      "), "dim")
 
 
-def explained(one: Judged) -> Iterator[str]:
+def explained(judged: Judged) -> Iterator[str]:
     """What was expected of a failure and what came, what may be the cause, and the next command."""
-    if one.got:
+    if judged.got:
         # A visit that is missing is no matter of the limits.
-        more = f": {one.message}" if not one.cause else ""
-        yield f"expected {_typical(one.limits)}; got {one.got}{more}"
-    if one.cause:
-        yield f"likely: {one.cause}"
-    if one.next:
-        yield f"next: {one.next}"
+        more = f": {judged.message}" if not judged.cause else ""
+        yield f"expected {_typical(judged.limits)}; got {judged.got}{more}"
+    if judged.cause:
+        yield f"likely: {judged.cause}"
+    if judged.next:
+        yield f"next: {judged.next}"
 
 
 def _typical(limits: str) -> str:
@@ -120,12 +124,12 @@ def _typical(limits: str) -> str:
     return re.sub(r"([^,]+) expected$", r" typically\1", limits)
 
 
-def values(one: Judged) -> str:
+def values(judged: Judged) -> str:
     """Every visit's value, or why there is none."""
-    if not one.measurements:
+    if not judged.measurements:
         return ""
-    unit = Unit(one.unit, metrics.UNITS[one.unit][1])
-    said = ["none" if found.value is None else unit.text(found.value) for found in one.measurements]
+    unit = Unit(judged.unit, metrics.UNITS[judged.unit][1])
+    said = ["none" if found.value is None else unit.text(found.value) for found in judged.measurements]
     return ", ".join(said)
 
 
@@ -142,10 +146,10 @@ def as_json(reports: Sequence[Report], rules: Sequence[str]) -> dict[str, Any]:
                 "run": report.result.run.id,
                 "machine": machine.provenance(report.result),
                 "accepted": report.accepted,
-                "counts": dict(Counter(one.status for one in report.judged)),
+                "counts": dict(Counter(judgement.status for judgement in report.judged)),
                 "judged": [
-                    {name: value for name, value in asdict(one).items() if name not in TEXT_ONLY}
-                    for one in report.judged
+                    {name: value for name, value in asdict(judgement).items() if name not in TEXT_ONLY}
+                    for judgement in report.judged
                 ],
             }
             for report in reports
@@ -169,8 +173,8 @@ def _suite(top: ElementTree.Element, report: Report) -> Counter:
     result = report.result
     counts = Counter(
         tests=len(report.judged),
-        failures=sum(one.status in BROKEN for one in report.judged),
-        skipped=sum(one.status == NOT_APPLICABLE for one in report.judged),
+        failures=sum(judgement.status in BROKEN for judgement in report.judged),
+        skipped=sum(judgement.status == NOT_APPLICABLE for judgement in report.judged),
         errors=0,
     )
     suite = ElementTree.SubElement(
@@ -178,28 +182,28 @@ def _suite(top: ElementTree.Element, report: Report) -> Counter:
         timestamp=_xml(result.date), time="0", **{name: str(count) for name, count in counts.items()},
     )  # fmt: skip
     properties = ElementTree.SubElement(suite, "properties")
-    for name, said in (("machine", " · ".join(machine.provenance(result))), ("run", result.run.id)):
+    for name, said in (("machine", machine.provenance_line(result)), ("run", result.run.id)):
         ElementTree.SubElement(properties, "property", name=name, value=_xml(said))
-    for one in report.judged:
-        _testcase(suite, one)
+    for judgement in report.judged:
+        _testcase(suite, judgement)
     return counts
 
 
-def _testcase(suite: ElementTree.Element, one: Judged) -> None:
-    name = f"{one.rule} [{one.what}]" if one.what else one.rule
+def _testcase(suite: ElementTree.Element, judged: Judged) -> None:
+    name = f"{judged.rule} [{judged.what}]" if judged.what else judged.rule
     case = ElementTree.SubElement(
         suite, "testcase", classname="grainscope.acceptance", name=_xml(name), time="0"
     )
-    if one.status in BROKEN:
-        found = ElementTree.SubElement(case, "failure", type=one.status, message=_xml(one.message))
-        limits = f" ({one.limits})" if one.limits else ""
-        source = f"\nsource of the limit: {one.source}" if one.source else ""
-        more = "".join(f"\n{line}" for line in explained(one))
-        found.text = _xml(f"{one.text}{limits}{source}{more}")
-    if one.status == NOT_APPLICABLE:
-        ElementTree.SubElement(case, "skipped", message=_xml(one.message))
-    if one.measurements:
-        ElementTree.SubElement(case, "system-out").text = _xml(f"every visit: {values(one)}")
+    if judged.status in BROKEN:
+        found = ElementTree.SubElement(case, "failure", type=judged.status, message=_xml(judged.message))
+        limits = f" ({judged.limits})" if judged.limits else ""
+        source = f"\nsource of the limit: {judged.source}" if judged.source else ""
+        more = "".join(f"\n{line}" for line in explained(judged))
+        found.text = _xml(f"{judged.text}{limits}{source}{more}")
+    if judged.status == NOT_APPLICABLE:
+        ElementTree.SubElement(case, "skipped", message=_xml(judged.message))
+    if judged.measurements:
+        ElementTree.SubElement(case, "system-out").text = _xml(f"every visit: {values(judged)}")
 
 
 def _xml(text: object) -> str:

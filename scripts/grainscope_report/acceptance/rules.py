@@ -7,16 +7,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from grainscope_report import metrics, selecting, toml_file
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.errors import ReportError
 from grainscope_report.metrics import Unit
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.resources import PACKAGE
 from grainscope_report.selecting import Where
-from grainscope_report.toml_file import Table
+from grainscope_report.toml_file import Bounds, Table
 from grainscope_report.uncertainty import Uncertainty
+from grainscope_report.units import plural
 
 SETS = PACKAGE / "acceptance" / "sets"
 LINK, THEORETICAL, REFERENCE = "link", "theoretical", "reference"
@@ -88,10 +89,10 @@ class Rule:
 class RunRules:
     """What the run itself must be; None asks nothing."""
 
-    preset: str | None = None
+    preset: Literal[PRESETS] | None = None
     visits: int | None = None
     gpus: int | None = None
-    severe_warnings: bool = False
+    severe_warnings: bool = True
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,15 @@ class NodeRules:
     hold clocks down. Clocks are the least that the middle reading may be.
     """
 
-    governors: tuple[str, ...] = ()
+    governors: Annotated[tuple[str, ...], Bounds(key="governor")] = ()
     throttle: tuple[str, ...] = ()
-    cpu_mhz: float | None = None
-    gpu_sm_mhz: float | None = None
-    gpu_memory_mhz: float | None = None
+    cpu_mhz: Annotated[float | None, Bounds(0)] = None
+    gpu_sm_mhz: Annotated[float | None, Bounds(0)] = None
+    gpu_memory_mhz: Annotated[float | None, Bounds(0)] = None
     link_generation: int | None = None
     link_width: int | None = None
     ecc: bool | None = None
-    ecc_errors: int | None = None
+    ecc_errors: Annotated[int | None, Bounds(0)] = None
 
 
 class Allowance(NamedTuple):
@@ -124,8 +125,8 @@ class Basis(NamedTuple):
     """What the limits rest on: result files below the repository, and how many runs and machines they are."""
 
     files: tuple[str, ...] = ()
-    runs: int | None = None
-    machines: int | None = None
+    runs: Annotated[int | None, Bounds(0)] = None
+    machines: Annotated[int | None, Bounds(0)] = None
 
     @property
     def text(self) -> str:
@@ -133,7 +134,7 @@ class Basis(NamedTuple):
         if self.runs is None or self.machines is None:
             return ""
         parts = (("run", self.runs), ("machine", self.machines))
-        return " of ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in parts)
+        return " of ".join(plural(count, what) for what, count in parts)
 
 
 @dataclass(frozen=True)
@@ -163,9 +164,9 @@ def load(name: str) -> RuleSet:
         path = SETS / f"{name}.toml"
     top = toml_file.load(path)
     title = top.text("name", path.stem)
-    run = _run(top.table("run"))
+    run = top.table("run").read(RunRules)
     rules = tuple(_rule(table) for table in top.tables("rule"))
-    node, basis = _node(top.table("node")), _basis(top.table("basis"))
+    node, basis = top.table("node").read(NodeRules), top.table("basis").read(Basis)
     allowance = _allowance(top.table("allowance"))
     top.done()
     if not rules:
@@ -174,43 +175,6 @@ def load(name: str) -> RuleSet:
     if twice := sorted({one for one in ids if ids.count(one) > 1}):
         raise top.error(f"two rules have the id {twice[0]!r}")
     return RuleSet(title, path, run, rules, node, allowance, basis)
-
-
-def _run(table: Table) -> RunRules:
-    found = RunRules(
-        table.one_of("preset", PRESETS, None),
-        table.count("visits", None),
-        table.count("gpus", None),
-        table.flag("severe_warnings", True) is False,
-    )
-    table.done()
-    return found
-
-
-def _node(table: Table) -> NodeRules:
-    def words(key: str) -> tuple[str, ...]:
-        return tuple(table.texts(key)) if key in table else table.take(key, list, "a list of texts", ())
-
-    found = NodeRules(
-        words("governor"),
-        words("throttle"),
-        *(table.number(key, None, low=0) for key in ("cpu_mhz", "gpu_sm_mhz", "gpu_memory_mhz")),
-        table.count("link_generation", None),
-        table.count("link_width", None),
-        table.flag("ecc", None),
-        table.count("ecc_errors", None, low=0),
-    )
-    table.done()
-    return found
-
-
-def _basis(table: Table) -> Basis:
-    files = (
-        tuple(table.texts("files")) if "files" in table else table.take("files", list, "a list of texts", ())
-    )
-    found = Basis(files, table.count("runs", None, low=0), table.count("machines", None, low=0))
-    table.done()
-    return found
 
 
 def _allowance(table: Table) -> dict[str, Allowance]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from grainscope_report import reasons
+from grainscope_report import naming
 from grainscope_report.analysis import Analysis
 from grainscope_report.groups import grain, latency
 from grainscope_report.groups.gather import fastest, gathers
@@ -11,7 +11,7 @@ from grainscope_report.groups.gnn import pipelines, sentences
 from grainscope_report.groups.reach import walls
 from grainscope_report.groups.transfer import methods, peaks
 from grainscope_report.groups.traversal import sentences as traversals
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def _why_not(result: Result, question: Question) -> str:
     rows = [row for row in result.rows if row.case.family.startswith(question.families)]
     if any(row.ok for row in rows):
         return "The run has too few rows to tell"
-    if reason := reasons.most(row.reason for row in rows if not row.ok):
+    if reason := naming.main_reason(row.reason for row in rows if not row.ok):
         return f"Not measured: {reason}"
     asked = f", filter {result.run.filter}" if result.run.filter else ""
     return f"Not part of this run (preset {result.run.preset}{asked})"

@@ -5,20 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from grainscope_report import naming, reasons, statistics
+from grainscope_report import naming, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.answers import questions, segments
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
 from grainscope_report.figures.series import select
 from grainscope_report.groups.transfer import methods
 from grainscope_report.machine import Machine, spoken_site
-from grainscope_report.model import Row
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row
 from grainscope_report.statistics import Estimate
-from grainscope_report.terminal import Column, Terminal
-from grainscope_report.units import format_bytes, format_interval, format_percent, time_unit
+from grainscope_report.terminal import Column, Terminal, known
+from grainscope_report.units import format_bytes, format_interval, format_percent, plural, some, time_unit
 
 MOST = 12  # rows of an answer
 # What rows must share to be ranked: what they work on, not how.
@@ -53,19 +52,19 @@ class Answer:
 def answer(machine: Machine, sentence: Sentence, out: Terminal) -> Answer:
     """What the run says, what was understood first."""
     asked = _Asked(machine, sentence)
-    head = out.paint(out.wrap(f"{sentence.text}: {_counted(len(asked.rows))}", ""), "bold")
+    head = out.paint(out.wrap(f"{sentence.text}: {plural(len(asked.rows), 'row')}", ""), "bold")
     if not asked.usable:
         return Answer((head, out.wrap(asked.why_nothing, "")), known=False)
     lines = list(_said(asked, out))
     if sentence.want == CROSSOVER and not lines:
         return Answer((head, out.wrap(_no_crossover(asked), "")), known=bool(asked.segments))
-    return Answer((head, *(out.wrap(one, "") for one in asked.notes), *lines))
+    return Answer((head, *(out.wrap(note, "") for note in asked.notes), *lines))
 
 
 def _said(asked: "_Asked", out: Terminal) -> Iterator[str]:
     want = asked.sentence.want
     if want == CROSSOVER:
-        yield from (_point(one.text, out) for one in asked.swaps)
+        yield from (_point(swap.text, out) for swap in asked.swaps)
     elif want == "best" and not asked.sentence.sizes and (said := asked.stretches or asked.finding):
         yield from (_point(one, out) for one in said)
     else:
@@ -98,8 +97,7 @@ def _verdict(asked: "_Asked", rows: Sequence[Row]) -> str:
     alike = [asked.name(row) for row in rows[1:] if asked.alike(first, row)]
     if asked.sentence.want == "best" and alike:
         verb = "are" if len(alike) > 1 else "is"
-        shown = ", ".join(alike[:3]) + (f" and {len(alike) - 3} more" if len(alike) > 3 else "")
-        text += f"; {shown} {verb} as fast within the uncertainty"
+        text += f"; {some(alike, 3)} {verb} as fast within the uncertainty"
     return f"{text}."
 
 
@@ -108,17 +106,11 @@ def _table(
 ) -> Iterator[str]:
     shown = rows if first else rows[:MOST]
     cells = [asked.cells(row, first) for row in shown]
-    kept = [at for at in range(len(COLUMNS)) if any(row[at] for row in cells)]
-    columns, cells = [COLUMNS[at] for at in kept], [[row[at] for at in kept] for row in cells]
-    heading, *lines = out.table(columns, cells)
+    heading, *lines = out.table(*known(COLUMNS, cells, unknown=""))
     yield out.paint(heading, "dim")
     yield from lines
     if (more := left if first else len(rows) - len(shown)) > 0:
-        yield out.wrap(f"… and {_counted(more)} more: name a size or a value, or see `list`", "")
-
-
-def _counted(count: int) -> str:
-    return f"{count} row{'s' * (count != 1)}"
+        yield out.wrap(f"… and {plural(more, 'row')} more: name a size or a value, or see `list`", "")
 
 
 def _no_crossover(asked: "_Asked") -> str:
@@ -154,14 +146,14 @@ class _Asked:
     def why_nothing(self) -> str:
         """Why no row has a number."""
         result = self.machine.result
-        if told := reasons.most(row.reason for row in self.matching):
+        if told := naming.main_reason(row.reason for row in self.matching):
             return f"Not measured: {told}."
         there = [row for row in result.rows if row.case.family in self.sentence.families]
         asked = f", filter {result.run.filter}" if result.run.filter else ""
         run = f"preset {result.run.preset}{asked}"
         if not there:
             return f"Not part of this run ({run}): `grainscope ask` runs it."
-        return f"The run ({run}) has {_counted(len(there))} of these families, but none of that kind."
+        return f"The run ({run}) has {plural(len(there), 'row')} of these families, but none of that kind."
 
     @cached_property
     def curves(self) -> list[list[Row]]:
@@ -217,8 +209,7 @@ class _Asked:
         names = dict.fromkeys(naming.words(rows[0].case) or rows[0].case.family for rows in lacking)
         if not names or not self.sentence.want:
             return []
-        shown = ", ".join(list(names)[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        return [f"Not measured at {wanted}: {shown}."]
+        return [f"Not measured at {wanted}: {some(list(names), 4)}."]
 
     @cached_property
     def rankings(self) -> list[tuple[str, list[Row]]]:
@@ -314,10 +305,10 @@ class _Asked:
         if not all(word.about == "subject" for word in self.sentence.words) or self.sentence.axes:
             return []
         fitting = [
-            one
-            for one in questions.QUESTIONS
-            if one.name.startswith("Which")
-            and all(name.startswith(one.families) for name in self.sentence.families)
+            question
+            for question in questions.QUESTIONS
+            if question.name.startswith("Which")
+            and all(name.startswith(question.families) for name in self.sentence.families)
         ]
         return [f"{said}." for one in fitting for said in one.answer(Analysis(self.machine))]
 
@@ -329,9 +320,9 @@ class _Asked:
             cases = [row.case for row in self.usable if row.case.family == family]
             axes = {axis for case in cases for axis in case.axes}
             sites = {site for case in cases for site in case.site}
-            found[family] = {one for one in axes if len({case.axes.get(one) for case in cases}) > 1}
+            found[family] = {axis for axis in axes if len({case.axes.get(axis) for case in cases}) > 1}
             found[family] |= {
-                one for one in sites if len({case.site[one] for case in cases if one in case.site}) > 1
+                site for site in sites if len({case.site[site] for case in cases if site in case.site}) > 1
             }
         return found
 
@@ -456,5 +447,5 @@ def _times(first: float, other: float) -> str:
 
 
 def _listed(sizes: Sequence[float]) -> str:
-    said = [format_bytes(one) for one in sizes]
+    said = [format_bytes(size) for size in sizes]
     return ", ".join(said[:-1]) + (" and " if len(said) > 1 else "") + said[-1] if said else "none"

@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from grainscope_report.cases import Case
 from grainscope_report.errors import ReportError
-from grainscope_report.units import parse_bytes
+from grainscope_report.model import Case
+from grainscope_report.units import parse_bytes, some
 
 TABLE = Path(__file__).resolve().parent.parent / "words.json"
 CROSSOVER = "crossover"
@@ -56,7 +56,7 @@ class Word:
     def families(self) -> list[str]:
         """The families in which it means something."""
         globs = [one for meaning in self.means for one in meaning["in"]]
-        return [name for name in families() if any(fits(name, one) for one in globs)]
+        return [name for name in families() if any(fits(name, glob) for glob in globs)]
 
     def matches(self, case: Case) -> bool:
         """Whether it may mean this case."""
@@ -138,7 +138,7 @@ class Sentence:
             "want": self.want,
             "families": self.families,
             "sizes": {
-                family: {axis: [list(one) for one in sizes] for axis, sizes in found.items()}
+                family: {axis: [list(size) for size in sizes] for axis, sizes in found.items()}
                 for family in self.families
                 if (found := self.sizes_of(family))
             },
@@ -180,7 +180,7 @@ class _Reader:
         numbered = _NUMBERED.fullmatch(token.lower())
         word = phrases().get(numbered[1]) if numbered else None
         if word and word.about == "graph":
-            means = tuple({**one, "graph": [f"{numbered[1]}{numbered[2]}"]} for one in word.means)
+            means = tuple({**mean, "graph": [f"{numbered[1]}{numbered[2]}"]} for mean in word.means)
             self._add(Word(word.about, f"{numbered[1]}{numbered[2]}", means))
         elif _FANOUT.fullmatch(token.lower()):
             self.sentence.axes.setdefault("fanout", []).append(token.lower())
@@ -274,9 +274,9 @@ class _Reader:
         """Each size to the word of sizes behind it, else before it, else to one that has none."""
         taken: set[int] = set()
         for at, size in self.sizes:
-            behind = [one for one in self.nouns if at < one[0] and self._adjoin(at, one[0])]
-            before = [one for one in self.nouns if one[0] < at and self._adjoin(one[0], at)]
-            free = [one for one in self.nouns if one[0] not in taken]
+            behind = [noun for noun in self.nouns if at < noun[0] and self._adjoin(at, noun[0])]
+            before = [noun for noun in self.nouns if noun[0] < at and self._adjoin(noun[0], at)]
+            free = [noun for noun in self.nouns if noun[0] not in taken]
             [noun] = (behind or before or (free if len(self.sizes) == 1 else []))[:1] or [None]
             if noun:
                 taken.add(noun[0])
@@ -349,14 +349,10 @@ def _contradiction(groups: Sequence[tuple[str, list[str]]]) -> str:
     for (one, here), (other, there) in itertools.combinations(groups, 2):
         if not set(here) & set(there):
             return (
-                f"'{one}' and '{other}' go together in no family: the first is of {_some(here)}, "
-                f"the second of {_some(there)}"
+                f"'{one}' and '{other}' go together in no family: the first is of {some(here, SHOWN)}, "
+                f"the second of {some(there, SHOWN)}"
             )
     return f"no family has all of {', '.join(repr(name) for name, _ in groups)}: leave one out"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
 
 
 def _unknown(token: str) -> str:

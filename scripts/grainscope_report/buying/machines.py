@@ -1,26 +1,45 @@
-"""The machines of a workload: the runs of each node, and of these only the rows that a component means."""
+"""The machines of a workload: their files, the ways to do each component, and the gates before any rank."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import checks, reader, uncertainty
-from grainscope_report.buying.workload import Workload
-from grainscope_report.cases import Case
-from grainscope_report.comparison import facts
+from grainscope_report import machine, metrics, naming, reader, selecting, uncertainty
+from grainscope_report.buying.workload import Component, Gates, Workload
 from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
 from grainscope_report.loading import load, load_environment
 from grainscope_report.machine import concerns
-from grainscope_report.model import Counts
-from grainscope_report.result import Result
+from grainscope_report.model import Case, Counts, Result, Row
 from grainscope_report.selecting import Where
+from grainscope_report.toml_file import Value
 from grainscope_report.uncertainty import TypeB
+from grainscope_report.units import format_bytes, format_percent
 
 REFERENCE = "the reference"
 MOST_DIFFERENCES = 6
+Cache = dict[Path, tuple[Result, list[Case]]]
+# How a thing is done, of which a program may choose the fastest. Every other axis is what is asked.
+HOW = {
+    "access", "allocation", "blocks", "by", "edge", "element", "host_threads", "lists", "method", "mode",
+    "offset", "pages", "percent", "placement", "processes", "sms", "store", "strategy", "streams", "threads",
+    "tier", "width", "window",
+}  # fmt: skip
+# What goes without saying where it is left open: cold memory, near the GPU, and the copy itself.
+DEFAULTS = {
+    "flush": ("on",),
+    "timed": ("copy",),
+    "locality": ("local", "unknown", "remote"),
+    "order": ("original", "as_asked"),
+}
+# What lies in a GPU's own memory already asks nothing of a link: it has to be asked for by name.
+UNASKED = {"placement": "device", "store": "device"}
+# Axes that follow from the one along which sizes go, because a sample has a fixed volume.
+FOLLOWS = {"row": {"rows"}, "grain": {"bytes"}, "piece": {"pieces", "bytes"}, "width": {"rows"}}
+Axes = tuple[tuple[str, Value], ...]
+Points = tuple[tuple[tuple[tuple[str, Row], ...], ...], ...]  # by node and site, each run's id and row
 
 
 class NotComparableError(ReportError):
@@ -61,15 +80,14 @@ class Machine:
         return frozenset(found) if all(len(one) > 1 and all(one[1:]) for one in found) else None
 
 
-Cache = dict[Path, tuple[Result, list[Case]]]
-
-
 def read(workload: Workload, tables: Sequence[TypeB] = ()) -> tuple[Machine, list[Machine]]:
     """The reference and the candidates; refuses runs given twice and files that are not comparable."""
     wanted = [component.where for component in workload.components]
     cache: Cache = {}
     reference = _machine(REFERENCE, workload.reference, wanted, tables, cache)
-    found = [_machine(one.name, one.files, wanted, tables, cache) for one in workload.candidates]
+    found = [
+        _machine(candidate.name, candidate.files, wanted, tables, cache) for candidate in workload.candidates
+    ]
     _same_versions([reference, *found])
     return reference, found
 
@@ -114,7 +132,7 @@ def _result(path: Path, wanted: Sequence[Where], tables: Sequence[TypeB]) -> tup
     counts = Counts(*(counted[status] for status in ("ok", "skipped", "failed")))
     run = replace(result.run, counts=counts)
     kept = replace(result, context=replace(result.context, run=run))
-    if problems := checks.problems(kept):
+    if problems := reader.contradictions(kept):
         raise NotComparableError(reader.contradicts(replace(kept, contradictions=problems)))
     return result, cases
 
@@ -162,7 +180,7 @@ def _same_versions(found: Sequence[Machine]) -> None:
 
 def differences(one: Result, other: Result) -> str:
     """In what two runs' environments differ, in words: what decides most numbers, as `env diff` orders it."""
-    found = facts.differences(*(facts.facts(load_environment(result.path)) for result in (one, other)))
+    found = machine.differences(*(machine.facts(load_environment(result.path)) for result in (one, other)))
     if not found:
         return "the environments are the same"
     said = [f"{each.fact} {each.base or '-'} / {each.new or '-'}" for each in found[:MOST_DIFFERENCES]]
@@ -178,6 +196,279 @@ def cautions(named: Machine) -> Iterator[str]:
     for result in named.results:
         if not result.run.complete:
             yield f"{named.name}: {result.path} is not complete ({result.run.why_incomplete})"
-        for one in concerns(result):
-            if one.severity in ("severe", "warning"):
-                yield f"{named.name}: {one.severity}: {one.finding}"
+        for concern in concerns(result):
+            if concern.severity in ("severe", "warning"):
+                yield f"{named.name}: {concern.severity}: {concern.finding}"
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to do a component: its axes but the size, and the rows at each measured size."""
+
+    how: Axes
+    points: Mapping[float | None, Points]
+
+    @property
+    def text(self) -> str:
+        """The way in words."""
+        return ", ".join(
+            value if isinstance(value, str) else naming.number(axis, value) for axis, value in self.how
+        )
+
+    def around(self, size: float | None) -> tuple[float | None, float | None] | None:
+        """The measured sizes on either side of this one, which may be one of them; None beyond them."""
+        if size in self.points:
+            return size, size
+        if size is None:
+            return None
+        below = [at for at in self.points if at is not None and at < size]
+        above = [at for at in self.points if at is not None and at > size]
+        return (max(below), min(above)) if below and above else None
+
+
+def ways(machine: Machine, component: Component) -> list[Way]:
+    """Every way of a machine that has `ok` rows of the component; NotComparableError where there is none."""
+    rows = [row for result in machine.results for row in result.rows if row.label == component.label]
+    meant = [row for row in rows if component.where.matches(row.case)]
+    usable = _unsaid(
+        [row for row in meant if row.ok and (component.along or "") in ("", *row.case.axes)], component
+    )
+    if not usable:
+        raise _lacking(machine, component, meant)
+    found: dict[Axes, dict] = defaultdict(lambda: defaultdict(list))
+    dropped = {component.along, *FOLLOWS.get(component.along or "", ())} - {None}
+    for row in usable:
+        key = tuple((axis, value) for axis, value in sorted(row.case.axes.items()) if axis not in dropped)
+        found[key][row.case.axes.get(component.along)].append(row)
+    _one_question(machine, component, usable, dropped)
+    varying = {axis for axis in selecting.differing((row.case for row in usable), dropped) if axis in HOW}
+    return [
+        Way(
+            tuple(one for one in key if one[0] in varying),
+            {at: _points(machine, there) for at, there in sorted(points.items(), key=_size)},
+        )
+        for key, points in found.items()
+    ]
+
+
+def _size(point: tuple[float | None, list]) -> float:
+    return point[0] or 0.0
+
+
+def _lacking(machine: Machine, component: Component, meant: Sequence[Row]) -> NotComparableError:
+    """Why nothing stands for the component: the machine could not, which is a gate, or nobody asked it."""
+    said = f"{machine.name} has no rows of {component.name!r}: {_why(machine, component, meant)}"
+    could_not = bool(meant) and not any(row.ok for row in meant)
+    return (LackingError if could_not else NotComparableError)(said)
+
+
+def needs_more(rows: Sequence[Row]) -> bool:
+    """Whether rows need a remote node or a second GPU, which a machine may not have."""
+    return any(
+        row.case.locality == "remote" or "peer" in row.case.site or row.case.axes.get("between") == "gpu_gpu"
+        for row in rows
+    )
+
+
+def _why(machine: Machine, component: Component, meant: Sequence[Row]) -> str:
+    if meant and component.along and not any(component.along in row.case.axes for row in meant):
+        return f"they have no axis {component.along}"
+    if bad := next((row for row in meant if not row.ok), None):
+        return f"{bad.name} was {bad.status}: {bad.reason}"
+    said = selecting.why_none(component.where, machine.cases)
+    return said or f"none of them is {component.label} and cold, near and not in the GPU's own memory"
+
+
+def _unsaid(rows: list[Row], component: Component) -> list[Row]:
+    """The rows with what goes without saying, on axes that the workload leaves open."""
+    for axis, order in DEFAULTS.items():
+        if axis in component.where.axes:
+            continue
+        there = {row.case.axes[axis] for row in rows if axis in row.case.axes}
+        chosen = next((value for value in order if value in there), None)
+        rows = [row for row in rows if row.case.axes.get(axis, chosen) == chosen]
+    for axis, value in UNASKED.items():
+        if axis not in component.where.axes:
+            rows = [row for row in rows if row.case.axes.get(axis) != value]
+    return rows
+
+
+def _one_question(machine: Machine, component: Component, rows: Sequence[Row], dropped: set[str]) -> None:
+    """Refuses rows that differ in what is asked: a machine must not choose the easier question."""
+    by_way: dict[Axes, list[Case]] = defaultdict(list)
+    for row in rows:
+        by_way[tuple((axis, row.case.axes[axis]) for axis in sorted(HOW & row.case.axes.keys()))].append(
+            row.case
+        )
+    open_axes = {}
+    for cases in by_way.values():
+        open_axes |= selecting.differing(cases, dropped | HOW)
+    # Two volumes at one size would be two questions, too.
+    for axis in dropped - {component.along}:
+        sizes: dict[tuple, set] = defaultdict(set)
+        for row in rows:
+            sizes[row.case.without(axis)].add(row.case.axes.get(axis))
+        if twice := next((found for found in sizes.values() if len(found) > 1), None):
+            open_axes[axis] = sorted(twice)
+    if open_axes:
+        axis, values = next(iter(open_axes.items()))
+        said = ", ".join(map(str, values[:6]))
+        raise ReportError(
+            f"component {component.name!r} leaves open what is asked: on {machine.name} its rows differ in "
+            f"{axis} ({said}): say which in `where`{'' if component.along else ', or go `along` it'}"
+        )
+
+
+def _points(machine: Machine, rows: Sequence[Row]) -> Points:
+    """By node and site the runs' rows, in the order of the files; nodes without such a row are refused."""
+    here = {id(row) for row in rows}
+    nodes = []
+    for results in machine.nodes:
+        sites: dict[tuple, list[tuple[str, Row]]] = defaultdict(list)
+        for result in results:
+            for row in result.rows:
+                if id(row) in here:
+                    sites[tuple(sorted(row.case.site.items()))].append((result.run.id, row))
+        nodes.append(tuple(map(tuple, sites.values())))
+    if not all(nodes):
+        lacking = machine.nodes[nodes.index(())][0]
+        raise NotComparableError(
+            f"{lacking.path} has no row {rows[0].name} and another node of {machine.name} has: measure alike"
+        )
+    return tuple(nodes)
+
+
+def out_of_range(machine: Machine, component: Component, found: Sequence[Way], size: float | None) -> str:
+    """Why a size cannot be predicted: nothing is extrapolated."""
+    sizes = sorted({at for way in found for at in way.points if at is not None})
+    axis = component.along or ""
+    low, high = naming.size(axis, sizes[0]), naming.size(axis, sizes[-1])
+    return (
+        f"{machine.name} measured {component.name!r} from {low} to {high}, and the workload asks for "
+        f"{naming.number(axis, size or 0)}: nothing is extrapolated; measure that size, too"
+    )
+
+
+def inputs(row: Row) -> bool:
+    """Whether the row's trials are different inputs (sources), not one input again."""
+    return any(not trial.label.startswith("trial:") for trial in row.trials)
+
+
+def of_machine(machine: Machine, workload: Workload) -> list[str]:
+    """What the files tell before anything is predicted: failed rows, what the nodes have, and their links."""
+    found, gates = [], workload.gates
+    if gates.verified:
+        failed = [
+            row
+            for result in machine.results
+            for row in result.rows
+            if row.status == "failed"
+            and any(component.where.matches(row.case) for component in workload.components)
+        ]
+        more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+        found += [f"verified: {failed[0].name} failed ({failed[0].reason}){more}"] if failed else []
+    for result in machine.results:
+        found += _hardware(result, gates)
+    found += _evidence(machine, gates)
+    if gates.min_link_fraction is not None:
+        found += _links(machine, gates.min_link_fraction)
+    if gates.min_link_gb_s is not None:
+        found += _peaks(machine, "min_link_gb_s", gates.min_link_gb_s, between_gpus=False)
+    if gates.min_peer_gb_s is not None:
+        found += _peaks(machine, "min_peer_gb_s", gates.min_peer_gb_s, between_gpus=True)
+    return list(dict.fromkeys(found))
+
+
+def _hardware(result: Result, gates: Gates) -> Iterator[str]:
+    """What a node has less of than is asked, or does not tell."""
+    raw = result.environment.raw
+    count = len(raw["gpus"])
+    if gates.gpus is not None and count < gates.gpus:
+        yield f"gpus: {result.path} has {count}, {gates.gpus} are needed"
+    if gates.gpu_memory is not None:
+        sizes = [(gpu.get("cuda") or {}).get("total_memory_bytes") for gpu in raw["gpus"]]
+        yield from _enough("gpu_memory", f"a GPU of {result.path}", sizes, gates.gpu_memory)
+    if gates.host_memory is not None:
+        sizes = [(raw.get("memory") or {}).get("total_bytes")]
+        yield from _enough("host_memory", str(result.path), sizes, gates.host_memory)
+
+
+def _enough(gate: str, what: str, sizes: Sequence[float | None], least: float) -> Iterator[str]:
+    if not sizes or None in sizes:
+        yield f"{gate}: what {what} has is unknown"
+    elif min(sizes) < least:
+        yield f"{gate}: {what} has {format_bytes(min(sizes))}, {format_bytes(least)} are needed"
+
+
+def _evidence(machine: Machine, gates: Gates) -> Iterator[str]:
+    """What is asked for and was not measured: nothing says how well it works."""
+    gpus = {case.site[end] for case in machine.cases for end in ("gpu", "peer") if end in case.site}
+    has = all(len(result.environment.gpus) >= (gates.gpus or 0) for result in machine.results)
+    if gates.gpus is not None and gates.gpus > 1 and has and len(gpus) < 2:
+        yield "gpus: no row was measured on a second GPU; run `grainscope` on all of them"
+    if gates.remote_node and not any(case.locality == "remote" for case in machine.cases):
+        yield "remote_node: no row was measured from a remote NUMA node"
+
+
+def _peaks(machine: Machine, gate: str, least: float, between_gpus: bool) -> Iterator[str]:
+    """Copy peaks below a rate, of the links to the host or between GPUs."""
+    there = [
+        (result, link)
+        for result in machine.results
+        for link in result.links
+        if (link.peer is not None) == between_gpus
+    ]
+    if not there:
+        yield f"{gate}: no link {'between GPUs' if between_gpus else 'to the host'} was measured"
+    for result, link in there:
+        if link.peak_gb_s < least:
+            yield (
+                f"{gate}: {result.path}, {link.ends[0]} to {link.ends[1]} reaches "
+                f"{link.peak_gb_s:.1f} GB/s, below {least:g}"
+            )
+
+
+def _links(machine: Machine, least: float) -> list[str]:
+    """Links whose copy peak is below this share of what is negotiated, or of which that is unknown."""
+    found, known = [], False
+    for result in machine.results:
+        for link in result.links:
+            name = f"{result.path}, {link.ends[0]} to {link.ends[1]}"
+            if not link.theoretical_gb_s:
+                found.append(f"min_link_fraction: what the link of {name} can do is unknown")
+                continue
+            known = True
+            share = link.peak_gb_s / link.theoretical_gb_s
+            if share < least:
+                found.append(
+                    f"min_link_fraction: {name} reaches {format_percent(share)} of "
+                    f"{link.theoretical_gb_s:.1f} GB/s, below {format_percent(least)}"
+                )
+    return found if found or known else ["min_link_fraction: no link was measured"]
+
+
+def of_rows(rows: Sequence[Row], gates: Gates) -> list[str]:
+    """Cases that vary more than `max_cv`: over visits where there are several, else over samples.
+
+    Trials are different inputs, whose times differ for other reasons: of one visit they say nothing.
+    """
+    if gates.max_cv is None:
+        return []
+    cases: dict[tuple, dict[int, Row]] = defaultdict(dict)
+    for row in rows:
+        cases[row.case.family, row.case.without(), tuple(sorted(row.case.site.items()))][id(row)] = row
+    broken = []
+    for runs in cases.values():
+        there = list(runs.values())
+        visits = [visit.median_s for row in there for visit in row.visits]
+        if len(visits) > 1:
+            found = metrics.cv(visits)
+        else:
+            found = None if inputs(there[0]) else metrics.cv(there[0].samples_s)
+        if found is not None and found > gates.max_cv:
+            broken.append((found, there[0].name))
+    if not broken:
+        return []
+    worst, name = max(broken)
+    more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+    return [f"max_cv: {name} varies by {format_percent(worst)}, above {format_percent(gates.max_cv)}{more}"]

@@ -1,13 +1,17 @@
-"""The verdict in sentences, made once from the data for the terminal, Markdown and HTML alike."""
+"""The verdict in sentences and tables, made once from the data, and as Markdown and one HTML page."""
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any
 
-from grainscope_report.units import format_interval, format_percent, significant
+from grainscope_report import naming
+from grainscope_report.units import cut, format_interval, format_percent, significant
+from grainscope_report.writing import in_markdown, markdown_row
 
 WINNER, TIED, UNKNOWN, NONE = "winner", "tie", "unknown", "none"
 # What may not be known of an uncertainty: what runs differ by, or any spread of a metric.
 RUNS, SPREAD = "runs", "spread"
+ALL_MODELLED = "All of this is modelled, nothing of it measured."
 DISCLAIMER = (
     "Microbenchmarks explain a choice and do not replace the workload: run the program itself on the machine "
     "before it is bought."
@@ -21,9 +25,24 @@ BETWEEN_VISITS = (
     "Intervals are 95 % of draws from the type A uncertainty alone: what visits of one run differ by. Runs "
     "differ by more."
 )
+Table = tuple[str, list[str], list[list[str]]]
+# Colour-blind safe, after Okabe and Ito.
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999")
+WIDTH, LEFT, BAR, GAP = 720, 150, 26, 16
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+  padding: 0 1rem; color: #222; }
+.verdict { font-size: 1.2rem; border-left: 4px solid #0072b2; padding-left: 1rem; }
+.table { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.9rem; }
+th, td { border-bottom: 1px solid #ddd; padding: 0.25rem 0.75rem 0.25rem 0; text-align: left;
+  vertical-align: top; }
+svg { width: 100%; height: auto; }
+@media print { body { margin: 0; max-width: none; } section { break-inside: avoid; } }
+"""
 
 
-def add(document: dict[str, Any]) -> dict[str, Any]:
+def with_sentences(document: dict[str, Any]) -> dict[str, Any]:
     """The verdict with `sentences`: the headline, why, how it flips, what it costs, what was excluded."""
     said = {
         "verdict": _sentence(document, _verdict(document)),
@@ -33,9 +52,9 @@ def add(document: dict[str, Any]) -> dict[str, Any]:
         "flips": list(_all_flips(document)),
         "cost": list(_cost(document)),
         "excluded": [
-            f"{one['name']} is not ranked: {'; '.join(one['broken_gates'])}."
-            for one in document["candidates"]
-            if not one["passed"]
+            f"{candidate['name']} is not ranked: {'; '.join(candidate['broken_gates'])}."
+            for candidate in document["candidates"]
+            if not candidate["passed"]
         ],
         "method": METHOD + (BETWEEN_VISITS if document["verdict"]["kind"] == UNKNOWN else KNOWN),
         "disclaimer": DISCLAIMER,
@@ -51,7 +70,7 @@ def interval(found: dict[str, Any]) -> str:
 
 
 def _ranked(document: dict[str, Any]) -> list[dict[str, Any]]:
-    return [one for one in document["candidates"] if one["passed"]]
+    return [candidate for candidate in document["candidates"] if candidate["passed"]]
 
 
 def _verdict(document: dict[str, Any]) -> str:
@@ -277,3 +296,267 @@ def _chance(found: dict[str, Any], name: str) -> str:
 def _and(names: Sequence[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def all_of(document: dict[str, Any]) -> Iterator[Table]:
+    """Titles, columns and rows; only tables that have any."""
+    tables = (
+        _ranks(document),
+        _components(document),
+        _flips("Where the order flips (the other components in proportion)", document, "+.3f"),
+        _costs(document),
+        _flips(
+            "Where the order by cost flips (the other components in proportion)",
+            document.get("cost"),
+            "+,.0f",
+        ),
+    )
+    for title, columns, rows in tables:
+        if rows:
+            yield title, columns, rows
+
+
+def _ranks(document: dict[str, Any]) -> Table:
+    columns = [
+        "rank",
+        "candidate",
+        "predicted time",
+        "geometric mean of ratios",
+        "chance to be first",
+        "gates",
+    ]
+    rows = [
+        [
+            "unknown" if candidate["rank"] is None else f"{candidate['rank']}{' (tied)' * candidate['tied']}",
+            candidate["name"],
+            interval(candidate["time"]),
+            interval(candidate["geometric_mean"]),
+            "unknown" if candidate["chance_first"] is None else format_percent(candidate["chance_first"]),
+            "passed",
+        ]
+        if candidate["passed"]
+        else ["-", candidate["name"], "-", "-", "-", "; ".join(candidate["broken_gates"])]
+        for candidate in document["candidates"]
+    ]
+    return "Ranks (predicted time: the reference is 1, less is better)", columns, rows
+
+
+def _components(document: dict[str, Any]) -> Table:
+    columns = ["component", "share", "candidate", "size", "weight", "times faster than the reference", "way"]
+    rows = []
+    for component in document["components"]:
+        for one in _ranked(document):
+            part = next(part for part in one["components"] if part["name"] == component["name"])
+            rows += [
+                [
+                    component["name"],
+                    format_percent(component["share"]),
+                    one["name"],
+                    "-" if size["size"] is None else naming.size(component["along"], size["size"]),
+                    format_percent(size["weight"]),
+                    interval(size["ratio"]),
+                    size["way"] or "-",
+                ]
+                for size in part["sizes"]
+            ]
+    return "Components", columns, rows
+
+
+def _flips(title: str, order: dict[str, Any] | None, number: str) -> Table:
+    """The shares at which rivals come first, where one is first; leads as `number` says."""
+    decided = order is not None and order.get("verdict", order)["kind"] == WINNER
+    found = order["flips"] if order is not None and decided else []
+    columns = ["rival", "component", "share", "first's lead", "flips at a share of", "in draws"]
+    rows = [
+        [
+            flip["rival"],
+            part["name"],
+            format_percent(part["share"]),
+            format(part["lead"], number),
+            _share(part["flips_at"]),
+            format_percent(part["flips_at"]["exists"]),
+        ]
+        for flip in found
+        for part in flip["components"]
+    ]
+    return title, columns, rows
+
+
+def _share(found: dict[str, Any]) -> str:
+    if found["value"] is None:
+        return "nowhere"
+    low, high = format_percent(found["low"]), format_percent(found["high"])
+    return f"{format_percent(found['value'])} [{low}, {high}]"
+
+
+def _costs(document: dict[str, Any]) -> Table:
+    cost = document.get("cost") or {"order": [], "currency": None, "per": "node"}
+    unit = f" ({cost['currency']})" if cost["currency"] else ""
+    per = "GPU" if cost["per"] == "gpu" else "node"
+    columns = [
+        "candidate",
+        f"price of a node{unit}",
+        "GPUs",
+        f"price of a GPU{unit}",
+        f"energy of a {per}",
+        f"cost per speed of a {per}",
+        "speed per kW",
+        f"break-even price of a {per}",
+        "Pareto front",
+    ]
+    named = {candidate["name"]: candidate for candidate in document["candidates"]}
+    rows = []
+    for name in cost["order"]:
+        one = named[name]
+        watts = one["speed_per_watt"]
+        rows.append(
+            [
+                name,
+                f"{one['price_node']:,.0f}",
+                str(one["gpus"]),
+                f"{one['price_gpu']:,.0f}" if one["price_gpu"] else "-",
+                f"{one['energy_cost']:,.0f}" if cost["energy"] else "-",
+                money(one["cost_per_speed"]),
+                f"{1000 * watts['value']:.3g} ({one['watts']:.0f} W, {one['watts_source']})"
+                if watts
+                else "-",
+                money(one["break_even_price"]) if one["break_even_price"] else "-",
+                "unknown" if one["pareto"] is None else "yes" if one["pareto"] else "no",
+            ]
+        )
+    title = "Cost, the cheapest for its speed first" if cost.get("kind") == WINNER else "Cost"
+    return title, columns, rows
+
+
+def _bold(document: dict[str, Any]) -> list[str]:
+    return list(filter(None, [*document["sentences"]["headline"], document["sentences"]["buy"]]))
+
+
+def _plain(document: dict[str, Any]) -> list[str]:
+    said = document["sentences"]
+    return list(filter(None, [*said["excluded"], said["disclaimer"], document["workload"]["about"]]))
+
+
+def _lists(document: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Headings with their sentences, only those that have any."""
+    said = document["sentences"]
+    for heading, lines in (
+        ("Warnings", document["warnings"]),
+        ("Why", said["why"]),
+        ("How it flips", said["flips"]),
+        ("What it costs", said["cost"]),
+    ):
+        if lines:
+            yield heading, lines
+
+
+def _machines(document: dict[str, Any]) -> list[str]:
+    return [
+        f"{one['name']}: {' · '.join(one['machine'])} ({', '.join(one['files'])})"
+        for one in [document["reference"], *document["candidates"]]
+    ]
+
+
+def as_markdown(document: dict[str, Any]) -> str:
+    """The whole report."""
+    parts = [f"# {in_markdown(document['workload']['name'])}"]
+    parts += [f"**{in_markdown(line)}**" for line in _bold(document)]
+    parts += [f"*{ALL_MODELLED}*"] if document["label"] == "modelled" else []
+    parts += map(in_markdown, _plain(document))
+    for heading, lines in _lists(document):
+        parts += [f"## {heading}", "\n".join(f"- {in_markdown(line)}" for line in lines)]
+    for title, columns, rows in all_of(document):
+        parts += [f"## {title}", "\n".join(map(markdown_row, [columns, ["---"] * len(columns), *rows]))]
+    parts += ["## Machines", "\n".join(f"- {in_markdown(line)}" for line in _machines(document))]
+    return "\n\n".join([*parts, in_markdown(document["sentences"]["method"])]) + "\n"
+
+
+def as_html(document: dict[str, Any]) -> str:
+    """The whole page."""
+    title = escape(document["workload"]["name"])
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        + "\n".join(_sections(document))
+        + "\n</body>\n</html>\n"
+    )
+
+
+def _sections(document: dict[str, Any]) -> Iterator[str]:
+    yield f'<p class="verdict">{"<br>".join(map(escape, _bold(document)))}</p>'
+    if document["label"] == "modelled":
+        yield f"<p><em>{ALL_MODELLED}</em></p>"
+    yield from (f"<p>{escape(line)}</p>" for line in _plain(document))
+    lists = dict(_lists(document))
+    yield from _list("Warnings", lists.pop("Warnings", []))
+    if ranked := _ranked(document):
+        yield f"<section><h2>Predicted time</h2>{_bars(document, ranked)}</section>"
+    for heading, lines in lists.items():
+        yield from _list(heading, lines)
+    for title, columns, rows in all_of(document):
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        yield (
+            f'<section><h2>{escape(title)}</h2><div class="table"><table><thead><tr>{head}</tr></thead>'
+            f"<tbody>{body}</tbody></table></div></section>"
+        )
+    yield from _list("Machines", _machines(document))
+    yield f"<p>{escape(document['sentences']['method'])}</p>"
+
+
+def _list(heading: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        yield f"<section><h2>{heading}</h2><ul>{items}</ul></section>"
+
+
+def _bars(document: dict[str, Any], ranked: list[dict[str, Any]]) -> str:
+    """A stacked bar a candidate, a part a component, with the sum's interval; the reference is a line."""
+    most = max(1.0, *(one["time"]["high"] or one["time"]["value"] for one in ranked)) * 1.05
+    scale = (WIDTH - LEFT - 20) / most
+    names = [component["name"] for component in document["components"]]
+    legend = -(-len(names) // 3)  # rows of three
+    top = 24 * legend + 20
+    height = top + len(ranked) * (BAR + GAP) + 30
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" font-size="13" '
+        'aria-label="Predicted time by component, the reference is 1">'
+    ]
+    for at, name in enumerate(names):
+        x, y = LEFT + (at % 3) * 185, 4 + 24 * (at // 3)
+        parts.append(f'<rect x="{x}" y="{y}" width="14" height="14" fill="{COLOURS[at % len(COLOURS)]}"/>')
+        parts.append(f'<text x="{x + 20}" y="{y + 12}">{escape(cut(name, 20))}</text>')
+    for at, one in enumerate(ranked):
+        parts += _bar(one, top + at * (BAR + GAP), scale)
+    one_at, bottom = LEFT + scale, height - 22
+    parts.append(
+        f'<line x1="{one_at:.1f}" x2="{one_at:.1f}" y1="{top - 6}" y2="{bottom}" stroke="#222" '
+        'stroke-dasharray="4 3"/>'
+    )
+    parts.append(
+        f'<text x="{one_at:.1f}" y="{height - 6}" text-anchor="middle">1 (the reference)</text></svg>'
+    )
+    return "".join(parts)
+
+
+def _bar(one: dict[str, Any], y: float, scale: float) -> Iterator[str]:
+    name = escape(cut(one["name"], 20))
+    yield f'<text x="{LEFT - 8}" y="{y + BAR / 2 + 5}" text-anchor="end">{name}</text>'
+    x = float(LEFT)
+    for at, part in enumerate(one["components"]):
+        wide = part["time"]["value"] * scale
+        title = f"{part['name']}: {part['time']['value']:.3f}"
+        yield (
+            f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{BAR}" '
+            f'fill="{COLOURS[at % len(COLOURS)]}"><title>{escape(title)}</title></rect>'
+        )
+        x += wide
+    if one["time"]["low"] is None:
+        return
+    low, high = (LEFT + one["time"][end] * scale for end in ("low", "high"))
+    middle = y + BAR / 2
+    yield (
+        f'<path d="M{low:.1f} {middle}H{high:.1f}M{low:.1f} {middle - 5}v10M{high:.1f} {middle - 5}v10" '
+        'stroke="#222" stroke-width="1.5"/>'
+    )

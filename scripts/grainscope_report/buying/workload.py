@@ -6,101 +6,18 @@ docs/procurement.md describes its keys. Shares are of the workload's time on the
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os.path import normpath
 from pathlib import Path
+from typing import Annotated, Literal
 
 from grainscope_report import metrics, selecting, toml_file
 from grainscope_report.selecting import Where
-from grainscope_report.toml_file import Table
+from grainscope_report.toml_file import POSITIVE, Bounds, Bytes, Table
 
 BEST, SAME = "best", "same"
 NODE, GPU = "node", "gpu"
 WATTS_SOURCES = ("measured", "nameplate", "estimated")
 # Shares are written by people: thirds as 0.333 add up to less than one.
 SHARES_OFF = 2e-3
-
-
-@dataclass(frozen=True)
-class Component:
-    """A part of the workload: its share, the rows that stand for it, and how sizes weigh.
-
-    `method` is `best` (each machine its own fastest way) or `same` (the reference's). `sizes` are weights
-    along the axis `along`; without an axis there is one size, None.
-    """
-
-    name: str
-    share: float
-    where: Where
-    metric: str | None
-    better: str | None
-    method: str
-    along: str | None
-    sizes: Mapping[float | None, float]
-    label: str
-
-
-@dataclass(frozen=True)
-class Gates:
-    """What a candidate must keep to be ranked; None asks nothing."""
-
-    verified: bool = False
-    min_link_fraction: float | None = None
-    max_cv: float | None = None
-    gpus: int | None = None
-    gpu_memory: float | None = None
-    host_memory: float | None = None
-    min_link_gb_s: float | None = None
-    min_peer_gb_s: float | None = None
-    remote_node: bool = False
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A machine on offer: result files of one or several nodes of it, and price and power of a node.
-
-    `gpus` are those that the price is of; None: as many as the files say. `price_gpu` is a GPU's share.
-    """
-
-    name: str
-    files: tuple[Path, ...]
-    price_node: float | None
-    price_gpu: float | None
-    gpus: int | None
-    currency: str | None
-    watts: float | None
-    watts_source: str | None
-
-    @property
-    def priced(self) -> bool:
-        """Whether there is a price."""
-        return self.price_node is not None or self.price_gpu is not None
-
-
-@dataclass(frozen=True)
-class Cost:
-    """How long a machine is used and what its power costs; energy is price per kWh times pue."""
-
-    years: float
-    per_kwh: float
-    pue: float
-    currency: str | None = None
-
-
-@dataclass(frozen=True)
-class Workload:
-    """The whole file."""
-
-    path: Path
-    name: str
-    about: str
-    reference: tuple[Path, ...]
-    components: tuple[Component, ...]
-    gates: Gates
-    candidates: tuple[Candidate, ...]
-    cost: Cost | None
-    per: str = NODE
-
-
 START = """\
 # What a program spends its time on, which machines are on offer, and what disqualifies one.
 # `grainscope-report evaluate` reads it; docs/procurement.md describes every key. Sizes may be "64MiB".
@@ -162,6 +79,87 @@ files = ["b/result.json"]
 """
 
 
+@dataclass(frozen=True)
+class Component:
+    """A part of the workload: its share, the rows that stand for it, and how sizes weigh.
+
+    `method` is `best` (each machine its own fastest way) or `same` (the reference's). `sizes` are weights
+    along the axis `along`; without an axis there is one size, None.
+    """
+
+    name: str
+    share: float
+    where: Where
+    metric: str | None
+    better: str | None
+    method: str
+    along: str | None
+    sizes: Mapping[float | None, float]
+    label: str
+
+
+@dataclass(frozen=True)
+class Gates:
+    """What a candidate must keep to be ranked; None asks nothing."""
+
+    verified: bool = False
+    min_link_fraction: Annotated[float | None, Bounds(0, 1)] = None
+    max_cv: Annotated[float | None, POSITIVE] = None
+    gpus: int | None = None
+    gpu_memory: Bytes | None = None
+    host_memory: Bytes | None = None
+    min_link_gb_s: Annotated[float | None, POSITIVE] = None
+    min_peer_gb_s: Annotated[float | None, POSITIVE] = None
+    remote_node: bool = False
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A machine on offer: result files of one or several nodes of it, and price and power of a node.
+
+    `gpus` are those that the price is of; None: as many as the files say. `price_gpu` is a GPU's share.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    price_node: Annotated[float | None, POSITIVE] = None
+    price_gpu: Annotated[float | None, POSITIVE] = None
+    gpus: int | None = None
+    currency: str | None = None
+    watts: Annotated[float | None, POSITIVE] = None
+    watts_source: Literal[WATTS_SOURCES] | None = None
+
+    @property
+    def priced(self) -> bool:
+        """Whether there is a price."""
+        return self.price_node is not None or self.price_gpu is not None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """How long a machine is used and what its power costs; energy is price per kWh times pue."""
+
+    years: Annotated[float, POSITIVE]
+    per_kwh: Annotated[float, Bounds(0)]
+    pue: Annotated[float, Bounds(1)] = 1.0
+    currency: str | None = None
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The whole file."""
+
+    path: Path
+    name: str
+    about: str
+    reference: tuple[Path, ...]
+    components: tuple[Component, ...]
+    gates: Gates
+    candidates: tuple[Candidate, ...]
+    cost: Cost | None
+    per: str = NODE
+
+
 def load(path: Path) -> Workload:
     """Reads a workload; result files are named relative to it."""
     top = toml_file.load(path)
@@ -169,21 +167,16 @@ def load(path: Path) -> Workload:
         path,
         top.text("name", path.stem),
         top.text("about", ""),
-        _files(top, "reference"),
+        top.paths("reference"),
         tuple(_component(table) for table in top.tables("component")),
-        _gates(top.table("gates")),
+        top.table("gates").read(Gates),
         tuple(_candidate(table) for table in top.tables("candidate")),
-        _cost(top.table("cost")) if "cost" in top else None,
+        top.table("cost").read(Cost) if "cost" in top else None,
         top.one_of("price_per", (NODE, GPU), NODE),
     )
     top.done()
     _consistent(top, found)
     return found
-
-
-def _files(table: Table, key: str) -> tuple[Path, ...]:
-    folder = Path(table.file).parent
-    return tuple(Path(normpath(folder / name)) for name in table.texts(key))
 
 
 def _component(table: Table) -> Component:
@@ -236,57 +229,12 @@ def _add_up(table: Table, what: str, weights: Mapping) -> Mapping:
     return {key: weight / total for key, weight in weights.items()}
 
 
-def _gates(table: Table) -> Gates:
-    found = Gates(
-        table.flag("verified", False),
-        table.number("min_link_fraction", None, low=0, high=1),
-        table.number("max_cv", None, low=0, above=True),
-        table.count("gpus", None),
-        _bytes(table, "gpu_memory"),
-        _bytes(table, "host_memory"),
-        table.number("min_link_gb_s", None, low=0, above=True),
-        table.number("min_peer_gb_s", None, low=0, above=True),
-        table.flag("remote_node", False),
-    )
-    table.done()
-    return found
-
-
-def _bytes(table: Table, key: str) -> float | None:
-    said = table.take(key, (str, int, float), 'bytes, as "80GiB"', None)
-    found = None if said is None else toml_file.size(said)
-    if said is not None and (found is None or found <= 0):
-        raise table.error(f'`{key}` must be bytes, as "80GiB", not {said!r}')
-    return found
-
-
 def _candidate(table: Table) -> Candidate:
-    found = Candidate(
-        table.text("name"),
-        _files(table, "files"),
-        table.number("price_node", None, low=0, above=True),
-        table.number("price_gpu", None, low=0, above=True),
-        table.count("gpus", None),
-        table.text("currency", None),
-        table.number("watts", None, low=0, above=True),
-        table.one_of("watts_source", WATTS_SOURCES, None),
-    )
-    table.done()
+    found = table.read(Candidate)
     if (found.watts is None) != (found.watts_source is None):
         raise table.error(f"`watts` and `watts_source` ({', '.join(WATTS_SOURCES)}) go together")
     if found.price_node is not None and found.price_gpu is not None:
         raise table.error("`price_node` and `price_gpu` are two prices of one thing: give one of them")
-    return found
-
-
-def _cost(table: Table) -> Cost:
-    found = Cost(
-        table.number("years", low=0, above=True),
-        table.number("per_kwh", low=0),
-        table.number("pue", 1.0, low=1),
-        table.text("currency", None),
-    )
-    table.done()
     return found
 
 
@@ -298,11 +246,15 @@ def _consistent(top: Table, found: Workload) -> None:
         names = [one.name for one in named]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise top.error(f"two of [[{what}]] are named {twice[0]!r}")
-    _add_up(top, "the shares of the components", {one.name: one.share for one in found.components})
-    if len({one.label for one in found.components}) > 1:
+    _add_up(
+        top,
+        "the shares of the components",
+        {component.name: component.share for component in found.components},
+    )
+    if len({component.label for component in found.components}) > 1:
         raise top.error("some components are measured and some modelled: a verdict does not mix them")
-    _of_all(top, "price_node", [one.priced for one in found.candidates], found.candidates)
-    _of_all(top, "watts", [one.watts is not None for one in found.candidates], found.candidates)
+    _of_all(top, "price_node", [candidate.priced for candidate in found.candidates], found.candidates)
+    _of_all(top, "watts", [candidate.watts is not None for candidate in found.candidates], found.candidates)
     if found.cost and not found.candidates[0].priced:
         raise top.error("[cost] needs `price_node` or `price_gpu` of every candidate")
     _one_currency(top, found)
@@ -318,7 +270,7 @@ def _of_all(top: Table, key: str, given: Sequence[bool], candidates: Sequence[Ca
 
 def _one_currency(top: Table, found: Workload) -> None:
     """Refuses amounts of several currencies, or of which only some say theirs: nothing is converted."""
-    told = {f"candidate {one.name!r}": one.currency for one in found.candidates}
+    told = {f"candidate {candidate.name!r}": candidate.currency for candidate in found.candidates}
     if found.cost:
         told["[cost]"] = found.cost.currency
     if len(set(told.values())) > 1:
@@ -330,5 +282,5 @@ def _one_currency(top: Table, found: Workload) -> None:
 
 def shares(workload: Workload) -> list[float]:
     """The shares of the components, adding up to 1 exactly."""
-    total = sum(one.share for one in workload.components)
-    return [one.share / total for one in workload.components]
+    total = sum(component.share for component in workload.components)
+    return [component.share / total for component in workload.components]

@@ -1,1 +1,1 @@
-"""The commands, one module each: `register` adds its arguments, `run` returns the exit status."""
+"""The commands: `add_` and its name adds a command's arguments, `run_` returns the exit status."""

@@ -1,12 +1,18 @@
-"""`grainscope-report ask`: an answer to a question in words."""
+"""`ask` answers a question in words; `list` shows every row, one a line."""
 
 import argparse
+import sys
+from dataclasses import replace
 
-from grainscope_report import machine
+from grainscope_report import machine, selecting
 from grainscope_report.asking import sentence
-from grainscope_report.commands import asked, files
-from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED
-from grainscope_report.terminal import terminal
+from grainscope_report.commands import files
+from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED, ReportError
+from grainscope_report.groups.gather import gathers, shares
+from grainscope_report.groups.gnn import pipelines, tiers
+from grainscope_report.model import Row
+from grainscope_report.terminal import Column, known, terminal
+from grainscope_report.units import format_percent, format_time
 
 DESCRIPTION = """\
 Answers a question in words from a run: the rows that are meant, a ranking with
@@ -18,10 +24,22 @@ uncertainties, a peak, or the size from which one way is faster than another.
 
 Words stand in any order. Those about one thing are alternatives; those about
 different things hold together. AXIS=VALUE is understood as well: flush=on."""
+COLUMNS = (
+    Column("status"),
+    Column("median", right=True),
+    Column("95 % interval"),
+    Column("GB/s", right=True),
+    Column("of link", right=True),
+    Column("flags"),
+    Column("counted"),
+    Column("name"),
+    Column("why"),
+)
+# What the counters of a row come to, which answer its family's question.
+COUNTED = gathers.COUNTED | shares.COUNTED | tiers.COUNTED | pipelines.COUNTED
 
 
-def register(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_ask(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "ask",
         help="answer a question in words",
@@ -29,12 +47,12 @@ def register(commands: argparse._SubParsersAction) -> None:
         epilog=sentence.grammar(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    asked.add_file(parser)
+    files.add_file(parser)
     parser.add_argument("question", nargs="+", metavar="WORD", help="words, sizes, AXIS=VALUE")
-    parser.set_defaults(run=run)
+    return parser
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_ask(arguments: argparse.Namespace) -> int:
     """Prints the answer; 5 where the run has none."""
     # It reads the modules of every part of a run, which other commands need not wait for.
     from grainscope_report.asking import answering
@@ -45,3 +63,91 @@ def run(arguments: argparse.Namespace) -> int:
     for line in found.lines:
         print(line)
     return EXIT_OK if found.known else EXIT_UNDECIDED
+
+
+def add_list(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "list",
+        help="show every row, one a line",
+        description="Shows every row of a result file, one a line: status, median time with its 95 % "
+        "interval (of each, where the time is of many operations), bandwidth, share of the measured copy "
+        "peak, flags, name, and why a row is not ok.",
+    )
+    files.add_file(parser)
+    parser.add_argument("--filter", metavar="REGEX", help="only rows whose name contains a match")
+    parser.add_argument("--status", choices=("ok", "skipped", "failed"), help="only rows of this status")
+    return parser
+
+
+def run_list(arguments: argparse.Namespace) -> int:
+    """Prints the rows."""
+    pattern = selecting.name_pattern(arguments.filter) if arguments.filter is not None else None
+    [result] = files.results([arguments.file])
+    rows = [
+        row
+        for row in result.rows
+        if (pattern is None or pattern.search(row.name)) and arguments.status in (None, row.status)
+    ]
+    if not rows:
+        asked = " and ".join(
+            part
+            for part in (
+                f"a name that matches {arguments.filter!r}" if arguments.filter else "",
+                f"status {arguments.status}" if arguments.status else "",
+            )
+            if part
+        )
+        why = selecting.why_no_name(arguments.filter or "", result.rows)
+        raise ReportError(
+            f"{result.path} has {len(result.rows)} rows but none with {asked or 'anything to show'}"
+            + (f"; {why}" if why else "")
+        )
+    # Nothing is cut or left out, names least of all: a narrow terminal wraps the lines.
+    out = replace(terminal(), width=sys.maxsize)
+    columns, cells = known(COLUMNS, [_cells(row) for row in rows], only=("counted",))
+    for line, row in zip(out.table(columns, cells), [None, *rows], strict=True):
+        print(out.paint(line, _colour(row)))
+    return EXIT_OK
+
+
+def _colour(row: Row | None) -> str:
+    if row is None:
+        return "bold"
+    return {"failed": "red", "skipped": "dim"}.get(row.status, "")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.status,
+        f"{format_time(row.median_s / _operations(row))}{_each(row)}" if row.median_s else "-",
+        _interval(row),
+        f"{row.bandwidth_gb_s:.2f}" if row.bandwidth_gb_s else "-",
+        format_percent(row.link_fraction) if row.link_fraction else "-",
+        " ".join(sorted(row.flags)) or "-",
+        _counted(row) or "-",
+        row.name,
+        row.reason,
+    )
+
+
+def _operations(row: Row) -> float:
+    """How many operations the row's time is of."""
+    return row.operations if row.operations and row.operations > 1 else 1
+
+
+def _each(row: Row) -> str:
+    return " each" if _operations(row) > 1 else ""
+
+
+def _interval(row: Row) -> str:
+    time_s = row.time
+    if time_s is None or time_s.high <= time_s.low:
+        return "-"
+    low, high = (format_time(end / _operations(row)) for end in (time_s.low, time_s.high))
+    return f"[{low}, {high}]"
+
+
+def _counted(row: Row) -> str:
+    """`hits 60.1 % of 10 %, 0.978 of optimal`; empty where the family has nothing of the kind."""
+    counted = COUNTED.get(row.case.family)
+    return ", ".join(counted(row)) if counted and row.ok else ""

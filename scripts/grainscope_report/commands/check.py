@@ -1,20 +1,27 @@
-"""`grainscope-report check`: does a machine keep what the rules ask of it?"""
+"""`check`: does a machine keep what the rules ask of it? `validate`: is a file right?"""
 
 import argparse
-import json
+import re
+import sys
 from pathlib import Path
+from typing import Any
 
-from grainscope_report import repeated
+from grainscope_report import reader, visits
 from grainscope_report.acceptance import judge, output, rules
 from grainscope_report.acceptance.rules import REFERENCE, RuleSet
-from grainscope_report.commands import asked, files
-from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
-from grainscope_report.result import Result
+from grainscope_report.commands import files
+from grainscope_report.errors import EXIT_FOUND, EXIT_OK, EXIT_USAGE, ReportError
+from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
+from grainscope_report.typed import Problem
+from grainscope_report.units import plural
+from grainscope_report.writing import json_text
+
+SHOWN = 20
+_ROW = re.compile(r"^\$\.benchmarks\[(\d+)\]")
 
 
-def register(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_check(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "check",
         help="hold a run against acceptance rules",
@@ -25,7 +32,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         epilog="Exit status: 0 accepted, 1 not accepted, 2 a file or the rules cannot be used. The keys of a "
         "rule file are in docs/procurement.md.",
     )
-    asked.add_files(parser)
+    files.add_files(parser)
     parser.add_argument(
         "--rules",
         action="append",
@@ -36,23 +43,23 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--reference", type=Path, metavar="FILE", help="for rules relative to a reference file"
     )
-    asked.add_type_b(parser)
+    files.add_type_b(parser)
     parser.add_argument("--any-run", action="store_true", help="whatever preset, number of visits and cases")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit's XML there")
     parser.add_argument(
         "--json", type=Path, metavar="FILE", help="write everything as JSON there; - is stdout"
     )
-    asked.add_full(parser, "show everything, with sources and visits, not 30 lines")
-    parser.set_defaults(run=run)
+    files.add_full(parser, "show everything, with sources and visits, not 30 lines")
+    return parser
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_check(arguments: argparse.Namespace) -> int:
     """Judges every file, writes what was asked for, and says what failed."""
     sets = [rules.load(name) for name in dict.fromkeys(arguments.rules)]
     read = [*arguments.files, *([arguments.reference] if arguments.reference else [])]
     files.keep([*read, *(one.path for one in sets)], filter(None, (arguments.junit, arguments.json)))
     reference = _reference(sets, arguments.reference)
-    found = files.results(arguments.files, repeated.tables(arguments.type_b))
+    found = files.results(arguments.files, visits.type_b_tables(arguments.type_b))
     _no_run_twice(found)
     reports = [
         output.Report(result, tuple(judge.judge(result, sets, reference, arguments.any_run)))
@@ -60,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     if arguments.junit:
         files.write(arguments.junit, output.junit(reports))
-    said = json.dumps(output.as_json(reports, [str(one.path) for one in sets]), indent=1, ensure_ascii=False)
+    said = json_text(output.as_json(reports, [str(one.path) for one in sets]))
     if arguments.json == Path("-"):
         print(said)
     else:
@@ -84,3 +91,52 @@ def _no_run_twice(found: list[Result]) -> None:
         if other := seen.get(result.run.id):
             raise ReportError(f"{other.path} and {result.path} are the same run: give each once")
         seen[result.run.id] = result
+
+
+def add_validate(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "validate",
+        help="check files against the result format",
+        description="Checks result files against docs/result.schema.json and for contradictions: medians "
+        "and intervals against the samples, bandwidth against bytes and time, link fractions against the "
+        "measured peaks, counts, duplicates, rates above the physical limit, and in rows of things at once "
+        "each lane and all of them together; of gathers, rankings, shares of a GPU and training what their "
+        "counters say of each other.",
+        epilog="Exit status: 0 all valid, 1 problems found, 2 a file cannot be read.",
+    )
+    files.add_files(parser)
+    files.add_full(parser, f"show every problem, not the first {SHOWN} of a file")
+    return parser
+
+
+def run_validate(arguments: argparse.Namespace) -> int:
+    """Says for each file that it is valid, or everything that is wrong with it."""
+    return max(_validated(path, arguments.full) for path in arguments.files)
+
+
+def _validated(path: Path, every: bool) -> int:
+    try:
+        found, document = reader.load(path)
+    except ReportError as error:
+        print(f"grainscope-report: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    wrong = reader.problems(found, document)
+    if not wrong:
+        print(f"{found}: valid, {len(document['benchmarks'])} rows")
+        return EXIT_OK
+    print(f"{found}: {plural(len(wrong), 'problem')}")
+    shown = wrong if every else wrong[:SHOWN]
+    for problem in shown:
+        print(f"  {problem}{_named(problem, document)}")
+    if len(shown) < len(wrong):
+        print(f"  … and {len(wrong) - len(shown)} more (--full shows them)")
+    return EXIT_FOUND
+
+
+def _named(problem: Problem, document: dict[str, Any]) -> str:
+    """The name of the row that a problem is in."""
+    if match := _ROW.match(problem.path):
+        row = document["benchmarks"][int(match[1])]
+        if isinstance(row, dict) and isinstance(row.get("name"), str):
+            return f"  ({row['name']})"
+    return ""

@@ -1,4 +1,4 @@
-"""`grainscope-report compare`: is the new side faster or slower than the base, or the same, by question?"""
+"""`compare`: is the new side faster or slower than the base? `env diff`: in what do two runs differ?"""
 
 import argparse
 import itertools
@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grainscope_report import filtering, reader, repeated
-from grainscope_report.commands import asked, files, plot
-from grainscope_report.comparison import as_data, as_text, document, joined, sides
-from grainscope_report.comparison.joined import Comparison
+from grainscope_report import loading, reader, selecting, visits, writing
+from grainscope_report.commands import files
+from grainscope_report.comparison import document, sides, verdicts
 from grainscope_report.comparison.sides import Side
+from grainscope_report.comparison.verdicts import Comparison
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, EXIT_UNDECIDED, ReportError
-from grainscope_report.figures.table import FIGURES
-from grainscope_report.machine import machines
-from grainscope_report.terminal import terminal
+from grainscope_report.machine import Facts, differences, facts, machines
+from grainscope_report.terminal import Column, terminal
+from grainscope_report.writing import json_text
 
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
@@ -25,8 +25,7 @@ MOST_LINES = 30
 MOST_DRAWN = 6
 
 
-def register(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_compare(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "compare",
         help="compare files with a base, with verdicts",
@@ -38,7 +37,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "be told where --fail-on has unclear, 5 of a NEW nothing could be decided where --fail-on has slower "
         "or faster.",
     )
-    parser.add_argument("base", type=Path, metavar="BASE", help=asked.A_FILE)
+    parser.add_argument("base", type=Path, metavar="BASE", help=files.A_FILE)
     parser.add_argument("new", nargs="+", type=Path, metavar="NEW", help="one or more to hold against it")
     parser.add_argument(
         "--threshold",
@@ -57,26 +56,26 @@ def register(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--pool", action="store_true", help="take the mean of several runs of one machine as one side"
     )
-    asked.add_type_b(parser)
+    files.add_type_b(parser)
     parser.add_argument("--filter", metavar="REGEX", help="only questions whose family and words match")
-    asked.add_formats(parser)
+    files.add_formats(parser)
     parser.add_argument(
         "--plots", type=Path, metavar="DIR", help="draw the figures of all files over each other"
     )
-    asked.add_full(parser, f"everything there is to say, not {MOST_LINES} lines of it")
-    parser.set_defaults(run=run)
+    files.add_full(parser, f"everything there is to say, not {MOST_LINES} lines of it")
+    return parser
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_compare(arguments: argparse.Namespace) -> int:
     """Compares, writes and draws what was asked for, and prints."""
     files.keep([arguments.base, *arguments.new], arguments.out)
-    tables = repeated.tables(arguments.type_b)
+    tables = visits.type_b_tables(arguments.type_b)
     found = _chosen(sides.read(arguments.base, arguments.new, tables), arguments.filter)
     if arguments.pool:
         found = sides.pool(found)
         if len(found) < 2:
             raise ReportError("--pool makes one side of all these files: give files of another machine, too")
-    comparison = joined.compare(found, arguments.threshold)
+    comparison = verdicts.compare(found, arguments.threshold)
     kinds = dict.fromkeys([arguments.format, *(path.suffix[1:] for path in arguments.out)])
     made = {kind: _content(comparison, kind, arguments.full) for kind in kinds}
     for path in arguments.out:
@@ -91,9 +90,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _content(comparison: Comparison, kind: str, everything: bool) -> str:
     most = None if everything else MOST_ROWS
     makers: dict[str, Callable[[], str]] = {
-        "csv": lambda: as_data.as_csv(comparison),
-        "json": lambda: as_data.as_json(comparison),
-        "md": lambda: as_text.markdown(document.sections(comparison, most)),
+        "csv": lambda: document.as_csv(comparison),
+        "json": lambda: document.as_json(comparison),
+        "md": lambda: writing.sections_markdown(document.sections(comparison, most)),
         "text": lambda: _text(comparison, everything),
     }
     return makers[kind]()
@@ -104,11 +103,11 @@ def _text(comparison: Comparison, everything: bool) -> str:
     out = terminal()
     if everything:
         # Names of cases and files are whole: a narrow terminal wraps the tables.
-        shown = as_text.terminal_lines(document.sections(comparison, None), out, whole=True)
+        shown = writing.section_lines(document.sections(comparison, None), out, whole=True)
         return "\n".join(shown) + "\n"
     for most in range(MOST_ROWS, FEWEST_ROWS - 1, -1):
         parts = document.sections(comparison, most)
-        lines = "\n".join(as_text.terminal_lines(parts, out)).split("\n")
+        lines = "\n".join(writing.section_lines(parts, out)).split("\n")
         if sum(map(out.height, lines)) <= MOST_LINES:
             return "\n".join(lines) + "\n"
     # Reasons are not cut and may take several lines of the screen.
@@ -120,7 +119,7 @@ def _text(comparison: Comparison, everything: bool) -> str:
 
 def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
     counts = [against.counts for against in comparison.against]
-    there = {kind for kind in kinds if any(one[kind] for one in counts)}
+    there = {kind for kind in kinds if any(count[kind] for count in counts)}
     if there - {"unclear"}:
         return EXIT_FOUND
     asks = {"slower", "faster"} & {*kinds}
@@ -132,7 +131,7 @@ def _status(comparison: Comparison, kinds: Sequence[str]) -> int:
 def _chosen(found: Sequence[Side], pattern: str | None) -> list[Side]:
     if pattern is None:
         return list(found)
-    wanted = filtering.pattern(pattern)
+    wanted = selecting.name_pattern(pattern)
     chosen = [
         replace(
             side,
@@ -151,6 +150,9 @@ def _chosen(found: Sequence[Side], pattern: str | None) -> list[Side]:
 
 def _draw(comparison: Comparison, folder: Path) -> None:
     """Overlays of the base and of the new sides that differ most."""
+    # It reads the modules of every figure, which `env diff` and a comparison need not wait for.
+    from grainscope_report.commands import plot
+
     ranked = sorted(
         comparison.against, key=lambda one: one.counts["slower"] + one.counts["faster"], reverse=True
     )
@@ -167,7 +169,7 @@ def _draw(comparison: Comparison, folder: Path) -> None:
     if len(comparison.sides) > MOST_DRAWN:
         print(f"drawn are the base and the {MOST_DRAWN - 1} that differ most from it", file=sys.stderr)
     together = machines([reader.read(side.paths[0]) for side in shown])
-    for entry in FIGURES:
+    for entry in plot.FIGURES:
         if written := plot.draw(entry, together, folder, ("svg", "png")):
             print(f"figure {entry.id}: {', '.join(written)}", file=sys.stderr)
 
@@ -188,3 +190,47 @@ def _kinds(text: str) -> tuple[str, ...]:
     if wrong := [part for part in asked if part not in (*FAIL_ON, "none")]:
         raise argparse.ArgumentTypeError(f"no {', '.join(wrong)}; there are {', '.join(FAIL_ON)}, none")
     return tuple(part for part in asked if part != "none")
+
+
+def add_env(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "env",
+        help="what a run says of its machine and settings",
+        description="What a run says of its machine and settings.",
+    )
+    parts = parser.add_subparsers(title="what", metavar="WHAT", required=True)
+    diff = parts.add_parser(
+        "diff",
+        help="what differs between two runs",
+        description="Shows every fact of machine, driver, suite and run in which two files differ, those "
+        "that decide most numbers first.",
+        epilog="Exit status: 0 none differs, 1 some do, 2 a file cannot be read.",
+    )
+    said = "a result file, a run directory, or what `grainscope --env json` printed"
+    diff.add_argument("base", type=Path, metavar="A", help=said)
+    diff.add_argument("new", type=Path, metavar="B", help="another one")
+    diff.add_argument(
+        "--all", action="store_true", help="also what passes: load, free memory, clocks, serial numbers"
+    )
+    diff.add_argument("--json", action="store_true", help="as JSON, a fact an entry")
+    return parser
+
+
+def run_env(arguments: argparse.Namespace) -> int:
+    """Prints the differences."""
+    found = differences(_facts(arguments.base), _facts(arguments.new), arguments.all)
+    if arguments.json:
+        print(json_text([vars(one) for one in found]))
+    elif not found:
+        print("no difference")
+    else:
+        # Nothing is cut or left out: a narrow terminal wraps the lines.
+        out = replace(terminal(), width=sys.maxsize)
+        columns = (Column("fact"), Column(str(arguments.base)), Column(str(arguments.new)))
+        rows = [(one.fact, one.base or "-", one.new or "-") for one in found]
+        print("\n".join(out.table(columns, rows)))
+    return EXIT_FOUND if found else EXIT_OK
+
+
+def _facts(path: Path) -> Facts:
+    return facts(loading.load_environment(path))

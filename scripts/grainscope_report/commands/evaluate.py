@@ -1,17 +1,17 @@
 """`grainscope-report evaluate`: which machine to buy for a workload, and how sure that is."""
 
 import argparse
-import json
 from pathlib import Path
 
-from grainscope_report import repeated
-from grainscope_report.buying import markdown, page, workload
-from grainscope_report.commands import asked, plot
+from grainscope_report import visits
+from grainscope_report.buying import words, workload
+from grainscope_report.commands import files, plot
 from grainscope_report.commands.files import write
 from grainscope_report.errors import EXIT_FOUND, EXIT_INCONCLUSIVE, EXIT_OK, ReportError
 from grainscope_report.figures import candidates
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 from grainscope_report.terminal import terminal
+from grainscope_report.writing import json_text
 
 # More take gigabytes of memory, and change no digit that is said.
 FEWEST_DRAWS, DRAWS, MOST_DRAWS = 100, 10_000, 1_000_000
@@ -19,8 +19,7 @@ SEED = 1
 MOST_LINES = 24  # of sentences: with what follows no more than 30
 
 
-def register(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_evaluate(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "evaluate",
         help="choose between machines for a workload",
@@ -43,7 +42,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         metavar="FILE",
         help="write a commented workload to start from, and nothing else (default: workload.toml)",
     )
-    asked.add_output(parser, "verdict", "DIR")
+    files.add_output(parser, "verdict", "DIR")
     parser.add_argument(
         "--format",
         type=plot.formats,
@@ -51,17 +50,17 @@ def register(commands: argparse._SubParsersAction) -> None:
         metavar="svg,png,pdf",
         help="draw figure 15, too, with its CSV and tables (needs matplotlib)",
     )
-    asked.add_type_b(parser)
+    files.add_type_b(parser)
     parser.add_argument("--draws", type=int, default=DRAWS, metavar="N", help="draws (default: 10000)")
     parser.add_argument("--seed", type=int, default=SEED, metavar="N", help="of the draws (default: 1)")
     parser.add_argument(
         "--fail-on-tie", action="store_true", help="exit with 4 where nobody is first in speed"
     )
-    asked.add_full(parser, "print all sentences, not the first of them")
-    parser.set_defaults(run=run)
+    files.add_full(parser, "print all sentences, not the first of them")
+    return parser
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_evaluate(arguments: argparse.Namespace) -> int:
     """Reaches the verdict, writes it three times over, and says it."""
     if not FEWEST_DRAWS <= arguments.draws <= MOST_DRAWS or arguments.seed < 0:
         raise ReportError(f"--draws must be between {FEWEST_DRAWS} and {MOST_DRAWS} and --seed at least 0")
@@ -71,9 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise ReportError("evaluate needs a WORKLOAD.toml: `--init` writes one to start from")
     document, files = _verdict(arguments)
     texts = {
-        "verdict.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
-        "verdict.md": markdown.write(document),
-        "verdict.html": page.write(document),
+        "verdict.json": json_text(document) + "\n",
+        "verdict.md": words.as_markdown(document),
+        "verdict.html": words.as_html(document),
     }
     for name, text in texts.items():
         write(arguments.output / name, text)
@@ -121,10 +120,10 @@ def _verdict(arguments: argparse.Namespace) -> tuple[dict, list[Result]]:
         raise ReportError(
             f"evaluate needs numpy, and Python finds no module {error.name}: python3 -m pip install numpy"
         ) from None
-    return verdict.judge(found, arguments.draws, arguments.seed, repeated.tables(arguments.type_b))
+    return verdict.judge(found, arguments.draws, arguments.seed, visits.type_b_tables(arguments.type_b))
 
 
 def _status(document: dict, fail_on_tie: bool) -> int:
     if fail_on_tie and document["verdict"]["kind"] != "none" and not document["verdict"]["certain"]:
         return EXIT_INCONCLUSIVE
-    return EXIT_OK if all(one["passed"] for one in document["candidates"]) else EXIT_FOUND
+    return EXIT_OK if all(candidate["passed"] for candidate in document["candidates"]) else EXIT_FOUND

@@ -1,24 +1,19 @@
 """`grainscope-report matrix`: each pair of places, a row and a column for each place."""
 
 import argparse
-import csv
-import io
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grainscope_report import bests, families
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
-from grainscope_report.commands import asked, files
+from grainscope_report import families, metrics
+from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
-from grainscope_report.escaping import in_csv
 from grainscope_report.families import PAIRS, Pairs
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, terminal
 from grainscope_report.units import format_bytes, format_rate, significant
+from grainscope_report.writing import csv_text, json_text
 
 FORMAT = 1
 INDENT = "  "
@@ -62,8 +57,7 @@ class Matrix:
         return sorted(rows), sorted(columns)
 
 
-def register(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_matrix(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "matrix",
         help="show pairs of places: GPU by GPU, node by GPU, node by node",
@@ -72,7 +66,7 @@ def register(commands: argparse._SubParsersAction) -> None:
         "not measured.",
         epilog="Exit status: 0 shown, 2 usage, an unreadable file, or a run without pairs.",
     )
-    asked.add_file(parser)
+    files.add_file(parser)
     parser.add_argument(
         "family",
         nargs="?",
@@ -81,21 +75,21 @@ def register(commands: argparse._SubParsersAction) -> None:
         help="the pairs of one family or group alone: `transfer/peer`, `latency`",
     )
     parser.add_argument("--format", choices=FORMATS, default="text", help="what to print (default: text)")
-    parser.set_defaults(run=run)
+    return parser
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_matrix(arguments: argparse.Namespace) -> int:
     """Prints the matrices."""
     [result] = files.results([arguments.file])
     found = matrices(result, arguments.family.strip("/"))
     if not found:
         of = f" of {arguments.family}" if arguments.family else ""
-        there = ", ".join(dict.fromkeys(one.best.family for one in PAIRS))
+        there = ", ".join(dict.fromkeys(pair.best.family for pair in PAIRS))
         raise ReportError(f"{result.path} has no pairs of places{of}: run any of {there}")
     formats: dict[str, Callable[[], str]] = {
         "text": lambda: "\n".join(lines(found, terminal())),
         "csv": lambda: _csv(found),
-        "json": lambda: json.dumps(_document(result, found), indent=1, ensure_ascii=False),
+        "json": lambda: json_text(_document(result, found)),
     }
     print(formats[arguments.format]())
     return EXIT_OK
@@ -103,17 +97,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def matrices(result: Result, family: str = "") -> list[Matrix]:
     """All that the run has pairs for, of a family or group alone where one is asked for."""
-    wanted = [one for one in PAIRS if not family or f"{one.best.family}/".startswith(f"{family}/")]
+    wanted = [pair for pair in PAIRS if not family or f"{pair.best.family}/".startswith(f"{family}/")]
     return [found for one in wanted if (found := _matrix(result, one)).cells]
 
 
 def _matrix(result: Result, pairs: Pairs) -> Matrix:
     there: dict[tuple[int, int], list[Row]] = {}
-    for row in bests.rows(result, pairs.best):
+    for row in metrics.rows_for(result, pairs.best):
         site = row.case.site
         if pairs.rows in site and pairs.columns in site:
             there.setdefault((site[pairs.rows], site[pairs.columns]), []).append(row)
-    cells = {pair: _cell(bests.best(rows, pairs.best.least), pairs) for pair, rows in there.items()}
+    cells = {pair: _cell(metrics.best_row(rows, pairs.best.least), pairs) for pair, rows in there.items()}
     for link in result.links:
         # Every link's copy peak is measured, also of GPUs that a preset has no rows of.
         if link.direction == _peak_direction(pairs):
@@ -134,7 +128,7 @@ def _peak_direction(pairs: Pairs) -> str | None:
 def _cell(row: Row, pairs: Pairs) -> Cell:
     size = row.case.axes.get("bytes")
     size = size if isinstance(size, (int, float)) else None
-    return Cell(bests.estimate(row, pairs.best.least), size, row.both_known, row.name)
+    return Cell(metrics.best_estimate(row, pairs.best.least), size, row.both_known, row.name)
 
 
 def lines(found: Sequence[Matrix], out: Terminal) -> Iterator[str]:
@@ -148,31 +142,31 @@ def lines(found: Sequence[Matrix], out: Terminal) -> Iterator[str]:
         if max(map(len, shown)) + len(INDENT) > out.width:
             shown = out.table(*_table(one, False))
         yield from (f"{INDENT}{line}" for line in shown)
-        yield out.paint(out.wrap(_span(one), "  "), "dim")
+        yield out.note(_span(one))
 
 
-def _table(one: Matrix, errors: bool) -> tuple[list[Column], list[list[str]]]:
-    columns = [Column(""), *(Column(_place(one.pairs.columns, at), right=True) for at in one.columns)]
+def _table(matrix: Matrix, errors: bool) -> tuple[list[Column], list[list[str]]]:
+    columns = [Column(""), *(Column(_place(matrix.pairs.columns, at), right=True) for at in matrix.columns)]
     cells = [
-        [_place(one.pairs.rows, row), *(_text(one, (row, column), errors) for column in one.columns)]
-        for row in one.rows
+        [_place(matrix.pairs.rows, row), *(_text(matrix, (row, column), errors) for column in matrix.columns)]
+        for row in matrix.rows
     ]
     return columns, cells
 
 
-def _text(one: Matrix, pair: tuple[int, int], error: bool) -> str:
-    if pair not in one.cells:
+def _text(matrix: Matrix, pair: tuple[int, int], error: bool) -> str:
+    if pair not in matrix.cells:
         return "-"
-    found = one.cells[pair].value
-    return f"{_value(one, found.value)}{f' ± {bests.plus_minus(found)}' if error else ''}"
+    found = matrix.cells[pair].value
+    return f"{_value(matrix, found.value)}{f' ± {metrics.plus_minus(found)}' if error else ''}"
 
 
-def _value(one: Matrix, value: float) -> str:
-    return significant(value * 1e9, 4) if one.pairs.best.least else format_rate(value)
+def _value(matrix: Matrix, value: float) -> str:
+    return significant(value * 1e9, 4) if matrix.pairs.best.least else format_rate(value)
 
 
-def _unit(one: Matrix) -> str:
-    return "ns" if one.pairs.best.least else "GB/s"
+def _unit(matrix: Matrix) -> str:
+    return "ns" if matrix.pairs.best.least else "GB/s"
 
 
 def _place(name: str, at: int) -> str:
@@ -183,38 +177,38 @@ def _kind(name: str) -> str:
     return "GPU" if name in ("gpu", "peer") else "node"
 
 
-def _sizes(one: Matrix) -> str:
+def _sizes(matrix: Matrix) -> str:
     """`, at 256 MiB to 1 GiB`: where the best rows are."""
-    sizes = sorted({cell.bytes for cell in one.cells.values() if cell.bytes})
+    sizes = sorted({cell.bytes for cell in matrix.cells.values() if cell.bytes})
     if not sizes:
         return ""
     return f", at {format_bytes(sizes[0])}" + (f" to {format_bytes(sizes[-1])}" if len(sizes) > 1 else "")
 
 
-def _span(one: Matrix) -> str:
+def _span(matrix: Matrix) -> str:
     """The slowest and the fastest pair, and how wide the widest interval is."""
-    found = {pair: cell.value for pair, cell in one.cells.items()}
+    found = {pair: cell.value for pair, cell in matrix.cells.items()}
     low, high = (pick(found, key=lambda pair: found[pair].value) for pick in (min, max))
-    widest = bests.plus_minus(max(found.values(), key=bests.half))
-    known = "" if all(row.both_known for row in one.cells.values()) else " of this run alone"
+    widest = metrics.plus_minus(max(found.values(), key=metrics.half_width))
+    known = "" if all(row.both_known for row in matrix.cells.values()) else " of this run alone"
     error = f"± {widest} at most (95 %{known})"
-    ends = [f"{_value(one, found[pair].value)} ({_places(one, pair)})" for pair in (low, high)]
+    ends = [f"{_value(matrix, found[pair].value)} ({_places(matrix, pair)})" for pair in (low, high)]
     if len(found) == 1:
         return error
-    alike = _value(one, found[low].value) == _value(one, found[high].value)
-    return f"{f'all {_value(one, found[low].value)}' if alike else ' to '.join(ends)}; {error}"
+    alike = _value(matrix, found[low].value) == _value(matrix, found[high].value)
+    return f"{f'all {_value(matrix, found[low].value)}' if alike else ' to '.join(ends)}; {error}"
 
 
-def _places(one: Matrix, pair: tuple[int, int]) -> str:
-    return f"{_place(one.pairs.rows, pair[0])}, {_place(one.pairs.columns, pair[1])}"
+def _places(matrix: Matrix, pair: tuple[int, int]) -> str:
+    return f"{_place(matrix.pairs.rows, pair[0])}, {_place(matrix.pairs.columns, pair[1])}"
 
 
-def _entries(one: Matrix) -> Iterator[dict[str, Any]]:
+def _entries(matrix: Matrix) -> Iterator[dict[str, Any]]:
     """Every pair as plain data, in the file's units."""
-    for (row, column), cell in sorted(one.cells.items()):
+    for (row, column), cell in sorted(matrix.cells.items()):
         yield {
-            "row": _place(one.pairs.rows, row),
-            "column": _place(one.pairs.columns, column),
+            "row": _place(matrix.pairs.rows, row),
+            "column": _place(matrix.pairs.columns, column),
             "value": cell.value.value,
             "low": cell.value.low,
             "high": cell.value.high,
@@ -232,7 +226,7 @@ def _document(result: Result, found: Sequence[Matrix]) -> dict[str, Any]:
                 "what": one.pairs.best.text,
                 "family": one.pairs.best.family,
                 "axes": dict(one.pairs.best.axes),
-                "unit": "s" if one.pairs.best.least else "GB/s",
+                "unit": _about(one)["unit"],
                 "pairs": list(_entries(one)),
             }
             for one in found
@@ -241,11 +235,9 @@ def _document(result: Result, found: Sequence[Matrix]) -> dict[str, Any]:
 
 
 def _csv(found: Sequence[Matrix]) -> str:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(CSV)
-    for one in found:
-        about = {"what": one.pairs.best.text, "unit": "s" if one.pairs.best.least else "GB/s"}
-        for entry in _entries(one):
-            writer.writerow([in_csv((about | entry)[column]) for column in CSV])
-    return out.getvalue().rstrip("\n")
+    entries = (_about(one) | entry for one in found for entry in _entries(one))
+    return csv_text(CSV, ([entry[column] for column in CSV] for entry in entries)).rstrip("\n")
+
+
+def _about(matrix: Matrix) -> dict[str, str]:
+    return {"what": matrix.pairs.best.text, "unit": "s" if matrix.pairs.best.least else "GB/s"}

@@ -1,10 +1,10 @@
-"""`grainscope-report plot`: the figures of one or several result files."""
+"""`plot`: the figures of one or several result files; `report`: one offline HTML file about them."""
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from grainscope_report.commands import asked, files
+from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
 from grainscope_report.figures import candidates, csv_table, foreign, text_table
 from grainscope_report.figures.model import Figure
@@ -16,8 +16,7 @@ from grainscope_report.machine import Machine, machines
 FORMATS = ("svg", "png", "pdf")
 
 
-def register(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_plot(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     listed = "\n".join(f"  {entry.id}  {entry.title}" for entry in FIGURES)
     parser = commands.add_parser(
         "plot",
@@ -31,18 +30,18 @@ def register(commands: argparse._SubParsersAction) -> None:
         "Exit status: 0 drawn, 1 there was nothing to draw, 2 a file cannot be read.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    asked.add_files(parser)
-    asked.add_output(parser, "figures", "DIR")
+    files.add_files(parser)
+    files.add_output(parser, "figures", "DIR")
     parser.add_argument(
         "--figures", type=_figures, default=FIGURES, metavar="1,2,…", help="only these (default: all)"
     )
     parser.add_argument(
         "--format", type=formats, default=("svg", "png"), metavar="svg,png,pdf", help="default: svg,png"
     )
-    parser.set_defaults(run=run)
+    return parser
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_plot(arguments: argparse.Namespace) -> int:
     """Writes the figures and says what was written and what was not drawn."""
     loaded = [load(path, foreign=True) for path in arguments.files]
     own = [path for path, document in loaded if not is_foreign(document)]
@@ -122,3 +121,30 @@ def formats(text: str) -> tuple[str, ...]:
     if wrong := [part for part in asked if part not in FORMATS]:
         raise argparse.ArgumentTypeError(f"no format {', '.join(wrong)}; there are {', '.join(FORMATS)}")
     return tuple(dict.fromkeys(asked))
+
+
+def add_report(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        "report",
+        help="write one HTML file with everything",
+        description="Writes one HTML file that needs no network: the machine with its warnings, the answers, "
+        "every figure with its table, every row to sort and filter, and what was not measured and why. Of "
+        "several files the figures lie over each other.",
+        epilog="Exit status: 0 written, 2 a file cannot be read or written.",
+    )
+    files.add_files(parser)
+    files.add_output(parser, "report.html", "FILE")
+    return parser
+
+
+def run_report(arguments: argparse.Namespace) -> int:
+    """Writes the page, whole or not at all."""
+    from grainscope_report.page import page
+
+    files.keep(arguments.files, [arguments.output])
+    shown = machines(files.results(arguments.files))
+    text = page.write(shown)
+    size = files.write(arguments.output, text)
+    rows = sum(len(machine.result.rows) for machine in shown)
+    print(f"{arguments.output}: {rows} rows, {size / 1e6:.1f} MB")
+    return EXIT_OK

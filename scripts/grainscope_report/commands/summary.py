@@ -1,18 +1,64 @@
-"""`grainscope-report summary`: what a run says on one screen, or all of it, or of one family."""
+"""`summary`: a run on one screen, what matters most first, what has no room behind `--full`."""
 
 import argparse
 import difflib
-import json
-from dataclasses import replace
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from grainscope_report.commands import asked, files
+from grainscope_report import families, machine, metrics, statistics
+from grainscope_report.analysis import Analysis
+from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
-from grainscope_report.result import Result
-from grainscope_report.terminal import terminal
+from grainscope_report.families import BYTES, HEADLINES, Best
+from grainscope_report.groups import grain
+from grainscope_report.groups.reach import walls
+from grainscope_report.groups.traversal import sentences
+from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row
+from grainscope_report.naming import name, number
+from grainscope_report.statistics import Estimate
+from grainscope_report.terminal import Column, Terminal, terminal
+from grainscope_report.units import format_bytes, format_percent, format_rate, format_time, plural
+from grainscope_report.writing import json_text
+
+MOST_LINES = 40
+NUMBERS = 5
+MOST_LINKS = 6
+SHADES = {"severe": "red", "warning": "yellow"}
+ARROWS = {
+    HOST_TO_GPU: "host → GPU",
+    GPU_TO_HOST: "GPU → host",
+    TO_PEER: "GPU → GPU",
+    FROM_PEER: "GPU → GPU, read",
+}
+SHOWN = ("hot", "edge", "row", "span")
+LINKS = (
+    Column("Links"),
+    Column("GB/s", right=True),
+    Column("± 95 %", right=True, optional=1),
+    Column("specified", right=True, optional=2),
+    Column("reached", right=True),
+    Column("negotiated", optional=3),
+)
+# Below so many columns there is no room for where a number is from; names of so many letters are not cut.
+NARROW, NAME = 80, 40
+FLAGS = {
+    "unsettled": "did not settle",
+    "visits_differ": "differ by visit",
+    "slower_alone": "were slower alone",
+    "bimodal": "have two speeds",
+    "wide_interval": "are uncertain by more than 5 %",
+}
+ALONE = "± is of this run alone, runs differ by more: `grainscope repeat 3 --out DIR` tells by how much"
+# Letters of a sentence from elsewhere: two lines, or one.
+LONG, SHORT = 180, 70
+IN_VISIT = re.compile(r"^in visit \d+ of \d+: ")
+Block = list[str]
 
 
-def register(commands: argparse._SubParsersAction) -> None:
-    """Adds the command."""
+def add_summary(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser(
         "summary",
         help="show one screen about a run",
@@ -22,38 +68,36 @@ def register(commands: argparse._SubParsersAction) -> None:
         "walls, traversals, trainings, curves with dips or two speeds, and why rows have no numbers.",
         epilog="Colours only on a terminal; NO_COLOR turns them off, COLUMNS sets the width.",
     )
-    asked.add_file(parser)
+    files.add_file(parser)
     parser.add_argument(
         "family",
         nargs="?",
         metavar="FAMILY",
         help="everything of one family or group alone: `transfer/peer`, `transfer`",
     )
-    asked.add_full(parser, "everything, not one screen")
+    files.add_full(parser, "everything, not one screen")
     parser.add_argument("--json", action="store_true", help="everything as JSON, every site, for programs")
-    parser.set_defaults(run=run)
+    return parser
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run_summary(arguments: argparse.Namespace) -> int:
     """Prints the summary."""
     [result] = files.results([arguments.file])
     if arguments.family:
-        result = _of(result, arguments.family.strip("/"))
-    if arguments.json:
-        from grainscope_report.commands import summary_json
-
-        print(json.dumps(summary_json.document(result), indent=1, ensure_ascii=False))
+        result = _rows_of(result, arguments.family.strip("/"))
+    if not (arguments.json or arguments.full or arguments.family):
+        print("\n".join(lines(result, terminal())))
         return EXIT_OK
-    if arguments.full or arguments.family:
-        from grainscope_report.commands import summary_full as shown
+    from grainscope_report.commands import summary_full
+
+    if arguments.json:
+        print(json_text(summary_full.document(result)))
     else:
-        from grainscope_report.commands import summary_screen as shown
-    for line in shown.lines(result, terminal()):
-        print(line)
+        print("\n".join(summary_full.lines(result, terminal())))
     return EXIT_OK
 
 
-def _of(result: Result, name: str) -> Result:
+def _rows_of(result: Result, name: str) -> Result:
     """The run with the rows of this family or group alone."""
     rows = tuple(row for row in result.rows if f"{row.case.family}/".startswith(f"{name}/"))
     if not rows:
@@ -65,3 +109,283 @@ def _of(result: Result, name: str) -> Result:
             f"{result.path} has no family {name}: {meant}It has {', '.join(there) or 'no rows'}"
         )
     return replace(result, rows=rows)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the screen: its head stays, of its entries the last go first where there is no room.
+
+    Where `more`, it is said how many went.
+    """
+
+    head: Block
+    entries: Sequence[Block]
+    fewest: int = 0
+    more: bool = True
+
+
+def lines(result: Result, out: Terminal) -> Iterator[str]:
+    """The screen, line by line: as many entries of each part as there is room for."""
+    run = Analysis(machine.machines([result])[0])
+    parts = [part for part in _parts(result, run, out) if part.head or part.entries]
+    for at, (part, shown) in enumerate(zip(parts, _room(parts, out), strict=True)):
+        if at:
+            yield ""
+        yield from part.head
+        for entry in part.entries[:shown]:
+            yield from entry
+        if part.more and (left := len(part.entries) - shown):
+            yield f"  and {left} more: --full"
+
+
+def _room(parts: Sequence[Part], out: Terminal) -> list[int]:
+    """How many entries of each part: the longest part that can gives way, until all fit."""
+    shown = [len(part.entries) for part in parts]
+
+    def length(at: int) -> int:
+        part = parts[at]
+        there = [*part.head, *(line for entry in part.entries[: shown[at]] for line in entry)]
+        return sum(map(out.height, there)) + (part.more and shown[at] < len(part.entries))
+
+    while sum(map(length, range(len(parts)))) + len(parts) - 1 > MOST_LINES:
+        able = [at for at, part in enumerate(parts) if shown[at] > part.fewest]
+        if not able:
+            break
+        shown[max(able, key=length)] -= 1
+    return shown
+
+
+def _parts(result: Result, run: Analysis, out: Terminal) -> Iterator[Part]:
+    yield _machine(result, out)
+    yield _links(result, out)
+    yield _numbers(result, out)
+    yield _choices(result, run, out)
+    odd, command = _odd(result, run, out)
+    yield odd
+    yield _next(result, command, out)
+
+
+def _machine(result: Result, out: Terminal) -> Part:
+    gpus, cpu, host, *more = machine.provenance(result)
+    took = f", {length}" if (length := machine.took(result)) else ""
+    filtered = f", filter {_short(result.run.filter, SHORT)}" if result.run.filter else ""
+    head = [
+        *(out.paint(line, "bold") for line in _wrapped(" · ".join((gpus, cpu, host)), out, "")),
+        *_wrapped(" · ".join(more), out),
+        *_wrapped(f"{result.path}: preset {result.run.preset}{filtered}{took}; {_counted(result)}", out),
+    ]
+    if not result.run.complete:
+        said = _wrapped(f"The run is not complete: {result.run.why_incomplete}", out, "")
+        head += [out.paint(line, "red") for line in said]
+    concerns = list(machine.concerns(result))
+    entries = []
+    for severity, shade in SHADES.items():
+        for one in (concern for concern in concerns if concern.severity == severity):
+            text = "\n".join(_wrapped(f"{severity}: {one.finding}; to do: {one.remedy}", out, ""))
+            entries.append(text.replace(severity, out.paint(severity, shade), 1).split("\n"))
+    return Part(head, entries, min(len(entries), 1))
+
+
+def _counted(result: Result) -> str:
+    """`1472 rows: 1146 measured, 315 modelled, 11 skipped`."""
+    labels = Counter(row.label if row.ok else row.status for row in result.rows)
+    kinds = ("measured", "counted", "modelled", "failed", "skipped")
+    said = ", ".join(f"{labels[kind]} {kind}" for kind in kinds if labels[kind])
+    return f"{plural(len(result.rows), 'row')}{f': {said}' if said else ''}"
+
+
+def _links(result: Result, out: Terminal) -> Part:
+    if not result.links:
+        return Part([], [])
+    if len(result.links) <= MOST_LINKS:
+        ordered = sorted(result.links, key=lambda link: (link.peer is not None, link.gpu))
+        cells = [_link(_ends(link), [link], result) for link in ordered]
+    else:
+        kinds: dict[tuple, list[Link]] = {}
+        for link in result.links:
+            far = "remote " if link.peer is None and (link.gpu, link.numa) in result.remote else ""
+            kinds.setdefault((far + ARROWS[link.direction], link.negotiated), []).append(link)
+        cells = [_link(f"{arrow}, {len(there)} links", there, result) for (arrow, _), there in kinds.items()]
+    return _table(LINKS, cells, out)
+
+
+def _ends(link: Link) -> str:
+    if link.peer is not None:
+        return f"GPU {link.gpu} → GPU {link.peer}"
+    ends = (f"node {link.numa}", f"GPU {link.gpu}")
+    return " → ".join(ends if link.direction == HOST_TO_GPU else ends[::-1])
+
+
+def _link(name: str, there: Sequence[Link], result: Result) -> tuple[str, ...]:
+    """A line for links of one kind; of several the slowest and the fastest."""
+    ordered = sorted(there, key=lambda link: link.peak_gb_s)
+    shares = [format_percent(link.peak_gb_s / most) for link in ordered if (most := link.theoretical_gb_s)]
+    most = ordered[0].theoretical_gb_s
+    peaks = [_peak(link, result) for link in there]
+    return (
+        name,
+        _range([f"{link.peak_gb_s:.1f}" for link in ordered]),
+        metrics.plus_minus(max(peaks, key=metrics.half_width)),
+        f"{most:.1f}" if most else "unknown",
+        _range(shares) if shares else "-",
+        ordered[0].negotiated or "unknown",
+    )
+
+
+def _peak(link: Link, result: Result) -> Estimate:
+    """The peak with the interval of the row that it is of, as far as the run knows it."""
+    for row in result.rows:
+        if row.bandwidth_gb_s == link.peak_gb_s and row.ok and row.bytes and row.case.ends == link.ends:
+            return statistics.rate_gb_s(row.time, row.bytes)
+    return Estimate(link.peak_gb_s, *link.within_gb_s)
+
+
+def _range(ordered: Sequence[str]) -> str:
+    return ordered[0] if ordered[0] == ordered[-1] else f"{ordered[0].removesuffix(' %')} to {ordered[-1]}"
+
+
+def _numbers(result: Result, out: Terminal) -> Part:
+    found = [
+        (headline.text, row, headline.least) for headline in HEADLINES if (row := _best(result, headline))
+    ]
+    taken = {headline.family for headline in HEADLINES}
+    if len(found) < NUMBERS:
+        others = dict.fromkeys(row.case.family for row in result.rows if row.ok)
+        more = [_any(result, family) for family in others if family not in taken]
+        # What was measured says more than what was modelled.
+        more.sort(key=lambda one: one[1].label == "modelled")
+        found += more
+    shown = found[:NUMBERS]
+    if not shown:
+        return Part(["No row has a number."], [])
+    cells = [_number(*one) for one in shown]
+    whole = out.width >= NARROW and max(len(cell[0]) for cell in cells) <= NAME
+    columns = (
+        Column("Numbers", whole=whole),
+        Column("", right=True),
+        Column("± 95 %", right=True),
+        Column("at", optional=int(out.width < NARROW)),
+    )
+    return _table(columns, cells, out)
+
+
+def _best(result: Result, wanted: Best) -> Row | None:
+    return metrics.best_row(metrics.nearest_rows(metrics.rows_for(result, wanted)), wanted.least)
+
+
+def _any(result: Result, family: str) -> tuple[str, Row, bool]:
+    """The best row of a family that has no headline, and what it is."""
+    rows = [row for row in result.of(family) if row.ok and row.median_s]
+    measured = [row for row in rows if row.label != "modelled"] or rows
+    measured = [row for row in measured if row.link_bytes_least] or measured
+    # A walk that reads fewer bytes is better and not slower.
+    rated = [] if families.of(family).walks else [row for row in measured if row.bandwidth_gb_s]
+    row = metrics.best_row(metrics.nearest_rows(rated or measured), not rated)
+    return f"{family} {name(row)}", row, not rated
+
+
+def _number(text: str, row: Row, least: bool) -> tuple[str, ...]:
+    if least or not row.bandwidth_gb_s or not row.bytes:
+        value = format_time(row.operation_s or row.median_s)
+    else:
+        value = f"{format_rate(row.bandwidth_gb_s)} GB/s"
+    at = [
+        format_bytes(value) if axis == BYTES else number(axis, value)
+        for axis, value in row.case.axes.items()
+        if isinstance(value, (int, float)) and axis in (BYTES, *SHOWN)
+    ]
+    where = machine.spoken_site(sorted(row.case.site.items()))
+    share = f"{format_percent(row.link_fraction)} of link" if row.link_fraction and not least else ""
+    error = "modelled" if row.label == "modelled" else metrics.plus_minus(row.time)
+    return text, value, error, ", ".join(filter(None, (*at, where, share)))
+
+
+def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Terminal) -> Part:
+    first, *rest = out.headed(columns, cells)
+    return Part([first], [[line] for line in rest], len(rest))
+
+
+def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
+    said = [f"{ARROWS[choice.direction]}: {choice.text}" for choice in run.choices if choice.first]
+    for wall in walls.walls(result, walls.MEMORY[:1])[:1]:
+        said += [f"random {edge.text}" for edge in wall.edges if edge.knee.reached][:1]
+    said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]
+    said += sentences.said(run)[:1]
+    head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []
+    return Part(head, [_item(text, out) for text in said], min(len(said), 1))
+
+
+def _odd(result: Result, run: Analysis, out: Terminal) -> tuple[Part, str]:
+    """What is odd, worst first, and the command that looks at the first curve of an unknown cause."""
+    failed = [
+        f"failed: {reason.count} of {', '.join(reason.families)}: {_short(reason.text, LONG)}"
+        for reason in run.reasons
+        if reason.status == "failed"
+    ]
+    slow = [
+        f"slow: {machine.spoken_site(one.site)} peaks at {one.peak_gb_s:.1f} GB/s in {group.family} "
+        f"{group.name}, the best site at {one.best_gb_s:.1f}"
+        for group in run.groups
+        for one in group.slow
+    ]
+    unknown = [one for one in run.shape if not one.cause.known]
+    curves = [f"{one.kind}: {one.name}{_site(one.sites)} {one.seen}" for one in unknown]
+    said = [*failed, *_uncertain(result), *_skipped(run), *slow, *curves]
+    entries = [_item(text, out) for text in said]
+    entries[: len(failed)] = [[out.paint(line, "red") for line in entry] for entry in entries[: len(failed)]]
+    head = [out.paint("Odd", "bold")] if said else []
+    return Part(head, entries, min(len(said), 1)), unknown[0].cause.command if unknown else ""
+
+
+def _site(sites: Sequence[str]) -> str:
+    return f" ({sites[0]})" if sites else ""
+
+
+def _uncertain(result: Result) -> Iterator[str]:
+    """What rows' flags come to, and whether their uncertainty is all of it."""
+    measured = [row for row in result.rows if row.measured]
+    flags = Counter(flag for row in measured for flag in row.flags)
+    if said := ", ".join(f"{flags[flag]} {text}" for flag, text in FLAGS.items() if flags[flag]):
+        yield f"of {plural(len(measured), 'measured row')} {said}"
+    if measured and not any(row.both_known for row in measured):
+        yield ALONE
+
+
+def _skipped(run: Analysis) -> Iterator[str]:
+    skipped = [reason for reason in run.reasons if reason.status == "skipped"]
+    if skipped:
+        count = sum(reason.count for reason in skipped)
+        most = f"; {skipped[0].count} of them" if len(skipped) > 1 else ""
+        why = _short(IN_VISIT.sub("", skipped[0].text), SHORT)
+        yield f"skipped: {plural(count, 'row')}{most}: {why}"
+
+
+def _next(result: Result, odd: str, out: Terminal) -> Part:
+    """The next commands, the most useful first, not wrapped: they are there to be copied."""
+    path, program = shlex.quote(str(result.path)), files.program()
+    said = [("everything", f"{program} summary {path} --full")]
+    if not result.run.complete:
+        said.append(("the rest of the run", f"grainscope --resume {shlex.quote(str(result.path.parent))}"))
+    elif any(row.status == "failed" for row in result.rows):
+        said.append(("what failed", f"{program} list {path} --status failed"))
+    elif odd:
+        said.append(("what is odd", odd))
+    if len(result.links) > 2:
+        said.append(("pairs", f"{program} matrix {path}"))
+    if rows := [row for row in result.rows if row.ok]:
+        said.append(("one family", f"{program} summary {path} {rows[0].case.family}"))
+    wide = max(len(what) for what, _ in said) + 1
+    entries = [[f"  {f'{what}:'.ljust(wide)} {command}"] for what, command in said]
+    return Part([out.paint("Next", "bold")], entries, min(len(entries), 2), more=False)
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def _item(text: str, out: Terminal) -> Block:
+    return out.item(_short(text, LONG))
+
+
+def _wrapped(text: str, out: Terminal, indent: str = "  ") -> Block:
+    return out.wrap(text, indent).splitlines()

@@ -1,22 +1,37 @@
-"""What `summary --full` prints: everything that a run says, the machine's warnings first."""
+"""What `summary --full` and `--json` print: everything that a run says, the machine's warnings first.
+
+Of traversals a line is for the widest edges, with the time of the narrower ones beside it; `--json` has all.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
-from grainscope_report import findings, link_cells, machine, naming
-from grainscope_report.analysis import Analysis
-from grainscope_report.commands import (
-    summary_fits,
-    summary_gnn,
-    summary_lean,
-    summary_pressure,
-    summary_traversals,
-)
-from grainscope_report.digest import Group
-from grainscope_report.findings import Finding
-from grainscope_report.result import Result
+from grainscope_report import findings, machine, naming
+from grainscope_report.analysis import Analysis, Group, Reason
+from grainscope_report.commands import summary_gnn
+from grainscope_report.fits import everything
+from grainscope_report.fits.everything import Fits
+from grainscope_report.groups.gnn import answers as networks
+from grainscope_report.groups.transfer import paths
+from grainscope_report.groups.traversal import compare, lean, runs
+from grainscope_report.groups.traversal.answers import Answer
+from grainscope_report.groups.traversal.lean_answers import Gain
+from grainscope_report.groups.traversal.pressure import Moved
+from grainscope_report.model import Result
 from grainscope_report.shape import words
-from grainscope_report.terminal import Column, Terminal
-from grainscope_report.units import format_bytes, format_interval, format_time
+from grainscope_report.statistics import Estimate
+from grainscope_report.terminal import Column, Terminal, known
+from grainscope_report.units import (
+    format_bytes,
+    format_error,
+    format_interval,
+    format_percent,
+    format_time,
+    plural,
+    significant,
+    time_unit,
+)
 
 SEVERITIES = ("severe", "warning", "info")
 SHADES = {"severe": "red", "warning": "yellow", "info": "dim"}
@@ -43,37 +58,86 @@ GROUP_COLUMNS = (
 LINK_OPTIONAL = {"95 % interval": 2, "at": 3, "negotiated": 1}
 LINK_COLUMNS = tuple(
     Column(name, right=right, optional=LINK_OPTIONAL.get(name, 0))
-    for name, right in zip(link_cells.NAMES, link_cells.RIGHT, strict=True)
+    for name, right in zip(machine.LINK_NAMES, machine.LINK_RIGHT, strict=True)
+)
+FORMAT = 1
+LINE_COLUMNS = (
+    Column("time = latency + bytes / bandwidth"),
+    Column("latency", right=True),
+    Column("95 % interval", optional=4),
+    Column("GB/s", right=True),
+    Column("95 % interval", optional=3),
+    Column("half of it at", right=True, optional=1),
+    Column("of theoretical", right=True),
+    Column("off by: median, worst", right=True, optional=2),
+)
+# A latency below this share of the smallest time cannot be told from nothing.
+NOTHING = 1e-12
+MEASURED = (
+    "Best: the fastest way that leaves the edges in host memory and needs no managed memory. × managed: how "
+    "many times faster, where managed memory is cold, not oversubscribed unless "
+    "--allow-managed-oversubscription was given; × device: against edges in the GPU's memory. Times: "
+    "medians over trials."
+)
+MODELLED = (
+    "Modelled: an estimate of the time that the link needs, which measured traversals may miss either way. "
+    "× managed: where the card holds half of the edge list, modelled and not validated on hardware."
+)
+NARROW = "With narrower edges: the time of the same access."
+TIED = "Tied: so many other accesses take exactly as long."
+ALSO = "What the model says of the same is in --json and in figures 8, 9, 16 and 17."
+LEAN_COLUMNS = (
+    Column("traversals that move fewer bytes"),
+    Column("fastest"),
+    Column("time", right=True),
+    Column("over the link", right=True, optional=2),
+    Column("in GPU memory", right=True, optional=1),
+    Column("× EMOGI's best", right=True),
+    Column("× device", right=True),
+    Column("model", right=True, optional=3),
+)
+LEAN_SAID = (
+    "What a better algorithm buys beside EMOGI's best, the fastest walk over whole lists of the same graph "
+    "by EMOGI's accesses or GraphPEG's exchange; each with so many percent of the edges in GPU memory. "
+    "Times: means over trials after GAP; model: its time for the link, an estimate that knows no cache, "
+    "against the measured one."
+)
+MOST_LINES = 12
+PRESSURE_SAID = (
+    "How many times the data set (edge list and weights) crosses the link where the card holds so many "
+    "percent of it. Modelled and not validated on hardware; a fault brings {}."
 )
 
 
 def lines(result: Result, out: Terminal) -> Iterator[str]:
     """The whole summary, line by line."""
     found = findings.of(Analysis(machine.machines([result])[0]), but=("answers",))
-    for block in (
-        _warnings,
-        _machine,
-        _links,
-        _groups,
-        _traversals,
-        _pressed,
-        _fewer_bytes,
-        _networks,
-        _fits,
-        _shape,
-        _reasons,
-    ):
-        shown = list(block(result, found, out))
-        if shown:
-            yield from shown
-            if block is not _reasons:
-                yield ""
+
+    def facts(topic: str) -> list[Any]:
+        return findings.facts(found, topic)
+
+    blocks = (
+        _warnings(result, out),
+        _machine(result, out),
+        _links(result, out),
+        _groups(facts("groups"), out),
+        _traversals(facts("traversals"), out),
+        _pressed(facts("managed_under_pressure"), out),
+        _fewer_bytes(facts("fewer_bytes"), out),
+        summary_gnn.lines({name: facts(f"networks.{name}") for name in summary_gnn.TABLES}, out),
+        _fits(findings.fits(found, result), out),
+        _shape(facts("shape"), out),
+        _reasons(facts("reasons"), out),
+    )
+    for at, block in enumerate(blocks, 1):
+        if shown := list(block):
+            yield from shown if at == len(blocks) else (*shown, "")
 
 
-def _warnings(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+def _warnings(result: Result, out: Terminal) -> Iterator[str]:
     warnings = list(machine.concerns(result))
     for severity in SEVERITIES:
-        for finding in (one for one in warnings if one.severity == severity):
+        for finding in (warning for warning in warnings if warning.severity == severity):
             yield out.wrap(f"{severity}: {finding.finding}", "").replace(
                 severity, out.paint(severity, SHADES[severity]), 1
             )
@@ -83,36 +147,31 @@ def _warnings(result: Result, _found: Sequence[Finding], out: Terminal) -> Itera
         yield out.paint(out.wrap(f"The run is not complete: {result.run.why_incomplete}", ""), "red")
 
 
-def _machine(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+def _machine(result: Result, out: Terminal) -> Iterator[str]:
     yield out.paint(str(result.path), "bold")
-    yield out.wrap(" · ".join(machine.provenance(result)), "  ")
+    yield out.wrap(machine.provenance_line(result), "  ")
     wall = f", {took}" if (took := machine.took(result)) else ""
     asked = f", filter {result.run.filter}" if result.run.filter else ""
     yield out.wrap(f"preset {result.run.preset}{asked}, started {result.run.started}{wall}", "  ")
 
 
-def _links(result: Result, _found: Sequence[Finding], out: Terminal) -> Iterator[str]:
+def _links(result: Result, out: Terminal) -> Iterator[str]:
     if result.links:
-        first, *rest = out.table(LINK_COLUMNS, [link_cells.cells(link) for link in result.links])
-        yield out.paint(first, "bold")
-        yield from rest
+        yield from out.headed(LINK_COLUMNS, [machine.link_cells(link) for link in result.links])
 
 
-def _groups(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    groups = findings.facts(found, "groups")
+def _groups(groups: Sequence[Group], out: Terminal) -> Iterator[str]:
     if not groups:
         yield "The file has no rows."
         return
     families = dict.fromkeys(group.family for group in groups)
     cells = [row for family in families for row in _family(family, groups)]
-    first, *rest = out.table(GROUP_COLUMNS, cells)
-    yield out.paint(first, "bold")
-    for line, row in zip(rest, cells, strict=True):
-        yield out.paint(line, "red" if "failed" in row[-1] else "" if row[-1] else "bold")
+    shades = ["red" if "failed" in row[-1] else "" if row[-1] else "bold" for row in cells]
+    yield from out.headed(GROUP_COLUMNS, cells, shades)
     if any(group.peak and group.peak.most_of_link for group in groups):
-        yield out.paint(out.wrap(OF_LINK, "  "), "dim")
+        yield out.note(OF_LINK)
     if flushed := dict.fromkeys(group.family for group in groups if group.flushed):
-        yield out.paint(out.wrap(FLUSHED.format(" and ".join(flushed)), "  "), "dim")
+        yield out.note(FLUSHED.format(" and ".join(flushed)))
     yield from _slow_sites(groups, out)
 
 
@@ -122,7 +181,7 @@ def _family(family: str, found: list[Group]) -> Iterator[tuple[str, ...]]:
     there = [group for group in found if group.family == family]
     idle = [group for group in there if not group.counts["ok"] and not group.counts["failed"]]
     folded = idle if len(idle) > 1 else []
-    yield from (_cells(group) for group in there if group not in folded)
+    yield from (_group_cells(group) for group in there if group not in folded)
     if folded:
         count = sum(group.counts["skipped"] for group in folded)
         name = f"{len(folded)} more" if len(folded) < len(there) else f"all {len(folded)}"
@@ -140,7 +199,7 @@ def _slow_sites(found: list[Group], out: Terminal) -> Iterator[str]:
             yield out.paint(out.wrap(said, ""), "yellow")
 
 
-def _cells(group: Group) -> tuple[str, ...]:
+def _group_cells(group: Group) -> tuple[str, ...]:
     peak = group.peak
     rate, interval = format_interval(peak.rate.value, peak.rate.low, peak.rate.high) if peak else ("-", "")
     return (
@@ -185,46 +244,226 @@ def _over(group: Group) -> str:
     return f" ({said} to {naming.size(axis, large.of[1])})"
 
 
-def _traversals(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from summary_traversals.lines(findings.facts(found, "traversals"), out)
-
-
-def _pressed(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from summary_pressure.lines(findings.facts(found, "managed_under_pressure"), out)
-
-
-def _fewer_bytes(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from summary_lean.lines(findings.facts(found, "fewer_bytes"), out)
-
-
-def _networks(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    questions = summary_gnn.TABLES
-    yield from summary_gnn.lines({one: findings.facts(found, f"networks.{one}") for one in questions}, out)
-
-
-def _fits(result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    yield from summary_fits.lines(findings.fits(found, result), out)
-
-
-def _shape(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    said = list(words.paragraphs(findings.facts(found, "shape")))
+def _shape(curves: Sequence[Any], out: Terminal) -> Iterator[str]:
+    said = list(words.paragraphs(curves))
     if said:
         yield out.paint("Shape of the curves", "bold")
     for text, command in said:
-        first, *rest = out.wrap(text, "    ").splitlines()
-        yield from (f"  - {first.strip()}", *rest)
+        yield from out.item(text)
         if command:
             # Not wrapped: it is there to be copied.
             yield f"    next: {command}"
 
 
-def _reasons(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    for reason in findings.facts(found, "reasons"):
+def _reasons(reasons: Sequence[Reason], out: Terminal) -> Iterator[str]:
+    for reason in reasons:
         colour = "red" if reason.status == "failed" else "dim"
-        rows = f"{reason.count} row{'s' if reason.count > 1 else ''}"
-        said = f"{reason.status}: {rows} of {', '.join(reason.families)}: {reason.text}"
+        said = (
+            f"{reason.status}: {plural(reason.count, 'row')} of {', '.join(reason.families)}: {reason.text}"
+        )
         yield out.wrap(said, "").replace(reason.status, out.paint(reason.status, colour), 1)
         if reason.status == "failed":
             yield from (f"    {name}" for name in reason.names[:NAMES_SHOWN])
             if reason.count > NAMES_SHOWN:
                 yield f"    … and {reason.count - NAMES_SHOWN} more (`list --status failed` shows them)"
+
+
+def document(result: Result) -> dict[str, Any]:
+    """The whole summary; what a run does not know is null."""
+    found = findings.of(Analysis(machine.machines([result])[0], every=True), but=("answers",))
+
+    def each(*topics: str) -> dict[str, Any]:
+        return {topic.rpartition(".")[2]: findings.data(found, topic) for topic in topics}
+
+    fits = each(*(f"fits.{name}" for name in everything.PLAIN))
+    return {
+        "summary_format": FORMAT,
+        "file": str(result.path),
+        "machine": machine.provenance(result),
+        "complete": result.run.complete,
+        "links": [
+            asdict(link) | {"from": link.ends[0], "to": link.ends[1], "negotiated": link.negotiated}
+            for link in result.links
+        ],
+        **each("groups", "traversals", "managed_under_pressure", "fewer_bytes"),
+        "networks": each(*(f"networks.{question}" for question in networks.QUESTIONS)),
+        "fits": fits | everything.METHODS | {"between": machine.between(result)},
+        **each("shape", "reasons"),
+    }
+
+
+def _fits(fits: Fits, out: Terminal) -> Iterator[str]:
+    """The table and the sentences; nothing where there is nothing to fit."""
+    if fits.paths:
+        yield from _fit_table(fits.paths, out)
+        yield out.note(_explained(fits.paths))
+    said = bool(fits.paths)
+    for heading, sentences in everything.sections(fits):
+        if sentences:
+            yield from [""] * said
+            said = True
+            yield out.paint(heading, "bold")
+            yield from (line for sentence in sentences for line in out.item(sentence))
+
+
+def _explained(shown: Sequence[paths.Path]) -> str:
+    links = list(dict.fromkeys(path.negotiated for path in shown if path.of_link and path.negotiated))
+    theory = f" Of theoretical: of {', '.join(links)}, as negotiated under load." if links else ""
+    return (
+        "Lines with the least absolute relative errors, intervals by bootstrap over sizes; the first site of "
+        "each. Off by: how far the line is from the times, with the size of the worst." + theory
+    )
+
+
+def _fit_table(shown: Sequence[paths.Path], out: Terminal) -> Iterator[str]:
+    cells, family = [], ""
+    for path in shown:
+        if path.family != family:
+            family = path.family
+            cells.append((family, *[""] * (len(LINE_COLUMNS) - 1)))
+        cells.append(_fit_cells(path))
+    yield from out.headed(LINE_COLUMNS, cells, ["" if row[-1] else "bold" for row in cells])
+
+
+def _fit_cells(path: paths.Path) -> tuple[str, ...]:
+    line = path.line
+    rate = line.bandwidth_gb_s
+    bandwidth, between = format_interval(rate.value, rate.low, rate.high)
+    latency, interval = _latency(line.latency_s)
+    worst = f"{format_error(line.worst_error)} at {format_bytes(line.worst_bytes)}"
+    return (
+        f"  {path.name or 'all'}",
+        latency,
+        interval,
+        bandwidth,
+        between,
+        format_bytes(line.half_bytes.value) if line.latency_s.value > NOTHING else "-",
+        format_percent(path.of_link) if path.of_link else "-",
+        f"{100 * line.median_error:.0f} %, {worst}",
+    )
+
+
+def _latency(time_s: Estimate) -> tuple[str, str]:
+    if time_s.value <= NOTHING:
+        return "-", f"below {format_time(time_s.high)}"
+    scale, unit = time_unit(time_s.value)
+    value, interval = format_interval(time_s.value / scale, time_s.low / scale, time_s.high / scale)
+    return f"{value} {unit}", interval
+
+
+def _traversals(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
+    """A table of what was measured, or where nothing was, of what is modelled; nothing without traversals."""
+    measured = [answer for answer in answers if answer.label == "measured"]
+    there = measured or list(answers)
+    if not there:
+        return
+    link = there[0].best.link
+    what = f"traversals, modelled over {compare.link_name(link)}" if link else "traversals, measured"
+    wide = [answer for answer in there if answer.work.edge == _widest(answer, there)]
+    cells = [_traversal_cells(answer, there) for answer in wide]
+    yield from out.headed(*known(_traversal_columns(what, there), cells))
+    also = f" {NARROW}" if len(_edges(there)) > 1 else ""
+    also += f" {TIED}" if any(answer.tied for answer in wide) else ""
+    also += f" {ALSO}" if measured and len(measured) < len(answers) else ""
+    yield out.note((MEASURED if measured else MODELLED) + also)
+
+
+def _traversal_columns(what: str, there: Sequence[Answer]) -> tuple[Column, ...]:
+    edges = _edges(there)
+    narrow = f"with {edges[0]} B" if len(edges) > 1 else "narrower"
+    return (
+        Column(what),
+        Column("best access"),
+        Column("time", right=True),
+        Column(narrow, right=True, optional=2),
+        Column("GTEPS", right=True, optional=1),
+        Column("GB/s", right=True, optional=5),
+        Column("of link", right=True, optional=3),
+        Column("amplification", right=True, optional=4),
+        Column("× managed", right=True),
+        Column("× device", right=True),
+    )
+
+
+def _edges(there: Sequence[Answer]) -> list[int]:
+    return sorted({answer.work.edge for answer in there})
+
+
+def _same(one: Answer, other: Answer) -> bool:
+    """Whether they differ in the width of edges alone."""
+    return replace(one.work, edge=0) == replace(other.work, edge=0)
+
+
+def _widest(answer: Answer, there: Sequence[Answer]) -> int:
+    return max(one.work.edge for one in there if _same(one, answer))
+
+
+def _traversal_cells(answer: Answer, there: Sequence[Answer]) -> tuple[str, ...]:
+    work, best = answer.work, answer.best
+    teps, rate = best.counter("teps"), best.counter("link_gb_s")
+    weights = f", weights {work.weights}" if work.weights else ""
+    narrow = next((one for one in there if _same(one, answer) and one.work.edge < work.edge), None)
+    alike = narrow.like(best) if narrow else None
+    tied = f" (tied with {len(answer.tied)})" if answer.tied else ""
+    return (
+        f"  {work.algorithm} {work.graph}, {work.edge} B{weights}",
+        (runs.spoken(best.access) if best.placement != "subway" else "Subway") + tied,
+        format_time(best.time.value),
+        format_time(alike.time.value) if alike else "-",
+        significant(teps / 1e9) if teps else "-",
+        f"{rate:.1f}" if rate else "-",
+        format_percent(best.link_fraction) if best.link_fraction else "-",
+        f"{answer.amplification:.2f}" if answer.amplification else "-",
+        _times(answer.over.get("managed")),
+        _times(answer.over.get("device")),
+    )
+
+
+def _times(ratio: Estimate | None) -> str:
+    return f"{ratio.value:.2f}" if ratio else "-"
+
+
+def _fewer_bytes(gains: Sequence[Gain], out: Terminal) -> Iterator[str]:
+    """A line for each graph and budget; nothing without such rows."""
+    if not gains:
+        return
+    yield from out.headed(*known(LEAN_COLUMNS, [_lean_cells(gain) for gain in gains]))
+    yield out.note(LEAN_SAID)
+
+
+def _lean_cells(gain: Gain) -> tuple[str, ...]:
+    best, work = gain.best, gain.work
+    weights = f", weights {work.weights}" if work.weights else ""
+    sent = best.run.row.link_bytes_least
+    return (
+        f"  {work.algorithm} {work.graph}{weights}",
+        best.text,
+        format_time(lean.mean_time(best.run).value),
+        format_bytes(sent) if sent else "-",
+        format_bytes(best.hot_bytes) if best.hot_bytes else "0",
+        _times(gain.over.get("mapped")),
+        _times(gain.over.get("device")),
+        f"{100 * best.modelled[1]:+.0f} %" if best.modelled else "-",
+    )
+
+
+def _pressed(moved: Sequence[Moved], out: Terminal) -> Iterator[str]:
+    """A line for each algorithm and graph; nothing without such rows."""
+    if not moved:
+        return
+    cards = sorted({card for one in moved for card in one.times})
+    columns = (
+        Column("managed memory, modelled"),
+        *(Column(f"card {card:g} %", right=True, optional=at) for at, card in enumerate(cards)),
+    )
+    yield from out.headed(columns, [_pressure_cells(one, cards) for one in moved[:MOST_LINES]])
+    if len(moved) > MOST_LINES:
+        yield f"  … and {len(moved) - MOST_LINES} more (--json has all)"
+    yield out.note(PRESSURE_SAID.format(format_bytes(moved[0].page)))
+
+
+def _pressure_cells(moved: Moved, cards: Sequence[float]) -> tuple[str, ...]:
+    work = moved.work
+    weights = f", weights {work.weights}" if work.weights else ""
+    times = (f"{significant(moved.times[card])} ×" if card in moved.times else "-" for card in cards)
+    return f"  {work.algorithm} {work.graph}, {work.edge} B{weights}", *times

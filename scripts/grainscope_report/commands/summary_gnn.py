@@ -3,12 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from grainscope_report.commands.summary_traversals import known
 from grainscope_report.groups.gather import gathers, shares
 from grainscope_report.groups.gnn import pipelines, tiers
 from grainscope_report.groups.gnn.answers import Answer
 from grainscope_report.groups.traversal import compare
-from grainscope_report.terminal import Column, Terminal
+from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import format_bytes, format_percent, format_time, significant
 
 Cells = Callable[[Answer], tuple[str, ...]]
@@ -37,13 +36,11 @@ def lines(answers: dict[str, list[Answer]], out: Terminal) -> Iterator[str]:
         if not first:
             yield ""
         first = False
-        head, *rest = out.table(*known(columns, _rows(question, cells, there)))
-        yield out.paint(head, "bold")
-        yield from rest
+        yield from out.headed(*known(columns, _rows(question, cells, there)))
         if len(there) > MOST_LINES:
             yield f"  … and {len(there) - MOST_LINES} more (--json has all)"
         if said:
-            yield out.paint(out.wrap(said, "  "), "dim")
+            yield out.note(said)
 
 
 def _rows(question: str, cells: Cells, there: Sequence[Answer]) -> list[tuple[str, ...]]:

@@ -1,21 +1,50 @@
-"""A comparison as sections of paragraphs and tables, for the terminal and as Markdown."""
+"""A comparison as sentences, as sections of paragraphs and tables, and for programs as CSV and JSON."""
 
+import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from grainscope_report import reasons
-from grainscope_report.comparison import rows_text, sentences
-from grainscope_report.comparison.joined import FAILED, MISSING, NEW_ONLY, Against, Comparison
-from grainscope_report.comparison.outliers import FEWEST_NODES
-from grainscope_report.comparison.verdicts import ALL, FASTER, LIKELIES, SAME, SLOWER, UNCLEAR, Power
+from grainscope_report import naming, statistics
+from grainscope_report.comparison import verdicts
+from grainscope_report.comparison.sides import MEASURED, Answer, Question, Side
+from grainscope_report.comparison.verdicts import (
+    ALL,
+    FAILED,
+    FASTER,
+    FEWEST_NODES,
+    LIKELIES,
+    LIKELY,
+    MISSING,
+    NEW_ONLY,
+    SAME,
+    SLOWER,
+    UNCLEAR,
+    Against,
+    Comparison,
+    Power,
+    Row,
+    Unmatched,
+)
 from grainscope_report.machine import letter
 from grainscope_report.terminal import Column
-from grainscope_report.units import format_percent
+from grainscope_report.units import cut, format_percent, format_rate, format_time, some
+from grainscope_report.writing import Section, csv_text, json_text
 
+ROW_COLUMNS = (
+    Column("time ×", right=True),
+    Column("95 %", optional=1),
+    Column("base", right=True),
+    Column("new", right=True),
+    Column("visits", right=True, optional=2),
+    Column("probability", right=True, optional=3),
+    Column("family"),
+    Column("question"),
+)
 MOST_WARNINGS = 3
 MOST_REASONS = 6
+FACT = 40  # letters of a fact
 MOST_SIDES = 6  # of more the verdicts are counted
 NO_CAUSE = "The environments differ in nothing that is known to move times"
 CLOCKS = {
@@ -24,16 +53,144 @@ CLOCKS = {
     "host": "host (CPU's clock)",
     "quiet": "quiet (CPU's clock, on CPUs without a neighbour)",
 }
+FORMAT = 2
+CSV_COLUMNS = (
+    "new", "verdict", "label", "family", "question", "axes", "ratio", "low", "high", "probability", "p",
+    "clock", "base_s", "new_s", "each", "base_gb_s", "new_gb_s", "base_visits", "new_visits", "base_sites",
+    "new_sites", "why",
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Section:
-    """A part of the report: a heading, paragraphs, and below them a table where there are columns."""
+def verdict(against: Against, comparison: Comparison) -> str:
+    """Faster in so many questions, slower in so many; or why that cannot be told."""
+    name = letter(comparison.sides.index(against.new))
+    if not against.decided:
+        about = "" if len(comparison.against) == 1 else f" of {name}"
+        return f"Nothing could be decided{about}, because {undecided(against, comparison)}"
+    counts, asked = against.counts, len(against.rows)
+    if counts[SAME] == asked:
+        return f"{name} is the same within {share(comparison.threshold)} in all of {asked} questions."
+    rest = (
+        f"{counts[SAME]} are the same within {share(comparison.threshold)}, "
+        f"{asked - against.decided} cannot be told"
+    )
+    if counts[FASTER] or counts[SLOWER]:
+        faster, slower = counts[FASTER], counts[SLOWER]
+        return f"{name} is faster in {faster} and slower in {slower} of {asked} questions; {rest}."
+    return f"{name} is certainly faster or slower in none of {asked} questions; {rest}."
 
-    title: str
-    paragraphs: tuple[str, ...] = ()
-    columns: tuple[Column, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
+
+def undecided(against: Against, comparison: Comparison) -> str:
+    """Why nothing was decided, and the command that would decide."""
+    if not against.rows:
+        return "no measured question is in both; this would: `grainscope --preset=quick --out DIR` on both."
+    why, _ = Counter(row.verdict.why for row in against.rows).most_common(1)[0]
+    if why == verdicts.TYPE_B_UNKNOWN:
+        return unknown_type_b(against, comparison)
+    if why == verdicts.NO_TYPE_A:
+        names = _letters(against, comparison, lambda answer: not answer.a)
+        return (
+            f"{names} came to each case once and nothing tells what visits differ by; this would: "
+            f"`grainscope --benchmark_repetitions=3 --out DIR` in place of {names}."
+        )
+    said = f"whatever changed is smaller than these runs can show; {share(comparison.threshold)} or less"
+    visits = [one.visits for one in against.power]
+    runs = [one.runs for one in against.power]
+    if None not in visits:
+        return f"{said}, this would: `grainscope --benchmark_repetitions={max(visits)} --out DIR` on both."
+    if None not in runs:
+        return f"{said}, this would: {max(runs)} runs of each side, compared with `--pool`."
+    return f"{said}, no number of runs would: give a larger `--threshold`."
+
+
+def unknown_type_b(against: Against, comparison: Comparison) -> str:
+    """Whose runs differ by nobody knows what, and the command that would tell."""
+    if comparison.base.foreign:
+        return (
+            "Google Benchmark's own JSON does not tell what runs differ by, and no table of type B knows it; "
+            "runs of `grainscope` would."
+        )
+    names = _letters(against, comparison, lambda answer: not answer.b)
+    same = comparison.base.machine == against.new.machine
+    where = "that machine" if same or len(names) == 1 else "each of the two machines"
+    files = " ".join(str(side.paths[0]) for side in (comparison.base, against.new))
+    return (
+        f"what runs on the machine{'' if same or len(names) == 1 else 's'} of {names} differ by (type B) is "
+        "not known; this would: "
+        f"`grainscope repeat 3 --out DIR` on {where}, then `grainscope-report compare {files} --type-b DIR`."
+    )
+
+
+def likely(against: Against, comparison: Comparison) -> list[str]:
+    """What is likely and not certain, with what chance makes of that; and what type B keeps open."""
+    counts, asked, unknown = against.counts, len(against.rows), _unknown(against)
+    said = []
+    if any(counts[name] for name in LIKELIES):
+        by_chance = f"by chance about {_by_chance(against)} of {asked} look so where nothing differs"
+        source = "two runs of one machine may differ as much" if unknown == asked else by_chance
+        faster, slower = (counts[name] for name in LIKELIES)
+        said.append(f"Likely but not certain: {faster} faster, {slower} slower; {source}.")
+    if unknown and against.decided:
+        said.append(f"Of {unknown} questions {unknown_type_b(against, comparison)}")
+    return said
+
+
+def more_than_chance(against: Against) -> bool:
+    """Whether what is likely is worth a look: more than chance makes so, or nobody knows what it makes."""
+    return _unknown(against) > 0 or sum(against.counts[name] for name in LIKELIES) > _by_chance(against)
+
+
+def _by_chance(against: Against) -> int:
+    return round(2 * (1 - LIKELY) * len(against.rows))
+
+
+def _unknown(against: Against) -> int:
+    return sum(row.verdict.why == verdicts.TYPE_B_UNKNOWN for row in against.rows)
+
+
+def share(threshold: float) -> str:
+    """A threshold in percent."""
+    return format_percent(threshold).replace(".0 %", " %")
+
+
+def _letters(against: Against, comparison: Comparison, lacks: Callable[[Answer], bool]) -> str:
+    """The sides of which most answers lack something."""
+    sides: Sequence[tuple[Side, list]] = [
+        (comparison.base, [row.base for row in against.rows]),
+        (against.new, [row.new for row in against.rows]),
+    ]
+    found = [
+        letter(comparison.sides.index(side))
+        for side, answers in sides
+        if 2 * sum(map(lacks, answers)) > len(answers)
+    ]
+    return " and ".join(found) or "a side"
+
+
+def row_cells(row: Row) -> tuple[str, ...]:
+    """The row's cells under COLUMNS; rates where both sides have one, else times."""
+    found = row.verdict
+    rates = row.base.gb_s and row.new.gb_s
+    label = "" if row.question.label == MEASURED else f" ({row.question.label})"
+    return (
+        f"{found.ratio:.3f}",
+        f"[{found.low:.3f}, {found.high:.3f}]" if found.low is not None else "-",
+        _quantity(row.base, bool(rates)),
+        _quantity(row.new, bool(rates)),
+        f"{len(row.base.visits)}, {len(row.new.visits)}",
+        f"{min(found.probability, 0.999):.1%}".replace("%", " %") if found.probability else "-",
+        row.question.family if row.question.axes else "-",
+        row.base.spoken + label,
+    )
+
+
+def _quantity(answer: Answer, rate: bool) -> str:
+    return f"{format_rate(answer.gb_s)} GB/s" if rate else format_time(answer.seconds)
+
+
+def overall(rows: Sequence[Row]) -> str:
+    """The geometric mean of the ratios of all rows."""
+    return f"{statistics.geometric_mean([row.verdict.ratio for row in rows]):.3f}" if rows else "-"
 
 
 def sections(comparison: Comparison, most: int | None) -> list[Section]:
@@ -67,8 +224,8 @@ def _verdicts(comparison: Comparison) -> Section:
     """The verdict on each side; of many sides how many of them are slower, faster and undecided."""
     if len(comparison.against) == 1:
         [against] = comparison.against
-        return Section(sentences.verdict(against, comparison), tuple(sentences.likely(against, comparison)))
-    said = [sentences.verdict(against, comparison) for against in comparison.against]
+        return Section(verdict(against, comparison), tuple(likely(against, comparison)))
+    said = [verdict(against, comparison) for against in comparison.against]
     if len(said) <= MOST_SIDES:
         return Section(said[0], tuple(said[1:]))
     slower, faster, none = (
@@ -87,7 +244,7 @@ def _verdicts(comparison: Comparison) -> Section:
         f"{what}: {', '.join(names)}." for what, names in (("Slower", slower), ("Faster", faster)) if names
     ]
     why = next((one for one in comparison.against if not one.decided), None)
-    return Section(first, (*listed, *([sentences.verdict(why, comparison)] if why else [])))
+    return Section(first, (*listed, *([verdict(why, comparison)] if why else [])))
 
 
 def _sides(comparison: Comparison, most: int | None) -> Section:
@@ -119,10 +276,10 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     base: dict[str, str] = {}
     causes: dict[str, str] = {}
     for against in comparison.against:
-        for one in against.differences:
-            base[one.fact] = one.base or "-"
-            causes[one.fact] = one.cause or ""
-            found[one.fact][one.new or "-"].append(_letter(comparison, against))
+        for difference in against.differences:
+            base[difference.fact] = difference.base or "-"
+            causes[difference.fact] = difference.cause or ""
+            found[difference.fact][difference.new or "-"].append(_letter(comparison, against))
     if not found:
         return
     several = len(comparison.against) > 1
@@ -132,16 +289,16 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     said = []
     if others and most is not None:
         too = ", too" if shown else ""
-        said.append(f"They differ in {_named(others)}{too}: `grainscope-report env diff` shows all.")
+        said.append(f"They differ in {some(others, 4)}{too}: `grainscope-report env diff` shows all.")
     elif others:
         shown += others
     rows = tuple(
         (
             causes[fact] or "-",
             fact,
-            _cut(base[fact]),
+            cut(base[fact], FACT),
             "; ".join(
-                f"{_cut(value)} ({', '.join(who)})" if several else _cut(value)
+                f"{cut(value, FACT)} ({', '.join(who)})" if several else cut(value, FACT)
                 for value, who in found[fact].items()
             ),
         )
@@ -154,15 +311,6 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     yield Section(title, tuple(said), columns if rows else (), rows)
 
 
-def _named(facts: Sequence[str], most: int = 4) -> str:
-    more = f" and {len(facts) - most} more" if len(facts) > most else ""
-    return ", ".join(facts[:most]) + more
-
-
-def _cut(text: str, most: int = 40) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def _counts(comparison: Comparison) -> Section:
     kinds = (*ALL, FAILED, MISSING, NEW_ONLY)
     names = (*kinds[:-1], "only new")
@@ -171,7 +319,7 @@ def _counts(comparison: Comparison) -> Section:
         (
             f"{_letter(comparison, against)} {against.new.label}",
             *(str(against.counts[kind]) for kind in kinds),
-            rows_text.overall(against.rows),
+            overall(against.rows),
         )
         for against in comparison.against
     )
@@ -194,15 +342,15 @@ def _outliers(comparison: Comparison) -> Iterator[Section]:
     )  # fmt: skip
     rows = tuple(
         (
-            one.node,
-            SLOWER if one.slower else FASTER,
-            one.family,
-            f"{one.rows} of {one.of}",
-            f"{one.ratio:.2f}",
-            f"{one.worst:.2f}",
-            one.question,
+            outlier.node,
+            SLOWER if outlier.slower else FASTER,
+            outlier.family,
+            f"{outlier.rows} of {outlier.of}",
+            f"{outlier.ratio:.2f}",
+            f"{outlier.worst:.2f}",
+            outlier.question,
         )
-        for one in comparison.outliers
+        for outlier in comparison.outliers
     )
     said = f"Against the other machines of {comparison.nodes}, beyond what these differ by among themselves."
     yield Section("Machines that stand out", (said,), columns, rows)
@@ -213,7 +361,7 @@ def _changed(comparison: Comparison, against: Against, where: str, most: int | N
     left = most
     for kinds, title in (((SLOWER, FASTER), "faster or slower"), (LIKELIES, "likely, not certain")):
         rows = [row for row in against.rows if row.verdict.verdict in kinds]
-        if kinds is LIKELIES and most is not None and not sentences.more_than_chance(against):
+        if kinds is LIKELIES and most is not None and not more_than_chance(against):
             continue
         rows.sort(key=lambda row: -abs(math.log(row.verdict.ratio)))
         shown = rows[:left]
@@ -222,10 +370,8 @@ def _changed(comparison: Comparison, against: Against, where: str, most: int | N
                 f", the {len(shown)} largest of {len(rows)} (--full shows every one)" if shown != rows else ""
             )
             heading = f"{where}{title}" if where else title[0].upper() + title[1:]
-            cells = tuple((row.verdict.verdict, *rows_text.cells(row)) for row in shown)
-            yield Section(
-                f"{heading}{more}", (), (Column(_letter(comparison, against)), *rows_text.COLUMNS), cells
-            )
+            lines = tuple((row.verdict.verdict, *row_cells(row)) for row in shown)
+            yield Section(f"{heading}{more}", (), (Column(_letter(comparison, against)), *ROW_COLUMNS), lines)
         left = None if left is None else left - len(shown)
 
 
@@ -233,7 +379,7 @@ def _power(comparison: Comparison, against: Against, where: str) -> Iterator[Sec
     """What this pair could have shown, and what the threshold needs."""
     if not against.power:
         return
-    goal = sentences.share(comparison.threshold)
+    goal = share(comparison.threshold)
     columns = (
         Column("clock"), Column("questions", right=True), Column("change", right=True),
         Column("a lone one", right=True), Column(f"visits for {goal}", right=True),
@@ -245,11 +391,11 @@ def _power(comparison: Comparison, against: Against, where: str) -> Iterator[Sec
     yield Section(f"{where}{title}", (), columns, rows)
 
 
-def _power_cells(one: Power) -> tuple[str, ...]:
-    least = "" if one.known else "≥ "
-    counts = ("none" if count is None else f"{least}{count}" for count in (one.visits, one.runs))
-    changes = (f"{least}{format_percent(size)}" for size in (one.shows, one.alone))
-    return CLOCKS[one.clock], str(one.questions), *changes, *counts
+def _power_cells(power: Power) -> tuple[str, ...]:
+    least = "" if power.known else "≥ "
+    counts = ("none" if count is None else f"{least}{count}" for count in (power.visits, power.runs))
+    changes = (f"{least}{format_percent(size)}" for size in (power.shows, power.alone))
+    return CLOCKS[power.clock], str(power.questions), *changes, *counts
 
 
 def _rest(comparison: Comparison) -> Iterator[Section]:
@@ -271,7 +417,8 @@ def _rest(comparison: Comparison) -> Iterator[Section]:
 def _families(against: Against, where: str) -> Iterator[Section]:
     columns = (Column("family"), *(Column(name, right=True) for name in ALL), Column("time ×", right=True))
     rows = tuple(
-        (one.name, *(str(one.counts[name]) for name in ALL), f"{one.ratio:.3f}") for one in against.families
+        (family.name, *(str(family.counts[name]) for name in ALL), f"{family.ratio:.3f}")
+        for family in against.families
     )
     if rows:
         yield Section(f"{where}by family" if where else "By family", (), columns, rows)
@@ -285,7 +432,7 @@ def _unmatched(against: Against, where: str, kinds: Sequence[str]) -> Iterator[S
     found = {
         (*key, reason): count
         for key, there in alike.items()
-        for reason, count in reasons.counted(there).items()
+        for reason, count in naming.counted_reasons(there).items()
     }
     if not found:
         return
@@ -318,10 +465,119 @@ def _modelled(comparison: Comparison) -> Iterator[Section]:
                 f"measured {_modelled_verdicts(against)}. They are in no count above and in no exit status."
             )
             changed = [row for row in against.modelled if row.verdict.verdict != SAME]
-            cells: Sequence[tuple[str, ...]] = [rows_text.cells(row) for row in changed[:MOST_REASONS]]
-            yield Section("Modelled", (said,), rows_text.COLUMNS if cells else (), tuple(cells))
+            lines = tuple(row_cells(row) for row in changed[:MOST_REASONS])
+            yield Section("Modelled", (said,), ROW_COLUMNS if lines else (), lines)
 
 
 def _modelled_verdicts(against: Against) -> str:
     counts = Counter(row.verdict.verdict for row in against.modelled)
     return ", ".join(f"{counts[name]} {name}" for name in (SLOWER, FASTER, SAME) if counts[name])
+
+
+def as_csv(comparison: Comparison) -> str:
+    """Every row of every new side, those that are not on both sides with `failed`, `missing` or `new`."""
+    axes: dict[Question, str] = {}
+
+    def lines() -> Iterator[list[Any]]:
+        for against in comparison.against:
+            for question, entry in _entries(against):
+                if question not in axes:
+                    axes[question] = json.dumps(entry["axes"], ensure_ascii=False)
+                entry |= {"new": against.new.label, "axes": axes[question]}
+                yield [entry.get(column) for column in CSV_COLUMNS]
+
+    return csv_text(CSV_COLUMNS, lines())
+
+
+def as_json(comparison: Comparison) -> str:
+    """The whole comparison; what is not known is null."""
+    document = {
+        "comparison_format": FORMAT,
+        "threshold": comparison.threshold,
+        "alpha": verdicts.ALPHA,
+        "likely": verdicts.LIKELY,
+        "base": _side_entry(comparison.base),
+        "new": [
+            _side_entry(against.new)
+            | {
+                "verdict": verdict(against, comparison),
+                "decided": against.decided,
+                "counts": dict(against.counts),
+                "differences": [
+                    vars(difference) | {"cause": difference.cause} for difference in against.differences
+                ],
+                "power": [vars(one) for one in against.power],
+                "families": [
+                    {"family": family.name, "counts": dict(family.counts), "ratio": family.ratio}
+                    for family in against.families
+                ],
+                "rows": [entry for _, entry in _entries(against)],
+            }
+            for against in comparison.against
+        ],
+        "nodes": comparison.nodes,
+        "outliers": [vars(outlier) for outlier in comparison.outliers],
+    }
+    return json_text(document, allow_nan=False) + "\n"
+
+
+def _side_entry(side: Side) -> dict[str, Any]:
+    return {
+        "label": side.label,
+        "files": [str(path) for path in side.paths],
+        "machine": side.provenance,
+        "date": side.date,
+        "warnings": list(side.warnings),
+    }
+
+
+def _entries(against: Against) -> Iterator[tuple[Question, dict[str, Any]]]:
+    """Every row with its question."""
+    for one in (*against.rows, *against.modelled):
+        yield one.question, _row_entry(one)
+    for one in against.unmatched:
+        yield one.question, _unmatched_entry(one)
+
+
+def _question_entry(question: Question, spoken: str) -> dict[str, Any]:
+    return {
+        "label": question.label,
+        "family": question.family,
+        "question": spoken,
+        "axes": dict(question.axes),
+    }
+
+
+def _row_entry(row: Row) -> dict[str, Any]:
+    found = row.verdict
+    return {
+        "verdict": found.verdict,
+        **_question_entry(row.question, row.base.spoken),
+        "ratio": found.ratio,
+        "low": found.low,
+        "high": found.high,
+        "probability": found.probability,
+        "p": found.p,
+        "clock": row.base.clock,
+        "each": row.base.each,
+        **_answer_entry("base", row.base),
+        **_answer_entry("new", row.new),
+        "why": found.why,
+    }
+
+
+def _answer_entry(side: str, answer: Answer) -> dict[str, Any]:
+    return {
+        f"{side}_s": answer.seconds,
+        f"{side}_gb_s": answer.gb_s,
+        f"{side}_visits": len(answer.visits),
+        f"{side}_sites": answer.sites,
+    }
+
+
+def _unmatched_entry(unmatched: Unmatched) -> dict[str, Any]:
+    return {
+        "verdict": unmatched.kind,
+        **_question_entry(unmatched.question, unmatched.spoken),
+        "why": unmatched.reason,
+    }

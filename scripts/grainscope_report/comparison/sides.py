@@ -1,29 +1,250 @@
-"""Reads the files of a comparison, several at a time, and keeps of each what a comparison needs."""
+"""Reads the files of a comparison, several at a time, and keeps each question with its answer.
+
+A question is a case's family and axes with the row's label; where it was asked, and by what name, plays
+no part, so that machines with other GPUs and nodes meet, and modelled rows meet only modelled ones.
+
+Google Benchmark's own JSON is joined by name. A repetition is a visit, and what visits differ by is moderated
+over all benchmarks of the file. Where a file has aggregates only, its median (or else its mean) is one visit,
+which is too few to say anything of. No table of type B knows what its runs differ by. A rate is
+`bytes_per_second`.
+"""
 
 import gc
 import itertools
+import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from grainscope_report import loading, machine, model, processes, reader, uncertainty
-from grainscope_report.comparison import foreign, questions
-from grainscope_report.comparison.facts import Facts, facts
-from grainscope_report.comparison.questions import Answers
+from grainscope_report import errors, loading, machine, model, naming, reader, statistics, uncertainty
 from grainscope_report.errors import ReportError
-from grainscope_report.model import Row, Uncertainties
-from grainscope_report.result import Result
-from grainscope_report.uncertainty import TypeB
+from grainscope_report.machine import Facts, facts
+from grainscope_report.model import Result, Row, Uncertainties
+from grainscope_report.uncertainty import TypeB, Uncertainty
 
+MEASURED = "measured"
+# Counters that say how much was done beside what is timed.
+BESIDE = ("products", "steps")
+_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_AGGREGATES = ("median", "mean")
+_NOWHERE = {"environment": {"gpus": (), "cpu": {"model": ""}}}
 # Below so many bytes of files starting processes takes longer than reading.
 WORTH_PROCESSES = 16 << 20
 MOST_PROCESSES = 16
 _RUN = re.compile(r"[0-9a-f]+-[0-9a-f]+")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked: of a foreign file the benchmark's name alone, as `family`."""
+
+    label: str
+    family: str
+    axes: tuple[tuple[str, str | float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The time of a question, or where it has none why: `absent`, `skipped` or `failed`, and the reason.
+
+    `seconds` are the row's median, of several sites the middle one's, of several runs their geometric mean;
+    `visits` the times of each visit, `a` and `b` the uncertainties of `seconds` where they are known. Times
+    are those of one operation where `each`; `beside` is what else was done meanwhile: its name, and how
+    often; `threads` are the numbers of CPU threads that rows count. `failed` counts rows, of several
+    sites or runs, that failed beside good ones.
+    """
+
+    seconds: float | None = None
+    visits: tuple[float, ...] = ()
+    a: Uncertainty | None = None
+    b: Uncertainty | None = None
+    clock: str = "host"
+    each: bool = False
+    bytes: float | None = None
+    beside: tuple[str, float] | None = None
+    threads: tuple[float, ...] = ()
+    sites: int = 1
+    failed: int = 0
+    status: str = "ok"
+    reason: str = ""
+    spoken: str = ""
+
+    @property
+    def gb_s(self) -> float | None:
+        """Decimal GB/s, where the question is about bytes and not about single operations."""
+        return self.bytes / self.seconds / 1e9 if self.bytes and not self.each else None
+
+
+Answers = Mapping[Question, Answer]
+
+
+def question(row: Row) -> Question:
+    """The question that a row answers."""
+    return Question(row.label, row.case.family, row.case.without())
+
+
+def answers(rows: Iterable[Row]) -> dict[Question, Answer]:
+    """Every question of a file with its answer."""
+    asked: dict[Question, list[Row]] = defaultdict(list)
+    for row in rows:
+        asked[question(row)].append(row)
+    return {one: _answer(there) for one, there in asked.items()}
+
+
+def together(parts: Sequence[Answers]) -> Answers:
+    """The answers of several runs of one machine as one side: the mean of runs is known better than each."""
+    if len(parts) == 1:
+        return parts[0]
+    every = dict.fromkeys(one for part in parts for one in part)
+    return {one: _pooled_answer([part[one] for part in parts if one in part]) for one in every}
+
+
+def _pooled_answer(found: Sequence[Answer]) -> Answer:
+    good = [answer for answer in found if answer.visits]
+    if not good:
+        return next((answer for answer in found if answer.status == "failed"), found[0])
+    failed = sum(answer.failed + (answer.status == "failed") for answer in found)
+    return replace(
+        good[0],
+        seconds=statistics.geometric_mean([answer.seconds for answer in good]),
+        visits=tuple(visit for answer in good for visit in answer.visits),
+        a=_of_mean([answer.a for answer in good]),
+        b=_of_mean([answer.b for answer in good]),
+        failed=failed,
+    )
+
+
+def _of_mean(parts: Sequence[Uncertainty | None]) -> Uncertainty | None:
+    """The uncertainty of the mean of runs; its degrees of freedom are one run's, whose table all share."""
+    if None in parts:
+        return None
+    standard = reduce(uncertainty.combined, parts).standard / len(parts)
+    return Uncertainty(standard, min(part.freedom for part in parts))
+
+
+def _answer(rows: Sequence[Row]) -> Answer:
+    good = [row for row in rows if row.ok and row.median_s]
+    failed = [row for row in rows if row.status == "failed"]
+    if not good:
+        told = (failed or rows)[0]
+        return Answer(status=told.status, reason=told.reason, failed=len(failed), spoken=_spoken(told))
+    each = all(row.operations for row in good)
+    by_round: dict[int, list[float]] = defaultdict(list)
+    for row in good:
+        for number, seconds in [(visit.round, visit.median_s) for visit in row.visits] or [(1, row.median_s)]:
+            by_round[number].append(seconds / (row.operations if each else 1))
+    return Answer(
+        seconds=statistics.median([row.median_s / (row.operations if each else 1) for row in good]),
+        visits=tuple(statistics.median(there) for _, there in sorted(by_round.items())),
+        a=_largest([row.uncertainty and row.uncertainty.a for row in good]),
+        b=_largest([row.uncertainty and row.uncertainty.b for row in good]),
+        clock=uncertainty.clock_of({"timing": good[0].timing and vars(good[0].timing)}),
+        each=each,
+        bytes=statistics.median([row.bytes for row in good]) if all(row.bytes for row in good) else None,
+        beside=_beside(good),
+        threads=tuple(sorted({row.counters["threads"] for row in good if "threads" in row.counters})),
+        sites=len({tuple(sorted(row.case.site.items())) for row in good}),
+        failed=len(failed),
+        spoken=_spoken(rows[0]),
+    )
+
+
+def _largest(parts: Sequence[model.Uncertainty | None]) -> Uncertainty | None:
+    """That of the site of which least is known; None where of one nothing is."""
+    if not all(parts):
+        return None
+    most = max(parts, key=lambda part: part.standard)
+    return Uncertainty(most.standard, most.freedom or math.inf)
+
+
+def _beside(rows: Sequence[Row]) -> tuple[str, float] | None:
+    counts = [(name, row.counters[name]) for row in rows for name in BESIDE if name in row.counters]
+    return sorted(counts)[len(counts) // 2] if counts else None
+
+
+def _spoken(row: Row) -> str:
+    """`pinned_to_gpu, flush on, bytes 1 MiB, remote`."""
+    words = naming.words(row.case)
+    flush = [f"flush {row.case.axes['flush']}"] if "flush" in row.case.axes else []
+    numbers = [naming.number(axis, value) for axis, value in row.case.without() if not isinstance(value, str)]
+    return ", ".join(part for part in [words, *flush, *numbers, *naming.place(row.case)] if part)
+
+
+def foreign_answers(document: Mapping[str, Any]) -> dict[Question, Answer]:
+    """Every benchmark of a file with its answer."""
+    asked: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in document["benchmarks"]:
+        if isinstance(row, dict) and isinstance(name := row.get("run_name", row.get("name")), str):
+            asked[name].append(row)
+    there = {name: answer for name, rows in asked.items() if (answer := _foreign_answer(name, rows))}
+    return {Question(MEASURED, name): answer for name, answer in with_spread(there).items()}
+
+
+def with_spread(there: Mapping[str, Answer]) -> dict[str, Answer]:
+    """The answers of one file by name, with what their visits differ by."""
+    measured = [
+        {"status": "ok", "label": MEASURED, "case": {"family": name}}
+        | {"median_s": one.seconds, "middle": 0, "visits": [{"median_s": visit} for visit in one.visits]}
+        for name, one in there.items()
+        if one.visits
+    ]
+    found = dict(there)
+    for row, told in zip(measured, uncertainty.derived(measured, _NOWHERE, uncertainty.TypeB()), strict=True):
+        if a := told.get("uncertainty", {}).get("a"):
+            name = row["case"]["family"]
+            found[name] = replace(found[name], a=uncertainty.uncertainty_of(a))
+    return found
+
+
+def _foreign_answer(name: str, rows: Sequence[Mapping[str, Any]]) -> Answer | None:
+    single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
+    if not single:
+        by_kind = [[row for row in rows if row.get("aggregate_name") == kind] for kind in _AGGREGATES]
+        single = next(filter(None, by_kind), [])
+    if not single:
+        return None
+    good = [row for row in single if not _fault(row)]
+    if not good:
+        status, reason = _fault(single[0]) or ("failed", "")
+        return Answer(status=status, reason=reason, spoken=name)
+    visits = [row["real_time"] * _UNITS[row.get("time_unit", "ns")] for row in good]
+    rates = list(_foreign_bytes(good, visits))
+    return Answer(
+        statistics.median(visits),
+        tuple(visits),
+        bytes=sorted(rates)[len(rates) // 2] if len(rates) == len(good) else None,
+        failed=len(single) - len(good),
+        spoken=name,
+    )
+
+
+def _fault(row: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Why a row cannot be compared: its status and reason."""
+    if row.get("error_occurred"):
+        return "failed", str(row.get("error_message", "error_occurred"))
+    if row.get("skipped"):
+        return "skipped", str(row.get("skip_message", "skipped"))
+    time = row.get("real_time")
+    if not _positive(time) or row.get("time_unit", "ns") not in _UNITS:
+        return "failed", "it has no real_time that is a positive number with a known time_unit"
+    return None
+
+
+def _positive(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value) and value > 0
+
+
+def _foreign_bytes(rows: Sequence[Mapping[str, Any]], visits: Sequence[float]) -> Iterator[float]:
+    for row, visit in zip(rows, visits, strict=True):
+        if _positive(rate := row.get("bytes_per_second")):
+            yield rate * visit
 
 
 @dataclass(frozen=True)
@@ -79,7 +300,7 @@ def read(base: Path, others: Sequence[Path], tables: Sequence[TypeB] = ()) -> li
     sides = _distinct(_all([base, *rest], (*tables, uncertainty.at_hand())))
     for at, side in enumerate(sides):
         twins = [one for one in sides[:at] if set(one.runs) & set(side.runs)]
-        if same := next((one for one in twins if one.answers == side.answers), None):
+        if same := next((twin for twin in twins if twin.answers == side.answers), None):
             raise ReportError(f"{same.paths[0]} and {side.paths[0]} are the same run: give each run once")
         if twins:
             said = f"{side.paths[0]} is of the same run as {twins[0].paths[0]}, but their numbers differ"
@@ -93,8 +314,8 @@ def _all(paths: Sequence[Path], tables: Sequence[TypeB]) -> list[Side]:
     if workers < 2 or sum(sizes) < WORTH_PROCESSES:
         return [read_one(path, tables) for path in paths]
     try:
-        with ProcessPoolExecutor(workers) as pool, processes.no_further_work(pool):
-            with processes.starting():
+        with ProcessPoolExecutor(workers) as pool, errors.no_further_work(pool):
+            with errors.starting_processes():
                 read = pool.map(read_one, paths, itertools.repeat(tables))
             return list(read)
     except BrokenProcessPool:
@@ -134,7 +355,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         runs=_runs(result.run.id),
         label=machine.machines([result])[0].label,
         date=result.date,
-        provenance=" · ".join(machine.provenance(result)),
+        provenance=machine.provenance_line(result),
         host=result.host or "",
         machine=(result.host or "", machine.cpu(result), *gpus),
         software=(
@@ -145,7 +366,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
         foreign=False,
         facts=facts(context),
         warnings=tuple(warnings),
-        answers=questions.answers(_by_table(result, tables)),
+        answers=answers(_by_table(result, tables)),
         versions={row.case.family: row.case.version for row in result.rows},
     )
 
@@ -153,7 +374,7 @@ def _of_result(result: Result, tables: Sequence[TypeB]) -> Side:
 def _by_table(result: Result, tables: Sequence[TypeB]) -> Sequence[Row]:
     """The rows with the uncertainties of the first table that knows the machine, else with their own."""
     context = result.context.raw
-    table = next((one for one in tables if one.knows(context)), None)
+    table = next((table for table in tables if table.knows(context)), None)
     if table is None:
         return result.rows
     told = uncertainty.derived([row.raw for row in result.rows], context, table)
@@ -190,7 +411,7 @@ def _of_foreign(path: Path, document: dict[str, Any]) -> Side:
         foreign=True,
         facts=facts(context),
         warnings=tuple(warnings),
-        answers=foreign.answers(document),
+        answers=foreign_answers(document),
     )
 
 
@@ -199,10 +420,10 @@ def pool(sides: Sequence[Side]) -> list[Side]:
     groups: dict[tuple, list[Side]] = {}
     for side in sides:
         groups.setdefault((side.foreign, side.machine, side.software), []).append(side)
-    return _distinct([_pooled(group) for group in groups.values()])
+    return _distinct([_pooled_side(group) for group in groups.values()])
 
 
-def _pooled(group: Sequence[Side]) -> Side:
+def _pooled_side(group: Sequence[Side]) -> Side:
     first = group[0]
     if len(group) == 1:
         return first
@@ -220,14 +441,14 @@ def _pooled(group: Sequence[Side]) -> Side:
         paths=tuple(path for side in group for path in side.paths),
         runs=tuple(run for side in group for run in side.runs),
         warnings=tuple(warning for side in group for warning in side.warnings),
-        answers=questions.together([side.answers for side in group]),
+        answers=together([side.answers for side in group]),
         versions={name: one for side in group for name, one in side.versions.items()},
     )
 
 
 def changed(one: Side, two: Side) -> list[str]:
     """The families that both have rows of and whose versions differ: they do not measure the same."""
-    shared = {each.family for each in one.answers} & {each.family for each in two.answers}
+    shared = {answer.family for answer in one.answers} & {answer.family for answer in two.answers}
     return sorted(family for family in shared if one.version(family) != two.version(family))
 
 

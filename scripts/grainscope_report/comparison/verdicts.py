@@ -1,4 +1,4 @@
-"""Same, faster, slower, likely or unclear: what two sides' uncertainties let be said of each question.
+"""Sides joined by question: same, faster, slower, likely or unclear, which machines stand out, and why not.
 
 The ratio of two times is known as well as both logarithms together: variances add, and the degrees of freedom
 are those of Welch and Satterthwaite. Faster and slower are claimed at a false discovery rate of ALPHA over
@@ -6,17 +6,26 @@ all questions of a pair of sides, same where the whole 95 % interval lies within
 not known what runs of a side differ by (type B), the interval is too narrow for any of these.
 Sources: Welch, The generalization of Student's problem, Biometrika 34 (1947); Benjamini and Hochberg,
 Controlling the false discovery rate, J. R. Statist. Soc. B 57 (1995).
+
+Of many machines, nodes are the unit, each with its median for a question. For each question the node furthest
+from the mean of the others is tested, left out, and so on for up to a third of the nodes (generalised extreme
+Studentised deviate); the questions share the error by Bonferroni.
+Source: Rosner, Percentage points for a generalized ESD many-outlier procedure, Technometrics 25 (1983).
 """
 
 import itertools
 import math
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
 
-from grainscope_report import statistics, uncertainty
-from grainscope_report.comparison.questions import Answer
-from grainscope_report.uncertainty import Uncertainty
+from grainscope_report import families, naming, statistics, uncertainty
+from grainscope_report.comparison import sides as sides_of
+from grainscope_report.comparison.sides import MEASURED, Answer, Answers, Question, Side
+from grainscope_report.errors import EXIT_NOT_COMPARABLE, ReportError
+from grainscope_report.machine import Difference, differences
+from grainscope_report.uncertainty import Uncertainty, student_above
 
 ALPHA = 0.05
 LIKELY = 0.9  # a probability above it is worth a word
@@ -33,6 +42,12 @@ AMONG_MANY = "not certain among so many questions"
 _LARGEST = 709.0  # of which there is an exponential
 
 Pair = tuple[Answer, Answer]
+FEWEST_NODES = 5
+Nodes = Mapping[str, Mapping[Question, Sequence[Answer]]]
+FAILED, MISSING, NEW_ONLY = "failed", "missing", "new"
+# Bytes of one question that differ by more are other work; of traversals they depend on the order of races.
+SAME_WORK = 0.01
+Shared = tuple[Question, Answer, Answer]
 
 
 @dataclass(frozen=True)
@@ -188,3 +203,345 @@ def _middle(counts: Sequence[int | None]) -> int | None:
     """The upper median, where None is more than any number."""
     ordered = sorted(counts, key=lambda count: math.inf if count is None else count)
     return ordered[len(ordered) // 2]
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A node that stands out in a family: in how many of its questions, its median and worst time ratio to
+    the other nodes, and the question where that is.
+    """
+
+    node: str
+    family: str
+    slower: bool
+    rows: int
+    of: int
+    ratio: float
+    worst: float
+    question: str
+
+
+def by_node(sides: Sequence[tuple[str, Answers]]) -> dict[str, dict[Question, list[Answer]]]:
+    """The answers of each node, runs of one node together: a node that ran twice is one node."""
+    found: dict[str, dict[Question, list[Answer]]] = {}
+    for node, answers in sides:
+        there = found.setdefault(node, defaultdict(list))
+        for question, answer in answers.items():
+            if answer.visits and question.label == MEASURED:
+                there[question].append(answer)
+    return found
+
+
+def find_outliers(nodes: Nodes, threshold: float) -> list[Outlier]:
+    """The nodes that stand out by more than `threshold`, the worst first; none among fewer than five."""
+    asked = list(dict.fromkeys(question for node in nodes.values() for question in node))
+    logs = {question: _logs(question, nodes) for question in asked}
+    logs = {question: there for question, there in logs.items() if len(there) >= FEWEST_NODES}
+    steps = max(1, (len(nodes) - 1) // 3)
+    apart = {
+        question: {node: far for node, far in out.items() if abs(far) > math.log1p(threshold)}
+        for question, there in logs.items()
+        if (out := _standing_out(there, ALPHA / (len(logs) * steps)))
+    }
+    found = [outlier for name in nodes for outlier in _of_node(name, logs, apart, nodes)]
+    return sorted(found, key=lambda one: (not one.slower, -one.rows, one.node, one.family))
+
+
+def _logs(question: Question, nodes: Nodes) -> dict[str, float]:
+    """The logarithms of the times of the nodes that have any."""
+    times = {
+        name: statistics.median([answer.seconds for answer in node[question]])
+        for name, node in nodes.items()
+        if node.get(question)
+    }
+    return {name: math.log(seconds) for name, seconds in times.items() if math.isfinite(seconds)}
+
+
+def _standing_out(logs: Mapping[str, float], level: float) -> dict[str, float]:
+    """How far the nodes that stand out are from the mean of the others."""
+    rest, order, outside = dict(logs), [], 0
+    for step in range(max(1, (len(logs) - 1) // 3)):
+        mean = fmean(rest.values())
+        order.append(max(rest, key=lambda name: abs(rest[name] - mean)))
+        spread = math.sqrt(sum((value - mean) ** 2 for value in rest.values()) / (len(rest) - 1))
+        if _p_of_furthest(abs(rest[order[-1]] - mean), spread, len(rest)) <= level:
+            outside = step + 1
+        del rest[order[-1]]
+    out = order[:outside]
+    others = [value for name, value in logs.items() if name not in out]
+    return {name: logs[name] - fmean(others) for name in out}
+
+
+def _p_of_furthest(far: float, spread: float, count: int) -> float:
+    """Grubbs' test of the furthest of `count` nodes, two-sided."""
+    if spread < 1e-12:
+        return 1.0
+    g = (far / spread) ** 2
+    # Nearer to its bound than digits can tell is not further than that.
+    room = max((count - 1) ** 2 - count * g, 1e-9)
+    return min(1.0, 2 * count * student_above(math.sqrt(count * (count - 2) * g / room), count - 2))
+
+
+def _of_node(
+    name: str,
+    logs: Mapping[Question, Mapping[str, float]],
+    apart: Mapping[Question, Mapping[str, float]],
+    nodes: Nodes,
+) -> Iterator[Outlier]:
+    has: dict[str, list[Question]] = defaultdict(list)
+    for question, there in logs.items():
+        if name in there:
+            has[question.family if question.axes else "all"].append(question)
+    for family, questions in has.items():
+        far = {question: apart[question][name] for question in questions if name in apart.get(question, ())}
+        for slower in (True, False):
+            out = [question for question, value in far.items() if (value > 0) == slower]
+            if out:
+                worst = max(out, key=lambda question: abs(far[question]))
+                yield Outlier(
+                    name, family, slower, len(out), len(questions),
+                    math.exp(statistics.median([far[question] for question in out])),
+                    math.exp(far[worst]),
+                    nodes[name][worst][0].spoken,
+                )  # fmt: skip
+
+
+class NotComparableError(ReportError):
+    """Files that share no question; exit status 3."""
+
+    status = EXIT_NOT_COMPARABLE
+
+
+@dataclass(frozen=True)
+class Row:
+    """A question that both sides answer."""
+
+    question: Question
+    base: Answer
+    new: Answer
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    """A question that one side answers and the other does not.
+
+    `kind` is `failed` or `missing` where the base has it, `new` where only the new side has.
+    """
+
+    question: Question
+    kind: str
+    reason: str
+    spoken: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """The rows of one family: how many of each verdict, and the geometric mean of all their ratios."""
+
+    name: str
+    counts: Counter
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Against:
+    """One new side against the base: measured rows, modelled or counted ones apart, and the unmatched."""
+
+    new: Side
+    rows: tuple[Row, ...]
+    modelled: tuple[Row, ...]
+    unmatched: tuple[Unmatched, ...]
+    differences: tuple[Difference, ...]
+    power: tuple[Power, ...]
+
+    @property
+    def counts(self) -> Counter:
+        """How many measured rows have each verdict, and how many questions are unmatched, by kind."""
+        found = Counter(dict.fromkeys(ALL, 0))
+        found.update(row.verdict.verdict for row in self.rows)
+        found.update(one.kind for one in self.unmatched)
+        return found
+
+    @property
+    def decided(self) -> int:
+        """How many measured rows are certain to be faster, slower or the same."""
+        return sum(row.verdict.verdict in CERTAIN for row in self.rows)
+
+    @property
+    def families(self) -> list[Family]:
+        """The measured rows by family."""
+        named: dict[str, list[Row]] = defaultdict(list)
+        for row in self.rows:
+            named[row.question.family if row.question.axes else "all"].append(row)
+        return [
+            Family(
+                name,
+                Counter(row.verdict.verdict for row in rows),
+                statistics.geometric_mean([row.verdict.ratio for row in rows]),
+            )
+            for name, rows in named.items()
+        ]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All new sides against the base, and the machines that stand out among all."""
+
+    base: Side
+    against: tuple[Against, ...]
+    threshold: float
+    outliers: tuple[Outlier, ...]
+    nodes: int
+
+    @property
+    def sides(self) -> list[Side]:
+        """The base and the new sides, in the order of their letters."""
+        return [self.base, *(one.new for one in self.against)]
+
+
+def compare(sides: Sequence[Side], threshold: float) -> Comparison:
+    """Joins the sides to the first; NotComparableError where one shares nothing with it.
+
+    A family whose versions differ measures something else on each side: it is left out, with a sentence.
+    """
+    base, *others = sides
+    others = [_warned(base, new) for new in others]
+    parts = [(new, *_joined(base, new)) for new in others]
+    for new, shared, unmatched in parts:
+        if not shared:
+            raise NotComparableError(_why_not(base, new, unmatched))
+    against = [_against(base, new, shared, unmatched, threshold) for new, shared, unmatched in parts]
+    named = zip(sides_of.nodes(sides), _of_one_version(sides), strict=True)
+    nodes = by_node(list(named))
+    return Comparison(base, tuple(against), threshold, tuple(find_outliers(nodes, threshold)), len(nodes))
+
+
+def _warned(base: Side, new: Side) -> Side:
+    said = tuple(
+        f"{family} is version {new.version(family)} in {new.paths[0]} and {base.version(family)} in "
+        f"{base.paths[0]}: they do not measure the same, so its rows are not compared"
+        for family in sides_of.changed(base, new)
+    )
+    return replace(new, warnings=(*new.warnings, *said))
+
+
+def _of_one_version(sides: Sequence[Side]) -> list[Answers]:
+    """The answers of each side, without families of which any other has another version."""
+    versions: dict[str, set[int]] = defaultdict(set)
+    for side in sides:
+        for family in {question.family for question in side.answers}:
+            versions[family].add(side.version(family))
+    mixed = {family for family, found in versions.items() if len(found) > 1}
+    return [
+        {question: answer for question, answer in side.answers.items() if question.family not in mixed}
+        if mixed
+        else side.answers
+        for side in sides
+    ]
+
+
+def _against(
+    base: Side, new: Side, shared: Sequence[Shared], unmatched: Sequence[Unmatched], threshold: float
+) -> Against:
+    measured = [pair for pair in shared if pair[0].label == MEASURED]
+    pairs = [(one, two) for _, one, two in measured]
+    given = verdicts(pairs, threshold)
+    return Against(
+        new=new,
+        rows=tuple(Row(*pair, verdict) for pair, verdict in zip(measured, given, strict=True)),
+        modelled=tuple(
+            Row(*pair, _computed(*pair[1:], threshold)) for pair in shared if pair[0].label != MEASURED
+        ),
+        unmatched=tuple(unmatched),
+        differences=tuple(differences(base.facts, new.facts)),
+        power=tuple(power(pairs, threshold)),
+    )
+
+
+def _joined(base: Side, new: Side) -> tuple[list[Shared], list[Unmatched]]:
+    shared, unmatched = [], []
+    changed = set(sides_of.changed(base, new))
+    for question, one in base.answers.items():
+        if not one.visits:
+            continue
+        two = new.answers.get(question)
+        if two is None:
+            unmatched.append(Unmatched(question, MISSING, _absent(question, new), one.spoken))
+        elif not two.visits:
+            kind = FAILED if two.status == "failed" else MISSING
+            unmatched.append(Unmatched(question, kind, f"{two.status}: {two.reason}", one.spoken))
+        elif question.family in changed:
+            before, now = base.version(question.family), new.version(question.family)
+            said = f"version {now} of what {question.family} measures, {before} in the base"
+            unmatched.append(Unmatched(question, MISSING, said, one.spoken))
+        elif other := _other_work(question, one, two):
+            unmatched.append(Unmatched(question, MISSING, other, one.spoken))
+        else:
+            shared.append((question, one, two))
+            if two.failed:
+                said = f"failed at {two.failed} of its sites or runs"
+                unmatched.append(Unmatched(question, FAILED, said, one.spoken))
+    return shared, [*unmatched, *_only_new(base, new)]
+
+
+def _only_new(base: Side, new: Side) -> Iterator[Unmatched]:
+    for question, two in new.answers.items():
+        one = base.answers.get(question)
+        if two.visits and not (one and one.visits):
+            said = f"{one.status} in the base: {one.reason}" if one else "not in the base"
+            yield Unmatched(question, NEW_ONLY, said, two.spoken)
+
+
+def _absent(question: Question, new: Side) -> str:
+    others = [
+        answer.label
+        for answer in new.answers
+        if (answer.family, answer.axes) == (question.family, question.axes)
+    ]
+    return f"{' and '.join(others)} there, {question.label} in the base" if others else "no such row"
+
+
+def _other_work(question: Question, one: Answer, two: Answer) -> str:
+    if one.each != two.each:
+        return "timed by operation on one side only"
+    if "quiet" in (one.clock, two.clock) and "host" in (one.clock, two.clock):
+        return "on CPUs without a neighbour on one side only"
+    if one.beside and two.beside and one.beside != two.beside:
+        (name, count), (_, before) = two.beside, one.beside
+        return f"other work: {count:.0f} {name} beside, {before:.0f} in the base"
+    if one.threads and two.threads and one.threads != two.threads:
+        return f"other work: {_listed(two.threads)} threads, {_listed(one.threads)} in the base"
+    if one.each or families.of(question.family).walks or not one.bytes or not two.bytes:
+        return ""
+    if not question.axes or abs(two.bytes / one.bytes - 1) <= SAME_WORK:
+        return ""
+    return f"other work: {two.bytes:.0f} bytes, {one.bytes:.0f} in the base"
+
+
+def _listed(counts: Sequence[float]) -> str:
+    return " or ".join(f"{count:.0f}" for count in counts)
+
+
+def _computed(one: Answer, two: Answer, threshold: float) -> Verdict:
+    """The verdict on what was computed, which has no error that visits would show."""
+    ratio = two.seconds / one.seconds
+    if abs(math.log(ratio)) <= math.log1p(threshold):
+        return Verdict(SAME, ratio)
+    return Verdict(SLOWER if ratio > 1 else FASTER, ratio)
+
+
+def _why_not(base: Side, new: Side, unmatched: Sequence[Unmatched]) -> str:
+    found = naming.counted_reasons(one.reason for one in unmatched if one.kind != NEW_ONLY)
+    most = f"; of the base's {found.total()} most: {found.most_common(1)[0][0]}" if found else ""
+    differ = [
+        f"{difference.fact} {difference.new or '-'}, not {difference.base or '-'}"
+        for difference in differences(base.facts, new.facts)
+        if difference.fact.startswith(("run.preset", "run.filter", "grainscope.version"))
+    ]
+    said = f" ({'; '.join(differ)})" if differ else ""
+    kinds = " (one is Google Benchmark's own JSON, joined by name)" if base.foreign != new.foreign else ""
+    return (
+        f"{new.paths[0]} answers no question that {base.paths[0]} answers{kinds}{said}{most}: "
+        "compare runs of the same cases"
+    )

@@ -12,7 +12,7 @@ from grainscope_report.buying.words import BETWEEN_VISITS, KNOWN, UNKNOWN, WINNE
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level
 from grainscope_report.figures.text_table import TableCell, TablePanel, TableRow
 from grainscope_report.machine import Machine, machines
-from grainscope_report.result import Result
+from grainscope_report.model import Result
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent, significant
 

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Iterator
 
-from grainscope_report.escaping import in_csv
 from grainscope_report.figures import text_table
 from grainscope_report.figures.model import (
     Bar,
@@ -22,6 +21,7 @@ from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import significant
+from grainscope_report.writing import in_csv
 
 COLUMNS = (
     "figure",

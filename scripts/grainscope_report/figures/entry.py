@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import reasons
-from grainscope_report.cases import MODEL
+from grainscope_report import naming
 from grainscope_report.figures.model import Figure
 from grainscope_report.machine import Machine
+from grainscope_report.model import MODEL
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def why_not(entry: Entry, machines: Sequence[Machine]) -> str:
             else f"the {there} ok rows there answer other questions"
         )
     for status in ("failed", "skipped"):
-        reason = reasons.most(row.reason for row in rows if row.status == status)
+        reason = naming.main_reason(row.reason for row in rows if row.status == status)
         why += [f"{status}, {reason}"] if reason else []
     if not rows:
         every = [machine.result.run for machine in machines]

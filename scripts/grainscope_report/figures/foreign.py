@@ -11,12 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from grainscope_report import statistics
-from grainscope_report.comparison.foreign import answers
-from grainscope_report.comparison.questions import Answer
+from grainscope_report.comparison.sides import Answer, foreign_answers
 from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Figure, Point
 from grainscope_report.machine import Machine, letter
-from grainscope_report.model import SCHEMA_VERSION, Context, Counts, Environment, Run, Shard
-from grainscope_report.result import Result
+from grainscope_report.model import SCHEMA_VERSION, Context, Counts, Environment, Result, Run, Shard
 from grainscope_report.statistics import Estimate
 
 ID, STEM, TITLE = "g", "figure_g_google_benchmark", "Rates of Google Benchmark's own files"
@@ -43,7 +41,7 @@ class Foreign(Machine):
 
 def build(documents: Sequence[Document]) -> Figure:
     """Curves of benchmarks with a number in their names, rows of the others; only those with a rate."""
-    found = [(machine, answers(document)) for machine, (_, document) in zip(
+    found = [(machine, foreign_answers(document)) for machine, (_, document) in zip(
         _machines(documents), documents, strict=True)]  # fmt: skip
     rates: dict[str, dict[int, Estimate]] = defaultdict(dict)
     without: dict[str, str] = {}

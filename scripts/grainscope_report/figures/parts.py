@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from string import ascii_lowercase
 
-from grainscope_report import reasons, statistics
-from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, ends
+from grainscope_report import naming, statistics
 from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region, Site
 from grainscope_report.machine import Machine, caches, spoken_site
-from grainscope_report.model import Link, Row
+from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, Link, Row, ends
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 
@@ -185,7 +184,7 @@ def left_out(rows: Sequence[Row]) -> list[str]:
     """Notes on rows that are not drawn, failed and skipped apart, with their reasons counted."""
     notes = []
     for status in ("failed", "skipped"):
-        counted = reasons.counted(row.reason for row in rows if row.status == status)
+        counted = naming.counted_reasons(row.reason for row in rows if row.status == status)
         total = counted.total()
         if not total:
             continue
@@ -193,6 +192,6 @@ def left_out(rows: Sequence[Row]) -> list[str]:
             f"{reason} ({count})" if count < total else reason
             for reason, count in counted.most_common(MOST_NOTES)
         ]
-        more = f"; and {reasons.more(len(counted) - MOST_NOTES)}" if len(counted) > MOST_NOTES else ""
+        more = f"; and {naming.more_reasons(len(counted) - MOST_NOTES)}" if len(counted) > MOST_NOTES else ""
         notes.append(f"Not drawn: {total} {status} row{'s' if total > 1 else ''}: {'; '.join(shown)}{more}.")
     return notes

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from grainscope_report.escaping import in_markdown
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
+from grainscope_report.writing import in_markdown
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.cases import Measured, cases
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Dot, DotPanel, DotRow, Figure, Level
 from grainscope_report.machine import Machine
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.statistics import Estimate
 from grainscope_report.uncertainty import WIDE
 from grainscope_report.units import format_bytes

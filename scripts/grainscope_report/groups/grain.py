@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, ends
 from grainscope_report.figures import parts
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
@@ -15,8 +14,7 @@ from grainscope_report.figures.series import NEAREST, as_it_is, counter, crossed
 from grainscope_report.groups.latency import CHASE
 from grainscope_report.groups.transfer.copies import ZERO_COPY
 from grainscope_report.machine import Machine, spoken_site
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Result, Row, ends
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, format_time, significant
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from grainscope_report.groups import host
 from grainscope_report.groups.transfer import copies
 from grainscope_report.groups.transfer.paths import Path
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.units import format_time
 
 CHASE, FLAG = "latency/chase", "latency/flag"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from grainscope_report.comparison import foreign
-from grainscope_report.comparison.questions import Answer
-from grainscope_report.others.output import RATE, Measured, Output, changed, cut_off, number
+from grainscope_report.comparison import sides
+from grainscope_report.comparison.sides import Answer
+from grainscope_report.others.beside import RATE, Measured, Output, changed, cut_off, number
 from grainscope_report.statistics import median
 
 TOOL = "nccl-tests"
@@ -142,13 +142,13 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
     names = [row.get("experiment_name") for row in results if isinstance(row, dict)]
     program = str(arguments[0]).rsplit("/", 1)[-1]
     test = _test_of(path, program, next((str(name) for name in names if name), ""))
-    devices = [one for one in config.get("devices", ()) if isinstance(one, dict)]
+    devices = [device for device in config.get("devices", ()) if isinstance(device, dict)]
     count = _count(config, "nthreads") * _count(config, "ngpus")
-    found = [one for at, row in enumerate(results) for one in _json_lines(path, at, row)]
+    found = [line for at, row in enumerate(results) for line in _json_lines(path, at, row)]
     cpu = any(isinstance(row, dict) and "cpu_time" in (row.get("out_of_place") or {}) for row in results)
     return _output(
         path, test, "", found, max(len(devices), count),
-        list(dict.fromkeys(str(one.get("hostname", "")) for one in devices)),
+        list(dict.fromkeys(str(device.get("hostname", "")) for device in devices)),
         [(str(one.get("device_info", "")).strip(), str(one.get("device_hex", ""))) for one in devices],
         cpu,
     )  # fmt: skip
@@ -255,6 +255,4 @@ def _spread(groups: Mapping[str, Sequence[_Line]]) -> Mapping[str, Answer]:
         name: tuple(line.seconds for line in group if line.seconds) if len(group) > 1 else group[0].each_s
         for name, group in groups.items()
     }
-    return foreign.with_spread(
-        {name: Answer(median(one), one) for name, one in visits.items() if len(one) > 1}
-    )
+    return sides.with_spread({name: Answer(median(one), one) for name, one in visits.items() if len(one) > 1})

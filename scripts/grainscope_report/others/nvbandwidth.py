@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grainscope_report.others.output import RATE, TIME, Measured, Output, changed, cut_off, number
+from grainscope_report.others.beside import RATE, TIME, Measured, Output, changed, cut_off, number
 
 TOOL = "nvbandwidth"
 UNREPEATED = "intervals are of our runs alone, since nvbandwidth reports no samples"
@@ -100,7 +100,7 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
         cut_off(path, TOOL, f"it has no `testcases`{f' but the error {reason!r}' if reason else ''}")
     tests = told["testcases"]
     if not isinstance(tests, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("name"), str) for one in tests
+        isinstance(test, dict) and isinstance(test.get("name"), str) for test in tests
     ):
         changed(path, TOOL, "`testcases`", "is no list of tests with names")
     rows: list[Measured] = []
@@ -110,7 +110,7 @@ def from_json(path: Path, document: Mapping[str, Any]) -> Output:
             rows += _rows(path, name, list(_parts(path, name, test)))
         elif status == "Waived":
             rows.append(_waived(name))
-        elif status != "Running" or sum(one["name"] == name for one in tests) == 1:
+        elif status != "Running" or sum(test["name"] == name for test in tests) == 1:
             # What failed is there twice: as it was started, and with its error.
             said = test.get("error") or ("it did not finish" if status == "Running" else status)
             rows.append(_failed(name, said))

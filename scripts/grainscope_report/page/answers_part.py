@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from grainscope_report import findings, naming
-from grainscope_report.analysis import Analysis
+from grainscope_report.analysis import Analysis, Group
 from grainscope_report.answers.questions import Answer
-from grainscope_report.digest import Group
 from grainscope_report.findings import Finding
 from grainscope_report.fits import everything
 from grainscope_report.groups.transfer import paths

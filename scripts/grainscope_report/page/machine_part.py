@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from grainscope_report import link_cells, reasons
+from grainscope_report import machine, naming
 from grainscope_report.machine import Machine, between, concerns, cpu, gpus, took
-from grainscope_report.model import Concern, Link
+from grainscope_report.model import Concern, Link, Result
 from grainscope_report.page import markup
-from grainscope_report.result import Result
 
 SEVERITIES = ("severe", "warning", "info")
 
@@ -55,7 +54,7 @@ def _findings(machine: Machine) -> Iterator[Concern]:
             "some numbers of this report are wrong",
             f"see all with `grainscope-report validate {result.path}`",
         )  # fmt: skip
-    failed = reasons.counted(row.reason for row in result.rows if row.status == "failed")
+    failed = naming.counted_reasons(row.reason for row in result.rows if row.status == "failed")
     if failed:
         [(reason, most)] = failed.most_common(1)
         rows = f"{failed.total()} row{'s' * (failed.total() > 1)} failed"
@@ -126,5 +125,8 @@ def _links(links: Sequence[Link]) -> str:
     if not links:
         return ""
     return markup.table(
-        link_cells.NAMES, map(link_cells.cells, links), link_cells.RIGHT, "Measured copy peaks of the links"
+        machine.LINK_NAMES,
+        map(machine.link_cells, links),
+        machine.LINK_RIGHT,
+        "Measured copy peaks of the links",
     )

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 
-from grainscope_report import processes as workers
+from grainscope_report import errors
 from grainscope_report.errors import ReportError
 from grainscope_report.figures.model import Figure
 from grainscope_report.page import svg
@@ -36,8 +36,8 @@ def drawing(figures: Sequence[Figure]) -> Iterator[Callable[[], Pictures]]:
     try:
         # Children live for seconds and draw a few pictures: looking for garbage would be a fifth of that.
         pool = ProcessPoolExecutor(processes, mp_context=fork, initializer=gc.disable)
-        with pool, workers.no_further_work(pool):
-            with workers.starting(), warnings.catch_warnings():
+        with pool, errors.no_further_work(pool):
+            with errors.starting_processes(), warnings.catch_warnings():
                 # A fork is warned of where a library keeps threads; nothing here holds a lock of theirs.
                 warnings.simplefilter("ignore", DeprecationWarning)
                 made = pool.map(_nth, range(len(figures)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from grainscope_report import digest
+from grainscope_report import analysis
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.page import markup
@@ -107,9 +107,9 @@ def _remarks(row: Row) -> str:
     return " ".join([*said, *(f"<i>{markup.escaped(flag)}</i>" for flag in sorted(row.flags))])
 
 
-def _reasons(machine: Machine) -> list[tuple[str, digest.Reason]]:
+def _reasons(machine: Machine) -> list[tuple[str, analysis.Reason]]:
     """Why rows are not ok, each with a name for its rows to refer to."""
-    found = digest.reasons(machine.result)
+    found = analysis.reasons_of(machine.result)
     return [(f"{machine.letter}{order}", one) for order, one in enumerate(found)]
 
 
@@ -129,7 +129,7 @@ def _not_measured(machine: Machine, several: bool) -> str:
     return f'{heading}<div class="wide"><table class="reasons"><thead><tr>{head}<tbody>{rows}</table></div>'
 
 
-def _reason(why: str, one: digest.Reason) -> str:
+def _reason(why: str, one: analysis.Reason) -> str:
     said = f"{one.status}, {one.text}"
     link = f'<a href="#rows" data-why="{why}" data-says="{markup.escaped(said)}">{one.count}</a>'
     return (

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from grainscope_report import families
 from grainscope_report.families import BYTES
 from grainscope_report.machine import Cache, caches
-from grainscope_report.papers import COMM_SCOPE, paper
-from grainscope_report.result import Result
+from grainscope_report.model import Result
+from grainscope_report.resources import COMM_SCOPE, paper
 from grainscope_report.shape.curves import Curve
 from grainscope_report.units import format_bytes
 

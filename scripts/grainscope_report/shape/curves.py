@@ -7,8 +7,7 @@ from functools import cached_property
 
 from grainscope_report import families, naming, statistics
 from grainscope_report.families import BYTES, FAMILIES, Along
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.statistics import Estimate
 
 FEWEST = 3  # points that make a curve along another axis

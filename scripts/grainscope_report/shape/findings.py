@@ -7,8 +7,7 @@ from typing import Any
 from grainscope_report import families, naming, statistics
 from grainscope_report.families import BYTES
 from grainscope_report.machine import spoken_site
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.shape import causes
 from grainscope_report.shape.causes import Cause
 from grainscope_report.shape.curves import Curve, curves

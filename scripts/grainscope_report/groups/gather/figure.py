@@ -7,7 +7,6 @@ model's, and hatched.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import by_way, parts
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.entry import Entry
@@ -28,6 +27,7 @@ from grainscope_report.groups.gather import papers as gather_papers
 from grainscope_report.groups.gather.gathers import Gather
 from grainscope_report.groups.traversal import compare
 from grainscope_report.machine import Machine
+from grainscope_report.model import HOST_TO_GPU
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, significant
 

@@ -5,7 +5,6 @@ Dissertation 3.12 and 3.13.
 
 from collections.abc import Callable, Sequence
 
-from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import Curve, CurvePanel, Panel, Point
@@ -13,6 +12,7 @@ from grainscope_report.groups.gather import papers as gather_papers
 from grainscope_report.groups.gather import shares
 from grainscope_report.groups.gather.shares import Share
 from grainscope_report.machine import Machine
+from grainscope_report.model import HOST_TO_GPU
 from grainscope_report.statistics import Estimate
 
 SHARE = "share of the multiprocessors that was given (%)"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from grainscope_report import cases
+from grainscope_report import model
 from grainscope_report.groups.gather import machine_rows
 from grainscope_report.groups.gather.machine_rows import MachineRow
 from grainscope_report.groups.traversal.runs import in_order
@@ -13,7 +13,7 @@ from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent, significant
 
 FAMILY = "gather"
-MODEL = f"{cases.MODEL}{FAMILY}"
+MODEL = f"{model.MODEL}{FAMILY}"
 HERE = "measured"  # as a model's link: this machine's own
 # Ways to gather in the order in which they are shown; `masked` with loads wider than an element is its own.
 WAYS = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries
-from grainscope_report.papers import DISSERTATION, Number, paper
+from grainscope_report.resources import DISSERTATION, Number, paper
 from grainscope_report.statistics import Estimate
 
 HEIGHT = 1.5

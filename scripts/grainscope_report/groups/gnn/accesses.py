@@ -11,7 +11,7 @@ from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, Cur
 from grainscope_report.groups.gnn import tiers
 from grainscope_report.groups.gnn.tiers import SCORES, Scoring, Training
 from grainscope_report.machine import Machine
-from grainscope_report.papers import DISSERTATION, paper
+from grainscope_report.resources import DISSERTATION, paper
 
 USUAL, USUAL_LABELS = "10x25", 10
 MOST_PANELS = 3

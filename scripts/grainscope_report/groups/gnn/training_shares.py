@@ -5,7 +5,6 @@ Dissertation 3.12, with real training.
 
 from collections.abc import Callable, Sequence
 
-from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import Curve, CurvePanel, Panel, Point
@@ -13,6 +12,7 @@ from grainscope_report.groups.gather import papers as gather_papers
 from grainscope_report.groups.gnn import pipelines
 from grainscope_report.groups.gnn.pipelines import Pipeline, Work
 from grainscope_report.machine import Machine
+from grainscope_report.model import HOST_TO_GPU
 from grainscope_report.statistics import Estimate
 
 SHARE = "share of the multiprocessors that gathering was given (%)"

@@ -6,7 +6,6 @@ Below stand ways to gather by those bytes: what looking ahead buys back.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grainscope_report.cases import FROM_PEER, HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Curve, CurvePanel, Figure, Mark, Point, Region
@@ -16,7 +15,7 @@ from grainscope_report.groups.gather import gathers
 from grainscope_report.groups.gather.gathers import Gather
 from grainscope_report.groups.reach import walls as wall
 from grainscope_report.machine import Machine, between
-from grainscope_report.model import Row
+from grainscope_report.model import FROM_PEER, HOST_TO_GPU, Row
 from grainscope_report.statistics import Estimate, rate_gb_s
 from grainscope_report.units import format_bytes, format_count
 

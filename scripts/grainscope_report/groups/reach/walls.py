@@ -10,8 +10,7 @@ from grainscope_report.fits import knee, translation, translation_fit
 from grainscope_report.fits.knee import Knee
 from grainscope_report.fits.translation import SORTED, Gather, Translation
 from grainscope_report.machine import spoken_site
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.units import format_bytes, format_count, format_error
 
 FAMILY = "reach/gather"

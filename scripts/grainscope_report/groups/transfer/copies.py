@@ -4,14 +4,14 @@
 
 from collections.abc import Sequence
 
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, CurvePanel, Figure, Level
 from grainscope_report.figures.series import NEAREST, Curves, Where, curves, nearest, select
 from grainscope_report.groups import host
 from grainscope_report.machine import Machine
-from grainscope_report.papers import COMM_SCOPE, paper
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
+from grainscope_report.resources import COMM_SCOPE, paper
 from grainscope_report.statistics import Estimate
 
 MEMCPY = "transfer/memcpy"

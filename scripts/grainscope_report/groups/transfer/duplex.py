@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures import parts
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Curve, CurvePanel, Figure
 from grainscope_report.figures.series import NEAREST, as_it_is, curves, lane, named, overlap
 from grainscope_report.machine import Machine
-from grainscope_report.papers import COMM_SCOPE, paper
+from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
+from grainscope_report.resources import COMM_SCOPE, paper
 
 FAMILY = "transfer/duplex"
 METHODS = {

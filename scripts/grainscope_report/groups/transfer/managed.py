@@ -5,14 +5,14 @@ pinned copy, with the ratio and the dips (figure 7). Comm|Scope 10 and 11.
 from collections.abc import Sequence
 
 from grainscope_report import statistics
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Curve, CurvePanel, Figure, Level, Point, Region
 from grainscope_report.figures.series import NEAREST, curves, select
 from grainscope_report.groups.transfer.copies import MEMCPY, copies
 from grainscope_report.machine import Machine
-from grainscope_report.papers import COMM_SCOPE, paper
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
+from grainscope_report.resources import COMM_SCOPE, paper
 from grainscope_report.units import format_bytes
 
 FAMILY = "transfer/managed"

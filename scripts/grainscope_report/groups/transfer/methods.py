@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from grainscope_report import statistics
 from grainscope_report.answers import segments
 from grainscope_report.answers.segments import Segment
-from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures import parts
 from grainscope_report.figures.model import Curve
 from grainscope_report.figures.series import NEAREST, Where, curves
 from grainscope_report.machine import Machine
+from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grainscope_report import naming, statistics
-from grainscope_report.cases import OPPOSITE, Case, ends
 from grainscope_report.fits.line import Line, fit
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import OPPOSITE, Case, Result, Row, ends
 from grainscope_report.statistics import Estimate
 
 FAMILIES = (

@@ -3,13 +3,11 @@
 from collections.abc import Sequence
 
 from grainscope_report.analysis import Analysis
-from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures.parts import ARROWS
 from grainscope_report.fits.everything import Fits
 from grainscope_report.groups import host
 from grainscope_report.groups.transfer import copies, peers
-from grainscope_report.model import Link
-from grainscope_report.result import Result
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result
 from grainscope_report.units import format_bytes, format_percent
 
 FAMILIES = (copies.MEMCPY, peers.FAMILY, host.MEMCPY)

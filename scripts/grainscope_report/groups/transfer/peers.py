@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grainscope_report import statistics
-from grainscope_report.cases import FROM_PEER, TO_PEER, Ends
 from grainscope_report.figures import parts
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import Cell, Curve, CurvePanel, Figure, MapPanel
 from grainscope_report.figures.series import curves
 from grainscope_report.groups.transfer.methods import PEER
 from grainscope_report.machine import Machine
-from grainscope_report.model import Row
-from grainscope_report.papers import COMM_SCOPE, paper
+from grainscope_report.model import FROM_PEER, TO_PEER, Ends, Row
+from grainscope_report.resources import COMM_SCOPE, paper
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, significant
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.entry import Entry
@@ -11,7 +10,7 @@ from grainscope_report.figures.series import NEAREST, curves
 from grainscope_report.groups.transfer.copies import ZERO_COPY
 from grainscope_report.groups.traversal import requests_graphs, requests_papers
 from grainscope_report.machine import Machine
-from grainscope_report.model import Row
+from grainscope_report.model import HOST_TO_GPU, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, significant
 

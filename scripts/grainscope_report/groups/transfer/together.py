@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grainscope_report import naming, statistics
-from grainscope_report.model import Row
-from grainscope_report.result import Result
+from grainscope_report.model import Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 

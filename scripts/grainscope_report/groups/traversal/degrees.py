@@ -13,7 +13,7 @@ from grainscope_report.groups.gnn import accesses, tiers
 from grainscope_report.groups.traversal import runs
 from grainscope_report.machine import Machine
 from grainscope_report.model import Graph
-from grainscope_report.papers import EMOGI, paper
+from grainscope_report.resources import EMOGI, paper
 from grainscope_report.units import format_large, significant
 
 TITLES = ("edges by the length of the list that they are in", "accesses by the rank of rows")

@@ -10,7 +10,7 @@ from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Le
 from grainscope_report.groups.traversal import compare, runs
 from grainscope_report.groups.traversal.runs import PAPER_WEIGHTS, Run
 from grainscope_report.machine import Machine
-from grainscope_report.papers import DISSERTATION, paper
+from grainscope_report.resources import DISSERTATION, paper
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_time
 

@@ -10,7 +10,7 @@ from grainscope_report.groups.traversal import compare, runs
 from grainscope_report.groups.traversal.runs import Run, Work
 from grainscope_report.groups.traversal.speedup import left_out_graphs
 from grainscope_report.machine import Machine
-from grainscope_report.papers import DISSERTATION, EMOGI, paper
+from grainscope_report.resources import DISSERTATION, EMOGI, paper
 from grainscope_report.units import format_time
 
 ACCESS = "merged_aligned"

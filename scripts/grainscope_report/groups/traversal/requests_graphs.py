@@ -5,7 +5,6 @@ Requests are the model's or the hardware counters', each in panels of their own.
 
 from collections.abc import Mapping, Sequence
 
-from grainscope_report.cases import MODEL
 from grainscope_report.figures import parts
 from grainscope_report.figures.columns import WHOLE, exact
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level, Panel
@@ -13,7 +12,8 @@ from grainscope_report.groups.traversal import compare, requests_papers, request
 from grainscope_report.groups.traversal.pressure import COUNTER
 from grainscope_report.groups.traversal.runs import TRAVERSAL, Run
 from grainscope_report.machine import Machine
-from grainscope_report.papers import EMOGI, paper
+from grainscope_report.model import MODEL
+from grainscope_report.resources import EMOGI, paper
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes, significant
 

@@ -2,7 +2,7 @@
 
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level
-from grainscope_report.papers import EMOGI, Number, paper
+from grainscope_report.resources import EMOGI, Number, paper
 
 HEIGHT = 1.6
 NARROW = 0.8

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import columns, parts
 from grainscope_report.figures.columns import exact
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level
 from grainscope_report.groups.traversal import runs
 from grainscope_report.groups.traversal.runs import Run
 from grainscope_report.machine import Machine
+from grainscope_report.model import HOST_TO_GPU
 
 HEIGHT = 1.6
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from grainscope_report import statistics
-from grainscope_report.cases import MODEL
 from grainscope_report.machine import Machine
-from grainscope_report.model import Row, Traffic
+from grainscope_report.model import MODEL, Row, Traffic
 from grainscope_report.statistics import Estimate
 
 # Graph algorithms that read edges on the GPU, one family each; the latter move fewer bytes.

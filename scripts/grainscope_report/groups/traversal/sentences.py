@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from grainscope_report.analysis import Analysis
-from grainscope_report.cases import MODEL
 from grainscope_report.groups.traversal import compare, lean, runs
 from grainscope_report.groups.traversal.answers import Answer
 from grainscope_report.groups.traversal.lean_answers import Gain
+from grainscope_report.model import MODEL
 from grainscope_report.units import significant
 
 FAMILIES = (runs.TRAVERSAL, runs.LEAN, f"{MODEL}bfs")

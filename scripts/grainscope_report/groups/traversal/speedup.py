@@ -13,7 +13,7 @@ from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Le
 from grainscope_report.groups.traversal import compare, runs
 from grainscope_report.groups.traversal.runs import Run, Work
 from grainscope_report.machine import Machine
-from grainscope_report.papers import DISSERTATION, EMOGI, paper
+from grainscope_report.resources import DISSERTATION, EMOGI, paper
 from grainscope_report.units import format_bytes, significant
 
 CAPTION = (

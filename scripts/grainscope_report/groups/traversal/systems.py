@@ -10,7 +10,7 @@ from grainscope_report.figures.text_table import TableCell, TablePanel, TableRow
 from grainscope_report.groups.traversal import compare, runs
 from grainscope_report.groups.traversal.runs import ALGORITHMS, ORDERS, Run
 from grainscope_report.machine import Machine
-from grainscope_report.papers import EMOGI, paper
+from grainscope_report.resources import EMOGI, paper
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_time, significant
 

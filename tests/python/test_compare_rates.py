@@ -1,16 +1,21 @@
-"""The statistics of a comparison on numbers with known answers: chances, intervals, false discoveries."""
+"""How often verdicts of a comparison are right: simulated runs, and changes planted in real ones."""
 
+import gzip
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compared import H100, XEON
 from grainscope_report import uncertainty
-from grainscope_report.comparison import outliers, verdicts
-from grainscope_report.comparison.questions import Answer, Question
+from grainscope_report.cli import main
+from grainscope_report.comparison import verdicts
+from grainscope_report.comparison.sides import Answer, Question
 from grainscope_report.comparison.verdicts import FASTER, LIKELY_FASTER, LIKELY_SLOWER, SAME, SLOWER, UNCLEAR
 from grainscope_report.uncertainty import Uncertainty, student_above
+from references import PROJECT
 
 QUESTION = Question("measured", "transfer/memcpy", (("bytes", 1),))
 VISIT, RUN = 0.01, 0.02  # what visits and runs differ by where nothing else is said
@@ -249,7 +254,7 @@ def fleet(times):
 def test_a_slow_node_is_named_and_no_other():
     times = drawn(51, 300, 12, 0.01)
     times[:40, 7] *= 1.5
-    [found] = outliers.find(fleet(times), 0.05)
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
     assert (found.node, found.slower, found.rows, found.of) == ("n7", True, 40, 300)
     assert found.ratio == pytest.approx(1.5, rel=0.02)
 
@@ -257,35 +262,99 @@ def test_a_slow_node_is_named_and_no_other():
 def test_two_slow_nodes_do_not_hide_each_other():
     times = drawn(52, 300, 12, 0.01)
     times[:, [2, 9]] *= 1.5
-    assert [one.node for one in outliers.find(fleet(times), 0.05)] == ["n2", "n9"]
+    assert [one.node for one in verdicts.find_outliers(fleet(times), 0.05)] == ["n2", "n9"]
 
 
 def test_a_fast_node_is_named_as_fast():
     times = drawn(53, 300, 8, 0.01)
     times[:, 3] /= 2
-    [found] = outliers.find(fleet(times), 0.05)
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
     assert (found.node, found.slower) == ("n3", False)
     assert found.ratio == pytest.approx(0.5, rel=0.02)
 
 
 def test_alike_nodes_are_rarely_called_outliers():
-    named = [bool(outliers.find(fleet(drawn(seed, 40, 8, 0.02)), 0.0)) for seed in range(300)]
+    named = [bool(verdicts.find_outliers(fleet(drawn(seed, 40, 8, 0.02)), 0.0)) for seed in range(300)]
     assert np.mean(named) <= verdicts.ALPHA
 
 
 def test_small_or_few_is_no_outlier():
     times = drawn(54, 300, 12, 0.0001)
     times[:, 7] *= 1.02
-    assert outliers.find(fleet(times), 0.05) == []
+    assert verdicts.find_outliers(fleet(times), 0.05) == []
     times[:, 7] *= 2
-    assert outliers.find(fleet(times[:, 5:9]), 0.05) == []
+    assert verdicts.find_outliers(fleet(times[:, 5:9]), 0.05) == []
     times[:, :8] = math.nan
-    assert outliers.find(fleet(times), 0.05) == []
+    assert verdicts.find_outliers(fleet(times), 0.05) == []
 
 
 def test_nodes_without_some_rows():
     times = drawn(55, 300, 12, 0.01)
     times[:, 7] *= 2
     times[::2, 3] = math.nan
-    [found] = outliers.find(fleet(times), 0.05)
+    [found] = verdicts.find_outliers(fleet(times), 0.05)
     assert (found.node, found.rows) == ("n7", 300)
+
+
+RUNS = PROJECT / "results/reference/acceptance"
+# One GPU twice, and two GPUs of one kind.
+PAIRS = [("h100-b1", "h100-b2"), ("h100-c1", "h100-c2"), ("h200-a", "h200-b")]
+TIMES = ("median_s", "real_time", "operation_s", "interval_s", "samples_s", "unsettled_s", "within_s")
+RATES = ("bandwidth_gb_s", "items_per_second", "bytes_per_second")
+
+
+def slowed(name: str, factor: float, folder: Path) -> Path:
+    """The run with every measured row slower by a factor."""
+
+    def scale(record: dict) -> None:
+        for key in TIMES:
+            if key in record:
+                value = record[key]
+                record[key] = [x * factor for x in value] if isinstance(value, list) else value * factor
+        for key in RATES:
+            if key in record:
+                record[key] /= factor
+
+    document = json.loads(gzip.decompress((RUNS / f"{name}.json.gz").read_bytes()))
+    for row in document["benchmarks"]:
+        if row["status"] == "ok" and row["label"] == "measured":
+            for record in (row, *row["visits"]):
+                scale(record)
+    path = folder / f"{name}-{factor}.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def shares(pair: tuple[str, str], factor: float, folder: Path, clocks=None) -> dict[str, float]:
+    """The share of each verdict among the questions on these clocks."""
+    out = folder / "compared.json"
+    main(["compare", str(RUNS / f"{pair[0]}.json.gz"), str(slowed(pair[1], factor, folder)), "-o", str(out)])
+    rows = [
+        row["verdict"]
+        for row in json.loads(out.read_text())["new"][0]["rows"]
+        if row["label"] == "measured" and (clocks is None or row["clock"] in clocks)
+    ]
+    return {
+        verdict: rows.count(verdict) / len(rows) for verdict in {*rows, "slower", "faster", "likely slower"}
+    }
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+def test_of_one_machine_next_to_nothing_is_called_different(pair, tmp_path):
+    found = shares(pair, 1.0, tmp_path)
+    assert found["slower"] + found["faster"] <= 0.01
+
+
+@pytest.mark.parametrize("pair", PAIRS[1:], ids="-".join)
+def test_ten_percent_are_found_in_gated_rows(pair, tmp_path):
+    found = shares(pair, 1.1, tmp_path, {"gated"})
+    assert found["slower"] >= 0.8
+    assert found["faster"] == 0
+
+
+@pytest.mark.parametrize("pair", PAIRS[1:], ids="-".join)
+def test_twenty_percent_are_found_in_all_rows(pair, tmp_path):
+    """Certain or likely: on the host's clock few rows are certain by three visits."""
+    found = shares(pair, 1.2, tmp_path)
+    assert found["slower"] + found["likely slower"] >= 0.8
+    assert found["slower"] >= 0.6
