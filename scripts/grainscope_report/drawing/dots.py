@@ -11,14 +11,13 @@ from matplotlib.transforms import blended_transform_factory
 
 from grainscope_report.drawing import style, text
 from grainscope_report.drawing.axes import minor_ticks
-from grainscope_report.drawing.layout import GUTTER, LEFT
 from grainscope_report.drawing.levels import size_in_points
 from grainscope_report.figures.model import Dot, DotPanel, DotRow
 from grainscope_report.units import format_time, significant
 
 GAP = 6.0
 # What the names may take of the margin or the gutter to the left of their panel, points.
-REACH = (min(LEFT, GUTTER) - 0.12) * 72
+REACH = (min(style.LEFT, style.GUTTER) - 0.12) * 72
 MARK = 3.6
 FAINT = "#EDEDED"
 APART = 0.24  # of a row, between the dots of several machines, and of what is aside

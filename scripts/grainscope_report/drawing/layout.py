@@ -9,7 +9,6 @@ from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, Figu
 from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import concerns
 
-LEFT, RIGHT, GUTTER = 0.58, 0.14, 0.62
 TITLE_HEIGHT = 0.26
 PANEL_HEIGHT, SHORT_HEIGHT = 2.15, 0.95
 DOT_ROW, DOT_MACHINE = 0.135, 0.06
@@ -139,7 +138,7 @@ def _tick_lines(panel: BarPanel) -> int:
 
 def _titles(row: tuple[Panel, ...], widths: list[float]) -> tuple[str, ...]:
     """The panels' titles in lines that do not reach the next panel."""
-    free = [*[GUTTER * 0.6] * (len(row) - 1), RIGHT * 0.6]
+    free = [*[style.GUTTER * 0.6] * (len(row) - 1), style.RIGHT * 0.6]
     return tuple(
         "\n".join(text.wrap(panel.title, style.TEXT, (width + more) * 72))
         for panel, width, more in zip(row, widths, free, strict=True)
@@ -160,17 +159,17 @@ def _share(row: tuple[Panel, ...]) -> float:
 def _widths(row: tuple[Panel, ...], widest: tuple[Panel, ...]) -> list[float]:
     """The widths of a row's panels; a single panel keeps the width that those of the widest row have."""
     if len(row) == 1 and _is_table(row):
-        return [style.WIDTH - 2 * RIGHT]
+        return [style.WIDTH - 2 * style.RIGHT]
     if len(row) == 1 and _share(row) >= WHOLE:
-        return [style.WIDTH - LEFT - RIGHT]
+        return [style.WIDTH - style.LEFT - style.RIGHT]
     like = row if len(row) > 1 or len(widest) == 1 else widest
-    room = style.WIDTH - LEFT - RIGHT - GUTTER * (len(like) - 1)
+    room = style.WIDTH - style.LEFT - style.RIGHT - style.GUTTER * (len(like) - 1)
     return [room / max(_share(like), 1.5) * _share((panel,)) for panel in row]
 
 
 def _boxes(widths: list[float], bottom: float, tall: float, table: bool) -> tuple[Box, ...]:
-    boxes, left = [], style.WIDTH - RIGHT - sum(widths) if table else LEFT
+    boxes, left = [], style.WIDTH - style.RIGHT - sum(widths) if table else style.LEFT
     for wide in widths:
         boxes.append(Box(left, bottom, wide, tall))
-        left += wide + GUTTER
+        left += wide + style.GUTTER
     return tuple(boxes)

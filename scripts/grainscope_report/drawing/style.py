@@ -138,6 +138,7 @@ LEVELS = {
 REGIONS = {"crossover": "#009E73", "knee": "#333333", "dip": "#D55E00", "slow": "#CC79A7", "paper": "#999999"}
 
 WIDTH = 7.2
+LEFT, RIGHT, GUTTER = 0.58, 0.14, 0.62  # inches beside and between panels
 DPI = 200
 TITLE, TEXT, SMALL, FINE = 9.0, 7.5, 6.5, 6.0
 FONT = "DejaVu Sans"

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from grainscope_report.figures.columns import WHOLE
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level
+from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Level
 
 HEIGHT = 1.7
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Panel
+from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Panel
 from grainscope_report.groups.traversal import compare
 from grainscope_report.groups.traversal.runs import Run, Work
 from grainscope_report.machine import Machine
@@ -15,7 +15,6 @@ MEAN = "geometric\nmean"
 # So many columns of bars stay readable, and so many bars with texts in half a row.
 MOST_COLUMNS = 6
 BARS_IN_HALF = 20
-WHOLE = 2.0  # the width of a panel alone in its row, in panels
 # A series this much above the next is cut, where there is this much room above the next.
 FAR, ROOM = 1.8, 1.35
 GRAPH_COLOURS = 8
@@ -59,11 +58,6 @@ def headings(there: Sequence[Column]) -> tuple[tuple[str, ...], tuple[tuple[str,
     if len({column.machine.index for column in there}) == 1:
         return tuple(names), ()
     return tuple(column.machine.letter for column in there), tuple(Counter(names).items())
-
-
-def exact(value: float) -> Estimate:
-    """A number without an interval."""
-    return Estimate(value, value, value)
 
 
 def graph_methods(graphs: Sequence[str]) -> list[str]:

@@ -5,12 +5,17 @@ so that a picture and its table cannot disagree.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from grainscope_report.figures.marks import Curve, Level, Mark, Point, Region, Roof, Site
+from grainscope_report.figures.marks import Curve, Level, Mark, Region, Roof
 from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 
-__all__ = ["Curve", "Level", "Mark", "Point", "Region", "Roof", "Site"]
+WHOLE = 2.0  # the width of a panel alone in its row, in panels
+
+
+def exact(value: float) -> Estimate:
+    """A number without an interval."""
+    return Estimate(value, value, value)
 
 
 @dataclass(frozen=True)

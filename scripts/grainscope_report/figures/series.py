@@ -1,7 +1,7 @@
 """Rows to curves: which rows belong to a curve, which configuration stands for it, rows to points."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -209,3 +209,9 @@ def _largest(rows: Sequence[Row], x: str, axis: str) -> Sequence[Row]:
 def _points(rows: Sequence[Row], x: str, measure: Measure) -> tuple[Point, ...]:
     measured = [(row, measure(row.time, row)) for row in sorted(rows, key=lambda row: row.case.axes[x])]
     return tuple(Point(row.case.axes[x], y, row.flags) for row, y in measured if y is not None)
+
+
+def in_order(names: Iterable[str], known: Sequence[str]) -> list[str]:
+    """The known names in their order, then the others by name."""
+    there = set(names)
+    return [*(name for name in known if name in there), *sorted(there - set(known))]

@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 
 from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import by_way, parts
-from grainscope_report.figures.columns import exact
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import (
     Bar,
@@ -21,6 +20,7 @@ from grainscope_report.figures.model import (
     Level,
     Panel,
     Point,
+    exact,
 )
 from grainscope_report.groups.gather import figure_shares as sm_shares
 from grainscope_report.groups.gather import gathers, shares

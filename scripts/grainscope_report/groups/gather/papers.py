@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grainscope_report.figures.columns import exact
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, exact
 from grainscope_report.papers import DISSERTATION, Number, paper
 from grainscope_report.statistics import Estimate
 

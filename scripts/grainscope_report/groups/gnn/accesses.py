@@ -6,8 +6,7 @@ Dissertation 4.8 and 4.10. Accesses are counted: the same on every machine.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from grainscope_report.figures.columns import exact
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Panel, Point
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Panel, Point, exact
 from grainscope_report.groups.gnn import tiers
 from grainscope_report.groups.gnn.tiers import SCORES, Scoring, Training
 from grainscope_report.machine import Machine

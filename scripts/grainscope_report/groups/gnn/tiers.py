@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from grainscope_report.figures.series import in_order
 from grainscope_report.groups.gather import machine_rows
 from grainscope_report.groups.gather.machine_rows import MachineRow
-from grainscope_report.groups.traversal.runs import in_order
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.units import format_percent, significant

@@ -6,9 +6,9 @@ Dissertation 3.12, 3.14, 3.15, 4.9, 4.11 and 4.12.
 from collections.abc import Sequence
 
 from grainscope_report.figures import by_way
-from grainscope_report.figures.columns import WHOLE, exact
 from grainscope_report.figures.entry import Entry
 from grainscope_report.figures.model import (
+    WHOLE,
     Bar,
     BarPanel,
     BarSeries,
@@ -18,6 +18,7 @@ from grainscope_report.figures.model import (
     Level,
     Panel,
     Point,
+    exact,
 )
 from grainscope_report.groups.gather import gathers
 from grainscope_report.groups.gather import papers as gather_papers

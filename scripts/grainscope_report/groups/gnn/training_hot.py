@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from grainscope_report import statistics
-from grainscope_report.figures.columns import exact
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, exact
 from grainscope_report.groups.gather import gathers
 from grainscope_report.groups.gather.gathers import Gather
 from grainscope_report.groups.gnn import pipelines

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 
 from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
-from grainscope_report.figures.columns import exact
-from grainscope_report.figures.model import Curve, CurvePanel, Panel, Point
+from grainscope_report.figures.model import Curve, CurvePanel, Panel, Point, exact
 from grainscope_report.groups.gather import papers as gather_papers
 from grainscope_report.groups.gnn import pipelines
 from grainscope_report.groups.gnn.pipelines import Pipeline, Work

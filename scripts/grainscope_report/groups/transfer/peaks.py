@@ -5,23 +5,22 @@ from collections.abc import Sequence
 from grainscope_report.analysis import Analysis
 from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures.parts import ARROWS
-from grainscope_report.fits.everything import Fits
 from grainscope_report.groups import host
-from grainscope_report.groups.transfer import copies, peers
+from grainscope_report.groups.transfer import copies
 from grainscope_report.model import Link
 from grainscope_report.result import Result
 from grainscope_report.units import format_bytes, format_percent
 
-FAMILIES = (copies.MEMCPY, peers.FAMILY, host.MEMCPY)
+FAMILIES = (copies.MEMCPY, "transfer/peer", host.MEMCPY)
 
 
 def said(run: Analysis) -> list[str]:
     """A sentence for the host's links, one for those between GPUs, or one for the host's memory."""
     result = run.result
     ways = [part for way in (HOST_TO_GPU, GPU_TO_HOST) if (part := _way(result, way))]
-    found = [f"A pinned copy reaches {' and '.join(ways)}{_both(run.fits, 'host_gpu')}"] if ways else []
+    found = [f"A pinned copy reaches {' and '.join(ways)}{_both(run, 'host_gpu')}"] if ways else []
     if peers := _way(result, TO_PEER):
-        found.append(f"Between GPUs a copy reaches {peers}{_both(run.fits, 'gpu_gpu')}")
+        found.append(f"Between GPUs a copy reaches {peers}{_both(run, 'gpu_gpu')}")
     return found or _host(run)
 
 
@@ -51,8 +50,8 @@ def _of_theory(there: Sequence[Link]) -> list[str]:
     return [f"{format_percent(share)} of {name}" for name, share in shares.items()]
 
 
-def _both(fits: Fits, between: str) -> str:
-    found = [one for one in fits.duplexes if one.name.startswith(between)]
+def _both(run: Analysis, between: str) -> str:
+    found = [one for one in run.fits.duplexes if one.name.startswith(between)]
     if not found:
         return ""
     best = max(found, key=lambda one: one.rate.value)

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
-from grainscope_report.figures.columns import exact
 from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, Figure, Level, Panel
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, Figure, Level, Panel, exact
 from grainscope_report.figures.series import NEAREST, curves
 from grainscope_report.groups.transfer.copies import ZERO_COPY
 from grainscope_report.groups.traversal import requests_graphs, requests_papers

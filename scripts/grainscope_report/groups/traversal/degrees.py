@@ -6,9 +6,9 @@ Below stands the share of accesses by score and depth (dissertation 4.8 and 4.10
 import math
 from collections.abc import Sequence
 
-from grainscope_report.figures.columns import exact, graph_methods
+from grainscope_report.figures.columns import graph_methods
 from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Curve, CurvePanel, Figure, Point, Region
+from grainscope_report.figures.model import Curve, CurvePanel, Figure, Point, Region, exact
 from grainscope_report.groups.gnn import accesses, tiers
 from grainscope_report.groups.traversal import runs
 from grainscope_report.machine import Machine

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from grainscope_report.figures import columns, parts
-from grainscope_report.figures.columns import exact
 from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level, exact
+from grainscope_report.figures.series import in_order
 from grainscope_report.groups.traversal import compare, runs
 from grainscope_report.groups.traversal.runs import PAPER_WEIGHTS, Run
 from grainscope_report.machine import Machine
@@ -89,7 +89,7 @@ def _panel(algorithm: str, pairs: Sequence[Pair], hatched: bool) -> BarPanel:
             label=label,
             hatched=hatched,
         )
-        for access in runs.in_order({one.access for one, _ in pairs}, runs.ACCESSES)
+        for access in in_order({one.access for one, _ in pairs}, runs.ACCESSES)
     )
     names, groups = columns.headings(shown)
     look = {"levels": (Level("even", "", 1.0),), "groups": groups, "upright": True, "height": HEIGHT}

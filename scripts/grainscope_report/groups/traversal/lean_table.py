@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from grainscope_report.figures.columns import exact
+from grainscope_report.figures.model import exact
 from grainscope_report.figures.text_table import TableCell, TablePanel, TableRow
 from grainscope_report.groups.traversal import compare, lean, runs
 from grainscope_report.groups.traversal.lean import Lean

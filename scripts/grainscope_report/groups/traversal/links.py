@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from grainscope_report.figures import columns, parts
-from grainscope_report.figures.columns import exact
 from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, exact
+from grainscope_report.figures.series import in_order
 from grainscope_report.groups.traversal import compare, runs
 from grainscope_report.groups.traversal.runs import Run, Work
 from grainscope_report.groups.traversal.speedup import left_out_graphs
@@ -29,7 +29,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     here = [run for machine in machines for run in runs.measured(machine) if run.placement == "mapped"]
     here = _chosen([run for run in here if run.order == "original"])
     model = _chosen(_once([run for machine in machines for run in runs.modelled(machine)]))
-    links = runs.in_order({run.link for run in model}, runs.LINKS)
+    links = in_order({run.link for run in model}, runs.LINKS)
     series = [*(_Series.of_link(link, order, links, model) for order, link in enumerate(links))]
     series += [_Series.of_machine(machine, machines, here) for machine in machines]
     series = [one for one in series if one.runs]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from grainscope_report.cases import MODEL
 from grainscope_report.figures import parts
-from grainscope_report.figures.columns import WHOLE, exact
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level, Panel
+from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Level, Panel, exact
+from grainscope_report.figures.series import in_order
 from grainscope_report.groups.traversal import compare, requests_papers, requests_rates, runs, speedup
 from grainscope_report.groups.traversal.pressure import COUNTER
 from grainscope_report.groups.traversal.runs import TRAVERSAL, Run
@@ -90,7 +90,7 @@ def _asked(here: Sequence[Run], model: Sequence[Run], label: str) -> Asked:
 
 def _requests(asked: Asked, label: str, notes: list[str]) -> Rows:
     """The mix over the whole width; then how many there are, and what merging and aligning come to."""
-    accesses = runs.in_order({access for _, access in asked}, runs.ACCESSES)
+    accesses = in_order({access for _, access in asked}, runs.ACCESSES)
     if len(accesses) > 1 and _same(asked, label):
         accesses.remove("merged_aligned_chunked")
         notes.append("“aligned, chunked” asks for the same as “aligned”.")
@@ -255,7 +255,7 @@ def _amplification(asked: Mapping[tuple[str, str], Run], pages: Mapping[str, Run
     if not asked:
         return None
     graphs = runs.graphs(asked.values(), MOST_AMPLIFIED)
-    accesses = runs.in_order({access for _, access in asked}, runs.ACCESSES)
+    accesses = in_order({access for _, access in asked}, runs.ACCESSES)
     series = [
         BarSeries(
             runs.spoken(one),

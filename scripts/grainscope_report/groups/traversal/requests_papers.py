@@ -1,7 +1,6 @@
 """What EMOGI states of requests, rates and amplification, of its toy and of bfs, as panels beside ours."""
 
-from grainscope_report.figures.columns import exact
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level, exact
 from grainscope_report.papers import EMOGI, Number, paper
 
 HEIGHT = 1.6

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import columns, parts
-from grainscope_report.figures.columns import exact
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Level, exact
+from grainscope_report.figures.series import in_order
 from grainscope_report.groups.traversal import runs
 from grainscope_report.groups.traversal.runs import Run
 from grainscope_report.machine import Machine
@@ -24,7 +24,7 @@ def panel(machines: Sequence[Machine], here: Sequence[Run]) -> BarPanel | None:
         return None
     own = [machine for machine in machines if any(index == machine.index for index, _, _ in found)]
     shown = columns.columns(own, runs.graphs(found.values(), max(1, columns.MOST_COLUMNS // len(own))))
-    accesses = runs.in_order({access for _, _, access in found}, runs.ACCESSES)
+    accesses = in_order({access for _, _, access in found}, runs.ACCESSES)
 
     def bar(column: columns.Column, access: str) -> Bar:
         run = found.get((column.machine.index, column.graph, access))
@@ -79,7 +79,7 @@ def held(here: Sequence[Run]) -> BarPanel | None:
 
     series = tuple(
         BarSeries(runs.spoken(one), one, tuple(bar(graph, one) for graph in graphs), label="counted")
-        for one in runs.in_order({access for _, access in found}, runs.ACCESSES)
+        for one in in_order({access for _, access in found}, runs.ACCESSES)
     )
     look = {"levels": (Level("even", "", 1.0),), "upright": True, "width": 1.6, "height": HEIGHT}
     title = "the model held against counters: requests counted ÷ modelled"

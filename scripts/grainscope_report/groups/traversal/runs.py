@@ -10,6 +10,7 @@ from functools import cached_property
 
 from grainscope_report import statistics
 from grainscope_report.cases import MODEL
+from grainscope_report.figures.series import in_order
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row, Traffic
 from grainscope_report.statistics import Estimate
@@ -152,12 +153,6 @@ def _run(machine: Machine, row: Row) -> Run:
 def algorithms(runs: Iterable[Run]) -> list[str]:
     """The algorithms of these runs, the paper's first."""
     return in_order({run.work.algorithm for run in runs}, ALGORITHMS)
-
-
-def in_order(names: Iterable[str], known: Sequence[str]) -> list[str]:
-    """The known names in their order, then the others by name."""
-    there = set(names)
-    return [*(name for name in known if name in there), *sorted(there - set(known))]
 
 
 def graphs(runs: Iterable[Run], most: int = 0) -> list[str]:

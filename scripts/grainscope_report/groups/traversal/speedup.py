@@ -7,9 +7,10 @@ managed memory that is cold but not oversubscribed, and only the model says what
 from collections.abc import Sequence
 
 from grainscope_report.figures import columns, parts
-from grainscope_report.figures.columns import Way, exact
+from grainscope_report.figures.columns import Way
 from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level, exact
+from grainscope_report.figures.series import in_order
 from grainscope_report.groups.traversal import compare, runs
 from grainscope_report.groups.traversal.runs import Run, Work
 from grainscope_report.machine import Machine
@@ -128,7 +129,7 @@ def _way(name: str, method: str, index: Index, **wanted: str) -> Way:
 
 def _measured_ways(here: Sequence[Run]) -> list[Way]:
     index = _index(here)
-    accesses = runs.in_order({run.access for run in here if run.placement == "mapped"}, runs.ACCESSES)
+    accesses = in_order({run.access for run in here if run.placement == "mapped"}, runs.ACCESSES)
     return [
         *(_way(runs.spoken(one), one, index, placement="mapped", access=one) for one in accesses),
         _way(SUBWAY, "subway", index, placement="subway"),
@@ -143,7 +144,7 @@ def _over(here: Sequence[Run]) -> Way:
 
 def _modelled_ways(model: Sequence[Run]) -> list[Way]:
     index = _index(model)
-    accesses = runs.in_order({run.access for run in model}, runs.ACCESSES)
+    accesses = in_order({run.access for run in model}, runs.ACCESSES)
     return [_way(runs.spoken(one), one, index, access=one) for one in accesses]
 
 

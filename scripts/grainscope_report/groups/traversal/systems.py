@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.columns import exact
 from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Figure
+from grainscope_report.figures.model import Figure, exact
 from grainscope_report.figures.text_table import TableCell, TablePanel, TableRow
 from grainscope_report.groups.traversal import compare, runs
 from grainscope_report.groups.traversal.runs import ALGORITHMS, ORDERS, Run
