@@ -9,7 +9,7 @@ from typing import Any
 from grainscope_report import families, naming, statistics
 from grainscope_report import reasons as why
 from grainscope_report.cases import MODEL
-from grainscope_report.groups.gnn import answers
+from grainscope_report.groups import gnn_answers
 from grainscope_report.model import Row
 from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate
@@ -133,7 +133,7 @@ def _in_order(rows: Sequence[Row]) -> list[str]:
 
 
 def _apart(family: str) -> bool:
-    return families.of(family).walks or family.startswith(MODEL) or family in answers.FAMILIES
+    return families.of(family).walks or family.startswith(MODEL) or family in gnn_answers.FAMILIES
 
 
 def _group(family: str, name: str, rows: list[Row]) -> Group:

@@ -16,7 +16,7 @@ from boxes import (
     check_told_apart,
     texts,
 )
-from grainscope_report.drawing import legend, render
+from grainscope_report.drawing import render
 from grainscope_report.figures.model import (
     Curve,
     CurvePanel,
@@ -26,9 +26,9 @@ from grainscope_report.figures.model import (
     MapPanel,
     Point,
     Region,
+    TablePanel,
 )
 from grainscope_report.figures.table import FIGURES, figure
-from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.statistics import Estimate
 from synthetic import GIB, MIB
 
@@ -194,13 +194,13 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
             assert names <= explained
             assert (
                 not any(point.flags for curve in panel.curves for point in curve.points)
-                or legend.HOLLOW in explained
+                or render.HOLLOW in explained
             )
             assert all(f"({region.letter})" in notes for region in panel.regions)
         if isinstance(panel, DotPanel):
             assert {dot.name for row in panel.rows for dot in row.dots if dot.name} <= explained
-        kinds = {level.kind for level in panel.levels} & set(legend.LEVEL_NAMES)
-        assert {legend.LEVEL_NAMES[kind] for kind in kinds} <= explained
+        kinds = {level.kind for level in panel.levels} & set(render.LEVEL_NAMES)
+        assert {render.LEVEL_NAMES[kind] for kind in kinds} <= explained
     for machine in made.machines:
         for part in (machine.result.host, "commit 1a2b3c4d5e", "2026-11-20"):
             assert part in notes
@@ -239,9 +239,11 @@ def test_what_was_slower_alone_is_hollow_and_said(show):
     panel = made.panels[0]
     flagged = replace(panel.curves[0].points[0], flags=frozenset({"slower_alone"}))
     curve = replace(panel.curves[0], points=(flagged,))
-    names = [name for name, _ in legend.entries(replace(made, rows=((replace(panel, curves=(curve,)),),)))]
-    assert legend.SLOWER in names
-    assert legend.HOLLOW not in names
+    names = [
+        name for name, _ in render.legend_entries(replace(made, rows=((replace(panel, curves=(curve,)),),)))
+    ]
+    assert render.SLOWER in names
+    assert render.HOLLOW not in names
 
 
 def test_a_method_has_one_colour_in_all_figures(drawn):

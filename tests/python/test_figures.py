@@ -7,7 +7,8 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.figures import csv_table
-from grainscope_report.figures.table import FIGURES, figure, why_absent
+from grainscope_report.figures.model import why_absent
+from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.machine import machines
 from planted import ENTRIES, SITE, add_copy, copy, gpu_file, only, table
 from synthetic import MIB, File

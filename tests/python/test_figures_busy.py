@@ -5,8 +5,7 @@ import copy
 import pytest
 
 from boxes import check_told_apart
-from grainscope_report.figures.model import DotPanel
-from grainscope_report.figures.table import why_absent
+from grainscope_report.figures.model import DotPanel, why_absent
 from grainscope_report.groups import shape as shapes
 from grainscope_report.machine import machines
 from grainscope_report.reader import read

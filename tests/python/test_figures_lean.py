@@ -7,9 +7,8 @@ import pytest
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
-from grainscope_report.groups.traversal import compare, lean, runs
-from grainscope_report.groups.traversal import sentences as traversals
-from grainscope_report.groups.traversal.lean_figure import method
+from grainscope_report.groups import lean, traversal, traversal_answers
+from grainscope_report.groups.lean_figure import method
 from grainscope_report.machine import machines
 from planted import made, only, table
 from planted_traversals import KRON, machine_file, model, steady, traverse
@@ -190,11 +189,11 @@ def test_the_mean_over_sources_is_that_of_the_harmonic_mean_of_teps(tmp_path):
     # 4, 4 and 1 edges: rates 40, 20 and 2.5; the mean trial's 3 edges over their harmonic mean.
     for trial, edges in zip(row["trials"], (4.0, 4.0, 1.0), strict=True):
         trial["counters"]["teps"] = edges / trial["samples_s"][0]
-    [run] = runs.measured(machines([reader.read(file.write(tmp_path / "r.json"))])[0])
+    [run] = traversal.measured(machines([reader.read(file.write(tmp_path / "r.json"))])[0])
     harmonic = 3 / (1 / 40 + 1 / 20 + 1 / 2.5)
     assert lean.mean_time(run).value == pytest.approx(3 / harmonic)
     row["trials"][0]["counters"] = {}
-    [run] = runs.measured(machines([reader.read(file.write(tmp_path / "r.json"))])[0])
+    [run] = traversal.measured(machines([reader.read(file.write(tmp_path / "r.json"))])[0])
     assert lean.mean_time(run).value == pytest.approx(0.7 / 3)
 
 
@@ -207,15 +206,15 @@ def test_the_same_source_has_another_number_in_another_order(tmp_path):
         trial["label"] = f"source:{number}"
     assert one["trials"][3]["label"] == "source:3"
     path = file.write(tmp_path / "r.json")
-    slow, fast = runs.measured(machines([reader.read(path)])[0])
-    ratio = compare.speedup(slow, fast)
+    slow, fast = traversal.measured(machines([reader.read(path)])[0])
+    ratio = traversal.speedup(slow, fast)
     assert (ratio.value, ratio.low, ratio.high) == pytest.approx((2, 2, 2))
 
 
 def test_a_better_algorithm_is_said_beside_emogi_s_access(tmp_path, capsys):
     path = planted().write(tmp_path / "result.json")
     [machine] = machines([reader.read(path)])
-    access, fewer = traversals.said(Analysis(machine))
+    access, fewer = traversal_answers.said(Analysis(machine))
     assert access.startswith("Of 2 measured traversals of edges in host memory the fastest access is")
     assert fewer.startswith(
         "What an algorithm that moves fewer bytes buys beside the fastest walk over whole lists (EMOGI's or "
@@ -238,7 +237,7 @@ def test_lean_rows_alone_say_that_there_is_nothing_beside_them(tmp_path):
     file = machine_file()
     add_lean(file, "cc", KRON, 0.03)
     [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
-    assert traversals.said(Analysis(machine)) == [
+    assert traversal_answers.said(Analysis(machine)) == [
         "1 traversal that moves fewer bytes has none of EMOGI's beside it"
     ]
 

@@ -4,7 +4,7 @@ import pytest
 
 from boxes import check_told_apart
 from grainscope_report.cli import main
-from grainscope_report.figures.columns import graph_methods
+from grainscope_report.groups.traversal import graph_methods
 from planted import made, only, table
 from planted_traversals import (
     ENTRIES,

@@ -34,7 +34,7 @@ def test_a_run_is_worked_out_once(show, monkeypatch):
     asked = []
     run = Analysis(machine)
     monkeypatch.setattr(
-        "grainscope_report.groups.traversal.answers.answers", lambda one: asked.append(one) or []
+        "grainscope_report.groups.traversal_answers.answers", lambda one: asked.append(one) or []
     )
     findings.of(run)
     assert len(asked) == 1

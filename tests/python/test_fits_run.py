@@ -8,8 +8,7 @@ from grainscope_report import reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
 from grainscope_report.fits import everything
-from grainscope_report.groups import grain
-from grainscope_report.groups.transfer import methods, paths, together
+from grainscope_report.groups import grain, transfer, transfer_duplex
 from grainscope_report.machine import machines
 from planted import FAR, SITE, add_copy, linked_file, zero_copy
 from synthetic import GIB, KIB, MIB, File
@@ -34,7 +33,7 @@ def test_a_path_has_its_share_of_the_negotiated_link(tmp_path):
     file = linked_file()
     copies(file, "pinned_to_gpu", 2e-6, 50.0)
     add_copy(file, 999.0, "pinned_to_gpu", 8 * KIB, flush="off")
-    [found] = paths.paths(read(tmp_path, file).result)
+    [found] = transfer.paths(read(tmp_path, file).result)
     assert found.name == "pinned_to_gpu"
     assert found.line.latency_s.value == pytest.approx(2e-6, rel=0.01)
     assert found.of_link == pytest.approx(50 / 63, rel=0.01)
@@ -44,7 +43,7 @@ def test_a_path_has_its_share_of_the_negotiated_link(tmp_path):
 
 def test_paths_between_gpus_and_both_ways_have_their_own_links(show):
     [machine] = show("linked")
-    found = {(path.family, path.name): path for path in paths.paths(machine.result, every=False)}
+    found = {(path.family, path.name): path for path in transfer.paths(machine.result, every=False)}
     write = found["transfer/peer", "copy_engine write, over NVLink"]
     assert (write.theoretical_gb_s, write.negotiated) == (450, "NVLink ×18")
     assert write.line.bandwidth_gb_s.value == pytest.approx(394, rel=0.01)
@@ -60,7 +59,7 @@ def test_every_site_or_the_first_of_each_place(tmp_path):
         copies(file, "pinned_to_gpu", 2e-6, 50.0, site={"gpu": gpu, "numa": gpu})
         copies(file, "pinned_to_gpu", 2e-6, 40.0, site={"gpu": gpu, "numa": 1 - gpu}, locality="remote")
     result = read(tmp_path, file).result
-    every, first = (paths.paths(result, every=one) for one in (True, False))
+    every, first = (transfer.paths(result, every=one) for one in (True, False))
     assert [path.case.site["gpu"] for path in every] == [0, 0, 1, 1]
     assert [(path.case.place, path.case.site["gpu"]) for path in first] == [("local", 0), ("remote", 0)]
 
@@ -69,7 +68,7 @@ def test_remote_memory_is_held_against_local(tmp_path):
     file = linked_file()
     copies(file, "pinned_to_gpu", 2e-6, 50.0)
     copies(file, "pinned_to_gpu", 2.5e-6, 40.0, site=FAR, locality="remote")
-    [found] = paths.farther(paths.paths(read(tmp_path, file).result))
+    [found] = transfer.farther(transfer.paths(read(tmp_path, file).result))
     assert found.rate.value == pytest.approx(0.8, rel=0.01)
     assert found.latency_s == pytest.approx(0.5e-6, rel=0.05)
     said = dict(everything.sections(Analysis(read(tmp_path, file)).fits))["Remote memory against local"]
@@ -82,7 +81,7 @@ def test_the_size_from_which_one_way_beats_another(tmp_path):
     copies(file, "pinned_to_gpu", 4e-6, 55.0)
     for size in SIZES:
         file.add("transfer/zero_copy", zero_copy(size), SITE, 2e-6 + size / 50e9, spread=0.001)
-    [choice] = methods.choices(read(tmp_path, file))
+    [choice] = transfer.choices(read(tmp_path, file))
     [found] = choice.swaps
     assert (found.faster, found.slower, found.direction) == ("pinned copy", "zero-copy read", "host_to_gpu")
     # 4 µs + n / 55 = 2 µs + n / 50
@@ -103,7 +102,7 @@ def both_ways(file: File, alone_gb_s: float) -> None:
 def test_both_ways_over_one_way_alone(tmp_path):
     file = linked_file()
     both_ways(file, 54.0)
-    [found] = together.duplexes(read(tmp_path, file).result)
+    [found] = transfer_duplex.duplexes(read(tmp_path, file).result)
     assert found.over_one_way == pytest.approx(2 * GIB / 0.025 / 1e9 / 54)
     assert found.text == (
         "host ↔ GPU pinned: 85.9 GB/s both ways at once (1 GiB each way), 0.77 of both copy peaks together, "
@@ -114,19 +113,19 @@ def test_both_ways_over_one_way_alone(tmp_path):
 def test_both_ways_are_never_more_than_twice_one_way(tmp_path):
     file = linked_file()
     both_ways(file, 38.0)  # 2.26 times
-    [found] = together.duplexes(read(tmp_path, file).result)
+    [found] = transfer_duplex.duplexes(read(tmp_path, file).result)
     assert "more than 2 times one way alone, whose rate varied; both lanes" in found.text
 
 
 def test_peer_access_of_a_pair_and_of_many(tmp_path):
     file = linked_file()
     add_pair(file, 0, 1, "read", 394.0, 38.0)
-    [found] = together.accesses(read(tmp_path, file).result)
+    [found] = transfer_duplex.accesses(read(tmp_path, file).result)
     assert found.text == (
         "GPU 0, peer 1, read: 393.4 GB/s with peer access, 38.0 without, 10.4 times as fast at 1 GiB"
     )
-    many = together.accesses_text(
-        [found] * 3 + [together.Access(1, 0, "read", GIB, found.off, found.off)] * 2
+    many = transfer_duplex.accesses_text(
+        [found] * 3 + [transfer_duplex.Access(1, 0, "read", GIB, found.off, found.off)] * 2
     )
     assert many == [
         "read, 5 pairs: 393.4 GB/s with peer access (38.0 to 393.4), 38.0 without (38.0 to 38.0); "
@@ -239,5 +238,5 @@ def test_both_ways_through_the_host_are_no_share_of_the_link_between_the_gpus(tm
         ]
         site = {"gpu": 0, "peer": 1, "numa": 0}
         file.together("transfer/duplex", axes | {"bytes": size}, site, lanes, overlap=1.0)
-    [found] = paths.paths(read(tmp_path, file).result)
+    [found] = transfer.paths(read(tmp_path, file).result)
     assert found.theoretical_gb_s is None

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from grainscope_report import reader
-from grainscope_report.fits import knee, translation
-from grainscope_report.fits.translation import Gather
-from grainscope_report.fits.translation_fit import fit
-from grainscope_report.groups.reach import walls as wall
+from grainscope_report.fits import translation
+from grainscope_report.fits.translation import Rows, fit
+from grainscope_report.groups import reach
 from grainscope_report.statistics import Estimate
 from synthetic import GIB, KIB, MIB
 from synthetic_links import SPANS, gathered
@@ -27,14 +26,14 @@ MEASURED = (
 )
 
 
-def gather(order: str, row: int, rows: int, span: int, seconds: float, width: float = 0.01) -> Gather:
+def gather(order: str, row: int, rows: int, span: int, seconds: float, width: float = 0.01) -> Rows:
     unique = translation.expected_unique(rows, span / row)
-    return Gather(
+    return Rows(
         order, row, rows, unique, span, Estimate(seconds, seconds * (1 - width), seconds * (1 + width))
     )
 
 
-def measured() -> list[Gather]:
+def measured() -> list[Rows]:
     found = [
         gather(order, row, rows, span, rows * row / rate / 1e9)
         for order, row, rows, rates in MEASURED
@@ -44,7 +43,7 @@ def measured() -> list[Gather]:
     return [*found, gather("sorted", 128, rows, 32 * GIB, rows * 128 / 50.5e9)]
 
 
-def planted(misses_per_s: float, reach: float, noise: float = 0.0, seed: int = 1) -> list[Gather]:
+def planted(misses_per_s: float, reach: float, noise: float = 0.0, seed: int = 1) -> list[Rows]:
     chance = random.Random(seed)
     found = []
     for order in ("as_asked", "sorted"):
@@ -135,7 +134,7 @@ def test_rows_as_asked_alone_do_not_tell_the_granule():
     rows = [one for one in planted(33e6, 700 * MIB, noise=0.02) if one.order == "as_asked" and one.row == 128]
     found = fit(rows)
     assert found.granule.low < 64 * KIB < found.granule.high
-    assert "at a granule that these rows do not tell" in wall.model_text(found)[0]
+    assert "at a granule that these rows do not tell" in reach.model_text(found)[0]
     assert found.misses_per_s.low <= 33e6 <= found.misses_per_s.high
 
 
@@ -154,7 +153,7 @@ def test_rows_that_caches_served_do_not_move_the_wall():
 
 
 def test_what_a_cache_adds_to_small_spans_is_not_the_rate_of_the_link():
-    found = knee.knee([1, 2, 4, 8, 16], rates(90, 60, 50, 50, 10), most=51.0)
+    found = translation.knee([1, 2, 4, 8, 16], rates(90, 60, 50, 50, 10), most=51.0)
     assert found.small.value == 51
     assert found.holds_at == 8
 
@@ -165,7 +164,7 @@ def rates(*values: float, width: float = 0.0) -> list[Estimate]:
 
 def test_the_knee_is_interpolated_in_log_log():
     # 50 at 1 GiB and 12.5 at 4 GiB are a line of slope -1 in log-log: 45 at 1 GiB · 50 / 45.
-    found = knee.knee([256 * MIB, GIB, 4 * GIB], rates(50, 50, 12.5))
+    found = translation.knee([256 * MIB, GIB, 4 * GIB], rates(50, 50, 12.5))
     assert found.span.value == pytest.approx(GIB * 50 / 45)
     assert (found.holds_at, found.falls_at, found.reached) == (GIB, 4 * GIB, True)
     assert (found.span.low, found.span.high) == (GIB, 4 * GIB)
@@ -173,13 +172,13 @@ def test_the_knee_is_interpolated_in_log_log():
 
 def test_the_interval_of_a_knee_reaches_as_far_as_the_points_intervals_leave_open():
     spans = [256 * MIB, 512 * MIB, GIB, 2 * GIB, 4 * GIB]
-    found = knee.knee(spans, rates(50, 50, 46, 44, 12.5, width=0.05))
+    found = translation.knee(spans, rates(50, 50, 46, 44, 12.5, width=0.05))
     assert (found.holds_at, found.falls_at) == (GIB, 2 * GIB)
     assert (found.span.low, found.span.high) == (512 * MIB, 4 * GIB)
 
 
-def edge_over(spans, found: list[Estimate]) -> wall.Edge:
-    return wall.Edge("registered", "as_asked", 128, 1 << 20, knee.knee(spans, found), True, True)
+def edge_over(spans, found: list[Estimate]) -> reach.Edge:
+    return reach.Edge("registered", "as_asked", 128, 1 << 20, translation.knee(spans, found), True, True)
 
 
 def test_a_knee_known_to_an_octave_or_worse_is_told_by_its_interval_alone():
@@ -187,30 +186,30 @@ def test_a_knee_known_to_an_octave_or_worse_is_told_by_its_interval_alone():
     assert near.text.endswith(": the link is full for spans up to 643 MiB [640 MiB, 768 MiB]")
     far = edge_over([128 * MIB, 256 * MIB, 512 * MIB, GIB], rates(50, 50, 15, 7))
     assert far.text.endswith(": the link is full up to a span between 256 MiB and 512 MiB")
-    short = [wall.Wall("registered", (), (one,), (), None).short for one in (near, far)]
+    short = [reach.Wall("registered", (), (one,), (), None).short for one in (near, far)]
     assert short[0].endswith("128 B rows as asked to 643 MiB [640 MiB, 768 MiB]")
     assert short[1].endswith("128 B rows as asked to a span between 256 MiB and 512 MiB")
 
 
 def test_a_curve_that_never_falls_has_no_knee():
-    found = knee.knee(SPANS, rates(*[50.0] * len(SPANS)))
+    found = translation.knee(SPANS, rates(*[50.0] * len(SPANS)))
     assert not found.reached
     assert found.span.value == SPANS[-1]
     assert found.falls_at is None
 
 
 def test_a_dip_that_recovers_is_no_knee():
-    found = knee.knee([1, 2, 4, 8, 16], rates(50, 23, 50, 50, 10))
+    found = translation.knee([1, 2, 4, 8, 16], rates(50, 23, 50, 50, 10))
     assert 8 < found.span.value < 16
 
 
 def test_a_slow_first_span_is_not_the_rate_of_small_spans():
-    found = knee.knee([1, 2, 4, 8], rates(30, 50, 50, 20, width=0.01))
+    found = translation.knee([1, 2, 4, 8], rates(30, 50, 50, 20, width=0.01))
     assert found.small.value == 50
 
 
 def test_a_knee_needs_three_spans():
-    assert knee.knee([1, 2], rates(50, 10)) is None
+    assert translation.knee([1, 2], rates(50, 10)) is None
 
 
 @pytest.mark.parametrize("reach", [300 * MIB, 700 * MIB, 3 * GIB])
@@ -222,7 +221,7 @@ def test_the_knee_of_a_planted_wall_lies_where_its_rate_falls(reach):
             wall = {"misses_per_s": 33e6, "reach": reach, "peak": 50.8}
             return 128 * MIB / gathered("as_asked", row, 128 * MIB // row, span, **wall)[0] / 1e9
 
-        found = knee.knee(SPANS, rates(*map(rate, SPANS)))
+        found = translation.knee(SPANS, rates(*map(rate, SPANS)))
         holds = max(span for span in SPANS if rate(span) >= 0.9 * 50.8)
         assert found.holds_at == holds
         assert holds <= found.span.value <= 2 * holds
@@ -233,7 +232,7 @@ def test_the_knee_of_a_planted_wall_lies_where_its_rate_falls(reach):
 
 def test_repeats_of_small_rows_and_of_sorted_ones_do_not_pass_for_the_link():
     """Rows smaller than a line find their neighbours' lines: what crosses is less than was asked for."""
-    [host] = [one for one in wall.walls(reader.read(FULL), ["host_alloc"]) if one.memory == "host_alloc"]
+    [host] = [one for one in reach.walls_of(reader.read(FULL), ["host_alloc"]) if one.memory == "host_alloc"]
     knees = {(edge.order, edge.row): edge.knee for edge in host.edges}
     for row in (32, 64, 128, 256):
         assert 256 * MIB <= knees["as_asked", row].span.low < knees["as_asked", row].span.high <= GIB
@@ -244,7 +243,7 @@ def test_repeats_of_small_rows_and_of_sorted_ones_do_not_pass_for_the_link():
 def test_kinds_of_memory_that_differ_in_nothing_have_knees_that_may_be_one():
     spans = [
         edge.knee.span
-        for one in wall.walls(reader.read(FULL))
+        for one in reach.walls_of(reader.read(FULL))
         if one.link == "host"
         for edge in one.edges
         if (edge.order, edge.row) == ("as_asked", 128)

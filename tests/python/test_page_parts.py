@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from grainscope_report.answers.questions import Answer
 from grainscope_report.drawing import render
 from grainscope_report.figures.table import FIGURES, figure
+from grainscope_report.fits.everything import Answer
 from grainscope_report.page import answers_part, figure_tables, markup, pictures, svg
 from planted import ENTRIES
 

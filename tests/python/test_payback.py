@@ -7,7 +7,7 @@ import pytest
 
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
-from grainscope_report.groups.gnn import answers, payback, sentences
+from grainscope_report.groups import gnn, gnn_answers
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import gpu_file
@@ -47,7 +47,7 @@ def of(file: File, folder: Path):
 
 
 def test_the_cost_once_over_what_an_epoch_saves(tmp_path):
-    [one] = payback.paybacks(of(planted(), tmp_path))
+    [one] = gnn.paybacks(of(planted(), tmp_path))
     assert one.parts == {"prepare_s": PREPARE_S, "fill_s": FILL_S}
     assert one.saved.value == pytest.approx(BATCHES * 1e-3)
     assert one.epochs == pytest.approx((PREPARE_S + FILL_S) / 0.4)
@@ -63,7 +63,7 @@ def test_scores_and_reordering_of_the_same_training_count_where_they_are_there(t
     entries = 31 << 22
     axes = {"lists": "pasted", "score": "degree", "graph": "pareto22"}
     file.add("tiering/reorder", axes, {}, 0.35, operations=entries, counters={"edges_per_s": entries / 0.35})
-    [one] = payback.paybacks(of(file, tmp_path))
+    [one] = gnn.paybacks(of(file, tmp_path))
     assert one.parts == {"score_s": 0.3, "rank_s": 0.1, "reorder_s": 0.35, "fill_s": FILL_S}
     assert one.epochs == pytest.approx(2.0)
 
@@ -72,7 +72,7 @@ def test_scores_and_reordering_of_the_same_training_count_where_they_are_there(t
 def test_scores_of_another_training_do_not(tmp_path, graph, fanout):
     file = planted()
     add_scores(file, graph, fanout, 0.3)
-    assert "prepare_s" in payback.paybacks(of(file, tmp_path))[0].parts
+    assert "prepare_s" in gnn.paybacks(of(file, tmp_path))[0].parts
 
 
 def test_where_a_step_is_no_shorter_it_never_pays(tmp_path):
@@ -80,27 +80,27 @@ def test_where_a_step_is_no_shorter_it_never_pays(tmp_path):
     add(file, "mapped", 2e-3)
     add(file, "tiered", 2.1e-3)
     machine = of(file, tmp_path)
-    [one] = payback.paybacks(machine)
+    [one] = gnn.paybacks(machine)
     assert (one.epochs, one.spoken) == (None, "never")
-    assert "they never pay" in sentences.hot_rows(Analysis(machine))[0]
+    assert "they never pay" in gnn_answers.hot_rows(Analysis(machine))[0]
 
 
 def test_an_interval_that_meets_nothing_has_no_latest_epoch(tmp_path):
     file = gpu_file()
     add(file, "mapped", 2.02e-3)
     add(file, "tiered", 2e-3)
-    [one] = payback.paybacks(of(file, tmp_path))
+    [one] = gnn.paybacks(of(file, tmp_path))
     assert one.epochs is not None
     assert one.between[1] is None
 
 
 def test_a_cheap_one_pays_within_the_first_epoch(tmp_path):
-    [one] = payback.paybacks(of(planted(prepare_s=0.1), tmp_path))
+    [one] = gnn.paybacks(of(planted(prepare_s=0.1), tmp_path))
     assert one.spoken == "within the first epoch"
 
 
 def test_two_gpus_need_half_as_many_steps(tmp_path):
-    [one] = payback.paybacks(of(planted(gpus=2), tmp_path))
+    [one] = gnn.paybacks(of(planted(gpus=2), tmp_path))
     assert one.steps == BATCHES / 2
 
 
@@ -109,7 +109,7 @@ def test_the_same_way_to_gather_is_what_it_is_held_against(tmp_path):
     add(file, "mapped", 9e-3)
     add(file, "mapped", 3e-3, window=2)
     add(file, "tiered", 2e-3, window=2)
-    [one] = payback.paybacks(of(file, tmp_path))
+    [one] = gnn.paybacks(of(file, tmp_path))
     assert one.mapped.time.value == pytest.approx(3e-3)
 
 
@@ -118,14 +118,14 @@ def test_a_file_that_does_not_know_one_of_them_has_no_answer(tmp_path, name):
     file = planted()
     file.rows[-1]["counters"].pop(name)
     machine = of(file, tmp_path)
-    assert payback.paybacks(machine) == []
-    assert sentences.hot_rows(Analysis(machine)) == []
+    assert gnn.paybacks(machine) == []
+    assert gnn_answers.hot_rows(Analysis(machine)) == []
 
 
 def test_without_the_same_way_mapped_there_is_no_answer(tmp_path):
     file = gpu_file()
     add(file, "tiered", 2e-3)
-    assert payback.paybacks(of(file, tmp_path)) == []
+    assert gnn.paybacks(of(file, tmp_path)) == []
 
 
 def test_the_summary_has_a_line_and_its_parts(tmp_path, capsys):
@@ -147,8 +147,8 @@ def test_the_report_says_which_share_pays_first(tmp_path):
     row["case"]["axes"]["hot"] = 25
     row["name"] += "/25"
     machine = of(file, tmp_path)
-    [said] = sentences.hot_rows(Analysis(machine))
+    [said] = gnn_answers.hot_rows(Analysis(machine))
     assert said.startswith("pareto22, fan-out 10×25, batch 1000, hidden 256, rows of 512 B, masked: 25 % of")
     assert "pay after 1.3 epochs (presampling, ranking and renumbering 750 ms, filling 50 ms;" in said
     assert said.endswith("an epoch saves 600 ms)")
-    assert len(answers.of(machine)["payback"]) == 2
+    assert len(gnn_answers.of(machine)["payback"]) == 2

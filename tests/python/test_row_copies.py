@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from grainscope_report.cli import main
-from grainscope_report.groups.gather import row_copies
+from grainscope_report.groups import gather
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import gpu_file
@@ -31,8 +31,8 @@ def planted(rates: dict[int, tuple[float, float]], *, spread: float = 0.02, span
     return file
 
 
-def of(file: File, folder: Path) -> list[row_copies.RowCopies]:
-    return row_copies.measured(machines([read(file.write(folder / "one.json"))])[0])
+def of(file: File, folder: Path) -> list[gather.RowCopies]:
+    return gather.row_copies(machines([read(file.write(folder / "one.json"))])[0])
 
 
 def test_copies_pay_from_where_the_curves_cross(tmp_path):

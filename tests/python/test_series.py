@@ -8,8 +8,8 @@ import pytest
 from grainscope_report import reader
 from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
+from grainscope_report.figures.frame import NEAREST, bandwidth, curves, nearest, operation_ns, select
 from grainscope_report.figures.model import CurvePanel
-from grainscope_report.figures.series import NEAREST, bandwidth, curves, nearest, operation_ns, select
 from grainscope_report.machine import machines
 from planted import SITE, pinned_copy
 from synthetic import KIB, MIB, File

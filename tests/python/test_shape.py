@@ -3,7 +3,7 @@
 import pytest
 
 from grainscope_report import reader
-from grainscope_report.shape import curves, findings, words
+from grainscope_report.fits import shape
 from planted import FAR, SITE, add_copy, gpu_file, zero_copy
 from synthetic import GIB, KIB, MIB, File
 
@@ -30,8 +30,8 @@ def prefetches(file: File, lower: dict, path: str = "host_to_gpu", peak: float =
         file.add("transfer/managed", axes, SITE, seconds)
 
 
-def found(tmp_path, file: File) -> list[findings.Finding]:
-    return findings.findings(reader.read(file.write(tmp_path / "result.json")))
+def found(tmp_path, file: File) -> list[shape.Finding]:
+    return shape.findings(reader.read(file.write(tmp_path / "result.json")))
 
 
 def test_a_sound_machine_has_nothing_odd(tmp_path):
@@ -192,12 +192,12 @@ def test_paragraphs_put_one_cause_together_and_what_is_known_last(tmp_path):
     copies(file, "pageable_to_gpu")
     there = found(tmp_path, file)
     assert [one.cause.known for one in there] == sorted(one.cause.known for one in there)
-    said = list(words.paragraphs(there))
+    said = list(shape.paragraphs(there))
     assert said[0][0].startswith("dip: transfer/memcpy pinned_to_gpu")
     assert "; transfer/memcpy gpu_to_pinned" in said[0][0]
     assert said[0][1].startswith("grainscope ")
     assert said[-1][1] == ""
-    assert findings.as_json(there[0])["cause"]["command"] == said[0][1]
+    assert shape.as_json(there[0])["cause"]["command"] == said[0][1]
 
 
 def gathers(file: File, rates: dict, order: str = "as_asked", row: int = 128) -> None:
@@ -248,10 +248,10 @@ def test_a_span_at_which_batches_of_many_sizes_were_tried_is_no_dip(tmp_path):
     for rows, gb_s in ((1 << 10, 8.0), (1 << 12, 20.0), (1 << 14, 35.0)):
         batch(file, 4 * GIB, rows, gb_s)
     result = reader.read(file.write(tmp_path / "result.json"))
-    [over_spans] = [curve for curve in curves.curves(result) if curve.axis == "span"]
+    [over_spans] = [curve for curve in shape.curves(result) if curve.axis == "span"]
     assert {row.bytes for row in over_spans.points.values()} == {128 << 20}
     assert [rate.value for rate in over_spans.rates] == pytest.approx([50.0] * 4)
-    assert findings.findings(result) == []
+    assert shape.findings(result) == []
 
 
 def test_of_batches_of_many_sizes_a_curve_over_rows_takes_the_largest_of_each(tmp_path):
@@ -261,10 +261,10 @@ def test_of_batches_of_many_sizes_a_curve_over_rows_takes_the_largest_of_each(tm
     for rows, gb_s in ((1 << 10, 8.0), (1 << 18, 30.0), (1 << 21, 51.0)):
         batch(file, GIB, rows, gb_s, 256)
     result = reader.read(file.write(tmp_path / "result.json"))
-    [over_rows] = [curve for curve in curves.curves(result) if curve.axis == "row"]
+    [over_rows] = [curve for curve in shape.curves(result) if curve.axis == "row"]
     bytes_at = {at: row.bytes for at, row in over_rows.points.items()}
     assert bytes_at == {128: 128 << 20, 256: 512 << 20, 512: 128 << 20, 1024: 128 << 20}
-    assert findings.findings(result) == []
+    assert shape.findings(result) == []
 
 
 def test_rows_that_fill_no_whole_requests_and_short_batches_are_other_questions(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
-from grainscope_report.groups.gnn import sentences as networks
+from grainscope_report.groups import gnn_answers
 from grainscope_report.machine import machines
 from planted_traversals import KRON, pages
 from synthetic import File
@@ -137,5 +137,5 @@ def test_without_a_gpu_each_family_has_a_line_with_a_number(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["managed_under_pressure"][0]["data_set_times"] == {"25": 3.5, "50": 3.25, "100": 1.0}
     [machine] = machines([reader.read(path)])
-    [said] = networks.training(Analysis(machine))
+    [said] = gnn_answers.training(Analysis(machine))
     assert said.endswith("rows of 512 B, was fed only by training on the CPU: 34.5 ms a step")

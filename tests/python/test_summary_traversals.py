@@ -6,8 +6,8 @@ import pytest
 
 from grainscope_report import reader
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import questions
 from grainscope_report.cli import main
+from grainscope_report.fits import everything
 from grainscope_report.machine import machines
 from planted_traversals import KRON, linked, machine_file, measured, model, steady, traverse
 
@@ -73,5 +73,5 @@ def test_ties_are_told_as_ties(tmp_path, capsys):
     assert [way["access"] for way in found["bfs"]["tied"]] == ["merged_aligned"]
     assert found["pr"]["tied"] == []
     [machine] = machines([reader.read(path)])
-    said = {one.question: one.text for one in questions.answers(Analysis(machine))}
+    said = {one.question: one.text for one in everything.answers(Analysis(machine))}
     assert "the fastest access is merged = aligned (a tie) in 1, aligned in 1" in said["Which traversal"]

@@ -7,13 +7,13 @@ from functools import cached_property
 
 from grainscope_report import naming, reasons, statistics
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import questions, segments
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
 from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
-from grainscope_report.figures.series import select
-from grainscope_report.groups.transfer import methods
+from grainscope_report.figures.frame import select
+from grainscope_report.fits import everything, segments
+from grainscope_report.groups import transfer
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
@@ -261,13 +261,13 @@ class _Asked:
         return ", ".join(filter(None, said))
 
     @cached_property
-    def ways(self) -> Mapping[str, list[tuple[str, methods.Curve]]]:
+    def ways(self) -> Mapping[str, list[tuple[str, transfer.Curve]]]:
         """By direction the ways of `methods` that the question means."""
         found = {}
-        for direction in methods.WAYS:
+        for direction in transfer.WAYS:
             there = [
                 (curve.name, curve)
-                for curve in methods.ways(self.machine, direction)
+                for curve in transfer.ways(self.machine, direction)
                 if self._means(direction, curve.name)
             ]
             if there:
@@ -275,7 +275,7 @@ class _Asked:
         return found
 
     def _means(self, direction: str, name: str) -> bool:
-        [(_, _, family, axes)] = [way for way in methods.WAYS[direction] if way[0] == name]
+        [(_, _, family, axes)] = [way for way in transfer.WAYS[direction] if way[0] == name]
         rows = select([row for row in self.matching if row.case.family == family and row.ok], axes)
         return bool(rows)
 
@@ -298,12 +298,12 @@ class _Asked:
         ]
 
     @property
-    def swaps(self) -> list[methods.Swap]:
+    def swaps(self) -> list[transfer.Swap]:
         """Where a way overtakes another, both of them meant; of two words each of another."""
         names = {(direction, name) for direction, ways in self.ways.items() for name, _ in ways}
         return [
             swap
-            for choice in methods.choices(self.machine)
+            for choice in transfer.choices(self.machine)
             for swap in choice.swaps
             if {(swap.direction, swap.faster), (swap.direction, swap.slower)} <= names
         ]
@@ -315,7 +315,7 @@ class _Asked:
             return []
         fitting = [
             one
-            for one in questions.QUESTIONS
+            for one in everything.QUESTIONS
             if one.name.startswith("Which")
             and all(name.startswith(one.families) for name in self.sentence.families)
         ]

@@ -8,8 +8,7 @@ from dataclasses import replace
 from grainscope_report import filtering
 from grainscope_report.commands import asked, files
 from grainscope_report.errors import EXIT_OK, ReportError
-from grainscope_report.groups.gather import gathers, shares
-from grainscope_report.groups.gnn import pipelines, tiers
+from grainscope_report.groups import gather, gnn
 from grainscope_report.model import Row
 from grainscope_report.terminal import Column, terminal
 from grainscope_report.units import format_percent, format_time
@@ -26,7 +25,7 @@ COLUMNS = (
     Column("why"),
 )
 # What the counters of a row come to, which answer its family's question.
-COUNTED = gathers.COUNTED | shares.COUNTED | tiers.COUNTED | pipelines.COUNTED
+COUNTED = gather.COUNTED | gnn.COUNTED
 
 
 def register(commands: argparse._SubParsersAction) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from grainscope_report.fits import everything
 from grainscope_report.fits.everything import Fits
-from grainscope_report.groups.transfer import paths
+from grainscope_report.groups import transfer
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import (
@@ -44,7 +44,7 @@ def lines(fits: Fits, out: Terminal) -> Iterator[str]:
             yield from (line for said in sentences for line in _sentence(said, out))
 
 
-def _explained(shown: Sequence[paths.Path]) -> str:
+def _explained(shown: Sequence[transfer.Path]) -> str:
     links = list(dict.fromkeys(path.negotiated for path in shown if path.of_link and path.negotiated))
     theory = f" Of theoretical: of {', '.join(links)}, as negotiated under load." if links else ""
     return (
@@ -58,7 +58,7 @@ def _sentence(said: str, out: Terminal) -> list[str]:
     return [f"  - {first.strip()}", *rest]
 
 
-def _table(shown: Sequence[paths.Path], out: Terminal) -> Iterator[str]:
+def _table(shown: Sequence[transfer.Path], out: Terminal) -> Iterator[str]:
     cells, family = [], ""
     for path in shown:
         if path.family != family:
@@ -71,7 +71,7 @@ def _table(shown: Sequence[paths.Path], out: Terminal) -> Iterator[str]:
         yield text if row[-1] else out.paint(text, "bold")
 
 
-def _cells(path: paths.Path) -> tuple[str, ...]:
+def _cells(path: transfer.Path) -> tuple[str, ...]:
     line = path.line
     rate = line.bandwidth_gb_s
     bandwidth, between = format_interval(rate.value, rate.low, rate.high)

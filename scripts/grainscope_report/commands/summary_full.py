@@ -13,8 +13,8 @@ from grainscope_report.commands import (
 )
 from grainscope_report.digest import Group
 from grainscope_report.findings import Finding
+from grainscope_report.fits import shape
 from grainscope_report.result import Result
-from grainscope_report.shape import words
 from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_bytes, format_interval, format_time
 
@@ -207,7 +207,7 @@ def _fits(result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[s
 
 
 def _shape(_result: Result, found: Sequence[Finding], out: Terminal) -> Iterator[str]:
-    said = list(words.paragraphs(findings.facts(found, "shape")))
+    said = list(shape.paragraphs(findings.facts(found, "shape")))
     if said:
         yield out.paint("Shape of the curves", "bold")
     for text, command in said:

@@ -6,7 +6,7 @@ from typing import Any
 from grainscope_report import findings
 from grainscope_report.analysis import Analysis
 from grainscope_report.fits import everything
-from grainscope_report.groups.gnn import answers as networks
+from grainscope_report.groups import gnn_answers
 from grainscope_report.machine import between, machines, provenance
 from grainscope_report.result import Result
 
@@ -32,7 +32,7 @@ def document(result: Result) -> dict[str, Any]:
             for link in result.links
         ],
         **each("groups", "traversals", "managed_under_pressure", "fewer_bytes"),
-        "networks": each(*(f"networks.{question}" for question in networks.QUESTIONS)),
+        "networks": each(*(f"networks.{question}" for question in gnn_answers.QUESTIONS)),
         "fits": fits | everything.METHODS | {"between": between(result)},
         **each("shape", "reasons"),
     }

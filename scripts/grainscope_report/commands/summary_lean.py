@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from grainscope_report.commands.summary_traversals import known
-from grainscope_report.groups.traversal import lean
-from grainscope_report.groups.traversal.lean_answers import Gain
+from grainscope_report.groups import lean
+from grainscope_report.groups.lean import Gain
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_bytes, format_time

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from grainscope_report.groups.traversal.pressure import Moved
+from grainscope_report.groups.traversal_answers import Moved
 from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_bytes, significant
 

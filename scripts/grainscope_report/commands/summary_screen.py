@@ -11,9 +11,7 @@ from grainscope_report.analysis import Analysis
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.commands import asked
 from grainscope_report.families import BYTES, HEADLINES, Best
-from grainscope_report.groups import grain
-from grainscope_report.groups.reach import walls
-from grainscope_report.groups.traversal import sentences
+from grainscope_report.groups import grain, reach, traversal_answers
 from grainscope_report.model import Link, Row
 from grainscope_report.naming import name, number
 from grainscope_report.result import Result
@@ -250,10 +248,10 @@ def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Ter
 
 def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
     said = [f"{ARROWS[one.direction]}: {one.text}" for one in run.choices if one.first]
-    for wall in walls.walls(result, walls.MEMORY[:1])[:1]:
+    for wall in reach.walls_of(result, reach.MEMORY[:1])[:1]:
         said += [f"random {edge.text}" for edge in wall.edges if edge.knee.reached][:1]
     said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]
-    said += sentences.said(run)[:1]
+    said += traversal_answers.said(run)[:1]
     head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []
     return Part(head, [_item(text, out) for text in said], min(len(said), 1))
 

@@ -5,8 +5,8 @@ A line is for the widest edges, with the time of the narrower ones beside it; `-
 
 from collections.abc import Iterator, Sequence
 
-from grainscope_report.groups.traversal import compare, runs
-from grainscope_report.groups.traversal.answers import Answer
+from grainscope_report.groups import traversal
+from grainscope_report.groups.traversal_answers import Answer
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal
 from grainscope_report.units import format_percent, format_time, significant
@@ -33,7 +33,7 @@ def lines(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
     if not there:
         return
     link = there[0].best.link
-    what = f"traversals, modelled over {compare.link_name(link)}" if link else "traversals, measured"
+    what = f"traversals, modelled over {traversal.link_name(link)}" if link else "traversals, measured"
     wide = [answer for answer in there if answer.work.edge == _widest(answer, there)]
     first, *rest = out.table(*known(_columns(what, there), [_cells(answer, there) for answer in wide]))
     yield out.paint(first, "bold")
@@ -93,7 +93,7 @@ def _cells(answer: Answer, there: Sequence[Answer]) -> tuple[str, ...]:
     tied = f" (tied with {len(answer.tied)})" if answer.tied else ""
     return (
         f"  {work.algorithm} {work.graph}, {work.edge} B{weights}",
-        (runs.spoken(best.access) if best.placement != "subway" else "Subway") + tied,
+        (traversal.spoken(best.access) if best.placement != "subway" else "Subway") + tied,
         format_time(best.time.value),
         format_time(alike.time.value) if alike else "-",
         significant(teps / 1e9) if teps else "-",

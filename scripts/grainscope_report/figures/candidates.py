@@ -9,8 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from grainscope_report.buying.words import BETWEEN_VISITS, KNOWN, UNKNOWN, WINNER, interval, money
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level
-from grainscope_report.figures.text_table import TableCell, TablePanel, TableRow
+from grainscope_report.figures.model import (
+    Bar,
+    BarPanel,
+    BarSeries,
+    Figure,
+    Level,
+    TableCell,
+    TablePanel,
+    TableRow,
+)
 from grainscope_report.machine import Machine, machines
 from grainscope_report.result import Result
 from grainscope_report.statistics import Estimate

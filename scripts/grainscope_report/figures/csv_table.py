@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator
 
 from grainscope_report.escaping import in_csv
-from grainscope_report.figures import text_table
+from grainscope_report.figures import model
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -17,8 +17,8 @@ from grainscope_report.figures.model import (
     Level,
     MapPanel,
     Panel,
+    TablePanel,
 )
-from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import significant
@@ -71,7 +71,7 @@ def _rows(panel: Panel) -> Iterator[dict]:
     if isinstance(panel, CurvePanel):
         return _curve_panel(panel)
     if isinstance(panel, TablePanel):
-        return text_table.numbers(panel)
+        return model.table_numbers(panel)
     if isinstance(panel, DotPanel):
         return _dot_panel(panel)
     return _map_panel(panel) if isinstance(panel, MapPanel) else _bar_panel(panel)

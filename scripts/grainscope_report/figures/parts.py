@@ -1,13 +1,25 @@
 """What several figures share: peak lines, cache marks, crossovers as regions, notes on what is not drawn."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from string import ascii_lowercase
 
 from grainscope_report import reasons, statistics
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, ends
-from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region, Site
+from grainscope_report.figures.model import (
+    WHOLE,
+    Bar,
+    BarPanel,
+    BarSeries,
+    Curve,
+    CurvePanel,
+    Level,
+    Mark,
+    Panel,
+    Region,
+    Site,
+)
 from grainscope_report.machine import Machine, caches, spoken_site
 from grainscope_report.model import Link, Row
 from grainscope_report.statistics import Estimate
@@ -196,3 +208,25 @@ def left_out(rows: Sequence[Row]) -> list[str]:
         more = f"; and {reasons.more(len(counted) - MOST_NOTES)}" if len(counted) > MOST_NOTES else ""
         notes.append(f"Not drawn: {total} {status} row{'s' if total > 1 else ''}: {'; '.join(shown)}{more}.")
     return notes
+
+
+WAY_HEIGHT = 1.7
+
+
+def bars_by_way(
+    title: str,
+    places: Sequence[str],
+    ways: Sequence[tuple[str, str]],
+    bar: Callable[[str, int], Bar],
+    scale: tuple[str, str],
+    levels: Sequence[Level] = (),
+) -> BarPanel:
+    """A panel over the whole width: of each way (its name, what it is called) a bar at every place.
+
+    `bar` makes the one of a way at the place of that order; `scale` is the axis' label and unit.
+    """
+    series = tuple(
+        BarSeries(spoken, way, tuple(bar(way, order) for order in range(len(places)))) for way, spoken in ways
+    )
+    look = {"levels": tuple(levels), "width": WHOLE, "upright": True, "height": WAY_HEIGHT}
+    return BarPanel(title, tuple(places), series, *scale, **look)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU, ends
 from grainscope_report.figures import parts
-from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
-from grainscope_report.figures.series import NEAREST, as_it_is, counter, crossed, curves, named, select
+from grainscope_report.figures.frame import NEAREST, as_it_is, counter, crossed, curves, named, select
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Entry, Figure, Roof
 from grainscope_report.groups.latency import CHASE
-from grainscope_report.groups.transfer.copies import ZERO_COPY
+from grainscope_report.groups.transfer_copies import ZERO_COPY
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import Row
 from grainscope_report.result import Result

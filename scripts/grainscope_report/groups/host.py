@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Mark
-from grainscope_report.figures.series import NEAREST, curves, operation_ns, select
+from grainscope_report.figures.frame import NEAREST, curves, operation_ns, select
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Entry, Figure, Mark
 from grainscope_report.machine import Machine
 from grainscope_report.units import format_bytes, format_time
 

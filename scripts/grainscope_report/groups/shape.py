@@ -7,10 +7,8 @@ from collections.abc import Sequence
 
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures import parts
-from grainscope_report.figures.cases import Measured, cases, measured
-from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Figure
-from grainscope_report.figures.series import NEAREST, curves, named, select
+from grainscope_report.figures.frame import NEAREST, Measured, cases, curves, measured, named, select
+from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Entry, Figure
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import rate_gb_s
 from grainscope_report.units import format_bytes, format_time

@@ -5,14 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from grainscope_report import findings, naming
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers.questions import Answer
 from grainscope_report.digest import Group
 from grainscope_report.findings import Finding
-from grainscope_report.fits import everything
-from grainscope_report.groups.transfer import paths
+from grainscope_report.fits import everything, shape
+from grainscope_report.fits.everything import Answer
+from grainscope_report.groups import transfer
 from grainscope_report.machine import Machine
 from grainscope_report.page import markup
-from grainscope_report.shape import words
 from grainscope_report.units import format_bytes, format_error, format_interval, time_unit
 
 SHOWN = 3  # sentences of an answer
@@ -88,14 +87,14 @@ def _fits(fits: everything.Fits) -> str:
 
 def _shape(found: Sequence[Finding]) -> str:
     """Dips, plateaus, two speeds and inversions, each with its cause and the next command."""
-    paragraphs = words.paragraphs(findings.facts(found, "shape"))
+    paragraphs = shape.paragraphs(findings.facts(found, "shape"))
     said = [f"{text}. Next: `{command}`" if command else f"{text}." for text, command in paragraphs]
     if not said:
         return ""
     return markup.folded(f"Shape of the curves ({len(said)})", markup.listed(said))
 
 
-def _line(path: paths.Path) -> tuple[str, ...]:
+def _line(path: transfer.Path) -> tuple[str, ...]:
     line = path.line
     rate, between = format_interval(
         line.bandwidth_gb_s.value, line.bandwidth_gb_s.low, line.bandwidth_gb_s.high

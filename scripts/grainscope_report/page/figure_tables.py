@@ -8,9 +8,8 @@ import io
 from collections import defaultdict
 from collections.abc import Sequence
 
-from grainscope_report.figures import csv_table, text_table
-from grainscope_report.figures.model import BarPanel, Figure
-from grainscope_report.figures.text_table import TablePanel
+from grainscope_report.figures import csv_table, model
+from grainscope_report.figures.model import BarPanel, Figure, TablePanel
 from grainscope_report.page import markup
 from grainscope_report.units import format_bytes, format_rate, format_time, significant
 
@@ -65,7 +64,7 @@ def _spell(panel: BarPanel, rows: Sequence[Cells]) -> None:
 
 def _written(panel: TablePanel) -> str:
     """A table that the figure itself is."""
-    head, *lines = text_table.texts(panel)
+    head, *lines = model.table_texts(panel)
     return markup.table(head, lines, (False, *panel.right), panel.title)
 
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from grainscope_report.figures.model import Figure
-from grainscope_report.figures.table import FIGURES, Entry, figure, why_not
+from grainscope_report.figures.model import Entry, Figure, why_not
+from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.machine import Machine
 from grainscope_report.page import figure_tables, markup
 from grainscope_report.page.pictures import Pictures
