@@ -11,7 +11,7 @@ import pytest
 from grainscope_report.cli import main
 from grainscope_report.escaping import for_terminal, in_csv, in_markdown
 from grainscope_report.figures import csv_table
-from grainscope_report.page import figure_tables
+from grainscope_report.page import tables
 from planted import SITE, pinned_copy, table
 from synthetic import KIB, MIB, File
 
@@ -127,7 +127,7 @@ def test_numbers_stay_numbers_in_a_spreadsheet():
 
 def test_the_table_of_a_figure_has_room_for_any_text():
     long = "x" * 200_000
-    assert figure_tables._read(f"panel,series\n{long},a\n") == [{"panel": long, "series": "a"}]
+    assert tables._read(f"panel,series\n{long},a\n") == [{"panel": long, "series": "a"}]
 
 
 def test_a_text_without_end_is_shown_in_a_report(small, tmp_path):

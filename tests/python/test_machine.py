@@ -3,9 +3,13 @@
 import pytest
 
 from grainscope_report import cli, reader
-from grainscope_report.machine import machines, spoken_site, took
-from grainscope_report.page import machine_part
+from grainscope_report.machine import Machine, machines, spoken_site, took
+from grainscope_report.page import page, tables
 from synthetic import KIB, MIB, File
+
+
+def machine_section(machine: Machine) -> str:
+    return tables.template().module.machine(page._machine(machine, False))
 
 
 @pytest.fixture
@@ -73,8 +77,7 @@ def test_a_run_whose_visits_took_longer_was_resumed(tmp_path, capsys, visit_s, s
     assert took(result) == said
     assert cli.main(["summary", str(path)]) == 0
     assert f", {said}" in capsys.readouterr().out
-    page = machine_part.part([*machines([result])])
-    assert f"took {said}" in page
+    assert f"took {said}" in machine_section(*machines([result]))
 
 
 def test_the_page_says_how_many_sides_were_slower_alone(tmp_path):
@@ -84,8 +87,8 @@ def test_the_page_says_how_many_sides_were_slower_alone(tmp_path):
     for flags in ((), ("slower_alone",)):
         file.together("contention", axes, {"gpu": 0, "numa": 0}, [lane], overlap=1.0, flags=flags)
         [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
-        page = machine_part.part([machine])
-        assert ("1 row has a side that took longer alone" in page) == bool(flags)
+        section = machine_section(machine)
+        assert ("1 row has a side that took longer alone" in section) == bool(flags)
 
 
 def test_sites_are_spoken():

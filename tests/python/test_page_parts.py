@@ -4,13 +4,15 @@ import re
 from collections import Counter
 
 import pytest
+from markupsafe import escape
 
 from grainscope_report.drawing import render
 from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.fits.everything import Answer
-from grainscope_report.page import answers_part, figure_tables, markup, pictures, svg
+from grainscope_report.page import pictures, tables
 from planted import ENTRIES
 
+PARTS = tables.template().module
 MARKS = (
     "<svg xmlns='http://www.w3.org/2000/svg' xmlns:xlink='http://www.w3.org/1999/xlink' viewBox='0 0 9 9'>"
 )
@@ -18,7 +20,7 @@ MARKS = (
 
 def small(inside: str) -> str:
     """A picture made small under the name `f1`."""
-    return svg.inline(f"{MARKS}{inside}</svg>".encode(), "f1", "Figure 1")
+    return pictures.inline(f"{MARKS}{inside}</svg>".encode(), "f1", "Figure 1")
 
 
 def test_styles_become_classes_and_numbers_lose_digits():
@@ -80,12 +82,12 @@ def test_what_is_taller_than_a_sheet_is_drawn_in_parts_no_row_lost(show):
     assert len(heights) > 1
     assert max(heights) <= pictures.TALLEST_IN
     for panel in made.panels:
-        assert markup.escaped(panel.title.split()[0]) in picture
+        assert escape(panel.title.split()[0]) in picture
 
 
 def test_the_table_of_curves_has_a_line_a_size_and_a_column_a_curve(show):
     made = figure(ENTRIES["5"], show("h100"))
-    text = figure_tables.tables(made)
+    text = tables.tables(made)
     panel = made.panels[0]
     first = text[text.index("<table>") : text.index("</table>")]
     names = re.findall(r"<th class=\"n\">([^<]+)", first)
@@ -96,25 +98,25 @@ def test_the_table_of_curves_has_a_line_a_size_and_a_column_a_curve(show):
 
 
 def test_values_of_a_wide_interval_are_marked(show):
-    text = figure_tables.tables(figure(ENTRIES["2"], show("h100")))
+    text = tables.tables(figure(ENTRIES["2"], show("h100")))
     assert re.search(r"\d\]‡", text)
     assert "‡ bimodal" in text
 
 
 def test_of_several_files_columns_say_whose_they_are(show):
-    text = figure_tables.tables(figure(ENTRIES["5"], show("h100", "two_nodes")))
+    text = tables.tables(figure(ENTRIES["5"], show("h100", "two_nodes")))
     assert ">A: pinned copy" in text
     assert ">B: pinned copy" in text
 
 
 def test_bars_in_groups_have_the_names_of_group_and_category(show):
-    text = figure_tables.tables(figure(ENTRIES["8"], show("modelling")))
+    text = tables.tables(figure(ENTRIES["8"], show("modelling")))
     assert "<td>kron24, naive<td" in text
     assert "<td>power, aligned<td" in text
 
 
 def test_times_have_their_unit(show):
-    text = figure_tables.tables(figure(ENTRIES["t"], show("busy")))
+    text = tables.tables(figure(ENTRIES["t"], show("busy")))
     assert re.search(r"<td>cudaMalloc<td>[^<]+<td>[\d.]+ µs \[[\d.]+ µs, [\d.]+ µs\]", text)
 
 
@@ -123,15 +125,15 @@ def test_every_number_of_every_figure_is_in_its_table(show, entry):
     for name in ("h100", "linked", "crowded", "traversing"):
         made = figure(entry, show(name))
         if made.rows:
-            text = figure_tables.tables(made)
+            text = tables.tables(made)
             assert text.count("<tr>") > len(made.panels)
             assert "nan" not in text
 
 
 def test_an_answer_has_a_sentence_a_line_and_folds_what_is_beyond_the_third():
     said = tuple(f"Sentence {number}." for number in range(5))
-    assert answers_part.sentences(Answer("Which", said[:3])) == "".join(f"<p>{one}</p>" for one in said[:3])
-    whole = answers_part.sentences(Answer("Which", said))
+    assert PARTS.sentences(Answer("Which", said[:3])) == "".join(f"<p>{one}</p>" for one in said[:3])
+    whole = PARTS.sentences(Answer("Which", said))
     shown, folded = whole.split("<details><summary>2 more</summary>")
     assert shown == "".join(f"<p>{one}</p>" for one in said[:3])
     assert folded == "<p>Sentence 3.</p><p>Sentence 4.</p></details>"
@@ -140,12 +142,12 @@ def test_an_answer_has_a_sentence_a_line_and_folds_what_is_beyond_the_third():
 def test_what_comes_from_a_file_means_itself():
     hostile = "<script>alert('x')</script> & \"y\""
     for made in (
-        markup.paragraph(hostile),
-        markup.listed([hostile]),
-        markup.definitions([(hostile, hostile)]),
-        markup.folded(hostile, ""),
-        markup.table([hostile], [[hostile]], caption=hostile),
+        PARTS.paragraph(hostile),
+        PARTS.listed([hostile]),
+        PARTS.definitions([(hostile, hostile)]),
+        PARTS.folded(hostile, ""),
+        PARTS.table(tables.Table([hostile], [[hostile]], caption=hostile)),
     ):
         assert "<script" not in made
-        assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;y&quot;" in made
-    assert markup.spoken("run `a<b` now") == "run <code>a&lt;b</code> now"
+        assert "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &#34;y&#34;" in made
+    assert tables.spoken("run `a<b` now") == "run <code>a&lt;b</code> now"
