@@ -54,6 +54,7 @@ GROUPS = {
     "gather": ("gather", "sm_share"),
     "gnn": ("sampling", "tiering", "pipeline"),
     "latency": ("latency", "call"),
+    "traversal": ("traversal", "lean"),
 }
 LITERAL = re.compile(r'//[^\n]*|"((?:[^"\\\n]|\\.)*)"')
 

@@ -15,6 +15,7 @@ from PIL import Image
 
 from grainscope_report.drawing import bars, curves, panels, style
 from grainscope_report.drawing.scales import is_banded
+from grainscope_report.figures import parts
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -218,7 +219,7 @@ def footer_lines(figure: Figure) -> list[str]:
         result = machine.result
         lines.append(f"{machine.letter}: {machine.provenance}" if several else machine.provenance)
         severe = [finding.finding for finding in concerns(result) if finding.severity == "severe"]
-        owner = f"{machine.letter}: " if several else ""
+        owner = parts.owner(machine, several)
         if severe:
             lines.append(f"{owner}severe warning{'s' if len(severe) > 1 else ''}: {'; '.join(severe)}")
         if not result.run.complete:

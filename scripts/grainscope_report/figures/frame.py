@@ -3,10 +3,10 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from grainscope_report import naming, statistics
-from grainscope_report.figures.model import Curve, Point, Site
+from grainscope_report.figures.model import Curve, Point, Site, exact
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
 from grainscope_report.statistics import Estimate
@@ -14,6 +14,7 @@ from grainscope_report.statistics import Estimate
 # An axis must equal a value, or be one of a set; a tuple is a preference: the first value that has rows.
 Where = Mapping[str, str | float | frozenset | tuple]
 Measure = Callable[[Estimate, Row], Estimate | None]
+Item, Key = TypeVar("Item"), TypeVar("Key")
 # A row as another question sees it, such as one lane of several; None where it has nothing to say.
 View = Callable[[Row], Row | None]
 
@@ -68,6 +69,27 @@ def counter(name: str) -> View:
 def _instead(row: Row, value: float, interval: tuple[float, float] | None = None, **more: Any) -> Row:
     """A row with another value in the place of its time."""
     return replace(row, median_s=value, interval_s=interval or (value, value), **more)
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """The items by their keys, both in the order in which they come."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def best_of(
+    items: Iterable[Item], key: Callable[[Item], Key], rank: Callable[[Item], Any]
+) -> dict[Key, Item]:
+    """Of each key the item that ranks highest, the first of several."""
+    return {of: max(group, key=rank) for of, group in grouped(items, key).items()}
+
+
+def by_machine(items: Iterable[Item]) -> list[tuple[Machine, list[Item]]]:
+    """The machines that any of these items are of, each with its own."""
+    groups = grouped(items, lambda item: item.machine.index).values()
+    return [(group[0].machine, group) for group in groups]
 
 
 def select(rows: Sequence[Row], where: Where) -> list[Row]:
@@ -162,13 +184,37 @@ def curves(
     return Curves(tuple(drawn), len(found) - 1)
 
 
+def lines(
+    rows: Iterable["MachineRow"],
+    x: Callable[["MachineRow"], float],
+    measure: Callable[["MachineRow"], Estimate | None],
+    name: str,
+    method: str,
+    dash: str = "solid",
+) -> list[Curve]:
+    """A curve of `measure` over `x` for each machine; of several rows at one place the last."""
+    drawn = []
+    for machine, own in by_machine(rows):
+        own.sort(key=x)
+        values = {x(row): (measure(row), row.flags) for row in own}
+        points = tuple(Point(at, y, flags) for at, (y, flags) in values.items() if y)
+        if points:
+            drawn.append(Curve(name, method, machine, points, dash=dash, site=own[0].case.site_key))
+    return drawn
+
+
+def exact_counter(name: str) -> Callable[["MachineRow"], Estimate | None]:
+    """A measure: a counter of the row; None where it has none of it or the counter is 0."""
+    return lambda row: exact(value) if (value := row.counter(name)) else None
+
+
 def nearest(found: Sequence[Curve]) -> list[Curve]:
     """Of each machine the curves of its nearest locality."""
-    best = {
-        machine: min((one.locality for one in found if one.machine.index == machine), key=NEAREST.index)
-        for machine in {one.machine.index for one in found}
+    near = {
+        machine.index: min((curve.locality for curve in own), key=NEAREST.index)
+        for machine, own in by_machine(found)
     }
-    return [one for one in found if one.locality == best[one.machine.index]]
+    return [curve for curve in found if curve.locality == near[curve.machine.index]]
 
 
 def _spoken(place: str) -> str:
@@ -194,15 +240,13 @@ def _by_place(rows: Sequence[Row]) -> list[tuple[str, Site, list[Row]]]:
     """The rows of each locality and site, local ones first."""
     places: dict[tuple[int, Site], list[Row]] = defaultdict(list)
     for row in rows:
-        places[PLACES.index(row.case.place), tuple(sorted(row.case.site.items()))].append(row)
+        places[PLACES.index(row.case.place), row.case.site_key].append(row)
     return [(PLACES[order], site, there) for (order, site), there in sorted(places.items())]
 
 
 def _largest(rows: Sequence[Row], x: str, axis: str) -> Sequence[Row]:
-    most: dict[float, float] = {}
-    for row in rows:
-        at, value = row.case.axes[x], row.case.axes.get(axis, 0.0)
-        most[at] = max(most.get(at, value), value)
+    groups = grouped(rows, lambda row: row.case.axes[x]).values()
+    most = {group[0].case.axes[x]: max(row.case.axes.get(axis, 0.0) for row in group) for group in groups}
     return [row for row in rows if row.case.axes.get(axis, 0.0) == most[row.case.axes[x]]]
 
 
@@ -218,58 +262,13 @@ def in_order(names: Iterable[str], known: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A measured row; of several sites that of the first of the nearest."""
-
-    row: Row
-
-    case = property(lambda self: self.row.case)
-    flags = property(lambda self: self.row.flags)
-    time_s = property(lambda self: self.row.time)
-
-    def axis(self, name: str) -> str | float | None:
-        """The value of an axis."""
-        return self.case.axes.get(name)
-
-    def lane(self, name: str) -> Estimate | None:
-        """The time of a lane."""
-        lane = next((lane for lane in self.row.lanes if lane.name == name), None)
-        if lane is None:
-            return None
-        return Estimate(lane.median_s, *(lane.within_s or (lane.median_s,) * 2), self.time_s.visits)
-
-    def alone_s(self, name: str) -> float | None:
-        """The time of a lane by itself."""
-        return next((lane.alone_s for lane in self.row.lanes if lane.name == name), None)
-
-
-def cases(machine: Machine, family: str, where: Where | None = None) -> list[Measured]:
-    """Every case of a family in the order of the file; localities but the nearest are left out."""
-    rows = list(filter(measured, select(machine.result.of(family), where or {})))
-    there = {row.case.locality for row in rows}
-    nearest = next((locality for locality in NEAREST if locality in there), "unknown")
-    rows = [row for row in rows if "locality" not in row.case.axes or row.case.locality == nearest]
-    asked: dict[tuple, dict[tuple, Row]] = defaultdict(dict)
-    for row in rows:
-        asked[row.case.without("locality")][tuple(sorted(row.case.site.items()))] = row
-    return [Measured(sites[min(sites)]) for sites in asked.values()]
-
-
-def measured(row: Row) -> Row | None:
-    """The row, unless it was modelled or counted."""
-    return row if row.measured else None
-
-
-_PLACES = ("local", "unknown", "remote")
-
-
-@dataclass(frozen=True)
 class MachineRow:
     """The row of a case, and the machine that it is of."""
 
     machine: Machine
     case_row: Row
 
+    case = property(lambda self: self.case_row.case)
     label = property(lambda self: self.case_row.label)
     flags = property(lambda self: self.case_row.flags)
     link_fraction = property(lambda self: self.case_row.link_fraction)
@@ -284,13 +283,17 @@ class MachineRow:
         """The link that a modelled row is about; empty where it was measured."""
         return self.word("link") if self.label == "modelled" else ""
 
+    def axis(self, name: str) -> str | float | None:
+        """The value of an axis."""
+        return self.case.axes.get(name)
+
     def word(self, axis: str) -> str:
         """The value of an axis as text, empty without one."""
-        return str(self.case_row.case.axes.get(axis, ""))
+        return str(self.case.axes.get(axis, ""))
 
     def number(self, axis: str) -> float:
         """The value of an axis that is a number, 0 without one."""
-        value = self.case_row.case.axes.get(axis, 0)
+        value = self.case.axes.get(axis, 0)
         return float(value) if isinstance(value, (int, float)) else 0.0
 
     def counter(self, name: str) -> float | None:
@@ -301,6 +304,33 @@ class MachineRow:
         """Decimal GB/s of so many bytes in the median time."""
         return statistics.rate_gb_s(self.time, size) if size else None
 
+    def lane(self, name: str) -> Estimate | None:
+        """The time of a lane."""
+        lane = next((lane for lane in self.case_row.lanes if lane.name == name), None)
+        if lane is None:
+            return None
+        return Estimate(lane.median_s, *(lane.within_s or (lane.median_s,) * 2), self.time.visits)
+
+    def alone_s(self, name: str) -> float | None:
+        """The time of a lane by itself."""
+        return next((lane.alone_s for lane in self.case_row.lanes if lane.name == name), None)
+
+
+def cases(machine: Machine, family: str, where: Where | None = None) -> list[MachineRow]:
+    """Every case of a family in the order of the file; localities but the nearest are left out."""
+    rows = list(filter(measured, select(machine.result.of(family), where or {})))
+    near = min((row.case.locality for row in rows), key=NEAREST.index, default="unknown")
+    rows = [row for row in rows if "locality" not in row.case.axes or row.case.locality == near]
+    asked: dict[tuple, dict[tuple, Row]] = defaultdict(dict)
+    for row in rows:
+        asked[row.case.without("locality")][row.case.site_key] = row
+    return [MachineRow(machine, sites[min(sites)]) for sites in asked.values()]
+
+
+def measured(row: Row) -> Row | None:
+    """The row, unless it was modelled or counted."""
+    return row if row.measured else None
+
 
 def machine_rows(machine: Machine, family: str) -> list[MachineRow]:
     """The rows of a family in the order of the file, at the site that most of them were measured at.
@@ -308,15 +338,9 @@ def machine_rows(machine: Machine, family: str) -> list[MachineRow]:
     Sites with a GPU and sites without one are apart: both answer.
     """
     rows = [row for row in machine.result.of(family) if row.ok and row.median_s]
-    homes = {_home(kind) for kind in _split(rows, lambda row: "gpu" in row.case.site)}
+    kinds = grouped(rows, lambda row: "gpu" in row.case.site)
+    homes = {_home(kind) for kind in kinds.values()}
     return [MachineRow(machine, row) for row in rows if _site(row) in homes]
-
-
-def _split(rows: Iterable[Row], by: Callable[[Row], bool]) -> list[list[Row]]:
-    kinds: dict[bool, list[Row]] = defaultdict(list)
-    for row in rows:
-        kinds[by(row)].append(row)
-    return list(kinds.values())
 
 
 def _home(rows: Sequence[Row]) -> tuple:
@@ -326,7 +350,7 @@ def _home(rows: Sequence[Row]) -> tuple:
 
 
 def _site(row: Row) -> tuple:
-    return _PLACES.index(row.case.locality), tuple(sorted(row.case.site.items()))
+    return NEAREST.index(row.case.locality), row.case.site_key
 
 
 def slower(row: Row, *sides: str) -> Iterator[str]:

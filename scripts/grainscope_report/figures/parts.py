@@ -35,6 +35,16 @@ MOST_NOTES = 4
 MOST_SITES = 6
 
 
+def owner(machine: Machine, several: bool) -> str:
+    """`A: ` before what is said of one of several machines."""
+    return f"{machine.letter}: " if several else ""
+
+
+def in_pairs(panels: Sequence[Panel]) -> list[tuple[Panel, ...]]:
+    """Two panels in a row."""
+    return [tuple(panels[at : at + 2]) for at in range(0, len(panels), 2)]
+
+
 def levels(curves: Iterable[Curve], direction: str) -> tuple[Level, ...]:
     """The measured copy peak and the theoretical peak of the links that these curves crossed."""
     found: dict[tuple, Level] = {}
@@ -172,10 +182,10 @@ def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
         best, _ = max(tops, key=lambda top: top[0].value)
         for top, curve in tops:
             if top.high < best.low and top.value < (1 - share) * best.value:
-                owner = f"{curve.machine.letter}: " if several else ""
+                letter = owner(curve.machine, several)
                 less = f"{100 * (1 - top.value / best.value):.0f} %"
                 notes.append(
-                    f"{owner}{spoken_site(curve.site)} is {less} slower than the best for {curve.name} "
+                    f"{letter}{spoken_site(curve.site)} is {less} slower than the best for {curve.name} "
                     f"({panel.title}): {top.value:.1f} against {best.value:.1f} GB/s."
                 )
     return notes
@@ -184,7 +194,7 @@ def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
 def first_sites(machines: Iterable[Machine], family: str, what: str, marks: str = "bars") -> list[str]:
     """A note that bars or dots are for the first of several GPUs and nodes, where a machine has more."""
     for machine in machines:
-        sites = sorted({tuple(sorted(row.case.site.items())) for row in machine.result.of(family) if row.ok})
+        sites = sorted({row.case.site_key for row in machine.result.of(family) if row.ok})
         if len(sites) > 1:
             more = f"{len(sites) - 1} further site{'s' if len(sites) > 2 else ''}"
             return [

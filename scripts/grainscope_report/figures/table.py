@@ -12,7 +12,7 @@ from functools import partial
 
 from grainscope_report import naming
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import Measured, bandwidth, cases, curves, measured
+from grainscope_report.figures.frame import MachineRow, bandwidth, cases, curves, measured
 from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Entry, Figure, Panel
 from grainscope_report.groups import (
     contention,
@@ -69,7 +69,7 @@ def build_others(machines: Sequence[Machine], but: frozenset[str] = frozenset())
             panels.append(_lines(machines, family, rows, axis, notes))
         else:
             dotted[_rated(rows)].append(family)
-    grid = [tuple(panels[at : at + 2]) for at in range(0, len(panels), 2)]
+    grid = parts.in_pairs(panels)
     grid += [(_dots(machines, there, rated),) for rated, there in dotted.items() if there]
     notes += parts.slow_sites(panels, len(machines) > 1)
     for family in (family for there in dotted.values() for family in there):
@@ -201,9 +201,9 @@ def _dots(machines: Sequence[Machine], families: Sequence[str], rated: bool) -> 
     lines: list[DotRow] = []
     for family in families:
         found = [
-            (machine, one) for machine in machines for one in cases(machine, family) if measured(one.row)
+            (machine, one) for machine in machines for one in cases(machine, family) if measured(one.case_row)
         ]
-        rows = [one.row for _, one in found]
+        rows = [one.case_row for _, one in found]
         varying = [axis for axis in _axes(rows) if len({row.case.axes.get(axis) for row in rows}) > 1]
         dots: dict[str, list[Dot]] = {}
         for machine, one in found:
@@ -217,9 +217,9 @@ def _dots(machines: Sequence[Machine], families: Sequence[str], rated: bool) -> 
     )
 
 
-def _dot(machine: Machine, one: Measured, rows: Sequence[Row], rated: bool) -> Dot:
-    row = one.row
-    value = rate_gb_s(one.time_s, row.bytes) if rated else _time(one.time_s, row, rows)
+def _dot(machine: Machine, one: MachineRow, rows: Sequence[Row], rated: bool) -> Dot:
+    row = one.case_row
+    value = rate_gb_s(one.time, row.bytes) if rated else _time(one.time, row, rows)
     return Dot(value, "single", machine, flags=one.flags)
 
 

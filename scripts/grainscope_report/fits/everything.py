@@ -22,7 +22,7 @@ from grainscope_report.groups import (
 )
 from grainscope_report.machine import Machine, between
 from grainscope_report.result import Result
-from grainscope_report.statistics import Estimate
+from grainscope_report.statistics import plain
 from grainscope_report.units import format_time
 
 # Latencies closer than this share are the same.
@@ -115,9 +115,9 @@ def _wall(one: reach.Wall) -> dict[str, Any]:
             "order": edge.order,
             "row": edge.row,
             "rows": edge.rows,
-            "span": estimate(edge.knee.span),
+            "span": plain(edge.knee.span),
             "reached": edge.knee.reached,
-            "small_span_gb_s": estimate(edge.knee.small),
+            "small_span_gb_s": plain(edge.knee.small),
             "link_full": edge.full,
         }
         for edge in one.edges
@@ -132,9 +132,9 @@ def _wall(one: reach.Wall) -> dict[str, Any]:
 
 def _model(model: Translation) -> dict[str, Any]:
     return {
-        "granule_bytes": estimate(model.granule),
-        "reach_bytes": estimate(model.reach),
-        "misses_per_s": estimate(model.misses_per_s),
+        "granule_bytes": plain(model.granule),
+        "reach_bytes": plain(model.reach),
+        "misses_per_s": plain(model.misses_per_s),
         "bytes_a_miss": model.bytes_a_miss,
         "holds": model.holds,
         "median_error": model.median_error,
@@ -146,11 +146,6 @@ def _model(model: Translation) -> dict[str, Any]:
             for one in model.failing
         ],
     }
-
-
-def estimate(value: Estimate) -> dict[str, float]:
-    """An estimate as JSON has it."""
-    return {"value": value.value, "low": value.low, "high": value.high}
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:

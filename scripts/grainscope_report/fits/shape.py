@@ -83,7 +83,7 @@ def curves(result: Result) -> list[Curve]:
     for family in sized:
         for row in result.of(family):
             if _usable(row):
-                site = tuple(sorted(row.case.site.items()))
+                site = row.case.site_key
                 found[family, row.case.without("bytes"), site][int(row.case.axes["bytes"])] = row
     return [Curve(dict(sorted(there.items()))) for there in found.values()] + [
         curve
@@ -102,7 +102,7 @@ def _along(result: Result, family: str, along: Along) -> Iterator[Curve]:
         at = row.case.axes.get(axis)
         whole = isinstance(at, (int, float)) and (axis != "row" or at % REQUEST == 0)
         if whole and row.measured and row.bytes:
-            found[row.case.without(axis, *follow), tuple(sorted(row.case.site.items()))][at].append(row)
+            found[row.case.without(axis, *follow), row.case.site_key][at].append(row)
     for mixed in found.values():
         there = _alike(mixed, axis)
         most = max(row.bytes for row in there.values())
@@ -347,7 +347,7 @@ def as_json(one: Finding) -> dict[str, Any]:
 
 
 def _finding(kind: str, curve: Curve, low: int, high: int, seen: str, cause: Cause) -> Finding:
-    site = spoken_site(sorted(curve.case.site.items()))
+    site = spoken_site(curve.case.site_key)
     rows = tuple(curve.points.values())
     return Finding(kind, curve.name, (site,) if site else (), low, high, seen, cause, curve.axis, rows)
 
@@ -454,7 +454,7 @@ def _without_place(curve: Curve) -> tuple:
 def _slow_middle(there: Sequence[Curve]) -> Iterator[Finding]:
     """Prefetches that stay behind pinned copies at some sizes and catch up at larger ones."""
     pinned = {
-        (curve.case.direction, curve.case.place, tuple(sorted(curve.case.site.items()))): curve
+        (curve.case.direction, curve.case.place, curve.case.site_key): curve
         for curve in there
         if curve.axis == BYTES
         and families.of(curve.case.family).sets_peak
@@ -464,7 +464,7 @@ def _slow_middle(there: Sequence[Curve]) -> Iterator[Finding]:
     for curve in there:
         if curve.axis != BYTES or curve.case.axes.get("method") != "prefetch":
             continue
-        key = (curve.case.direction, curve.case.place, tuple(sorted(curve.case.site.items())))
+        key = (curve.case.direction, curve.case.place, curve.case.site_key)
         copy = pinned.get(key)
         shared = [size for size in curve.sizes if copy and size in copy.points]
         ratios = [

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from grainscope_report.cases import GPU_TO_HOST, HOST_TO_GPU
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import Measured, cases, named, select
+from grainscope_report.figures.frame import MachineRow, cases, named, select
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -56,7 +56,7 @@ def build_neighbours(machines: Sequence[Machine]) -> Figure:
     return Figure(machines, tuple((panel,) for panel in panels), tuple(notes))
 
 
-def _panel(machines: Sequence[Machine], found: dict[int, list[Measured]], path: str) -> DotPanel | None:
+def _panel(machines: Sequence[Machine], found: dict[int, list[MachineRow]], path: str) -> DotPanel | None:
     rows: dict[tuple, list[Dot]] = {}
     for machine in machines:
         for one in found[machine.index]:
@@ -70,7 +70,7 @@ def _panel(machines: Sequence[Machine], found: dict[int, list[Measured]], path: 
     return DotPanel(parts.ARROWS[path], lines, "kept of the rate alone (%)", "%", levels=(ALL,))
 
 
-def _row(one: Measured) -> tuple | None:
+def _row(one: MachineRow) -> tuple | None:
     """Where a case stands and what it is called; None for one stream, which has no partner."""
     what, streams = str(one.axis("what")), float(one.axis("streams") or 0)
     if what == "streams" and streams < 2:
@@ -82,21 +82,21 @@ def _row(one: Measured) -> tuple | None:
     return place, PARTNERS.get(what, what.replace("_", " ")), (streams, method), part
 
 
-def _dots(machine: Machine, one: Measured) -> list[Dot]:
+def _dots(machine: Machine, one: MachineRow) -> list[Dot]:
     """The copy's share first, then its partner's."""
-    lanes = one.row.lanes
+    lanes = one.case_row.lanes
     alone = [lane.alone_gb_s for lane in lanes if not lane.background and lane.alone_gb_s]
-    whole = one.row.bytes
+    whole = one.case_row.bytes
     found = []
     if alone and whole:
         ideal_s = whole / max(alone) / 1e9
         method = str(one.axis("method") or ("copy_engine" if one.axis("streams") else TOGETHER))
         name = METHODS.get(method, "both engines together")
-        found.append(Dot(_share(ideal_s, one.time_s), method, machine, name, one.flags))
+        found.append(Dot(_share(ideal_s, one.time), method, machine, name, one.flags))
     for lane in lanes:
         alone_s, time_s = one.alone_s(lane.name), one.lane(lane.name)
         if lane.background and alone_s and time_s:
-            share = _kept_beside(alone_s, time_s, one.time_s.value)
+            share = _kept_beside(alone_s, time_s, one.time.value)
             flags = _wide(time_s)
             found.append(Dot(share, "partner", machine, "what runs beside", flags, lane.name, aside=True))
     return found
@@ -163,7 +163,7 @@ BETWEEN = {
     "all_pairs": "all pairs",
 }
 
-Found = Mapping[int, Sequence[Measured]]
+Found = Mapping[int, Sequence[MachineRow]]
 
 
 def build_collective(machines: Sequence[Machine]) -> Figure:
@@ -192,7 +192,7 @@ def _more_sites(machines: Sequence[Machine]) -> list[str]:
     sites: dict[tuple, set] = defaultdict(set)
     for machine in machines:
         for row in select(machine.result.of(COLLECTIVE), {}):
-            sites[machine.index, row.case.without()].add(tuple(sorted(row.case.site.items())))
+            sites[machine.index, row.case.without()].add(row.case.site_key)
     if all(len(there) == 1 for there in sites.values()):
         return []
     return ["Of several nodes or roots the first is drawn; `grainscope-report list` shows all."]
@@ -214,7 +214,7 @@ def _panels(
     names = tuple(patterns[pattern] for pattern in there)
     width = 0.5 + 0.25 * len(there)
 
-    def series(bar: Callable[[Measured], Bar]) -> tuple[BarSeries, ...]:
+    def series(bar: Callable[[MachineRow], Bar]) -> tuple[BarSeries, ...]:
         return tuple(
             BarSeries(
                 f"{spoken[method]}, {machine.letter}" if len(owners) > 1 else spoken[method],
@@ -234,31 +234,31 @@ def _panels(
     return together, each
 
 
-def _bar(found: Sequence[Measured], pattern: str, method: str, bar: Callable[[Measured], Bar]) -> Bar:
+def _bar(found: Sequence[MachineRow], pattern: str, method: str, bar: Callable[[MachineRow], Bar]) -> Bar:
     wanted = (pattern, method)
     one = next((one for one in found if (one.axis("pattern"), one.axis("method")) == wanted), None)
-    return Bar(None, "no row") if one is None or not one.row.bytes else bar(one)
+    return Bar(None, "no row") if one is None or not one.case_row.bytes else bar(one)
 
 
-def _together(one: Measured) -> Bar:
-    rate = rate_gb_s(one.time_s, one.row.bytes or 0)
-    share = one.row.link_fraction
+def _together(one: MachineRow) -> Bar:
+    rate = rate_gb_s(one.time, one.case_row.bytes or 0)
+    share = one.case_row.link_fraction
     percent = f"\n{100 * share:.0f} %" if share else ""
     return Bar(rate, f"{significant(rate.value)}{percent}", one.flags)
 
 
-def _each(one: Measured) -> Bar:
+def _each(one: MachineRow) -> Bar:
     """The median of the copies, and all of them."""
     copies = tuple(
         Part(f"{lane.name}, {lane.source} → {lane.target}", rate_gb_s(time_s, lane.bytes))
-        for lane in one.row.lanes
+        for lane in one.case_row.lanes
         if lane.bytes and (time_s := one.lane(lane.name))
     )
     if not copies:
         return Bar(None, "no row")
     rates = [copy.value.value for copy in copies]
     middle = median(rates)
-    return Bar(Estimate(middle, middle, middle, one.time_s.visits), significant(middle), parts=copies)
+    return Bar(Estimate(middle, middle, middle, one.time.visits), significant(middle), parts=copies)
 
 
 def _peaks(owners: Sequence[Machine], found: Found, patterns: Sequence[str]) -> tuple[Level, ...]:
@@ -266,7 +266,10 @@ def _peaks(owners: Sequence[Machine], found: Found, patterns: Sequence[str]) -> 
     levels = []
     for machine in owners:
         lanes = [
-            lane for one in found[machine.index] if one.axis("pattern") in patterns for lane in one.row.lanes
+            lane
+            for one in found[machine.index]
+            if one.axis("pattern") in patterns
+            for lane in one.case_row.lanes
         ]
         links = [link for lane in lanes if (link := _link(machine, lane))]
         if links:

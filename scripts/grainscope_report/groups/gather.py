@@ -1,14 +1,13 @@
 """Rows of gathers: which way, over which rows, how fast; measured here or modelled for a link."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from grainscope_report import cases, statistics
+from grainscope_report import bests, cases, statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.figures import frame
-from grainscope_report.figures.frame import MachineRow, in_order, slower
+from grainscope_report.figures.frame import MachineRow, best_of, grouped, in_order, slower
 from grainscope_report.fits import segments
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row
@@ -136,18 +135,12 @@ def span_of(found: Sequence[Gather]) -> float:
 
 def by_way(found: Iterable[Gather], span: float) -> dict[tuple[str, float], Gather]:
     """For each way and row the gather of most rows over the span; of copies another's where it has none."""
-    best: dict[tuple[str, float], Gather] = {}
 
     def rank(one: Gather) -> tuple:
         return one.number("span") == span, one.store == "pinned", one.number("rows"), one.number("width")
 
-    for one in found:
-        if one.number("span") != span and one.way not in COPIES:
-            continue
-        known = best.get((one.way, one.row))
-        if known is None or rank(one) > rank(known):
-            best[one.way, one.row] = one
-    return best
+    kept = [one for one in found if one.number("span") == span or one.way in COPIES]
+    return best_of(kept, lambda one: (one.way, one.row), rank)
 
 
 def ways(found: Iterable[str]) -> list[str]:
@@ -246,19 +239,20 @@ def share_ways(found: Sequence[Share]) -> list[str]:
 
 def fewest(found: Sequence[Share], enough: float = ENOUGH) -> list[Share]:
     """For each machine, width and way the fewest multiprocessors that reach `enough` of that width's best."""
-    there = [one for one in found if one.given_sms and one.gathered]
-    least: dict[tuple, Share] = {}
-    tops: dict[tuple, float] = defaultdict(float)
-    for one in there:
-        key = one.machine.index, one.number("width")
-        tops[key] = max(tops[key], one.gathered.value)
-    for one in there:
-        key = one.machine.index, one.number("width")
-        known = least.get((*key, one.by))
-        full = one.by != WHOLE and one.gathered.value >= enough * tops[key]
-        if full and (known is None or one.given_sms < known.given_sms):
-            least[(*key, one.by)] = one
-    return list(least.values())
+
+    def loads(share: Share) -> tuple:
+        return share.machine.index, share.number("width")
+
+    known = [share for share in found if share.given_sms and share.gathered]
+    tops = best_of(known, loads, lambda share: share.gathered.value)
+    full = [
+        share
+        for share in known
+        if share.by != WHOLE and share.gathered.value >= enough * tops[loads(share)].gathered.value
+    ]
+    return list(
+        best_of(full, lambda share: (*loads(share), share.by), lambda share: -share.given_sms).values()
+    )
 
 
 def _counted_share(row: Row) -> Iterator[str]:
@@ -320,16 +314,12 @@ class RowCopies:
 
 def row_copies(machine: Machine) -> list[RowCopies]:
     """One for each table and number of rows that were gathered both ways."""
-    by_copies: dict[tuple, dict[float, Gather]] = defaultdict(dict)
-    by_kernels: dict[tuple, dict[float, Gather]] = defaultdict(dict)
-    for one in _asked(measured(machine)):
-        if one.way == ROW_COPIES:
-            _keep_faster(by_copies[_batch(one)], one)
-        elif one.way not in _OTHERS:
-            _keep_faster(by_kernels[_batch(one)], one)
+    asked = _asked(measured(machine))
+    by_copies = grouped((one for one in asked if one.way == ROW_COPIES), _batch)
+    by_kernels = grouped((one for one in asked if one.way not in _OTHERS), _batch)
     found = []
-    for batch, copies in by_copies.items():
-        kernels = by_kernels[batch]
+    for batch, copied in by_copies.items():
+        copies, kernels = _fastest_by_row(copied), _fastest_by_row(by_kernels.get(batch, ()))
         if both := sorted(copies.keys() & kernels.keys()):
             found.append(RowCopies(tuple(copies[row] for row in both), tuple(kernels[row] for row in both)))
     return found
@@ -348,10 +338,8 @@ def _batch(one: Gather) -> tuple:
     )
 
 
-def _keep_faster(there: dict[float, Gather], one: Gather) -> None:
-    known = there.get(one.row)
-    if known is None or one.asked.value > known.asked.value:
-        there[one.row] = one
+def _fastest_by_row(gathers: Iterable[Gather]) -> dict[float, Gather]:
+    return best_of(gathers, lambda gather: gather.row, lambda gather: gather.asked.value)
 
 
 # Tables that lie in host memory altogether; what keeps a part on a GPU answers another question.
@@ -362,16 +350,12 @@ NOT_TO_GPU = "cpu_gather"
 OWN = ("mode", "store", "row", "rows", "width", "window", "element", "locality")
 REQUEST = 128
 LEAST = 8 << 20  # bytes; of a shorter mini-batch its start decides
-NEAREST = ("local", "unknown", "remote")
 Question = tuple[tuple[str, str | float], ...]
 
 
 def fastest(run: Analysis) -> list[str]:
     """A sentence about the work that most ways and sizes of row were measured for."""
-    works: dict[Question, list[Row]] = defaultdict(list)
-    for row in run.result.of(FAMILY):
-        if _usable(row):
-            works[row.case.without(*OWN)].append(row)
+    works = grouped(filter(_usable, run.result.of(FAMILY)), lambda row: row.case.without(*OWN))
     if not works:
         return []
     most = max(works.items(), key=_most)
@@ -388,9 +372,7 @@ def _span(work: Question) -> float:
 
 def _answer(work: Question, rows: list[Row]) -> str:
     """Which way is first at which size of row; nothing where there is one way."""
-    nearest = min((row.case.locality for row in rows), key=NEAREST.index)
-    near = [row for row in rows if row.case.locality == nearest]
-    rates = _rates([row for row in near if row.bytes >= LEAST])
+    rates = _rates([row for row in bests.nearest(rows) if row.bytes >= LEAST])
     found = segments.segments(rates, half=False)
     if not found:
         return ""
@@ -423,15 +405,18 @@ def _usable(row: Row) -> bool:
 
 def _rates(rows: list[Row]) -> dict[str, dict[float, Estimate]]:
     """By mode and store, the best over what is its own affair."""
-    found: dict[str, dict[float, Estimate]] = defaultdict(dict)
-    for row in rows:
-        axes = row.case.axes
-        name = f"{axes['mode']} ({axes['store']})".replace("_", " ")
-        rate = statistics.rate_gb_s(row.time, row.bytes)
-        known = found[name].get(axes["row"])
-        if known is None or rate.value > known.value:
-            found[name][axes["row"]] = rate
-    return found
+    by_way = grouped(
+        rows, lambda row: f"{row.case.axes['mode']} ({row.case.axes['store']})".replace("_", " ")
+    )
+    return {
+        name: {
+            size: max(
+                (statistics.rate_gb_s(row.time, row.bytes) for row in group), key=lambda rate: rate.value
+            )
+            for size, group in grouped(own, lambda row: row.case.axes["row"]).items()
+        }
+        for name, own in by_way.items()
+    }
 
 
 def _spoken(axes: Mapping[str, str | float]) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
+from grainscope_report.figures.frame import by_machine, exact_counter, lines
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -52,7 +53,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     notes += [WHISKERS] if rows or curves or model else []
     stated = [stated_gathers()] if rows or curves or model else []
     small = [*curves, *stated]
-    rows += [tuple(small[at : at + 2]) for at in range(0, len(small), 2)]
+    rows += parts.in_pairs(small)
     rows += [model] if model else []
     below, more = share_panels(machines)
     return Figure(machines, (*rows, *below), (*dict.fromkeys(notes), *more))
@@ -64,7 +65,7 @@ def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPan
     on_gpu = [one for one in there if "gpu" in one.case_row.case.site]
     span = gather.span_of(on_gpu)
     found = gather.by_way(on_gpu, span)
-    owner = f"{machine.letter}: " if several else ""
+    owner = parts.owner(machine, several)
     where = f"over {format_bytes(span)}"
     bars = _bars(found, machine, f"{owner}rows at random by every way, {where}")
     curves, short = _curves(found, machine, f"{owner}by size of rows, {where}")
@@ -103,7 +104,7 @@ def _elsewhere(found: Found, span: float, owner: str) -> list[str]:
 
 def _sites(machine: Machine, owner: str) -> list[str]:
     rows = [row for row in machine.result.of(gather.FAMILY) if row.ok and "gpu" in row.case.site]
-    sites = sorted({tuple(sorted(row.case.site.items())) for row in rows})
+    sites = sorted({row.case.site_key for row in rows})
     if len(sites) < 2:
         return []
     return [f"{owner}Gathers of one GPU and node of {len(sites)}; `grainscope-report list` shows all."]
@@ -115,7 +116,7 @@ def _range(values: Sequence[float], spell: Callable[[float], str]) -> str:
 
 
 def _levels(machine: Machine, one: Gather) -> tuple[Level, ...]:
-    curve = Curve("", "", machine, (), site=tuple(sorted(one.case_row.case.site.items())))
+    curve = Curve("", "", machine, (), site=one.case_row.case.site_key)
     return parts.levels([curve], HOST_TO_GPU)
 
 
@@ -171,7 +172,7 @@ def _curves(found: Found, machine: Machine, title: str) -> tuple[CurvePanel | No
         there = [one for one in there if one.case_row.bytes * SHORT >= longest]
         if len(there) >= FEWEST_SIZES:
             points = tuple(Point(one.row, one.asked, one.flags) for one in there)
-            site = tuple(sorted(there[0].case_row.case.site.items()))
+            site = there[0].case_row.case.site_key
             drawn.append(Curve(gather.spoken(way), way, machine, points, site=site, config=there[0].store))
     said = [
         f"{format_bytes(row)} by {' and '.join(ways)} (a mini-batch of {format_bytes(size)})"
@@ -219,7 +220,7 @@ def _how_near(machine: Machine, several: bool) -> str:
         return ""
     low, high = (f"{ratio:.2f}" for ratio in found)
     said = low if low == high else f"{low} to {high}"
-    owner = f"{machine.letter}: " if several else ""
+    owner = parts.owner(machine, several)
     return f"{owner}Modelled over this machine's own link, gathers take {said} of their measured times."
 
 
@@ -320,12 +321,7 @@ def _batch(found: Sequence[Share], consumer: str) -> CurvePanel | None:
 def _slowdowns(found: Sequence[Share], consumer: str) -> CurvePanel | None:
     curves = []
     for counter, side in SIDES.items():
-
-        def slow(one: Share, name: str = counter) -> Estimate | None:
-            value = one.counter(name)
-            return exact(value) if value else None
-
-        curves += _ways(found, slow, DASHES[counter], f", {side}")
+        curves += _ways(found, exact_counter(counter), DASHES[counter], f", {side}")
     return _share_panel(f"{BOTH[consumer]}: what each side pays", curves, "slowdown over alone", "ratio")
 
 
@@ -341,24 +337,23 @@ def _lines(
     found: Sequence[Share], name: str, method: str, measure: Measure, dash: str = "solid"
 ) -> list[Curve]:
     """A curve for each machine."""
-    drawn = []
-    for machine in {one.machine.index: one.machine for one in found}.values():
-        there = sorted((one for one in found if one.machine is machine), key=lambda one: one.percent)
-        values = {one.percent: (measure(one), one.flags) for one in there}
-        points = tuple(Point(percent, y, flags) for percent, (y, flags) in values.items() if y)
-        site = tuple(sorted(there[0].case_row.case.site.items()))
-        if points:
-            drawn.append(Curve(name, method, machine, points, dash=dash, site=site))
-    return drawn
+    return lines(found, lambda share: share.percent, measure, name, method, dash)
 
 
 def _share_panel(
     title: str, curves: Sequence[Curve], y_label: str = "rows gathered (GB/s)", y_unit: str = "GB/s"
 ) -> CurvePanel | None:
+    return by_share(title, curves, y_label, y_unit, SHARE)
+
+
+def by_share(
+    title: str, curves: Sequence[Curve], y_label: str, y_unit: str, x_label: str
+) -> CurvePanel | None:
+    """A panel over a share of the multiprocessors; None without two points of any curve."""
     if not curves or max(len(curve.points) for curve in curves) < FEWEST_POINTS:
         return None
     levels = parts.levels(curves, HOST_TO_GPU) if y_unit == "GB/s" else ()
-    return CurvePanel(title, tuple(curves), y_label, y_unit, SHARE, "%", levels=levels)
+    return CurvePanel(title, tuple(curves), y_label, y_unit, x_label, "%", levels=levels)
 
 
 def _fewest(found: Sequence[Share], several: bool) -> list[str]:
@@ -379,9 +374,9 @@ def _fewest(found: Sequence[Share], several: bool) -> list[str]:
 def _best(found: Sequence[Share], consumer: str, several: bool) -> list[str]:
     beside = " beside training steps" if consumer == gather.STEPS else ""
     said = []
-    for machine in {one.machine.index: one.machine for one in found}.values():
-        one = min((one for one in found if one.machine is machine), key=lambda one: one.time.value)
-        owner = f"{machine.letter}: " if several else ""
+    for machine, own in by_machine(found):
+        one = min(own, key=lambda share: share.time.value)
+        owner = parts.owner(machine, several)
         said.append(f"{owner}{one.percent:.3g} % for the gather, by {gather.BY.get(one.by, one.by)}")
     return [
         f"Fastest together{beside}: {'; '.join(said)}. The dissertation's best share is 10 % (section 3.4.3)."

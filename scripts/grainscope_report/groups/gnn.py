@@ -112,16 +112,12 @@ def over(slow: Pipeline, fast: Pipeline) -> Estimate:
 
 def fastest(found: Sequence[Pipeline]) -> dict[str, Pipeline]:
     """Of each method the fastest, of a tiered one with as many hot rows as the dissertation has."""
-    best: dict[str, Pipeline] = {}
 
-    def rank(one: Pipeline) -> tuple[float, float]:
-        return abs(one.hot - USUAL_HOT) if one.method == "tiered" else 0.0, one.time.value
+    def rank(pipeline: Pipeline) -> tuple[float, float]:
+        off = abs(pipeline.hot - USUAL_HOT) if pipeline.method == "tiered" else 0.0
+        return -off, -pipeline.time.value
 
-    for one in found:
-        known = best.get(one.method)
-        if known is None or rank(one) < rank(known):
-            best[one.method] = one
-    return best
+    return frame.best_of(found, lambda pipeline: pipeline.method, rank)
 
 
 def methods(found: Sequence[str]) -> list[str]:

@@ -2,20 +2,20 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from grainscope_report import statistics
 from grainscope_report.analysis import Analysis
 from grainscope_report.figures import frame
-from grainscope_report.figures.frame import MachineRow
+from grainscope_report.figures.frame import best_of, grouped
 from grainscope_report.groups import gather, gnn, traversal
 from grainscope_report.groups.gather import Gather, Share
 from grainscope_report.groups.gnn import Payback, Pipeline
 from grainscope_report.groups.traversal_answers import SAME_TIME
 from grainscope_report.machine import Machine
-from grainscope_report.statistics import Estimate
+from grainscope_report.statistics import Estimate, plain
 from grainscope_report.units import format_percent, format_time
 
 # Families that `summary` answers in tables of their own.
@@ -39,13 +39,9 @@ def gathered(machine: Machine) -> list[Answer]:
         if one.asked and one.store in gather.PLAIN_STORES and "gpu" in one.case_row.case.site
     ]
     answers = []
-    for there in _grouped(sorted(found, key=_table), _table):
+    for there in grouped(sorted(found, key=_table), _table).values():
         best = max(there, key=lambda one: one.asked.value)
-        ways: dict[str, Gather] = {}
-        for one in there:
-            known = ways.get(one.way)
-            if known is None or one.asked.value > known.asked.value:
-                ways[one.way] = one
+        ways = best_of(there, lambda one: one.way, lambda one: one.asked.value)
         if len(ways) < 2 or not set(ways) - set(gather.COPIES):
             continue
         answers.append(
@@ -54,14 +50,14 @@ def gathered(machine: Machine) -> list[Answer]:
                 "way": best.way,
                 "window": best.number("window") or None,
                 "width": best.number("width") or None,
-                "gb_s": _estimate(best.asked),
+                "gb_s": plain(best.asked),
                 "of_peak": best.of_peak,
                 "over": {
                     base: best.asked.value / ways[base].asked.value
                     for base in BASES
                     if base in ways and base != best.way
                 },
-                "ways": {way: _estimate(one.asked) for way, one in ways.items()},
+                "ways": {way: plain(one.asked) for way, one in ways.items()},
             }
         )
     return answers
@@ -72,7 +68,7 @@ def bounded(machine: Machine) -> list[Answer]:
     found = gather.modelled(machine)
     link = traversal.one_link(found) if found else ""
     answers = []
-    for there in _grouped(sorted((one for one in found if one.link == link), key=_table), _table):
+    for there in grouped(sorted((one for one in found if one.link == link), key=_table), _table).values():
         best = min(there, key=lambda one: one.time.value)
         naive = [one.time.value for one in there if one.way == "naive"]
         tied = [one for one in there if math.isclose(one.time.value, best.time.value, rel_tol=SAME_TIME)]
@@ -115,14 +111,14 @@ def copied(machine: Machine) -> list[Answer]:
             "indices": one.copies[0].word("indices"),
             "graph": one.copies[0].word("graph") or None,
             "rows": one.copies[0].number("rows") or None,
-            "pays_from": _estimate(one.pays_from),
+            "pays_from": plain(one.pays_from),
             "spoken": one.spoken,
             "sizes": [
                 {
                     "row": copy.row,
-                    "gb_s": _estimate(copy.asked),
+                    "gb_s": plain(copy.asked),
                     "kernel": kernel.way,
-                    "kernel_gb_s": _estimate(kernel.asked),
+                    "kernel_gb_s": plain(kernel.asked),
                 }
                 for copy, kernel in zip(one.copies, one.kernels, strict=True)
             ],
@@ -151,7 +147,7 @@ def tiered(machine: Machine) -> list[Answer]:
                 "hits": {str(percent): best.hits(percent) for percent in gnn.PERCENTS},
                 "of_optimal": {str(percent): best.of_optimal(percent) for percent in gnn.PERCENTS},
                 "degree_hits": {str(percent): degree and degree.hits(percent) for percent in gnn.PERCENTS},
-                "time_s": _estimate(best.time),
+                "time_s": plain(best.time),
                 "scores": {one.score: one.hits(10) for one in own},
             }
         )
@@ -168,7 +164,7 @@ def edges(machine: Machine, family: str, axes: Sequence[str]) -> list[Answer]:
             rate = Estimate(
                 *(count / value for value in (one.time.value, one.time.high, one.time.low)), one.time.visits
             )
-            answers.append(named | {"time_s": _estimate(one.time), "edges_per_s": _estimate(rate)})
+            answers.append(named | {"time_s": plain(one.time), "edges_per_s": plain(rate)})
     return answers
 
 
@@ -181,7 +177,7 @@ def shares_alone(machine: Machine) -> list[Answer]:
             "asked_sms": one.asked_sms,
             "given_sms": one.given_sms,
             "share": one.percent and one.percent / 100,
-            "gb_s": _estimate(one.gathered),
+            "gb_s": plain(one.gathered),
             "link_fraction": one.link_fraction,
         }
         for one in gather.fewest(gather.alone(machine))
@@ -191,7 +187,7 @@ def shares_alone(machine: Machine) -> list[Answer]:
 def split(machine: Machine) -> list[Answer]:
     """For each computation and way the split with the shortest mini-batch."""
     answers = []
-    for there in _grouped(gather.splits(machine), lambda one: (one.consumer, one.by)):
+    for there in grouped(gather.splits(machine), lambda one: (one.consumer, one.by)).values():
         one = min(there, key=lambda each: each.time.value)
         answers.append(
             {
@@ -199,7 +195,7 @@ def split(machine: Machine) -> list[Answer]:
                 "consumer": one.consumer,
                 "given_sms": one.given_sms,
                 "share": one.percent and one.percent / 100,
-                "time_s": _estimate(one.time),
+                "time_s": plain(one.time),
                 "gather_slowdown": one.counter("gather_slowdown"),
                 "compute_slowdown": one.counter("compute_slowdown"),
                 "overlap": one.counter("pipeline_overlap"),
@@ -211,7 +207,7 @@ def split(machine: Machine) -> list[Answer]:
 def trained(machine: Machine) -> list[Answer]:
     """For each training the fastest method, and how it stands to others where there are any."""
     answers = []
-    for there in _grouped(gnn.pipelines(machine), lambda one: one.work):
+    for there in grouped(gnn.pipelines(machine), lambda one: one.work).values():
         ways = gnn.fastest(there)
         fed = [one for method, one in ways.items() if method != "device"]
         if not fed:
@@ -230,7 +226,7 @@ def trained(machine: Machine) -> list[Answer]:
                 "method": best.method,
                 "hot": best.hot if best.method == "tiered" else None,
                 "share": best.share and best.share / 100,
-                "time_s": _estimate(best.time),
+                "time_s": plain(best.time),
                 "overlap": best.counter("overlap"),
                 "gpu_bytes": best.counter("gpu_bytes"),
                 "cpu_s": best.counter("cpu_s"),
@@ -259,10 +255,10 @@ def paid(machine: Machine) -> list[Answer]:
             "epochs_between": list(one.between),
             "cost_s": one.cost_s,
             "parts_s": one.parts,
-            "saved_s": _estimate(one.saved),
+            "saved_s": plain(one.saved),
             "steps": one.steps,
-            "tiered_s": _estimate(one.tiered.time),
-            "mapped_s": _estimate(one.mapped.time),
+            "tiered_s": plain(one.tiered.time),
+            "mapped_s": plain(one.mapped.time),
             "spoken": one.spoken,
         }
         for one in gnn.paybacks(machine)
@@ -271,18 +267,7 @@ def paid(machine: Machine) -> list[Answer]:
 
 def _pipeline(one: Pipeline) -> Answer:
     names = (*gnn.STAGES, "p99_batch_s", "overlap", "gpu_bytes", "cpu_s")
-    return {"time_s": _estimate(one.time), **{name: one.counter(name) for name in names}}
-
-
-def _grouped(found: Iterable[MachineRow], key: Callable) -> list[list]:
-    kinds: dict[Any, list] = {}
-    for one in found:
-        kinds.setdefault(key(one), []).append(one)
-    return list(kinds.values())
-
-
-def _estimate(value: Estimate | None) -> dict[str, float] | None:
-    return value and {"value": value.value, "low": value.low, "high": value.high}
+    return {"time_s": plain(one.time), **{name: one.counter(name) for name in names}}
 
 
 QUESTIONS: dict[str, Callable[[Machine], list[Answer]]] = {

@@ -6,8 +6,8 @@ Dissertation 3.12, 3.14, 3.15, 4.9, 4.11 and 4.12.
 from collections.abc import Callable, Sequence
 
 from grainscope_report import statistics
-from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
+from grainscope_report.figures.frame import exact_counter, lines
 from grainscope_report.figures.model import (
     WHOLE,
     Bar,
@@ -41,7 +41,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     sizes: list[Panel] = []
     notes: list[str] = []
     for machine in machines:
-        owner = f"{machine.letter}: " if len(machines) > 1 else ""
+        owner = parts.owner(machine, len(machines) > 1)
         there = gnn.pipelines(machine)
         methods += _some(_methods(machine, there, owner))
         stages += _some(_stages_panel(there, owner))
@@ -68,7 +68,7 @@ def _some(panel: Panel | None) -> list[Panel]:
 def _pairs(own: Sequence[Panel], stated: Panel) -> list[tuple[Panel, ...]]:
     """Our panels and the dissertation's, two in a row; nothing without ours."""
     there = [*own, stated] if own else []
-    return [tuple(there[at : at + 2]) for at in range(0, len(there), 2)]
+    return parts.in_pairs(there)
 
 
 def _usual_row(found: Sequence[Pipeline]) -> float:
@@ -356,7 +356,6 @@ SIDES = {
     "gather_slowdown": ("gathering", "gather_s", "solid"),
     "train_slowdown": ("training", "train_s", "dashed"),
 }
-FEWEST_POINTS = 2
 METHOD = "processes"
 NOTE = (
     "Two processes: one samples and gathers, one trains on the rest of the GPU (MPS); rows and lists by CUDA "
@@ -372,19 +371,19 @@ def share_panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], 
     """Rate of the gather, time of a step, both slowdowns over the share, beside the paper's; notes."""
     found = _found(machines)
     rate = _panel(
-        "gathers while training", _curves(found, _counter("gather_gb_s")), gather_figure.SM_GB_S, "GB/s"
+        "gathers while training", _curves(found, exact_counter("gather_gb_s")), gather_figure.SM_GB_S, "GB/s"
     )
     steps = _curves(found, lambda one: one.time.scaled(1e3))
     pays = []
     for counter, (side, colour, dash) in SIDES.items():
-        pays += _curves(found, _counter(counter), side, colour, dash)
+        pays += _curves(found, exact_counter(counter), side, colour, dash)
     step = _panel("time of a step", steps, "time of a step (ms)", "ms")
     slower = _panel("what each process pays", pays, "slowdown over alone", "ratio")
     own = [panel for panel in (rate, step, slower) if panel]
     if not own:
         return [], []
     there = [*own, gather_figure.stated_sm_rates()]
-    return [tuple(there[at : at + 2]) for at in range(0, len(there), 2)], [NOTE, _best(machines, found)]
+    return parts.in_pairs(there), [NOTE, _best(machines, found)]
 
 
 def _best(machines: Sequence[Machine], found: Found) -> str:
@@ -406,14 +405,6 @@ def _found(machines: Sequence[Machine]) -> Found:
     return {key: sorted(own, key=lambda one: one.share) for key, own in found.items()}
 
 
-def _counter(name: str) -> Measure:
-    def measure(one: Pipeline) -> Estimate | None:
-        value = one.counter(name)
-        return exact(value) if value else None
-
-    return measure
-
-
 def _curves(
     found: Found, measure: Measure, side: str = "", colour: str = METHOD, dash: str = "solid"
 ) -> list[Curve]:
@@ -423,20 +414,12 @@ def _curves(
     for (_, work), own in found.items():
         name = side or gnn.spoken(METHOD)
         name += f", {work.graph}, {work.row:g} B" if several else ""
-        values = {one.share: (measure(one), one.flags) for one in own}
-        points = tuple(Point(share, y, flags) for share, (y, flags) in values.items() if y)
-        site = tuple(sorted(own[0].case_row.case.site.items()))
-        if points:
-            drawn.append(Curve(name, colour, own[0].machine, points, dash=dash, site=site))
+        drawn += lines(own, lambda pipeline: pipeline.share, measure, name, colour, dash)
     return drawn
 
 
 def _panel(title: str, curves: Sequence[Curve], y_label: str, y_unit: str) -> CurvePanel | None:
-    if not curves or max(len(curve.points) for curve in curves) < FEWEST_POINTS:
-        return None
-    levels = parts.levels(curves, HOST_TO_GPU) if y_unit == "GB/s" else ()
-    title = f"two processes: {title}"
-    return CurvePanel(title, tuple(curves), y_label, y_unit, SHARE, "%", levels=levels)
+    return gather_figure.by_share(f"two processes: {title}", curves, y_label, y_unit, SHARE)
 
 
 FIGURES = (

@@ -98,7 +98,7 @@ def fewest(result: Result) -> list[Fewest]:
         if not row.ok or not {"sms", "saturated_gb_s", "full_gb_s"} <= row.counters.keys():
             continue
         direction, width = str(row.case.axes.get("direction")), row.case.axes.get("width", 0)
-        site = tuple(sorted(row.case.site.items()))
+        site = row.case.site_key
         counters = row.counters
         one = Fewest(
             direction,
@@ -171,7 +171,7 @@ def _derived(result: Result) -> list[Flight]:
     latencies: dict[tuple, float] = defaultdict(float)
     for row in result.of(CHASE):
         if row.ok and row.operation_s and row.case.axes.get("to") == "host_memory":
-            site = tuple(sorted(row.case.site.items()))
+            site = row.case.site_key
             known = latencies.get(site, row.operation_s)
             latencies[site] = min(known, row.operation_s)
     reads = [
@@ -181,12 +181,12 @@ def _derived(result: Result) -> list[Flight]:
         and row.bandwidth_gb_s
         and row.case.axes.get("direction") == "read"
         and row.case.axes.get("access") == "merged_aligned"
-        and tuple(sorted(row.case.site.items())) in latencies
+        and row.case.site_key in latencies
     ]
     if not reads:
         return []
     top = max(reads, key=lambda row: row.bandwidth_gb_s)
-    latency_s = latencies[tuple(sorted(top.case.site.items()))]
+    latency_s = latencies[top.case.site_key]
     requests = top.bandwidth_gb_s * 1e9 * latency_s / LINE
     return [Flight("zero_copy", "host_to_gpu", requests, LINE, latency_s, True)]
 
@@ -228,7 +228,7 @@ def build(machines: Sequence[Machine]) -> Figure:
             "has arrived, by the host's clock; other copies: without the calls, which were made before."
         )
     for machine in machines:
-        owner = f"{machine.letter}: " if several else ""
+        owner = parts.owner(machine, several)
         notes += _moved(machine, owner)
         if said := [one.short for one in fewest(machine.result)]:
             notes.append(f"{owner}Fewest multiprocessors that fill the link: {'; '.join(said)}.")

@@ -27,7 +27,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     notes = parts.slow_sites(there, len(machines) > 1)
     if any(isinstance(panel, BarPanel) for panel in there):
         notes += parts.first_sites(machines, TOUCH, "First touch")
-    rows = tuple(tuple(there[at : at + 2]) for at in range(0, len(there), 2))
+    rows = tuple(parts.in_pairs(there))
     return Figure(machines, rows, tuple(notes))
 
 

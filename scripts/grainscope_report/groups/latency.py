@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import Measured, cases
+from grainscope_report.figures.frame import MachineRow, cases
 from grainscope_report.figures.model import Dot, DotPanel, DotRow, Entry, Figure
 from grainscope_report.groups import host, transfer_copies
 from grainscope_report.groups.transfer import Path
@@ -73,7 +73,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     return Figure(machines, ((panel,),), tuple(notes))
 
 
-def _by_call(found: Mapping[int, Sequence[Measured]]) -> dict[str, set]:
+def _by_call(found: Mapping[int, Sequence[MachineRow]]) -> dict[str, set]:
     """The sizes of each call on any machine."""
     sizes: dict[str, set] = defaultdict(set)
     for there in found.values():
@@ -82,7 +82,7 @@ def _by_call(found: Mapping[int, Sequence[Measured]]) -> dict[str, set]:
     return sizes
 
 
-def _size(one: Measured) -> tuple[str, float]:
+def _size(one: MachineRow) -> tuple[str, float]:
     """The kind of pages, base pages first, and the size: how the rows of a call are sorted."""
     pages = str(one.axis("pages") or "")
     return PAGES.get(pages, ""), float(next(filter(None, map(one.axis, SIZES)), 0.0))
@@ -99,7 +99,7 @@ def _chosen(sizes: set) -> tuple[set, set]:
 
 def _rows(
     machines: Sequence[Machine],
-    found: Mapping[int, Sequence[Measured]],
+    found: Mapping[int, Sequence[MachineRow]],
     what: str,
     name: str,
     sizes: Mapping[str, set],
@@ -130,9 +130,9 @@ def _spoken(size: tuple[str, float], what: str) -> str:
     return f"{format_bytes(number)}, {pages}" if pages else format_bytes(number)
 
 
-def _dot(machine: Machine, one: Measured) -> Dot:
-    operations = one.row.operations or 1
-    return Dot(one.time_s.scaled(1 / operations), "single", machine, flags=one.flags)
+def _dot(machine: Machine, one: MachineRow) -> Dot:
+    operations = one.case_row.operations or 1
+    return Dot(one.time.scaled(1 / operations), "single", machine, flags=one.flags)
 
 
 CHASE, FLAG = "latency/chase", "latency/flag"

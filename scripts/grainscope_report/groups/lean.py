@@ -5,16 +5,16 @@ lists, and whatever further axis says something else than that there is none of 
 """
 
 import math
-import statistics as plain
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean, median, stdev
 from typing import Any
 
 from grainscope_report.groups import traversal
 from grainscope_report.groups.traversal import LEAN, Run, Work
 from grainscope_report.machine import Machine
-from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate
+from grainscope_report.statistics import FEWEST_FOR_INTERVAL, Z_95, Estimate, plain
 
 FAMILIES = tuple(f"{LEAN}{algorithm}" for algorithm in ("bfs", "cc", "pr", "sssp"))
 WEIGHT = 4
@@ -156,20 +156,19 @@ def mean_time(run: Run) -> Estimate:
     times, edges = run.trials, _edges(run)
     if not times:
         return run.time
-    mean = plain.fmean(edges.get(label, 1.0) for label in times)
+    mean = fmean(edges.get(label, 1.0) for label in times)
     each = [time * mean / edges.get(label, 1.0) for label, time in times.items()]
-    value, visits = plain.fmean(each), run.time.visits
+    value, visits = fmean(each), run.time.visits
     if len(each) < FEWEST_FOR_INTERVAL:
         return Estimate(value, min(each), max(each), visits)
-    off = Z_95 * plain.stdev(each) / math.sqrt(len(each))
+    off = Z_95 * stdev(each) / math.sqrt(len(each))
     return Estimate(value, value - off, value + off, visits)
 
 
 def _edges(run: Run) -> dict[str, float]:
     """The edges that each trial's TEPS counts; nothing where any trial has none."""
     found = {
-        trial.label: trial.counters.get("teps", 0.0) * plain.median(trial.samples_s)
-        for trial in run.row.trials
+        trial.label: trial.counters.get("teps", 0.0) * median(trial.samples_s) for trial in run.row.trials
     }
     return found if all(found.values()) and found.keys() == run.trials.keys() else {}
 
@@ -237,17 +236,13 @@ def as_json(gain: Gain) -> dict[str, Any]:
         "strategy": best.strategy,
         "technique": best.technique,
         "hot_percent": best.hot,
-        "time_s": _estimate(time),
+        "time_s": plain(time),
         "link_bytes": best.run.row.link_bytes_least,
         "gpu_bytes_for_edges": best.hot_bytes,
-        "over_emogi": _estimate(gain.over.get("mapped")),
-        "over_device": _estimate(gain.over.get("device")),
+        "over_emogi": plain(gain.over.get("mapped")),
+        "over_device": plain(gain.over.get("device")),
         "fewer_bytes_than_emogi": gain.bytes_over,
         "emogi_access": gain.emogi.access if gain.emogi else None,
         "modelled_s": best.modelled[0] if best.modelled else None,
         "modelled_off": best.modelled[1] if best.modelled else None,
     }
-
-
-def _estimate(value: Estimate | None) -> dict[str, float] | None:
-    return value and {"value": value.value, "low": value.low, "high": value.high}

@@ -61,7 +61,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     emogi = {machine.index: traversal.measured(machine) for machine in machines}
     bars, budgets = [], []
     for machine in machines:
-        owner = f"{machine.letter}: " if len(machines) > 1 else ""
+        owner = parts.owner(machine, len(machines) > 1)
         there, others = every[machine.index], emogi[machine.index]
         bars += _speedups(machine, there, others, graphs, owner)
         budgets += _budgets(machine, there, others, graphs, owner)
@@ -246,7 +246,7 @@ def tables(
         rows: list[TableRow] = []
         strategy = ""
         for machine in machines:
-            owner = f"{machine.letter}: " if len(machines) > 1 else ""
+            owner = parts.owner(machine, len(machines) > 1)
             own = [one for one in every[machine.index] if one.run.work.algorithm == algorithm]
             for work in _all_works(own):
                 there = [one for one in own if one.run.work == work]

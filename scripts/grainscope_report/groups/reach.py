@@ -4,11 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 
 from grainscope_report import statistics
 from grainscope_report.cases import FROM_PEER, HOST_TO_GPU
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, curves, select
+from grainscope_report.figures.frame import NEAREST, best_of, curves, lines, select
 from grainscope_report.figures.model import Curve, CurvePanel, Entry, Figure, Mark, Point, Region
 from grainscope_report.fits import translation
 from grainscope_report.fits.translation import SORTED, Knee, Rows, Translation
@@ -120,7 +121,7 @@ def walls_of(result: Result, memories: Sequence[str] = MEMORY) -> list[Wall]:
     found: dict[tuple[str, Site], list[Row]] = defaultdict(list)
     for row in result.of(FAMILY):
         if row.case.axes.get("memory") in memories and row.measured and row.bytes:
-            key = (str(row.case.axes.get("memory")), tuple(sorted(row.case.site.items())))
+            key = (str(row.case.axes.get("memory")), row.case.site_key)
             found[key].append(row)
     keys = sorted(found, key=lambda key: (MEMORY.index(key[0]), key[1]))
     return [_wall(result, memory, site, found[memory, site]) for memory, site in keys]
@@ -417,7 +418,7 @@ def _kinds(machines: Sequence[Machine]) -> list[CurvePanel | None]:
 def _models(machines: Sequence[Machine], walls: dict, memory: str | None) -> list[str]:
     notes = []
     for machine in machines:
-        owner = f"{machine.letter}: " if len(machines) > 1 else ""
+        owner = parts.owner(machine, len(machines) > 1)
         first: dict[str, Wall] = {}
         for one in walls[machine.index]:
             if one.memory in (memory, "peer") and one.model:
@@ -486,18 +487,12 @@ def _way_panel(row: float, found: Sequence[Gather], windows: Sequence[float]) ->
 def _way_lines(found: Sequence[Gather], way: str, window: float, step: str) -> list[Curve]:
     """A curve for each machine; of several sizes of batches at a span the largest."""
     name = f"{gather.spoken(way)}, window {window:g}" if window > 1 else gather.spoken(way)
-    drawn = []
-    for machine in {one.machine.index: one.machine for one in found}.values():
-        largest: dict[float, Gather] = {}
-        for one in (one for one in found if one.machine is machine):
-            span = one.number("span")
-            if span not in largest or one.number("rows") > largest[span].number("rows"):
-                largest[span] = one
-        points = tuple(Point(span, one.asked, one.flags) for span, one in sorted(largest.items()))
-        site = tuple(sorted(next(iter(largest.values())).case_row.case.site.items()))
-        dash = "dashed" if step else "solid"
-        drawn.append(Curve(name, step or way, machine, points, dash=dash, site=site))
-    return drawn
+    places = best_of(
+        found, lambda one: (one.machine.index, one.number("span")), lambda one: one.number("rows")
+    )
+    dash = "dashed" if step else "solid"
+    measure = attrgetter("asked")
+    return lines(places.values(), lambda one: one.number("span"), measure, name, step or way, dash)
 
 
 FIGURES = (

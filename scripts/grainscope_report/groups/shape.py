@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, Measured, cases, curves, measured, named, select
+from grainscope_report.figures.frame import NEAREST, MachineRow, cases, curves, measured, named, select
 from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Entry, Figure
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import rate_gb_s
@@ -43,7 +43,7 @@ def build_shapes(machines: Sequence[Machine]) -> Figure:
     size = _size(machines)
     panels = [panel for path in PATHS if (panel := _panel(machines, path, size))]
     faces = _faces(machines)
-    rows = [tuple(panels[at : at + 2]) for at in range(0, len(panels), 2)]
+    rows = parts.in_pairs(panels)
     if faces:
         rows.append((faces,))
     notes = []
@@ -139,9 +139,9 @@ def _faces(machines: Sequence[Machine]) -> DotPanel | None:
     return DotPanel(title, lines, "bytes of the box (GB/s)", "GB/s", log=True, numbered=False, width=2.0)
 
 
-def _dot(machine: Machine, one: Measured) -> Dot:
+def _dot(machine: Machine, one: MachineRow) -> Dot:
     method = str(one.axis("method"))
-    rate = rate_gb_s(one.time_s, one.row.bytes or 0)
+    rate = rate_gb_s(one.time, one.case_row.bytes or 0)
     return Dot(rate, method, machine, METHODS.get(method, method.replace("_", " ")), one.flags)
 
 
@@ -160,7 +160,7 @@ def build_batches(machines: Sequence[Machine]) -> Figure:
     panels = [panel for path in PATHS if (panel := _batch_panel(machines, path, count))]
     if not panels:
         return Figure(machines, ())
-    rows = tuple(tuple(panels[at : at + 2]) for at in range(0, len(panels), 2))
+    rows = tuple(parts.in_pairs(panels))
     notes = [
         f"{count:g} pieces, scattered at both ends; from the first call until the last piece has arrived. "
         "What is made once beforehand (arrays, graph, table) is not counted.",
@@ -206,7 +206,7 @@ def _each(panels: Sequence[CurvePanel], several: bool) -> list[str]:
                 for curve in own
                 if curve.x[0] == small
             ]
-            owner = f"{machine.letter}: " if several else ""
+            owner = parts.owner(machine, several)
             notes.append(f"{owner}{panel.title}, a piece of {format_bytes(small)}: {', '.join(said)}.")
     return notes
 

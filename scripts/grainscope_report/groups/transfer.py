@@ -206,7 +206,7 @@ def _of_family(result: Result, rows: Sequence[Row], every: bool) -> list[Path]:
     groups: dict[tuple, list[Row]] = defaultdict(list)
     first: dict[tuple, tuple] = {}
     for row in rows:
-        asked, site = row.case.without("bytes", "flush"), tuple(sorted(row.case.site.items()))
+        asked, site = row.case.without("bytes", "flush"), row.case.site_key
         if every or first.setdefault(asked, site) == site:
             groups[asked, site].append(row)
     fitted = [(there[0], line) for there in groups.values() if (line := _line(_cold(there)))]

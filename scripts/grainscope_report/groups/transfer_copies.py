@@ -222,7 +222,7 @@ def build_demand(machines: Sequence[Machine]) -> Figure:
 
 
 def _packed(flat: list) -> tuple:
-    return tuple(tuple(flat[at : at + 2]) for at in range(0, len(flat), 2))
+    return tuple(parts.in_pairs(flat))
 
 
 def _where(direction: str, **more) -> dict:

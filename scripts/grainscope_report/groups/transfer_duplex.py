@@ -92,8 +92,8 @@ def duplexes(result: Result) -> list[Duplex]:
         groups[naming.name(row)].append(row)
     found = []
     for name, rows in groups.items():
-        site = tuple(sorted(rows[0].case.site.items()))
-        here = [row for row in rows if tuple(sorted(row.case.site.items())) == site]
+        site = rows[0].case.site_key
+        here = [row for row in rows if row.case.site_key == site]
         best = max(here, key=lambda row: row.bytes / row.median_s)
         rate = statistics.rate_gb_s(best.time, best.bytes)
         size = float(best.case.axes.get("bytes", best.bytes))
@@ -351,7 +351,7 @@ def _map(machine: Machine, access: str, several: bool) -> MapPanel | None:
         )
         for one in gpus
     )
-    owner = f"{machine.letter}: " if several else ""
+    owner = parts.owner(machine, several)
     title = f"{owner}all pairs, peer access {access}, {format_bytes(size)} (GB/s)"
     return MapPanel(title, tuple(_gpu(name) for name in gpus), cells, machine)
 

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from grainscope_report import statistics
 from grainscope_report.cases import MODEL
+from grainscope_report.figures import parts
 from grainscope_report.figures.frame import in_order
 from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Panel
 from grainscope_report.machine import Machine
@@ -111,7 +112,7 @@ def of_family(machine: Machine, prefix: str) -> list[Run]:
     ]
     places: dict[tuple, list[Row]] = defaultdict(list)
     for row in rows:
-        places[_PLACES.index(row.case.locality), tuple(sorted(row.case.site.items()))].append(row)
+        places[_PLACES.index(row.case.locality), row.case.site_key].append(row)
     home = max(places, key=lambda place: (len(places[place]), -place[0]), default=None)
     return _runs(machine, places[home]) if home else []
 
@@ -418,5 +419,5 @@ def arranged(panels: Iterable[BarPanel]) -> list[tuple[Panel, ...]]:
 
 def in_pairs(panels: Sequence[BarPanel]) -> list[tuple[Panel, ...]]:
     """Two panels in a row; a last one alone over the whole width."""
-    rows = [tuple(panels[at : at + 2]) for at in range(0, len(panels), 2)]
+    rows = parts.in_pairs(panels)
     return [row if len(row) == 2 else (replace(row[0], width=WHOLE),) for row in rows]

@@ -17,7 +17,7 @@ from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.traversal import ORDERS, Run, Work
 from grainscope_report.machine import Machine
 from grainscope_report.model import Level
-from grainscope_report.statistics import Estimate
+from grainscope_report.statistics import Estimate, plain
 from grainscope_report.units import significant
 
 BASES = ("managed", "device")
@@ -125,8 +125,8 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "link": best.link or None,
         "best": _way(best),
         "tied": [_way(run) for run in answer.tied],
-        "over_managed": _estimate(answer.over.get("managed")),
-        "over_device": _estimate(answer.over.get("device")),
+        "over_managed": plain(answer.over.get("managed")),
+        "over_device": plain(answer.over.get("device")),
         "managed": "under pressure, modelled" if answer.label == "modelled" else COLD,
         "busiest_level": busiest and {
             "level": busiest.level,
@@ -143,16 +143,12 @@ def _way(run: Run) -> dict[str, Any]:
     return {
         "access": run.access,
         "placement": run.placement or None,
-        "time_s": _estimate(run.time),
+        "time_s": plain(run.time),
         "trials": len(run.trials) or None,
         "teps": run.counter("teps"),
         "link_gb_s": run.counter("link_gb_s"),
         "link_fraction": run.link_fraction,
     }
-
-
-def _estimate(value: Estimate | None) -> dict[str, float] | None:
-    return value and {"value": value.value, "low": value.low, "high": value.high}
 
 
 COUNTER = "amplification_data_set"

@@ -97,7 +97,7 @@ class _Series:
         own = [run for run in here if run.machine.index == machine.index]
         link = own and machine.result.link(own[0].row.case.ends)
         over = link.negotiated if link and link.negotiated else "its link"
-        owner = f"{machine.letter}: " if len(machines) > 1 else ""
+        owner = parts.owner(machine, len(machines) > 1)
         return cls(f"{owner}measured, {over}", ACCESS, own, False, machine)
 
 
