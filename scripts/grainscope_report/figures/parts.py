@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from string import ascii_lowercase
+from typing import Any
 
 from grainscope_report import reasons, statistics
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, ends
@@ -22,6 +23,7 @@ from grainscope_report.figures.model import (
 )
 from grainscope_report.machine import Machine, caches, spoken_site
 from grainscope_report.model import Link, Row
+from grainscope_report.papers import Number, Paper
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 
@@ -86,6 +88,26 @@ def both_ways(curves: Iterable[Curve], direction: str) -> tuple[Level, ...]:
             level = Level("double", f"{remote}both copy peaks together", total, curve.machine, curve.site)
             found[curve.machine.index, curve.site] = level
     return tuple(found.values())
+
+
+def sources(numbers: Iterable[Number]) -> str:
+    """Where in the paper these numbers stand, each place once."""
+    return "; ".join(dict.fromkeys(number.source for number in numbers))
+
+
+def stated(
+    source: Paper,
+    title: str,
+    bars: Sequence[tuple[str, Bar]],
+    cited: str,
+    scale: tuple[str, str],
+    name: str = "paper",
+    **look: Any,
+) -> BarPanel:
+    """What a paper states, each bar with its name; `scale` is the axis' label and unit."""
+    names, shown = zip(*bars, strict=True)
+    series = (BarSeries(name, "paper", shown, label="paper", source=cited),)
+    return BarPanel(f"{source.name}: {title}", names, series, *scale, **look)
 
 
 def cache_marks(machines: Iterable[Machine]) -> tuple[Mark, ...]:

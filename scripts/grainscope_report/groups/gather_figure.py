@@ -6,7 +6,7 @@ model's, and hatched.
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from typing import Any
 
 from grainscope_report.cases import HOST_TO_GPU
 from grainscope_report.figures import parts
@@ -262,7 +262,13 @@ def share_panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], 
     notes: list[str] = []
     gathered = tuple(filter(None, (_by_way(alone), _by_width(alone))))
     if gathered:
-        rows += [gathered, (stated_sm_rates(), stated_sm_widths())]
+        rows += [
+            gathered,
+            (
+                stated_sm_rates(),
+                stated("SMs that fill PCIe 4, by width of loads", WIDTHS, "share of SMs (%)"),
+            ),
+        ]
         notes.append(
             "Shares: what the driver says that it gave; of a grid cap the multiprocessors that its blocks "
             "fill."
@@ -420,60 +426,33 @@ SAVED: tuple[Stated, ...] = (
 )
 
 
-def stated_gathers() -> BarPanel:
-    """Gathers as shares of a copy's rate."""
-    peak = paper(DISSERTATION)["gather_memcpy_peak"]
-    title = f"rows of 1024 to 1044 B, RTX 3090, PCIe 4; 100 %: cudaMemcpy, {peak.value:g} GB/s"
-    return replace(_percent(title, GATHERS, "share of cudaMemcpy (%)"), height=0.0)
-
-
-def stated_sm_rates() -> BarPanel:
-    """Rates by the share of the multiprocessors."""
-    return _stated("MPS shares, RTX 3090", SHARES, SM_GB_S, "GB/s", 1.0)
-
-
-def stated_sm_widths() -> BarPanel:
-    """What share of the multiprocessors fills the link, by the width of loads."""
-    return _percent("SMs that fill PCIe 4, by width of loads", WIDTHS, "share of SMs (%)")
-
-
-def stated_training() -> BarPanel:
-    """Training over the method with CPU gathers."""
-    return replace(_stated("RTX 3090, PCIe 4", TRAINING, OVER, "ratio", 1.0), upright=True)
-
-
-def stated_tiers() -> BarPanel:
-    """Training with tiers."""
-    return _stated("V100, PCIe 3, chapter 4", LATER, "speedup", "ratio", 1.0)
-
-
-def stated_rows() -> BarPanel:
-    """Training over the method with CPU gathers by size of rows."""
-    return _stated("two RTX 3090", BY_ROW, OVER, "ratio", 1.0)
-
-
-def stated_savings() -> BarPanel:
-    """What hot rows in the GPU's memory save."""
-    return _percent("papers100M, V100", SAVED, "saved (%)")
-
-
 WHISKERS = "Whiskers of the dissertation's bars: to the upper end of the range that it states."
 SM_GB_S = "rows gathered (GB/s)"
 OVER = "speedup over CPU gather"
 
 
-def _percent(title: str, stated: Sequence[Stated], y_label: str) -> BarPanel:
-    return _stated(title, stated, y_label, "%", 100.0)
+def stated_sm_rates() -> BarPanel:
+    """Rates by the share of the multiprocessors."""
+    return stated("MPS shares, RTX 3090", SHARES, SM_GB_S, "GB/s")
 
 
-def _stated(title: str, stated: Sequence[Stated], y_label: str, y_unit: str, scale: float) -> BarPanel:
+def stated_gathers() -> BarPanel:
+    """Gathers as shares of a copy's rate."""
+    peak = paper(DISSERTATION)["gather_memcpy_peak"]
+    title = f"rows of 1024 to 1044 B, RTX 3090, PCIe 4; 100 %: cudaMemcpy, {peak.value:g} GB/s"
+    return stated(title, GATHERS, "share of cudaMemcpy (%)", height=0.0)
+
+
+def stated(title: str, numbers: Sequence[Stated], y_label: str, y_unit: str = "%", **look: Any) -> BarPanel:
+    """What the dissertation states, a bar for each number or range."""
     source = paper(DISSERTATION)
-    numbers = [[source[name] for name in names] for _, names in stated]
-    bars = tuple(_stated_bar(ends, scale, y_unit) for ends in numbers)
-    cited = "; ".join(dict.fromkeys(one.source for ends in numbers for one in ends))
-    series = (BarSeries(source.name, "paper", bars, label="paper", source=cited),)
-    names = tuple(name for name, _ in stated)
-    return BarPanel(f"{source.name}: {title}", names, series, y_label, y_unit, height=HEIGHT)
+    ends = [[source[name] for name in names] for _, names in numbers]
+    scale = 100.0 if y_unit == "%" else 1.0
+    bars = [(name, _stated_bar(of, scale, y_unit)) for (name, _), of in zip(numbers, ends, strict=True)]
+    cited = parts.sources(number for of in ends for number in of)
+    return parts.stated(
+        source, title, bars, cited, (y_label, y_unit), source.name, **{"height": HEIGHT} | look
+    )
 
 
 def _stated_bar(ends: Sequence[Number], scale: float, unit: str) -> Bar:

@@ -49,12 +49,28 @@ def build(machines: Sequence[Machine]) -> Figure:
         sizes += _some(_by_row(machine, there, owner))
         notes += [f"{owner}{note}" for note in _notes(there)]
     rows: list[tuple[Panel, ...]] = [(panel,) for panel in methods]
-    rows += [(gather_figure.stated_training(), gather_figure.stated_tiers())] if methods else []
+    rows += (
+        [
+            (
+                gather_figure.stated(
+                    "RTX 3090, PCIe 4", gather_figure.TRAINING, gather_figure.OVER, "ratio", upright=True
+                ),
+                gather_figure.stated("V100, PCIe 3, chapter 4", gather_figure.LATER, "speedup", "ratio"),
+            )
+        ]
+        if methods
+        else []
+    )
     rows += [(panel,) for panel in stages]
     shared, more = share_panels(machines)
     rows += shared
     notes += more
-    rows += [*_pairs(hot, gather_figure.stated_savings()), *_pairs(sizes, gather_figure.stated_rows())]
+    rows += [
+        *_pairs(hot, gather_figure.stated("papers100M, V100", gather_figure.SAVED, "saved (%)")),
+        *_pairs(
+            sizes, gather_figure.stated("two RTX 3090", gather_figure.BY_ROW, gather_figure.OVER, "ratio")
+        ),
+    ]
     notes += [NOTE_ON_STAGES] if stages else []
     notes += HOT_NOTES if hot else []
     notes += [gather_figure.WHISKERS] if rows else []

@@ -11,7 +11,6 @@ from grainscope_report.figures.frame import NEAREST, Curves, Where, curves, near
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
-    BarSeries,
     Curve,
     CurvePanel,
     Entry,
@@ -19,11 +18,11 @@ from grainscope_report.figures.model import (
     Level,
     Point,
     Region,
+    exact,
 )
 from grainscope_report.groups import host
 from grainscope_report.machine import Machine
 from grainscope_report.papers import COMM_SCOPE, paper
-from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 
 MEMCPY = "transfer/memcpy"
@@ -134,17 +133,12 @@ def _worth(panel: CurvePanel | None) -> bool:
 def _paper() -> BarPanel:
     source = paper(COMM_SCOPE)
     numbers = [source["pinned_to_gpu_local_ac922"], source["pinned_to_gpu_remote_ac922"]]
-    bars = tuple(Bar(Estimate(one.value, one.value, one.value), f"{one.value:g}") for one in numbers)
-    top = source["link_theoretical_ac922"]
-    return BarPanel(
-        f"{source.name}: AC922, NVLink 2 ×3",
-        ("pinned\nlocal", "pinned\nremote"),
-        (BarSeries("paper", "paper", bars, label="paper", source="; ".join(one.source for one in numbers)),),
-        "bandwidth (GB/s)",
-        "GB/s",
-        levels=(Level("paper", "theoretical", top.value, source=top.source),),
-        width=0.5,
-    )
+    local, remote = (Bar(exact(number.value), f"{number.value:g}") for number in numbers)
+    top, scale = source["link_theoretical_ac922"], ("bandwidth (GB/s)", "GB/s")
+    look = {"levels": (Level("paper", "theoretical", top.value, source=top.source),), "width": 0.5}
+    cited = "; ".join(number.source for number in numbers)
+    bars = [("pinned\nlocal", local), ("pinned\nremote", remote)]
+    return parts.stated(source, "AC922, NVLink 2 ×3", bars, cited, scale, **look)
 
 
 ZERO_COPY = "transfer/zero_copy"

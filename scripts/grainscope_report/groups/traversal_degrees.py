@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from grainscope_report.figures import parts
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -313,12 +314,13 @@ def _bar(one: Scoring | None) -> Bar:
 def _stated() -> BarPanel:
     """What the dissertation's text states of its graphs."""
     source = paper(DISSERTATION)
-    numbers = [source[name] for _, name in STATED]
-    bars = tuple(Bar(exact(100 * one.value), f"{100 * one.value:g} %", note=one.text) for one in numbers)
-    series = (BarSeries(source.name, "paper", bars, label="paper", source="section 4.4"),)
-    names = tuple(name for name, _ in STATED)
-    title = f"{source.name}: three graphs, and papers100M by depth"
-    return BarPanel(title, names, series, "share of accesses (%)", "%", height=HEIGHT)
+    numbers = {name: source[number] for name, number in STATED}
+    bars = [
+        (name, Bar(exact(100 * one.value), f"{100 * one.value:g} %", note=one.text))
+        for name, one in numbers.items()
+    ]
+    title, scale = "three graphs, and papers100M by depth", ("share of accesses (%)", "%")
+    return parts.stated(source, title, bars, "section 4.4", scale, source.name, height=HEIGHT)
 
 
 def _runs(trainings: Sequence[Training], found: dict[tuple[Training, str], Scoring]) -> list[str]:

@@ -390,104 +390,80 @@ def rates_notes(here: Sequence[Run]) -> list[str]:
     ]
 
 
-NARROW = 0.8
+STATED = {"width": 0.8, "upright": True, "height": HEIGHT}  # how its panels look
 
 
 def stated_shares() -> BarPanel:
     """Shares of requests that the text states."""
     source = paper(EMOGI)
-    numbers = [
-        source[name]
-        for name in ("requests_above_32_naive_fs", "requests_128_merged", "requests_128_merged_ml")
-    ]
-    names = ("naive, FS,\nabove 32 B", "merged, mean,\n128 B", "merged, ML,\n128 B")
-    bars = tuple(Bar(exact(100 * one.value), f"{100 * one.value:.3g} %") for one in numbers)
-    return _panel("shares of requests, as stated", names, bars, numbers, "share of requests (%)", "%")
+    numbers = {
+        "naive, FS,\nabove 32 B": source["requests_above_32_naive_fs"],
+        "merged, mean,\n128 B": source["requests_128_merged"],
+        "merged, ML,\n128 B": source["requests_128_merged_ml"],
+    }
+    bars = [(name, Bar(exact(100 * one.value), f"{100 * one.value:.3g} %")) for name, one in numbers.items()]
+    scale = ("share of requests (%)", "%")
+    return parts.stated(
+        source, "shares of requests, as stated", bars, parts.sources(numbers.values()), scale, **STATED
+    )
 
 
 def stated_rates() -> BarPanel:
     """Rates over PCIe 3 in bfs."""
     source = paper(EMOGI)
-    naive, merged, peak, uvm = (
-        source[name] for name in ("naive_bfs", "merged_bfs", "memcpy_peak", "uvm_peak")
-    )
+    naive, merged, peak = (source[name] for name in ("naive_bfs", "merged_bfs", "memcpy_peak"))
     low, high = source["aligned_gain_least"], source["aligned_gain_most"]
-    bars = (
-        *(
-            Bar(exact(one.value), f"{one.value:g}, {100 * one.value / peak.value:.0f} %")
-            for one in (naive, merged)
-        ),
-        Bar(None, f"{low.value:g} to {high.value:g} more", note=low.text),
-    )
-    levels = tuple(
-        Level("paper", name, one.value, source=one.source)
-        for name, one in (("cudaMemcpy", peak), ("UVM", uvm))
-    )
-    names = ("naive,\nup to", "merged,\nup to", "aligned")
-    return _panel(
-        "bfs on a V100, PCIe 3 ×16", names, bars, [naive, merged, low], "over the link (GB/s)", "GB/s", levels
+    bars = [
+        ("naive,\nup to", _of_peak(naive, peak, ", ")),
+        ("merged,\nup to", _of_peak(merged, peak, ", ")),
+        ("aligned", Bar(None, f"{low.value:g} to {high.value:g} more", note=low.text)),
+    ]
+    scale = ("over the link (GB/s)", "GB/s")
+    look = STATED | {"levels": _stated_levels()}
+    return parts.stated(
+        source, "bfs on a V100, PCIe 3 ×16", bars, parts.sources([naive, merged, low]), scale, **look
     )
 
 
 def stated_amplification() -> BarPanel:
     """Bytes over the link over the size of the data set, 16 GB on the card."""
     source = paper(EMOGI)
-    named = (
-        ("UVM,\nFS", "uvm_fs"),
-        ("UVM,\nML", "uvm_ml"),
-        ("UVM,\nSK", "uvm_sk"),
-        ("EMOGI,\nat most", "emogi"),
+    numbers = {
+        "UVM,\nFS": source["amplification_uvm_fs"],
+        "UVM,\nML": source["amplification_uvm_ml"],
+        "UVM,\nSK": source["amplification_uvm_sk"],
+        "EMOGI,\nat most": source["amplification_emogi"],
+    }
+    bars = [(name, Bar(exact(one.value), f"{one.value:g}")) for name, one in numbers.items()]
+    scale = ("link bytes ÷ data set", "ratio")
+    return parts.stated(
+        source, "bfs, a card of 16 GB", bars, parts.sources(numbers.values()), scale, **STATED
     )
-    numbers = [source[f"amplification_{number}"] for _, number in named]
-    bars = tuple(Bar(exact(one.value), f"{one.value:g}") for one in numbers)
-    names = tuple(name for name, _ in named)
-    return _panel("bfs, a card of 16 GB", names, bars, numbers, "link bytes ÷ data set", "ratio")
-
-
-def _panel(
-    title: str,
-    names: tuple[str, ...],
-    bars: tuple[Bar, ...],
-    numbers: list[Number],
-    y_label: str,
-    y_unit: str,
-    levels: tuple[Level, ...] = (),
-) -> BarPanel:
-    source = paper(EMOGI)
-    cited = "; ".join(dict.fromkeys(one.source for one in numbers))
-    series = (BarSeries("paper", "paper", bars, label="paper", source=cited),)
-    look = {"levels": levels, "width": NARROW, "upright": True, "height": HEIGHT}
-    return BarPanel(f"{source.name}: {title}", names, series, y_label, y_unit, **look)
 
 
 def toy_rates() -> BarPanel:
     """Rates of the toy by access."""
     source = paper(EMOGI)
-    naive, aligned, peak, uvm = (
-        source[name] for name in ("naive_bfs", "merged_aligned", "memcpy_peak", "uvm_peak")
-    )
-    bars = (
-        Bar(
-            exact(naive.value),
-            _share_text(naive.value, peak.value),
-            note="BFS, naive; the text says as in figure 4a",
-        ),
-        Bar(None, "lower,\nno number"),
-        Bar(exact(aligned.value), _share_text(aligned.value, peak.value)),
-    )
-    where = "; ".join(one.source for one in (naive, aligned))
-    return BarPanel(
-        f"{source.name}: V100, PCIe 3 ×16",
-        ("strided\n(BFS)", "off by\n32 B", "aligned"),
-        (BarSeries("paper", "paper", bars, label="paper", source=where),),
-        "bandwidth (GB/s)",
-        "GB/s",
-        levels=tuple(
-            Level("paper", name, one.value, source=one.source)
-            for name, one in (("cudaMemcpy", peak), ("UVM", uvm))
-        ),
-        width=0.62,
-    )
+    naive, aligned, peak = (source[name] for name in ("naive_bfs", "merged_aligned", "memcpy_peak"))
+    bars = [
+        ("strided\n(BFS)", _of_peak(naive, peak, "\n", "BFS, naive; the text says as in figure 4a")),
+        ("off by\n32 B", Bar(None, "lower,\nno number")),
+        ("aligned", _of_peak(aligned, peak, "\n")),
+    ]
+    look = {"levels": _stated_levels(), "width": 0.62}
+    scale = ("bandwidth (GB/s)", "GB/s")
+    return parts.stated(source, "V100, PCIe 3 ×16", bars, parts.sources([naive, aligned]), scale, **look)
+
+
+def _of_peak(number: Number, peak: Number, gap: str, note: str = "") -> Bar:
+    text = f"{number.value:g}{gap}{100 * number.value / peak.value:.0f} %"
+    return Bar(exact(number.value), text, note=note)
+
+
+def _stated_levels() -> tuple[Level, ...]:
+    source = paper(EMOGI)
+    named = (("cudaMemcpy", source["memcpy_peak"]), ("UVM", source["uvm_peak"]))
+    return tuple(Level("paper", name, number.value, source=number.source) for name, number in named)
 
 
 def toy_mix() -> BarPanel:
@@ -513,7 +489,3 @@ def toy_mix() -> BarPanel:
         stacked=True,
         width=0.62,
     )
-
-
-def _share_text(value: float, peak: float) -> str:
-    return f"{value:g}\n{100 * value / peak:.0f} %"
