@@ -25,7 +25,7 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     room = scales.room_above(axes, within, beyond)
     if panel.stacked and not panel.levels:
         room = 0.0 if panel.y_unit in SHARES else ROOM_ABOVE_STACKS
-    if any(bar.value and bar.value.high > 2 * bar.value.value for one in panel.series for bar in one.bars):
+    if any(bar.value and bar.value.high > 2 * bar.value.value for bars in panel.series for bar in bars.bars):
         room = max(room, ROOM_ABOVE_WHISKERS)
     axes.set_xlim(-0.55, len(panel.categories) - 0.45)
     scales.y_axis(axes, 0, top / (1 - room), False)
@@ -237,11 +237,11 @@ def flat_text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> N
     )
 
 
-def has_room(axes: Axes, said: str, wide: float) -> bool:
+def has_room(axes: Axes, text: str, wide: float) -> bool:
     """Whether the text is narrow enough for its bar."""
     width, _ = scales.size_in_points(axes)
     low, high = axes.get_xlim()
-    most = max(style.text_width(line, style.FINE) for line in said.split("\n"))
+    most = max(style.text_width(line, style.FINE) for line in text.split("\n"))
     return most <= wide * width / (high - low)
 
 

@@ -59,11 +59,11 @@ def _value(row: DotRow, panel: DotPanel) -> str:
     return format_time(value) if panel.y_unit == "s" else f"{significant(value)} {panel.y_unit}"
 
 
-def _make_room(axes: Axes, panel: DotPanel, said: Sequence[str]) -> float:
+def _make_room(axes: Axes, panel: DotPanel, texts: Sequence[str]) -> float:
     """Moves the axes' edges in, so that names and numbers fit beside them; gives the names' own width."""
     names = max(style.text_width(row.name, style.SMALL) for row in panel.rows)
     parts = max(style.text_width(row.part, style.SMALL) for row in panel.rows)
-    numbers = max((style.text_width(one, style.SMALL) for one in said), default=0.0)
+    numbers = max((style.text_width(one, style.SMALL) for one in texts), default=0.0)
     page = axes.figure.get_size_inches()[0] * 72
     box = axes.get_position()
     left = box.x0 + (names + parts + (2 + bool(parts)) * GAP - REACH) / page
@@ -139,16 +139,16 @@ def _rows(axes: Axes, rows: Sequence[DotRow], names: float) -> None:
 
 
 def _label(
-    axes: Axes, edge: float, by: float, order: int, said: str, side: str, colour: str = "black"
+    axes: Axes, edge: float, by: float, order: int, text: str, side: str, colour: str = "black"
 ) -> None:
     """Writes beside the axes' edge at 0 or 1, so many points from it."""
-    if not said:
+    if not text:
         return
     width, _ = size_in_points(axes)
     axes.text(
         edge + by / width,
         order,
-        said,
+        text,
         transform=blended_transform_factory(axes.transAxes, axes.transData),
         fontsize=style.SMALL,
         color=colour,
@@ -309,7 +309,7 @@ def draw_table(axes: Axes, panel: TablePanel) -> None:
     axes.plot([0, width], [1.15 * LINE] * 2, color=style.GREY, linewidth=0.6, gid="rule")
 
 
-def _width(said: str, first: bool) -> float:
-    return max(style.text_width(said, style.SMALL), style.text_width(said, style.SMALL, "bold")) + (
+def _width(text: str, first: bool) -> float:
+    return max(style.text_width(text, style.SMALL), style.text_width(text, style.SMALL, "bold")) + (
         1 if first else 0
     )

@@ -232,18 +232,22 @@ def _lines(count: int) -> float:
 
 
 def _is_table(row: tuple[Panel, ...]) -> bool:
-    return all(isinstance(one, TablePanel) for one in row)
+    return all(isinstance(panel, TablePanel) for panel in row)
 
 
 def _tall(row: tuple[Panel, ...]) -> float:
     """The height of the axes of a row."""
     if _is_table(row):
         return max(map(panels.table_height, row))
-    if own := max((one.height for one in row if isinstance(one, BarPanel)), default=0.0):
+    if own := max((each_panel.height for each_panel in row if isinstance(each_panel, BarPanel)), default=0.0):
         return own
     if dotted := [panel for panel in row if isinstance(panel, DotPanel)]:
         return max(_dots_height(panel) for panel in dotted)
-    return SHORT_HEIGHT if all(isinstance(one, CurvePanel) and one.short for one in row) else PANEL_HEIGHT
+    return (
+        SHORT_HEIGHT
+        if all(isinstance(each_panel, CurvePanel) and each_panel.short for each_panel in row)
+        else PANEL_HEIGHT
+    )
 
 
 def _dots_height(panel: DotPanel) -> float:
@@ -462,12 +466,12 @@ def _add_lines(figure: Figure, found: dict[str, Artist]) -> None:
             )
 
 
-def arrange(found: Sequence[Entry]) -> list[list[Entry]]:
+def arrange(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Breaks the entries into lines that fit the page."""
     room = (style.WIDTH - 0.3) * 72
     lines: list[list[Entry]] = []
     used = room + 1
-    for name, handle in found:
+    for name, handle in entries:
         wide = HANDLE + style.text_width(name, style.SMALL) + GAP
         if used + wide > room:
             lines.append([])

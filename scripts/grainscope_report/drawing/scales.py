@@ -170,8 +170,8 @@ def size_in_points(axes: Axes) -> tuple[float, float]:
 def on_scale(levels: Sequence[Level], top: float, log: bool) -> tuple[list[Level], list[Level]]:
     """Levels that the axis reaches for, and those too far above the data, which only their names show."""
     reach = top * (REACH_LOG if log else REACH)
-    return [one for one in levels if one.value <= reach], [
-        one for one in levels if one.value > reach and one.name
+    return [level for level in levels if level.value <= reach], [
+        level for level in levels if level.value > reach and level.name
     ]
 
 
@@ -194,16 +194,16 @@ def draw_levels(
     lines = [_height_of(axes, level.value) for level in levels]
     placed: list[Rectangle] = []
     for order, group in enumerate(_by_name(beyond)):
-        said = style.shorten(f"↑ {_said(group, several)}", style.FINE, width - 2 * MARGIN)
-        spot = Rectangle(MARGIN, height - (order + 1) * LABEL, style.text_width(said, style.FINE))
-        _write(axes, said, spot, style.GREY)
+        text = style.shorten(f"↑ {_said(group, several)}", style.FINE, width - 2 * MARGIN)
+        spot = Rectangle(MARGIN, height - (order + 1) * LABEL, style.text_width(text, style.FINE))
+        _write(axes, text, spot, style.GREY)
         placed.append(spot)
     for group in reversed(_groups(axes, [level for level in levels if level.name])):
-        said = style.shorten(_said(group, several), style.FINE, width - 2 * MARGIN)
+        text = style.shorten(_said(group, several), style.FINE, width - 2 * MARGIN)
         spot = _best(
-            _spots(axes, group, style.text_width(said, style.FINE), lines), clear, lines, placed, height
+            _spots(axes, group, style.text_width(text, style.FINE), lines), clear, lines, placed, height
         )
-        _write(axes, said, spot, style.LEVELS[group[0].kind][0])
+        _write(axes, text, spot, style.LEVELS[group[0].kind][0])
         placed.append(spot)
 
 
@@ -218,8 +218,8 @@ def in_points(axes: Axes, points: Sequence[Point]) -> Points:
 def _spots(axes: Axes, group: Sequence[Level], wide: float, lines: Sequence[float]) -> list[Rectangle]:
     """The places for a label, the preferred first: above its line, below it, above lines crowded there."""
     width, _ = size_in_points(axes)
-    top = _height_of(axes, max(one.value for one in group))
-    below = _height_of(axes, min(one.value for one in group)) - LABEL - 0.4
+    top = _height_of(axes, max(level.value for level in group))
+    below = _height_of(axes, min(level.value for level in group)) - LABEL - 0.4
     crowd = top
     for line in sorted(lines):
         if crowd < line < crowd + LABEL * 1.3:
@@ -242,12 +242,12 @@ def _best(
     return min(spots, key=cost)
 
 
-def _write(axes: Axes, said: str, spot: Rectangle, colour: str) -> None:
+def _write(axes: Axes, text: str, spot: Rectangle, colour: str) -> None:
     width, height = size_in_points(axes)
     axes.text(
         spot.left / width,
         (spot.bottom + spot.height / 2) / height,
-        said,
+        text,
         transform=axes.transAxes,
         fontsize=style.FINE,
         color=colour,
@@ -294,7 +294,7 @@ def _said(group: Sequence[Level], several: bool) -> str:
     if group[0].kind == "even":
         return group[0].name
     values: dict[str, list[float]] = {}
-    for level in sorted(group, key=lambda one: one.machine.index if one.machine else 0):
+    for level in sorted(group, key=lambda each_level: each_level.machine.index if each_level.machine else 0):
         values.setdefault(level.machine.letter if several and level.machine else "", []).append(level.value)
     spoken = [f"{letter} {_span(there)}".strip() for letter, there in values.items()]
     if len(values) > 1 and len(set(map(_span, values.values()))) == 1:

@@ -41,8 +41,8 @@ def lane(name: str) -> View:
     """One lane of rows of several at once: its own time and bytes."""
 
     def view(row: Row) -> Row | None:
-        one = next((one for one in row.lanes if one.name == name), None)
-        return one and _instead(row, one.median_s, one.within_s, bytes=one.bytes)
+        lane = next((lane for lane in row.lanes if lane.name == name), None)
+        return lane and _instead(row, lane.median_s, lane.within_s, bytes=lane.bytes)
 
     return view
 
@@ -108,7 +108,7 @@ def named(
     machines: Sequence[Machine], family: str, known: Mapping[str, str], axis: str = "method"
 ) -> dict[str, str]:
     """What the values of an axis are called: known ones in their order, then others in their own words."""
-    there = {row.case.axes.get(axis) for one in machines for row in one.result.of(family) if row.ok}
+    there = {row.case.axes.get(axis) for machine in machines for row in machine.result.of(family) if row.ok}
     more = sorted(value for value in there - known.keys() if isinstance(value, str))
     return {**known, **{value: value.replace("_", " ") for value in more}}
 
@@ -208,13 +208,13 @@ def exact_counter(name: str) -> Callable[["MachineRow"], Estimate | None]:
     return lambda row: exact(value) if (value := row.counter(name)) else None
 
 
-def nearest(found: Sequence[Curve]) -> list[Curve]:
+def nearest(all_curves: Sequence[Curve]) -> list[Curve]:
     """Of each machine the curves of its nearest locality."""
     near = {
         machine.index: min((curve.locality for curve in own), key=NEAREST.index)
-        for machine, own in by_machine(found)
+        for machine, own in by_machine(all_curves)
     }
-    return [curve for curve in found if curve.locality == near[curve.machine.index]]
+    return [curve for curve in all_curves if curve.locality == near[curve.machine.index]]
 
 
 def _spoken(place: str) -> str:

@@ -131,28 +131,28 @@ def pairs(first: Iterable[Curve], second: Iterable[Curve]) -> list[tuple[Curve, 
     return [(curve, other[key]) for key, curve in keyed if key in other]
 
 
-def shared_points(one: Curve, two: Curve) -> tuple[list[float], list, list]:
+def shared_points(curve: Curve, two: Curve) -> tuple[list[float], list, list]:
     """The sizes that both curves have, and both curves' estimates there."""
-    ones, twos = dict(zip(one.x, one.y, strict=True)), dict(zip(two.x, two.y, strict=True))
+    ones, twos = dict(zip(curve.x, curve.y, strict=True)), dict(zip(two.x, two.y, strict=True))
     x = sorted(ones.keys() & twos.keys())
     return x, [ones[at] for at in x], [twos[at] for at in x]
 
 
 def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str = "") -> list[Region]:
     """Where curves of `first` and `second` on the same machine and locality swap places, doing `what`."""
-    found = []
+    regions = []
     doing = f" {what}" if what else ""
     for one, two in pairs(first, second):
         for crossing in crossovers(one, two):
             size = Estimate(crossing.x, crossing.low, crossing.high)
             text = crossing_text(f"{one.name}{doing}", two.name, crossing.first_wins_above, size)
-            found.append(Region("crossover", size.low, size.high, text, size.value, machine=one.machine))
-    return found
+            regions.append(Region("crossover", size.low, size.high, text, size.value, machine=one.machine))
+    return regions
 
 
-def crossovers(one: Curve, two: Curve) -> list[statistics.Crossover]:
+def crossovers(curve: Curve, two: Curve) -> list[statistics.Crossover]:
     """Where two curves swap places, over the sizes that both have."""
-    x, ones, twos = shared_points(one, two)
+    x, ones, twos = shared_points(curve, two)
     return statistics.crossovers(x, ones, twos) if len(x) > 1 else []
 
 

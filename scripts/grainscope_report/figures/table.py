@@ -54,15 +54,15 @@ def other_families(but: frozenset[str]) -> Entry:
 
 def build_others(machines: Sequence[Machine], but: frozenset[str] = frozenset()) -> Figure:
     """A panel for each family whose cases differ in a number, then dots for the others."""
-    every = [one.result for one in machines]
+    every = [machine.result for machine in machines]
     families = dict.fromkeys(
-        row.case.family for one in every for row in one.rows if row.case.family not in but
+        row.case.family for result in every for row in result.rows if row.case.family not in but
     )
     notes: list[str] = []
     panels: list[Panel] = []
     dotted: dict[bool, list[str]] = {True: [], False: []}
     for family in families:
-        rows = [row for one in every for row in one.of(family) if row.ok and measured(row)]
+        rows = [row for result in every for row in result.of(family) if row.ok and measured(row)]
         if not rows:
             continue
         if axis := _varied(rows):
@@ -137,12 +137,12 @@ def _lines(
     drawn: list[Curve] = []
     for order, values in enumerate(values for values in asked if values in chosen):
         where = dict(zip(kept, values, strict=True))
-        said = _spoken(where, varying)
+        text = _spoken(where, varying)
         drawn += curves(
             machines,
             family,
             where,
-            name=f"{family}: {said}" if said else family,
+            name=f"{family}: {text}" if text else family,
             method=f"component {order}",
             x=x,
             measure=bandwidth if rated else lambda time_s, row: _time(time_s, row, rows).scaled(1 / scale),
@@ -201,13 +201,18 @@ def _dots(machines: Sequence[Machine], families: Sequence[str], rated: bool) -> 
     lines: list[DotRow] = []
     for family in families:
         found = [
-            (machine, one) for machine in machines for one in cases(machine, family) if measured(one.case_row)
+            (machine, case)
+            for machine in machines
+            for case in cases(machine, family)
+            if measured(case.case_row)
         ]
-        rows = [one.case_row for _, one in found]
+        rows = [case.case_row for _, case in found]
         varying = [axis for axis in _axes(rows) if len({row.case.axes.get(axis) for row in rows}) > 1]
         dots: dict[str, list[Dot]] = {}
-        for machine, one in found:
-            dots.setdefault(_spoken(dict(one.case.axes), varying), []).append(_dot(machine, one, rows, rated))
+        for machine, case in found:
+            dots.setdefault(_spoken(dict(case.case.axes), varying), []).append(
+                _dot(machine, case, rows, rated)
+            )
         lines += [DotRow(family, said, tuple(there)) for said, there in dots.items()]
     values = [dot.value.value for line in lines for dot in line.dots]
     scale = ("bandwidth (GB/s)", "GB/s") if rated else ("time", "s")
@@ -217,10 +222,10 @@ def _dots(machines: Sequence[Machine], families: Sequence[str], rated: bool) -> 
     )
 
 
-def _dot(machine: Machine, one: MachineRow, rows: Sequence[Row], rated: bool) -> Dot:
-    row = one.case_row
-    value = rate_gb_s(one.time, row.bytes) if rated else _time(one.time, row, rows)
-    return Dot(value, "single", machine, flags=one.flags)
+def _dot(machine: Machine, case: MachineRow, rows: Sequence[Row], rated: bool) -> Dot:
+    row = case.case_row
+    value = rate_gb_s(case.time, row.bytes) if rated else _time(case.time, row, rows)
+    return Dot(value, "single", machine, flags=case.flags)
 
 
 SOURCES = (

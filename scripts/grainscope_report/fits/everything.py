@@ -48,10 +48,10 @@ class Fits:
 def of(machine: Machine, choices: Sequence[transfer.Choice], every: bool = True) -> Fits:
     """Fits everything that the run has rows for, paths at every site or at the first of each."""
     result = machine.result
-    found = transfer.paths(result, every)
+    paths = transfer.paths(result, every)
     return Fits(
-        found,
-        transfer.farther(found),
+        paths,
+        transfer.farther(paths),
         [swap for choice in choices for swap in choice.swaps],
         transfer_duplex.duplexes(result),
         transfer_duplex.accesses(result),
@@ -64,11 +64,11 @@ def of(machine: Machine, choices: Sequence[transfer.Choice], every: bool = True)
 
 def sections(fits: Fits) -> Iterator[Section]:
     """Headings with their sentences; only those that have any."""
-    yield "Remote memory against local", [_farther(one) for one in fits.farther]
+    yield "Remote memory against local", [_farther(farther) for farther in fits.farther]
     for direction, arrow in parts.ARROWS.items():
         there = [one.text for one in fits.swaps if one.direction == direction]
         yield f"Which way is faster from which size on, {arrow}", there
-    yield "Both ways at once", [one.text for one in fits.duplexes]
+    yield "Both ways at once", [duplex.text for duplex in fits.duplexes]
     yield "Peer access", transfer_duplex.accesses_text(fits.accesses)
     yield from _walls(fits)
     yield "What fills the link", [one.text for one in [*fits.fewest, *fits.flights]]
@@ -77,39 +77,39 @@ def sections(fits: Fits) -> Iterator[Section]:
 def _walls(fits: Fits) -> Iterator[Section]:
     """The first wall of host memory and the first of another GPU's in full, the others in a line each."""
     full: dict[str, reach.Wall] = {}
-    for one in fits.walls:
-        full.setdefault(one.link, one)
-    for number, (_, one) in enumerate(sorted(full.items())):
-        said = [edge.text for edge in one.edges] or [one.short]
-        said += reach.model_text(one.model) if one.model else ["too few rows in the wall to fit a model"]
-        more = [other.short for other in fits.walls if other.link == one.link and other is not one]
-        yield f"Translation wall, {one.where}", [*said, *more, *([] if number else [fits.between])]
+    for wall in fits.walls:
+        full.setdefault(wall.link, wall)
+    for number, (_, wall) in enumerate(sorted(full.items())):
+        said = [edge.text for edge in wall.edges] or [wall.short]
+        said += reach.model_text(wall.model) if wall.model else ["too few rows in the wall to fit a model"]
+        more = [other.short for other in fits.walls if other.link == wall.link and other is not wall]
+        yield f"Translation wall, {wall.where}", [*said, *more, *([] if number else [fits.between])]
 
 
-def _farther(one: transfer.Farther) -> str:
-    rate = one.rate
-    later = f"{format_time(abs(one.latency_s))} {'later' if one.latency_s >= 0 else 'earlier'}"
-    if abs(one.latency_s) < SAME * one.local_latency_s:
+def _farther(farther: transfer.Farther) -> str:
+    rate = farther.rate
+    later = f"{format_time(abs(farther.latency_s))} {'later' if farther.latency_s >= 0 else 'earlier'}"
+    if abs(farther.latency_s) < SAME * farther.local_latency_s:
         later = "as late"
     share = f"{rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}] of the local bandwidth"
-    return f"{one.family} {one.name}: {share}, {later}"
+    return f"{farther.family} {farther.name}: {share}, {later}"
 
 
-def _path(one: transfer.Path) -> dict[str, Any]:
+def _path(path: transfer.Path) -> dict[str, Any]:
     return {
-        "family": one.family,
-        "name": one.name,
-        "axes": {axis: value for axis, value in one.case.axes.items() if axis != "bytes"},
-        "site": dict(one.case.site),
-        **_plain(asdict(one.line)),
-        "theoretical_gb_s": one.theoretical_gb_s,
-        "copy_peak_gb_s": one.peak_gb_s,
-        "negotiated": one.negotiated,
-        "of_link": one.of_link,
+        "family": path.family,
+        "name": path.name,
+        "axes": {axis: value for axis, value in path.case.axes.items() if axis != "bytes"},
+        "site": dict(path.case.site),
+        **_plain(asdict(path.line)),
+        "theoretical_gb_s": path.theoretical_gb_s,
+        "copy_peak_gb_s": path.peak_gb_s,
+        "negotiated": path.negotiated,
+        "of_link": path.of_link,
     }
 
 
-def _wall(one: reach.Wall) -> dict[str, Any]:
+def _wall(wall: reach.Wall) -> dict[str, Any]:
     knees = [
         {
             "order": edge.order,
@@ -120,13 +120,13 @@ def _wall(one: reach.Wall) -> dict[str, Any]:
             "small_span_gb_s": plain(edge.knee.small),
             "link_full": edge.full,
         }
-        for edge in one.edges
+        for edge in wall.edges
     ]
     return {
-        "memory": one.memory,
-        "site": dict(one.site),
+        "memory": wall.memory,
+        "site": dict(wall.site),
         "knees": knees,
-        "model": _model(one.model) if one.model else None,
+        "model": _model(wall.model) if wall.model else None,
     }
 
 
@@ -204,13 +204,13 @@ class Question:
 
 def answers(run: Analysis) -> list[Answer]:
     """An answer to each question, or why this run has none."""
-    found = []
+    all_answers = []
     for question in QUESTIONS:
         if said := question.answer(run):
-            found.append(Answer(question.name, tuple(f"{one}." for one in said)))
+            all_answers.append(Answer(question.name, tuple(f"{one}." for one in said)))
         else:
-            found.append(Answer(question.name, (f"{_why_not(run.result, question)}.",), known=False))
-    return found
+            all_answers.append(Answer(question.name, (f"{_why_not(run.result, question)}.",), known=False))
+    return all_answers
 
 
 def _why_not(result: Result, question: Question) -> str:

@@ -34,19 +34,19 @@ def segments(rates: Rates, half: bool = True) -> list[Segment]:
     places = sorted({place for there in rates.values() for place in there})
     measured = [{name: there[place] for name, there in rates.items() if place in there} for place in places]
     enough = max(2.0, max(map(len, measured), default=0) / 2) if half else 2.0
-    found: list[Segment] = []
+    all_segments: list[Segment] = []
     for place, here in zip(places, measured, strict=True):
         if len(here) < enough:
             continue
         best = _best(here)
-        still = tuple(name for name in found[-1].first if name in best) if found else ()
+        still = tuple(name for name in all_segments[-1].first if name in best) if all_segments else ()
         if still:
-            since = {name: place for name in best if name not in still} | dict(found[-1].later)
+            since = {name: place for name in best if name not in still} | dict(all_segments[-1].later)
             later = tuple(sorted((one for one in since.items() if one[0] in best), key=lambda one: one[1]))
-            found[-1] = Segment(found[-1].low, place, still, later)
+            all_segments[-1] = Segment(all_segments[-1].low, place, still, later)
         else:
-            found.append(Segment(place, place, best))
-    return found
+            all_segments.append(Segment(place, place, best))
+    return all_segments
 
 
 def _best(here: Mapping[str, Estimate]) -> tuple[str, ...]:
@@ -55,19 +55,19 @@ def _best(here: Mapping[str, Estimate]) -> tuple[str, ...]:
     )
 
 
-def clearly_faster(one: Estimate, other: Estimate) -> bool:
+def clearly_faster(estimate: Estimate, other: Estimate) -> bool:
     """Whether the intervals say so and the other is not within `ALIKE` of it."""
-    return one.low > other.high and other.value < (1 - ALIKE) * one.value
+    return estimate.low > other.high and other.value < (1 - ALIKE) * estimate.value
 
 
-def bounded(found: Sequence[Segment], overtaken: Overtaken) -> list[Segment]:
+def bounded(all_segments: Sequence[Segment], overtaken: Overtaken) -> list[Segment]:
     """The stretches with ends as near as curves between the measured places tell them.
 
     A stretch ends before the first place where a way of the next may have overtaken one of its own that does
     not go on, and the next begins behind the last such place. Where nothing is overtaken, ends stay.
     """
-    ends = list(found)
-    for at, (one, two) in enumerate(itertools.pairwise(found)):
+    ends = list(all_segments)
+    for at, (one, two) in enumerate(itertools.pairwise(all_segments)):
         gone = [name for name in one.first if name not in two.first]
         sizes = [size for old in gone for new in two.first for size in overtaken(new, old)]
         there = [size for size in sizes if one.low <= size.low and size.high <= two.high]
@@ -77,23 +77,25 @@ def bounded(found: Sequence[Segment], overtaken: Overtaken) -> list[Segment]:
     return ends
 
 
-def text(found: list[Segment], size: Callable[[float], str]) -> str:
+def text(all_segments: list[Segment], size: Callable[[float], str]) -> str:
     """`zero-copy read or kernel copy up to 2 MiB, pinned copy from 4 MiB on`."""
-    as_fast = "".join(f" ({name} as fast from {size(place)} on)" for name, place in found[-1].later[:1])
-    if len(found) == 1:
-        [one] = found
+    as_fast = "".join(
+        f" ({name} as fast from {size(place)} on)" for name, place in all_segments[-1].later[:1]
+    )
+    if len(all_segments) == 1:
+        [one] = all_segments
         if one.low == one.high:
             return f"{_named(one)} at {size(one.low)}"
         return f"{_named(one)} at every size from {size(one.low)} to {size(one.high)}{as_fast}"
-    said = [f"{_named(found[0])} up to {size(found[0].high)}"]
+    said = [f"{_named(all_segments[0])} up to {size(all_segments[0].high)}"]
     said += [
-        f"{_named(one)} at {size(one.low)}"
-        if one.low == one.high
-        else f"{_named(one)} from {size(one.low)} to {size(one.high)}"
-        for one in found[1:-1]
+        f"{_named(segment)} at {size(segment.low)}"
+        if segment.low == segment.high
+        else f"{_named(segment)} from {size(segment.low)} to {size(segment.high)}"
+        for segment in all_segments[1:-1]
     ]
-    return ", ".join([*said, f"{_named(found[-1])} from {size(found[-1].low)} on{as_fast}"])
+    return ", ".join([*said, f"{_named(all_segments[-1])} from {size(all_segments[-1].low)} on{as_fast}"])
 
 
-def _named(one: Segment) -> str:
-    return " or ".join(one.first)
+def _named(segment: Segment) -> str:
+    return " or ".join(segment.first)

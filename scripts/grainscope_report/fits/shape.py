@@ -331,19 +331,19 @@ class Finding:
 
 def findings(result: Result) -> list[Finding]:
     """Everything that is odd, what is not known first."""
-    found: list[Finding] = []
-    there = curves(result)
-    for curve in there:
+    all_findings: list[Finding] = []
+    chosen_curves = curves(result)
+    for curve in chosen_curves:
         for one in (*_dips(curve, result), *_plateau(curve, result), *_two_speeds(curve)):
-            found.append(one)
-    found += [*_inversions(there), *_slow_middle(there)]
-    return sorted(_merged(found), key=lambda one: one.cause.known)
+            all_findings.append(one)
+    all_findings += [*_inversions(chosen_curves), *_slow_middle(chosen_curves)]
+    return sorted(_merged(all_findings), key=lambda finding: finding.cause.known)
 
 
-def as_json(one: Finding) -> dict[str, Any]:
+def as_json(finding: Finding) -> dict[str, Any]:
     """A finding as plain data."""
-    plain = {part.name: getattr(one, part.name) for part in fields(one) if part.name != "rows"}
-    return plain | {"cause": asdict(one.cause), "text": one.text}
+    plain = {part.name: getattr(finding, part.name) for part in fields(finding) if part.name != "rows"}
+    return plain | {"cause": asdict(finding.cause), "text": finding.text}
 
 
 def _finding(kind: str, curve: Curve, low: int, high: int, seen: str, cause: Cause) -> Finding:
@@ -421,10 +421,10 @@ def _two_speeds(curve: Curve) -> Iterator[Finding]:
         yield _finding(TWO_SPEEDS, curve, low, high, seen, of_two_speeds(curve, low, high))
 
 
-def _inversions(there: Sequence[Curve]) -> Iterator[Finding]:
+def _inversions(chosen_curves: Sequence[Curve]) -> Iterator[Finding]:
     """Remote memory that is clearly faster than local, at the same GPU or CPU."""
-    near = {_without_place(curve): curve for curve in there if curve.case.place == "local"}
-    for far in (curve for curve in there if curve.case.place == "remote"):
+    near = {_without_place(curve): curve for curve in chosen_curves if curve.case.place == "local"}
+    for far in (curve for curve in chosen_curves if curve.case.place == "remote"):
         local = near.get(_without_place(far))
         if local is None:
             continue
@@ -451,17 +451,17 @@ def _without_place(curve: Curve) -> tuple:
     )
 
 
-def _slow_middle(there: Sequence[Curve]) -> Iterator[Finding]:
+def _slow_middle(chosen_curves: Sequence[Curve]) -> Iterator[Finding]:
     """Prefetches that stay behind pinned copies at some sizes and catch up at larger ones."""
     pinned = {
         (curve.case.direction, curve.case.place, curve.case.site_key): curve
-        for curve in there
+        for curve in chosen_curves
         if curve.axis == BYTES
         and families.of(curve.case.family).sets_peak
         and str(curve.case.axes.get("path")) in ("pinned_to_gpu", "gpu_to_pinned")
         and curve.case.axes.get("flush", "on") == "on"
     }
-    for curve in there:
+    for curve in chosen_curves:
         if curve.axis != BYTES or curve.case.axes.get("method") != "prefetch":
             continue
         key = (curve.case.direction, curve.case.place, curve.case.site_key)
@@ -481,13 +481,13 @@ def _slow_middle(there: Sequence[Curve]) -> Iterator[Finding]:
                 yield _finding(SLOW_MIDDLE, curve, int(low), int(high), seen, cause)
 
 
-def _merged(found: Sequence[Finding]) -> list[Finding]:
+def _merged(all_findings: Sequence[Finding]) -> list[Finding]:
     """Findings of one kind and question, over their sites: the first's words, all sites."""
     merged: dict[tuple, Finding] = {}
-    for one in found:
-        key = (one.kind, one.name, one.axis, one.low, one.high)
+    for finding in all_findings:
+        key = (finding.kind, finding.name, finding.axis, finding.low, finding.high)
         same = merged.get(key)
-        merged[key] = _joined(same, one) if same else one
+        merged[key] = _joined(same, finding) if same else finding
     return list(merged.values())
 
 
@@ -506,20 +506,20 @@ def between(low: int, high: int, axis: str = BYTES) -> str:
 SHOWN = 3
 
 
-def paragraphs(found: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+def paragraphs(all_findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     """For each kind and cause the curves with what was seen, and the next command where it is not known."""
     groups: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for one in found:
-        groups[one.kind, one.why].append(one)
+    for finding in all_findings:
+        groups[finding.kind, finding.why].append(finding)
     for (kind, why), there in groups.items():
         yield f"{kind}: {_curves(there)}; {why}", "" if there[0].cause.known else there[0].cause.command
 
 
-def _curves(there: Sequence[Finding]) -> str:
-    said = [f"{one.name}{_where(one)} {one.seen}" for one in there[:SHOWN]]
-    left = len(there) - SHOWN
+def _curves(chosen_findings: Sequence[Finding]) -> str:
+    said = [f"{finding.name}{_where(finding)} {finding.seen}" for finding in chosen_findings[:SHOWN]]
+    left = len(chosen_findings) - SHOWN
     return ", and ".join(["; ".join(said), *([f"{left} more (--json has all)"] if left > 0 else [])])
 
 
-def _where(one: Finding) -> str:
-    return f" ({'; '.join(one.sites)})" if one.sites else ""
+def _where(finding: Finding) -> str:
+    return f" ({'; '.join(finding.sites)})" if finding.sites else ""

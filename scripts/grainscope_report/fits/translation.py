@@ -72,30 +72,30 @@ class Translation:
     def rate(self, order: str, row: float, rows: float, span: float) -> float:
         """GB/s of the rows asked for that the model gives for a gather."""
         still = Estimate(1.0, 1.0, 1.0)
-        one = Rows(order, row, rows, expected_unique(rows, span / row), span, still)
-        link = one.crossing_rows * row / self.best[order, row] / 1e9
-        fetching = misses(one, self.granule.value, self.reach.value) / self.misses_per_s.value
+        gather = Rows(order, row, rows, expected_unique(rows, span / row), span, still)
+        link = gather.crossing_rows * row / self.best[order, row] / 1e9
+        fetching = misses(gather, self.granule.value, self.reach.value) / self.misses_per_s.value
         return rows * row / max(link, fetching) / 1e9
 
     @property
     def wall(self) -> list[Checked]:
         """The rows that misses slow down, by the model or by their rate."""
-        return [one for one in self.checked if one.in_the_wall]
+        return [checked for checked in self.checked if checked.in_the_wall]
 
     @property
     def median_error(self) -> float:
         """The median of the absolute errors in the wall."""
-        return statistics.median([abs(one.error) for one in self.wall])
+        return statistics.median([abs(gather.error) for gather in self.wall])
 
     @property
     def worst(self) -> Checked:
         """The row that the model misses by most."""
-        return max(self.checked, key=lambda one: abs(math.log1p(one.error)))
+        return max(self.checked, key=lambda checked: abs(math.log1p(checked.error)))
 
     @property
     def failing(self) -> list[Checked]:
         """The rows that it misses by more than a quarter."""
-        return [one for one in self.checked if abs(one.error) > FAILS]
+        return [checked for checked in self.checked if abs(checked.error) > FAILS]
 
     @property
     def holds(self) -> bool:
@@ -139,16 +139,16 @@ def ceiling(gathers: Sequence[Rows], peak: float | None = None) -> float:
 
     Rows as asked repeat themselves, and over small spans caches serve some of them a second time.
     """
-    distinct = [one.rate.value for one in gathers if one.order == SORTED]
+    distinct = [gather.rate.value for gather in gathers if gather.order == SORTED]
     return max(distinct, default=peak or math.inf)
 
 
 def best_rates(gathers: Sequence[Rows], most: float) -> dict[tuple[str, float], float]:
     """What the link alone gives, GB/s: the best rate of each order and size of row, up to `most`."""
     best: dict[tuple[str, float], float] = {}
-    for one in gathers:
-        key = (one.order, one.row)
-        best[key] = max(best.get(key, 0.0), min(one.rate.value, most))
+    for gather in gathers:
+        key = (gather.order, gather.row)
+        best[key] = max(best.get(key, 0.0), min(gather.rate.value, most))
     return best
 
 
@@ -159,9 +159,11 @@ def fit(every: Sequence[Rows], peak: float | None = None) -> Translation | None:
     caches' time: of both the model knows nothing, they are left out.
     """
     most = ceiling(every, peak)
-    gathers = [one for one in every if one.rate.value <= CACHED * most and not _mostly_repeats(one)]
+    gathers = [
+        gather for gather in every if gather.rate.value <= CACHED * most and not _mostly_repeats(gather)
+    ]
     rates = best_rates(gathers, most)
-    link = [one.crossing_rows * one.row / rates[one.order, one.row] / 1e9 for one in gathers]
+    link = [gather.crossing_rows * gather.row / rates[gather.order, gather.row] / 1e9 for gather in gathers]
     if sum(_slow(one, time) for one, time in zip(gathers, link, strict=True)) < FEWEST_IN_THE_WALL:
         return None
     tried = _try(gathers, link, _likely(gathers, link))
@@ -186,7 +188,7 @@ def fit(every: Sequence[Rows], peak: float | None = None) -> Translation | None:
             math.exp(min(one[2] for one in fine)),
             math.exp(max(one[3] for one in fine)),
         ),
-        link_gb_s=max(one.rate.value for one in gathers),
+        link_gb_s=max(gather.rate.value for gather in gathers),
         checked=checked,
         best=rates,
     )
@@ -234,7 +236,7 @@ def _try(
 
 def _reaches(gathers: Sequence[Rows], steps: int) -> list[float]:
     """From a sixteenth of the smallest span to the largest, so many steps an octave."""
-    low, high = min(one.span for one in gathers) / 16, max(one.span for one in gathers)
+    low, high = min(gather.span for gather in gathers) / 16, max(gather.span for gather in gathers)
     return [low * 2 ** (step / steps) for step in range(math.ceil(math.log2(high / low) * steps))]
 
 
@@ -276,11 +278,11 @@ def _parts(gathers: Sequence[Rows], link: Sequence[float], granule: float, reach
     the link's time; so the best rate of a stretch is a mean, and no search is needed.
     """
     rows, rest = [], 0.0
-    for one, time in zip(gathers, link, strict=True):
-        off = math.log(one.time_s.value / time) ** 2
+    for gather, time in zip(gathers, link, strict=True):
+        off = math.log(gather.time_s.value / time) ** 2
         rest += off
-        if count := misses(one, granule, reach):
-            rows.append((math.log(count / time), math.log(count / one.time_s.value), off))
+        if count := misses(gather, granule, reach):
+            rows.append((math.log(count / time), math.log(count / gather.time_s.value), off))
     rows.sort(reverse=True)
     total = squares = 0.0
     for at, (high, z, off) in enumerate(rows):

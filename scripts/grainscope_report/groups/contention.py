@@ -44,7 +44,7 @@ def build_neighbours(machines: Sequence[Machine]) -> Figure:
     panels = tuple(panel for path in PATHS if (panel := _panel(machines, found, path)))
     if not panels:
         return Figure(machines, ())
-    sizes = sorted({float(one.axis("bytes") or 0) for there in found.values() for one in there})
+    sizes = sorted({float(row.axis("bytes") or 0) for there in found.values() for row in there})
     notes = [
         f"Copies of {', '.join(map(format_bytes, sizes))}. Kept: the rate beside the partner over the rate "
         "alone in the same visit; of several at once, all together over the fastest alone.",
@@ -59,9 +59,9 @@ def build_neighbours(machines: Sequence[Machine]) -> Figure:
 def _panel(machines: Sequence[Machine], found: dict[int, list[MachineRow]], path: str) -> DotPanel | None:
     rows: dict[tuple, list[Dot]] = {}
     for machine in machines:
-        for one in found[machine.index]:
-            if one.axis("path") == path and (key := _row(one)):
-                rows.setdefault(key, []).extend(_dots(machine, one))
+        for row in found[machine.index]:
+            if row.axis("path") == path and (key := _row(row)):
+                rows.setdefault(key, []).extend(_dots(machine, row))
     lines = tuple(
         DotRow(name, part, tuple(dots)) for (_, name, _, part), dots in sorted(rows.items()) if dots
     )
@@ -70,36 +70,36 @@ def _panel(machines: Sequence[Machine], found: dict[int, list[MachineRow]], path
     return DotPanel(parts.ARROWS[path], lines, "kept of the rate alone (%)", "%", levels=(ALL,))
 
 
-def _row(one: MachineRow) -> tuple | None:
+def _row(row: MachineRow) -> tuple | None:
     """Where a case stands and what it is called; None for one stream, which has no partner."""
-    what, streams = str(one.axis("what")), float(one.axis("streams") or 0)
+    what, streams = str(row.axis("what")), float(row.axis("streams") or 0)
     if what == "streams" and streams < 2:
         return None
     place = list(PARTNERS).index(what) if what in PARTNERS else len(PARTNERS)
-    method = str(one.axis("method") or "")
+    method = str(row.axis("method") or "")
     part = f"{streams:g} streams" if streams else METHODS.get(method, method.replace("_", " "))
     part = part or "together"
     return place, PARTNERS.get(what, what.replace("_", " ")), (streams, method), part
 
 
-def _dots(machine: Machine, one: MachineRow) -> list[Dot]:
+def _dots(machine: Machine, row: MachineRow) -> list[Dot]:
     """The copy's share first, then its partner's."""
-    lanes = one.case_row.lanes
+    lanes = row.case_row.lanes
     alone = [lane.alone_gb_s for lane in lanes if not lane.background and lane.alone_gb_s]
-    whole = one.case_row.bytes
-    found = []
+    whole = row.case_row.bytes
+    dots = []
     if alone and whole:
         ideal_s = whole / max(alone) / 1e9
-        method = str(one.axis("method") or ("copy_engine" if one.axis("streams") else TOGETHER))
+        method = str(row.axis("method") or ("copy_engine" if row.axis("streams") else TOGETHER))
         name = METHODS.get(method, "both engines together")
-        found.append(Dot(_share(ideal_s, one.time), method, machine, name, one.flags))
+        dots.append(Dot(_share(ideal_s, row.time), method, machine, name, row.flags))
     for lane in lanes:
-        alone_s, time_s = one.alone_s(lane.name), one.lane(lane.name)
+        alone_s, time_s = row.alone_s(lane.name), row.lane(lane.name)
         if lane.background and alone_s and time_s:
-            share = _kept_beside(alone_s, time_s, one.time.value)
+            share = _kept_beside(alone_s, time_s, row.time.value)
             flags = _wide(time_s)
-            found.append(Dot(share, "partner", machine, "what runs beside", flags, lane.name, aside=True))
-    return found
+            dots.append(Dot(share, "partner", machine, "what runs beside", flags, lane.name, aside=True))
+    return dots
 
 
 def _wide(time_s: Estimate) -> frozenset[str]:
@@ -176,8 +176,8 @@ def build_collective(machines: Sequence[Machine]) -> Figure:
     ]
     if not columns:
         return Figure(machines, ())
-    counts = sorted({float(one.axis("gpus") or 0) for there in found.values() for one in there})
-    sizes = sorted({float(one.axis("bytes") or 0) for there in found.values() for one in there})
+    counts = sorted({float(row.axis("gpus") or 0) for there in found.values() for row in there})
+    sizes = sorted({float(row.axis("bytes") or 0) for there in found.values() for row in there})
     notes = [
         f"{' and '.join(f'{count:g}' for count in counts)} GPUs, {', '.join(map(format_bytes, sizes))} "
         "a copy. All together: their bytes over the time in which any ran; percent: of the measured copy "
@@ -199,17 +199,21 @@ def _more_sites(machines: Sequence[Machine]) -> list[str]:
 
 
 def _panels(
-    machines: Sequence[Machine], found: Found, patterns: Mapping[str, str], title: str
+    machines: Sequence[Machine], all_found: Found, patterns: Mapping[str, str], title: str
 ) -> tuple[BarPanel, BarPanel] | None:
     """All together, and each copy."""
-    asked = {(str(one.axis("pattern")), str(one.axis("method"))) for each in found.values() for one in each}
+    asked = {
+        (str(row.axis("pattern")), str(row.axis("method"))) for each in all_found.values() for row in each
+    }
     there = [pattern for pattern in patterns if any(pattern == each for each, _ in asked)]
     if not there:
         return None
     spoken = named(machines, COLLECTIVE, METHODS)
     methods = [method for method in spoken if any((pattern, method) in asked for pattern in there)]
     owners = [
-        machine for machine in machines if any(one.axis("pattern") in there for one in found[machine.index])
+        machine
+        for machine in machines
+        if any(row.axis("pattern") in there for row in all_found[machine.index])
     ]
     names = tuple(patterns[pattern] for pattern in there)
     width = 0.5 + 0.25 * len(there)
@@ -219,14 +223,14 @@ def _panels(
             BarSeries(
                 f"{spoken[method]}, {machine.letter}" if len(owners) > 1 else spoken[method],
                 method,
-                tuple(_bar(found[machine.index], pattern, method, bar) for pattern in there),
+                tuple(_bar(all_found[machine.index], pattern, method, bar) for pattern in there),
                 machine,
             )
             for machine in owners
             for method in methods
         )
 
-    peaks = _peaks(owners, found, there)
+    peaks = _peaks(owners, all_found, there)
     together = BarPanel(title, names, series(_together), "all together (GB/s)", "GB/s", width=width)
     each = BarPanel(
         f"{title}, each copy", names, series(_each), "each copy (GB/s)", "GB/s", levels=peaks, width=width
@@ -234,42 +238,42 @@ def _panels(
     return together, each
 
 
-def _bar(found: Sequence[MachineRow], pattern: str, method: str, bar: Callable[[MachineRow], Bar]) -> Bar:
+def _bar(rows: Sequence[MachineRow], pattern: str, method: str, bar: Callable[[MachineRow], Bar]) -> Bar:
     wanted = (pattern, method)
-    one = next((one for one in found if (one.axis("pattern"), one.axis("method")) == wanted), None)
-    return Bar(None, "no row") if one is None or not one.case_row.bytes else bar(one)
+    case = next((row for row in rows if (row.axis("pattern"), row.axis("method")) == wanted), None)
+    return Bar(None, "no row") if case is None or not case.case_row.bytes else bar(case)
 
 
-def _together(one: MachineRow) -> Bar:
-    rate = rate_gb_s(one.time, one.case_row.bytes or 0)
-    share = one.case_row.link_fraction
+def _together(row: MachineRow) -> Bar:
+    rate = rate_gb_s(row.time, row.case_row.bytes or 0)
+    share = row.case_row.link_fraction
     percent = f"\n{100 * share:.0f} %" if share else ""
-    return Bar(rate, f"{significant(rate.value)}{percent}", one.flags)
+    return Bar(rate, f"{significant(rate.value)}{percent}", row.flags)
 
 
-def _each(one: MachineRow) -> Bar:
+def _each(row: MachineRow) -> Bar:
     """The median of the copies, and all of them."""
     copies = tuple(
         Part(f"{lane.name}, {lane.source} → {lane.target}", rate_gb_s(time_s, lane.bytes))
-        for lane in one.case_row.lanes
-        if lane.bytes and (time_s := one.lane(lane.name))
+        for lane in row.case_row.lanes
+        if lane.bytes and (time_s := row.lane(lane.name))
     )
     if not copies:
         return Bar(None, "no row")
     rates = [copy.value.value for copy in copies]
     middle = median(rates)
-    return Bar(Estimate(middle, middle, middle, one.time.visits), significant(middle), parts=copies)
+    return Bar(Estimate(middle, middle, middle, row.time.visits), significant(middle), parts=copies)
 
 
-def _peaks(owners: Sequence[Machine], found: Found, patterns: Sequence[str]) -> tuple[Level, ...]:
+def _peaks(owners: Sequence[Machine], all_found: Found, patterns: Sequence[str]) -> tuple[Level, ...]:
     """Of each machine the fastest of the links that the copies crossed."""
     levels = []
     for machine in owners:
         lanes = [
             lane
-            for one in found[machine.index]
-            if one.axis("pattern") in patterns
-            for lane in one.case_row.lanes
+            for row in all_found[machine.index]
+            if row.axis("pattern") in patterns
+            for lane in row.case_row.lanes
         ]
         links = [link for lane in lanes if (link := _link(machine, lane))]
         if links:

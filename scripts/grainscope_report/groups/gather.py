@@ -91,56 +91,56 @@ def modelled(machine: Machine) -> list[Gather]:
 
 def model_over_measured(machine: Machine) -> tuple[float, float] | None:
     """The least and the most that the model's time of a gather is of the measured one, over this link."""
-    times = {_asked_alike(one): one.time.value for one in modelled(machine) if one.link == HERE}
+    times = {_asked_alike(gather): gather.time.value for gather in modelled(machine) if gather.link == HERE}
     ratios = [
-        times[_asked_alike(one)] / one.time.value
-        for one in measured(machine)
-        if one.store == "mapped" and _asked_alike(one) in times
+        times[_asked_alike(gather)] / gather.time.value
+        for gather in measured(machine)
+        if gather.store == "mapped" and _asked_alike(gather) in times
     ]
     return (min(ratios), max(ratios)) if ratios else None
 
 
-def _asked_alike(one: Gather) -> tuple:
+def _asked_alike(gather: Gather) -> tuple:
     """Equal for the same rows, measured and modelled."""
-    return one.case_row.case.without("store", "link", "locality")
+    return gather.case_row.case.without("store", "link", "locality")
 
 
 def _gathers(machine: Machine, family: str, label: str) -> list[Gather]:
     return [
-        Gather(one.machine, one.case_row) for one in frame.machine_rows(machine, family) if one.label == label
+        Gather(row.machine, row.case_row) for row in frame.machine_rows(machine, family) if row.label == label
     ]
 
 
-def plain(found: Iterable[Gather]) -> list[Gather]:
+def plain(gathers: Iterable[Gather]) -> list[Gather]:
     """Uniform rows of float32 on the host, one mini-batch at a time."""
     return [
-        one
-        for one in found
-        if one.word("indices") == "uniform"
-        and one.number("element") == 4
-        and one.number("window") <= 1
-        and one.store in PLAIN_STORES
+        gather
+        for gather in gathers
+        if gather.word("indices") == "uniform"
+        and gather.number("element") == 4
+        and gather.number("window") <= 1
+        and gather.store in PLAIN_STORES
     ]
 
 
-def span_of(found: Sequence[Gather]) -> float:
+def span_of(gathers: Sequence[Gather]) -> float:
     """The table's size of which there are most pairs of way and row, of several the smallest."""
-    kernels = [one for one in found if one.way not in COPIES]
+    kernels = [gather for gather in gathers if gather.way not in COPIES]
     pairs = {
-        span: len({(one.way, one.row) for one in kernels if one.number("span") == span})
-        for span in {one.number("span") for one in kernels}
+        span: len({(gather.way, gather.row) for gather in kernels if gather.number("span") == span})
+        for span in {gather.number("span") for gather in kernels}
     }
     return max(pairs, key=lambda span: (pairs[span], -span), default=0.0)
 
 
-def by_way(found: Iterable[Gather], span: float) -> dict[tuple[str, float], Gather]:
+def by_way(gathers: Iterable[Gather], span: float) -> dict[tuple[str, float], Gather]:
     """For each way and row the gather of most rows over the span; of copies another's where it has none."""
 
     def rank(one: Gather) -> tuple:
         return one.number("span") == span, one.store == "pinned", one.number("rows"), one.number("width")
 
-    kept = [one for one in found if one.number("span") == span or one.way in COPIES]
-    return best_of(kept, lambda one: (one.way, one.row), rank)
+    kept = [gather for gather in gathers if gather.number("span") == span or gather.way in COPIES]
+    return best_of(kept, lambda gather: (gather.way, gather.row), rank)
 
 
 def ways(found: Iterable[str]) -> list[str]:
@@ -212,7 +212,9 @@ class Share(MachineRow):
     @property
     def gathered(self) -> Estimate | None:
         """GB/s of the rows asked for; of a split while both sides ran."""
-        lane = next((one for one in self.case_row.lanes if one.name == "gather" and one.median_s), None)
+        lane = next(
+            (gather for gather in self.case_row.lanes if gather.name == "gather" and gather.median_s), None
+        )
         if lane is None:
             return self.rate(self.case_row.bytes)
         low, high = lane.within_s or (lane.median_s, lane.median_s)
@@ -222,28 +224,28 @@ class Share(MachineRow):
 
 def alone(machine: Machine) -> list[Share]:
     """Gathers with the GPU to themselves."""
-    return [Share(one.machine, one.case_row) for one in frame.machine_rows(machine, GATHER)]
+    return [Share(row.machine, row.case_row) for row in frame.machine_rows(machine, GATHER)]
 
 
 def splits(machine: Machine) -> list[Share]:
     """Gathers beside a computation, with the widest loads that were tried."""
-    found = [Share(one.machine, one.case_row) for one in frame.machine_rows(machine, SPLIT)]
-    widest = max((one.number("width") for one in found), default=0)
-    return [one for one in found if one.number("width") == widest]
+    found = [Share(row.machine, row.case_row) for row in frame.machine_rows(machine, SPLIT)]
+    widest = max((gather.number("width") for gather in found), default=0)
+    return [gather for gather in found if gather.number("width") == widest]
 
 
-def share_ways(found: Sequence[Share]) -> list[str]:
+def share_ways(shares: Sequence[Share]) -> list[str]:
     """How shares are made, in the order in which they are shown."""
-    return in_order({one.by for one in found}, tuple(BY))
+    return in_order({share.by for share in shares}, tuple(BY))
 
 
-def fewest(found: Sequence[Share], enough: float = ENOUGH) -> list[Share]:
+def fewest(shares: Sequence[Share], enough: float = ENOUGH) -> list[Share]:
     """For each machine, width and way the fewest multiprocessors that reach `enough` of that width's best."""
 
     def loads(share: Share) -> tuple:
         return share.machine.index, share.number("width")
 
-    known = [share for share in found if share.given_sms and share.gathered]
+    known = [share for share in shares if share.given_sms and share.gathered]
     tops = best_of(known, loads, lambda share: share.gathered.value)
     full = [
         share
@@ -285,11 +287,11 @@ class RowCopies:
     @property
     def sizes(self) -> tuple[float, ...]:
         """Bytes of a row."""
-        return tuple(one.row for one in self.copies)
+        return tuple(gather.row for gather in self.copies)
 
     @cached_property
     def _swaps(self) -> list[Crossover]:
-        copies, kernels = ([one.asked for one in there] for there in (self.copies, self.kernels))
+        copies, kernels = ([gather.asked for gather in there] for there in (self.copies, self.kernels))
         return statistics.crossovers(self.sizes, copies, kernels)
 
     @property
@@ -315,26 +317,32 @@ class RowCopies:
 def row_copies(machine: Machine) -> list[RowCopies]:
     """One for each table and number of rows that were gathered both ways."""
     asked = _asked(measured(machine))
-    by_copies = grouped((one for one in asked if one.way == ROW_COPIES), _batch)
-    by_kernels = grouped((one for one in asked if one.way not in _OTHERS), _batch)
-    found = []
+    by_copies = grouped((gather for gather in asked if gather.way == ROW_COPIES), _batch)
+    by_kernels = grouped((gather for gather in asked if gather.way not in _OTHERS), _batch)
+    all_copies = []
     for batch, copied in by_copies.items():
         copies, kernels = _fastest_by_row(copied), _fastest_by_row(by_kernels.get(batch, ()))
         if both := sorted(copies.keys() & kernels.keys()):
-            found.append(RowCopies(tuple(copies[row] for row in both), tuple(kernels[row] for row in both)))
-    return found
+            all_copies.append(
+                RowCopies(tuple(copies[row] for row in both), tuple(kernels[row] for row in both))
+            )
+    return all_copies
 
 
-def _asked(found: Iterable[Gather]) -> list[Gather]:
+def _asked(gathers: Iterable[Gather]) -> list[Gather]:
     """Rows on the host that come to a GPU, one mini-batch at a time."""
-    return [one for one in found if one.asked and one.store in PLAIN_STORES and one.number("window") <= 1]
+    return [
+        gather
+        for gather in gathers
+        if gather.asked and gather.store in PLAIN_STORES and gather.number("window") <= 1
+    ]
 
 
-def _batch(one: Gather) -> tuple:
+def _batch(gather: Gather) -> tuple:
     """What is asked for, but for the size of a row."""
     return (
-        *(one.number(axis) for axis in ("span", "element", "rows")),
-        *(one.word(axis) for axis in ("indices", "graph")),
+        *(gather.number(axis) for axis in ("span", "element", "rows")),
+        *(gather.word(axis) for axis in ("indices", "graph")),
     )
 
 
@@ -360,9 +368,11 @@ def fastest(run: Analysis) -> list[str]:
         return []
     most = max(works.items(), key=_most)
     # Beyond the reach of translations another way may be first.
-    widest = max(works.items(), key=lambda one: (_span(one[0]), len(one[1])))
-    found = [_answer(*one) for one in ([most] if _span(widest[0]) <= _span(most[0]) else [most, widest])]
-    return [one for one in found if one]
+    widest = max(works.items(), key=lambda gather: (_span(gather[0]), len(gather[1])))
+    found = [
+        _answer(*gather) for gather in ([most] if _span(widest[0]) <= _span(most[0]) else [most, widest])
+    ]
+    return [gather for gather in found if gather]
 
 
 def _span(work: Question) -> float:
@@ -373,12 +383,15 @@ def _span(work: Question) -> float:
 def _answer(work: Question, rows: list[Row]) -> str:
     """Which way is first at which size of row; nothing where there is one way."""
     rates = _rates([row for row in bests.nearest(rows) if row.bytes >= LEAST])
-    found = segments.segments(rates, half=False)
-    if not found:
+    all_segments = segments.segments(rates, half=False)
+    if not all_segments:
         return ""
-    best = {one: max((rates[name][one.high].value, name) for name in one.first) for one in found}
-    rate = ", ".join(f"{best[one][0]:.1f} GB/s at {_size(one.high)}" for one in found)
-    ways = segments.text(found, _size)
+    best = {
+        segment: max((rates[name][segment.high].value, name) for name in segment.first)
+        for segment in all_segments
+    }
+    rate = ", ".join(f"{best[segment][0]:.1f} GB/s at {_size(segment.high)}" for segment in all_segments)
+    ways = segments.text(all_segments, _size)
     return f"From host memory, {_spoken(dict(work))} come fastest by {ways} ({rate})"
 
 
@@ -387,9 +400,9 @@ def _size(row: float) -> str:
     return format_bytes(row) if row % REQUEST == 0 else f"{row:g} B"
 
 
-def _most(one: tuple[Question, list[Row]]) -> tuple[int, float]:
+def _most(gather: tuple[Question, list[Row]]) -> tuple[int, float]:
     """By how many rows, and of as many by the larger table."""
-    return len(one[1]), _span(one[0])
+    return len(gather[1]), _span(gather[0])
 
 
 def _usable(row: Row) -> bool:

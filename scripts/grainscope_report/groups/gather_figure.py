@@ -61,8 +61,8 @@ def build(machines: Sequence[Machine]) -> Figure:
 
 def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPanel | None, CurvePanel | None]:
     """Bars of rows that several ways gather, and curves over rows that are powers of two."""
-    there = gather.plain(gather.measured(machine))
-    on_gpu = [one for one in there if "gpu" in one.case_row.case.site]
+    gathers = gather.plain(gather.measured(machine))
+    on_gpu = [row for row in gathers if "gpu" in row.case_row.case.site]
     span = gather.span_of(on_gpu)
     found = gather.by_way(on_gpu, span)
     owner = parts.owner(machine, several)
@@ -78,23 +78,23 @@ def _measured(machine: Machine, several: bool, notes: list[str]) -> tuple[BarPan
     return bars, curves
 
 
-def _about(found: Found, owner: str) -> list[str]:
+def _about(all_found: Found, owner: str) -> list[str]:
     """How many rows there were, and how many of them were different."""
-    shares = [one.different for one in found.values() if one.different]
-    batches = [one.case_row.bytes for one in found.values() if one.case_row.bytes]
+    shares = [batch.different for batch in all_found.values() if batch.different]
+    batches = [batch.case_row.bytes for batch in all_found.values() if batch.case_row.bytes]
     said = f"{owner}A mini-batch asks for {_range(batches, format_bytes)} of rows at random"
     if shares:
-        percents = _range([100 * one for one in shares], lambda one: f"{one:.0f}")
+        percents = _range([100 * batch for batch in shares], lambda batch: f"{batch:.0f}")
         said += f", of which {percents} % are different ones"
     return [f"{said}; repeated ones may be found in a cache."]
 
 
-def _elsewhere(found: Found, span: float, owner: str) -> list[str]:
+def _elsewhere(all_found: Found, span: float, owner: str) -> list[str]:
     """Which copies are of another table than the panels' titles say."""
     tables: dict[str, set[float]] = defaultdict(set)
-    for (way, _), one in found.items():
-        if one.number("span") != span:
-            tables[way].add(one.number("span"))
+    for (way, _), batch in all_found.items():
+        if batch.number("span") != span:
+            tables[way].add(batch.number("span"))
     return [
         f"{owner}Measured over {' and '.join(map(format_bytes, sorted(tables[way])))} only: "
         f"{gather.spoken(way)}."
@@ -115,63 +115,63 @@ def _range(values: Sequence[float], spell: Callable[[float], str]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _levels(machine: Machine, one: Gather) -> tuple[Level, ...]:
-    curve = Curve("", "", machine, (), site=one.case_row.case.site_key)
+def _levels(machine: Machine, batch: Gather) -> tuple[Level, ...]:
+    curve = Curve("", "", machine, (), site=batch.case_row.case.site_key)
     return parts.levels([curve], HOST_TO_GPU)
 
 
-def _most_ways(found: Found, most: int) -> list[float]:
+def _most_ways(all_found: Found, most: int) -> list[float]:
     """The rows that most kernels gather, then those nearest to a KiB: figure 3.10's; ascending."""
     ways = defaultdict(set)
-    for way, row in found:
+    for way, row in all_found:
         if way not in gather.COPIES:
             ways[row].add(way)
     shared = [row for row in ways if len(ways[row]) > 1]
     return sorted(sorted(shared, key=lambda row: (-len(ways[row]), abs(row - 1024)))[:most])
 
 
-def _bars(found: Found, machine: Machine, title: str) -> BarPanel | None:
-    ways = gather.ways({way for way, _ in found})
-    rows = _most_ways(found, max(2, min(MOST_ROWS, MOST_BARS // max(1, len(ways)))))
+def _bars(all_found: Found, machine: Machine, title: str) -> BarPanel | None:
+    ways = gather.ways({way for way, _ in all_found})
+    rows = _most_ways(all_found, max(2, min(MOST_ROWS, MOST_BARS // max(1, len(ways)))))
     if not rows:
         return None
-    ways = [way for way in ways if any((way, row) in found for row in rows)]
+    ways = [way for way in ways if any((way, row) in all_found for row in rows)]
     return parts.bars_by_way(
         title,
         [f"{row:g} B" for row in rows],
         [(way, gather.spoken(way)) for way in ways],
-        lambda way, order: _bar(found.get((way, rows[order])), machine),
+        lambda way, order: _bar(all_found.get((way, rows[order])), machine),
         (GB_S, "GB/s"),
-        _levels(machine, next(iter(found.values()))),
+        _levels(machine, next(iter(all_found.values()))),
     )
 
 
-def _bar(one: Gather | None, machine: Machine) -> Bar:
-    if one is None or one.asked is None:
+def _bar(batch: Gather | None, machine: Machine) -> Bar:
+    if batch is None or batch.asked is None:
         return Bar(None, machine=machine)
-    text = f"{100 * one.of_peak:.0f} %" if one.of_peak else significant(one.asked.value)
-    return Bar(one.asked, text, one.flags, note=_config(one), machine=machine)
+    text = f"{100 * batch.of_peak:.0f} %" if batch.of_peak else significant(batch.asked.value)
+    return Bar(batch.asked, text, batch.flags, note=_config(batch), machine=machine)
 
 
-def _config(one: Gather) -> str:
+def _config(batch: Gather) -> str:
     """What of the gather is not in its way and row."""
-    width = f", width {one.number('width'):g}" if one.number("width") else ""
-    return f"{one.store}, {one.number('rows'):g} rows, span {format_bytes(one.number('span'))}{width}"
+    width = f", width {batch.number('width'):g}" if batch.number("width") else ""
+    return f"{batch.store}, {batch.number('rows'):g} rows, span {format_bytes(batch.number('span'))}{width}"
 
 
-def _curves(found: Found, machine: Machine, title: str) -> tuple[CurvePanel | None, str]:
+def _curves(all_found: Found, machine: Machine, title: str) -> tuple[CurvePanel | None, str]:
     """Rates by size of rows, and which are not drawn: of mini-batches so short that their start decides."""
     drawn: list[Curve] = []
     short: dict[tuple[float, int], list[str]] = defaultdict(list)
-    for way in gather.ways({way for way, _ in found}):
-        own = {row: one for (other, row), one in sorted(found.items()) if other == way}
-        there = [one for row, one in own.items() if _power(row) and one.asked]
-        longest = max((one.case_row.bytes or 0 for one in there), default=0)
-        for one in (one for one in there if one.case_row.bytes * SHORT < longest):
-            short[one.row, one.case_row.bytes].append(gather.spoken(way))
-        there = [one for one in there if one.case_row.bytes * SHORT >= longest]
+    for way in gather.ways({way for way, _ in all_found}):
+        own = {row: batch for (other, row), batch in sorted(all_found.items()) if other == way}
+        there = [batch for row, batch in own.items() if _power(row) and batch.asked]
+        longest = max((batch.case_row.bytes or 0 for batch in there), default=0)
+        for batch in (batch for batch in there if batch.case_row.bytes * SHORT < longest):
+            short[batch.row, batch.case_row.bytes].append(gather.spoken(way))
+        there = [batch for batch in there if batch.case_row.bytes * SHORT >= longest]
         if len(there) >= FEWEST_SIZES:
-            points = tuple(Point(one.row, one.asked, one.flags) for one in there)
+            points = tuple(Point(batch.row, batch.asked, batch.flags) for batch in there)
             site = there[0].case_row.case.site_key
             drawn.append(Curve(gather.spoken(way), way, machine, points, site=site, config=there[0].store))
     said = [
@@ -191,12 +191,12 @@ def _power(row: float) -> bool:
 
 def _modelled(machines: Sequence[Machine], notes: list[str]) -> tuple[Panel, ...]:
     """Requests of a row, and the rate that a link allows, of rows within the reach of translations."""
-    there = [one for machine in machines for one in gather.plain(gather.modelled(machine))]
-    there = [one for one in there if one.way in MODELLED]
+    there = [row for machine in machines for row in gather.plain(gather.modelled(machine))]
+    there = [batch for batch in there if batch.way in MODELLED]
     if not there:
         return ()
     link = traversal.one_link(there)
-    of_link = [one for one in there if one.link == link and one.machine is there[0].machine]
+    of_link = [batch for batch in there if batch.link == link and batch.machine is there[0].machine]
     found = gather.by_way(of_link or there, gather.span_of(of_link or there))
     rows = _most_ways(found, MOST_ROWS)
     if not rows:
@@ -210,7 +210,7 @@ def _modelled(machines: Sequence[Machine], notes: list[str]) -> tuple[Panel, ...
         found, rows, "requests of a row (modelled)", "requests of a row", "requests", _requests
     )
     rate_title = f"what {traversal.link_name(link)} allows (modelled)"
-    return asked, _model_bars(found, rows, rate_title, GB_S, "GB/s", lambda one: one.asked)
+    return asked, _model_bars(found, rows, rate_title, GB_S, "GB/s", lambda batch: batch.asked)
 
 
 def _how_near(machine: Machine, several: bool) -> str:
@@ -224,17 +224,17 @@ def _how_near(machine: Machine, several: bool) -> str:
     return f"{owner}Modelled over this machine's own link, gathers take {said} of their measured times."
 
 
-def _requests(one: Gather) -> Estimate | None:
-    count = one.counter("requests_per_row")
+def _requests(batch: Gather) -> Estimate | None:
+    count = batch.counter("requests_per_row")
     return exact(count) if count else None
 
 
 def _model_bars(
-    found: Found, rows: Sequence[float], title: str, y_label: str, y_unit: str, measure: Callable
+    all_found: Found, rows: Sequence[float], title: str, y_label: str, y_unit: str, measure: Callable
 ) -> BarPanel:
     series = []
-    for way in gather.ways({way for way, _ in found}):
-        values = [measure(found[way, row]) if (way, row) in found else None for row in rows]
+    for way in gather.ways({way for way, _ in all_found}):
+        values = [measure(all_found[way, row]) if (way, row) in all_found else None for row in rows]
         bars = tuple(Bar(value, f"{value.value:.1f}" if value else "") for value in values)
         series.append(BarSeries(gather.spoken(way), way, bars, label="modelled", hatched=True))
     names = tuple(f"{row:g} B" for row in rows)
@@ -256,8 +256,8 @@ Measure = Callable[[Share], Estimate | None]
 
 def share_panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], list[str]]:
     """The rows of panels and their notes; none without rows of shares."""
-    alone = [one for machine in machines for one in gather.alone(machine) if one.percent]
-    beside = [one for machine in machines for one in gather.splits(machine) if one.percent]
+    alone = [share for machine in machines for share in gather.alone(machine) if share.percent]
+    beside = [share for machine in machines for share in gather.splits(machine) if share.percent]
     rows: list[tuple[Panel, ...]] = []
     notes: list[str] = []
     gathered = tuple(filter(None, (_by_way(alone), _by_width(alone))))
@@ -275,7 +275,7 @@ def share_panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], 
         )
         notes += _fewest(alone, len(machines) > 1)
     for consumer in gather.CONSUMERS:
-        own = [one for one in beside if one.consumer == consumer]
+        own = [share for share in beside if share.consumer == consumer]
         split = tuple(filter(None, (_batch(own, consumer), _slowdowns(own, consumer))))
         if split:
             rows.append(split)
@@ -284,66 +284,68 @@ def share_panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], 
     return rows, list(dict.fromkeys(notes))
 
 
-def _widest(found: Sequence[Share]) -> float:
+def _widest(shares: Sequence[Share]) -> float:
     """The width of loads of which there are most shares, of several the widest."""
-    widths = {one.number("width") for one in found}
+    widths = {share.number("width") for share in shares}
 
     def rank(width: float) -> tuple[int, float]:
-        return sum(one.number("width") == width for one in found), width
+        return sum(share.number("width") == width for share in shares), width
 
     return max(widths, key=rank, default=0.0)
 
 
-def _by_way(found: Sequence[Share]) -> CurvePanel | None:
-    width = _widest(found)
-    there = [one for one in found if one.number("width") == width]
-    curves = _ways(there, lambda one: one.gathered)
+def _by_way(shares: Sequence[Share]) -> CurvePanel | None:
+    width = _widest(shares)
+    chosen_shares = [share for share in shares if share.number("width") == width]
+    curves = _ways(chosen_shares, lambda share: share.gathered)
     return _share_panel(f"gather alone, loads of {width:g} B, by how the share is made", curves)
 
 
-def _by_width(found: Sequence[Share]) -> CurvePanel | None:
+def _by_width(shares: Sequence[Share]) -> CurvePanel | None:
     """The widths of loads, of the way that has most of them."""
-    kinds = {by: {one.number("width") for one in found if one.by == by} for by in gather.share_ways(found)}
+    kinds = {by: {row.number("width") for row in shares if row.by == by} for by in gather.share_ways(shares)}
     kinds = {by: widths for by, widths in kinds.items() if len(widths) > 1 and by != gather.WHOLE}
-    by = max(kinds, key=lambda one: (len(kinds[one]), sum(share.by == one for share in found)), default="")
+    by = max(kinds, key=lambda by: (len(kinds[by]), sum(share.by == by for share in shares)), default="")
     if not by:
         return None
     widths = sorted(kinds[by])
     curves = []
     for at, width in enumerate(widths):
-        there = [one for one in found if one.number("width") == width and one.by in (by, gather.WHOLE)]
+        chosen_shares = [
+            row for row in shares if row.number("width") == width and row.by in (by, gather.WHOLE)
+        ]
         name, method = f"loads of {width:g} B", f"step {at} of {len(widths)}"
-        curves += _lines(there, name, method, lambda one: one.gathered)
+        curves += _lines(chosen_shares, name, method, lambda share: share.gathered)
     return _share_panel(f"gather alone by width of loads, {gather.BY[by]}", curves)
 
 
-def _batch(found: Sequence[Share], consumer: str) -> CurvePanel | None:
-    curves = _ways(found, lambda one: one.time.scaled(1e3))
+def _batch(shares: Sequence[Share], consumer: str) -> CurvePanel | None:
+    curves = _ways(shares, lambda share: share.time.scaled(1e3))
     return _share_panel(
         f"{BOTH[consumer]}: until the later has ended", curves, "time of a mini-batch (ms)", "ms"
     )
 
 
-def _slowdowns(found: Sequence[Share], consumer: str) -> CurvePanel | None:
+def _slowdowns(shares: Sequence[Share], consumer: str) -> CurvePanel | None:
     curves = []
     for counter, side in SIDES.items():
-        curves += _ways(found, exact_counter(counter), DASHES[counter], f", {side}")
+        curves += _ways(shares, exact_counter(counter), DASHES[counter], f", {side}")
     return _share_panel(f"{BOTH[consumer]}: what each side pays", curves, "slowdown over alone", "ratio")
 
 
-def _ways(found: Sequence[Share], measure: Measure, dash: str = "solid", more: str = "") -> list[Curve]:
+def _ways(shares: Sequence[Share], measure: Measure, dash: str = "solid", more: str = "") -> list[Curve]:
     drawn = []
-    for by in gather.share_ways(found):
-        there = [one for one in found if one.by == by]
-        drawn += _lines(there, f"{gather.BY.get(by, by)}{more}", by, measure, dash)
+    for by in gather.share_ways(shares):
+        chosen_shares = [share for share in shares if share.by == by]
+        drawn += _lines(chosen_shares, f"{gather.BY.get(by, by)}{more}", by, measure, dash)
     return drawn
 
 
 def _lines(
-    found: Sequence[Share], name: str, method: str, measure: Measure, dash: str = "solid"
+    shares: Sequence[Share], name: str, method: str, measure: Measure, dash: str = "solid"
 ) -> list[Curve]:
     """A curve for each machine."""
-    return lines(found, lambda share: share.percent, measure, name, method, dash)
+    return lines(shares, lambda share: share.percent, measure, name, method, dash)
 
 
 def _share_panel(
@@ -362,13 +364,13 @@ def by_share(
     return CurvePanel(title, tuple(curves), y_label, y_unit, x_label, "%", levels=levels)
 
 
-def _fewest(found: Sequence[Share], several: bool) -> list[str]:
+def _fewest(shares: Sequence[Share], several: bool) -> list[str]:
     """The fewest multiprocessors that are enough, by machine, way and width."""
     kinds: dict[str, list[str]] = {}
-    for one in gather.fewest(found):
-        owner = f"{one.machine.letter}, " if several else ""
-        kinds.setdefault(f"{owner}loads of {one.number('width'):g} B", []).append(
-            f"{gather.BY.get(one.by, one.by)} {one.given_sms:g}"
+    for share in gather.fewest(shares):
+        owner = f"{share.machine.letter}, " if several else ""
+        kinds.setdefault(f"{owner}loads of {share.number('width'):g} B", []).append(
+            f"{gather.BY.get(share.by, share.by)} {share.given_sms:g}"
         )
     if not kinds:
         return []
@@ -377,13 +379,13 @@ def _fewest(found: Sequence[Share], several: bool) -> list[str]:
     return [f"Fewest multiprocessors with {enough} of the best rate of their width: {'; '.join(said)}."]
 
 
-def _best(found: Sequence[Share], consumer: str, several: bool) -> list[str]:
+def _best(shares: Sequence[Share], consumer: str, several: bool) -> list[str]:
     beside = " beside training steps" if consumer == gather.STEPS else ""
     said = []
-    for machine, own in by_machine(found):
-        one = min(own, key=lambda share: share.time.value)
+    for machine, own in by_machine(shares):
+        best = min(own, key=lambda share: share.time.value)
         owner = parts.owner(machine, several)
-        said.append(f"{owner}{one.percent:.3g} % for the gather, by {gather.BY.get(one.by, one.by)}")
+        said.append(f"{owner}{best.percent:.3g} % for the gather, by {gather.BY.get(best.by, best.by)}")
     return [
         f"Fastest together{beside}: {'; '.join(said)}. The dissertation's best share is 10 % (section 3.4.3)."
     ]

@@ -102,7 +102,7 @@ class Pipeline(MachineRow):
 
 def pipelines(machine: Machine) -> list[Pipeline]:
     """Every training that this machine did."""
-    return [Pipeline(one.machine, one.case_row) for one in frame.machine_rows(machine, FAMILY)]
+    return [Pipeline(row.machine, row.case_row) for row in frame.machine_rows(machine, FAMILY)]
 
 
 def over(slow: Pipeline, fast: Pipeline) -> Estimate:
@@ -110,14 +110,14 @@ def over(slow: Pipeline, fast: Pipeline) -> Estimate:
     return statistics.ratio(slow.time, fast.time)
 
 
-def fastest(found: Sequence[Pipeline]) -> dict[str, Pipeline]:
+def fastest(all_pipelines: Sequence[Pipeline]) -> dict[str, Pipeline]:
     """Of each method the fastest, of a tiered one with as many hot rows as the dissertation has."""
 
     def rank(pipeline: Pipeline) -> tuple[float, float]:
         off = abs(pipeline.hot - USUAL_HOT) if pipeline.method == "tiered" else 0.0
         return -off, -pipeline.time.value
 
-    return frame.best_of(found, lambda pipeline: pipeline.method, rank)
+    return frame.best_of(all_pipelines, lambda pipeline: pipeline.method, rank)
 
 
 def methods(found: Sequence[str]) -> list[str]:
@@ -206,12 +206,12 @@ class Scoring(MachineRow):
 
 def scored(machine: Machine) -> list[Scoring]:
     """Every score that this machine computed."""
-    return [Scoring(one.machine, one.case_row) for one in frame.machine_rows(machine, SCORE)]
+    return [Scoring(row.machine, row.case_row) for row in frame.machine_rows(machine, SCORE)]
 
 
-def trainings(found: Sequence[Scoring]) -> list[Training]:
+def trainings(scorings: Sequence[Scoring]) -> list[Training]:
     """The training runs, in the order of the file."""
-    return list(dict.fromkeys(one.training for one in found))
+    return list(dict.fromkeys(scoring.training for scoring in scorings))
 
 
 def scores(found: Sequence[str]) -> list[str]:
@@ -219,10 +219,12 @@ def scores(found: Sequence[str]) -> list[str]:
     return in_order(found, tuple(SCORES))
 
 
-def best_score(found: Sequence[Scoring], percent: int = 10) -> Scoring | None:
+def best_score(scorings: Sequence[Scoring], percent: int = 10) -> Scoring | None:
     """The score, known beforehand, whose first rows take most."""
-    there = [one for one in found if one.score != OPTIMAL and one.hits(percent) is not None]
-    return max(there, key=lambda one: one.hits(percent), default=None)
+    chosen_scorings = [
+        scoring for scoring in scorings if scoring.score != OPTIMAL and scoring.hits(percent) is not None
+    ]
+    return max(chosen_scorings, key=lambda scoring: scoring.hits(percent), default=None)
 
 
 def _score(row: Row) -> Iterator[str]:
@@ -304,12 +306,12 @@ def _short(epochs: float) -> str:
 
 def paybacks(machine: Machine) -> list[Payback]:
     """Of each tiered pipeline whose filling was timed, in the order of the file."""
-    found = pipelines(machine)
+    all_pipelines = pipelines(machine)
     scorings = scored(machine)
     reorders = frame.machine_rows(machine, REORDER)
     answers = []
-    for tiered in found:
-        mapped = _mapped(tiered, found)
+    for tiered in all_pipelines:
+        mapped = _mapped(tiered, all_pipelines)
         fill_s, batches = tiered.counter("fill_s"), tiered.counter("epoch_batches")
         if tiered.method != "tiered" or mapped is None or fill_s is None or not batches:
             continue
@@ -318,13 +320,17 @@ def paybacks(machine: Machine) -> list[Payback]:
     return answers
 
 
-def _mapped(tiered: Pipeline, found: Sequence[Pipeline]) -> Pipeline | None:
+def _mapped(tiered: Pipeline, all_pipelines: Sequence[Pipeline]) -> Pipeline | None:
     """The same way to gather, all rows on the host."""
 
     def way(one: Pipeline) -> tuple:
         return one.work, one.word("mode"), one.number("window"), one.word("features"), one.label
 
-    same = (one for one in found if one.word("store") == "mapped" and way(one) == way(tiered))
+    same = (
+        pipeline
+        for pipeline in all_pipelines
+        if pipeline.word("store") == "mapped" and way(pipeline) == way(tiered)
+    )
     return next(same, None)
 
 
@@ -334,15 +340,15 @@ def _finding(
     work = tiered.work
     score = next(
         (
-            one
-            for one in scorings
-            if (one.score, one.training.graph, one.training.fanout, one.training.batch)
+            scoring
+            for scoring in scorings
+            if (scoring.score, scoring.training.graph, scoring.training.fanout, scoring.training.batch)
             == (CHEAP_SCORE, work.graph, work.fanout, work.batch)
         ),
         None,
     )
     reorder = next(
-        (one for one in reorders if (one.word("lists"), one.word("graph")) == (LISTS, work.graph)), None
+        (row for row in reorders if (row.word("lists"), row.word("graph")) == (LISTS, work.graph)), None
     )
     if score is not None and reorder is not None:
         known = {"score_s": score.counter("score_s"), "rank_s": score.counter("rank_s")}

@@ -34,14 +34,14 @@ def of(machine: Machine) -> dict[str, list[Answer]]:
 def gathered(machine: Machine) -> list[Answer]:
     """For each table and size of rows on the host: the fastest way, and how it stands to others."""
     found = [
-        one
-        for one in gather.measured(machine)
-        if one.asked and one.store in gather.PLAIN_STORES and "gpu" in one.case_row.case.site
+        batch
+        for batch in gather.measured(machine)
+        if batch.asked and batch.store in gather.PLAIN_STORES and "gpu" in batch.case_row.case.site
     ]
     answers = []
     for there in grouped(sorted(found, key=_table), _table).values():
-        best = max(there, key=lambda one: one.asked.value)
-        ways = best_of(there, lambda one: one.way, lambda one: one.asked.value)
+        best = max(there, key=lambda batch: batch.asked.value)
+        ways = best_of(there, lambda batch: batch.way, lambda batch: batch.asked.value)
         if len(ways) < 2 or not set(ways) - set(gather.COPIES):
             continue
         answers.append(
@@ -57,7 +57,7 @@ def gathered(machine: Machine) -> list[Answer]:
                     for base in BASES
                     if base in ways and base != best.way
                 },
-                "ways": {way: plain(one.asked) for way, one in ways.items()},
+                "ways": {way: plain(batch.asked) for way, batch in ways.items()},
             }
         )
     return answers
@@ -68,16 +68,20 @@ def bounded(machine: Machine) -> list[Answer]:
     found = gather.modelled(machine)
     link = traversal.one_link(found) if found else ""
     answers = []
-    for there in grouped(sorted((one for one in found if one.link == link), key=_table), _table).values():
-        best = min(there, key=lambda one: one.time.value)
-        naive = [one.time.value for one in there if one.way == "naive"]
-        tied = [one for one in there if math.isclose(one.time.value, best.time.value, rel_tol=SAME_TIME)]
+    for there in grouped(
+        sorted((batch for batch in found if batch.link == link), key=_table), _table
+    ).values():
+        best = min(there, key=lambda batch: batch.time.value)
+        naive = [batch.time.value for batch in there if batch.way == "naive"]
+        tied = [
+            batch for batch in there if math.isclose(batch.time.value, best.time.value, rel_tol=SAME_TIME)
+        ]
         answers.append(
             {
                 **_asked(best),
                 "link": link,
                 "way": best.way,
-                "tied": [one.way for one in tied if one is not best],
+                "tied": [batch.way for batch in tied if batch is not best],
                 "window": best.number("window") or None,
                 "time_s": best.time.value,
                 "requests_per_row": best.counter("requests_per_row"),
@@ -87,32 +91,38 @@ def bounded(machine: Machine) -> list[Answer]:
     return answers
 
 
-def _asked(one: Gather) -> Answer:
+def _asked(batch: Gather) -> Answer:
     """What is gathered, from where."""
     return {
-        "row": one.row,
-        "span": one.number("span"),
-        "element": one.number("element"),
-        "indices": one.word("indices"),
-        "graph": one.word("graph") or None,
+        "row": batch.row,
+        "span": batch.number("span"),
+        "element": batch.number("element"),
+        "indices": batch.word("indices"),
+        "graph": batch.word("graph") or None,
     }
 
 
-def _table(one: Gather) -> tuple:
-    return one.number("span"), one.row, one.word("indices"), one.word("graph"), one.number("element")
+def _table(batch: Gather) -> tuple:
+    return (
+        batch.number("span"),
+        batch.row,
+        batch.word("indices"),
+        batch.word("graph"),
+        batch.number("element"),
+    )
 
 
 def copied(machine: Machine) -> list[Answer]:
     """For each table from which size of a row on a copy a row pays, and both rates at each size."""
     return [
         {
-            "span": one.copies[0].number("span"),
-            "element": one.copies[0].number("element"),
-            "indices": one.copies[0].word("indices"),
-            "graph": one.copies[0].word("graph") or None,
-            "rows": one.copies[0].number("rows") or None,
-            "pays_from": plain(one.pays_from),
-            "spoken": one.spoken,
+            "span": copies.copies[0].number("span"),
+            "element": copies.copies[0].number("element"),
+            "indices": copies.copies[0].word("indices"),
+            "graph": copies.copies[0].word("graph") or None,
+            "rows": copies.copies[0].number("rows") or None,
+            "pays_from": plain(copies.pays_from),
+            "spoken": copies.spoken,
             "sizes": [
                 {
                     "row": copy.row,
@@ -120,23 +130,23 @@ def copied(machine: Machine) -> list[Answer]:
                     "kernel": kernel.way,
                     "kernel_gb_s": plain(kernel.asked),
                 }
-                for copy, kernel in zip(one.copies, one.kernels, strict=True)
+                for copy, kernel in zip(copies.copies, copies.kernels, strict=True)
             ],
         }
-        for one in gather.row_copies(machine)
+        for copies in gather.row_copies(machine)
     ]
 
 
 def tiered(machine: Machine) -> list[Answer]:
     """For each training run the best score that is known beforehand."""
-    found = gnn.scored(machine)
+    scorings = gnn.scored(machine)
     answers = []
-    for training in gnn.trainings(found):
-        own = [one for one in found if one.training == training]
+    for training in gnn.trainings(scorings):
+        own = [scoring for scoring in scorings if scoring.training == training]
         best = gnn.best_score(own)
         if best is None:
             continue
-        degree = next((one for one in own if one.score == "degree"), None)
+        degree = next((scoring for scoring in own if scoring.score == "degree"), None)
         answers.append(
             {
                 "graph": training.graph,
@@ -148,7 +158,7 @@ def tiered(machine: Machine) -> list[Answer]:
                 "of_optimal": {str(percent): best.of_optimal(percent) for percent in gnn.PERCENTS},
                 "degree_hits": {str(percent): degree and degree.hits(percent) for percent in gnn.PERCENTS},
                 "time_s": plain(best.time),
-                "scores": {one.score: one.hits(10) for one in own},
+                "scores": {scoring.score: scoring.hits(10) for scoring in own},
             }
         )
     return answers
@@ -157,14 +167,14 @@ def tiered(machine: Machine) -> list[Answer]:
 def edges(machine: Machine, family: str, axes: Sequence[str]) -> list[Answer]:
     """Edges a second of every way to sample or to reorder."""
     answers = []
-    for one in frame.machine_rows(machine, family):
-        count = one.case_row.operations
+    for row in frame.machine_rows(machine, family):
+        count = row.case_row.operations
         if count:
-            named = {axis: one.word(axis) or None for axis in axes}
+            named = {axis: row.word(axis) or None for axis in axes}
             rate = Estimate(
-                *(count / value for value in (one.time.value, one.time.high, one.time.low)), one.time.visits
+                *(count / value for value in (row.time.value, row.time.high, row.time.low)), row.time.visits
             )
-            answers.append(named | {"time_s": plain(one.time), "edges_per_s": plain(rate)})
+            answers.append(named | {"time_s": plain(row.time), "edges_per_s": plain(rate)})
     return answers
 
 
@@ -172,33 +182,33 @@ def shares_alone(machine: Machine) -> list[Answer]:
     """For each way and width of loads the fewest multiprocessors that are enough."""
     return [
         {
-            "by": one.by,
-            "width": one.number("width"),
-            "asked_sms": one.asked_sms,
-            "given_sms": one.given_sms,
-            "share": one.percent and one.percent / 100,
-            "gb_s": plain(one.gathered),
-            "link_fraction": one.link_fraction,
+            "by": share.by,
+            "width": share.number("width"),
+            "asked_sms": share.asked_sms,
+            "given_sms": share.given_sms,
+            "share": share.percent and share.percent / 100,
+            "gb_s": plain(share.gathered),
+            "link_fraction": share.link_fraction,
         }
-        for one in gather.fewest(gather.alone(machine))
+        for share in gather.fewest(gather.alone(machine))
     ]
 
 
 def split(machine: Machine) -> list[Answer]:
     """For each computation and way the split with the shortest mini-batch."""
     answers = []
-    for there in grouped(gather.splits(machine), lambda one: (one.consumer, one.by)).values():
-        one = min(there, key=lambda each: each.time.value)
+    for there in grouped(gather.splits(machine), lambda share: (share.consumer, share.by)).values():
+        best = min(there, key=lambda share: share.time.value)
         answers.append(
             {
-                "by": one.by,
-                "consumer": one.consumer,
-                "given_sms": one.given_sms,
-                "share": one.percent and one.percent / 100,
-                "time_s": plain(one.time),
-                "gather_slowdown": one.counter("gather_slowdown"),
-                "compute_slowdown": one.counter("compute_slowdown"),
-                "overlap": one.counter("pipeline_overlap"),
+                "by": best.by,
+                "consumer": best.consumer,
+                "given_sms": best.given_sms,
+                "share": best.percent and best.percent / 100,
+                "time_s": plain(best.time),
+                "gather_slowdown": best.counter("gather_slowdown"),
+                "compute_slowdown": best.counter("compute_slowdown"),
+                "overlap": best.counter("pipeline_overlap"),
             }
         )
     return answers
@@ -207,7 +217,7 @@ def split(machine: Machine) -> list[Answer]:
 def trained(machine: Machine) -> list[Answer]:
     """For each training the fastest method, and how it stands to others where there are any."""
     answers = []
-    for there in grouped(gnn.pipelines(machine), lambda one: one.work).values():
+    for there in grouped(gnn.pipelines(machine), lambda pipeline: pipeline.work).values():
         ways = gnn.fastest(there)
         fed = [one for method, one in ways.items() if method != "device"]
         if not fed:
@@ -242,32 +252,32 @@ def paid(machine: Machine) -> list[Answer]:
     """For each tiered training: what its hot rows cost once, save each epoch, and when they pay."""
     return [
         {
-            "graph": one.tiered.work.graph,
-            "fanout": one.tiered.work.fanout,
-            "batch": one.tiered.work.batch,
-            "row": one.tiered.work.row,
-            "hidden": one.tiered.work.hidden,
-            "gpus": one.tiered.work.gpus,
-            "mode": one.tiered.word("mode"),
-            "window": one.tiered.number("window") or None,
-            "hot": one.tiered.hot,
-            "epochs": one.epochs,
-            "epochs_between": list(one.between),
-            "cost_s": one.cost_s,
-            "parts_s": one.parts,
-            "saved_s": plain(one.saved),
-            "steps": one.steps,
-            "tiered_s": plain(one.tiered.time),
-            "mapped_s": plain(one.mapped.time),
-            "spoken": one.spoken,
+            "graph": payback.tiered.work.graph,
+            "fanout": payback.tiered.work.fanout,
+            "batch": payback.tiered.work.batch,
+            "row": payback.tiered.work.row,
+            "hidden": payback.tiered.work.hidden,
+            "gpus": payback.tiered.work.gpus,
+            "mode": payback.tiered.word("mode"),
+            "window": payback.tiered.number("window") or None,
+            "hot": payback.tiered.hot,
+            "epochs": payback.epochs,
+            "epochs_between": list(payback.between),
+            "cost_s": payback.cost_s,
+            "parts_s": payback.parts,
+            "saved_s": plain(payback.saved),
+            "steps": payback.steps,
+            "tiered_s": plain(payback.tiered.time),
+            "mapped_s": plain(payback.mapped.time),
+            "spoken": payback.spoken,
         }
-        for one in gnn.paybacks(machine)
+        for payback in gnn.paybacks(machine)
     ]
 
 
-def _pipeline(one: Pipeline) -> Answer:
+def _pipeline(pipeline: Pipeline) -> Answer:
     names = (*gnn.STAGES, "p99_batch_s", "overlap", "gpu_bytes", "cpu_s")
-    return {"time_s": plain(one.time), **{name: one.counter(name) for name in names}}
+    return {"time_s": plain(pipeline.time), **{name: pipeline.counter(name) for name in names}}
 
 
 QUESTIONS: dict[str, Callable[[Machine], list[Answer]]] = {
@@ -293,116 +303,116 @@ SAME_GATHER = (
 def tiering(run: Analysis) -> list[str]:
     """The best score for each training, and what the hottest rows in the GPU's memory bring a gather."""
     said = []
-    for one in run.networks["tiers"]:
-        hits, optimal = one["hits"][TOP], one["of_optimal"][TOP]
+    for answer in run.networks["tiers"]:
+        hits, optimal = answer["hits"][TOP], answer["of_optimal"][TOP]
         if hits is None:
             continue
         best = f", {format_percent(optimal)} of what the best order could" if optimal is not None else ""
-        score = gnn.SCORES.get(one["score"], one["score"])
+        score = gnn.SCORES.get(answer["score"], answer["score"])
         said.append(
-            f"Of {one['graph']} ({_sampled(one)}, {one['labelled']:g} % labelled) the first {TOP} % of the "
-            f"rows by {score} take {format_percent(hits)} of the accesses{best}"
+            f"Of {answer['graph']} ({_sampled(answer)}, {answer['labelled']:g} % labelled) the first {TOP} % "
+            f"of the rows by {score} take {format_percent(hits)} of the accesses{best}"
         )
     return said + _tiered(gather.measured(run.machine))
 
 
-def _tiered(found: Sequence[Gather]) -> list[str]:
+def _tiered(gathers: Sequence[Gather]) -> list[str]:
     """How each gather with hot rows on the GPU stands to the same one without, by the share of them."""
-    there = [one for one in found if "gpu" in one.case_row.case.site and one.asked]
-    cold = {_same(one): one for one in there if one.store == "mapped"}
+    chosen_gathers = [row for row in gathers if "gpu" in row.case_row.case.site and row.asked]
+    cold = {_same(row): row for row in chosen_gathers if row.store == "mapped"}
     hot: dict[tuple, list[Gather]] = defaultdict(list)
-    for one in there:
-        if one.store == "tiered" and _same(one) in cold:
-            hot[_same(one)].append(one)
-    said = []
+    for batch in chosen_gathers:
+        if batch.store == "tiered" and _same(batch) in cold:
+            hot[_same(batch)].append(batch)
+    sentences = []
     for same, own in hot.items():
-        one = own[0]
+        batch = own[0]
         own.sort(key=lambda each: each.number("hot"))
         percents = _listed([f"{each.number('hot'):g}" for each in own])
         times = _listed([f"{cold[same].time.value / each.time.value:.3g}" for each in own])
-        window = f", window {one.number('window'):g}" if one.number("window") > 1 else ""
-        said.append(
-            f"With {percents} % of the rows in the GPU's memory a gather of {_indices(one)} rows of "
-            f"{one.row:g} B ({gather.spoken(one.way)}{window}) is {times} times as fast as with none"
+        window = f", window {batch.number('window'):g}" if batch.number("window") > 1 else ""
+        sentences.append(
+            f"With {percents} % of the rows in the GPU's memory a gather of {_indices(batch)} rows of "
+            f"{batch.row:g} B ({gather.spoken(batch.way)}{window}) is {times} times as fast as with none"
         )
-    return said
+    return sentences
 
 
-def _same(one: Gather) -> tuple:
+def _same(batch: Gather) -> tuple:
     """What is gathered and how, wherever the rows lie."""
-    return tuple(one.case_row.case.axes.get(axis) for axis in SAME_GATHER)
+    return tuple(batch.case_row.case.axes.get(axis) for axis in SAME_GATHER)
 
 
-def _indices(one: Gather) -> str:
-    return f"{one.word('graph')}'s" if one.word("graph") else one.word("indices")
+def _indices(batch: Gather) -> str:
+    return f"{batch.word('graph')}'s" if batch.word("graph") else batch.word("indices")
 
 
 def training(run: Analysis) -> list[str]:
     """For each training the fastest way to feed it whose rows are not all in the GPU."""
-    said = []
-    for one in run.networks["training"]:
-        hot = f" ({one['hot']:g} % hot)" if one["hot"] else ""
-        gpus = f" on {one['gpus']:g} GPUs" if one["gpus"] > 1 else ""
+    sentences = []
+    for answer in run.networks["training"]:
+        hot = f" ({answer['hot']:g} % hot)" if answer["hot"] else ""
+        gpus = f" on {answer['gpus']:g} GPUs" if answer["gpus"] > 1 else ""
         over = [
-            f"{_times(one, base)} {name}"
+            f"{_times(answer, base)} {name}"
             for base, name in ((gnn.BASE, "with CPU gathers"), ("naive", "with naive zero-copy"),
                                ("device", "with all rows in the GPU"))
-            if base in one["over"] and base != one["method"]
+            if base in answer["over"] and base != answer["method"]
         ]  # fmt: skip
-        step = format_time(one["time_s"]["value"])
-        alone = len(one["ways"]) == 1
+        step = format_time(answer["time_s"]["value"])
+        alone = len(answer["ways"]) == 1
         fed = "was fed only by" if alone else "is fed fastest by"
         against = "" if alone else f", {_listed(over)}"
-        said.append(
-            f"GraphSAGE on {one['graph']} ({_sampled(one)}, hidden {one['hidden']:g}), rows of "
-            f"{one['row']:g} B{gpus}, {fed} {gnn.spoken(one['method'])}{hot}: {step} a "
+        sentences.append(
+            f"GraphSAGE on {answer['graph']} ({_sampled(answer)}, hidden {answer['hidden']:g}), rows of "
+            f"{answer['row']:g} B{gpus}, {fed} {gnn.spoken(answer['method'])}{hot}: {step} a "
             f"step{against}"
         )
-    return said
+    return sentences
 
 
-def _times(one: Answer, base: str) -> str:
+def _times(answer: Answer, base: str) -> str:
     """How many times as fast as a base; just as fast where their intervals overlap."""
-    own, other = one["time_s"], one["ways"][base]["time_s"]
+    own, other = answer["time_s"], answer["ways"][base]["time_s"]
     if own["low"] <= other["high"] and other["low"] <= own["high"]:
         return "as fast as"
-    return f"{one['over'][base]:.2f} times as fast as"
+    return f"{answer['over'][base]:.2f} times as fast as"
 
 
 def shared(run: Analysis) -> list[str]:
     """The fewest multiprocessors for a gather alone, and the best split beside a computation."""
-    said = []
-    if alone := [one for one in run.networks["shares"] if one["gb_s"]]:
-        one = min(alone, key=lambda each: (each["given_sms"], -each["gb_s"]["value"]))
-        said.append(
-            f"A gather alone needs {_sms(one, gather.alone(run.machine))}, given by {_by(one)}: "
-            f"{one['gb_s']['value']:.1f} GB/s with loads of {one['width']:g} B"
+    sentences = []
+    if alone := [answer for answer in run.networks["shares"] if answer["gb_s"]]:
+        answer = min(alone, key=lambda each: (each["given_sms"], -each["gb_s"]["value"]))
+        sentences.append(
+            f"A gather alone needs {_sms(answer, gather.alone(run.machine))}, given by {_by(answer)}: "
+            f"{answer['gb_s']['value']:.1f} GB/s with loads of {answer['width']:g} B"
         )
-    if splits := [one for one in run.networks["splits"] if one["given_sms"]]:
-        one = min(splits, key=lambda each: each["time_s"]["value"])
-        slow = one["compute_slowdown"]
+    if splits := [answer for answer in run.networks["splits"] if answer["given_sms"]]:
+        answer = min(splits, key=lambda each: each["time_s"]["value"])
+        slow = answer["compute_slowdown"]
         pays = f", the computation takes {slow:.2f} times as long as alone" if slow else ""
-        said.append(
-            f"Beside a computation both end soonest with {_sms(one, gather.splits(run.machine))} for the "
-            f"gather, by {_by(one)} ({format_time(one['time_s']['value'])}{pays})"
+        sentences.append(
+            f"Beside a computation both end soonest with {_sms(answer, gather.splits(run.machine))} for the "
+            f"gather, by {_by(answer)} ({format_time(answer['time_s']['value'])}{pays})"
         )
-    return said
+    return sentences
 
 
-def _sms(one: Answer, tried: Sequence[Share]) -> str:
+def _sms(answer: Answer, tried: Sequence[Share]) -> str:
     """`8 multiprocessors (6.1 %, the fewest tried)`: fewer might do as well."""
     least = min((other.given_sms for other in tried if other.given_sms), default=0.0)
-    said = [format_percent(one["share"])] if one["share"] else []
-    said += ["the fewest tried"] if one["given_sms"] <= least else []
-    return f"{one['given_sms']:g} multiprocessors" + (f" ({', '.join(said)})" if said else "")
+    said = [format_percent(answer["share"])] if answer["share"] else []
+    said += ["the fewest tried"] if answer["given_sms"] <= least else []
+    return f"{answer['given_sms']:g} multiprocessors" + (f" ({', '.join(said)})" if said else "")
 
 
-def _by(one: Answer) -> str:
-    return gather.BY.get(one["by"], one["by"])
+def _by(answer: Answer) -> str:
+    return gather.BY.get(answer["by"], answer["by"])
 
 
-def _sampled(one: Answer) -> str:
-    return f"{str(one['fanout'] or '').replace('x', '×')}, batch {one['batch']:g}"
+def _sampled(answer: Answer) -> str:
+    return f"{str(answer['fanout'] or '').replace('x', '×')}, batch {answer['batch']:g}"
 
 
 def _listed(parts: Sequence[str]) -> str:
@@ -414,14 +424,14 @@ def _listed(parts: Sequence[str]) -> str:
 def hot_rows(run: Analysis) -> list[str]:
     """A sentence for each training: the share of hot rows that pays first."""
     works: dict[tuple, list[Payback]] = {}
-    for one in gnn.paybacks(run.machine):
-        works.setdefault((one.tiered.work, one.tiered.word("mode")), []).append(one)
+    for payback in gnn.paybacks(run.machine):
+        works.setdefault((payback.tiered.work, payback.tiered.word("mode")), []).append(payback)
     return [_hot_rows(there) for there in works.values()]
 
 
-def _hot_rows(there: Sequence[Payback]) -> str:
-    paying = [one for one in there if one.epochs is not None]
-    one = min(paying, key=lambda each: each.epochs) if paying else there[0]
+def _hot_rows(paybacks: Sequence[Payback]) -> str:
+    paying = [payback for payback in paybacks if payback.epochs is not None]
+    one = min(paying, key=lambda each: each.epochs) if paying else paybacks[0]
     work, way = one.tiered.work, gather.spoken(one.tiered.word("mode"))
     gpus = f" on {work.gpus:g} GPUs" if work.gpus > 1 else ""
     what = f"{work.spoken}, rows of {work.row:g} B{gpus}, {way}"

@@ -42,12 +42,12 @@ def build(machines: Sequence[Machine]) -> Figure:
     notes: list[str] = []
     for machine in machines:
         owner = parts.owner(machine, len(machines) > 1)
-        there = gnn.pipelines(machine)
-        methods += _some(_methods(machine, there, owner))
-        stages += _some(_stages_panel(there, owner))
-        hot += _some(hot_panel(machine, there, owner))
-        sizes += _some(_by_row(machine, there, owner))
-        notes += [f"{owner}{note}" for note in _notes(there)]
+        pipelines = gnn.pipelines(machine)
+        methods += _some(_methods(machine, pipelines, owner))
+        stages += _some(_stages_panel(pipelines, owner))
+        hot += _some(hot_panel(machine, pipelines, owner))
+        sizes += _some(_by_row(machine, pipelines, owner))
+        notes += [f"{owner}{note}" for note in _notes(pipelines)]
     rows: list[tuple[Panel, ...]] = [(panel,) for panel in methods]
     rows += (
         [
@@ -87,20 +87,21 @@ def _pairs(own: Sequence[Panel], stated: Panel) -> list[tuple[Panel, ...]]:
     return parts.in_pairs(there)
 
 
-def _usual_row(found: Sequence[Pipeline]) -> float:
+def _usual_row(pipelines: Sequence[Pipeline]) -> float:
     """The size of rows of which most methods were trained, of several the smallest."""
     ways = {
-        row: {one.method for one in found if one.work.row == row} for row in {one.work.row for one in found}
+        row: {pipeline.method for pipeline in pipelines if pipeline.work.row == row}
+        for row in {pipeline.work.row for pipeline in pipelines}
     }
     return max(ways, key=lambda row: (len(ways[row]), -row), default=0.0)
 
 
-def works(found: Sequence[Pipeline]) -> list[Work]:
+def works(pipelines: Sequence[Pipeline]) -> list[Work]:
     """What most methods were trained on, of one size of rows; fewer GPUs first."""
-    row = _usual_row(found)
+    row = _usual_row(pipelines)
     counted = {
-        work: len({one.method for one in found if one.work == work})
-        for work in dict.fromkeys(one.work for one in found if one.work.row == row)
+        work: len({pipeline.method for pipeline in pipelines if pipeline.work == work})
+        for work in dict.fromkeys(pipeline.work for pipeline in pipelines if pipeline.work.row == row)
     }
     kept = sorted(
         (work for work in counted if counted[work] > 1), key=lambda work: (-counted[work], work.gpus)
@@ -108,16 +109,18 @@ def works(found: Sequence[Pipeline]) -> list[Work]:
     return sorted(kept[:MOST_WORKS], key=lambda work: (work.gpus, kept.index(work)))
 
 
-def _methods(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPanel | None:
+def _methods(machine: Machine, pipelines: Sequence[Pipeline], owner: str) -> BarPanel | None:
     """Speedups over the usual method, a CPU that gathers and copies; seconds upright."""
-    shown = works(found)
-    by_work = {work: gnn.fastest([one for one in found if one.work == work]) for work in shown}
+    shown = works(pipelines)
+    by_work = {
+        work: gnn.fastest([pipeline for pipeline in pipelines if pipeline.work == work]) for work in shown
+    }
     by_work = {work: ways for work, ways in by_work.items() if gnn.BASE in ways}
     if not by_work:
         return None
     methods = gnn.methods({method for ways in by_work.values() for method in ways})
     fastest = list(by_work.values())
-    row = format_bytes(_usual_row(found))
+    row = format_bytes(_usual_row(pipelines))
     return parts.bars_by_way(
         f"{owner}training, rows of {row}; upright: time of a step",
         [_name(work, list(by_work)) for work in by_work],
@@ -135,32 +138,34 @@ def _name(work: Work, shown: Sequence[Work]) -> str:
         "hidden": f"hidden {work.hidden:g}",
         "gpus": f"{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}",
     }
-    differs = [said[what] for what in said if len({getattr(one, what) for one in shown}) > 1]
+    differs = [said[what] for what in said if len({getattr(pipeline, what) for pipeline in shown}) > 1]
     return "\n".join([f"{work.graph}, {work.fanout.replace('x', '×')}", *differs])
 
 
-def _bar(one: Pipeline | None, base: Pipeline, machine: Machine) -> Bar:
-    if one is None:
+def _bar(pipeline: Pipeline | None, base: Pipeline, machine: Machine) -> Bar:
+    if pipeline is None:
         return Bar(None, machine=machine)
-    hot = f", {one.hot:g} % hot" if one.method == "tiered" else ""
-    said = format_time(one.time.value)
-    return Bar(gnn.over(base, one), said, one.flags, note=f"{said}{hot}", machine=machine)
+    hot = f", {pipeline.hot:g} % hot" if pipeline.method == "tiered" else ""
+    said = format_time(pipeline.time.value)
+    return Bar(gnn.over(base, pipeline), said, pipeline.flags, note=f"{said}{hot}", machine=machine)
 
 
-def _by_row(machine: Machine, found: Sequence[Pipeline], owner: str) -> CurvePanel | None:
+def _by_row(machine: Machine, pipelines: Sequence[Pipeline], owner: str) -> CurvePanel | None:
     """The time of a step by the size of rows, of the training that was done with most sizes."""
     kinds: dict[tuple, list[Pipeline]] = {}
-    for one in found:
-        work = one.work
-        kinds.setdefault((work.graph, work.fanout, work.batch, work.hidden, work.gpus), []).append(one)
-    there = max(kinds.values(), key=lambda own: len({one.work.row for one in own}), default=[])
+    for pipeline in pipelines:
+        work = pipeline.work
+        kinds.setdefault((work.graph, work.fanout, work.batch, work.hidden, work.gpus), []).append(pipeline)
+    there = max(kinds.values(), key=lambda own: len({pipeline.work.row for pipeline in own}), default=[])
     curves = []
-    for method in gnn.methods({one.method for one in there}):
+    for method in gnn.methods({pipeline.method for pipeline in there}):
         by_row = {
-            row: gnn.fastest([one for one in there if one.work.row == row]).get(method)
-            for row in sorted({one.work.row for one in there})
+            row: gnn.fastest([pipeline for pipeline in there if pipeline.work.row == row]).get(method)
+            for row in sorted({pipeline.work.row for pipeline in there})
         }
-        points = tuple(Point(row, _ms(one), one.flags) for row, one in by_row.items() if one)
+        points = tuple(
+            Point(row, _ms(pipeline), pipeline.flags) for row, pipeline in by_row.items() if pipeline
+        )
         if len(points) >= FEWEST_ROWS:
             curves.append(Curve(gnn.spoken(method), method, machine, points))
     if not curves:
@@ -172,34 +177,36 @@ def _by_row(machine: Machine, found: Sequence[Pipeline], owner: str) -> CurvePan
     return CurvePanel(title, tuple(curves), "time of a step (ms)", "ms", **look)
 
 
-def _ms(one: Pipeline) -> Estimate:
-    return one.time.scaled(1e3)
+def _ms(pipeline: Pipeline) -> Estimate:
+    return pipeline.time.scaled(1e3)
 
 
-def _notes(found: Sequence[Pipeline]) -> list[str]:
-    if not found:
+def _notes(pipelines: Sequence[Pipeline]) -> list[str]:
+    if not pipelines:
         return []
-    first = works(found)
-    said = [f"Trained: {'; '.join(dict.fromkeys(work.spoken for work in first))}."] if first else []
-    said += _losses(found)
-    tiered = [one.hot for one in gnn.fastest(found).values() if one.method == "tiered"]
+    first = works(pipelines)
+    sentences = [f"Trained: {'; '.join(dict.fromkeys(work.spoken for work in first))}."] if first else []
+    sentences += _losses(pipelines)
+    tiered = [pipeline.hot for pipeline in gnn.fastest(pipelines).values() if pipeline.method == "tiered"]
     if tiered:
-        said.append(f"Tiered: {tiered[0]:g} % of the rows in the GPU's memory, where nothing else is said.")
-    if any(one.work.gpus > 1 for one in found):
-        said.append("In a step each GPU trains on a mini-batch of its own.")
-    return said
+        sentences.append(
+            f"Tiered: {tiered[0]:g} % of the rows in the GPU's memory, where nothing else is said."
+        )
+    if any(pipeline.work.gpus > 1 for pipeline in pipelines):
+        sentences.append("In a step each GPU trains on a mini-batch of its own.")
+    return sentences
 
 
-def _losses(found: Sequence[Pipeline]) -> list[str]:
+def _losses(pipelines: Sequence[Pipeline]) -> list[str]:
     """Whether the loss fell, and how near to each other all ways of one training ended."""
     ends: dict[Work, list[float]] = {}
     fell = True
-    for one in found:
-        first, last = one.counter("loss_first"), one.counter("loss_last")
+    for pipeline in pipelines:
+        first, last = pipeline.counter("loss_first"), pipeline.counter("loss_last")
         if first is None or last is None:
             return []
         fell = fell and last < first
-        ends.setdefault(one.work, []).append(last)
+        ends.setdefault(pipeline.work, []).append(last)
     apart = max(max(own) / min(own) - 1 for own in ends.values() if min(own) > 0) if ends else 0.0
     how = "fell" if fell else "did not fall"
     near = "the same" if not apart else f"within {significant(100 * apart, 2)} %"
@@ -219,24 +226,26 @@ NOTE_ON_STAGES = (
 )
 
 
-def _stages_panel(found: Sequence[Pipeline], owner: str) -> BarPanel | None:
+def _stages_panel(pipelines: Sequence[Pipeline], owner: str) -> BarPanel | None:
     """The stages of every method of the training that most methods were run on; none without stages.
 
     Training on the CPU is left out: one stage follows another there, and dwarfs all others.
     """
     works: dict = {}
-    for one in found:
-        if one.stages and one.method != "cpu_only":
-            works.setdefault(one.work, []).append(one)
+    for pipeline in pipelines:
+        if pipeline.stages and pipeline.method != "cpu_only":
+            works.setdefault(pipeline.work, []).append(pipeline)
     if not works:
         return None
-    work = max(works, key=lambda each: (len({one.method for one in works[each]}), -each.gpus, -each.row))
+    work = max(
+        works, key=lambda each: (len({pipeline.method for pipeline in works[each]}), -each.gpus, -each.row)
+    )
     best = gnn.fastest(works[work])
     shown = [best[method] for method in gnn.methods(best)][:MOST_METHODS]
     series = [_stage(order, shown) for order in range(len(STAGES))]
     series.append(_pipelined(shown))
     names = tuple(part for _ in shown for part in PAIR)
-    groups = tuple((_stages_name(one), len(PAIR)) for one in shown)
+    groups = tuple((_stages_name(pipeline), len(PAIR)) for pipeline in shown)
     gpus = f"{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}"
     title = (
         f"{owner}stages alone, and as a pipeline; in the bars its overlap: {work.graph}, "
@@ -246,29 +255,29 @@ def _stages_panel(found: Sequence[Pipeline], owner: str) -> BarPanel | None:
     return BarPanel(title, names, tuple(series), "time of a step (ms)", "ms", **look)
 
 
-def _stages_name(one: Pipeline) -> str:
+def _stages_name(pipeline: Pipeline) -> str:
     """The method, on two lines where it has several words."""
-    said = gnn.spoken(one.method)
+    said = gnn.spoken(pipeline.method)
     return said.replace(", then ", ",\n").replace(" ", "\n", 0 if "\n" in said or "," in said else 1)
 
 
 def _stage(order: int, shown: Sequence[Pipeline]) -> BarSeries:
     bars = []
-    for one in shown:
-        bars += [Bar(exact(1e3 * one.stages[order]), machine=one.machine), BLANK]
+    for pipeline in shown:
+        bars += [Bar(exact(1e3 * pipeline.stages[order]), machine=pipeline.machine), BLANK]
     name = list(STAGES)[order]
     return BarSeries(f"{STAGES[name]} alone", name, tuple(bars))
 
 
 def _pipelined(shown: Sequence[Pipeline]) -> BarSeries:
     bars = []
-    for one in shown:
-        overlap = one.counter("overlap")
-        said = f"{overlap:.2f}" if overlap is not None and len(one.stages) > 1 else ""
-        p99 = one.counter("p99_batch_s")
+    for pipeline in shown:
+        overlap = pipeline.counter("overlap")
+        said = f"{overlap:.2f}" if overlap is not None and len(pipeline.stages) > 1 else ""
+        p99 = pipeline.counter("p99_batch_s")
         note = f"p99 {1e3 * p99:.3g} ms" if p99 else ""
-        value = one.time.scaled(1e3)
-        bars += [BLANK, Bar(value, said, one.flags, note, one.machine)]
+        value = pipeline.time.scaled(1e3)
+        bars += [BLANK, Bar(value, said, pipeline.flags, note, pipeline.machine)]
     return BarSeries("as a pipeline", "pipelined", tuple(bars))
 
 
@@ -285,9 +294,9 @@ HOT_NOTES = (
 )
 
 
-def hot_panel(machine: Machine, found: Sequence[Pipeline], owner: str) -> BarPanel | None:
+def hot_panel(machine: Machine, pipelines: Sequence[Pipeline], owner: str) -> BarPanel | None:
     """Bars by hot share of training, else of gathers of a sampled trace alone."""
-    pair = _training(found) or _gathers(machine)
+    pair = _training(pipelines) or _gathers(machine)
     if pair is None:
         return None
     bars, where = pair
@@ -314,54 +323,61 @@ def _hot_bar(value: statistics.Estimate | None, machine: Machine) -> Bar:
 Series = list[tuple[str, str, dict[float, statistics.Estimate]]]
 
 
-def _training(found: Sequence[Pipeline]) -> tuple[Series, str] | None:
+def _training(pipelines: Sequence[Pipeline]) -> tuple[Series, str] | None:
     kinds: dict = {}
-    for one in found:
-        if one.method == "tiered":
-            kinds.setdefault(one.work, []).append(one)
+    for pipeline in pipelines:
+        if pipeline.method == "tiered":
+            kinds.setdefault(pipeline.work, []).append(pipeline)
     for work, every in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
-        ways = gnn.fastest([one for one in found if one.work == work])
-        mode = max({one.word("mode") for one in every}, key=lambda mode: _count(every, mode))
-        tiered = [one for one in every if one.word("mode") == mode]
+        ways = gnn.fastest([pipeline for pipeline in pipelines if pipeline.work == work])
+        mode = max({pipeline.word("mode") for pipeline in every}, key=lambda mode: _count(every, mode))
+        tiered = [pipeline for pipeline in every if pipeline.word("mode") == mode]
         cold = next((ways[method] for method in (mode, *COLD) if method in ways), None)
         if cold is None or len(tiered) < FEWEST:
             continue
         crossed = {
-            one.hot: _saved(exact(one.link_bytes / cold.link_bytes))
-            for one in tiered
-            if one.link_bytes is not None and cold.link_bytes
+            pipeline.hot: _saved(exact(pipeline.link_bytes / cold.link_bytes))
+            for pipeline in tiered
+            if pipeline.link_bytes is not None and cold.link_bytes
         }
-        times = {one.hot: _saved(statistics.ratio(one.time, cold.time)) for one in tiered}
+        times = {pipeline.hot: _saved(statistics.ratio(pipeline.time, cold.time)) for pipeline in tiered}
         bars = [("bytes over the link", "link_left", crossed), ("time of a step", "pipelined", times)]
-        return [one for one in bars if one[2]], f"training on {work.graph}"
+        return [series for series in bars if series[2]], f"training on {work.graph}"
     return None
 
 
-def _count(found: Sequence[Pipeline], mode: str) -> tuple[int, str]:
-    return sum(one.word("mode") == mode for one in found), mode
+def _count(pipelines: Sequence[Pipeline], mode: str) -> tuple[int, str]:
+    return sum(pipeline.word("mode") == mode for pipeline in pipelines), mode
 
 
 def _gathers(machine: Machine) -> tuple[Series, str] | None:
     """Gathers of the mini-batches of an epoch by the masked walk, of one graph and size of rows."""
     kinds: dict[tuple, list[Gather]] = {}
-    for one in gather.measured(machine):
+    for batch in gather.measured(machine):
         if (
-            one.word("indices") == "sampled"
-            and one.word("mode") == "masked"
-            and one.store in ("tiered", "mapped")
+            batch.word("indices") == "sampled"
+            and batch.word("mode") == "masked"
+            and batch.store in ("tiered", "mapped")
         ):
-            key = one.word("graph"), one.word("fanout"), one.number("batch"), one.row, one.number("width")
-            kinds.setdefault(key, []).append(one)
+            key = (
+                batch.word("graph"),
+                batch.word("fanout"),
+                batch.number("batch"),
+                batch.row,
+                batch.number("width"),
+            )
+            kinds.setdefault(key, []).append(batch)
     for key, there in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
-        cold = next((one for one in there if one.store == "mapped"), None)
-        tiered = [one for one in there if one.store == "tiered"]
+        cold = next((batch for batch in there if batch.store == "mapped"), None)
+        tiered = [batch for batch in there if batch.store == "tiered"]
         size = cold.case_row.link_bytes_least if cold else None
         if not tiered or not size:
             continue
         crossed = {
-            one.number("hot"): _saved(exact((one.case_row.link_bytes_least or 0) / size)) for one in tiered
+            batch.number("hot"): _saved(exact((batch.case_row.link_bytes_least or 0) / size))
+            for batch in tiered
         }
-        times = {one.number("hot"): _saved(statistics.ratio(one.time, cold.time)) for one in tiered}
+        times = {batch.number("hot"): _saved(statistics.ratio(batch.time, cold.time)) for batch in tiered}
         bars = [("bytes over the link", "link_left", crossed), ("time of a gather", "pipelined", times)]
         return bars, f"gathers alone, {key[0]}, rows of {key[3]:g} B"
     return None
@@ -385,27 +401,30 @@ Found = dict[tuple[int, Work], list[Pipeline]]
 
 def share_panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], list[str]]:
     """Rate of the gather, time of a step, both slowdowns over the share, beside the paper's; notes."""
-    found = _found(machines)
+    all_found = _found(machines)
     rate = _panel(
-        "gathers while training", _curves(found, exact_counter("gather_gb_s")), gather_figure.SM_GB_S, "GB/s"
+        "gathers while training",
+        _curves(all_found, exact_counter("gather_gb_s")),
+        gather_figure.SM_GB_S,
+        "GB/s",
     )
-    steps = _curves(found, lambda one: one.time.scaled(1e3))
+    steps = _curves(all_found, lambda pipeline: pipeline.time.scaled(1e3))
     pays = []
     for counter, (side, colour, dash) in SIDES.items():
-        pays += _curves(found, exact_counter(counter), side, colour, dash)
+        pays += _curves(all_found, exact_counter(counter), side, colour, dash)
     step = _panel("time of a step", steps, "time of a step (ms)", "ms")
     slower = _panel("what each process pays", pays, "slowdown over alone", "ratio")
     own = [panel for panel in (rate, step, slower) if panel]
     if not own:
         return [], []
     there = [*own, gather_figure.stated_sm_rates()]
-    return parts.in_pairs(there), [NOTE, _best(machines, found)]
+    return parts.in_pairs(there), [NOTE, _best(machines, all_found)]
 
 
-def _best(machines: Sequence[Machine], found: Found) -> str:
+def _best(machines: Sequence[Machine], all_found: Found) -> str:
     said = []
-    for (machine, work), own in found.items():
-        best = min(own, key=lambda one: one.time.value)
+    for (machine, work), own in all_found.items():
+        best = min(own, key=lambda pipeline: pipeline.time.value)
         owner = f"{machines[machine].letter}: " if len(machines) > 1 else ""
         said.append(f"{owner}{work.graph}, rows of {work.row:g} B: {best.share:.3g} % for the gather")
     return f"Fastest share of two processes: {'; '.join(said)}. The dissertation's is 10 % (3.4.3)."
@@ -413,21 +432,21 @@ def _best(machines: Sequence[Machine], found: Found) -> str:
 
 def _found(machines: Sequence[Machine]) -> Found:
     """The pipelines of two processes that say what they were given."""
-    found: Found = {}
+    all_found: Found = {}
     for order, machine in enumerate(machines):
-        for one in gnn.pipelines(machine):
-            if one.method == METHOD and one.share:
-                found.setdefault((order, one.work), []).append(one)
-    return {key: sorted(own, key=lambda one: one.share) for key, own in found.items()}
+        for pipeline in gnn.pipelines(machine):
+            if pipeline.method == METHOD and pipeline.share:
+                all_found.setdefault((order, pipeline.work), []).append(pipeline)
+    return {key: sorted(own, key=lambda pipeline: pipeline.share) for key, own in all_found.items()}
 
 
 def _curves(
-    found: Found, measure: Measure, side: str = "", colour: str = METHOD, dash: str = "solid"
+    all_found: Found, measure: Measure, side: str = "", colour: str = METHOD, dash: str = "solid"
 ) -> list[Curve]:
     """A curve for each training of each machine."""
-    several = len({work for _, work in found}) > 1
+    several = len({work for _, work in all_found}) > 1
     drawn = []
-    for (_, work), own in found.items():
+    for (_, work), own in all_found.items():
         name = side or gnn.spoken(METHOD)
         name += f", {work.graph}, {work.row:g} B" if several else ""
         drawn += lines(own, lambda pipeline: pipeline.share, measure, name, colour, dash)

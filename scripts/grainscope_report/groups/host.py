@@ -129,10 +129,10 @@ def _has(machine: Machine, kind: str, size: float) -> bool:
 
 def _touched(machine: Machine, kind: str, count: float, size: float) -> Bar:
     where = {"pages": kind, "threads": count, "bytes": size, "locality": NEAREST}
-    found = curves([machine], TOUCH, where, name="", method="").curves
-    if not found:
+    all_curves = curves([machine], TOUCH, where, name="", method="").curves
+    if not all_curves:
         return Bar(None, machine=machine)
-    point = found[0].points[0]
+    point = all_curves[0].points[0]
     return Bar(point.y, "", point.flags, _page_time(machine, where), machine)
 
 

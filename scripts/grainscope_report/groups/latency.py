@@ -77,15 +77,15 @@ def _by_call(found: Mapping[int, Sequence[MachineRow]]) -> dict[str, set]:
     """The sizes of each call on any machine."""
     sizes: dict[str, set] = defaultdict(set)
     for there in found.values():
-        for one in there:
-            sizes[str(one.axis("what"))].add(_size(one))
+        for row in there:
+            sizes[str(row.axis("what"))].add(_size(row))
     return sizes
 
 
-def _size(one: MachineRow) -> tuple[str, float]:
+def _size(row: MachineRow) -> tuple[str, float]:
     """The kind of pages, base pages first, and the size: how the rows of a call are sorted."""
-    pages = str(one.axis("pages") or "")
-    return PAGES.get(pages, ""), float(next(filter(None, map(one.axis, SIZES)), 0.0))
+    pages = str(row.axis("pages") or "")
+    return PAGES.get(pages, ""), float(next(filter(None, map(row.axis, SIZES)), 0.0))
 
 
 def _chosen(sizes: set) -> tuple[set, set]:
@@ -108,10 +108,10 @@ def _rows(
     rows = []
     for size in sorted(_chosen(sizes.get(what, set()))[0]):
         dots = tuple(
-            _dot(machine, one)
+            _dot(machine, row)
             for machine in machines
-            for one in found[machine.index]
-            if one.axis("what") == what and _size(one) == size
+            for row in found[machine.index]
+            if row.axis("what") == what and _size(row) == size
         )
         rows.append(DotRow(name, _spoken(size, what), dots))
     return rows
@@ -130,9 +130,9 @@ def _spoken(size: tuple[str, float], what: str) -> str:
     return f"{format_bytes(number)}, {pages}" if pages else format_bytes(number)
 
 
-def _dot(machine: Machine, one: MachineRow) -> Dot:
-    operations = one.case_row.operations or 1
-    return Dot(one.time.scaled(1 / operations), "single", machine, flags=one.flags)
+def _dot(machine: Machine, row: MachineRow) -> Dot:
+    operations = row.case_row.operations or 1
+    return Dot(row.time.scaled(1 / operations), "single", machine, flags=row.flags)
 
 
 CHASE, FLAG = "latency/chase", "latency/flag"
@@ -167,14 +167,14 @@ def _load(result: Result, to: str) -> str:
 
 
 def _copy(paths: Sequence[Path]) -> str:
-    found = [
+    all_paths = [
         path
         for path in paths
         if path.family == transfer_copies.MEMCPY and path.case.axes.get("path") == "pinned_to_gpu"
     ]
-    if not found or found[0].line.latency_s.value <= 0:
+    if not all_paths or all_paths[0].line.latency_s.value <= 0:
         return ""
-    latency = found[0].line.latency_s
+    latency = all_paths[0].line.latency_s
     start = format_time(latency.value)
     if latency.high > WIDE * latency.value:
         start += f" (up to {format_time(latency.high)} by its interval)"
@@ -207,8 +207,8 @@ def _host(result: Result) -> list[str]:
     ]
 
 
-def _fastest(there: Sequence[Row], span: float) -> Row:
-    return min((row for row in there if _span(row) == span), key=lambda row: row.operation_s)
+def _fastest(rows: Sequence[Row], span: float) -> Row:
+    return min((row for row in rows if _span(row) == span), key=lambda row: row.operation_s)
 
 
 def _span(row: Row) -> float:

@@ -86,12 +86,12 @@ def spoken(strategy: str) -> str:
 
 def measured(machine: Machine) -> list[Lean]:
     """What this machine measured, at the site that most of its rows are of."""
-    there = traversal.of_family(machine, LEAN)
+    runs = traversal.of_family(machine, LEAN)
     usual = {
-        algorithm: Counter(_strategy(run) for run in there if run.work.algorithm == algorithm)
-        for algorithm in traversal.algorithms(there)
+        algorithm: Counter(_strategy(run) for run in runs if run.work.algorithm == algorithm)
+        for algorithm in traversal.algorithms(runs)
     }
-    return [_lean(run, usual[run.work.algorithm].most_common(1)[0][0]) for run in there]
+    return [_lean(run, usual[run.work.algorithm].most_common(1)[0][0]) for run in runs]
 
 
 def _strategy(run: Run) -> str:
@@ -124,14 +124,14 @@ def like(run: Run, work: Work) -> bool:
     return (one.algorithm, one.graph) == (work.algorithm, work.graph) and one.weights == work.weights
 
 
-def base(there: Sequence[Run], work: Work, placement: str) -> Run | None:
+def base(runs: Sequence[Run], work: Work, placement: str) -> Run | None:
     """The fastest walk over whole lists of a work, in the original order, with its edges in this placement.
 
     By EMOGI's accesses or GraphPEG's exchange.
     """
     return traversal.fastest(
         run
-        for run in there
+        for run in runs
         if like(run, work) and (run.placement, run.order) == (placement, traversal.ORDERS[0])
     )
 
@@ -211,16 +211,16 @@ def gains(machine: Machine) -> list[Gain]:
         {one.run.work for one in there},
         key=lambda work: (algorithms.index(work.algorithm), names.index(work.graph), work.weights),
     )
-    found = []
+    all_gains = []
     for work in works:
         own = [one for one in there if one.run.work == work]
         for hot in sorted({one.hot for one in own}):
-            found.append(_gain([one for one in own if one.hot == hot], emogi, work))
-    return found
+            all_gains.append(_gain([one for one in own if one.hot == hot], emogi, work))
+    return all_gains
 
 
 def _gain(own: Sequence[Lean], emogi: Sequence[Run], work: Work) -> Gain:
-    best = min(own, key=lambda one: one.run.time.value)
+    best = min(own, key=lambda technique: technique.run.time.value)
     bases = {placement: base(emogi, work, placement) for placement in ("mapped", "device")}
     over = {name: traversal.speedup(run, best.run) for name, run in bases.items() if run}
     return Gain(best, bases["mapped"], over)

@@ -57,7 +57,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     every = {machine.index: lean.measured(machine) for machine in machines}
     if not any(every.values()):
         return Figure(machines, ())
-    graphs = traversal.graphs([one.run for there in every.values() for one in there], MOST_GRAPHS)
+    graphs = traversal.graphs([technique.run for there in every.values() for technique in there], MOST_GRAPHS)
     emogi = {machine.index: traversal.measured(machine) for machine in machines}
     bars, budgets = [], []
     for machine in machines:
@@ -76,9 +76,9 @@ def build(machines: Sequence[Machine]) -> Figure:
     return Figure(machines, tuple(rows), tuple(notes))
 
 
-def _works(there: Sequence[Lean], algorithm: str, graphs: Sequence[str]) -> list[Work]:
+def _works(chosen_techniques: Sequence[Lean], algorithm: str, graphs: Sequence[str]) -> list[Work]:
     """The works of an algorithm, the largest graph first."""
-    own = {one.run.work for one in there if one.run.work.algorithm == algorithm}
+    own = {technique.run.work for technique in chosen_techniques if technique.run.work.algorithm == algorithm}
     return sorted(
         (work for work in own if work.graph in graphs),
         key=lambda work: (graphs.index(work.graph), work.weights),
@@ -86,15 +86,21 @@ def _works(there: Sequence[Lean], algorithm: str, graphs: Sequence[str]) -> list
 
 
 def _speedups(
-    machine: Machine, there: Sequence[Lean], emogi: Sequence[Run], graphs: Sequence[str], owner: str
+    machine: Machine,
+    chosen_techniques: Sequence[Lean],
+    emogi: Sequence[Run],
+    graphs: Sequence[str],
+    owner: str,
 ) -> list[BarPanel]:
     """A panel for each algorithm: each technique alone and together over EMOGI's best."""
-    found = []
-    for algorithm in traversal.algorithms(one.run for one in there):
-        works = [one for one in _works(there, algorithm, graphs) if lean.base(emogi, one, "mapped")]
+    panels = []
+    for algorithm in traversal.algorithms(technique.run for technique in chosen_techniques):
+        works = [
+            one for one in _works(chosen_techniques, algorithm, graphs) if lean.base(emogi, one, "mapped")
+        ]
         if not works:
             continue
-        own = [one for one in there if one.run.work in works]
+        own = [technique for technique in chosen_techniques if technique.run.work in works]
         ways = techniques(own)
         series = [_device(machine, works, emogi)]
         series += [_technique(machine, works, own, emogi, way) for way in ways]
@@ -102,13 +108,15 @@ def _speedups(
         look = {"levels": (Level("even", "", 1.0),), "upright": True, "height": HEIGHT}
         title = f"{owner}{algorithm}, {lean.spoken(own[0].strategy)}"
         names = tuple(work.graph for work in works)
-        found.append(BarPanel(title, names, kept, "speedup over EMOGI's best", "ratio", **look))
-    return found
+        panels.append(BarPanel(title, names, kept, "speedup over EMOGI's best", "ratio", **look))
+    return panels
 
 
-def techniques(there: Sequence[Lean]) -> list[tuple[str, ...]]:
+def techniques(chosen_techniques: Sequence[Lean]) -> list[tuple[str, ...]]:
     """Each technique and each combination, the simple ones first."""
-    return sorted({one.techniques for one in there}, key=lambda way: (len(way), HOT in way, way))
+    return sorted(
+        {technique.techniques for technique in chosen_techniques}, key=lambda way: (len(way), HOT in way, way)
+    )
 
 
 def _device(machine: Machine, works: Sequence[Work], emogi: Sequence[Run]) -> BarSeries:
@@ -124,22 +132,28 @@ def _technique(
 ) -> BarSeries:
     bars = []
     for work in works:
-        best = fastest([one for one in own if one.run.work == work and one.techniques == way])
+        best = fastest(
+            [technique for technique in own if technique.run.work == work and technique.techniques == way]
+        )
         run = best.run if best else None
         bars.append(_bar(lean.base(emogi, work, "mapped"), run, machine, best.text if best else ""))
     more = [one for one in way if one != HOT]
     return BarSeries(said(way, own), method(more, TIERS[HOT in way]), tuple(bars))
 
 
-def fastest(there: Sequence[Lean]) -> Lean | None:
+def fastest(chosen_techniques: Sequence[Lean]) -> Lean | None:
     """Of those with the largest budget the fastest."""
-    most = max((one.hot for one in there), default=0.0)
-    return min((one for one in there if one.hot == most), key=lambda one: one.run.time.value, default=None)
+    most = max((technique.hot for technique in chosen_techniques), default=0.0)
+    return min(
+        (technique for technique in chosen_techniques if technique.hot == most),
+        key=lambda technique: technique.run.time.value,
+        default=None,
+    )
 
 
 def said(way: Sequence[str], own: Sequence[Lean]) -> str:
     """`compressed lists, 25 % hot`; what has none of the techniques is the algorithm alone."""
-    most = max((one.hot for one in own if one.techniques == tuple(way)), default=0.0)
+    most = max((technique.hot for technique in own if technique.techniques == tuple(way)), default=0.0)
     words = [f"{most:.3g} % hot" if one == HOT else one for one in way]
     return ", ".join(words) or ALONE
 
@@ -159,17 +173,21 @@ def _bar(slow: Run | None, fast: Run | None, machine: Machine, note: str) -> Bar
 
 
 def _budgets(
-    machine: Machine, there: Sequence[Lean], emogi: Sequence[Run], graphs: Sequence[str], owner: str
+    machine: Machine,
+    chosen_techniques: Sequence[Lean],
+    emogi: Sequence[Run],
+    graphs: Sequence[str],
+    owner: str,
 ) -> list[BarPanel]:
     """Time against the budget, a panel for each work that was measured with any."""
-    found = []
-    for algorithm in traversal.algorithms(one.run for one in there):
-        for work in _works(there, algorithm, graphs):
-            own = [one for one in there if one.run.work == work]
-            budgets = sorted({one.hot for one in own})
+    panels = []
+    for algorithm in traversal.algorithms(technique.run for technique in chosen_techniques):
+        for work in _works(chosen_techniques, algorithm, graphs):
+            own = [technique for technique in chosen_techniques if technique.run.work == work]
+            budgets = sorted({technique.hot for technique in own})
             if len(budgets) > 1:
-                found.append(_budget(machine, own, emogi, work, budgets, owner))
-    return found
+                panels.append(_budget(machine, own, emogi, work, budgets, owner))
+    return panels
 
 
 def _budget(
@@ -181,14 +199,15 @@ def _budget(
     owner: str,
 ) -> BarPanel:
     ways = sorted(
-        {(one.more, one.tier) for one in own}, key=lambda way: (len(way[0]), way[0], _place(way[1]))
+        {(technique.more, technique.tier) for technique in own},
+        key=lambda way: (len(way[0]), way[0], _place(way[1])),
     )
     levels = [
         Level("even", f"{name} {format_time(lean.mean_time(run).value)}", 1e3 * lean.mean_time(run).value)
         for placement, name in (("mapped", EMOGIS), (DEVICE, IN_GPU))
         if (run := lean.base(emogi, work, placement))
     ]
-    by_place = {(one.more, one.tier, one.hot): one for one in own}
+    by_place = {(technique.more, technique.tier, technique.hot): technique for technique in own}
     series = []
     for more, tier in ways:
         bars = tuple(_time(by_place.get((more, tier, hot)), machine) for hot in budgets)
@@ -205,15 +224,15 @@ def _place(tier: str) -> int:
 
 
 def _budget_name(hot: float, own: Sequence[Lean]) -> str:
-    size = max((one.hot_bytes for one in own if one.hot == hot), default=0.0)
+    size = max((technique.hot_bytes for technique in own if technique.hot == hot), default=0.0)
     return f"{hot:.3g} %" + (f"\n{format_bytes(size)}" if size else "")
 
 
-def _time(one: Lean | None, machine: Machine) -> Bar:
-    if one is None:
+def _time(technique: Lean | None, machine: Machine) -> Bar:
+    if technique is None:
         return Bar(None, machine=machine, blank=True)
-    time = lean.mean_time(one.run)
-    return Bar(time.scaled(1e3), note=one.text, machine=machine)
+    time = lean.mean_time(technique.run)
+    return Bar(time.scaled(1e3), note=technique.text, machine=machine)
 
 
 COLUMNS = (
@@ -241,25 +260,27 @@ def tables(
     machines: Sequence[Machine], every: Mapping[int, Sequence[Lean]], emogi: Mapping[int, Sequence[Run]]
 ) -> list[TablePanel]:
     """A table for each algorithm."""
-    found = []
-    for algorithm in traversal.algorithms(one.run for there in every.values() for one in there):
+    panels = []
+    for algorithm in traversal.algorithms(technique.run for there in every.values() for technique in there):
         rows: list[TableRow] = []
         strategy = ""
         for machine in machines:
             owner = parts.owner(machine, len(machines) > 1)
-            own = [one for one in every[machine.index] if one.run.work.algorithm == algorithm]
+            own = [
+                technique for technique in every[machine.index] if technique.run.work.algorithm == algorithm
+            ]
             for work in _all_works(own):
-                there = [one for one in own if one.run.work == work]
+                there = [technique for technique in own if technique.run.work == work]
                 strategy = lean.spoken(there[0].strategy)
                 rows += _lines(machine, there, emogi, work, owner)
         title = f"{algorithm}, {strategy}: every technique (measured, its model beside)"
-        found.append(TablePanel(title, COLUMNS, tuple(rows), RIGHT, width=2.0))
-    return found
+        panels.append(TablePanel(title, COLUMNS, tuple(rows), RIGHT, width=2.0))
+    return panels
 
 
 def _all_works(own: Sequence[Lean]) -> list[Work]:
-    graphs = traversal.graphs([one.run for one in own])
-    works = {one.run.work for one in own}
+    graphs = traversal.graphs([technique.run for technique in own])
+    works = {technique.run.work for technique in own}
     return sorted(works, key=lambda work: (graphs.index(work.graph), work.weights))
 
 
@@ -275,23 +296,25 @@ def _lines(
         )
     if device:
         lines.append(_whole(machine, device, f"{owner}device: {_access(device)}", mapped, device))
-    order = sorted(own, key=lambda one: (len(one.more), one.more, one.hot, one.tier))
-    return [*lines, *(_line(machine, one, owner, mapped, device) for one in order)]
+    order = sorted(
+        own, key=lambda technique: (len(technique.more), technique.more, technique.hot, technique.tier)
+    )
+    return [*lines, *(_line(machine, technique, owner, mapped, device) for technique in order)]
 
 
 def _access(run: Run) -> str:
     return f"{traversal.spoken(run.access)}, {run.work.edge} B"
 
 
-def _line(machine: Machine, one: Lean, owner: str, mapped: Run | None, device: Run | None) -> TableRow:
-    run = one.run
-    seconds, error = one.modelled or (None, None)
-    size, off = one.modelled_bytes or (None, None)
+def _line(machine: Machine, technique: Lean, owner: str, mapped: Run | None, device: Run | None) -> TableRow:
+    run = technique.run
+    seconds, error = technique.modelled or (None, None)
+    size, off = technique.modelled_bytes or (None, None)
     cells = (
         TableCell(run.work.graph),
         _time_cell(lean.mean_time(run)),
         _bytes(run.row.link_bytes_least),
-        _bytes(one.hot_bytes),
+        _bytes(technique.hot_bytes),
         _speedup(mapped, run),
         _speedup(device, run),
         NONE if seconds is None else _time_cell(exact(seconds), MODELLED),
@@ -299,7 +322,7 @@ def _line(machine: Machine, one: Lean, owner: str, mapped: Run | None, device: R
         _bytes(size, MODELLED),
         _error(off),
     )
-    return TableRow(f"{owner}{one.technique}", cells, machine)
+    return TableRow(f"{owner}{technique.technique}", cells, machine)
 
 
 def _whole(machine: Machine, run: Run, name: str, mapped: Run | None, device: Run | None) -> TableRow:
@@ -324,9 +347,9 @@ def _whole(machine: Machine, run: Run, name: str, mapped: Run | None, device: Ru
 def _bound(machine: Machine, run: Run) -> float | None:
     """What the model says of the same walk over this machine's own link."""
     there = [
-        one
-        for one in traversal.modelled(machine)
-        if (one.work, one.access, one.link) == (run.work, run.access, HERE)
+        modelled
+        for modelled in traversal.modelled(machine)
+        if (modelled.work, modelled.access, modelled.link) == (run.work, run.access, HERE)
     ]
     return there[0].time.value if there else None
 

@@ -109,11 +109,11 @@ class Wall:
 
     def _widest(self) -> list[str]:
         """Where there are too few spans for a knee, the rates over the widest."""
-        span = max(one.span for one in self.gathers)
-        there = sorted(
-            (one for one in self.gathers if one.span == span), key=lambda one: (one.order, one.row)
+        span = max(row.span for row in self.gathers)
+        gathers = sorted(
+            (row for row in self.gathers if row.span == span), key=lambda row: (row.order, row.row)
         )
-        return [f"{gather_text(one)} {one.rate.value:.1f} GB/s" for one in there]
+        return [f"{gather_text(row)} {row.rate.value:.1f} GB/s" for row in gathers]
 
 
 def walls_of(result: Result, memories: Sequence[str] = MEMORY) -> list[Wall]:
@@ -153,7 +153,7 @@ def _edges(memory: str, gathers: Sequence[Rows], peak: float | None) -> list[Edg
     curves: dict[tuple[str, float, float], list[Rows]] = defaultdict(list)
     for one in gathers:
         curves[one.order, one.row, one.rows].append(one)
-    found = []
+    edges = []
     most = translation.ceiling(gathers, peak)
     for (order, row, rows), there in sorted(curves.items()):
         there.sort(key=lambda one: one.span)
@@ -161,8 +161,8 @@ def _edges(memory: str, gathers: Sequence[Rows], peak: float | None) -> list[Edg
         if edge:
             full = edge.small.value >= FULL * peak if peak else None
             alone = sum(key[:2] == (order, row) for key in curves) == 1
-            found.append(Edge(memory, order, row, rows, edge, full, alone))
-    return found
+            edges.append(Edge(memory, order, row, rows, edge, full, alone))
+    return edges
 
 
 def model_text(model: Translation) -> list[str]:
@@ -184,10 +184,10 @@ def model_text(model: Translation) -> list[str]:
     return [said, how, *more, need]
 
 
-def _how_far(one: Knee) -> str:
-    if not one.reached:
-        return f"beyond {format_bytes(one.span.value)}"
-    return f"to {sizes(one.span) if one.known else somewhere(one.span)}"
+def _how_far(knee: Knee) -> str:
+    if not knee.reached:
+        return f"beyond {format_bytes(knee.span.value)}"
+    return f"to {sizes(knee.span) if knee.known else somewhere(knee.span)}"
 
 
 def somewhere(value: statistics.Estimate) -> str:
@@ -213,35 +213,35 @@ def gather_text(one: Rows) -> str:
     return f"{format_bytes(one.row)} {one.order.replace('_', ' ')} over {format_bytes(one.span)}"
 
 
-def said(found: Sequence[Wall]) -> list[str]:
+def said(walls: Sequence[Wall]) -> list[str]:
     """A sentence for the first wall of the host's memory and one for that of another GPU's."""
     first: dict[str, Wall] = {}
-    for one in found:
-        if one.edges:
-            first.setdefault(one.link, one)
+    for wall in walls:
+        if wall.edges:
+            first.setdefault(wall.link, wall)
     return [_sentence(one) for _, one in sorted(first.items())]
 
 
-def _sentence(one: Wall) -> str:
+def _sentence(wall: Wall) -> str:
     # Whose memory it is stands before all of them.
-    knees = "; ".join(f"{edge.what} {_reach(edge)}" for edge in _nearest(one)).replace(" of another GPU", "")
-    widest = max(gather.span for gather in one.gathers)
-    there = [gather for gather in one.gathers if gather.span == widest]
-    slowest = min(there, key=lambda gather: gather.rate.value)
+    knees = "; ".join(f"{edge.what} {_reach(edge)}" for edge in _nearest(wall)).replace(" of another GPU", "")
+    widest = max(gather.span for gather in wall.gathers)
+    gathers = [gather for gather in wall.gathers if gather.span == widest]
+    slowest = min(gathers, key=lambda gather: gather.rate.value)
     what = gather_text(slowest).partition(" over ")[0]
-    whose = "another GPU's memory" if one.link == "peer" else "host memory"
+    whose = "another GPU's memory" if wall.link == "peer" else "host memory"
     return (
         f"Random rows in {whose} keep the rate of small spans: {knees}. The slowest over "
         f"{format_bytes(widest)}, {what}, come at {slowest.rate.value:.1f} GB/s"
     )
 
 
-def _nearest(one: Wall) -> Iterator[Edge]:
+def _nearest(wall: Wall) -> Iterator[Edge]:
     """Of each order the smallest rows; then the first larger ones that meet no wall."""
     for order in ORDERS:
-        there = sorted((edge for edge in one.edges if edge.order == order), key=lambda edge: edge.row)
-        yield from there[:1]
-        yield from [edge for edge in there[1:] if not edge.knee.reached][:1]
+        edges = sorted((edge for edge in wall.edges if edge.order == order), key=lambda edge: edge.row)
+        yield from edges[:1]
+        yield from [edge for edge in edges[1:] if not edge.knee.reached][:1]
 
 
 def _reach(edge: Edge) -> str:
@@ -325,22 +325,22 @@ def _asked_and_unique(machines: Sequence[Machine], where: dict, name: str, metho
         machines, FAMILY, where, name=UNIQUE, method=method, x="span", measure=_unique, dash="dashed"
     ).curves
     kept = []
-    for one in asked:
-        same = [two for two in distinct if (two.machine, two.site) == (one.machine, one.site)]
-        kept += [two for two in map(lambda two, one=one: _where_fewer(one, two), same) if two]
+    for curve in asked:
+        same = [two for two in distinct if (two.machine, two.site) == (curve.machine, curve.site)]
+        kept += [two for two in map(lambda two, one=curve: _where_fewer(one, two), same) if two]
     return [*asked, *kept]
 
 
 def _other_batches(machines: Sequence[Machine], where: dict, main: set[float], name: str) -> list[Curve]:
     """The same rows with another number of them at a time, the more the darker: sorted, it decides."""
     others = [rows for rows in _values(machines, "rows", where) if rows not in main]
-    found: list[Curve] = []
+    all_curves: list[Curve] = []
     for order, rows in enumerate(others):
         method = f"step {order} of {len(others)}"
         said = f"{name}, {format_count(rows)} at a time"
         more = curves(machines, FAMILY, {**where, "rows": rows}, name=said, method=method, x="span").curves
-        found += [replace(curve, dash="dashed", config=said) for curve in more]
-    return found
+        all_curves += [replace(curve, dash="dashed", config=said) for curve in more]
+    return all_curves
 
 
 def _unique(time_s: Estimate, row: Row) -> Estimate | None:
@@ -400,7 +400,7 @@ def _kinds(machines: Sequence[Machine]) -> list[CurvePanel | None]:
     if max(counts.values(), default=0) < 2:
         return []
     size = max(counts, key=lambda one: (counts[one], -one))
-    found = []
+    panels = []
     for order, spoken in SPOKEN_ORDERS.items():
         drawn: list[Curve] = []
         for kind in HOST:
@@ -411,8 +411,8 @@ def _kinds(machines: Sequence[Machine]) -> list[CurvePanel | None]:
         panel = CurvePanel(
             title, tuple(drawn), x_label="span", y_label="rows asked for (GB/s)", levels=levels
         )
-        found.append(panel if drawn else None)
-    return found
+        panels.append(panel if drawn else None)
+    return panels
 
 
 def _models(machines: Sequence[Machine], walls: dict, memory: str | None) -> list[str]:
@@ -465,16 +465,16 @@ def _ways(machines: Sequence[Machine]) -> tuple[CurvePanel, ...]:
     return tuple(panel for panel in drawn if panel)[:MOST_PANELS]
 
 
-def _way_panel(row: float, found: Sequence[Gather], windows: Sequence[float]) -> CurvePanel | None:
+def _way_panel(row: float, gathers: Sequence[Gather], windows: Sequence[float]) -> CurvePanel | None:
     """Looking ahead over more mini-batches at once is drawn dashed, the more the darker."""
     curves: list[Curve] = []
     reaching: set[str] = set()
     for way in WAYS:
-        own = [one for one in found if one.way == way]
-        for window in sorted({one.number("window") for one in own}):
-            there = [one for one in own if one.number("window") == window]
+        own = [batch for batch in gathers if batch.way == way]
+        for window in sorted({batch.number("window") for batch in own}):
+            chosen_gathers = [batch for batch in own if batch.number("window") == window]
             step = f"step {windows.index(window)} of {len(windows)}" if window > 1 else ""
-            lines = _way_lines(there, way, window, step)
+            lines = _way_lines(chosen_gathers, way, window, step)
             reaching |= {way for line in lines if len(line.points) >= FEWEST_SPANS}
             curves += lines
     if len(reaching) < 2:
@@ -484,11 +484,11 @@ def _way_panel(row: float, found: Sequence[Gather], windows: Sequence[float]) ->
     return CurvePanel(title, tuple(curves), "rows asked for (GB/s)", x_label="span", levels=levels)
 
 
-def _way_lines(found: Sequence[Gather], way: str, window: float, step: str) -> list[Curve]:
+def _way_lines(gathers: Sequence[Gather], way: str, window: float, step: str) -> list[Curve]:
     """A curve for each machine; of several sizes of batches at a span the largest."""
     name = f"{gather.spoken(way)}, window {window:g}" if window > 1 else gather.spoken(way)
     places = best_of(
-        found, lambda one: (one.machine.index, one.number("span")), lambda one: one.number("rows")
+        gathers, lambda row: (row.machine.index, row.number("span")), lambda row: row.number("rows")
     )
     dash = "dashed" if step else "solid"
     measure = attrgetter("asked")

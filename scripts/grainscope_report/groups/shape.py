@@ -113,23 +113,23 @@ def _rates(
 def _faces(machines: Sequence[Machine]) -> DotPanel | None:
     """Boxes of several planes: of the volume that most machines have, of those the smallest."""
     found = [
-        (machine, one)
+        (machine, row)
         for machine in machines
-        for one in cases(machine, COPY, COPIED)
-        if (one.axis("planes") or 1) > 1 and one.axis("path") in PATHS
+        for row in cases(machine, COPY, COPIED)
+        if (row.axis("planes") or 1) > 1 and row.axis("path") in PATHS
     ]
     if not found:
         return None
     owners: dict[float, set] = defaultdict(set)
-    for machine, one in found:
-        owners[one.axis("pitch")].add(machine.index)
+    for machine, row in found:
+        owners[row.axis("pitch")].add(machine.index)
     pitch = max(owners, key=lambda each: (len(owners[each]), -each))
     rows: dict[tuple, list[Dot]] = defaultdict(list)
-    for machine, one in found:
-        if one.axis("pitch") == pitch:
-            place = list(PATHS).index(one.axis("path"))
-            shape = (one.axis("width"), one.axis("rows"), one.axis("planes"))
-            rows[place, shape].append(_dot(machine, one))
+    for machine, row in found:
+        if row.axis("pitch") == pitch:
+            place = list(PATHS).index(row.axis("path"))
+            shape = (row.axis("width"), row.axis("rows"), row.axis("planes"))
+            rows[place, shape].append(_dot(machine, row))
     titles = [title for title, _ in PATHS.values()]
     lines = tuple(
         DotRow(titles[place], f"{format_bytes(width)} × {high:g} × {deep:g}", tuple(dots))
@@ -139,10 +139,10 @@ def _faces(machines: Sequence[Machine]) -> DotPanel | None:
     return DotPanel(title, lines, "bytes of the box (GB/s)", "GB/s", log=True, numbered=False, width=2.0)
 
 
-def _dot(machine: Machine, one: MachineRow) -> Dot:
-    method = str(one.axis("method"))
-    rate = rate_gb_s(one.time, one.case_row.bytes or 0)
-    return Dot(rate, method, machine, METHODS.get(method, method.replace("_", " ")), one.flags)
+def _dot(machine: Machine, row: MachineRow) -> Dot:
+    method = str(row.axis("method"))
+    rate = rate_gb_s(row.time, row.case_row.bytes or 0)
+    return Dot(rate, method, machine, METHODS.get(method, method.replace("_", " ")), row.flags)
 
 
 BATCH = "shape/batch"

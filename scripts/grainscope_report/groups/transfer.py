@@ -192,10 +192,10 @@ def paths(result: Result, every: bool = True) -> list[Path]:
 
     Unless `every` site is wanted, the first of each question and place.
     """
-    found = []
+    all_paths = []
     for family in PATH_FAMILIES:
-        found += _of_family(result, [row for row in result.of(family) if _usable(row)], every)
-    return found
+        all_paths += _of_family(result, [row for row in result.of(family) if _usable(row)], every)
+    return all_paths
 
 
 def _usable(row: Row) -> bool:
@@ -271,10 +271,10 @@ def question(path: Path) -> Question:
     return path.family, path.case.without("bytes", "flush", "locality", "link")
 
 
-def farther(found: Sequence[Path]) -> list[Farther]:
+def farther(all_paths: Sequence[Path]) -> list[Farther]:
     """Local against remote, where both are there."""
     places: dict[Question, dict[str, Path]] = defaultdict(dict)
-    for path in found:
+    for path in all_paths:
         places[question(path)].setdefault(path.case.place, path)
     pairs = [there for there in places.values() if {"local", "remote"} <= there.keys()]
     return [
@@ -352,12 +352,12 @@ class Swap:
 
 def ways(machine: Machine, direction: str) -> list[Curve]:
     """One curve for each way that the run measured, at the first site of the nearest memory."""
-    found = []
+    all_curves = []
     for name, method, family, axes in WAYS[direction]:
         near = {} if family == "transfer/peer" else {"locality": NEAREST}
         drawn = curves([machine], family, {**axes, **near}, name=name, method=method).curves
-        found += [curve for curve in drawn if curve.primary][:1]
-    return found
+        all_curves += [curve for curve in drawn if curve.primary][:1]
+    return all_curves
 
 
 @dataclass(frozen=True)
@@ -380,18 +380,20 @@ def choices(machine: Machine) -> list[Choice]:
     return [_choice(direction, there) for direction, there in drawn.items() if there]
 
 
-def fastest_ways(found: Sequence[Choice]) -> list[str]:
+def fastest_ways(all_choices: Sequence[Choice]) -> list[str]:
     """A sentence for each direction: which way is first at which size."""
-    return [f"Fastest {parts.ARROWS[one.direction]}: {one.text}" for one in found if one.first]
+    return [
+        f"Fastest {parts.ARROWS[choice.direction]}: {choice.text}" for choice in all_choices if choice.first
+    ]
 
 
-def _choice(direction: str, there: Sequence[Curve]) -> Choice:
-    swaps = [swap for pair in itertools.combinations(there, 2) for swap in _between(direction, *pair)]
+def _choice(direction: str, chosen_curves: Sequence[Curve]) -> Choice:
+    swaps = [swap for pair in itertools.combinations(chosen_curves, 2) for swap in _between(direction, *pair)]
 
     def overtaken(faster: str, slower: str) -> list[Estimate]:
         return [one.size for one in swaps if (one.faster, one.slower) == (faster, slower)]
 
-    rates = {curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in there}
+    rates = {curve.name: dict(zip(curve.x, curve.y, strict=True)) for curve in chosen_curves}
     return Choice(direction, segments.bounded(segments.segments(rates), overtaken), swaps)
 
 
@@ -400,20 +402,20 @@ def _between(direction: str, first: Curve, second: Curve) -> list[Swap]:
     x, ones, twos = parts.shared_points(first, second)
     clear = [_unless_alike(one, two) for one, two in zip(ones, twos, strict=True)]
     crossings = statistics.crossovers(x, *zip(*clear, strict=True)) if len(x) > 1 else []
-    found = []
+    swaps = []
     for crossing in crossings:
         size = Estimate(crossing.x, crossing.low, crossing.high)
         faster, slower = (first, second) if crossing.first_wins_above else (second, first)
-        found.append(Swap(direction, faster.name, slower.name, size))
-    return found
+        swaps.append(Swap(direction, faster.name, slower.name, size))
+    return swaps
 
 
-def _unless_alike(one: Estimate, two: Estimate) -> tuple[Estimate, Estimate]:
+def _unless_alike(estimate: Estimate, two: Estimate) -> tuple[Estimate, Estimate]:
     """Both as they are where one is clearly faster, else with one interval, which says nothing of either."""
-    if segments.clearly_faster(one, two) or segments.clearly_faster(two, one):
-        return one, two
-    low, high = min(one.low, two.low), max(one.high, two.high)
-    return replace(one, low=low, high=high), replace(two, low=low, high=high)
+    if segments.clearly_faster(estimate, two) or segments.clearly_faster(two, estimate):
+        return estimate, two
+    low, high = min(estimate.low, two.low), max(estimate.high, two.high)
+    return replace(estimate, low=low, high=high), replace(two, low=low, high=high)
 
 
 PEAK_FAMILIES = (transfer_copies.MEMCPY, "transfer/peer", host.MEMCPY)
@@ -446,20 +448,20 @@ def _range(links: Sequence[Link]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _of_theory(there: Sequence[Link]) -> list[str]:
+def _of_theory(links: Sequence[Link]) -> list[str]:
     shares = {
         link.negotiated or "the theoretical peak": link.peak_gb_s / link.theoretical_gb_s
-        for link in sorted(there, key=lambda link: link.peak_gb_s)
+        for link in sorted(links, key=lambda link: link.peak_gb_s)
         if link.theoretical_gb_s
     }
     return [f"{format_percent(share)} of {name}" for name, share in shares.items()]
 
 
 def _both(run: Analysis, between: str) -> str:
-    found = [one for one in run.fits.duplexes if one.name.startswith(between)]
-    if not found:
+    duplexes = [duplex for duplex in run.fits.duplexes if duplex.name.startswith(between)]
+    if not duplexes:
         return ""
-    best = max(found, key=lambda one: one.rate.value)
+    best = max(duplexes, key=lambda duplex: duplex.rate.value)
     return f"; both ways at once {best.rate.value:.1f} GB/s"
 
 

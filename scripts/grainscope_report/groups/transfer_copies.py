@@ -113,7 +113,7 @@ def _panel(
     machines: Sequence[Machine], direction: str, kinds: dict[str, str], title: str = ""
 ) -> CurvePanel | None:
     drawn = [
-        one for memory, name in kinds.items() for one in copies(machines, memory, direction, name).curves
+        curve for memory, name in kinds.items() for curve in copies(machines, memory, direction, name).curves
     ]
     if title:
         drawn = nearest(drawn)
@@ -321,15 +321,15 @@ def _column(machines: Sequence[Machine], direction: str) -> tuple[CurvePanel, Cu
 
 
 def _dips(curve: Curve) -> list[Region]:
-    found = []
+    regions = []
     for dip in statistics.dips(curve.x, curve.y):
         after = "recovers above" if dip.recovers else "does not recover"
         text = (
             f"{curve.name} dips {_range(dip.low, dip.high)}, {100 * dip.depth:.0f} % down"
             f"{'' if dip.high == dip.low else f' at {format_bytes(dip.bottom)}'}; {after}"
         )
-        found.append(Region("dip", dip.low, dip.high, text, dip.bottom, machine=curve.machine))
-    return found
+        regions.append(Region("dip", dip.low, dip.high, text, dip.bottom, machine=curve.machine))
+    return regions
 
 
 def _ratio(

@@ -90,15 +90,17 @@ def duplexes(result: Result) -> list[Duplex]:
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in _usable(result.of(DUPLEX)):
         groups[naming.name(row)].append(row)
-    found = []
+    all_duplexes = []
     for name, rows in groups.items():
         site = rows[0].case.site_key
         here = [row for row in rows if row.case.site_key == site]
         best = max(here, key=lambda row: row.bytes / row.median_s)
         rate = statistics.rate_gb_s(best.time, best.bytes)
         size = float(best.case.axes.get("bytes", best.bytes))
-        found.append(Duplex(name, site, size, rate, best.link_fraction, best.overlap, _over_one_way(best)))
-    return found
+        all_duplexes.append(
+            Duplex(name, site, size, rate, best.link_fraction, best.overlap, _over_one_way(best))
+        )
+    return all_duplexes
 
 
 def _over_one_way(row: Row) -> float | None:
@@ -107,29 +109,29 @@ def _over_one_way(row: Row) -> float | None:
     return row.bytes / row.median_s / 1e9 / max(rates) if rates and all(rates) else None
 
 
-def accesses_text(found: Sequence[Access]) -> list[str]:
+def accesses_text(all_accesses: Sequence[Access]) -> list[str]:
     """A sentence for each pair, or for many pairs of how they spread and which is the slowest."""
-    if len(found) <= MOST_PAIRS:
-        return [one.text for one in found]
-    said = []
-    for direction in dict.fromkeys(one.direction for one in found):
-        there = [one for one in found if one.direction == direction]
-        slowest = min(there, key=lambda one: one.on.value)
-        on, off = ([each(one).value for one in there] for each in (_on, _off))
-        said.append(
-            f"{direction}, {len(there)} pairs: {statistics.median(on):.1f} GB/s with peer access "
+    if len(all_accesses) <= MOST_PAIRS:
+        return [access.text for access in all_accesses]
+    sentences = []
+    for direction in dict.fromkeys(access.direction for access in all_accesses):
+        chosen_accesses = [access for access in all_accesses if access.direction == direction]
+        slowest = min(chosen_accesses, key=lambda access: access.on.value)
+        on, off = ([each(access).value for access in chosen_accesses] for each in (_on, _off))
+        sentences.append(
+            f"{direction}, {len(chosen_accesses)} pairs: {statistics.median(on):.1f} GB/s with peer access "
             f"({min(on):.1f} to {max(on):.1f}), {statistics.median(off):.1f} without "
             f"({min(off):.1f} to {max(off):.1f}); the slowest is GPU {slowest.gpu}, peer {slowest.peer}"
         )
-    return said
+    return sentences
 
 
-def _on(one: Access) -> Estimate:
-    return one.on
+def _on(access: Access) -> Estimate:
+    return access.on
 
 
-def _off(one: Access) -> Estimate:
-    return one.off
+def _off(access: Access) -> Estimate:
+    return access.off
 
 
 def accesses(result: Result) -> list[Access]:
@@ -143,12 +145,12 @@ def accesses(result: Result) -> list[Access]:
             known = copies[key][axes["access"]].get(row.bytes)
             if known is None or rate.value > known.value:
                 copies[key][axes["access"]][row.bytes] = rate
-    found = []
+    all_accesses = []
     for (gpu, peer, direction), there in sorted(copies.items()):
         if shared := there["on"].keys() & there["off"].keys():
             size = max(shared)
-            found.append(Access(gpu, peer, direction, size, there["on"][size], there["off"][size]))
-    return found
+            all_accesses.append(Access(gpu, peer, direction, size, there["on"][size], there["off"][size]))
+    return all_accesses
 
 
 DUPLEX = "transfer/duplex"
@@ -222,15 +224,15 @@ def _lane(machines: Sequence[Machine], between: str, name: str, direction: str) 
 
 
 def _drawn(machines: Sequence[Machine], between: str, **more) -> list[Curve]:
-    found: list[Curve] = []
+    all_curves: list[Curve] = []
     for method, name in named(machines, DUPLEX, METHODS).items():
         where = {"between": between, "method": method}
         if between == "gpu_gpu":
             where |= EACH_SENDS
         elif method not in BOTH_PLACES:
             where["locality"] = NEAREST
-        found += curves(machines, DUPLEX, where, name=name, method=method, **more).curves
-    return found
+        all_curves += curves(machines, DUPLEX, where, name=name, method=method, **more).curves
+    return all_curves
 
 
 def _notes(machines: Sequence[Machine], columns: Sequence[tuple[CurvePanel, ...]]) -> list[str]:
@@ -301,7 +303,7 @@ def _panel(title: str, drawn: Sequence[Curve], direction: str) -> CurvePanel | N
     crossing = [curve for curve in drawn if curve.method != "no_peer"]
     # Pairs by the dozen have few different peaks.
     every = parts.levels(crossing, WAYS[direction])
-    levels = {(one.machine.index, one.name, f"{one.value:.1f}"): one for one in every}
+    levels = {(level.machine.index, level.name, f"{level.value:.1f}"): level for level in every}
     return CurvePanel(title, tuple(drawn), levels=tuple(levels.values()))
 
 

@@ -96,8 +96,8 @@ def _launch(machines: Sequence[Machine]) -> dict[str, str | float]:
 
 def _shape(machines: Sequence[Machine], axes: dict) -> list[Curve]:
     where = {"direction": "read", "locality": NEAREST, **axes}
-    found = curves(machines, ZERO_COPY, where, name="zero-copy read", method="zero_copy").curves
-    return [curve for curve in found if curve.primary]
+    all_curves = curves(machines, ZERO_COPY, where, name="zero-copy read", method="zero_copy").curves
+    return [curve for curve in all_curves if curve.primary]
 
 
 def _bandwidth(there: list[str], drawn: dict[str, list[Curve]]) -> BarPanel:

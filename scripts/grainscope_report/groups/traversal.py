@@ -241,7 +241,9 @@ def geometric_mean(ratios: Sequence[Estimate]) -> Estimate:
         return math.exp(math.fsum(map(math.log, values)) / len(ratios))
 
     return Estimate(
-        mean(one.value for one in ratios), mean(one.low for one in ratios), mean(one.high for one in ratios)
+        mean(estimate.value for estimate in ratios),
+        mean(estimate.low for estimate in ratios),
+        mean(estimate.high for estimate in ratios),
     )
 
 
@@ -262,9 +264,9 @@ def under_pressure(paged: Sequence[Run], link: str) -> list[Run]:
     One size of card for all, and what one fault brings is the same for all: what most works have, groups of
     64 KiB if as many have those.
     """
-    there = [run for run in paged if run.link == link]
+    runs = [run for run in paged if run.link == link]
     works: dict[tuple[float, float], set[Work]] = defaultdict(set)
-    for run in there:
+    for run in runs:
         works[run.card, run.page].add(run.work)
 
     def off(kind: tuple[float, float]) -> tuple[float, ...]:
@@ -272,7 +274,7 @@ def under_pressure(paged: Sequence[Run], link: str) -> list[Run]:
         return abs(card - PRESSURE_CARD), -len(works[kind]), abs(page - PRESSURE_PAGE), card
 
     chosen = min(works, key=off, default=None)
-    return [run for run in there if (run.card, run.page) == chosen]
+    return [run for run in runs if (run.card, run.page) == chosen]
 
 
 def link_name(link: str) -> str:
@@ -326,12 +328,12 @@ def columns(machines: Sequence[Machine], graphs: Sequence[str], mean: bool = Fal
     return found + ([Column("", machine) for machine in machines] if mean else [])
 
 
-def headings(there: Sequence[Column]) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+def headings(chosen_columns: Sequence[Column]) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
     """The names under the bars, and where there are several machines the groups under those."""
-    names = [column.graph or MEAN for column in there]
-    if len({column.machine.index for column in there}) == 1:
+    names = [column.graph or MEAN for column in chosen_columns]
+    if len({column.machine.index for column in chosen_columns}) == 1:
         return tuple(names), ()
-    return tuple(column.machine.letter for column in there), tuple(Counter(names).items())
+    return tuple(column.machine.letter for column in chosen_columns), tuple(Counter(names).items())
 
 
 def graph_methods(graphs: Sequence[str]) -> list[str]:
@@ -346,27 +348,32 @@ def graph_methods(graphs: Sequence[str]) -> list[str]:
 
 
 def speedups(
-    there: Sequence[Column], ways: Sequence[Way], base: Way, works: Callable[[str], Work], *, hatched: bool
+    chosen_columns: Sequence[Column],
+    ways: Sequence[Way],
+    base: Way,
+    works: Callable[[str], Work],
+    *,
+    hatched: bool,
 ) -> list[BarSeries]:
     """Bars of how many times faster each way is than `base`, on each column; the mean where it is asked for.
 
     The geometric mean of a machine is over the graphs that all of these ways have there, else over none.
     """
-    found: Found = {}
-    for column in there:
+    all_found: Found = {}
+    for column in chosen_columns:
         under = base.pick(column.machine, works(column.graph)) if column.graph else None
         for way in ways if under else ():
             if run := way.pick(column.machine, works(column.graph)):
-                found[way.name, column.key] = speedup(under, run), run
-    drawn = [way for way in ways if any(name == way.name for name, _ in found)]
+                all_found[way.name, column.key] = speedup(under, run), run
+    drawn = [way for way in ways if any(name == way.name for name, _ in all_found)]
     series = []
     for way in drawn:
         bars = []
-        for column in there:
+        for column in chosen_columns:
             if column.graph:
-                bars.append(_bar(found.get((way.name, column.key)), column))
+                bars.append(_bar(all_found.get((way.name, column.key)), column))
             else:
-                bars.append(_mean(found, way, drawn, column, there))
+                bars.append(_mean(all_found, way, drawn, column, chosen_columns))
         label = "modelled" if hatched else "measured"
         series.append(BarSeries(way.name, way.method, tuple(bars), label=label, hatched=hatched))
     return series
@@ -380,23 +387,25 @@ def _bar(found: tuple[Estimate, Run] | None, column: Column) -> Bar:
     return Bar(ratio, seconds, note=f"{seconds}, {run.access}".rstrip(", "), machine=column.machine)
 
 
-def _mean(found: Found, way: Way, drawn: Sequence[Way], column: Column, there: Sequence[Column]) -> Bar:
-    own = [one for one in there if one.graph and one.machine.index == column.machine.index]
-    shared = [one for one in own if all((other.name, one.key) in found for other in drawn)]
+def _mean(
+    all_found: Found, way: Way, drawn: Sequence[Way], column: Column, chosen_columns: Sequence[Column]
+) -> Bar:
+    own = [one for one in chosen_columns if one.graph and one.machine.index == column.machine.index]
+    shared = [one for one in own if all((other.name, one.key) in all_found for other in drawn)]
     if not shared:
         return Bar(None, machine=column.machine)
-    ratio = geometric_mean([found[way.name, one.key][0] for one in shared])
+    ratio = geometric_mean([all_found[way.name, one.key][0] for one in shared])
     note = f"geometric mean over {', '.join(one.graph for one in shared)}"
     return Bar(ratio, f"{ratio.value:.2f}×", note=note, machine=column.machine)
 
 
 def cut_far(series: Sequence[BarSeries]) -> tuple[list[BarSeries], float | None]:
     """Where one series dwarfs all others, the place to cut its bars, whose texts then say their values."""
-    tops = sorted(max((bar.value.high for bar in one.bars if bar.value), default=0.0) for one in series)
+    tops = sorted(max((bar.value.high for bar in bars.bars if bar.value), default=0.0) for bars in series)
     if len(tops) < 2 or not tops[-2] or tops[-1] <= tops[-2] * FAR:
         return list(series), None
     most = tops[-2] * ROOM
-    return [replace(one, bars=tuple(_told(bar, most) for bar in one.bars)) for one in series], most
+    return [replace(bars, bars=tuple(_told(bar, most) for bar in bars.bars)) for bars in series], most
 
 
 def _told(bar: Bar, most: float) -> Bar:

@@ -87,10 +87,10 @@ def answers(machine: Machine) -> list[Answer]:
     return [*_answers(here, here), *_answers(model, pressed)]
 
 
-def _answers(there: Sequence[Run], bases: Iterable[Run]) -> list[Answer]:
-    found = []
-    for work in _in_order({run.work for run in there}, there):
-        ways = sorted((run for run in there if run.work == work), key=lambda run: run.time.value)
+def _answers(runs: Sequence[Run], bases: Iterable[Run]) -> list[Answer]:
+    all_answers = []
+    for work in _in_order({run.work for run in runs}, runs):
+        ways = sorted((run for run in runs if run.work == work), key=lambda run: run.time.value)
         best = next((run for run in ways if run.placement not in BASES), None)
         if best is None:
             continue
@@ -99,13 +99,13 @@ def _answers(there: Sequence[Run], bases: Iterable[Run]) -> list[Answer]:
             own = [run for run in bases if run.work == work and (run.placement or "managed") == placement]
             if slow := traversal.fastest(own):
                 over[placement] = traversal.speedup(slow, best)
-        found.append(Answer(work, best, tuple(ways), over))
-    return found
+        all_answers.append(Answer(work, best, tuple(ways), over))
+    return all_answers
 
 
-def _in_order(works: Iterable[Work], there: Sequence[Run]) -> list[Work]:
+def _in_order(works: Iterable[Work], runs: Sequence[Run]) -> list[Work]:
     """Algorithm by algorithm, the largest graph first, wide edges first."""
-    algorithms, graphs = traversal.algorithms(there), traversal.graphs(there)
+    algorithms, graphs = traversal.algorithms(runs), traversal.graphs(runs)
 
     def place(work: Work) -> tuple:
         return algorithms.index(work.algorithm), graphs.index(work.graph), -work.edge, work.weights
@@ -241,10 +241,10 @@ def _fewer_bytes(gains: Sequence[Gain]) -> list[str]:
     ]
 
 
-def _faster(there: Sequence[Gain]) -> str:
+def _faster(gains: Sequence[Gain]) -> str:
     """`3.1 to 4.2 times with 7.3 to 8.0 times fewer bytes over the link`."""
-    ratios = [gain.over["mapped"].value for gain in there if "mapped" in gain.over]
-    fewer = [gain.bytes_over for gain in there if gain.bytes_over]
+    ratios = [gain.over["mapped"].value for gain in gains if "mapped" in gain.over]
+    fewer = [gain.bytes_over for gain in gains if gain.bytes_over]
     if not ratios:
         return ""
     moved = f" (over the link {_range(fewer)} times fewer bytes)" if fewer else ""
@@ -265,16 +265,16 @@ def _spoken_way(answer: Answer) -> str:
     return f"{' = '.join(names)} (a tie)" if answer.tied else names[0]
 
 
-def _against(there: Sequence[Answer]) -> str:
+def _against(chosen_answers: Sequence[Answer]) -> str:
     """The range of how many times faster than managed memory and than the GPU's own."""
     managed = (
         "that of managed memory under pressure"
-        if there[0].label == "modelled"
+        if chosen_answers[0].label == "modelled"
         else "that of cold managed memory"
     )
     parts = []
     for base, name in (("managed", managed), ("device", "that of edges in the GPU's memory")):
-        ratios = sorted(answer.over[base].value for answer in there if base in answer.over)
+        ratios = sorted(answer.over[base].value for answer in chosen_answers if base in answer.over)
         if ratios:
             parts.append(f"{_range(ratios)} times {name}")
     return f"; its speed is {' and '.join(parts)}" if parts else ""

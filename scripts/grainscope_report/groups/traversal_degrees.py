@@ -123,15 +123,15 @@ def _sizes(drawn: Sequence[str], found: dict[str, tuple[Machine, Graph]]) -> lis
 
 def _full(drawn: Sequence[str], found: dict[str, tuple[Machine, Graph]]) -> list[str]:
     """How many edges are in lists too short to fill one request of 128 bytes."""
-    said = []
+    sentences = []
     for edge in EDGES:
         fills = LINE // edge
         shares = ", ".join(f"{name} {100 * _below(found[name][1], fills):.0f} %" for name in drawn)
-        said.append(
+        sentences.append(
             f"Edges in lists of fewer than {fills}, which cannot fill {LINE} B with {edge}-byte edges, "
             f"about: {shares}."
         )
-    return said
+    return sentences
 
 
 def _below(graph: Graph, degree: float) -> float:
@@ -188,8 +188,8 @@ def _scorings(machines: Sequence[Machine]) -> dict[tuple[Training, str], Scoring
     """Each score of each training run, of the first machine that has it."""
     found: dict[tuple[Training, str], Scoring] = {}
     for machine in machines:
-        for one in gnn.scored(machine):
-            found.setdefault((one.training, one.score), one)
+        for scoring in gnn.scored(machine):
+            found.setdefault((scoring.training, scoring.score), scoring)
     return found
 
 
@@ -215,22 +215,24 @@ def _of(training: Training, found: dict[tuple[Training, str], Scoring]) -> list[
 def _by_score(training: Training, found: dict[tuple[Training, str], Scoring]) -> tuple[CurvePanel, ...]:
     """The curves of all scores, and what each lacks of the optimal order: scores often lie together."""
     own = _of(training, found)
-    curves = [_score_curve(one, SCORES.get(one.score, one.score), one.score) for one in own]
+    curves = [
+        _score_curve(scoring, SCORES.get(scoring.score, scoring.score), scoring.score) for scoring in own
+    ]
     said = f"{training.graph}, fan-out {training.fanout.replace('x', '×')}"
     first = _panel(f"accesses by score: {said}", list(filter(None, curves)))
-    best = next((dict(one.curve) for one in own if one.score == gnn.OPTIMAL), {})
-    lacks = [_lack(one, best) for one in own if one.score != gnn.OPTIMAL]
+    best = next((dict(scoring.curve) for scoring in own if scoring.score == gnn.OPTIMAL), {})
+    lacks = [_lack(scoring, best) for scoring in own if scoring.score != gnn.OPTIMAL]
     second = _panel(f"what scores lack of the optimal order: {training.graph}", list(filter(None, lacks)))
     if second:
         second = replace(second, y_label="100 % − share of optimal (%)", y_top=None)
     return tuple(filter(None, (first, second)))
 
 
-def _lack(one: Scoring, best: dict[float, float]) -> Curve | None:
+def _lack(scoring: Scoring, best: dict[float, float]) -> Curve | None:
     """How much of what the optimal order's first rows take those of the score do not."""
-    shares = [(rows, 1 - accesses / best[rows]) for rows, accesses in one.curve if best.get(rows)]
+    shares = [(rows, 1 - accesses / best[rows]) for rows, accesses in scoring.curve if best.get(rows)]
     lacks = [(rows, max(0.0, lack)) for rows, lack in shares]
-    return _line(one, lacks, SCORES.get(one.score, one.score), one.score)
+    return _line(scoring, lacks, SCORES.get(scoring.score, scoring.score), scoring.score)
 
 
 def _by_depth(found: dict[tuple[Training, str], Scoring]) -> list[CurvePanel]:
@@ -256,17 +258,17 @@ def _by_depth(found: dict[tuple[Training, str], Scoring]) -> list[CurvePanel]:
     return [panel for panel in drawn if panel]
 
 
-def _score_curve(one: Scoring, name: str, method: str) -> Curve | None:
-    return _line(one, one.curve, name, method)
+def _score_curve(scoring: Scoring, name: str, method: str) -> Curve | None:
+    return _line(scoring, scoring.curve, name, method)
 
 
-def _line(one: Scoring, shares: Sequence[tuple[float, float]], name: str, method: str) -> Curve | None:
+def _line(scoring: Scoring, shares: Sequence[tuple[float, float]], name: str, method: str) -> Curve | None:
     percents = [(100 * rows, 100 * share) for rows, share in shares]
     points = tuple(Point(x, exact(y)) for x, y in percents if x >= LEAST)
-    dash = "dashed" if one.score == gnn.OPTIMAL else "solid"
+    dash = "dashed" if scoring.score == gnn.OPTIMAL else "solid"
     if not points:
         return None
-    return Curve(name, method, one.machine, points, dash=dash, label="counted", marked=False)
+    return Curve(name, method, scoring.machine, points, dash=dash, label="counted", marked=False)
 
 
 def _panel(title: str, curves: list[Curve]) -> CurvePanel | None:
@@ -301,12 +303,12 @@ def _bars(trainings: Sequence[Training], found: dict[tuple[Training, str], Scori
     return BarPanel(title, graphs, series, "share of accesses (%)", "%", **look)
 
 
-def _bar(one: Scoring | None) -> Bar:
-    hits = one.hits(TOP) if one else None
-    if one is None or hits is None:
+def _bar(scoring: Scoring | None) -> Bar:
+    hits = scoring.hits(TOP) if scoring else None
+    if scoring is None or hits is None:
         return Bar(None)
-    share = one.of_optimal(TOP)
-    text = f"{share:.2f}" if share is not None and one.score != gnn.OPTIMAL else ""
+    share = scoring.of_optimal(TOP)
+    text = f"{share:.2f}" if share is not None and scoring.score != gnn.OPTIMAL else ""
     note = f"{share:.4f} of optimal" if text else ""
     return Bar(exact(100 * hits), text, note=note)
 
@@ -327,10 +329,10 @@ def _runs(trainings: Sequence[Training], found: dict[tuple[Training, str], Scori
     """How long the runs were that scores are judged by."""
     said = []
     for training in trainings:
-        one = _of(training, found)[0]
-        batches, accesses = one.counter("batches"), one.counter("accesses")
+        scoring = _of(training, found)[0]
+        batches, accesses = scoring.counter("batches"), scoring.counter("accesses")
         length = f", {batches:g} mini-batch{'es' * (batches != 1)}" if batches else ""
-        graph = one.case_row.graph
+        graph = scoring.case_row.graph
         if batches and accesses and graph:
             length += f", each of {100 * accesses / batches / graph.vertices:.2g} % of the rows"
         said.append(f"{training.spoken}{length}")

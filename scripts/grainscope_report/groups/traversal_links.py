@@ -54,24 +54,24 @@ def build_links(machines: Sequence[Machine]) -> Figure:
     return Figure(machines, tuple(rows), tuple(notes))
 
 
-def _chosen(there: Sequence[Run]) -> list[Run]:
+def _chosen(runs: Sequence[Run]) -> list[Run]:
     """The runs of the merged and aligned access, with the paper's edges, of graphs whose size is known."""
-    usable = [run for run in traversal.like_the_paper(there) if run.counter("teps") or run.entries]
+    usable = [run for run in traversal.like_the_paper(runs) if run.counter("teps") or run.entries]
     return [run for run in usable if run.access == ACCESS]
 
 
-def _once(there: Sequence[Run]) -> list[Run]:
+def _once(runs: Sequence[Run]) -> list[Run]:
     """A named link is the same in every file; this machine's own is each file's."""
     found: dict[tuple, Run] = {}
-    for run in there:
+    for run in runs:
         own = run.machine.index if run.link == traversal.HERE else -1
         found.setdefault((run.work, run.access, run.link, own), run)
     return list(found.values())
 
 
-def _what(there: Sequence[Run]) -> str:
-    edges = sorted({run.work.edge for run in there}, reverse=True)
-    weights = sorted({run.work.weights for run in there} - {""})
+def _what(runs: Sequence[Run]) -> str:
+    edges = sorted({run.work.edge for run in runs}, reverse=True)
+    weights = sorted({run.work.weights for run in runs} - {""})
     said = f"Zero-copy, merged and aligned; {' and '.join(map(str, edges))}-byte edges"
     return f"{said}, weights {' and '.join(weights)}" if weights else said
 
@@ -80,10 +80,10 @@ class _Series:
     """The runs of a link or of a machine, by algorithm and graph."""
 
     def __init__(
-        self, name: str, method: str, there: Sequence[Run], hatched: bool, machine: Machine | None
+        self, name: str, method: str, runs: Sequence[Run], hatched: bool, machine: Machine | None
     ) -> None:
         self.name, self.method, self.hatched, self.machine = name, method, hatched, machine
-        self.runs: dict[tuple[str, str], Run] = {(run.work.algorithm, run.work.graph): run for run in there}
+        self.runs: dict[tuple[str, str], Run] = {(run.work.algorithm, run.work.graph): run for run in runs}
 
     @classmethod
     def of_link(cls, link: str, order: int, links: Sequence[str], model: Sequence[Run]) -> "_Series":
@@ -152,10 +152,10 @@ def _scaling(machines: Sequence[Machine], model: Sequence[Run]) -> BarPanel | No
     )
 
 
-def _gain(there: Sequence[Run]) -> Bar:
+def _gain(runs: Sequence[Run]) -> Bar:
     """The geometric mean over works of how much faster the faster link is."""
     by_link: dict[str, dict[Work, Run]] = {link: {} for link in (SLOW, FAST)}
-    for run in there:
+    for run in runs:
         by_link.get(run.link, {}).setdefault(run.work, run)
     slow, fast = by_link[SLOW], by_link[FAST]
     ratios = [traversal.speedup(slow[work], fast[work]) for work in slow.keys() & fast.keys()]
@@ -198,15 +198,15 @@ def build_edges(machines: Sequence[Machine]) -> Figure:
     return Figure(machines, tuple(rows), tuple(notes))
 
 
-def _first_file(there: Sequence[Run]) -> list[Run]:
+def _first_file(runs: Sequence[Run]) -> list[Run]:
     """The model's rows of the first file that has any: they are the same in all, but for the own link."""
-    first = min((run.machine.index for run in there), default=0)
-    return [run for run in there if run.machine.index == first]
+    first = min((run.machine.index for run in runs), default=0)
+    return [run for run in runs if run.machine.index == first]
 
 
-def _pairs(there: Sequence[Run]) -> list[Pair]:
+def _pairs(runs: Sequence[Run]) -> list[Pair]:
     """Runs with 8-byte edges and the same with 4-byte ones."""
-    kept = [run for run in there if run.placement in PLACEMENTS and run.order == "original"]
+    kept = [run for run in runs if run.placement in PLACEMENTS and run.order == "original"]
     weights = {run.work.weights for run in kept} - {""}
     chosen = {"", PAPER_WEIGHTS if PAPER_WEIGHTS in weights else min(weights, default="")}
     narrow = {_key(run): run for run in kept if run.work.edge == NARROW and run.work.weights in chosen}
@@ -218,12 +218,12 @@ def _key(run: Run) -> tuple:
 
 
 def _panels(pairs: Sequence[Pair], graphs: Sequence[str], hatched: bool) -> list[BarPanel]:
-    found = []
+    panels = []
     for algorithm in traversal.algorithms([one for one, _ in pairs]):
         own = [pair for pair in pairs if pair[0].work.algorithm == algorithm and pair[0].work.graph in graphs]
         if own:
-            found.append(_edge_panel(algorithm, own, hatched))
-    return found
+            panels.append(_edge_panel(algorithm, own, hatched))
+    return panels
 
 
 def _edge_panel(algorithm: str, pairs: Sequence[Pair], hatched: bool) -> BarPanel:

@@ -61,15 +61,15 @@ def panels(machines: Sequence[Machine]) -> tuple[Rows, list[str]]:
         rows.append((amplified, stated_amplification()))
         notes += _amplification_notes(amplified, pages)
     if rows:
-        one = (here or model)[0].work
-        notes.insert(0, f"By graph: {one.algorithm}, {one.edge}-byte edges, original order of vertices.")
+        work = (here or model)[0].work
+        notes.insert(0, f"By graph: {work.algorithm}, {work.edge}-byte edges, original order of vertices.")
     return rows, list(dict.fromkeys(notes))
 
 
-def _of_one_algorithm(there: Sequence[Run]) -> list[Run]:
+def _of_one_algorithm(runs: Sequence[Run]) -> list[Run]:
     """The runs of bfs, or else of the first algorithm, of one width of edge."""
-    first = next(iter(traversal.algorithms(there)), "")
-    return traversal.like_the_paper([run for run in there if run.work.algorithm == first])
+    first = next(iter(traversal.algorithms(runs)), "")
+    return traversal.like_the_paper([run for run in runs if run.work.algorithm == first])
 
 
 def _asked(here: Sequence[Run], model: Sequence[Run], label: str) -> Asked:
@@ -241,12 +241,12 @@ MOST_AMPLIFIED = 5
 
 def _pressed(asked: Mapping[tuple[str, str], Run], machines: Sequence[Machine]) -> dict[str, Run]:
     """By graph, managed memory under pressure in the work asked for: of the card and page of figure 9."""
-    _, found, _ = traversal_speedup.modelled(machines)
-    if not found:
+    _, runs, _ = traversal_speedup.modelled(machines)
+    if not runs:
         paged = [run for machine in machines for run in traversal.paged(machine)]
-        found = traversal.under_pressure(paged, traversal.one_link(paged)) if paged else []
+        runs = traversal.under_pressure(paged, traversal.one_link(paged)) if paged else []
     works = {run.work for run in asked.values()}
-    return {run.work.graph: run for run in found if run.work in works and run.counter(COUNTER) is not None}
+    return {run.work.graph: run for run in runs if run.work in works and run.counter(COUNTER) is not None}
 
 
 def _amplification(asked: Mapping[tuple[str, str], Run], pages: Mapping[str, Run]) -> BarPanel | None:
@@ -275,7 +275,7 @@ def _amplification(asked: Mapping[tuple[str, str], Run], pages: Mapping[str, Run
 
 def _amplification_notes(drawn: BarPanel, pages: Mapping[str, Run]) -> list[str]:
     """What the whiskers are, and what the managed bars assume."""
-    said = [
+    sentences = [
         "Requests and amplification: with no cache; whiskers reach down to a cache that keeps everything. "
         "Of a naive walk the link sees something between."
     ]
@@ -284,11 +284,11 @@ def _amplification_notes(drawn: BarPanel, pages: Mapping[str, Run]) -> list[str]
         cards = " and ".join(sorted({f"{significant(run.card)} %" for run in there}))
         size = " and ".join(sorted({format_bytes(run.page) for run in there}))
         lacking = ", ".join(graph for graph in drawn.categories if graph not in pages)
-        said.append(
+        sentences.append(
             f"Managed: modelled, not validated on hardware: the card holds {cards} of the edge list and a "
             f"fault brings {size}{f'; not modelled so: {lacking}' if lacking else ''}."
         )
-    return said
+    return sentences
 
 
 def _amplified(run: Run | None) -> Bar:
@@ -341,10 +341,10 @@ def rates_panel(machines: Sequence[Machine], here: Sequence[Run]) -> BarPanel | 
     return BarPanel(title, names, series, "over the link (GB/s)", "GB/s", **look)
 
 
-def _peaks(there: Iterable[Run]) -> tuple[Level, ...]:
+def _peaks(runs: Iterable[Run]) -> tuple[Level, ...]:
     """The measured copy peak of the link of each machine's site."""
     found = {}
-    for run in there:
+    for run in runs:
         link = run.machine.result.link(run.row.case.ends)
         if link and link.direction == HOST_TO_GPU:
             found[run.machine.index] = Level(

@@ -99,34 +99,34 @@ def modelled(machines: Sequence[Machine]) -> tuple[list[Run], list[Run], str]:
     return [run for run in model if run.link == link and run.machine.index in kept], pressed, link
 
 
-def _of(machines: Sequence[Machine], there: Sequence[Run]) -> list[Machine]:
-    own = {run.machine.index for run in there}
+def _of(machines: Sequence[Machine], runs: Sequence[Run]) -> list[Machine]:
+    own = {run.machine.index for run in runs}
     return [machine for machine in machines if machine.index in own]
 
 
-def _graphs(there: Sequence[Run], machines: Sequence[Machine]) -> list[str]:
-    return traversal.graphs(there, max(1, (traversal.MOST_COLUMNS - 1) // len(machines)))
+def _graphs(runs: Sequence[Run], machines: Sequence[Machine]) -> list[str]:
+    return traversal.graphs(runs, max(1, (traversal.MOST_COLUMNS - 1) // len(machines)))
 
 
-def left_out_graphs(there: Sequence[Run], shown: Sequence[str]) -> list[str]:
+def left_out_graphs(runs: Sequence[Run], shown: Sequence[str]) -> list[str]:
     """A note on smaller graphs that are not drawn."""
-    more = [graph for graph in traversal.graphs(there) if graph not in shown]
+    more = [graph for graph in traversal.graphs(runs) if graph not in shown]
     return [f"Not drawn: the smaller graph{'s' if len(more) > 1 else ''} {', '.join(more)}."] if more else []
 
 
-def _kinds(there: Sequence[Run]) -> str:
+def _kinds(runs: Sequence[Run]) -> str:
     """`8-byte edges, weights 8-72`."""
-    edges = sorted({run.work.edge for run in there}, reverse=True)
-    weights = sorted({run.work.weights for run in there} - {""})
+    edges = sorted({run.work.edge for run in runs}, reverse=True)
+    weights = sorted({run.work.weights for run in runs} - {""})
     said = f"{' and '.join(map(str, edges))}-byte edges"
     return f"{said}, weights {' and '.join(weights)}" if weights else said
 
 
-def _index(there: Sequence[Run]) -> Index:
-    found: Index = {}
-    for run in there:
-        found.setdefault((run.machine.index, run.work), []).append(run)
-    return found
+def _index(runs: Sequence[Run]) -> Index:
+    index: Index = {}
+    for run in runs:
+        index.setdefault((run.machine.index, run.work), []).append(run)
+    return index
 
 
 def _way(name: str, method: str, index: Index, **wanted: str) -> Way:
@@ -166,16 +166,16 @@ def _pages(pressed: Sequence[Run]) -> Way:
 
 def _panels(
     machines: Sequence[Machine],
-    there: Sequence[Run],
+    runs: Sequence[Run],
     graphs: Sequence[str],
     ways: Sequence[Way],
     base: Way,
     link: str,
 ) -> list[BarPanel]:
     """A panel for each algorithm that has anything over the base."""
-    found = []
-    for algorithm in traversal.algorithms(there):
-        works = {run.work.graph: run.work for run in there if run.work.algorithm == algorithm}
+    panels = []
+    for algorithm in traversal.algorithms(runs):
+        works = {run.work.graph: run.work for run in runs if run.work.algorithm == algorithm}
         own = [
             graph
             for graph in graphs
@@ -191,8 +191,8 @@ def _panels(
         even = Level("even", "", 1.0)
         series, top = traversal.cut_far(series)
         look = {"levels": (even,), "groups": groups, "upright": True, "y_top": top, "height": HEIGHT}
-        found.append(BarPanel(title, names, tuple(series), "speedup over managed", "ratio", **look))
-    return found
+        panels.append(BarPanel(title, names, tuple(series), "speedup over managed", "ratio", **look))
+    return panels
 
 
 def _pressure(pressed: Sequence[Run], link: str) -> str:
@@ -241,14 +241,14 @@ def _means(
 
 
 def _mean(
-    there: Sequence[Run], bases: Sequence[Run], graphs: Sequence[str], access: str, own: Sequence[str]
+    runs: Sequence[Run], bases: Sequence[Run], graphs: Sequence[str], access: str, own: Sequence[str]
 ) -> Bar:
     """The geometric mean of the speedups of an access over all of these algorithms; None where one lacks."""
     found = []
-    for run in there:
+    for run in runs:
         wanted = run.access == access and run.placement in ("mapped", "") and run.work.graph in graphs
         base = traversal.fastest(
-            one for one in bases if (one.work, one.machine.index) == (run.work, run.machine.index)
+            base for base in bases if (base.work, base.machine.index) == (run.work, run.machine.index)
         )
         if wanted and base and run.work.algorithm in own:
             found.append((run.work, traversal.speedup(base, run)))

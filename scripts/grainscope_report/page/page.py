@@ -126,14 +126,14 @@ def _header(machines: Sequence[Machine]) -> dict[str, Any]:
 def _machine(machine: Machine, several: bool) -> dict[str, Any]:
     """What machine this is and what is wrong with it, the worst first."""
     result = machine.result
-    found = sorted(_concerns(machine), key=lambda concern: SEVERITIES.index(concern.severity))
+    all_concerns = sorted(_concerns(machine), key=lambda concern: SEVERITIES.index(concern.severity))
     cells = [link_cells.cells(link) for link in result.links]
     title = "Measured copy peaks of the links"
     return {
         "name": f"machine-{machine.letter}",
         "heading": _heading(machine, several) or "Machine",
-        "loud": [concern for concern in found if concern.severity != "info"],
-        "quiet": [concern for concern in found if concern.severity == "info"],
+        "loud": [concern for concern in all_concerns if concern.severity != "info"],
+        "quiet": [concern for concern in all_concerns if concern.severity == "info"],
         "facts": list(_facts(result)),
         "links": Table(link_cells.NAMES, cells, link_cells.RIGHT, title) if cells else None,
     }
@@ -224,13 +224,15 @@ def _answers(machine: Machine, several: bool) -> dict[str, Any]:
     }
 
 
-def _details(found: Sequence[findings.Finding], result: Result) -> Iterator[tuple[str, Table | list[str]]]:
+def _details(
+    all_findings: Sequence[findings.Finding], result: Result
+) -> Iterator[tuple[str, Table | list[str]]]:
     """What is folded under the answers: a summary, and a table or sentences."""
-    peaks = [_peak(group) for group in findings.facts(found, "groups") if group.peak]
+    peaks = [_peak(group) for group in findings.facts(all_findings, "groups") if group.peak]
     if peaks:
         right = (False, False, True, False, False, True, True)
         yield f"Peak of each path ({len(peaks)})", Table(PEAKS, peaks, right)
-    fits = findings.fits(found, result)
+    fits = findings.fits(all_findings, result)
     if fits.paths:
         right = (False, False, True, False, True, False, False)
         lines = Table(LINES, [_line(path) for path in fits.paths], right)
@@ -240,7 +242,7 @@ def _details(found: Sequence[findings.Finding], result: Result) -> Iterator[tupl
             yield f"{heading} ({len(sentences)})", list(sentences)
     odd = [
         f"{text}. Next: `{command}`" if command else f"{text}."
-        for text, command in shape.paragraphs(findings.facts(found, "shape"))
+        for text, command in shape.paragraphs(findings.facts(all_findings, "shape"))
     ]
     if odd:
         yield f"Shape of the curves ({len(odd)})", odd

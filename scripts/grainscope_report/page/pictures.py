@@ -40,7 +40,7 @@ _DRAWN: list[Figure] = []
 def drawing(figures: Sequence[Figure]) -> Iterator[Callable[[], Pictures]]:
     """Begins to draw; calling what it gives waits for the pictures: SVG elements by their figures' ids."""
     _need_matplotlib()
-    ids = [one.id for one in figures]
+    ids = [figure.id for figure in figures]
     processes = min(_cpus(), len(figures))
     if processes < 2 or "fork" not in multiprocessing.get_all_start_methods():
         yield lambda: dict(zip(ids, map(_picture, figures), strict=True))
@@ -164,8 +164,8 @@ class _Page:
                 kept.append((name, value))
         return kept
 
-    def _id(self, said: str) -> str:
-        return self.ids.setdefault(said, f"{self.name}i{len(self.ids)}")
+    def _id(self, text: str) -> str:
+        return self.ids.setdefault(text, f"{self.name}i{len(self.ids)}")
 
     def _referring(self, text: str) -> str:
         """The text with the new names of what it refers to: clips, and patterns of hatched bars."""
