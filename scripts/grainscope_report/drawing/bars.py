@@ -1,4 +1,4 @@
-"""Draws a panel of bars."""
+"""Draws a panel of bars, with the bars' texts at their foot or above them, lying or written upwards."""
 
 from collections.abc import Sequence
 

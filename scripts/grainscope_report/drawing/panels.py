@@ -1,4 +1,4 @@
-"""Draws a panel of rows of dots: names and parts on the left, values along the axis, numbers on the right."""
+"""Draws panels of other kinds: rows of dots, a map of all pairs, a table."""
 
 import itertools
 import math

@@ -1,4 +1,7 @@
-"""Draws a whole figure and saves it; the same data always gives the same bytes of SVG."""
+"""Draws a whole figure and saves it: where everything stands, the panels, the legend under them, the notes.
+
+The same data always gives the same bytes of SVG. Lengths are in inches where nothing else is said.
+"""
 
 import io
 from collections.abc import Mapping, Sequence

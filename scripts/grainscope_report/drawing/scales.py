@@ -1,4 +1,9 @@
-"""Axes, titles and the band of labels above a panel, shared by curve and bar panels."""
+"""Axes, titles, the band of labels above a panel, and level lines with their labels.
+
+A level line is a measured peak, a theoretical peak or a paper's number. Its label may stand above or below
+the line, at the left, the right or in the middle: it takes the first place in which it covers no curve, no
+bar, no other line and no other label.
+"""
 
 import itertools
 import math

@@ -1,6 +1,8 @@
-"""How things look: one colour a method in every figure, one marker a machine, one dash a locality.
+"""How things look: one colour a method in every figure, one marker a machine, one dash a locality; and how
+text is measured, wrapped and spread, so that no label lands on another.
 
-The colours are Okabe and Ito's and two of Paul Tol's, told apart with any colour vision.
+The colours are Okabe and Ito's and two of Paul Tol's, told apart with any colour vision. Lengths of text
+are in points.
 """
 
 import re

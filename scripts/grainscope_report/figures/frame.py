@@ -1,4 +1,8 @@
-"""Rows to curves: which rows belong to a curve, which configuration stands for it, rows to points."""
+"""One frame of typed rows: which rows belong together, which stand for others, and rows to curves.
+
+`select` takes the rows with given axes, `grouped`, `best_of` and `by_machine` divide them, `cases` and
+`machine_rows` give those of one site, `curves` and `lines` make curves of them.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,8 @@
-"""What stands on a panel's axes, as data: curves of points, lines, marks, roofs, regions."""
+"""A figure as data: marks, panels, tables, and the entry that says which rows a figure needs.
+
+Each figure is computed to this, written as CSV from this and drawn from this, so that a picture and its table
+cannot disagree.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,6 @@
-"""What several figures share: peak lines, cache marks, crossovers as regions, notes on what is not drawn."""
+"""What several figures share: peak lines, cache marks, crossovers as regions, what papers state, bars by way,
+and notes on what is not drawn.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -1,8 +1,10 @@
-"""Figure o: rows of families that no other figure shows, by the axes that their cases have and nothing else.
+"""The table of all figures in the order of their numbers and letters, and figure o, which takes what is
+left.
 
-A family whose cases differ in a number has a panel of its own: the rate, or where not every row has one the
-time, over the axis with the most values, and a line for each combination of the others. Families without such
-an axis share a panel of dots, a row for each combination.
+Figure o shows rows of families that no other figure shows, by the axes of their cases alone. A family
+whose cases differ in a number has a panel of its own: the rate, or where not every row has one the time,
+over the axis with the most values, and a line for each combination of the others. Families without such an
+axis share a panel of dots, a row for each combination.
 """
 
 from collections import defaultdict

@@ -1,4 +1,6 @@
-"""All fits of one run, as data, as plain data and as sentences."""
+"""What a run comes to: all fits as data, as plain data and as sentences; and the questions that every run
+is asked.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass

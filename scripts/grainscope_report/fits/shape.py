@@ -1,4 +1,8 @@
-"""Rates over sizes, spans, rows, blocks and shares: one curve for each question and site."""
+"""The shape of curves: dips, plateaus, two speeds and inversions, each with a likely cause and the next
+command.
+
+A curve is the rates over sizes, spans, rows, blocks or shares of one question at one site.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence

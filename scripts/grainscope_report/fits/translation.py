@@ -1,12 +1,19 @@
-"""A model of the translation wall: misses a second at a granule, beyond a reach.
+"""A model of the translation wall, its fit, and the knee of a wall.
 
-A GPU that reads far memory translates addresses a granule at a time. It keeps the translations of
-`reach` bytes and fetches others at `misses_per_s`, all its threads together. Then rows at random, as
-asked, miss with probability 1 − reach / span each; rows sorted by address miss once for each of the
-G (1 − e^(−rows / G)) granules that they touch, G = span / granule, where the span is beyond the reach.
-The time is that of the link or that of the misses, whichever is longer. The link moves every row that
-is asked for where they come as asked, and distinct rows where they are sorted or smaller than a line:
-then repeats, and neighbours in a line, hit in cache.
+A GPU that reads far memory translates addresses a granule at a time. It keeps the translations of `reach`
+bytes and fetches others at `misses_per_s`, all its threads together. Then rows at random, as asked, miss
+with probability 1 − reach / span each; rows sorted by address miss once for each of the G (1 − e^(−rows /
+G)) granules that they touch, G = span / granule, where the span is beyond the reach. The time is that of
+the link or that of the misses, whichever is longer. The link moves every row that is asked for where they
+come as asked, and distinct rows where they are sorted or smaller than a line: then repeats, and neighbours
+in a line, hit in cache.
+
+Granule, reach and misses a second are those of the least squares of the logarithm of the time, over all
+rows of one kind of memory. What the link alone gives is the best rate of each order and size of row.
+Intervals hold every value that some fit with squares ≤ least · e^(3.84 / rows bound by misses) has (a
+profile likelihood, 95 %); the least is at least what the rows' own intervals amount to.
+
+The knee is the largest span at which rows still come at 90 % of the rate of small spans.
 """
 
 import math

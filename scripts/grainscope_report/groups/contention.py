@@ -1,4 +1,8 @@
-"""Figure n: what a copy keeps of its rate when something else runs, and what that keeps of its own."""
+"""Several transfers at once: beside something else (figure n), and of many GPUs (figure m).
+
+Figure n: what a copy keeps of its rate when something else runs, and what that keeps of its own. Figure m:
+each of the copies of many GPUs, and all of them together.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Rows of gathers: which way, over which rows, how fast; measured here or modelled for a link."""
+"""Rows of gathers: which way, over which rows, how fast, measured here or modelled for a link; on a share
+of the multiprocessors, alone or beside a computation; from which row on a copy a row pays; which way is
+first.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

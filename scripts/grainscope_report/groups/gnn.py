@@ -1,6 +1,8 @@
-"""Rows of training pipelines: a step's time by the way in which it is fed, and its stages alone.
+"""Rows of graph neural networks: training pipelines, scores of tiers, and when hot rows pay.
 
-In a step each GPU trains on a mini-batch of its own.
+A pipeline is a step's time by the way in which it is fed, and its stages alone; in a step each GPU trains
+on a mini-batch of its own. A score says how much of the accesses the best rows take. Hot rows pay after so
+many epochs as it takes to save what finding and bringing them cost.
 """
 
 import math

@@ -1,4 +1,6 @@
-"""What the rows of graph neural networks come to: the best way, row, score, share, and how good each is."""
+"""What the rows of graph neural networks come to: the best way, row, score and share, as data and as
+sentences.
+"""
 
 import math
 from collections import defaultdict

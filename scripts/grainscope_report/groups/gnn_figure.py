@@ -1,4 +1,5 @@
-"""Figure 12: training time and bytes over the link by method, size of rows and hot share; stages and overlap.
+"""Figure 12: training time and bytes over the link by method, size of rows and hot share; stages and
+overlap; two processes that share a GPU.
 
 Dissertation 3.12, 3.14, 3.15, 4.9, 4.11 and 4.12.
 """

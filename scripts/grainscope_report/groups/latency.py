@@ -1,4 +1,6 @@
-"""Figure t: what calls of the CUDA runtime cost the CPU that makes them, by size where there is one."""
+"""How long one call of the CUDA runtime takes (figure t), and one access: of a GPU by the memory that it
+reads, of a copy, of a flag, of a CPU.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

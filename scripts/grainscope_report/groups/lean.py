@@ -1,4 +1,5 @@
-"""Traversals that move fewer bytes (families `lean/`): what each technique is, takes and moves.
+"""Traversals that move fewer bytes (families `lean/`): what each technique is, takes and moves, and what
+it buys beside the fastest walk over whole lists of the same graph.
 
 A technique is what is done beside the algorithm itself: beginnings of lists kept in GPU memory, compressed
 lists, and whatever further axis says something else than that there is none of it.

@@ -1,4 +1,6 @@
-"""The translation wall of a run: the gathers of each kind of memory, their knees, the model behind them."""
+"""The translation wall: the gathers of each kind of memory, their knees, the model behind them, and figure
+13.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,9 +1,10 @@
-"""The straight line behind a transfer, t = a + b n: latency a, bandwidth 1/b, half of it reached at a/b.
+"""Ways of moving bytes: the line behind each, which is first at which size, and what the links reach.
 
-The line has the least sum of absolute relative errors, found by reweighting: a size that a cache or
-another protocol bends away counts by how far off it is and not by its square, and a kilobyte counts
-as much as a gigabyte. Intervals are a bootstrap: sizes drawn with replacement, each time drawn from
-its own interval, 2.5th to 97.5th percentile of 200 such lines.
+The line is t = a + b n: latency a, bandwidth 1/b, half of it reached at a/b. It has the least sum of
+absolute relative errors, found by reweighting: a size that a cache or another protocol bends away counts
+by how far off it is and not by its square, and a kilobyte counts as much as a gigabyte. Intervals are a
+bootstrap: sizes drawn with replacement, each time drawn from its own interval, 2.5th to 97.5th percentile
+of 200 such lines.
 """
 
 import itertools

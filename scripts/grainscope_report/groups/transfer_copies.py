@@ -1,5 +1,9 @@
-"""Copies by the copy engine: of flushed and of warm buffers (figure 1), of pageable and of page-locked memory
-(figure 2), against zero-copy access by a kernel (figure 5). Comm|Scope 2, 6 and 9.
+"""Copies by the copy engine and managed memory.
+
+Copies: of flushed and of warm buffers (figure 1), of pageable and of page-locked memory (figure 2),
+against zero-copy access by a kernel (figure 5). Managed memory: moved on demand, by size and by number of
+host threads (figure 6), and prefetched against a pinned copy, with the ratio and the dips (figure 7).
+Comm|Scope 2, 6, 9, 10 and 11.
 """
 
 from collections.abc import Sequence

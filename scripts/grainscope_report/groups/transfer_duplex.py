@@ -1,4 +1,7 @@
-"""Things at once: what both directions together bring, and what peer access does to a pair of GPUs."""
+"""Both directions at once (figure 3) and copies between GPUs (figure 4), and what both bring.
+
+Figure 4: peer access on and off, by pair and size, and all pairs (Comm|Scope 8).
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""Rows of traversals as runs: an algorithm on a graph by an access, measured here or modelled for a link.
+"""Rows of traversals as runs: an algorithm on a graph by an access, measured here or modelled for a link;
+how much faster one run is than another; and bars by graph, a column for each graph and machine.
 
 Runs may be compared where their `Work` is the same. Measured ones are those of one site of a machine.
 """

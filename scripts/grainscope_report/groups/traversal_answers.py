@@ -1,4 +1,5 @@
-"""What the traversals of one run come to: the best access to each graph, and what it is better than.
+"""What the traversals of one run come to: the best access to each graph, what it is better than, what managed
+memory would move on smaller cards, and sentences about them.
 
 `best` is the fastest way that leaves the edges in host memory and needs no managed memory, vertices in their
 original order. Managed memory as measured is cold and not oversubscribed; modelled, it is under pressure.

@@ -1,6 +1,7 @@
 """Figure 10: the share of a graph's edges in lists up to a length (EMOGI 6): what merging can gain.
 
-Below stands the share of accesses by score and depth (dissertation 4.8 and 4.10): what tiers can gain.
+Below stands the share of accesses that the best rows take, by score and by depth of sampling (dissertation
+4.8 and 4.10): what tiers can gain. Accesses are counted: the same on every machine.
 """
 
 import math

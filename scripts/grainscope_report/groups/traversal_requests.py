@@ -1,4 +1,5 @@
-"""Figure 8 by graph: sizes and numbers of requests, rates, amplification in bfs (EMOGI 5, 7, 8 and 10).
+"""Figure 8 by graph: sizes and numbers of requests, rates, amplification in bfs (EMOGI 5, 7, 8 and 10),
+and what EMOGI states of them.
 
 Requests are the model's or the hardware counters', each in panels of their own.
 """

@@ -2,6 +2,8 @@
 
 EMOGI 9 and 11. Its graphs did not fit the card; graphs that fit a shared host do, so what is measured is
 managed memory that is cold but not oversubscribed, and only the model says what pressure would do.
+
+Figure 18, a table: zero-copy against Subway and against reordered vertices (EMOGI's table 3).
 """
 
 from collections.abc import Sequence
