@@ -2,7 +2,6 @@
 and notes on what is not drawn.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from string import ascii_lowercase
@@ -10,6 +9,7 @@ from typing import Any
 
 from grainscope_report import reasons, statistics
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, ends
+from grainscope_report.figures.frame import grouped
 from grainscope_report.figures.model import (
     WHOLE,
     Bar,
@@ -197,9 +197,7 @@ def slow_sites(panels: Iterable[Panel], several: bool, share: float = 0.05) -> l
 
 
 def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
-    groups: dict[tuple, list[Curve]] = defaultdict(list)
-    for curve in panel.curves:
-        groups[curve.machine.index, curve.name, curve.method].append(curve)
+    groups = grouped(panel.curves, lambda curve: (curve.machine.index, curve.name, curve.method))
     notes = []
     for group in groups.values():
         tops = [(max(curve.y, key=lambda y: y.value), curve) for curve in group]

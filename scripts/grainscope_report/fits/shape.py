@@ -12,6 +12,7 @@ from typing import Any
 
 from grainscope_report import families, naming, statistics
 from grainscope_report.families import BYTES, FAMILIES, Along
+from grainscope_report.figures.frame import grouped
 from grainscope_report.machine import Cache, caches, spoken_site
 from grainscope_report.model import Row
 from grainscope_report.papers import COMM_SCOPE, paper
@@ -512,9 +513,7 @@ SHOWN = 3
 
 def paragraphs(all_findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     """For each kind and cause the curves with what was seen, and the next command where it is not known."""
-    groups: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for finding in all_findings:
-        groups[finding.kind, finding.why].append(finding)
+    groups = grouped(all_findings, lambda finding: (finding.kind, finding.why))
     for (kind, why), there in groups.items():
         yield f"{kind}: {_curves(there)}; {why}", "" if there[0].cause.known else there[0].cause.command
 

@@ -3,7 +3,6 @@ sentences.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -322,10 +321,10 @@ def _tiered(gathers: Sequence[Gather]) -> list[str]:
     """How each gather with hot rows on the GPU stands to the same one without, by the share of them."""
     chosen_gathers = [row for row in gathers if "gpu" in row.case_row.case.site and row.asked]
     cold = {_same(row): row for row in chosen_gathers if row.store == "mapped"}
-    hot: dict[tuple, list[Gather]] = defaultdict(list)
-    for batch in chosen_gathers:
-        if batch.store == "tiered" and _same(batch) in cold:
-            hot[_same(batch)].append(batch)
+    hot = grouped(
+        (batch for batch in chosen_gathers if batch.store == "tiered" and _same(batch) in cold),
+        lambda batch: _same(batch),
+    )
     sentences = []
     for same, own in hot.items():
         batch = own[0]
@@ -425,9 +424,9 @@ def _listed(parts: Sequence[str]) -> str:
 
 def hot_rows(run: Analysis) -> list[str]:
     """A sentence for each training: the share of hot rows that pays first."""
-    works: dict[tuple, list[Payback]] = {}
-    for payback in gnn.paybacks(run.machine):
-        works.setdefault((payback.tiered.work, payback.tiered.word("mode")), []).append(payback)
+    works = grouped(
+        gnn.paybacks(run.machine), lambda payback: (payback.tiered.work, payback.tiered.word("mode"))
+    )
     return [_hot_rows(there) for there in works.values()]
 
 

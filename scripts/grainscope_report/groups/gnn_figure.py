@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from grainscope_report import statistics
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import exact_counter, lines
+from grainscope_report.figures.frame import exact_counter, grouped, lines
 from grainscope_report.figures.model import (
     WHOLE,
     Bar,
@@ -232,10 +232,10 @@ def _stages_panel(pipelines: Sequence[Pipeline], owner: str) -> BarPanel | None:
 
     Training on the CPU is left out: one stage follows another there, and dwarfs all others.
     """
-    works: dict = {}
-    for pipeline in pipelines:
-        if pipeline.stages and pipeline.method != "cpu_only":
-            works.setdefault(pipeline.work, []).append(pipeline)
+    works = grouped(
+        (pipeline for pipeline in pipelines if pipeline.stages and pipeline.method != "cpu_only"),
+        lambda pipeline: pipeline.work,
+    )
     if not works:
         return None
     work = max(
@@ -325,10 +325,9 @@ Series = list[tuple[str, str, dict[float, statistics.Estimate]]]
 
 
 def _training(pipelines: Sequence[Pipeline]) -> tuple[Series, str] | None:
-    kinds: dict = {}
-    for pipeline in pipelines:
-        if pipeline.method == "tiered":
-            kinds.setdefault(pipeline.work, []).append(pipeline)
+    kinds = grouped(
+        (pipeline for pipeline in pipelines if pipeline.method == "tiered"), lambda pipeline: pipeline.work
+    )
     for work, every in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
         ways = gnn.fastest([pipeline for pipeline in pipelines if pipeline.work == work])
         mode = max({pipeline.word("mode") for pipeline in every}, key=lambda mode: _count(every, mode))

@@ -203,17 +203,21 @@ def _link_bytes(run: Run | None) -> float | None:
     return run.row.link_bytes_least if run else None
 
 
+def works(techniques: Sequence[Lean]) -> list[Work]:
+    """What is computed, by algorithm, the largest graph first."""
+    graphs = traversal.graphs([technique.run for technique in techniques])
+    algorithms = traversal.algorithms(technique.run for technique in techniques)
+    return sorted(
+        {technique.run.work for technique in techniques},
+        key=lambda work: (algorithms.index(work.algorithm), graphs.index(work.graph), work.weights),
+    )
+
+
 def gains(machine: Machine) -> list[Gain]:
     """For each work, the fastest without edges in GPU memory and the fastest of each budget."""
     there, emogi = measured(machine), traversal.measured(machine)
-    names = traversal.graphs([one.run for one in there])
-    algorithms = traversal.algorithms(one.run for one in there)
-    works = sorted(
-        {one.run.work for one in there},
-        key=lambda work: (algorithms.index(work.algorithm), names.index(work.graph), work.weights),
-    )
     all_gains = []
-    for work in works:
+    for work in works(there):
         own = [one for one in there if one.run.work == work]
         for hot in sorted({one.hot for one in own}):
             all_gains.append(_gain([one for one in own if one.hot == hot], emogi, work))

@@ -79,11 +79,8 @@ def build(machines: Sequence[Machine]) -> Figure:
 
 def _works(chosen_techniques: Sequence[Lean], algorithm: str, graphs: Sequence[str]) -> list[Work]:
     """The works of an algorithm, the largest graph first."""
-    own = {technique.run.work for technique in chosen_techniques if technique.run.work.algorithm == algorithm}
-    return sorted(
-        (work for work in own if work.graph in graphs),
-        key=lambda work: (graphs.index(work.graph), work.weights),
-    )
+    works = lean.works(chosen_techniques)
+    return [work for work in works if work.algorithm == algorithm and work.graph in graphs]
 
 
 def _speedups(
@@ -270,19 +267,13 @@ def tables(
             own = [
                 technique for technique in every[machine.index] if technique.run.work.algorithm == algorithm
             ]
-            for work in _all_works(own):
+            for work in lean.works(own):
                 there = [technique for technique in own if technique.run.work == work]
                 strategy = lean.spoken(there[0].strategy)
                 rows += _lines(machine, there, emogi, work, owner)
         title = f"{algorithm}, {strategy}: every technique (measured, its model beside)"
         panels.append(TablePanel(title, COLUMNS, tuple(rows), RIGHT, width=2.0))
     return panels
-
-
-def _all_works(own: Sequence[Lean]) -> list[Work]:
-    graphs = traversal.graphs([technique.run for technique in own])
-    works = {technique.run.work for technique in own}
-    return sorted(works, key=lambda work: (graphs.index(work.graph), work.weights))
 
 
 def _lines(

@@ -11,7 +11,7 @@ from operator import attrgetter
 from grainscope_report import statistics
 from grainscope_report.cases import FROM_PEER, HOST_TO_GPU
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, best_of, curves, lines, select
+from grainscope_report.figures.frame import NEAREST, best_of, curves, grouped, lines, select
 from grainscope_report.figures.model import Curve, CurvePanel, Entry, Figure, Mark, Point, Region
 from grainscope_report.fits import translation
 from grainscope_report.fits.translation import SORTED, Knee, Rows, Translation
@@ -152,9 +152,7 @@ def as_rows(measured: Row) -> Rows:
 
 
 def _edges(memory: str, gathers: Sequence[Rows], peak: float | None) -> list[Edge]:
-    curves: dict[tuple[str, float, float], list[Rows]] = defaultdict(list)
-    for one in gathers:
-        curves[one.order, one.row, one.rows].append(one)
+    curves = grouped(gathers, lambda one: (one.order, one.row, one.rows))
     edges = []
     most = translation.ceiling(gathers, peak)
     for (order, row, rows), there in sorted(curves.items()):

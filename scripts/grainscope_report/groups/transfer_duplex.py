@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from grainscope_report import naming, statistics
 from grainscope_report.cases import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Ends
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import NEAREST, as_it_is, curves, lane, named, overlap
+from grainscope_report.figures.frame import NEAREST, as_it_is, curves, grouped, lane, named, overlap
 from grainscope_report.figures.model import Cell, Curve, CurvePanel, Entry, Figure, MapPanel
 from grainscope_report.groups.transfer import PEER_WAYS
 from grainscope_report.machine import Machine
@@ -90,9 +90,7 @@ def _usable(rows: Sequence[Row]) -> list[Row]:
 
 def duplexes(result: Result) -> list[Duplex]:
     """The best size of each duplex method, at the first site of each."""
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for row in _usable(result.of(DUPLEX)):
-        groups[naming.name(row)].append(row)
+    groups = grouped(_usable(result.of(DUPLEX)), lambda row: naming.name(row))
     all_duplexes = []
     for name, rows in groups.items():
         site = rows[0].case.site_key

@@ -14,7 +14,7 @@ from typing import Protocol
 from grainscope_report import statistics
 from grainscope_report.cases import MODEL
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import in_order
+from grainscope_report.figures.frame import NEAREST, grouped, in_order
 from grainscope_report.figures.model import WHOLE, Bar, BarPanel, BarSeries, Panel
 from grainscope_report.machine import Machine
 from grainscope_report.model import Row, Traffic
@@ -35,7 +35,6 @@ HERE = "measured"  # the link that this machine's own rows describe
 LINKS = ("pcie3x16", "pcie4x16", "pcie5x16", "pcie6x16", "nvlink-c2c", HERE)
 PAPER_EDGE, PAPER_WEIGHTS = 8, "8-72"
 LEAN_EDGE = 4  # bytes of a neighbour in lists that are ordered by degree
-_PLACES = ("local", "unknown", "remote")
 
 
 @dataclass(frozen=True, order=True)
@@ -111,9 +110,7 @@ def of_family(machine: Machine, prefix: str) -> list[Run]:
     rows = [
         row for row in _usable(machine, prefix) if row.label == "measured" and "sources" not in row.case.axes
     ]
-    places: dict[tuple, list[Row]] = defaultdict(list)
-    for row in rows:
-        places[_PLACES.index(row.case.locality), row.case.site_key].append(row)
+    places = grouped(rows, lambda row: (NEAREST.index(row.case.locality), row.case.site_key))
     home = max(places, key=lambda place: (len(places[place]), -place[0]), default=None)
     return _runs(machine, places[home]) if home else []
 

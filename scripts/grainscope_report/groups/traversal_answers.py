@@ -13,6 +13,7 @@ from typing import Any
 
 from grainscope_report.analysis import Analysis
 from grainscope_report.cases import MODEL
+from grainscope_report.figures.frame import grouped
 from grainscope_report.groups import lean, traversal
 from grainscope_report.groups.lean import Gain
 from grainscope_report.groups.traversal import ORDERS, Run, Work
@@ -170,10 +171,10 @@ def moved(machine: Machine) -> list[Moved]:
     paged = [run for run in traversal.paged(machine) if run.counter(COUNTER) is not None]
     link = traversal.one_link(paged, traversal.modelled(machine)) if paged else ""
     pressed = traversal.under_pressure(traversal.like_the_paper(paged), link)
-    by_work: dict[Work, list[Run]] = {}
-    for run in paged:
-        if pressed and (run.link, run.page) == (pressed[0].link, pressed[0].page):
-            by_work.setdefault(run.work, []).append(run)
+    by_work = grouped(
+        (run for run in paged if pressed and (run.link, run.page) == (pressed[0].link, pressed[0].page)),
+        lambda run: run.work,
+    )
     return [
         Moved(
             work,

@@ -9,7 +9,7 @@ Figure 18, a table: zero-copy against Subway and against reordered vertices (EMO
 from collections.abc import Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.frame import in_order
+from grainscope_report.figures.frame import grouped, in_order
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
@@ -125,10 +125,7 @@ def _kinds(runs: Sequence[Run]) -> str:
 
 
 def _index(runs: Sequence[Run]) -> Index:
-    index: Index = {}
-    for run in runs:
-        index.setdefault((run.machine.index, run.work), []).append(run)
-    return index
+    return grouped(runs, lambda run: (run.machine.index, run.work))
 
 
 def _way(name: str, method: str, index: Index, **wanted: str) -> Way:
