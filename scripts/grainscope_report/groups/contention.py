@@ -293,13 +293,7 @@ def _link(machine: Machine, lane: Lane) -> Link | None:
 
 
 FIGURES = (
-    Entry(
-        "n",
-        "figure_n_neighbours",
-        "Neighbours: what a copy keeps of its rate beside something else",
-        (FAMILY,),
-        "rows",
-        build_neighbours,
-    ),
+    Entry("n", "figure_n_neighbours", "Neighbours: what a copy keeps of its rate beside something else",
+          (FAMILY,), "rows", build_neighbours),
     Entry("m", "figure_m_many_gpus", "Many GPUs at once", (COLLECTIVE,), "rows", build_collective),
-)
+)  # fmt: skip

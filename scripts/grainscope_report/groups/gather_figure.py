@@ -468,12 +468,8 @@ def _stated_bar(ends: Sequence[Number], scale: float, unit: str) -> Bar:
 
 
 FIGURES = (
-    Entry(
-        "11",
-        "figure_11_gathers",
-        "Gathers by way and size of rows, and by share of the multiprocessors",
-        (gather.FAMILY, gather.MODEL, gather.GATHER, gather.SPLIT),
-        "rows of one size by several modes, or by share,",
-        build,
-    ),
-)
+    Entry("11", "figure_11_gathers",
+          "Gathers by way and size of rows, and by share of the multiprocessors",
+          (gather.FAMILY, gather.MODEL, gather.GATHER, gather.SPLIT),
+          "rows of one size by several modes, or by share,", build),
+)  # fmt: skip

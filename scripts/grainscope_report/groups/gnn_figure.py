@@ -458,13 +458,7 @@ def _panel(title: str, curves: Sequence[Curve], y_label: str, y_unit: str) -> Cu
 
 
 FIGURES = (
-    Entry(
-        "12",
-        "figure_12_training",
-        "Training by way to feed it: time, stages, bytes over the link",
-        (gnn.FAMILY,),
-        "rows of several modes, or gathers of a sampled trace with hot rows,",
-        build,
-        beside=(gather.FAMILY,),
-    ),
-)
+    Entry("12", "figure_12_training", "Training by way to feed it: time, stages, bytes over the link",
+          (gnn.FAMILY,), "rows of several modes, or gathers of a sampled trace with hot rows,", build,
+          beside=(gather.FAMILY,)),
+)  # fmt: skip

@@ -406,13 +406,6 @@ def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
 
 
 FIGURES = (
-    Entry(
-        "14",
-        "figure_14_link_roofline",
-        "The link roofline: useful bytes by grain",
-        (PIECES,),
-        "rows",
-        build,
-        beside=(SATURATION,),
-    ),
-)
+    Entry("14", "figure_14_link_roofline", "The link roofline: useful bytes by grain", (PIECES,), "rows",
+          build, beside=(SATURATION,)),
+)  # fmt: skip

@@ -378,13 +378,7 @@ def _error(share: float | None) -> TableCell:
 
 
 FIGURES = (
-    Entry(
-        "19",
-        "figure_19_fewer_bytes",
-        "Traversals that move fewer bytes, by technique and GPU memory for edges",
-        lean.FAMILIES,
-        "rows",
-        build,
-        beside=traversal.MEASURED_FAMILIES,
-    ),
-)
+    Entry("19", "figure_19_fewer_bytes",
+          "Traversals that move fewer bytes, by technique and GPU memory for edges", lean.FAMILIES, "rows",
+          build, beside=traversal.MEASURED_FAMILIES),
+)  # fmt: skip

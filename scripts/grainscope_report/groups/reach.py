@@ -496,13 +496,7 @@ def _way_lines(gathers: Sequence[Gather], way: str, window: float, step: str) ->
 
 
 FIGURES = (
-    Entry(
-        "13",
-        "figure_13_translation_wall",
-        "The translation wall: rows at random against the bytes they lie over",
-        (FAMILY,),
-        "rows",
-        build,
-        beside=(gather.FAMILY,),
-    ),
-)
+    Entry("13", "figure_13_translation_wall",
+          "The translation wall: rows at random against the bytes they lie over", (FAMILY,), "rows", build,
+          beside=(gather.FAMILY,)),
+)  # fmt: skip

@@ -212,13 +212,7 @@ def _each(panels: Sequence[CurvePanel], several: bool) -> list[str]:
 
 
 FIGURES = (
-    Entry(
-        "p",
-        "figure_p_pieces_at_once",
-        "Pieces at once: many small copies by method",
-        (BATCH,),
-        "rows",
-        build_batches,
-    ),
+    Entry("p", "figure_p_pieces_at_once", "Pieces at once: many small copies by method", (BATCH,), "rows",
+          build_batches),
     Entry("s", "figure_s_shapes", "Shapes: copies that are not contiguous", (COPY,), "rows", build_shapes),
-)
+)  # fmt: skip

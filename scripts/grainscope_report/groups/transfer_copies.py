@@ -386,47 +386,14 @@ def _slow_prefetch() -> Region:
 
 
 FIGURES = (
-    Entry(
-        "1",
-        "figure_1_cache_flush",
-        "Cache flush: copies of flushed and of warm buffers",
-        (MEMCPY, host.MEMCPY),
-        "pairs of rows with flush on and off",
-        build_flush,
-    ),
-    Entry(
-        "2",
-        "figure_2_explicit_copies",
-        "Explicit copies of pageable and pinned memory",
-        (MEMCPY,),
-        "rows",
-        build_explicit,
-    ),
-    Entry(
-        "5",
-        "figure_5_zero_copy",
-        "Explicit copies against zero-copy",
-        (ZERO_COPY,),
-        "rows",
-        build_zero_copy,
-        beside=(MEMCPY,),
-    ),
-    Entry(
-        "6",
-        "figure_6_demand_migration",
-        "Demand migration of managed memory",
-        (MANAGED,),
-        "rows with method demand",
-        build_demand,
-        beside=(MEMCPY,),
-    ),
-    Entry(
-        "7",
-        "figure_7_prefetch",
-        "Prefetch of managed memory against a pinned copy",
-        (MANAGED,),
-        "rows with method prefetch",
-        build_prefetch,
-        beside=(MEMCPY,),
-    ),
-)
+    Entry("1", "figure_1_cache_flush", "Cache flush: copies of flushed and of warm buffers",
+          (MEMCPY, host.MEMCPY), "pairs of rows with flush on and off", build_flush),
+    Entry("2", "figure_2_explicit_copies", "Explicit copies of pageable and pinned memory", (MEMCPY,),
+          "rows", build_explicit),
+    Entry("5", "figure_5_zero_copy", "Explicit copies against zero-copy", (ZERO_COPY,), "rows",
+          build_zero_copy, beside=(MEMCPY,)),
+    Entry("6", "figure_6_demand_migration", "Demand migration of managed memory", (MANAGED,),
+          "rows with method demand", build_demand, beside=(MEMCPY,)),
+    Entry("7", "figure_7_prefetch", "Prefetch of managed memory against a pinned copy", (MANAGED,),
+          "rows with method prefetch", build_prefetch, beside=(MEMCPY,)),
+)  # fmt: skip

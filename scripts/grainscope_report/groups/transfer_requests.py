@@ -204,12 +204,7 @@ def _amplification(there: list[str], traffic: dict[str, Row | None]) -> BarPanel
 
 
 FIGURES = (
-    Entry(
-        "8",
-        "figure_8_requests",
-        "Zero-copy reads by access: bandwidth, requests, amplification",
-        (ZERO_COPY, *traversal_requests.FAMILIES),
-        "rows of one size with several accesses, or with requests by graph,",
-        build,
-    ),
-)
+    Entry("8", "figure_8_requests", "Zero-copy reads by access: bandwidth, requests, amplification",
+          (ZERO_COPY, *traversal_requests.FAMILIES),
+          "rows of one size with several accesses, or with requests by graph,", build),
+)  # fmt: skip

@@ -341,12 +341,6 @@ def _runs(trainings: Sequence[Training], found: dict[tuple[Training, str], Scori
 
 
 FIGURES = (
-    Entry(
-        "10",
-        "figure_10_degrees",
-        title(*TITLES),
-        (*traversal.FAMILIES, gnn.SCORE),
-        "rows that describe their graph or have hit rates",
-        build,
-    ),
-)
+    Entry("10", "figure_10_degrees", title(*TITLES), (*traversal.FAMILIES, gnn.SCORE),
+          "rows that describe their graph or have hit rates", build),
+)  # fmt: skip

@@ -287,20 +287,8 @@ def _mean(pairs: Sequence[Pair]) -> Bar:
 
 
 FIGURES = (
-    Entry(
-        "16",
-        "figure_16_links",
-        "Graph traversal over links, modelled and measured",
-        traversal.FAMILIES,
-        "rows with access merged_aligned",
-        build_links,
-    ),
-    Entry(
-        "17",
-        "figure_17_edges",
-        "Edges of 4 bytes against edges of 8",
-        traversal.FAMILIES,
-        "pairs of rows with edge 8 and 4",
-        build_edges,
-    ),
-)
+    Entry("16", "figure_16_links", "Graph traversal over links, modelled and measured", traversal.FAMILIES,
+          "rows with access merged_aligned", build_links),
+    Entry("17", "figure_17_edges", "Edges of 4 bytes against edges of 8", traversal.FAMILIES,
+          "pairs of rows with edge 8 and 4", build_edges),
+)  # fmt: skip

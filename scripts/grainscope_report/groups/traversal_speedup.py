@@ -383,20 +383,10 @@ def _paper() -> TablePanel:
 
 
 FIGURES = (
-    Entry(
-        "9",
-        "figure_9_speedup",
-        "Graph traversal: every way over managed memory",
-        traversal.FAMILIES,
-        "rows with placement managed and another",
-        build,
-    ),
-    Entry(
-        "18",
-        "figure_18_systems",
-        "Zero-copy against Subway and reordered vertices",
-        traversal.MEASURED_FAMILIES,
-        "rows with placement subway, or with another order than original, beside merged_aligned mapped",
-        build_systems,
-    ),
-)
+    Entry("9", "figure_9_speedup", "Graph traversal: every way over managed memory", traversal.FAMILIES,
+          "rows with placement managed and another", build),
+    Entry("18", "figure_18_systems", "Zero-copy against Subway and reordered vertices",
+          traversal.MEASURED_FAMILIES,
+          "rows with placement subway, or with another order than original, beside merged_aligned mapped",
+          build_systems),
+)  # fmt: skip
