@@ -113,12 +113,12 @@ def fewest(result: Result) -> list[Fewest]:
     return [found[key] for key in sorted(found)]
 
 
-def said(fewests: Sequence[Fewest]) -> list[str]:
+def said(grids: Sequence[Fewest]) -> list[str]:
     """A sentence for each direction about the grid that needs fewest."""
     sentences = []
-    for direction in dict.fromkeys(grid.direction for grid in fewests):
-        chosen_fewests = [grid for grid in fewests if grid.direction == direction]
-        grid = min(chosen_fewests, key=lambda grid: (grid.sms, -grid.saturated_gb_s))
+    for direction in dict.fromkeys(grid.direction for grid in grids):
+        own = [grid for grid in grids if grid.direction == direction]
+        grid = min(own, key=lambda grid: (grid.sms, -grid.saturated_gb_s))
         of = f" of {grid.sms_available:g}" if grid.sms_available else ""
         sentences.append(
             f"{grid.sms:g}{of} fill the link with {direction}s of {format_bytes(grid.width)} a lane "
