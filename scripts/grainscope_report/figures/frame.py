@@ -336,15 +336,18 @@ def measured(row: Row) -> Row | None:
     return row if row.measured else None
 
 
-def machine_rows(machine: Machine, family: str) -> list[MachineRow]:
+Kind = TypeVar("Kind", bound=MachineRow)
+
+
+def machine_rows(machine: Machine, family: str, kind: type[Kind] = MachineRow) -> list[Kind]:
     """The rows of a family in the order of the file, at the site that most of them were measured at.
 
     Sites with a GPU and sites without one are apart: both answer.
     """
     rows = [row for row in machine.result.of(family) if row.ok and row.median_s]
-    kinds = grouped(rows, lambda row: "gpu" in row.case.site)
-    homes = {_home(kind) for kind in kinds.values()}
-    return [MachineRow(machine, row) for row in rows if _site(row) in homes]
+    sides = grouped(rows, lambda row: "gpu" in row.case.site)
+    homes = {_home(side) for side in sides.values()}
+    return [kind(machine, row) for row in rows if _site(row) in homes]
 
 
 def _home(rows: Sequence[Row]) -> tuple:

@@ -109,9 +109,7 @@ def _asked_alike(gather: Gather) -> tuple:
 
 
 def _gathers(machine: Machine, family: str, label: str) -> list[Gather]:
-    return [
-        Gather(row.machine, row.case_row) for row in frame.machine_rows(machine, family) if row.label == label
-    ]
+    return [row for row in frame.machine_rows(machine, family, Gather) if row.label == label]
 
 
 def plain(gathers: Iterable[Gather]) -> list[Gather]:
@@ -227,12 +225,12 @@ class Share(MachineRow):
 
 def alone(machine: Machine) -> list[Share]:
     """Gathers with the GPU to themselves."""
-    return [Share(row.machine, row.case_row) for row in frame.machine_rows(machine, GATHER)]
+    return frame.machine_rows(machine, GATHER, Share)
 
 
 def splits(machine: Machine) -> list[Share]:
     """Gathers beside a computation, with the widest loads that were tried."""
-    found = [Share(row.machine, row.case_row) for row in frame.machine_rows(machine, SPLIT)]
+    found = frame.machine_rows(machine, SPLIT, Share)
     widest = max((gather.number("width") for gather in found), default=0)
     return [gather for gather in found if gather.number("width") == widest]
 

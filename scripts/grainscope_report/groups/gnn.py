@@ -104,7 +104,7 @@ class Pipeline(MachineRow):
 
 def pipelines(machine: Machine) -> list[Pipeline]:
     """Every training that this machine did."""
-    return [Pipeline(row.machine, row.case_row) for row in frame.machine_rows(machine, FAMILY)]
+    return frame.machine_rows(machine, FAMILY, Pipeline)
 
 
 def over(slow: Pipeline, fast: Pipeline) -> Estimate:
@@ -208,7 +208,7 @@ class Scoring(MachineRow):
 
 def scored(machine: Machine) -> list[Scoring]:
     """Every score that this machine computed."""
-    return [Scoring(row.machine, row.case_row) for row in frame.machine_rows(machine, SCORE)]
+    return frame.machine_rows(machine, SCORE, Scoring)
 
 
 def trainings(scorings: Sequence[Scoring]) -> list[Training]:
