@@ -3,7 +3,7 @@
 say() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; }
 
 # The interpreter that has what setup installed.
-python_with() {  # python_with <module>
+python_with() {  # python_with <module>[, <module>]…
   if python3 -c "import $1" 2>/dev/null; then
     echo python3
   else

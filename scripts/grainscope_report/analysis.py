@@ -13,19 +13,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from grainscope_report import families, naming, statistics
-from grainscope_report.groups.gnn import answers
 from grainscope_report.model import MODEL, Result, Row
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_percent
 
 if TYPE_CHECKING:
     from grainscope_report.fits.everything import Fits
-    from grainscope_report.groups.transfer.methods import Choice
-    from grainscope_report.groups.traversal.answers import Answer
-    from grainscope_report.groups.traversal.lean_answers import Gain
-    from grainscope_report.groups.traversal.pressure import Moved
+    from grainscope_report.fits.shape import Finding
+    from grainscope_report.groups.lean import Gain
+    from grainscope_report.groups.transfer import Choice
+    from grainscope_report.groups.traversal_answers import Answer, Moved
     from grainscope_report.machine import Machine
-    from grainscope_report.shape.findings import Finding
 # How far a site must stay behind the best one to be named.
 SLOW_SHARE = 0.05
 HIDDEN = {"bytes", "rows", "pieces", "planes", "pitch", *naming.WITHIN}
@@ -56,30 +54,30 @@ class Analysis:
     @cached_property
     def traversals(self) -> list[Answer]:
         """The best access to each graph."""
-        from grainscope_report.groups.traversal import answers
+        from grainscope_report.groups import traversal_answers
 
-        return answers.answers(self.machine)
+        return traversal_answers.answers(self.machine)
 
     @cached_property
     def pressed(self) -> list[Moved]:
         """What managed memory would move on smaller cards."""
-        from grainscope_report.groups.traversal import pressure
+        from grainscope_report.groups import traversal_answers
 
-        return pressure.moved(self.machine)
+        return traversal_answers.moved(self.machine)
 
     @cached_property
     def gains(self) -> list[Gain]:
         """What algorithms that move fewer bytes buy."""
-        from grainscope_report.groups.traversal import lean_answers
+        from grainscope_report.groups import lean
 
-        return lean_answers.gains(self.machine)
+        return lean.gains(self.machine)
 
     @cached_property
     def networks(self) -> dict[str, list[dict[str, Any]]]:
         """What graph neural networks' rows come to, by question."""
-        from grainscope_report.groups.gnn import answers
+        from grainscope_report.groups import gnn_answers
 
-        return answers.of(self.machine)
+        return gnn_answers.of(self.machine)
 
     @cached_property
     def fits(self) -> Fits:
@@ -91,16 +89,16 @@ class Analysis:
     @cached_property
     def choices(self) -> list[Choice]:
         """Which way of moving bytes is first at which size."""
-        from grainscope_report.groups.transfer import methods
+        from grainscope_report.groups import transfer
 
-        return methods.choices(self.machine)
+        return transfer.choices(self.machine)
 
     @cached_property
     def shape(self) -> list[Finding]:
         """What is odd about curves."""
-        from grainscope_report.shape import findings
+        from grainscope_report.fits import shape
 
-        return findings.findings(self.result)
+        return shape.findings(self.result)
 
     @cached_property
     def reasons(self) -> list[Reason]:
@@ -218,7 +216,9 @@ def _in_order(rows: Sequence[Row]) -> list[str]:
 
 
 def _apart(family: str) -> bool:
-    return families.of(family).walks or family.startswith(MODEL) or family in answers.FAMILIES
+    from grainscope_report.groups import gnn_answers
+
+    return families.of(family).walks or family.startswith(MODEL) or family in gnn_answers.FAMILIES
 
 
 def _group(family: str, name: str, rows: list[Row]) -> Group:

@@ -6,13 +6,10 @@ from typing import Any
 
 from grainscope_report import analysis
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import questions
-from grainscope_report.fits import everything
-from grainscope_report.groups.gnn import answers as networks
-from grainscope_report.groups.traversal import answers, lean_answers, pressure
+from grainscope_report.fits import everything, shape
+from grainscope_report.groups import gnn_answers, lean, traversal_answers
 from grainscope_report.machine import between
 from grainscope_report.model import Result, Row
-from grainscope_report.shape import findings as shape
 
 
 @dataclass(frozen=True)
@@ -87,13 +84,17 @@ def _fit(name: str) -> Topic:
 TOPICS = (
     Topic("groups", lambda run: run.groups, analysis.group_as_json, lambda one: one.rows),
     Topic(
-        "traversals", lambda run: run.traversals, answers.as_json, lambda one: (one.best.row,), figure="16"
+        "traversals",
+        lambda run: run.traversals,
+        traversal_answers.as_json,
+        lambda one: (one.best.row,),
+        figure="16",
     ),
-    Topic("managed_under_pressure", lambda run: run.pressed, pressure.as_json, figure="9"),
-    Topic("fewer_bytes", lambda run: run.gains, lean_answers.as_json, lambda one: (one.best.run.row,)),
-    *map(_network, networks.QUESTIONS),
+    Topic("managed_under_pressure", lambda run: run.pressed, traversal_answers.moved_as_json, figure="9"),
+    Topic("fewer_bytes", lambda run: run.gains, lean.as_json, lambda one: (one.best.run.row,)),
+    *map(_network, gnn_answers.QUESTIONS),
     *map(_fit, everything.PLAIN),
     Topic("shape", lambda run: run.shape, shape.as_json, lambda one: one.rows),
     Topic("reasons", lambda run: run.reasons, analysis.reason_as_json, lambda one: one.rows),
-    Topic("answers", lambda run: questions.answers(run), asdict),
+    Topic("answers", lambda run: everything.answers(run), asdict),
 )

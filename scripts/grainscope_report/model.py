@@ -96,6 +96,11 @@ class Case(Record):
         return GPU_TO_HOST if path.startswith("gpu_to_") else None
 
     @property
+    def site_key(self) -> tuple[tuple[str, int], ...]:
+        """The site, sorted: equal for rows that were measured at one place."""
+        return tuple(sorted(self.site.items()))
+
+    @property
     def ends(self) -> Ends | None:
         """Where bytes come from and go to, where the case has one direction."""
         return ends(self.site, self.direction)

@@ -29,6 +29,11 @@ class Estimate:
         return Estimate(self.value * factor, self.low * factor, self.high * factor, self.visits)
 
 
+def plain(estimate: Estimate | None) -> dict[str, float] | None:
+    """An estimate as JSON has it."""
+    return estimate and {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+
+
 def median_ranks(count: int) -> tuple[int, int]:
     """The 1-based ranks of the samples that bound the 95 % interval of the median of `count` samples.
 

@@ -9,10 +9,9 @@ from matplotlib.figure import Figure as Page
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from grainscope_report.drawing import maps, style
-from grainscope_report.figures import text_table
-from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, MapPanel, Panel
-from grainscope_report.figures.text_table import TablePanel
+from grainscope_report.drawing import panels, style
+from grainscope_report.figures import model
+from grainscope_report.figures.model import BarPanel, CurvePanel, DotPanel, MapPanel, Panel, TablePanel
 
 
 def texts(page: Page) -> list[tuple[Text, Bbox]]:
@@ -71,14 +70,16 @@ def check_map(axes: Axes, panel: MapPanel) -> None:
     assert [label.get_text() for label in axes.get_yticklabels()] == list(panel.names)
     shades = [to_hex(patch.get_facecolor()) for patch in axes.patches if patch.get_gid() == "cell"]
     cells = [cell for row in panel.cells for cell in row]
-    assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {maps.OWN.lower()}
-    assert maps.OWN.lower() not in {shade for shade, cell in zip(shades, cells, strict=True) if not cell.own}
+    assert {shade for shade, cell in zip(shades, cells, strict=True) if cell.own} == {panels.OWN.lower()}
+    assert panels.OWN.lower() not in {
+        shade for shade, cell in zip(shades, cells, strict=True) if not cell.own
+    }
 
 
 def check_table(axes: Axes, panel: TablePanel) -> None:
     """Fails where a cell is not written as it is."""
     said = [one.get_text() for one in axes.texts if one.get_gid() == "table"]
-    assert said == [cell for line in text_table.texts(panel) for cell in line]
+    assert said == [cell for line in model.table_texts(panel) for cell in line]
 
 
 def check_dots(axes: Axes, panel: DotPanel, several: bool) -> None:

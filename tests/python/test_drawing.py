@@ -1,10 +1,15 @@
-"""Whether the drawn figures can be read: labels, scales, legends, and no text upon text or data."""
+"""Whether the drawn figures can be read: labels, scales, legends, edges; the same bytes each time."""
 
+import io
+import itertools
 from dataclasses import replace
 from functools import cache
 
+import matplotlib
+import numpy as np
 import pytest
 from matplotlib.figure import Figure as Page
+from PIL import Image, ImageChops
 
 from boxes import (
     check_bars,
@@ -16,7 +21,8 @@ from boxes import (
     check_told_apart,
     texts,
 )
-from grainscope_report.drawing import legend, render
+from grainscope_report import reader
+from grainscope_report.drawing import render, scales, style
 from grainscope_report.figures.model import (
     Curve,
     CurvePanel,
@@ -26,13 +32,14 @@ from grainscope_report.figures.model import (
     MapPanel,
     Point,
     Region,
+    TablePanel,
 )
-from grainscope_report.figures.table import FIGURES, figure
-from grainscope_report.figures.text_table import TablePanel
+from grainscope_report.figures.table import figure
+from grainscope_report.machine import machines
 from grainscope_report.statistics import Estimate
-from synthetic import GIB, MIB
+from planted import ENTRIES
+from synthetic import GIB, KIB, MIB, File
 
-ENTRIES = {entry.id: entry for entry in FIGURES}
 SHOWN = {
     "h100": ("h100",),
     "two_nodes": ("two_nodes",),
@@ -194,13 +201,13 @@ def test_legend_and_footer_explain_what_is_drawn(drawn, shown, number):
             assert names <= explained
             assert (
                 not any(point.flags for curve in panel.curves for point in curve.points)
-                or legend.HOLLOW in explained
+                or render.HOLLOW in explained
             )
             assert all(f"({region.letter})" in notes for region in panel.regions)
         if isinstance(panel, DotPanel):
             assert {dot.name for row in panel.rows for dot in row.dots if dot.name} <= explained
-        kinds = {level.kind for level in panel.levels} & set(legend.LEVEL_NAMES)
-        assert {legend.LEVEL_NAMES[kind] for kind in kinds} <= explained
+        kinds = {level.kind for level in panel.levels} & set(render.LEVEL_NAMES)
+        assert {render.LEVEL_NAMES[kind] for kind in kinds} <= explained
     for machine in made.machines:
         for part in (machine.result.host, "commit 1a2b3c4d5e", "2026-11-20"):
             assert part in notes
@@ -239,9 +246,11 @@ def test_what_was_slower_alone_is_hollow_and_said(show):
     panel = made.panels[0]
     flagged = replace(panel.curves[0].points[0], flags=frozenset({"slower_alone"}))
     curve = replace(panel.curves[0], points=(flagged,))
-    names = [name for name, _ in legend.entries(replace(made, rows=((replace(panel, curves=(curve,)),),)))]
-    assert legend.SLOWER in names
-    assert legend.HOLLOW not in names
+    names = [
+        name for name, _ in render.legend_entries(replace(made, rows=((replace(panel, curves=(curve,)),),)))
+    ]
+    assert render.SLOWER in names
+    assert render.HOLLOW not in names
 
 
 def test_a_method_has_one_colour_in_all_figures(drawn):
@@ -315,3 +324,102 @@ def test_a_level_far_above_the_data_does_not_squash_it(drawn):
     made, page = drawn("h100", "6")
     assert page.axes[0].get_ylim()[1] < 20 < made.panels[0].levels[0].value
     assert any(one.get_text().startswith("↑ copy peak: 54.7") for one in page.axes[0].texts)
+
+
+def test_one_point_alone_can_be_drawn(tmp_path):
+    file = File(gpus=("H100",))
+    axes = {"timed": "copy", "path": "pinned_to_gpu", "flush": "on", "bytes": MIB, "locality": "unknown"}
+    file.add("transfer/memcpy", axes, {"gpu": 0, "numa": 0}, 20e-6)
+    shown = machines([reader.read(file.write(tmp_path / "result.json"))])
+    page = render.draw(figure(ENTRIES["2"], shown))
+    page.canvas.draw()
+    check_no_overlap(page)
+
+
+def test_long_names_and_many_machines_stay_readable(tmp_path):
+    files = []
+    for order in range(5):
+        file = File(
+            host=f"a-very-long-host-name-{order}.cluster.example.org", gpus=("NVIDIA RTX PRO 6000 Blackwell",)
+        )
+        file.link("host_to_gpu", 40.0 + 4 * order)
+        for size in (4 * KIB, MIB, 64 * MIB):
+            axes = {
+                "timed": "copy",
+                "path": "pinned_to_gpu",
+                "flush": "on",
+                "bytes": size,
+                "locality": "local",
+            }
+            file.add("transfer/memcpy", axes, {"gpu": 0, "numa": 0}, 2e-6 + size / (40e9 + 4e9 * order))
+        files.append(file.write(tmp_path / str(order) / "result.json"))
+    page = render.draw(figure(ENTRIES["2"], machines([reader.read(path) for path in files])))
+    page.canvas.draw()
+    found = texts(page)
+    check_no_overlap(page)
+    assert all(box.x1 <= page.bbox.x1 for _, box in found)
+
+
+def test_a_panel_spans_the_range_that_it_is_given(show):
+    made = figure(ENTRIES["7"], show("h100"))
+    top, [ratio, *others] = made.rows
+    wider = replace(ratio, x_range=(256.0, 4.0 * KIB * MIB))
+    page = render.draw(replace(made, rows=(top, (wider, *others))))
+    low, high = page.axes[2].get_xlim()
+    assert low <= 256
+    assert high >= 4 * KIB * MIB
+
+
+def test_svg_of_the_same_data_is_the_same(show):
+    made = figure(ENTRIES["8"], show("h100"))
+    first, second = (render.save(render.draw(made), "svg") for _ in range(2))
+    assert first == second
+    assert b"<svg" in first
+
+
+@pytest.mark.parametrize(("number", "shown"), [("8", "h100"), ("10", "traversing"), ("p", "busy")])
+def test_a_png_of_few_colours_looks_like_one_of_all(show, number, shown):
+    page = render.draw(figure(ENTRIES[number], show(shown)))
+    full = io.BytesIO()
+    with matplotlib.rc_context(style.RC):
+        page.savefig(full, format="png", dpi=style.DPI)
+    saved = render.save(page, "png")
+    few = Image.open(io.BytesIO(saved))
+    assert few.mode == "P"
+    unlike = ImageChops.difference(few.convert("RGB"), Image.open(full).convert("RGB"))
+    assert max(most for _least, most in unlike.getextrema()) <= 20  # of 255
+    assert len(saved) < len(full.getvalue()) / 2
+
+
+def test_a_figure_without_data_is_never_drawn(show):
+    with pytest.raises(ValueError, match="no data to draw"):
+        render.draw(figure(ENTRIES["2"], show("cpu_only")))
+
+
+def test_spread_keeps_order_and_distance():
+    placed = style.spread([10, 11, 12], [4, 4, 4], 0, 100, 1)
+    assert placed == sorted(placed)
+    assert all(right - left >= 5 for left, right in itertools.pairwise(placed))
+    assert style.spread([98], [10], 0, 100, 1) == [95]
+    assert style.spread([10, 50], [4, 4], 0, 100, 1) == [10, 50]
+
+
+def test_wrap_and_shorten_keep_to_the_room():
+    lines = style.wrap("one two three " * 10 + "x" * 200, style.FINE, 120)
+    assert all(style.text_width(line, style.FINE) <= 120 for line in lines)
+    assert "".join(lines).replace(" ", "").endswith("x" * 200)
+    assert style.text_width(style.shorten("a long label that does not fit", style.FINE, 50), style.FINE) <= 50
+    assert style.shorten("short", style.FINE, 50) == "short"
+
+
+def test_ink_reads_on_every_bar():
+    assert style.ink_on("#000000") == "#FFFFFF"
+    assert style.ink_on("#F0F0F0") == "#000000"
+
+
+def test_labels_avoid_what_is_taken():
+    one, two = scales.Rectangle(0, 0, 10, 5), scales.Rectangle(5, 4, 10, 5)
+    assert one.meets(two)
+    assert not one.meets(scales.Rectangle(11, 0, 5, 5))
+    assert one.holds(np.array([(3, 3)])) == 1
+    assert one.holds(np.array([(3, 6)])) == 0

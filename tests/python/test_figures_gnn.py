@@ -1,12 +1,21 @@
-"""Figures 10, 11 and 13 of gathers, tiers and shares of a GPU as CSV, from planted rows."""
+"""Figures 10 to 13 of gathers, tiers and training as CSV; which row pays for a copy, when hot rows pay."""
+
+import json
+from pathlib import Path
 
 import pytest
 
 from boxes import check_told_apart
+from grainscope_report.analysis import Analysis
+from grainscope_report.cli import main
+from grainscope_report.groups import gather, gnn, gnn_answers
+from grainscope_report.machine import machines
+from grainscope_report.reader import read
 from planted import gpu_file, made, only, table, values
-from synthetic import GIB, File
+from synthetic import GIB, KIB, MIB, File, times
 from synthetic_gnn import add_gather, add_model_gathers, add_scores, add_share, add_split, gather_axes
 from synthetic_models import modelled
+from synthetic_training import add_pipeline, add_processes
 
 
 def test_figure_10_has_accesses_by_score_and_what_they_lack_of_optimal(tmp_path):
@@ -246,3 +255,353 @@ def test_the_model_of_gathers_is_no_traversal(tmp_path):
     add_model_gathers(file, measured=True)
     for number in ("8", "9", "16", "17"):
         assert made(tmp_path, number, file).rows == ()
+
+
+def trained() -> File:
+    file = gpu_file()
+    for method in ("cpu_only", "cpu_gather_dma", "naive", "masked", "device"):
+        add_pipeline(file, method)
+    for hot in (5, 25):
+        add_pipeline(file, "tiered", hot=hot, gather_s=1e-3)
+    return file
+
+
+def test_figure_12_is_over_the_way_with_cpu_gathers(tmp_path):
+    rows = table(tmp_path, "12", trained())
+    panel = "training, rows of 512 B; upright: time of a step"
+    found = values(rows, panel=panel, kind="bar")
+    assert found["CPU gather, then copies"] == pytest.approx(1)
+    assert found["masked"] == pytest.approx((12.3 - 0.9 * 2.5) / (4.7 - 0.9 * 2.5))
+    assert found["training on the CPU"] < 1
+    stated = [row for row in only(rows, kind="paper") if "RTX 3090, PCIe 4" in row["panel"]]
+    assert [(row["y"], row["y_high"]) for row in stated] == [
+        ("0.32", "0.43"), ("0.83", "0.98"), ("1.16", "1.44"), ("1.3", "1.41"), ("1.65", "1.92"),
+    ]  # fmt: skip
+
+
+def test_figure_12_tells_two_sizes_of_mini_batches_apart(tmp_path):
+    file = trained()
+    for method in ("cpu_gather_dma", "masked"):
+        add_pipeline(file, method, axes={"batch": 8000})
+    panel = next(one for one in made(tmp_path, "12", file).panels if one.title.startswith("training, rows"))
+    assert panel.categories == ("pareto22, 10×25\nbatch 1000", "pareto22, 10×25\nbatch 8000")
+    alone = next(one for one in made(tmp_path, "12", trained()).panels if one.title.startswith("training"))
+    assert alone.categories == ("pareto22, 10×25",)
+
+
+def test_figure_12_has_stages_beside_the_pipeline(tmp_path):
+    rows = table(tmp_path, "12", trained())
+    staged = [row for row in rows if "stages alone" in row["panel"] and row["x"] == "masked"]
+    assert {row["series"]: float(row["y"]) for row in staged} == pytest.approx(
+        {"sampling alone": 0.6, "gathering alone": 2.2, "training alone": 1.9, "as a pipeline": 2.45}
+    )
+    assert not [row for row in rows if "stages alone" in row["panel"] and "CPU\n" in row["x"]]
+    panel = next(one for one in made(tmp_path, "12", trained()).panels if "stages" in one.title)
+    assert {bar.text for bar in panel.series[-1].bars if not bar.blank} == {"0.90"}
+    assert "training" not in {name.split("\n")[0] for name, _ in panel.groups}
+
+
+def test_figure_12_has_what_hot_rows_save(tmp_path):
+    rows = table(tmp_path, "12", trained())
+    panel = "by share of hot rows in the GPU's memory: training on pareto22"
+    assert values(rows, "x", panel=panel, series="bytes over the link") == pytest.approx(
+        {"5 %": 100 - 100 * 0.2 * (1 - 5 / 30), "25 %": 100 - 100 * 0.2 * (1 - 25 / 30)}
+    )
+
+
+def test_figure_12_of_gathers_alone_has_what_hot_rows_save(tmp_path):
+    file = gpu_file()
+    more = {"indices": "sampled", "graph": "pareto20", "fanout": "10x25", "batch": 1000, "span": 512 * MIB}
+    add_gather(file, gather_axes("masked_wide", 512) | more, 50.0)
+    add_gather(
+        file, gather_axes("masked_wide", 512) | more | {"store": "tiered", "hot": 10}, 100.0, host=0.25
+    )
+    rows = table(tmp_path, "12", file)
+    panel = "by share of hot rows in the GPU's memory: gathers alone, pareto20, rows of 512 B"
+    assert values(rows, panel=panel, kind="bar") == pytest.approx(
+        {"bytes over the link": 75, "time of a gather": 50}, rel=1e-4
+    )
+
+
+def test_figure_12_says_whether_losses_fell_and_agree(tmp_path):
+    file = trained()
+    assert any(
+        "fell in every row; ways of one training ended the same" in n
+        for n in made(tmp_path, "12", file).notes
+    )
+    file.rows[1]["counters"]["loss_last"] = 0.99
+    assert any("ended within 10 %" in note for note in made(tmp_path, "12", file).notes)
+    file.rows[1]["counters"]["loss_last"] = 2.4
+    assert any("did not fall in some row" in note for note in made(tmp_path, "12", file).notes)
+
+
+def test_figure_12_by_size_of_rows(tmp_path):
+    file = gpu_file()
+    for row in (128, 512, 2048):
+        for method in ("cpu_gather_dma", "masked"):
+            add_pipeline(file, method, row=row)
+    rows = table(tmp_path, "12", file)
+    masked = only(rows, panel="by size of rows: pareto22, 1 GPU", series="masked", kind="point")
+    assert [row["x"] for row in masked] == ["128", "512", "2048"]
+    assert float(masked[1]["y"]) == pytest.approx(2.45)
+
+
+def test_figure_12_has_shares_of_two_processes(tmp_path):
+    file = trained()
+    for percent in (2.5, 10, 25, 50):
+        add_processes(file, percent)
+    rows = table(tmp_path, "12", file)
+    gathered = only(rows, panel="two processes: gathers while training", kind="point")
+    assert [float(row["x"]) for row in gathered] == pytest.approx([100 * n / 132 for n in (4, 14, 34, 66)])
+    assert float(gathered[1]["y"]) == pytest.approx(200_000 * 512 / (1.04 * 2.2e-3) / 1e9)
+    steps = only(rows, panel="two processes: time of a step", kind="point")
+    assert float(steps[1]["y"]) == pytest.approx(2.45)
+    pays = [row for row in rows if row["panel"] == "two processes: what each process pays"]
+    assert {row["series"] for row in pays if row["kind"] == "point"} == {"gathering", "training"}
+    assert float(next(row for row in pays if row["series"] == "training")["y"]) == pytest.approx(132 / 128)
+    stated = [row for row in only(rows, kind="paper") if "MPS shares" in row["panel"]]
+    assert len(stated) == 3
+    notes = made(tmp_path, "12", file).notes
+    assert any("Fastest share of two processes: pareto22, rows of 512 B" in note for note in notes)
+
+
+def test_figure_12_of_one_share_has_its_bar_alone(tmp_path):
+    file = trained()
+    add_processes(file, 10)
+    rows = table(tmp_path, "12", file)
+    found = values(rows, panel="training, rows of 512 B; upright: time of a step", kind="bar")
+    assert found["two processes (MPS)"] == pytest.approx(found["masked"])
+    assert not [row for row in rows if row["panel"].startswith("two processes:")]
+
+
+# GB/s by the size of a row.
+OVERTAKES = {16 * KIB: (12.5, 50.0), 64 * KIB: (50.0, 50.0), 256 * KIB: (200.0, 50.0)}
+NEVER = {4 * KIB: (1.3, 44.0), 128 * KIB: (23.4, 50.7)}
+
+
+def planted_copies(rates: dict[int, tuple[float, float]], *, spread: float = 0.02, span: int = GIB) -> File:
+    """Copies of 512 rows and kernels that gather as many."""
+    file = gpu_file()
+    for row, (copies, kernel) in rates.items():
+        dma = gather_axes("row_dma", row, store="pinned", rows=512, span=span)
+        for axes, gb_s in ((dma, copies), (gather_axes("masked_wide", row, rows=512, span=span), kernel)):
+            one = add_gather(file, axes, gb_s)
+            time_s = one["bytes"] / gb_s / 1e9
+            one["median_s"] = time_s
+            one["interval_s"] = [time_s * (1 - spread), time_s * (1 + spread)]
+    return file
+
+
+def copies_of(file: File, folder: Path) -> list[gather.RowCopies]:
+    return gather.row_copies(machines([read(file.write(folder / "one.json"))])[0])
+
+
+def test_copies_pay_from_where_the_curves_cross(tmp_path):
+    [one] = copies_of(planted_copies(OVERTAKES), tmp_path)
+    pays = one.pays_from
+    assert pays.value == pytest.approx(64 * KIB)
+    # The rate is proportional to the row, so 2 % of either time are some 4 % of the size.
+    assert (pays.low / pays.value, pays.high / pays.value) == pytest.approx((0.98 / 1.02, 1.02 / 0.98))
+    assert one.spoken == "from 64 KiB a row on [61.5 KiB, 66.6 KiB]"
+
+
+def test_copies_that_never_lead_pay_nowhere(tmp_path):
+    [one] = copies_of(planted_copies(NEVER), tmp_path)
+    assert one.pays_from is None
+    assert one.spoken == "nowhere up to 128 KiB a row"
+
+
+def test_copies_that_are_not_clearly_ahead_do_not_pay(tmp_path):
+    [one] = copies_of(planted_copies({4 * KIB: (1.3, 44.0), 128 * KIB: (51.0, 50.7)}), tmp_path)
+    assert one.pays_from is None
+
+
+def test_copies_that_lead_at_every_size_pay_from_the_smallest(tmp_path):
+    [one] = copies_of(planted_copies({64 * KIB: (60.0, 50.0), 128 * KIB: (70.0, 50.0)}), tmp_path)
+    assert one.spoken == "from 64 KiB a row on"
+    [alone] = copies_of(planted_copies({64 * KIB: (60.0, 50.0)}), tmp_path)
+    assert alone.spoken == "from 64 KiB a row on"
+
+
+def test_copies_that_fall_back_pay_no_longer(tmp_path):
+    [one] = copies_of(planted_copies({64 * KIB: (60.0, 50.0), 128 * KIB: (40.0, 50.0)}), tmp_path)
+    assert one.spoken == "no longer at 128 KiB a row"
+
+
+def test_only_the_fastest_kernel_for_the_same_rows_counts(tmp_path):
+    file = planted_copies(NEVER)
+    row = 128 * KIB
+    add_gather(file, gather_axes("naive", row, rows=512), 20.0)
+    add_gather(file, gather_axes("naive", row, rows=2048), 55.0)
+    add_gather(file, gather_axes("address_ordered", row, rows=512, window=4), 60.0)
+    add_gather(file, gather_axes("masked_wide", row, rows=512, span=4 * GIB), 52.0)
+    add_gather(file, gather_axes("masked_wide", row, rows=512, store="device"), 2000.0)
+    [one] = copies_of(file, tmp_path)
+    assert [kernel.way for kernel in one.kernels] == ["masked_wide", "masked_wide"]
+    assert one.kernels[-1].asked.value == pytest.approx(50.7)
+
+
+def test_copies_without_a_kernel_beside_them_say_nothing(tmp_path):
+    file = gpu_file()
+    add_gather(file, gather_axes("row_dma", 4096, store="pinned", rows=512), 1.3)
+    assert copies_of(file, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("rates", "words"),
+    [
+        (OVERTAKES, "512 rows, 1 GiB, uniform from 64 KiB a row on [61.5 KiB, 66.6 KiB] 256 KiB 200.0 50.0"),
+        (NEVER, "512 rows, 1 GiB, uniform nowhere up to 128 KiB a row 128 KiB 23.4 50.7"),
+    ],
+    ids=["overtakes", "never"],
+)
+def test_summary_says_from_which_row_on(tmp_path, capsys, rates, words):
+    path = str(planted_copies(rates).write(tmp_path / "one.json"))
+    assert main(["summary", "--full", path]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "a copy a row pays at GB/s fastest kernel" in lines
+    assert words in lines
+    assert main(["summary", "--json", path]) == 0
+    [one] = json.loads(capsys.readouterr().out)["networks"]["row_copies"]
+    assert (one["pays_from"] is None) == (rates is NEVER)
+    assert [size["row"] for size in one["sizes"]] == list(rates)
+    assert one["sizes"][-1]["kernel"] == "masked_wide"
+
+
+STEP_S = {"mapped": 3e-3, "tiered": 2e-3}
+BATCHES, FILL_S, PREPARE_S = 400.0, 0.05, 0.75
+
+
+def add(file: File, store: str, step_s: float, *, window: int = 0, gpus: int = 1, **counters: float) -> dict:
+    row = add_pipeline(file, "tiered" if store == "tiered" else "masked", hot=10, gpus=gpus)
+    row["case"]["axes"]["mode"] = "address_ordered" if window else "masked"
+    if window:
+        row["case"]["axes"]["window"] = window
+    row["name"] += f"/{store}{window}{gpus}"
+    factor = step_s / row["median_s"]
+    row |= times([one * factor for one in row["visits"][0]["samples_s"]])
+    row["interval_s"] = [step_s * 0.99, step_s * 1.01]
+    row["counters"] |= {"epoch_batches": BATCHES, "prepare_s": PREPARE_S} | counters
+    if store == "tiered":
+        row["counters"]["fill_s"] = counters.get("fill_s", FILL_S)
+    return row
+
+
+def planted_training(**more) -> File:
+    file = gpu_file()
+    for store, step_s in STEP_S.items():
+        add(file, store, step_s, **more)
+    return file
+
+
+def payback_of(file: File, folder: Path):
+    path = file.write(folder / "one.json")
+    return machines([read(path)])[0]
+
+
+def test_the_cost_once_over_what_an_epoch_saves(tmp_path):
+    [one] = gnn.paybacks(payback_of(planted_training(), tmp_path))
+    assert one.parts == {"prepare_s": PREPARE_S, "fill_s": FILL_S}
+    assert one.saved.value == pytest.approx(BATCHES * 1e-3)
+    assert one.epochs == pytest.approx((PREPARE_S + FILL_S) / 0.4)
+    assert one.spoken == "after 2.0 epochs"
+    soonest, latest = one.between
+    assert soonest == pytest.approx(0.8 / (400 * (3.03e-3 - 1.98e-3)))
+    assert latest == pytest.approx(0.8 / (400 * (2.97e-3 - 2.02e-3)))
+
+
+def test_scores_and_reordering_of_the_same_training_count_where_they_are_there(tmp_path):
+    file = planted_training()
+    add_scores(file, "pareto22", "10x25", 0.3)
+    entries = 31 << 22
+    axes = {"lists": "pasted", "score": "degree", "graph": "pareto22"}
+    file.add("tiering/reorder", axes, {}, 0.35, operations=entries, counters={"edges_per_s": entries / 0.35})
+    [one] = gnn.paybacks(payback_of(file, tmp_path))
+    assert one.parts == {"score_s": 0.3, "rank_s": 0.1, "reorder_s": 0.35, "fill_s": FILL_S}
+    assert one.epochs == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(("graph", "fanout"), [("kron22", "10x25"), ("pareto22", "5x5")])
+def test_scores_of_another_training_do_not(tmp_path, graph, fanout):
+    file = planted_training()
+    add_scores(file, graph, fanout, 0.3)
+    assert "prepare_s" in gnn.paybacks(payback_of(file, tmp_path))[0].parts
+
+
+def test_where_a_step_is_no_shorter_it_never_pays(tmp_path):
+    file = gpu_file()
+    add(file, "mapped", 2e-3)
+    add(file, "tiered", 2.1e-3)
+    machine = payback_of(file, tmp_path)
+    [one] = gnn.paybacks(machine)
+    assert (one.epochs, one.spoken) == (None, "never")
+    assert "they never pay" in gnn_answers.hot_rows(Analysis(machine))[0]
+
+
+def test_an_interval_that_meets_nothing_has_no_latest_epoch(tmp_path):
+    file = gpu_file()
+    add(file, "mapped", 2.02e-3)
+    add(file, "tiered", 2e-3)
+    [one] = gnn.paybacks(payback_of(file, tmp_path))
+    assert one.epochs is not None
+    assert one.between[1] is None
+
+
+def test_a_cheap_one_pays_within_the_first_epoch(tmp_path):
+    [one] = gnn.paybacks(payback_of(planted_training(prepare_s=0.1), tmp_path))
+    assert one.spoken == "within the first epoch"
+
+
+def test_two_gpus_need_half_as_many_steps(tmp_path):
+    [one] = gnn.paybacks(payback_of(planted_training(gpus=2), tmp_path))
+    assert one.steps == BATCHES / 2
+
+
+def test_the_same_way_to_gather_is_what_it_is_held_against(tmp_path):
+    file = gpu_file()
+    add(file, "mapped", 9e-3)
+    add(file, "mapped", 3e-3, window=2)
+    add(file, "tiered", 2e-3, window=2)
+    [one] = gnn.paybacks(payback_of(file, tmp_path))
+    assert one.mapped.time.value == pytest.approx(3e-3)
+
+
+@pytest.mark.parametrize("name", ["fill_s", "epoch_batches"])
+def test_a_file_that_does_not_know_one_of_them_has_no_answer(tmp_path, name):
+    file = planted_training()
+    file.rows[-1]["counters"].pop(name)
+    machine = payback_of(file, tmp_path)
+    assert gnn.paybacks(machine) == []
+    assert gnn_answers.hot_rows(Analysis(machine)) == []
+
+
+def test_without_the_same_way_mapped_there_is_no_answer(tmp_path):
+    file = gpu_file()
+    add(file, "tiered", 2e-3)
+    assert gnn.paybacks(payback_of(file, tmp_path)) == []
+
+
+def test_the_summary_has_a_line_and_its_parts(tmp_path, capsys):
+    path = planted_training().write(tmp_path / "one.json")
+    assert main(["summary", "--full", str(path)]) == 0
+    out = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    line = next(one for one in out if one.startswith("pareto22, 10×25, batch 1000, rows of 512 B masked, 10"))
+    assert line.endswith("% hot after 2.0 epochs 800 ms 400 ms 3 ms 2 ms")
+    assert main(["summary", "--json", str(path)]) == 0
+    [one] = json.loads(capsys.readouterr().out)["networks"]["payback"]
+    assert one["epochs"] == pytest.approx(2.0)
+    assert one["parts_s"] == {"prepare_s": PREPARE_S, "fill_s": FILL_S}
+    assert one["saved_s"]["value"] == pytest.approx(0.4)
+
+
+def test_the_report_says_which_share_pays_first(tmp_path):
+    file = planted_training()
+    row = add(file, "tiered", 1.5e-3)
+    row["case"]["axes"]["hot"] = 25
+    row["name"] += "/25"
+    machine = payback_of(file, tmp_path)
+    [said] = gnn_answers.hot_rows(Analysis(machine))
+    assert said.startswith("pareto22, fan-out 10×25, batch 1000, hidden 256, rows of 512 B, masked: 25 % of")
+    assert "pay after 1.3 epochs (presampling, ranking and renumbering 750 ms, filling 50 ms;" in said
+    assert said.endswith("an epoch saves 600 ms)")
+    assert len(gnn_answers.of(machine)["payback"]) == 2

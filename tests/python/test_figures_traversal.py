@@ -1,13 +1,16 @@
-"""Figures 9, 16, 17 and 18 as CSV, from planted rows with answers worked out by hand."""
+"""Figures 3, 4, 9, 13, 16, 17 and 18 as CSV, from planted rows with answers worked out by hand."""
 
 import pytest
 
 from boxes import check_told_apart
 from grainscope_report.cli import main
-from grainscope_report.figures.columns import graph_methods
-from planted import made, only, table
+from grainscope_report.figures.model import Figure
+from grainscope_report.figures.table import figure
+from grainscope_report.groups.traversal import graph_methods
+from grainscope_report.machine import Machine
+from planted import ENTRIES, FAR, SITE, around, linked_file, made, only, point, table
+from planted_traversals import ENTRIES as GRAPH_ENTRIES
 from planted_traversals import (
-    ENTRIES,
     KRON,
     URAND,
     add_ways,
@@ -19,6 +22,8 @@ from planted_traversals import (
     steady,
     traverse,
 )
+from synthetic import GIB, MIB, File
+from synthetic_links import GRANULE, add_gather, add_pair, gathered
 
 COLD = "bfs: measured (managed: cold, not oversubscribed)"
 PRESSED = "bfs: modelled (managed: under memory pressure)"
@@ -166,7 +171,7 @@ def test_figure_10_changes_the_dash_of_a_colour_that_is_used_again(tmp_path, mon
     names = ("urand21", "kron21", "web20", "urand18", "kron18", "dense14", "web18", "pgp", "power")
     names += ("kron16", "kron15", "kron14")
     for order, name in enumerate(names):
-        monkeypatch.setitem(ENTRIES, name, 10_000_000 >> order)
+        monkeypatch.setitem(GRAPH_ENTRIES, name, 10_000_000 >> order)
     file = machine_file()
     for name in names:
         traverse(file, steady(0.1), graph=name)
@@ -259,3 +264,210 @@ def test_figure_18_is_written_as_markdown_too(tmp_path, capsys):
     assert written[0].startswith("### zero-copy, merged and aligned")
     assert written[3].startswith("| :-- | :-- | :-- | --: |")
     assert "| Subway | bfs | kron24 | 8 B | 500 ms | – | 200 ms | 2.50× | [2.50, 2.50] |" in written
+
+
+PAIR = {"gpu": 0, "peer": 1}
+
+
+def duplex(
+    file: File, method: str, gb_s: float, overlap: float, *, locality: str = "local", site=SITE
+) -> None:
+    """64 MiB each way: so many GB/s to the GPU, half of that back."""
+    size = 64 * MIB
+    ends = (f"host:{site['numa']}", f"gpu:{site['gpu']}")
+    lanes = [
+        {"name": "to_gpu", "bytes": size, "from": ends[0], "to": ends[1], "seconds": size / gb_s / 1e9},
+        {"name": "to_host", "bytes": size, "from": ends[1], "to": ends[0], "seconds": 2 * size / gb_s / 1e9},
+    ]
+    axes = {"between": "host_gpu", "method": method, "bytes": size, "locality": locality}
+    file.together("transfer/duplex", axes, site, lanes, overlap=overlap)
+
+
+def test_figure_3_both_together_each_lane_and_the_2x_line(tmp_path):
+    file = linked_file()
+    duplex(file, "pinned", 50.0, 0.5)
+    duplex(file, "pageable", 8.0, 0.0)
+    duplex(file, "pinned", 40.0, 0.5, locality="remote", site=FAR)
+    duplex(file, "zero_copy", 30.0, 0.5)
+    duplex(file, "zero_copy", 20.0, 0.5, locality="remote", site=FAR)
+    rows = table(tmp_path, "3", file)
+    total = only(rows, panel="host ↔ GPU, both ways together", kind="point")
+    assert point(total, series="pinned, local") == around(64 * MIB, 50)
+    assert point(total, series="pageable") == around(64 * MIB, 8)
+    assert {row["series"] for row in total} == {"pageable", "pinned, local", "pinned, remote", "zero-copy"}
+    inward = only(rows, panel="host → GPU, while the other way runs", kind="point", series="pinned, local")
+    outward = only(rows, panel="GPU → host, while the other way runs", kind="point", series="pinned, local")
+    assert float(inward[0]["y"]) == pytest.approx(50)
+    assert float(outward[0]["y"]) == pytest.approx(25)
+    assert float(inward[0]["y_low"]) == pytest.approx(50 / 1.01)
+    [double] = only(rows, kind="double")
+    assert (double["y"], double["panel"]) == ("111", "host ↔ GPU, both ways together")
+    peaks = {(row["panel"][:10], row["y"]) for row in only(rows, kind="peak")}
+    assert peaks == {("host → GPU", "55"), ("GPU → host", "56")}
+    shares = only(rows, y_unit="ratio", kind="point")
+    assert {row["series"]: row["y"] for row in shares} == {
+        "pageable": "0", "pinned, local": "0.5", "pinned, remote": "0.5", "zero-copy": "0.5",
+    }  # fmt: skip
+    assert "GPU ↔ GPU" not in str(rows)
+
+
+def made_of(machines: list[Machine], number: str) -> Figure:
+    return figure(ENTRIES[number], machines)
+
+
+def test_figure_3_has_a_column_for_each_kind_of_pair(show):
+    made_of_both = made_of(show("linked"), "3")
+    assert [len(row) for row in made_of_both.rows] == [2, 2, 2, 2]
+    assert [panel.short for panel in made_of_both.rows[-1]] == [True, True]
+    [double] = made_of_both.rows[0][1].levels
+    assert double.value == 788
+    alone = made_of(show("alone"), "3")
+    assert [len(row) for row in alone.rows] == [2, 2]
+
+
+def test_figure_4_peer_access_by_size_and_a_map_of_two(tmp_path):
+    file = linked_file()
+    for gpu, peer, rate in ((0, 1, 394.0), (1, 0, 390.0)):
+        for direction in ("read", "write"):
+            add_pair(file, gpu, peer, direction, rate if direction == "read" else rate - 20, 38.0)
+    for gpu in (0, 1):
+        axes = {"method": "copy_engine", "bytes": GIB}
+        file.add("transfer/local", axes, {"gpu": gpu}, GIB / (1490 + gpu) / 1e9)
+    rows = table(tmp_path, "4", file)
+    read = only(rows, panel="peer access on and off, read by the destination", kind="point", x=str(GIB))
+    assert {row["series"].removeprefix("copy engine, ") for row in read} == {
+        "peer access on", "peer access off, local", "peer access off, remote",
+    }  # fmt: skip
+    levels = only(rows, panel="peer access on and off, read by the destination", kind="peak")
+    # GPU 0 reads from GPU 1 over the link from 1 to 0.
+    assert [(row["site"], row["y"]) for row in levels] == [("gpu=1 peer=0", "392"), ("gpu=0 peer=1", "394")]
+    cells = {
+        (row["series"], row["x"]): row for row in only(rows, panel="all pairs, peer access on, 1 GiB (GB/s)")
+    }
+    whole = 4e-6 + GIB / 394e9
+    assert float(cells["GPU 1", "GPU 0"]["y"]) == pytest.approx(GIB / whole / 1e9)
+    assert float(cells["GPU 1", "GPU 1"]["y"]) == pytest.approx(1491)
+    assert cells["GPU 0", "GPU 0"]["note"] == "within one GPU"
+    assert len(only(rows, kind="cell")) == 8
+    notes = " ".join(made(tmp_path, "4", file).notes)
+    assert "Two GPUs make one pair: a map of two by two." in notes
+    assert "On the diagonal, in grey: copies within one card" in notes
+
+
+def test_figure_4_says_which_pairs_were_not_measured(tmp_path):
+    file = linked_file()
+    axes = {"method": "copy_engine", "direction": "write", "access": "on", "bytes": GIB, "link": "nvlink"}
+    file.add("transfer/peer", axes, PAIR, GIB / 394e9)
+    file.lose("failed", "the copy came back wrong", "transfer/peer", axes, {"gpu": 1, "peer": 0})
+    [map_] = [panel for panel in made(tmp_path, "4", file).panels if hasattr(panel, "cells")]
+    assert [[cell.text for cell in row] for row in map_.cells] == [["–", "394"], ["failed", "–"]]
+
+
+def test_figure_4_draws_both_maps_on_one_scale(show):
+    maps = [panel for panel in made_of(show("linked"), "4").panels if hasattr(panel, "cells")]
+    assert len(maps) == 2
+    assert maps[0].top == maps[1].top == pytest.approx(393.4, abs=0.1)
+
+
+def wall_file(memories=("host_alloc",), **model) -> File:
+    file = linked_file()
+    file.context["environment"]["kernel"] = {"virtual_machine": False, "iommu_units": ["dmar0"]}
+    for gpu in file.context["environment"]["gpus"]:
+        gpu["iommu"] = "DMA-FQ"
+    for memory in memories:
+        for order in ("as_asked", "sorted"):
+            for row in (128, 4096):
+                for span in (256 * MIB, GIB, 4 * GIB, 16 * GIB):
+                    axes = {
+                        "memory": memory,
+                        "order": order,
+                        "row": row,
+                        "rows": 128 * MIB // row,
+                        "span": span,
+                    }
+                    known = {"misses_per_s": 32e6, "reach": 512 * MIB, "peak": 50.0} | model
+                    seconds, unique = gathered(order, row, axes["rows"], span, **known)
+                    add_gather(file, axes | {"locality": "local"}, SITE, seconds, unique, spread=0.001)
+    return file
+
+
+def test_figure_13_a_curve_for_each_row_knees_and_the_model(tmp_path):
+    rows = table(tmp_path, "13", wall_file())
+    asked = only(rows, panel="as asked, cudaHostAlloc", kind="point")
+    # One row of 128 B misses with probability 1 − 512 MiB / 1 GiB: 64 million rows a second.
+    by_span = {row["x"]: float(row["y"]) for row in only(asked, series="128 B rows")}
+    assert by_span[str(GIB)] == pytest.approx(64e6 * 128 / 1e9)
+    assert by_span[str(256 * MIB)] == pytest.approx(50)
+    assert len(only(asked, series="4 KiB rows")) == 4
+    sorted_rows = only(rows, panel="sorted by address, cudaHostAlloc", kind="point")
+    at_once = {row["x"]: float(row["y"]) for row in only(sorted_rows, series="128 B rows")}
+    granules = 16 * GIB / GRANULE
+    assert at_once[str(16 * GIB)] == pytest.approx(
+        128 * MIB / (granules * (1 - 2.718281828**-4) / 32e6) / 1e9
+    )
+    assert at_once[str(256 * MIB)] > 60
+    [mark] = only(rows, kind="reach", panel="as asked, cudaHostAlloc")
+    assert float(mark["x"]) == pytest.approx(512 * MIB, rel=0.1)
+    modelled = only(rows, series="fitted model", label="modelled", panel="as asked, cudaHostAlloc")
+    assert len(modelled) > 100
+    [knee] = only(rows, kind="knee", panel="as asked, cudaHostAlloc")
+    # Spans two octaves apart do not tell where between them.
+    assert (knee["x"], knee["y_low"], knee["y_high"]) == ("", str(256 * MIB), str(GIB))
+    note = "128 B rows as asked: the link is full up to a span between 256 MiB and 1 GiB"
+    assert knee["note"] == note
+    assert any(said.endswith(note) for said in made(tmp_path, "13", wall_file()).notes)
+
+
+def test_figure_13_dashes_distinct_rows_only_where_rows_repeat(tmp_path):
+    figure = made(tmp_path, "13", wall_file())
+    distinct = [curve for curve in figure.panels[1].curves if curve.name == "distinct rows only"]
+    assert {curve.dash for curve in distinct} == {"dashed"}
+    small = next(curve for curve in distinct if dict(curve.axes)["row"] == 128)
+    # A quarter of a GiB repeats 21 % of 1 Mi rows; 16 GiB hardly any, so the dashes end before that.
+    assert small.x == (256 * MIB, GIB, 4 * GIB)
+    assert small.points[0].y.value == pytest.approx(50, rel=0.01)
+
+
+def test_figure_13_a_size_of_row_has_one_colour_in_all_panels(tmp_path):
+    file = wall_file()
+    axes = {"memory": "host_alloc", "order": "as_asked", "row": 8192, "rows": 16384, "span": GIB}
+    add_gather(file, axes | {"locality": "local"}, SITE, 128 * MIB / 50e9, 15_000)
+    panels = made(tmp_path, "13", file).panels
+    methods = {one.method for panel in panels for one in panel.curves if one.name == "4 KiB rows"}
+    assert methods == {"row 1 of 3"}
+
+
+def test_figure_13_draws_another_batch_of_sorted_rows(tmp_path):
+    file = wall_file()
+    axes = {"memory": "host_alloc", "order": "sorted", "row": 128, "rows": 8 << 20, "span": 16 * GIB}
+    add_gather(file, axes | {"locality": "local"}, SITE, GIB / 50e9, 8e6)
+    rows = table(tmp_path, "13", file)
+    batch = {"panel": "sorted by address, cudaHostAlloc", "series": "128 B rows, 8 Mi at a time"}
+    assert point(rows, kind="point", **batch) == around(16 * GIB, 50)
+    assert len(only(rows, series="128 B rows", panel="sorted by address, cudaHostAlloc", kind="point")) == 4
+    assert all("8 Mi at a time" not in row["note"] for row in only(rows, kind="knee"))
+
+
+def test_figure_13_tells_every_other_batch_apart(tmp_path):
+    file = wall_file()
+    for order, rows in enumerate((1 << 18, 1 << 21, 1 << 22, 1 << 23)):
+        axes = {"memory": "host_alloc", "order": "sorted", "row": 128, "rows": rows, "span": 16 * GIB}
+        add_gather(file, axes | {"locality": "local"}, SITE, 128 * rows / (10.0 + order) / 1e9, rows)
+    panel = made(tmp_path, "13", file).panels[1]
+    assert sum("at a time" in curve.name for curve in panel.curves) == 4
+    check_told_apart(panel)
+
+
+def test_figure_13_says_what_stands_between(tmp_path):
+    figure = made(tmp_path, "13", wall_file())
+    assert figure.subtitle == ("On bare metal; an IOMMU translates the GPUs' addresses (DMA-FQ).",)
+    [model] = [note for note in figure.notes if note.startswith("Model, cudaHostAlloc, GPU 0, node 0")]
+    assert "million translation misses a second at a granule of 64 KiB" in model
+    assert "the model holds" in model
+
+
+def test_figure_13_compares_kinds_of_memory_for_the_smallest_rows(tmp_path):
+    rows = table(tmp_path, "13", wall_file(("registered", "hugetlb")))
+    kinds = only(rows, panel="as asked, 128 B rows, kinds of memory", kind="point")
+    assert {row["series"] for row in kinds} == {"registered pages", "hugetlb pages"}
+    assert only(rows, panel="as asked, registered pages", kind="point")

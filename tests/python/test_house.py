@@ -52,10 +52,12 @@ OUTSIDE = {
     "benchmarks/gnn/sm_share.cpp": "`gather` is the lane of a row, however its rows are gathered",
 }
 NAMES = re.findall(r"^## ([a-z_]+(?:/[a-z_]+)?)$", (ROOT / "docs/axes.md").read_text(), re.MULTILINE)
-# Packages and modules that hold more than the group that they are called by.
+# Modules that hold more than the group that they are called by; `transfer_copies` is called by `transfer`.
 GROUPS = {
+    "contention": ("contention", "transfer"),
     "gather": ("gather", "sm_share"),
     "gnn": ("sampling", "tiering", "pipeline"),
+    "latency": ("latency", "call"),
     "traversal": ("traversal", "lean"),
 }
 LITERAL = re.compile(r'//[^\n]*|#include[^\n]*|"((?:[^"\\\n]|\\.)*)"')
@@ -75,7 +77,7 @@ def groups_in_python(path: Path) -> tuple[set[str], set[str]]:
     """The groups that a file of the scripts names, and those that it belongs to."""
     found = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
     home = path.relative_to(PACKAGE).parts if path.is_relative_to(PACKAGE) else ()
-    own = home[1].removesuffix(".py") if home[:1] == ("groups",) else ""
+    own = home[1].removesuffix(".py").partition("_")[0] if home[:1] == ("groups",) else ""
     return named(node.value for node in found if isinstance(node.value, str)), {*GROUPS.get(own, (own,))}
 
 

@@ -1,24 +1,26 @@
 """How cases, machines and reasons are named, labelled and filtered."""
 
-import itertools
 import json
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from compared import compared, node, written
 from grainscope_report import cli, machine, naming, reader, selecting
 from grainscope_report.cli import main
-from grainscope_report.drawing import levels, style, text
 from grainscope_report.errors import ReportError
 from grainscope_report.figures import parts
-from grainscope_report.machine import machines, spoken_site, took
+from grainscope_report.machine import Machine, machines, spoken_site, took
 from grainscope_report.model import Case
-from grainscope_report.page import machine_part
+from grainscope_report.page import page, tables
 from planted import SITE, gpu_file, linked_file, pinned_copy
 from synthetic import KIB, MIB, File
+
+
+def machine_section(machine: Machine) -> str:
+    return tables.template().module.machine(page._machine(machine, False))
+
 
 PEER = {"gpu": 0, "peer": 1}
 HOST = {"gpu": 1, "numa": 0}
@@ -240,35 +242,6 @@ def test_a_comparison_tells_them_once_for_each_family(tmp_path, capsys):
     assert LARGEST in out
 
 
-def test_spread_keeps_order_and_distance():
-    placed = text.spread([10, 11, 12], [4, 4, 4], 0, 100, 1)
-    assert placed == sorted(placed)
-    assert all(right - left >= 5 for left, right in itertools.pairwise(placed))
-    assert text.spread([98], [10], 0, 100, 1) == [95]
-    assert text.spread([10, 50], [4, 4], 0, 100, 1) == [10, 50]
-
-
-def test_wrap_and_shorten_keep_to_the_room():
-    lines = text.wrap("one two three " * 10 + "x" * 200, style.FINE, 120)
-    assert all(text.width(line, style.FINE) <= 120 for line in lines)
-    assert "".join(lines).replace(" ", "").endswith("x" * 200)
-    assert text.width(text.shorten("a long label that does not fit", style.FINE, 50), style.FINE) <= 50
-    assert text.shorten("short", style.FINE, 50) == "short"
-
-
-def test_ink_reads_on_every_bar():
-    assert style.ink_on("#000000") == "#FFFFFF"
-    assert style.ink_on("#F0F0F0") == "#000000"
-
-
-def test_labels_avoid_what_is_taken():
-    one, two = levels.Rectangle(0, 0, 10, 5), levels.Rectangle(5, 4, 10, 5)
-    assert one.meets(two)
-    assert not one.meets(levels.Rectangle(11, 0, 5, 5))
-    assert one.holds(np.array([(3, 3)])) == 1
-    assert one.holds(np.array([(3, 6)])) == 0
-
-
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "transfer/memcpy/pinned_to_gpu/numa:0/gpu:0/flush:on/bytes:65536"
 
@@ -401,8 +374,7 @@ def test_a_run_whose_visits_took_longer_was_resumed(tmp_path, capsys, visit_s, s
     assert took(result) == said
     assert cli.main(["summary", str(path)]) == 0
     assert f", {said}" in capsys.readouterr().out
-    page = machine_part.part([*machines([result])])
-    assert f"took {said}" in page
+    assert f"took {said}" in machine_section(*machines([result]))
 
 
 def test_the_page_says_how_many_sides_were_slower_alone(tmp_path):
@@ -412,8 +384,7 @@ def test_the_page_says_how_many_sides_were_slower_alone(tmp_path):
     for flags in ((), ("slower_alone",)):
         file.together("contention", axes, {"gpu": 0, "numa": 0}, [lane], overlap=1.0, flags=flags)
         [machine] = machines([reader.read(file.write(tmp_path / "result.json"))])
-        page = machine_part.part([machine])
-        assert ("1 row has a side that took longer alone" in page) == bool(flags)
+        assert ("1 row has a side that took longer alone" in machine_section(machine)) == bool(flags)
 
 
 def test_sites_are_spoken():

@@ -12,10 +12,10 @@ import synthetic_training
 from grainscope_report import reader
 from grainscope_report import terminal as terminals
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import questions
 from grainscope_report.cli import main
 from grainscope_report.commands import summary_full, summary_gnn
-from grainscope_report.groups.gnn import sentences as networks
+from grainscope_report.fits import everything
+from grainscope_report.groups import gnn_answers
 from grainscope_report.machine import machines
 from planted import FAR, SITE, pinned_copy, spoiled
 from planted_traversals import KRON, linked, machine_file, measured, model, pages, steady, traverse
@@ -317,7 +317,7 @@ def test_without_a_gpu_each_family_has_a_line_with_a_number(tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["managed_under_pressure"][0]["data_set_times"] == {"25": 3.5, "50": 3.25, "100": 1.0}
     [machine] = machines([reader.read(path)])
-    [said] = networks.training(Analysis(machine))
+    [said] = gnn_answers.training(Analysis(machine))
     assert said.endswith("rows of 512 B, was fed only by training on the CPU: 34.5 ms a step")
 
 
@@ -458,5 +458,5 @@ def test_ties_are_told_as_ties(tmp_path, capsys):
     assert [way["access"] for way in found["bfs"]["tied"]] == ["merged_aligned"]
     assert found["pr"]["tied"] == []
     [machine] = machines([reader.read(path)])
-    said = {one.question: one.text for one in questions.answers(Analysis(machine))}
+    said = {one.question: one.text for one in everything.answers(Analysis(machine))}
     assert "the fastest access is merged = aligned (a tie) in 1, aligned in 1" in said["Which traversal"]

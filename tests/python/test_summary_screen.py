@@ -13,7 +13,7 @@ import golden_text
 from grainscope_report import analysis, findings, reader, uncertainty
 from grainscope_report.analysis import Analysis
 from grainscope_report.cli import main
-from grainscope_report.groups.transfer import methods
+from grainscope_report.groups import transfer
 from grainscope_report.machine import machines
 from grainscope_report.reader import read
 from planted import SITE, add_copy, linked_file, pinned_copy
@@ -150,7 +150,7 @@ def test_a_tie_that_one_interval_decides_is_not_told_in_two_ways(tmp_path):
         add_copy(file, pinned, "pinned_to_gpu", size, spread=1e-5)
         axes = {"path": "pinned_to_gpu", "bytes": size, "locality": "local"}
         file.add("transfer/kernel_copy", axes, SITE, size / kernel / 1e9, spread=1e-5)
-    [choice] = methods.choices(machines([reader.read(file.write(tmp_path / "result.json"))])[0])
+    [choice] = transfer.choices(machines([reader.read(file.write(tmp_path / "result.json"))])[0])
     [swap] = choice.swaps
     low, high = choice.first
     assert (low.first, high.first) == (("kernel copy",), ("pinned copy",))
@@ -164,7 +164,7 @@ def test_a_tie_that_one_interval_decides_is_not_told_in_two_ways(tmp_path):
 @pytest.mark.parametrize("path", [path for path in RUNS if "quick" in path.name or "h100-" in path.name])
 def test_no_crossover_contradicts_who_is_first(path):
     [machine] = machines([reader.read(path)])
-    for choice in methods.choices(machine):
+    for choice in transfer.choices(machine):
         for swap in choice.swaps:
             for one in choice.first:
                 if (swap.faster in one.first) != (swap.slower in one.first):
@@ -380,7 +380,7 @@ def test_a_run_is_worked_out_once(show, monkeypatch):
     asked = []
     run = Analysis(machine)
     monkeypatch.setattr(
-        "grainscope_report.groups.traversal.answers.answers", lambda one: asked.append(one) or []
+        "grainscope_report.groups.traversal_answers.answers", lambda one: asked.append(one) or []
     )
     findings.of(run)
     assert len(asked) == 1

@@ -7,12 +7,12 @@ from functools import cached_property
 
 from grainscope_report import naming, statistics
 from grainscope_report.analysis import Analysis
-from grainscope_report.answers import questions, segments
 from grainscope_report.asking.sentence import CROSSOVER, Sentence, exact, families
 from grainscope_report.families import BYTES
 from grainscope_report.figures import parts
-from grainscope_report.figures.series import select
-from grainscope_report.groups.transfer import methods
+from grainscope_report.figures.frame import select
+from grainscope_report.fits import everything, segments
+from grainscope_report.groups import transfer
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, MODEL, Case, Row
 from grainscope_report.statistics import Estimate
@@ -252,13 +252,13 @@ class _Asked:
         return ", ".join(filter(None, said))
 
     @cached_property
-    def ways(self) -> Mapping[str, list[tuple[str, methods.Curve]]]:
+    def ways(self) -> Mapping[str, list[tuple[str, transfer.Curve]]]:
         """By direction the ways of `methods` that the question means."""
         found = {}
-        for direction in methods.WAYS:
+        for direction in transfer.WAYS:
             there = [
                 (curve.name, curve)
-                for curve in methods.ways(self.machine, direction)
+                for curve in transfer.ways(self.machine, direction)
                 if self._means(direction, curve.name)
             ]
             if there:
@@ -266,7 +266,7 @@ class _Asked:
         return found
 
     def _means(self, direction: str, name: str) -> bool:
-        [(_, _, family, axes)] = [way for way in methods.WAYS[direction] if way[0] == name]
+        [(_, _, family, axes)] = [way for way in transfer.WAYS[direction] if way[0] == name]
         rows = select([row for row in self.matching if row.case.family == family and row.ok], axes)
         return bool(rows)
 
@@ -289,12 +289,12 @@ class _Asked:
         ]
 
     @property
-    def swaps(self) -> list[methods.Swap]:
+    def swaps(self) -> list[transfer.Swap]:
         """Where a way overtakes another, both of them meant; of two words each of another."""
         names = {(direction, name) for direction, ways in self.ways.items() for name, _ in ways}
         return [
             swap
-            for choice in methods.choices(self.machine)
+            for choice in transfer.choices(self.machine)
             for swap in choice.swaps
             if {(swap.direction, swap.faster), (swap.direction, swap.slower)} <= names
         ]
@@ -306,7 +306,7 @@ class _Asked:
             return []
         fitting = [
             question
-            for question in questions.QUESTIONS
+            for question in everything.QUESTIONS
             if question.name.startswith("Which")
             and all(name.startswith(question.families) for name in self.sentence.families)
         ]

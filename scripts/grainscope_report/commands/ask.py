@@ -8,8 +8,7 @@ from grainscope_report import machine, selecting
 from grainscope_report.asking import sentence
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, EXIT_UNDECIDED, ReportError
-from grainscope_report.groups.gather import gathers, shares
-from grainscope_report.groups.gnn import pipelines, tiers
+from grainscope_report.groups import gather, gnn
 from grainscope_report.model import Row
 from grainscope_report.terminal import Column, known, terminal
 from grainscope_report.units import format_percent, format_time
@@ -36,7 +35,7 @@ COLUMNS = (
     Column("why"),
 )
 # What the counters of a row come to, which answer its family's question.
-COUNTED = gathers.COUNTED | shares.COUNTED | tiers.COUNTED | pipelines.COUNTED
+COUNTED = gather.COUNTED | gnn.COUNTED
 
 
 def add_ask(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_FOUND, EXIT_OK, ReportError
-from grainscope_report.figures import candidates, csv_table, foreign, text_table
-from grainscope_report.figures.model import Figure
-from grainscope_report.figures.table import FIGURES, Entry, figure, why_absent
-from grainscope_report.figures.text_table import TablePanel
+from grainscope_report.figures import candidates, csv_table, foreign, model
+from grainscope_report.figures.model import Entry, Figure, TablePanel, why_absent
+from grainscope_report.figures.table import FIGURES, figure
 from grainscope_report.loading import is_foreign, load
 from grainscope_report.machine import Machine, machines
 
@@ -83,7 +82,7 @@ def save(made: Figure, folder: Path, formats: Sequence[str]) -> list[str]:
     contents: dict[str, str | bytes] = {**_pictures(made, formats)}
     contents["csv"] = csv_table.write(made)
     if tables := [panel for panel in made.panels if isinstance(panel, TablePanel)]:
-        contents["md"] = "\n".join(map(text_table.markdown, tables))
+        contents["md"] = "\n".join(map(model.table_markdown, tables))
     paths = {folder / f"{made.stem}.{kind}": content for kind, content in contents.items()}
     for path, content in paths.items():
         files.write(path, content)

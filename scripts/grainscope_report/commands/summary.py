@@ -13,9 +13,7 @@ from grainscope_report.analysis import Analysis
 from grainscope_report.commands import files
 from grainscope_report.errors import EXIT_OK, ReportError
 from grainscope_report.families import BYTES, HEADLINES, Best
-from grainscope_report.groups import grain
-from grainscope_report.groups.reach import walls
-from grainscope_report.groups.traversal import sentences
+from grainscope_report.groups import grain, reach, traversal_answers
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER, Link, Result, Row
 from grainscope_report.naming import name, number
 from grainscope_report.statistics import Estimate
@@ -307,10 +305,10 @@ def _table(columns: Sequence[Column], cells: Sequence[tuple[str, ...]], out: Ter
 
 def _choices(result: Result, run: Analysis, out: Terminal) -> Part:
     said = [f"{ARROWS[choice.direction]}: {choice.text}" for choice in run.choices if choice.first]
-    for wall in walls.walls(result, walls.MEMORY[:1])[:1]:
+    for wall in reach.walls_of(result, reach.MEMORY[:1])[:1]:
         said += [f"random {edge.text}" for edge in wall.edges if edge.knee.reached][:1]
     said += [f"multiprocessors: {text}" for text in grain.said(grain.fewest(result))][:1]
-    said += sentences.said(run)[:1]
+    said += traversal_answers.said(run)[:1]
     head = [out.paint("Fastest by size, and where it changes", "bold")] if said else []
     return Part(head, [_item(text, out) for text in said], min(len(said), 1))
 

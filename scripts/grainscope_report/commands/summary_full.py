@@ -10,16 +10,12 @@ from typing import Any
 from grainscope_report import findings, machine, naming
 from grainscope_report.analysis import Analysis, Group, Reason
 from grainscope_report.commands import summary_gnn
-from grainscope_report.fits import everything
+from grainscope_report.fits import everything, shape
 from grainscope_report.fits.everything import Fits
-from grainscope_report.groups.gnn import answers as networks
-from grainscope_report.groups.transfer import paths
-from grainscope_report.groups.traversal import compare, lean, runs
-from grainscope_report.groups.traversal.answers import Answer
-from grainscope_report.groups.traversal.lean_answers import Gain
-from grainscope_report.groups.traversal.pressure import Moved
+from grainscope_report.groups import gnn_answers, lean, transfer, traversal
+from grainscope_report.groups.lean import Gain
+from grainscope_report.groups.traversal_answers import Answer, Moved
 from grainscope_report.model import Result
-from grainscope_report.shape import words
 from grainscope_report.statistics import Estimate
 from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import (
@@ -245,7 +241,7 @@ def _over(group: Group) -> str:
 
 
 def _shape(curves: Sequence[Any], out: Terminal) -> Iterator[str]:
-    said = list(words.paragraphs(curves))
+    said = list(shape.paragraphs(curves))
     if said:
         yield out.paint("Shape of the curves", "bold")
     for text, command in said:
@@ -286,7 +282,7 @@ def document(result: Result) -> dict[str, Any]:
             for link in result.links
         ],
         **each("groups", "traversals", "managed_under_pressure", "fewer_bytes"),
-        "networks": each(*(f"networks.{question}" for question in networks.QUESTIONS)),
+        "networks": each(*(f"networks.{question}" for question in gnn_answers.QUESTIONS)),
         "fits": fits | everything.METHODS | {"between": machine.between(result)},
         **each("shape", "reasons"),
     }
@@ -306,7 +302,7 @@ def _fits(fits: Fits, out: Terminal) -> Iterator[str]:
             yield from (line for sentence in sentences for line in out.item(sentence))
 
 
-def _explained(shown: Sequence[paths.Path]) -> str:
+def _explained(shown: Sequence[transfer.Path]) -> str:
     links = list(dict.fromkeys(path.negotiated for path in shown if path.of_link and path.negotiated))
     theory = f" Of theoretical: of {', '.join(links)}, as negotiated under load." if links else ""
     return (
@@ -315,7 +311,7 @@ def _explained(shown: Sequence[paths.Path]) -> str:
     )
 
 
-def _fit_table(shown: Sequence[paths.Path], out: Terminal) -> Iterator[str]:
+def _fit_table(shown: Sequence[transfer.Path], out: Terminal) -> Iterator[str]:
     cells, family = [], ""
     for path in shown:
         if path.family != family:
@@ -325,7 +321,7 @@ def _fit_table(shown: Sequence[paths.Path], out: Terminal) -> Iterator[str]:
     yield from out.headed(LINE_COLUMNS, cells, ["" if row[-1] else "bold" for row in cells])
 
 
-def _fit_cells(path: paths.Path) -> tuple[str, ...]:
+def _fit_cells(path: transfer.Path) -> tuple[str, ...]:
     line = path.line
     rate = line.bandwidth_gb_s
     bandwidth, between = format_interval(rate.value, rate.low, rate.high)
@@ -358,7 +354,7 @@ def _traversals(answers: Sequence[Answer], out: Terminal) -> Iterator[str]:
     if not there:
         return
     link = there[0].best.link
-    what = f"traversals, modelled over {compare.link_name(link)}" if link else "traversals, measured"
+    what = f"traversals, modelled over {traversal.link_name(link)}" if link else "traversals, measured"
     wide = [answer for answer in there if answer.work.edge == _widest(answer, there)]
     cells = [_traversal_cells(answer, there) for answer in wide]
     yield from out.headed(*known(_traversal_columns(what, there), cells))
@@ -407,7 +403,7 @@ def _traversal_cells(answer: Answer, there: Sequence[Answer]) -> tuple[str, ...]
     tied = f" (tied with {len(answer.tied)})" if answer.tied else ""
     return (
         f"  {work.algorithm} {work.graph}, {work.edge} B{weights}",
-        (runs.spoken(best.access) if best.placement != "subway" else "Subway") + tied,
+        (traversal.spoken(best.access) if best.placement != "subway" else "Subway") + tied,
         format_time(best.time.value),
         format_time(alike.time.value) if alike else "-",
         significant(teps / 1e9) if teps else "-",

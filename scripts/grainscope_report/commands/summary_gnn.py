@@ -3,17 +3,15 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
-from grainscope_report.groups.gather import gathers, shares
-from grainscope_report.groups.gnn import pipelines, tiers
-from grainscope_report.groups.gnn.answers import Answer
-from grainscope_report.groups.traversal import compare
+from grainscope_report.groups import gather, gnn, traversal
+from grainscope_report.groups.gnn_answers import Answer
 from grainscope_report.terminal import Column, Terminal, known
 from grainscope_report.units import format_bytes, format_percent, format_time, significant
 
 Cells = Callable[[Answer], tuple[str, ...]]
 MOST_LINES = 12
 # What is computed beside a gather; products of matrices go without saying.
-BESIDE = {shares.PRODUCTS: "", shares.STEPS: ", training steps"}
+BESIDE = {gather.PRODUCTS: "", gather.STEPS: ", training steps"}
 # What tells cases of one name apart.
 APART = {
     "gathers": ("element", ", elements of {:g} B"),
@@ -69,7 +67,7 @@ def _gather(answer: Answer) -> tuple[str, ...]:
     window = f", window {answer['window']:g}" if (answer["window"] or 1) > 1 else ""
     return (
         f"  rows of {answer['row']:g} B, {format_bytes(answer['span'])}, {where}",
-        f"{gathers.spoken(answer['way'])}{window}",
+        f"{gather.spoken(answer['way'])}{window}",
         f"{_value(answer, 'gb_s'):.1f}",
         format_percent(answer["of_peak"]) if answer["of_peak"] else "-",
         *(_ratio(answer, base) for base in ("cpu_gather_dma", "naive", "graphbolt")),
@@ -82,9 +80,9 @@ def _bounded(answer: Answer) -> tuple[str, ...]:
     where = answer["graph"] or answer["indices"]
     return (
         f"  rows of {answer['row']:g} B, {format_bytes(answer['span'])}, {where}",
-        f"{gathers.spoken(answer['way'])}{window}{tied}",
+        f"{gather.spoken(answer['way'])}{window}{tied}",
         format_time(answer["time_s"]),
-        compare.link_name(answer["link"]),
+        traversal.link_name(answer["link"]),
         significant(answer["requests_per_row"]) if answer["requests_per_row"] else "-",
         _ratio(answer, "naive"),
     )
@@ -106,7 +104,7 @@ def _tier(answer: Answer) -> tuple[str, ...]:
     hits, optimal, degree = answer["hits"], answer["of_optimal"]["10"], answer["degree_hits"]["10"]
     return (
         f"  {answer['graph']}, {answer['fanout'].replace('x', '×')}, {answer['labelled']:g} % labelled",
-        tiers.SCORES.get(answer["score"], answer["score"]),
+        gnn.SCORES.get(answer["score"], answer["score"]),
         *(format_percent(hits[at]) if hits[at] is not None else "-" for at in ("1", "10", "25")),
         f"{optimal:.3f}" if optimal is not None else "-",
         format_percent(degree) if degree is not None else "-",
@@ -139,7 +137,7 @@ def _reordering(answer: Answer) -> tuple[str, ...]:
 
 def _share(answer: Answer) -> tuple[str, ...]:
     return (
-        f"  {shares.BY.get(answer['by'], answer['by'])}",
+        f"  {gather.BY.get(answer['by'], answer['by'])}",
         f"{answer['width']:g} B",
         f"{answer['given_sms']:g}",
         format_percent(answer["share"]) if answer["share"] else "-",
@@ -151,7 +149,7 @@ def _share(answer: Answer) -> tuple[str, ...]:
 def _split(answer: Answer) -> tuple[str, ...]:
     beside = BESIDE.get(answer["consumer"], f", {answer['consumer']}")
     return (
-        f"  {shares.BY.get(answer['by'], answer['by'])}{beside}",
+        f"  {gather.BY.get(answer['by'], answer['by'])}{beside}",
         f"{answer['given_sms']:g}" if answer["given_sms"] else "-",
         format_percent(answer["share"]) if answer["share"] else "-",
         format_time(_value(answer, "time_s")),
@@ -175,11 +173,11 @@ def _training(answer: Answer) -> tuple[str, ...]:
     hot = f", {answer['hot']:g} % hot" if answer["hot"] else ""
     return (
         _trained(answer),
-        f"{pipelines.spoken(answer['method'])}{hot}",
+        f"{gnn.spoken(answer['method'])}{hot}",
         format_time(_value(answer, "time_s")),
         _two(answer["overlap"]),
         format_bytes(answer["gpu_bytes"]) if answer["gpu_bytes"] else "-",
-        *(_ratio(answer, base) for base in (pipelines.BASE, "naive", "device")),
+        *(_ratio(answer, base) for base in (gnn.BASE, "naive", "device")),
     )
 
 
@@ -187,7 +185,7 @@ def _payback(answer: Answer) -> tuple[str, ...]:
     window = f", window {answer['window']:g}" if (answer["window"] or 1) > 1 else ""
     return (
         _trained(answer),
-        f"{gathers.spoken(answer['mode'])}{window}, {answer['hot']:g} % hot",
+        f"{gather.spoken(answer['mode'])}{window}, {answer['hot']:g} % hot",
         answer["spoken"],
         format_time(answer["cost_s"]),
         format_time(answer["saved_s"]["value"]) if answer["saved_s"]["value"] > 0 else "-",
@@ -234,7 +232,7 @@ TABLES: dict[str, tuple[Sequence[Column], Cells, str]] = {
     "shares": (
         _columns("shares of the GPU", "loads", "SMs", "share", "GB/s", "of peak"),
         _share,
-        f"The fewest multiprocessors with which a gather reaches {100 * shares.ENOUGH:.0f} % of the best "
+        f"The fewest multiprocessors with which a gather reaches {100 * gather.ENOUGH:.0f} % of the best "
         "rate of its width of loads, of those that were tried.",
     ),
     "splits": (

@@ -1,11 +1,10 @@
-"""Draws a panel of bars."""
+"""Draws a panel of bars, with the bars' texts at their foot or above them, lying or written upwards."""
 
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from grainscope_report.drawing import axes as shared
-from grainscope_report.drawing import bar_texts, levels, style
+from grainscope_report.drawing import scales, style
 from grainscope_report.figures.model import Bar, BarPanel, BarSeries
 from grainscope_report.statistics import Estimate
 
@@ -21,15 +20,15 @@ ROOM_ABOVE_WHISKERS = 0.16  # of the panel: the text of a bar far below its whis
 def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
     """Bars with their intervals and texts, level lines, one group for each category."""
     top = _top(panel)
-    within, beyond = levels.on_scale(panel.levels, top, False)
+    within, beyond = scales.on_scale(panel.levels, top, False)
     top = max([top, *(level.value for level in within)])
-    room = levels.room_above(axes, within, beyond)
+    room = scales.room_above(axes, within, beyond)
     if panel.stacked and not panel.levels:
         room = 0.0 if panel.y_unit in SHARES else ROOM_ABOVE_STACKS
-    if any(bar.value and bar.value.high > 2 * bar.value.value for one in panel.series for bar in one.bars):
+    if any(bar.value and bar.value.high > 2 * bar.value.value for bars in panel.series for bar in bars.bars):
         room = max(room, ROOM_ABOVE_WHISKERS)
     axes.set_xlim(-0.55, len(panel.categories) - 0.45)
-    shared.y_axis(axes, 0, top / (1 - room), False)
+    scales.y_axis(axes, 0, top / (1 - room), False)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.5)
     axes.set_axisbelow(True)
     axes.set_xticks(range(len(panel.categories)), panel.categories)
@@ -53,7 +52,7 @@ def draw(axes: Axes, panel: BarPanel, several: bool) -> None:
                 bases[category] += bar.value.value if panel.stacked else 0.0
     _whiskers(axes, intervals)
     _whiskers(axes, [(at, whole, whole.value) for at, whole in enumerate(panel.sums)], "sum")
-    levels.draw(axes, within, beyond, several, taken)
+    scales.draw_levels(axes, within, beyond, several, taken)
 
 
 def _filled_in(axes: Axes, panel: BarPanel, series: BarSeries, place: int, bases: Sequence[float]) -> None:
@@ -112,7 +111,7 @@ def _cut(axes: Axes, at: float, wide: float) -> None:
 
 def _groups(axes: Axes, panel: BarPanel) -> None:
     """The names of runs of categories, under the categories."""
-    _, height = levels.size_in_points(axes)
+    _, height = scales.size_in_points(axes)
     drop = GROUP_DROP + style.SMALL * 1.25 * max(name.count("\n") for name in panel.categories)
     begin = 0
     for name, count in panel.groups:
@@ -178,9 +177,9 @@ def _bar(
     if bar.text and upright:
         hatch = _hatch(series)
         ground = "white" if series.label == "paper" else colour if hatch else None
-        return bar_texts.upright(axes, bar, at, wide, ink, ground)
-    if bar.text and bar_texts.room(axes, bar.text, wide):
-        bar_texts.flat(axes, series, bar, at, ink)
+        return upright_text(axes, bar, at, wide, ink, ground)
+    if bar.text and has_room(axes, bar.text, wide):
+        flat_text(axes, series, bar, at, ink)
     return []
 
 
@@ -207,3 +206,81 @@ def _parts(axes: Axes, bar: Bar, at: float, wide: float, colour: str) -> None:
             gid="part",
             **style.PART | {"markersize": style.PART["markersize"] * (1 if count <= MOST_WIDE else 0.6)},
         )
+
+
+UPRIGHT = 1.2  # of the font's size: the least width of a bar for text written upwards
+
+
+def flat_text(axes: Axes, series: BarSeries, bar: Bar, at: float, ink: str) -> None:
+    """The bar's text at its foot, or above it where the bar is too short to hold it."""
+    _, height = scales.size_in_points(axes)
+    top = axes.get_ylim()[1]
+    needed = (1 + bar.text.count("\n")) * style.FINE * 1.2 / height + 0.05
+    foot = 0.025
+    if bar.value is not None and bar.value.value / top < needed:
+        highest = max([bar.value.high, *(part.value.high for part in bar.parts)])
+        foot, ink = highest / top + 0.02, style.GREY
+    boxed = series.label == "paper" and bar.value is not None and foot == 0.025
+    axes.text(
+        at,
+        foot,
+        bar.text,
+        transform=axes.get_xaxis_transform(),
+        fontsize=style.FINE,
+        color=ink,
+        ha="center",
+        va="bottom",
+        linespacing=1.1,
+        zorder=5,
+        gid="bar",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6} if boxed else None,
+    )
+
+
+def has_room(axes: Axes, text: str, wide: float) -> bool:
+    """Whether the text is narrow enough for its bar."""
+    width, _ = scales.size_in_points(axes)
+    low, high = axes.get_xlim()
+    most = max(style.text_width(line, style.FINE) for line in text.split("\n"))
+    return most <= wide * width / (high - low)
+
+
+def _ground(colour: str | None) -> dict | None:
+    return {"facecolor": colour, "edgecolor": "none", "pad": 0.3} if colour else None
+
+
+def upright_text(axes: Axes, bar: Bar, at: float, wide: float, ink: str, ground: str | None) -> list:
+    """The bar's text written upwards: within the bar where it is tall enough, on `ground`, else above it,
+    and not at all where it fits neither there.
+
+    Gives points along a text above the bar.
+    """
+    width, height = scales.size_in_points(axes)
+    low, high = axes.get_xlim()
+    if wide * width / (high - low) < style.FINE * UPRIGHT:
+        return []
+    top = axes.get_ylim()[1]
+    needed = style.text_width(bar.text, style.FINE) / height + 0.05
+    foot = 0.02
+    inside = bar.value is not None and bar.value.low / top >= needed
+    if bar.value is not None and not inside:
+        foot, ink = bar.value.high / top + 0.03, style.GREY
+    if foot + needed > 1.05:
+        return []
+    axes.text(
+        at,
+        foot,
+        bar.text,
+        transform=axes.get_xaxis_transform(),
+        fontsize=style.FINE,
+        color=ink,
+        rotation=90,
+        ha="center",
+        va="bottom",
+        zorder=5,
+        gid="bar",
+        bbox=_ground(ground if inside else "white"),
+    )
+    if inside:
+        return []
+    return [(at, top * (foot + (needed - 0.05) * step / 12)) for step in range(13)]

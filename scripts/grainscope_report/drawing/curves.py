@@ -4,8 +4,7 @@ import itertools
 
 from matplotlib.axes import Axes
 
-from grainscope_report.drawing import axes as shared
-from grainscope_report.drawing import levels, style
+from grainscope_report.drawing import scales, style
 from grainscope_report.figures.model import Curve, CurvePanel, Level, Region
 from grainscope_report.units import format_bytes
 
@@ -17,7 +16,7 @@ def draw(axes: Axes, panel: CurvePanel, several: bool) -> None:
     """Curves with their intervals, level lines, cache marks, regions."""
     x = [point.x for curve in panel.curves for point in curve.points]
     within, beyond = _scales(axes, panel)
-    shared.log2_x(axes, x, panel.x_unit, *_limits(panel, x))
+    scales.log2_x(axes, x, panel.x_unit, *_limits(panel, x))
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
     axes.grid(axis="y", color="#E6E6E6", linewidth=0.5)
@@ -31,13 +30,13 @@ def draw(axes: Axes, panel: CurvePanel, several: bool) -> None:
         dotted = style.DASHES["dotted"]
         axes.plot(x, y, color=style.colour(roof.method), linestyle=dotted, linewidth=0.9, gid="roof")
     taken = [*(point for curve in panel.curves for point in _along(curve)), *_uprights(axes, panel)]
-    levels.draw(axes, within, beyond, several, taken)
+    scales.draw_levels(axes, within, beyond, several, taken)
     labels = _marks(axes, panel, several)
     labels += [
         (region.at or (region.low * region.high) ** 0.5, f"({region.letter})", _shade(region))
         for region in panel.regions
     ]
-    shared.band_labels(axes, labels)
+    scales.band_labels(axes, labels)
 
 
 def _scales(axes: Axes, panel: CurvePanel) -> tuple[list[Level], list[Level]]:
@@ -46,15 +45,15 @@ def _scales(axes: Axes, panel: CurvePanel) -> tuple[list[Level], list[Level]]:
     roofs = [y for roof in panel.roofs for _, y in roof.points]
     top = max([panel.y_top or 0.0, *(value.high for value in values), *roofs])
     bottom = min([*(value.low for value in values), *roofs])
-    within, beyond = levels.on_scale(panel.levels, top, panel.y_log)
+    within, beyond = scales.on_scale(panel.levels, top, panel.y_log)
     top = max([top, *(level.value for level in within)])
-    room = levels.room_above(axes, within, beyond)
+    room = scales.room_above(axes, within, beyond)
     if panel.y_log:
         bottom /= 1.6
         high = bottom * (top / bottom) ** (1 / (1 - room))
     else:
         high = top / (1 - room)
-    shared.y_axis(axes, bottom, high, panel.y_log)
+    scales.y_axis(axes, bottom, high, panel.y_log)
     return within, beyond
 
 

@@ -1,10 +1,17 @@
-"""How things look: one colour a method in every figure, one marker a machine, one dash a locality.
+"""How things look: one colour a method in every figure, one marker a machine, one dash a locality; and how
+text is measured, wrapped and spread, so that no label lands on another.
 
-The colours are Okabe and Ito's and two of Paul Tol's, told apart with any colour vision.
+The colours are Okabe and Ito's and two of Paul Tol's, told apart with any colour vision. Lengths of text
+are in points.
 """
 
 import re
 import zlib
+from collections.abc import Sequence
+from functools import lru_cache
+
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 
 METHODS = {
     "pageable": "#D55E00",
@@ -138,6 +145,7 @@ LEVELS = {
 REGIONS = {"crossover": "#009E73", "knee": "#333333", "dip": "#D55E00", "slow": "#CC79A7", "paper": "#999999"}
 
 WIDTH = 7.2
+LEFT, RIGHT, GUTTER = 0.58, 0.14, 0.62  # inches beside and between panels
 DPI = 200
 TITLE, TEXT, SMALL, FINE = 9.0, 7.5, 6.5, 6.0
 FONT = "DejaVu Sans"
@@ -210,3 +218,60 @@ def ink_on(background: str) -> str:
     """Black or white, whichever reads better on a bar of this colour."""
     red, green, blue = (int(background[at : at + 2], 16) / 255 for at in (1, 3, 5))
     return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.55 else "#FFFFFF"
+
+
+@lru_cache(maxsize=4096)
+def text_width(text: str, size: float, weight: str = "normal") -> float:
+    """The width of one line of text, points."""
+    if not text.strip():
+        return 0.0
+    font = FontProperties(family=FONT, weight=weight, size=size)
+    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+
+
+def wrap(text: str, size: float, room: float) -> list[str]:
+    """The text in lines no wider than `room` points; a word longer than that is cut."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and text_width(f"{lines[-1]} {word}", size) <= room:
+            lines[-1] += f" {word}"
+            continue
+        while text_width(word, size) > room and len(word) > 1:
+            fits = max(1, int(len(word) * room / text_width(word, size)))
+            lines.append(word[:fits])
+            word = word[fits:]
+        lines.append(word)
+    return lines
+
+
+def shorten(text: str, size: float, room: float) -> str:
+    """The text, or as much of it as fits with an ellipsis."""
+    if text_width(text, size) <= room:
+        return text
+    while text and text_width(text + "…", size) > room:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def spread(
+    centres: Sequence[float], sizes: Sequence[float], low: float, high: float, gap: float
+) -> list[float]:
+    """Moves labels of these sizes along a line, as little as needed, until none overlaps within [low, high].
+
+    Keeps their order. Where they do not all fit they are packed from `low` on.
+    """
+    order = sorted(range(len(centres)), key=lambda index: centres[index])
+    placed = list(centres)
+    edge = low
+    for index in order:
+        placed[index] = max(placed[index], edge + sizes[index] / 2)
+        edge = placed[index] + sizes[index] / 2 + gap
+    edge = high
+    for index in reversed(order):
+        placed[index] = min(placed[index], edge - sizes[index] / 2)
+        edge = placed[index] - sizes[index] / 2 - gap
+    edge = low
+    for index in order:
+        placed[index] = max(placed[index], edge + sizes[index] / 2)
+        edge = placed[index] + sizes[index] / 2 + gap
+    return placed

@@ -9,8 +9,16 @@ from dataclasses import replace
 from typing import Any
 
 from grainscope_report.buying.words import BETWEEN_VISITS, KNOWN, UNKNOWN, WINNER, interval, money
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Figure, Level
-from grainscope_report.figures.text_table import TableCell, TablePanel, TableRow
+from grainscope_report.figures.model import (
+    Bar,
+    BarPanel,
+    BarSeries,
+    Figure,
+    Level,
+    TableCell,
+    TablePanel,
+    TableRow,
+)
 from grainscope_report.machine import Machine, machines
 from grainscope_report.model import Result
 from grainscope_report.statistics import Estimate
@@ -38,16 +46,16 @@ def build(document: dict[str, Any], results: Sequence[Result]) -> Figure:
     """The figure of a verdict; `results` are all files that it is of."""
     shown = machines(list({result.run.id: result for result in results}.values()))
     owners = {str(machine.result.path): machine for machine in shown}
-    ranked = [one for one in document["candidates"] if one["passed"]]
+    ranked = [candidate for candidate in document["candidates"] if candidate["passed"]]
     if not ranked:
         return Figure(shown, ())
-    of = {one["name"]: owners[one["files"][0]] for one in ranked}
+    of = {candidate["name"]: owners[candidate["files"][0]] for candidate in ranked}
     cost = document.get("cost")
     panels = [_times(document, ranked, of)]
     if cost:
         panels.append(_costs(cost, ranked, of))
     # So many stacks want all of the width.
-    rows = [tuple(panels)] if len(ranked) <= IN_HALF else [(replace(one, width=WHOLE),) for one in panels]
+    rows = [tuple(panels)] if len(ranked) <= IN_HALF else [(replace(panel, width=WHOLE),) for panel in panels]
     rows_of_stacks = len(rows)
     if document["flips"] and document["verdict"]["kind"] == WINNER:
         first = document["verdict"]["first"]
@@ -61,21 +69,25 @@ def build(document: dict[str, Any], results: Sequence[Result]) -> Figure:
         notes.insert(0, "All of this is modelled, nothing of it measured.")
     if len(shown) > 1:
         letters = [
-            f"{one['name']}: {', '.join(owners[file].letter for file in one['files'])}" for one in ranked
+            f"{candidate['name']}: {', '.join(owners[file].letter for file in candidate['files'])}"
+            for candidate in ranked
         ]
         notes.append(f"Files of the candidates: {'; '.join(letters)}.")
     subtitle = (document["workload"]["name"], document["sentences"]["verdict"])
     return Figure(shown, tuple(rows), tuple(notes), ID, STEM, TITLE, subtitle=subtitle)
 
 
-def _values(said: Iterable[str]) -> tuple[str, ...]:
+def _values(texts: Iterable[str]) -> tuple[str, ...]:
     """Each interval in a line of its own."""
-    return tuple(one.replace(" [", "\n[") for one in said)
+    return tuple(text.replace(" [", "\n[") for text in texts)
 
 
 def _groups(there: Sequence[dict]) -> tuple[tuple[str, int], ...]:
     """The candidates' names under their values."""
-    return tuple(("\n".join(textwrap.wrap(one["name"], NAME_WIDTH)) or one["name"], 1) for one in there)
+    return tuple(
+        ("\n".join(textwrap.wrap(candidate["name"], NAME_WIDTH)) or candidate["name"], 1)
+        for candidate in there
+    )
 
 
 def _estimate(found: dict[str, float]) -> Estimate:
@@ -91,7 +103,10 @@ def _times(document: dict[str, Any], ranked: Sequence[dict], of: dict[str, Machi
         BarSeries(
             component["name"],
             f"component {at % COLOURS}",
-            tuple(Bar(_estimate(one["components"][at]["time"]), machine=of[one["name"]]) for one in ranked),
+            tuple(
+                Bar(_estimate(candidate["components"][at]["time"]), machine=of[candidate["name"]])
+                for candidate in ranked
+            ),
             label=document["label"],
             hatched=modelled,
         )
@@ -99,16 +114,17 @@ def _times(document: dict[str, Any], ranked: Sequence[dict], of: dict[str, Machi
     ]
     reference = Level("even", "the reference", 1.0)
     return BarPanel(
-        "predicted time by component", _values(interval(one["time"]) for one in ranked), tuple(series),
+        "predicted time by component", _values(interval(candidate["time"]) for candidate in ranked),
+        tuple(series),
         "time (the reference is 1)", "ratio", groups=_groups(ranked),
-        stacked=True, levels=(reference,), sums=tuple(_estimate(one["time"]) for one in ranked),
+        stacked=True, levels=(reference,), sums=tuple(_estimate(candidate["time"]) for candidate in ranked),
         width=1.0 if document.get("cost") else WHOLE,
     )  # fmt: skip
 
 
 def _costs(cost: dict[str, Any], ranked: Sequence[dict], of: dict[str, Machine]) -> BarPanel:
     """What each costs for its speed: price and energy, both times the predicted time."""
-    named = {one["name"]: one for one in ranked}
+    named = {candidate["name"]: candidate for candidate in ranked}
     order = [named[name] for name in cost["order"]]
     kinds = [("price × time", "price", "component 6")]
     if cost["energy"]:
@@ -118,18 +134,18 @@ def _costs(cost: dict[str, Any], ranked: Sequence[dict], of: dict[str, Machine])
             name,
             colour,
             tuple(
-                Bar(Estimate(amount, amount, amount), machine=of[one["name"]])
-                for one in order
-                for amount in [one[key] * one["time"]["value"]]
+                Bar(Estimate(amount, amount, amount), machine=of[candidate["name"]])
+                for candidate in order
+                for amount in [candidate[key] * candidate["time"]["value"]]
             ),
         )
         for name, key, colour in kinds
     ]
     return BarPanel(
         "cost for its speed" + ", the least first" * (cost["kind"] == WINNER),
-        _values(money(one["cost_per_speed"]) for one in order),
+        _values(money(candidate["cost_per_speed"]) for candidate in order),
         tuple(series), "(price + energy) × time", "money", groups=_groups(order),
-        stacked=True, sums=tuple(_estimate(one["cost_per_speed"]) for one in order),
+        stacked=True, sums=tuple(_estimate(candidate["cost_per_speed"]) for candidate in order),
     )  # fmt: skip
 
 

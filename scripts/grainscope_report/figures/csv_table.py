@@ -3,46 +3,30 @@
 import csv
 import io
 from collections.abc import Iterator
+from typing import Any
 
-from grainscope_report.figures import text_table
+from grainscope_report.figures import model
 from grainscope_report.figures.model import (
     Bar,
     BarPanel,
     BarSeries,
-    Curve,
     CurvePanel,
     DotPanel,
     Figure,
     Level,
     MapPanel,
     Panel,
+    TablePanel,
 )
-from grainscope_report.figures.text_table import TablePanel
 from grainscope_report.machine import Machine
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import significant
 from grainscope_report.writing import in_csv
 
 COLUMNS = (
-    "figure",
-    "panel",
-    "kind",
-    "series",
-    "machine",
-    "locality",
-    "site",
-    "x",
-    "x_unit",
-    "y",
-    "y_low",
-    "y_high",
-    "y_unit",
-    "visits",
-    "flags",
-    "label",
-    "configuration",
-    "note",
-)
+    "figure", "panel", "kind", "series", "machine", "locality", "site", "x", "x_unit", "y", "y_low", "y_high",
+    "y_unit", "visits", "flags", "label", "configuration", "note",
+)  # fmt: skip
 DIGITS = 9
 
 
@@ -71,7 +55,7 @@ def _rows(panel: Panel) -> Iterator[dict]:
     if isinstance(panel, CurvePanel):
         return _curve_panel(panel)
     if isinstance(panel, TablePanel):
-        return text_table.numbers(panel)
+        return model.table_numbers(panel)
     if isinstance(panel, DotPanel):
         return _dot_panel(panel)
     return _map_panel(panel) if isinstance(panel, MapPanel) else _bar_panel(panel)
@@ -84,12 +68,14 @@ def _cell(value: object) -> str:
     return str(in_csv(words)) if isinstance(value, str) else words
 
 
-def _who(machine: Machine | None) -> str | None:
-    return machine.label if machine else None
-
-
-def _estimate(value: Estimate) -> dict:
-    return {"y": value.value, "y_low": value.low, "y_high": value.high, "visits": value.visits}
+def _line(kind: str, series: str | None, machine: Machine | None, **cells: Any) -> dict[str, Any]:
+    """A row of the CSV; where it is about an interval, `value` is the estimate."""
+    value: Estimate | None = cells.pop("value", None)
+    estimate = {}
+    if value is not None:
+        estimate = {"y": value.value, "y_low": value.low, "y_high": value.high, "visits": value.visits}
+    owner = machine.label if machine else None
+    return {"kind": kind, "series": series, "machine": owner, **cells, **estimate}
 
 
 def _flags(flags: frozenset[str]) -> str:
@@ -100,106 +86,55 @@ def _site(site: tuple[tuple[str, int], ...]) -> str:
     return " ".join(f"{name}={value}" for name, value in site)
 
 
+def _notes(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)
+
+
 def _curve_panel(panel: CurvePanel) -> Iterator[dict]:
+    x, y = {"x_unit": panel.x_unit}, {"y_unit": panel.y_unit}
     for curve in panel.curves:
-        yield from _curve(panel, curve)
+        place = {"locality": curve.locality, "site": _site(curve.site), **x, **y}
+        more = {"label": curve.label, "configuration": curve.config}
+        for point in curve.points:
+            cells = {"x": point.x, "value": point.y, "flags": _flags(point.flags), **more}
+            yield _line("point", curve.name, curve.machine, **place, **cells)
     for level in panel.levels:
         yield _level(panel.y_unit, level)
     for mark in panel.marks:
-        yield {
-            "kind": mark.kind,
-            "series": mark.name,
-            "machine": _who(mark.machine),
-            "x": mark.x,
-            "x_unit": "bytes",
-        }
+        yield _line(mark.kind, mark.name, mark.machine, x=mark.x, x_unit="bytes")
     for roof in panel.roofs:
-        for x, y in roof.points:
-            yield {
-                "kind": "roof",
-                "series": roof.name,
-                "machine": _who(roof.machine),
-                "x": x,
-                "x_unit": panel.x_unit,
-                "y": y,
-                "y_unit": panel.y_unit,
-                "note": roof.note,
-            }
+        for at, rate in roof.points:
+            yield _line("roof", roof.name, roof.machine, x=at, y=rate, **x, **y, note=roof.note)
     for region in panel.regions:
-        yield {
-            "kind": region.kind,
-            "series": region.letter,
-            "machine": _who(region.machine),
-            "x": region.at,
-            "x_unit": panel.x_unit,
-            "y_low": region.low,
-            "y_high": region.high,
-            "y_unit": panel.x_unit,
-            "note": region.text,
-        }
-
-
-def _curve(panel: CurvePanel, curve: Curve) -> Iterator[dict]:
-    for point in curve.points:
-        yield {
-            "kind": "point",
-            "series": curve.name,
-            "machine": _who(curve.machine),
-            "locality": curve.locality,
-            "site": _site(curve.site),
-            "x": point.x,
-            "x_unit": panel.x_unit,
-            **_estimate(point.y),
-            "y_unit": panel.y_unit,
-            "flags": _flags(point.flags),
-            "label": curve.label,
-            "configuration": curve.config,
-        }
+        ends = {"x": region.at, "y_low": region.low, "y_high": region.high, "y_unit": panel.x_unit}
+        yield _line(region.kind, region.letter, region.machine, **ends, **x, note=region.text)
 
 
 def _level(unit: str, level: Level) -> dict:
-    return {
-        "kind": level.kind,
-        "series": level.name or level.kind,
-        "machine": _who(level.machine),
-        "site": _site(level.site),
-        "y": level.value,
-        "y_unit": unit,
-        "note": level.source,
-    }
+    cells = {"site": _site(level.site), "y": level.value, "y_unit": unit, "note": level.source}
+    return _line(level.kind, level.name or level.kind, level.machine, **cells)
 
 
 def _map_panel(panel: MapPanel) -> Iterator[dict]:
     for source, row in zip(panel.names, panel.cells, strict=True):
         for target, cell in zip(panel.names, row, strict=True):
-            told = {"series": source, "x": target, "machine": _who(panel.machine)}
-            if cell.value is None:
-                yield {"kind": "cell", **told, "y_unit": panel.y_unit, "note": cell.text}
-                continue
-            yield {
-                "kind": "cell",
-                **told,
-                **_estimate(cell.value),
-                "y_unit": panel.y_unit,
-                "label": "measured",
-                "note": "within one GPU" if cell.own else None,
-            }
+            place = {"x": target, "y_unit": panel.y_unit}
+            more = {"value": cell.value, "label": "measured", "note": "within one GPU" if cell.own else None}
+            yield _line(
+                "cell",
+                source,
+                panel.machine,
+                **place,
+                **({"note": cell.text} if cell.value is None else more),
+            )
 
 
 def _dot_panel(panel: DotPanel) -> Iterator[dict]:
     for row in panel.rows:
         for dot in row.dots:
-            yield {
-                "kind": "dot",
-                "series": row.name,
-                "machine": _who(dot.machine),
-                "x": row.part,
-                **_estimate(dot.value),
-                "y_unit": panel.y_unit,
-                "flags": _flags(dot.flags),
-                "label": "measured",
-                "note": "; ".join(part for part in (dot.name, dot.note) if part),
-            }
+            cells = {"value": dot.value, "y_unit": panel.y_unit, "flags": _flags(dot.flags)}
+            more = {"label": "measured", "note": _notes(dot.name, dot.note)}
+            yield _line("dot", row.name, dot.machine, x=row.part, **cells, **more)
     for level in panel.levels:
         yield _level(panel.y_unit, level)
 
@@ -212,46 +147,37 @@ def _categories(panel: BarPanel) -> list[str]:
 
 
 def _bar_panel(panel: BarPanel) -> Iterator[dict]:
+    y = {"y_unit": panel.y_unit}
     for series in panel.series:
         for category, bar in zip(_categories(panel), series.bars, strict=True):
             if bar.blank:
                 continue
-            paper = series.label == "paper"
-            row = {
-                "kind": "paper" if paper else "bar",
-                "series": series.name,
-                "machine": _who(bar.machine or series.machine),
-                "x": category,
-                "y_unit": panel.y_unit,
-                "flags": _flags(bar.flags),
-                "label": series.label,
-                "note": "; ".join(part for part in (series.source, bar.note) if part),
-            }
-            if bar.value is None:
-                row["note"] = "; ".join(part for part in (bar.text or "no row", row["note"]) if part)
-            elif paper or not (bar.machine or series.machine):
-                row |= {"y": bar.value.value}
-                if paper and bar.value.high > bar.value.value:
-                    row |= {"y_low": bar.value.low, "y_high": bar.value.high}
-            else:
-                row |= _estimate(bar.value)
-            yield row
-            yield from _lanes(panel, series, bar, category)
+            owner = bar.machine or series.machine
+            cells = {"x": category, **y, "flags": _flags(bar.flags), "label": series.label}
+            yield _line(
+                "paper" if series.label == "paper" else "bar",
+                series.name,
+                owner,
+                **cells,
+                **_bar(series, bar),
+            )
+            for part in bar.parts:
+                more = {"value": part.value, "label": series.label, "note": part.name}
+                yield _line("lane", series.name, owner, x=category, **y, **more)
     for category, whole in zip(_categories(panel), panel.sums, strict=False):
-        yield {"kind": "sum", "x": category, **_estimate(whole), "y_unit": panel.y_unit}
+        yield _line("sum", None, None, x=category, value=whole, **y)
     for level in panel.levels:
         yield _level(panel.y_unit, level)
 
 
-def _lanes(panel: BarPanel, series: BarSeries, bar: Bar, category: str) -> Iterator[dict]:
-    for part in bar.parts:
-        yield {
-            "kind": "lane",
-            "series": series.name,
-            "machine": _who(bar.machine or series.machine),
-            "x": category,
-            **_estimate(part.value),
-            "y_unit": panel.y_unit,
-            "label": series.label,
-            "note": part.name,
-        }
+def _bar(series: BarSeries, bar: Bar) -> dict[str, Any]:
+    """Its value and note; of papers and of what is no machine's own the value alone, or a paper's range."""
+    note = _notes(series.source, bar.note)
+    if bar.value is None:
+        return {"note": _notes(bar.text or "no row", note)}
+    if series.label != "paper" and (bar.machine or series.machine):
+        return {"note": note, "value": bar.value}
+    ends = {}
+    if series.label == "paper" and bar.value.high > bar.value.value:
+        ends = {"y_low": bar.value.low, "y_high": bar.value.high}
+    return {"note": note, "y": bar.value.value, **ends}

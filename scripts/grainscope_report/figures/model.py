@@ -1,16 +1,190 @@
-"""A figure as data. Each figure is computed to this, written as CSV from this and drawn from this,
-so that a picture and its table cannot disagree.
+"""A figure as data: marks, panels, tables, and the entry that says which rows a figure needs.
+
+Each figure is computed to this, written as CSV from this and drawn from this, so that a picture and its table
+cannot disagree.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from grainscope_report.figures.marks import Curve, Level, Mark, Point, Region, Roof, Site
-from grainscope_report.figures.text_table import TablePanel
+from grainscope_report import naming
 from grainscope_report.machine import Machine
+from grainscope_report.model import MODEL
 from grainscope_report.statistics import Estimate
+from grainscope_report.writing import in_markdown
 
-__all__ = ["Curve", "Level", "Mark", "Point", "Region", "Roof", "Site"]
+Site = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured value at `x`, with the flags of its rows (`wide_interval`, `bimodal`, `slower_alone`)."""
+
+    x: float
+    y: Estimate
+    flags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of one method on one machine and site; `primary` is false for further sites of the same.
+
+    `axes` are those that all points share. Without `marked` the line alone is drawn: what follows from
+    measured points, or a model's.
+    """
+
+    name: str
+    method: str
+    machine: Machine
+    points: tuple[Point, ...]
+    dash: str = "solid"
+    locality: str = ""
+    site: Site = ()
+    config: str = ""
+    axes: tuple[tuple[str, str | float], ...] = ()
+    label: str = "measured"
+    primary: bool = True
+    marked: bool = True
+
+    @property
+    def x(self) -> tuple[float, ...]:
+        """The positions of the points."""
+        return tuple(point.x for point in self.points)
+
+    @property
+    def y(self) -> tuple[Estimate, ...]:
+        """The estimates of the points."""
+        return tuple(point.y for point in self.points)
+
+
+@dataclass(frozen=True)
+class Level:
+    """A horizontal line: a measured copy peak or two, a theoretical peak, or a number of a paper."""
+
+    kind: str
+    name: str
+    value: float
+    machine: Machine | None = None
+    site: Site = ()
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A vertical line with a short name: a cache's size, the reach of translations."""
+
+    name: str
+    x: float
+    machine: Machine
+    kind: str = "cache"
+
+
+@dataclass(frozen=True)
+class Roof:
+    """What a method cannot beat: so many requests in flight, each of a grain and a latency.
+
+    `points` are grain and GB/s; the line between them is straight in log-log.
+    """
+
+    name: str
+    method: str
+    points: tuple[tuple[float, float], ...]
+    machine: Machine
+    note: str
+
+
+@dataclass(frozen=True)
+class Region:
+    """A stretch of the x axis, explained in the notes under its `letter`: a crossover, a dip, a range.
+
+    A `method` lends it the colour of that method's curve.
+    """
+
+    kind: str
+    low: float
+    high: float
+    text: str
+    at: float | None = None
+    letter: str = ""
+    machine: Machine | None = None
+    source: str = ""
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """The text of a cell and the number behind it, in `unit`; `label` says what it is where there is one."""
+
+    text: str
+    value: Estimate | None = None
+    unit: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A line: what it is about, as words, then its cells; `machine` is the file that it comes from."""
+
+    name: str
+    cells: tuple[TableCell, ...]
+    machine: Machine | None = None
+
+
+@dataclass(frozen=True)
+class TablePanel:
+    """Lines under the names of the columns; the first column holds the rows' names.
+
+    `right` says of each column but the first whether it is one of numbers, which stand right.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[TableRow, ...]
+    right: tuple[bool, ...]
+    paper: bool = False
+    width: float = 1.0
+    levels: tuple = ()
+    y_label: str = ""
+    y_unit: str = ""
+
+
+def table_texts(panel: TablePanel) -> list[list[str]]:
+    """Every line as its texts, the heading first."""
+    return [list(panel.columns), *([row.name, *(cell.text for cell in row.cells)] for row in panel.rows)]
+
+
+def table_markdown(panel: TablePanel) -> str:
+    """The table in Markdown, its title above."""
+    head, *lines = [[in_markdown(text) for text in line] for line in table_texts(panel)]
+    marks = [":--", *("--:" if right else ":--" for right in panel.right)]
+    written = [f"| {' | '.join(line)} |" for line in (head, marks, *lines)]
+    return "\n".join([f"### {in_markdown(panel.title)}", "", *written, ""])
+
+
+def table_numbers(panel: TablePanel) -> Iterator[dict]:
+    """The cells that are numbers, as rows of the CSV: the line in `series`, the column in `x`."""
+    for row in panel.rows:
+        for column, cell in zip(panel.columns[1:], row.cells, strict=True):
+            if cell.value is not None:
+                yield {
+                    "kind": "paper" if panel.paper else "cell",
+                    "series": row.name,
+                    "machine": row.machine.label if row.machine else None,
+                    "x": column,
+                    "y": cell.value.value,
+                    "y_low": cell.value.low,
+                    "y_high": cell.value.high,
+                    "y_unit": cell.unit,
+                    "label": cell.label,
+                }
+
+
+WHOLE = 2.0  # the width of a panel alone in its row, in panels
+
+
+def exact(value: float) -> Estimate:
+    """A number without an interval."""
+    return Estimate(value, value, value)
 
 
 @dataclass(frozen=True)
@@ -189,3 +363,60 @@ class Figure:
     def panels(self) -> list[Panel]:
         """All panels in reading order."""
         return [panel for row in self.rows for panel in row]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One figure: number, file stem, title, the families it is about, and what it needs of them in words.
+
+    `beside` are families drawn beside the figure's own, which alone do not make it. A figure without families
+    of its own takes all `but` these and what is modelled.
+    """
+
+    id: str
+    stem: str
+    title: str
+    families: tuple[str, ...]
+    needs: str
+    build: Callable[[Sequence[Machine]], Figure]
+    beside: tuple[str, ...] = ()
+    but: frozenset[str] = frozenset()
+
+    def of(self, machines: Iterable[Machine]) -> tuple[str, ...]:
+        """The families that it is about on these machines."""
+        if self.families:
+            return self.families
+        names = dict.fromkeys(row.case.family for machine in machines for row in machine.result.rows)
+        return tuple(name for name in names if name not in self.but and not name.startswith(MODEL))
+
+
+def why_absent(entry: Entry, machines: Sequence[Machine]) -> str:
+    """One line: which rows a figure without data lacks, and why."""
+    about = _listed(entry.families) if entry.families else "a family that no other figure shows"
+    return f"figure {entry.id}: no {entry.needs} of {about}: {why_not(entry, machines)}"
+
+
+def why_not(entry: Entry, machines: Sequence[Machine]) -> str:
+    """Why a figure has no data: its rows are of other use, failed, were skipped or were not asked for."""
+    rows = [row for machine in machines for row in machine.result.of(*entry.of(machines))]
+    why = []
+    if there := sum(row.ok for row in rows):
+        why.append(
+            "the 1 ok row there answers other questions"
+            if there == 1
+            else f"the {there} ok rows there answer other questions"
+        )
+    for status in ("failed", "skipped"):
+        reason = naming.main_reason(row.reason for row in rows if row.status == status)
+        why += [f"{status}, {reason}"] if reason else []
+    if not rows:
+        every = [machine.result.run for machine in machines]
+        asked = dict.fromkeys(
+            f"preset {run.preset}" + f", filter {run.filter}" * bool(run.filter) for run in every
+        )
+        why.append(f"not part of this run ({'; '.join(asked)})")
+    return "; ".join(why)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"

@@ -1,14 +1,30 @@
-"""What several figures share: peak lines, cache marks, crossovers as regions, notes on what is not drawn."""
+"""What several figures share: peak lines, cache marks, crossovers as regions, what papers state, bars by way,
+and notes on what is not drawn.
+"""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from string import ascii_lowercase
+from typing import Any
 
 from grainscope_report import naming, statistics
-from grainscope_report.figures.model import Curve, CurvePanel, Level, Mark, Panel, Region, Site
+from grainscope_report.figures.frame import grouped
+from grainscope_report.figures.model import (
+    WHOLE,
+    Bar,
+    BarPanel,
+    BarSeries,
+    Curve,
+    CurvePanel,
+    Level,
+    Mark,
+    Panel,
+    Region,
+    Site,
+)
 from grainscope_report.machine import Machine, caches, spoken_site
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, OPPOSITE, TO_PEER, Link, Row, ends
+from grainscope_report.resources import Number, Paper
 from grainscope_report.statistics import Estimate
 from grainscope_report.units import format_bytes
 
@@ -20,6 +36,16 @@ ARROWS = {
 }
 MOST_NOTES = 4
 MOST_SITES = 6
+
+
+def owner(machine: Machine, several: bool) -> str:
+    """`A: ` before what is said of one of several machines."""
+    return f"{machine.letter}: " if several else ""
+
+
+def in_pairs(panels: Sequence[Panel]) -> list[tuple[Panel, ...]]:
+    """Two panels in a row."""
+    return [tuple(panels[at : at + 2]) for at in range(0, len(panels), 2)]
 
 
 def levels(curves: Iterable[Curve], direction: str) -> tuple[Level, ...]:
@@ -65,6 +91,26 @@ def both_ways(curves: Iterable[Curve], direction: str) -> tuple[Level, ...]:
     return tuple(found.values())
 
 
+def sources(numbers: Iterable[Number]) -> str:
+    """Where in the paper these numbers stand, each place once."""
+    return "; ".join(dict.fromkeys(number.source for number in numbers))
+
+
+def stated(
+    source: Paper,
+    title: str,
+    bars: Sequence[tuple[str, Bar]],
+    cited: str,
+    scale: tuple[str, str],
+    name: str = "paper",
+    **look: Any,
+) -> BarPanel:
+    """What a paper states, each bar with its name; `scale` is the axis' label and unit."""
+    names, shown = zip(*bars, strict=True)
+    series = (BarSeries(name, "paper", shown, label="paper", source=cited),)
+    return BarPanel(f"{source.name}: {title}", names, series, *scale, **look)
+
+
 def cache_marks(machines: Iterable[Machine]) -> tuple[Mark, ...]:
     """The CPU's caches by level, at their sizes."""
     return tuple(
@@ -86,28 +132,28 @@ def pairs(first: Iterable[Curve], second: Iterable[Curve]) -> list[tuple[Curve, 
     return [(curve, other[key]) for key, curve in keyed if key in other]
 
 
-def shared_points(one: Curve, two: Curve) -> tuple[list[float], list, list]:
+def shared_points(curve: Curve, two: Curve) -> tuple[list[float], list, list]:
     """The sizes that both curves have, and both curves' estimates there."""
-    ones, twos = dict(zip(one.x, one.y, strict=True)), dict(zip(two.x, two.y, strict=True))
+    ones, twos = dict(zip(curve.x, curve.y, strict=True)), dict(zip(two.x, two.y, strict=True))
     x = sorted(ones.keys() & twos.keys())
     return x, [ones[at] for at in x], [twos[at] for at in x]
 
 
 def crossings(first: Sequence[Curve], second: Sequence[Curve], what: str = "") -> list[Region]:
     """Where curves of `first` and `second` on the same machine and locality swap places, doing `what`."""
-    found = []
+    regions = []
     doing = f" {what}" if what else ""
     for one, two in pairs(first, second):
         for crossing in crossovers(one, two):
             size = Estimate(crossing.x, crossing.low, crossing.high)
             text = crossing_text(f"{one.name}{doing}", two.name, crossing.first_wins_above, size)
-            found.append(Region("crossover", size.low, size.high, text, size.value, machine=one.machine))
-    return found
+            regions.append(Region("crossover", size.low, size.high, text, size.value, machine=one.machine))
+    return regions
 
 
-def crossovers(one: Curve, two: Curve) -> list[statistics.Crossover]:
+def crossovers(curve: Curve, two: Curve) -> list[statistics.Crossover]:
     """Where two curves swap places, over the sizes that both have."""
-    x, ones, twos = shared_points(one, two)
+    x, ones, twos = shared_points(curve, two)
     return statistics.crossovers(x, ones, twos) if len(x) > 1 else []
 
 
@@ -150,19 +196,17 @@ def slow_sites(panels: Iterable[Panel], several: bool, share: float = 0.05) -> l
 
 
 def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
-    groups: dict[tuple, list[Curve]] = defaultdict(list)
-    for curve in panel.curves:
-        groups[curve.machine.index, curve.name, curve.method].append(curve)
+    groups = grouped(panel.curves, lambda curve: (curve.machine.index, curve.name, curve.method))
     notes = []
     for group in groups.values():
         tops = [(max(curve.y, key=lambda y: y.value), curve) for curve in group]
         best, _ = max(tops, key=lambda top: top[0].value)
         for top, curve in tops:
             if top.high < best.low and top.value < (1 - share) * best.value:
-                owner = f"{curve.machine.letter}: " if several else ""
+                letter = owner(curve.machine, several)
                 less = f"{100 * (1 - top.value / best.value):.0f} %"
                 notes.append(
-                    f"{owner}{spoken_site(curve.site)} is {less} slower than the best for {curve.name} "
+                    f"{letter}{spoken_site(curve.site)} is {less} slower than the best for {curve.name} "
                     f"({panel.title}): {top.value:.1f} against {best.value:.1f} GB/s."
                 )
     return notes
@@ -171,7 +215,7 @@ def _slow_sites(panel: CurvePanel, several: bool, share: float) -> list[str]:
 def first_sites(machines: Iterable[Machine], family: str, what: str, marks: str = "bars") -> list[str]:
     """A note that bars or dots are for the first of several GPUs and nodes, where a machine has more."""
     for machine in machines:
-        sites = sorted({tuple(sorted(row.case.site.items())) for row in machine.result.of(family) if row.ok})
+        sites = sorted({row.case.site_key for row in machine.result.of(family) if row.ok})
         if len(sites) > 1:
             more = f"{len(sites) - 1} further site{'s' if len(sites) > 2 else ''}"
             return [
@@ -195,3 +239,25 @@ def left_out(rows: Sequence[Row]) -> list[str]:
         more = f"; and {naming.more_reasons(len(counted) - MOST_NOTES)}" if len(counted) > MOST_NOTES else ""
         notes.append(f"Not drawn: {total} {status} row{'s' if total > 1 else ''}: {'; '.join(shown)}{more}.")
     return notes
+
+
+WAY_HEIGHT = 1.7
+
+
+def bars_by_way(
+    title: str,
+    places: Sequence[str],
+    ways: Sequence[tuple[str, str]],
+    bar: Callable[[str, int], Bar],
+    scale: tuple[str, str],
+    levels: Sequence[Level] = (),
+) -> BarPanel:
+    """A panel over the whole width: of each way (its name, what it is called) a bar at every place.
+
+    `bar` makes the one of a way at the place of that order; `scale` is the axis' label and unit.
+    """
+    series = tuple(
+        BarSeries(spoken, way, tuple(bar(way, order) for order in range(len(places)))) for way, spoken in ways
+    )
+    look = {"levels": tuple(levels), "width": WHOLE, "upright": True, "height": WAY_HEIGHT}
+    return BarPanel(title, tuple(places), series, *scale, **look)

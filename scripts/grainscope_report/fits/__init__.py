@@ -1,1 +1,1 @@
-"""What the rows of a run come to: latencies, bandwidths, crossovers, walls, and how well each fits."""
+"""What a run comes to: fits, answers and the shape of its curves, from the findings of the groups."""

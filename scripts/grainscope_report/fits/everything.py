@@ -1,17 +1,30 @@
-"""All fits of one run, as data, as plain data and as sentences."""
+"""What a run comes to: all fits as data, as plain data and as sentences; and the questions that every run
+is asked.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from grainscope_report import naming
+from grainscope_report.analysis import Analysis
 from grainscope_report.figures import parts
-from grainscope_report.fits import line, translation_fit
+from grainscope_report.fits import translation
 from grainscope_report.fits.translation import Translation
-from grainscope_report.groups import grain
-from grainscope_report.groups.reach import walls as wall
-from grainscope_report.groups.transfer import methods, paths, together
+from grainscope_report.groups import (
+    gather,
+    gnn,
+    gnn_answers,
+    grain,
+    latency,
+    reach,
+    transfer,
+    transfer_duplex,
+    traversal_answers,
+)
 from grainscope_report.machine import Machine, between
-from grainscope_report.statistics import Estimate
+from grainscope_report.model import Result
+from grainscope_report.statistics import plain
 from grainscope_report.units import format_time
 
 # Latencies closer than this share are the same.
@@ -23,28 +36,28 @@ Section = tuple[str, list[str]]
 class Fits:
     """What the rows of a run come to."""
 
-    paths: list[paths.Path]
-    farther: list[paths.Farther]
-    swaps: list[methods.Swap]
-    duplexes: list[together.Duplex]
-    accesses: list[together.Access]
-    walls: list[wall.Wall]
+    paths: list[transfer.Path]
+    farther: list[transfer.Farther]
+    swaps: list[transfer.Swap]
+    duplexes: list[transfer_duplex.Duplex]
+    accesses: list[transfer_duplex.Access]
+    walls: list[reach.Wall]
     fewest: list[grain.Fewest]
     flights: list[grain.Flight]
     between: str
 
 
-def of(machine: Machine, choices: Sequence[methods.Choice], every: bool = True) -> Fits:
+def of(machine: Machine, choices: Sequence[transfer.Choice], every: bool = True) -> Fits:
     """Fits everything that the run has rows for, paths at every site or at the first of each."""
     result = machine.result
-    found = paths.paths(result, every)
+    paths = transfer.paths(result, every)
     return Fits(
-        found,
-        paths.farther(found),
+        paths,
+        transfer.farther(paths),
         [swap for choice in choices for swap in choice.swaps],
-        together.duplexes(result),
-        together.accesses(result),
-        wall.walls(result),
+        transfer_duplex.duplexes(result),
+        transfer_duplex.accesses(result),
+        reach.walls_of(result),
         grain.fewest(result),
         grain.flights(result),
         between(result),
@@ -53,93 +66,88 @@ def of(machine: Machine, choices: Sequence[methods.Choice], every: bool = True) 
 
 def sections(fits: Fits) -> Iterator[Section]:
     """Headings with their sentences; only those that have any."""
-    yield "Remote memory against local", [_farther(one) for one in fits.farther]
+    yield "Remote memory against local", [_farther(farther) for farther in fits.farther]
     for direction, arrow in parts.ARROWS.items():
         there = [one.text for one in fits.swaps if one.direction == direction]
         yield f"Which way is faster from which size on, {arrow}", there
-    yield "Both ways at once", [one.text for one in fits.duplexes]
-    yield "Peer access", together.accesses_text(fits.accesses)
+    yield "Both ways at once", [duplex.text for duplex in fits.duplexes]
+    yield "Peer access", transfer_duplex.accesses_text(fits.accesses)
     yield from _walls(fits)
     yield "What fills the link", [one.text for one in [*fits.fewest, *fits.flights]]
 
 
 def _walls(fits: Fits) -> Iterator[Section]:
     """The first wall of host memory and the first of another GPU's in full, the others in a line each."""
-    full: dict[str, wall.Wall] = {}
-    for one in fits.walls:
-        full.setdefault(one.link, one)
-    for number, (_, one) in enumerate(sorted(full.items())):
-        said = [edge.text for edge in one.edges] or [one.short]
-        said += wall.model_text(one.model) if one.model else ["too few rows in the wall to fit a model"]
-        more = [other.short for other in fits.walls if other.link == one.link and other is not one]
-        yield f"Translation wall, {one.where}", [*said, *more, *([] if number else [fits.between])]
+    full: dict[str, reach.Wall] = {}
+    for wall in fits.walls:
+        full.setdefault(wall.link, wall)
+    for number, (_, wall) in enumerate(sorted(full.items())):
+        said = [edge.text for edge in wall.edges] or [wall.short]
+        said += reach.model_text(wall.model) if wall.model else ["too few rows in the wall to fit a model"]
+        more = [other.short for other in fits.walls if other.link == wall.link and other is not wall]
+        yield f"Translation wall, {wall.where}", [*said, *more, *([] if number else [fits.between])]
 
 
-def _farther(one: paths.Farther) -> str:
-    rate = one.rate
-    later = f"{format_time(abs(one.latency_s))} {'later' if one.latency_s >= 0 else 'earlier'}"
-    if abs(one.latency_s) < SAME * one.local_latency_s:
+def _farther(farther: transfer.Farther) -> str:
+    rate = farther.rate
+    later = f"{format_time(abs(farther.latency_s))} {'later' if farther.latency_s >= 0 else 'earlier'}"
+    if abs(farther.latency_s) < SAME * farther.local_latency_s:
         later = "as late"
     share = f"{rate.value:.2f} [{rate.low:.2f}, {rate.high:.2f}] of the local bandwidth"
-    return f"{one.family} {one.name}: {share}, {later}"
+    return f"{farther.family} {farther.name}: {share}, {later}"
 
 
-def _path(one: paths.Path) -> dict[str, Any]:
+def _path(path: transfer.Path) -> dict[str, Any]:
     return {
-        "family": one.family,
-        "name": one.name,
-        "axes": {axis: value for axis, value in one.case.axes.items() if axis != "bytes"},
-        "site": dict(one.case.site),
-        **_plain(asdict(one.line)),
-        "theoretical_gb_s": one.theoretical_gb_s,
-        "copy_peak_gb_s": one.peak_gb_s,
-        "negotiated": one.negotiated,
-        "of_link": one.of_link,
+        "family": path.family,
+        "name": path.name,
+        "axes": {axis: value for axis, value in path.case.axes.items() if axis != "bytes"},
+        "site": dict(path.case.site),
+        **_plain(asdict(path.line)),
+        "theoretical_gb_s": path.theoretical_gb_s,
+        "copy_peak_gb_s": path.peak_gb_s,
+        "negotiated": path.negotiated,
+        "of_link": path.of_link,
     }
 
 
-def _wall(one: wall.Wall) -> dict[str, Any]:
+def _wall(wall: reach.Wall) -> dict[str, Any]:
     knees = [
         {
             "order": edge.order,
             "row": edge.row,
             "rows": edge.rows,
-            "span": estimate(edge.knee.span),
+            "span": plain(edge.knee.span),
             "reached": edge.knee.reached,
-            "small_span_gb_s": estimate(edge.knee.small),
+            "small_span_gb_s": plain(edge.knee.small),
             "link_full": edge.full,
         }
-        for edge in one.edges
+        for edge in wall.edges
     ]
     return {
-        "memory": one.memory,
-        "site": dict(one.site),
+        "memory": wall.memory,
+        "site": dict(wall.site),
         "knees": knees,
-        "model": _model(one.model) if one.model else None,
+        "model": _model(wall.model) if wall.model else None,
     }
 
 
 def _model(model: Translation) -> dict[str, Any]:
     return {
-        "granule_bytes": estimate(model.granule),
-        "reach_bytes": estimate(model.reach),
-        "misses_per_s": estimate(model.misses_per_s),
+        "granule_bytes": plain(model.granule),
+        "reach_bytes": plain(model.reach),
+        "misses_per_s": plain(model.misses_per_s),
         "bytes_a_miss": model.bytes_a_miss,
         "holds": model.holds,
         "median_error": model.median_error,
         "worst_error": model.worst.error,
-        "worst_row": wall.gather_text(model.worst.gather),
+        "worst_row": reach.gather_text(model.worst.gather),
         "rows_in_the_wall": len(model.wall),
         "failing": [
-            {"row": wall.gather_text(one.gather), "rows": one.gather.rows, "error": one.error}
+            {"row": reach.gather_text(one.gather), "rows": one.gather.rows, "error": one.error}
             for one in model.failing
         ],
     }
-
-
-def estimate(value: Estimate) -> dict[str, float]:
-    """An estimate as JSON has it."""
-    return {"value": value.value, "low": value.low, "high": value.high}
 
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:
@@ -170,4 +178,63 @@ PLAIN: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     "fewest_multiprocessors": ("fewest", _fields),
     "requests_in_flight": ("flights", _fields),
 }
-METHODS = {"path_method": line.METHOD, "wall_method": translation_fit.METHOD}
+METHODS = {"path_method": transfer.METHOD, "wall_method": translation.METHOD}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question in a word or two and its answer in sentences; `known` is false where they say why not."""
+
+    question: str
+    sentences: tuple[str, ...]
+    known: bool = True
+
+    @property
+    def text(self) -> str:
+        """All that is said."""
+        return " ".join(self.sentences)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, what answers it, and which families of rows it takes."""
+
+    name: str
+    answer: Callable[[Analysis], list[str]]
+    families: tuple[str, ...]
+
+
+def answers(run: Analysis) -> list[Answer]:
+    """An answer to each question, or why this run has none."""
+    all_answers = []
+    for question in QUESTIONS:
+        if said := question.answer(run):
+            all_answers.append(Answer(question.name, tuple(f"{one}." for one in said)))
+        else:
+            all_answers.append(Answer(question.name, (f"{_why_not(run.result, question)}.",), known=False))
+    return all_answers
+
+
+def _why_not(result: Result, question: Question) -> str:
+    rows = [row for row in result.rows if row.case.family.startswith(question.families)]
+    if any(row.ok for row in rows):
+        return "The run has too few rows to tell"
+    if reason := naming.main_reason(row.reason for row in rows if not row.ok):
+        return f"Not measured: {reason}"
+    asked = f", filter {result.run.filter}" if result.run.filter else ""
+    return f"Not part of this run (preset {result.run.preset}{asked})"
+
+
+QUESTIONS = (
+    Question("Peak", transfer.peaks, transfer.PEAK_FAMILIES),
+    Question("Latency", lambda run: latency.said(run.result, run.fits.paths), latency.FAMILIES),
+    Question("Translation wall", lambda run: reach.said(run.fits.walls), (reach.FAMILY,)),
+    Question("Which method at which size", lambda run: transfer.fastest_ways(run.choices), ("transfer/",)),
+    Question("Which gather", gather.fastest, (gather.FAMILY,)),
+    Question("Which rows in the GPU's memory", gnn_answers.tiering, ("tiering/", gather.FAMILY)),
+    Question("When hot rows pay", gnn_answers.hot_rows, (gnn.FAMILY,)),
+    Question("Which way to feed a training", gnn_answers.training, ("pipeline/",)),
+    Question("Which share of the GPU", gnn_answers.shared, ("sm_share/",)),
+    Question("Which traversal", traversal_answers.said, traversal_answers.FAMILIES),
+    Question("Fewest multiprocessors", lambda run: grain.said(run.fits.fewest), (grain.SATURATION,)),
+)

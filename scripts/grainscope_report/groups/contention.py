@@ -1,16 +1,31 @@
-"""Figure n: what a copy keeps of its rate when something else runs, and what that keeps of its own."""
+"""Several transfers at once: beside something else (figure n), and of many GPUs (figure m).
 
-from collections.abc import Sequence
+Figure n: what a copy keeps of its rate when something else runs, and what that keeps of its own. Figure m:
+each of the copies of many GPUs, and all of them together.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.cases import Measured, cases
-from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Dot, DotPanel, DotRow, Figure, Level
+from grainscope_report.figures.frame import MachineRow, cases, named, select
+from grainscope_report.figures.model import (
+    Bar,
+    BarPanel,
+    BarSeries,
+    Dot,
+    DotPanel,
+    DotRow,
+    Entry,
+    Figure,
+    Level,
+    Part,
+)
 from grainscope_report.machine import Machine
-from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU
-from grainscope_report.statistics import Estimate
+from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Lane, Link
+from grainscope_report.statistics import Estimate, median, rate_gb_s
 from grainscope_report.uncertainty import WIDE
-from grainscope_report.units import format_bytes
+from grainscope_report.units import format_bytes, significant
 
 FAMILY = "contention"
 PATHS = (HOST_TO_GPU, GPU_TO_HOST)
@@ -26,13 +41,13 @@ TOGETHER = "traffic"
 ALL = Level("even", "as alone", 100.0)
 
 
-def build(machines: Sequence[Machine]) -> Figure:
+def build_neighbours(machines: Sequence[Machine]) -> Figure:
     """A panel for each direction, a row for each partner."""
     found = {machine.index: cases(machine, FAMILY) for machine in machines}
     panels = tuple(panel for path in PATHS if (panel := _panel(machines, found, path)))
     if not panels:
         return Figure(machines, ())
-    sizes = sorted({float(one.axis("bytes") or 0) for there in found.values() for one in there})
+    sizes = sorted({float(row.axis("bytes") or 0) for there in found.values() for row in there})
     notes = [
         f"Copies of {', '.join(map(format_bytes, sizes))}. Kept: the rate beside the partner over the rate "
         "alone in the same visit; of several at once, all together over the fastest alone.",
@@ -44,12 +59,12 @@ def build(machines: Sequence[Machine]) -> Figure:
     return Figure(machines, tuple((panel,) for panel in panels), tuple(notes))
 
 
-def _panel(machines: Sequence[Machine], found: dict[int, list[Measured]], path: str) -> DotPanel | None:
+def _panel(machines: Sequence[Machine], found: dict[int, list[MachineRow]], path: str) -> DotPanel | None:
     rows: dict[tuple, list[Dot]] = {}
     for machine in machines:
-        for one in found[machine.index]:
-            if one.axis("path") == path and (key := _row(one)):
-                rows.setdefault(key, []).extend(_dots(machine, one))
+        for row in found[machine.index]:
+            if row.axis("path") == path and (key := _row(row)):
+                rows.setdefault(key, []).extend(_dots(machine, row))
     lines = tuple(
         DotRow(name, part, tuple(dots)) for (_, name, _, part), dots in sorted(rows.items()) if dots
     )
@@ -58,36 +73,36 @@ def _panel(machines: Sequence[Machine], found: dict[int, list[Measured]], path: 
     return DotPanel(parts.ARROWS[path], lines, "kept of the rate alone (%)", "%", levels=(ALL,))
 
 
-def _row(one: Measured) -> tuple | None:
+def _row(row: MachineRow) -> tuple | None:
     """Where a case stands and what it is called; None for one stream, which has no partner."""
-    what, streams = str(one.axis("what")), float(one.axis("streams") or 0)
+    what, streams = str(row.axis("what")), float(row.axis("streams") or 0)
     if what == "streams" and streams < 2:
         return None
     place = list(PARTNERS).index(what) if what in PARTNERS else len(PARTNERS)
-    method = str(one.axis("method") or "")
+    method = str(row.axis("method") or "")
     part = f"{streams:g} streams" if streams else METHODS.get(method, method.replace("_", " "))
     part = part or "together"
     return place, PARTNERS.get(what, what.replace("_", " ")), (streams, method), part
 
 
-def _dots(machine: Machine, one: Measured) -> list[Dot]:
+def _dots(machine: Machine, row: MachineRow) -> list[Dot]:
     """The copy's share first, then its partner's."""
-    lanes = one.row.lanes
+    lanes = row.case_row.lanes
     alone = [lane.alone_gb_s for lane in lanes if not lane.background and lane.alone_gb_s]
-    whole = one.row.bytes
-    found = []
+    whole = row.case_row.bytes
+    dots = []
     if alone and whole:
         ideal_s = whole / max(alone) / 1e9
-        method = str(one.axis("method") or ("copy_engine" if one.axis("streams") else TOGETHER))
+        method = str(row.axis("method") or ("copy_engine" if row.axis("streams") else TOGETHER))
         name = METHODS.get(method, "both engines together")
-        found.append(Dot(_share(ideal_s, one.time_s), method, machine, name, one.flags))
+        dots.append(Dot(_share(ideal_s, row.time), method, machine, name, row.flags))
     for lane in lanes:
-        alone_s, time_s = one.alone_s(lane.name), one.lane(lane.name)
+        alone_s, time_s = row.alone_s(lane.name), row.lane(lane.name)
         if lane.background and alone_s and time_s:
-            share = _kept_beside(alone_s, time_s, one.time_s.value)
+            share = _kept_beside(alone_s, time_s, row.time.value)
             flags = _wide(time_s)
-            found.append(Dot(share, "partner", machine, "what runs beside", flags, lane.name, aside=True))
-    return found
+            dots.append(Dot(share, "partner", machine, "what runs beside", flags, lane.name, aside=True))
+    return dots
 
 
 def _wide(time_s: Estimate) -> frozenset[str]:
@@ -136,13 +151,148 @@ def _copies_slowed(panels: Sequence[DotPanel], several: bool, below: float = 75.
     return notes
 
 
+COLLECTIVE = "transfer/collective"
+HOST = {
+    "host_to_all": "host →\nall GPUs",
+    "all_to_host": "all GPUs →\nhost",
+    "all_host_duplex": "both at\nonce",
+}
+BETWEEN = {
+    "one_to_all": "one →\nall others",
+    "all_to_one": "all others\n→ one",
+    "all_from_one": "all others\nfetch of one",
+    "one_from_all": "one fetches\nof all others",
+    "ring": "ring",
+    "all_pairs": "all pairs",
+}
+
+Found = Mapping[int, Sequence[MachineRow]]
+
+
+def build_collective(machines: Sequence[Machine]) -> Figure:
+    """All together above, each of the copies below; the host on the left, GPUs among themselves right."""
+    found = {machine.index: cases(machine, COLLECTIVE) for machine in machines}
+    columns = [
+        panels
+        for patterns, title in ((HOST, "host and all GPUs"), (BETWEEN, "among the GPUs"))
+        if (panels := _panels(machines, found, patterns, title))
+    ]
+    if not columns:
+        return Figure(machines, ())
+    counts = sorted({float(row.axis("gpus") or 0) for there in found.values() for row in there})
+    sizes = sorted({float(row.axis("bytes") or 0) for there in found.values() for row in there})
+    notes = [
+        f"{' and '.join(f'{count:g}' for count in counts)} GPUs, {', '.join(map(format_bytes, sizes))} "
+        "a copy. All together: their bytes over the time in which any ran; percent: of the measured copy "
+        "peaks of the links that were crossed, together. Each copy: bars are the median of the copies.",
+        *_more_sites(machines),
+    ]
+    return Figure(machines, tuple(zip(*columns, strict=True)), tuple(notes))
+
+
+def _more_sites(machines: Sequence[Machine]) -> list[str]:
+    """A note where a pattern was measured with several roots or nodes."""
+    sites: dict[tuple, set] = defaultdict(set)
+    for machine in machines:
+        for row in select(machine.result.of(COLLECTIVE), {}):
+            sites[machine.index, row.case.without()].add(row.case.site_key)
+    if all(len(there) == 1 for there in sites.values()):
+        return []
+    return ["Of several nodes or roots the first is drawn; `grainscope-report list` shows all."]
+
+
+def _panels(
+    machines: Sequence[Machine], all_found: Found, patterns: Mapping[str, str], title: str
+) -> tuple[BarPanel, BarPanel] | None:
+    """All together, and each copy."""
+    asked = {
+        (str(row.axis("pattern")), str(row.axis("method"))) for each in all_found.values() for row in each
+    }
+    there = [pattern for pattern in patterns if any(pattern == each for each, _ in asked)]
+    if not there:
+        return None
+    spoken = named(machines, COLLECTIVE, METHODS)
+    methods = [method for method in spoken if any((pattern, method) in asked for pattern in there)]
+    owners = [
+        machine
+        for machine in machines
+        if any(row.axis("pattern") in there for row in all_found[machine.index])
+    ]
+    names = tuple(patterns[pattern] for pattern in there)
+    width = 0.5 + 0.25 * len(there)
+
+    def series(bar: Callable[[MachineRow], Bar]) -> tuple[BarSeries, ...]:
+        return tuple(
+            BarSeries(
+                f"{spoken[method]}, {machine.letter}" if len(owners) > 1 else spoken[method],
+                method,
+                tuple(_bar(all_found[machine.index], pattern, method, bar) for pattern in there),
+                machine,
+            )
+            for machine in owners
+            for method in methods
+        )
+
+    peaks = _peaks(owners, all_found, there)
+    together = BarPanel(title, names, series(_together), "all together (GB/s)", "GB/s", width=width)
+    each = BarPanel(
+        f"{title}, each copy", names, series(_each), "each copy (GB/s)", "GB/s", levels=peaks, width=width
+    )
+    return together, each
+
+
+def _bar(rows: Sequence[MachineRow], pattern: str, method: str, bar: Callable[[MachineRow], Bar]) -> Bar:
+    wanted = (pattern, method)
+    case = next((row for row in rows if (row.axis("pattern"), row.axis("method")) == wanted), None)
+    return Bar(None, "no row") if case is None or not case.case_row.bytes else bar(case)
+
+
+def _together(row: MachineRow) -> Bar:
+    rate = rate_gb_s(row.time, row.case_row.bytes or 0)
+    share = row.case_row.link_fraction
+    percent = f"\n{100 * share:.0f} %" if share else ""
+    return Bar(rate, f"{significant(rate.value)}{percent}", row.flags)
+
+
+def _each(row: MachineRow) -> Bar:
+    """The median of the copies, and all of them."""
+    copies = tuple(
+        Part(f"{lane.name}, {lane.source} → {lane.target}", rate_gb_s(time_s, lane.bytes))
+        for lane in row.case_row.lanes
+        if lane.bytes and (time_s := row.lane(lane.name))
+    )
+    if not copies:
+        return Bar(None, "no row")
+    rates = [copy.value.value for copy in copies]
+    middle = median(rates)
+    return Bar(Estimate(middle, middle, middle, row.time.visits), significant(middle), parts=copies)
+
+
+def _peaks(owners: Sequence[Machine], all_found: Found, patterns: Sequence[str]) -> tuple[Level, ...]:
+    """Of each machine the fastest of the links that the copies crossed."""
+    levels = []
+    for machine in owners:
+        lanes = [
+            lane
+            for row in all_found[machine.index]
+            if row.axis("pattern") in patterns
+            for lane in row.case_row.lanes
+        ]
+        links = [link for lane in lanes if (link := _link(machine, lane))]
+        if links:
+            best = max(links, key=lambda link: link.peak_gb_s)
+            levels.append(
+                Level("peak", "copy peak of one link", best.peak_gb_s, machine, parts.place_of(best))
+            )
+    return tuple(levels)
+
+
+def _link(machine: Machine, lane: Lane) -> Link | None:
+    return machine.result.link((lane.source, lane.target))
+
+
 FIGURES = (
-    Entry(
-        "n",
-        "figure_n_neighbours",
-        "Neighbours: what a copy keeps of its rate beside something else",
-        (FAMILY,),
-        "rows",
-        build,
-    ),
-)
+    Entry("n", "figure_n_neighbours", "Neighbours: what a copy keeps of its rate beside something else",
+          (FAMILY,), "rows", build_neighbours),
+    Entry("m", "figure_m_many_gpus", "Many GPUs at once", (COLLECTIVE,), "rows", build_collective),
+)  # fmt: skip

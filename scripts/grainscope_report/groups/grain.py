@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Roof
-from grainscope_report.figures.series import NEAREST, as_it_is, counter, crossed, curves, named, select
+from grainscope_report.figures.frame import NEAREST, as_it_is, counter, crossed, curves, named, select
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Entry, Figure, Roof
 from grainscope_report.groups.latency import CHASE
-from grainscope_report.groups.transfer.copies import ZERO_COPY
+from grainscope_report.groups.transfer_copies import ZERO_COPY
 from grainscope_report.machine import Machine, spoken_site
 from grainscope_report.model import GPU_TO_HOST, HOST_TO_GPU, Result, Row, ends
 from grainscope_report.statistics import Estimate
@@ -97,9 +96,9 @@ def fewest(result: Result) -> list[Fewest]:
         if not row.ok or not {"sms", "saturated_gb_s", "full_gb_s"} <= row.counters.keys():
             continue
         direction, width = str(row.case.axes.get("direction")), row.case.axes.get("width", 0)
-        site = tuple(sorted(row.case.site.items()))
+        site = row.case.site_key
         counters = row.counters
-        one = Fewest(
+        grid = Fewest(
             direction,
             float(width),
             site,
@@ -108,20 +107,20 @@ def fewest(result: Result) -> list[Fewest]:
             counters["saturated_gb_s"],
             counters["full_gb_s"],
         )
-        found[direction, width, site] = one
+        found[direction, width, site] = grid
     return [found[key] for key in sorted(found)]
 
 
-def said(found: Sequence[Fewest]) -> list[str]:
+def said(grids: Sequence[Fewest]) -> list[str]:
     """A sentence for each direction about the grid that needs fewest."""
     sentences = []
-    for direction in dict.fromkeys(one.direction for one in found):
-        there = [one for one in found if one.direction == direction]
-        one = min(there, key=lambda one: (one.sms, -one.saturated_gb_s))
-        of = f" of {one.sms_available:g}" if one.sms_available else ""
+    for direction in dict.fromkeys(grid.direction for grid in grids):
+        own = [grid for grid in grids if grid.direction == direction]
+        grid = min(own, key=lambda grid: (grid.sms, -grid.saturated_gb_s))
+        of = f" of {grid.sms_available:g}" if grid.sms_available else ""
         sentences.append(
-            f"{one.sms:g}{of} fill the link with {direction}s of {format_bytes(one.width)} a lane "
-            f"({one.saturated_gb_s:.1f} of {one.full_gb_s:.1f} GB/s)"
+            f"{grid.sms:g}{of} fill the link with {direction}s of {format_bytes(grid.width)} a lane "
+            f"({grid.saturated_gb_s:.1f} of {grid.full_gb_s:.1f} GB/s)"
         )
     return sentences
 
@@ -170,7 +169,7 @@ def _derived(result: Result) -> list[Flight]:
     latencies: dict[tuple, float] = defaultdict(float)
     for row in result.of(CHASE):
         if row.ok and row.operation_s and row.case.axes.get("to") == "host_memory":
-            site = tuple(sorted(row.case.site.items()))
+            site = row.case.site_key
             known = latencies.get(site, row.operation_s)
             latencies[site] = min(known, row.operation_s)
     reads = [
@@ -180,12 +179,12 @@ def _derived(result: Result) -> list[Flight]:
         and row.bandwidth_gb_s
         and row.case.axes.get("direction") == "read"
         and row.case.axes.get("access") == "merged_aligned"
-        and tuple(sorted(row.case.site.items())) in latencies
+        and row.case.site_key in latencies
     ]
     if not reads:
         return []
     top = max(reads, key=lambda row: row.bandwidth_gb_s)
-    latency_s = latencies[tuple(sorted(top.case.site.items()))]
+    latency_s = latencies[top.case.site_key]
     requests = top.bandwidth_gb_s * 1e9 * latency_s / LINE
     return [Flight("zero_copy", "host_to_gpu", requests, LINE, latency_s, True)]
 
@@ -227,9 +226,9 @@ def build(machines: Sequence[Machine]) -> Figure:
             "has arrived, by the host's clock; other copies: without the calls, which were made before."
         )
     for machine in machines:
-        owner = f"{machine.letter}: " if several else ""
+        owner = parts.owner(machine, several)
         notes += _moved(machine, owner)
-        if said := [one.short for one in fewest(machine.result)]:
+        if said := [grid.short for grid in fewest(machine.result)]:
             notes.append(f"{owner}Fewest multiprocessors that fill the link: {'; '.join(said)}.")
         for path in PATHS:
             there = [f"{roof.name}: {roof.note}" for roof in roofs[path] if roof.machine is machine]
@@ -245,23 +244,23 @@ def _where(method: str, path: str) -> dict:
 
 
 def _drawn(machines: Sequence[Machine], path: str) -> list[Curve]:
-    found: list[Curve] = []
+    all_curves: list[Curve] = []
     for method, name in named(machines, PIECES, METHODS).items():
-        found += curves(
+        all_curves += curves(
             machines, PIECES, _where(method, path), name=name, method=method, x="grain", whatever="bytes"
         ).curves
         if method == DEMAND:
-            found += _moved_pages(machines, path)
-    return _highest_first(found)
+            all_curves += _moved_pages(machines, path)
+    return _highest_first(all_curves)
 
 
-def _highest_first(found: Sequence[Curve]) -> list[Curve]:
+def _highest_first(all_curves: Sequence[Curve]) -> list[Curve]:
     """By name in the order of the first curves of that name; those that begin further right come last."""
     order: dict[str, tuple[bool, float]] = {}
-    for curve in found:
+    for curve in all_curves:
         near = min(curve.points, key=lambda point: abs(math.log(point.x / APART)))
         order.setdefault(curve.name, (near.x > 2 * APART, -near.y.value))
-    return sorted(found, key=lambda curve: order[curve.name])
+    return sorted(all_curves, key=lambda curve: order[curve.name])
 
 
 def _moved_pages(machines: Sequence[Machine], path: str) -> Sequence[Curve]:
@@ -298,9 +297,9 @@ def _moved(machine: Machine, owner: str) -> list[str]:
 def _paced(machine: Machine, path: str) -> list[str]:
     """The shortest time of a piece where pieces are asked for all at once."""
     return [
-        f"{METHODS.get(one.method, one.method)}, a piece every {format_time(one.latency_s)}"
-        for one in flights(machine.result)
-        if one.method in AT_ONCE and one.path == path
+        f"{METHODS.get(flight.method, flight.method)}, a piece every {format_time(flight.latency_s)}"
+        for flight in flights(machine.result)
+        if flight.method in AT_ONCE and flight.path == path
     ]
 
 
@@ -320,13 +319,15 @@ def _panel(drawn: Sequence[Curve], roofs: Sequence[Roof], path: str) -> CurvePan
 
 def _roofs(drawn: Sequence[Curve], path: str) -> list[Roof]:
     """For each method whose requests were counted: as many as ever in flight, at every grain."""
-    found = []
+    roofs = []
     for curve in drawn:
-        known = [one for one in flights(curve.machine.result) if not one.derived]
-        most = next((one for one in known if (one.method, one.path) == (curve.method, path)), None)
+        known = [flight for flight in flights(curve.machine.result) if not flight.derived]
+        most = next(
+            (flight for flight in known if (flight.method, flight.path) == (curve.method, path)), None
+        )
         if most and curve.primary and curve.marked and curve.method not in AT_ONCE:
-            found += _roof(curve, most, path)
-    return found
+            roofs += _roof(curve, most, path)
+    return roofs
 
 
 def _roof(curve: Curve, most: Flight, path: str) -> list[Roof]:
@@ -378,13 +379,13 @@ def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
     """The fewest multiprocessors that fill the link, by direction and width, first site of each machine."""
     bars: dict[tuple[str, float], dict[int, Bar]] = {}
     for machine in machines:
-        for one in reversed(fewest(machine.result)):
-            of = f"\nof {one.sms_available:g}" if one.sms_available else ""
+        for grid in reversed(fewest(machine.result)):
+            of = f"\nof {grid.sms_available:g}" if grid.sms_available else ""
             letter = f"{machine.letter}\n" if len(machines) > 1 else ""
-            value = Estimate(one.sms, one.sms, one.sms)
-            note = f"{spoken_site(one.site)}: {one.saturated_gb_s:.1f} of {one.full_gb_s:.1f} GB/s"
-            key = (one.direction, one.width)
-            bars.setdefault(key, {})[machine.index] = Bar(value, f"{letter}{one.sms:g}{of}", note=note)
+            value = Estimate(grid.sms, grid.sms, grid.sms)
+            note = f"{spoken_site(grid.site)}: {grid.saturated_gb_s:.1f} of {grid.full_gb_s:.1f} GB/s"
+            key = (grid.direction, grid.width)
+            bars.setdefault(key, {})[machine.index] = Bar(value, f"{letter}{grid.sms:g}{of}", note=note)
     if not bars:
         return None
     keys = sorted(bars)
@@ -403,13 +404,6 @@ def _fewest(machines: Sequence[Machine]) -> BarPanel | None:
 
 
 FIGURES = (
-    Entry(
-        "14",
-        "figure_14_link_roofline",
-        "The link roofline: useful bytes by grain",
-        (PIECES,),
-        "rows",
-        build,
-        beside=(SATURATION,),
-    ),
-)
+    Entry("14", "figure_14_link_roofline", "The link roofline: useful bytes by grain", (PIECES,), "rows",
+          build, beside=(SATURATION,)),
+)  # fmt: skip

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Figure, Mark
-from grainscope_report.figures.series import NEAREST, curves, operation_ns, select
+from grainscope_report.figures.frame import NEAREST, curves, operation_ns, select
+from grainscope_report.figures.model import Bar, BarPanel, BarSeries, Curve, CurvePanel, Entry, Figure, Mark
 from grainscope_report.machine import Machine
 from grainscope_report.units import format_bytes, format_time
 
@@ -28,7 +27,7 @@ def build(machines: Sequence[Machine]) -> Figure:
     notes = parts.slow_sites(there, len(machines) > 1)
     if any(isinstance(panel, BarPanel) for panel in there):
         notes += parts.first_sites(machines, TOUCH, "First touch")
-    rows = tuple(tuple(there[at : at + 2]) for at in range(0, len(there), 2))
+    rows = tuple(parts.in_pairs(there))
     return Figure(machines, rows, tuple(notes))
 
 
@@ -130,10 +129,10 @@ def _has(machine: Machine, kind: str, size: float) -> bool:
 
 def _touched(machine: Machine, kind: str, count: float, size: float) -> Bar:
     where = {"pages": kind, "threads": count, "bytes": size, "locality": NEAREST}
-    found = curves([machine], TOUCH, where, name="", method="").curves
-    if not found:
+    all_curves = curves([machine], TOUCH, where, name="", method="").curves
+    if not all_curves:
         return Bar(None, machine=machine)
-    point = found[0].points[0]
+    point = all_curves[0].points[0]
     return Bar(point.y, "", point.flags, _page_time(machine, where), machine)
 
 

@@ -6,10 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from grainscope_report.figures import parts
-from grainscope_report.figures.cases import Measured, cases, measured
-from grainscope_report.figures.entry import Entry
-from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Figure
-from grainscope_report.figures.series import NEAREST, curves, named, select
+from grainscope_report.figures.frame import NEAREST, MachineRow, cases, curves, measured, named, select
+from grainscope_report.figures.model import Curve, CurvePanel, Dot, DotPanel, DotRow, Entry, Figure
 from grainscope_report.machine import Machine
 from grainscope_report.model import FROM_PEER, GPU_TO_HOST, HOST_TO_GPU, TO_PEER
 from grainscope_report.statistics import rate_gb_s
@@ -45,7 +43,7 @@ def build_shapes(machines: Sequence[Machine]) -> Figure:
     size = _size(machines)
     panels = [panel for path in PATHS if (panel := _panel(machines, path, size))]
     faces = _faces(machines)
-    rows = [tuple(panels[at : at + 2]) for at in range(0, len(panels), 2)]
+    rows = parts.in_pairs(panels)
     if faces:
         rows.append((faces,))
     notes = []
@@ -115,23 +113,23 @@ def _rates(
 def _faces(machines: Sequence[Machine]) -> DotPanel | None:
     """Boxes of several planes: of the volume that most machines have, of those the smallest."""
     found = [
-        (machine, one)
+        (machine, row)
         for machine in machines
-        for one in cases(machine, COPY, COPIED)
-        if (one.axis("planes") or 1) > 1 and one.axis("path") in PATHS
+        for row in cases(machine, COPY, COPIED)
+        if (row.axis("planes") or 1) > 1 and row.axis("path") in PATHS
     ]
     if not found:
         return None
     owners: dict[float, set] = defaultdict(set)
-    for machine, one in found:
-        owners[one.axis("pitch")].add(machine.index)
+    for machine, row in found:
+        owners[row.axis("pitch")].add(machine.index)
     pitch = max(owners, key=lambda each: (len(owners[each]), -each))
     rows: dict[tuple, list[Dot]] = defaultdict(list)
-    for machine, one in found:
-        if one.axis("pitch") == pitch:
-            place = list(PATHS).index(one.axis("path"))
-            shape = (one.axis("width"), one.axis("rows"), one.axis("planes"))
-            rows[place, shape].append(_dot(machine, one))
+    for machine, row in found:
+        if row.axis("pitch") == pitch:
+            place = list(PATHS).index(row.axis("path"))
+            shape = (row.axis("width"), row.axis("rows"), row.axis("planes"))
+            rows[place, shape].append(_dot(machine, row))
     titles = [title for title, _ in PATHS.values()]
     lines = tuple(
         DotRow(titles[place], f"{format_bytes(width)} × {high:g} × {deep:g}", tuple(dots))
@@ -141,10 +139,10 @@ def _faces(machines: Sequence[Machine]) -> DotPanel | None:
     return DotPanel(title, lines, "bytes of the box (GB/s)", "GB/s", log=True, numbered=False, width=2.0)
 
 
-def _dot(machine: Machine, one: Measured) -> Dot:
-    method = str(one.axis("method"))
-    rate = rate_gb_s(one.time_s, one.row.bytes or 0)
-    return Dot(rate, method, machine, METHODS.get(method, method.replace("_", " ")), one.flags)
+def _dot(machine: Machine, row: MachineRow) -> Dot:
+    method = str(row.axis("method"))
+    rate = rate_gb_s(row.time, row.case_row.bytes or 0)
+    return Dot(rate, method, machine, METHODS.get(method, method.replace("_", " ")), row.flags)
 
 
 BATCH = "shape/batch"
@@ -162,7 +160,7 @@ def build_batches(machines: Sequence[Machine]) -> Figure:
     panels = [panel for path in PATHS if (panel := _batch_panel(machines, path, count))]
     if not panels:
         return Figure(machines, ())
-    rows = tuple(tuple(panels[at : at + 2]) for at in range(0, len(panels), 2))
+    rows = tuple(parts.in_pairs(panels))
     notes = [
         f"{count:g} pieces, scattered at both ends; from the first call until the last piece has arrived. "
         "What is made once beforehand (arrays, graph, table) is not counted.",
@@ -208,19 +206,13 @@ def _each(panels: Sequence[CurvePanel], several: bool) -> list[str]:
                 for curve in own
                 if curve.x[0] == small
             ]
-            owner = f"{machine.letter}: " if several else ""
+            owner = parts.owner(machine, several)
             notes.append(f"{owner}{panel.title}, a piece of {format_bytes(small)}: {', '.join(said)}.")
     return notes
 
 
 FIGURES = (
-    Entry(
-        "p",
-        "figure_p_pieces_at_once",
-        "Pieces at once: many small copies by method",
-        (BATCH,),
-        "rows",
-        build_batches,
-    ),
+    Entry("p", "figure_p_pieces_at_once", "Pieces at once: many small copies by method", (BATCH,), "rows",
+          build_batches),
     Entry("s", "figure_s_shapes", "Shapes: copies that are not contiguous", (COPY,), "rows", build_shapes),
-)
+)  # fmt: skip

@@ -1,0 +1,315 @@
+"""Draws panels of other kinds: rows of dots, a map of all pairs, a table."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FixedLocator, FuncFormatter
+from matplotlib.transforms import blended_transform_factory
+
+from grainscope_report.drawing import scales, style
+from grainscope_report.drawing.scales import minor_ticks, size_in_points
+from grainscope_report.figures.model import Cell, Dot, DotPanel, DotRow, MapPanel, TablePanel, table_texts
+from grainscope_report.units import format_time, significant
+
+GAP = 6.0
+# What the names may take of the margin or the gutter to the left of their panel, points.
+REACH = (min(style.LEFT, style.GUTTER) - 0.12) * 72
+MARK = 3.6
+FAINT = "#EDEDED"
+APART = 0.24  # of a row, between the dots of several machines, and of what is aside
+SPARSE, DENSE = (1,), (1, 2, 5)  # ticks of a decade
+
+
+def draw_dots(axes: Axes, panel: DotPanel, several: bool) -> None:
+    """Dots with their intervals, a row for each line of the panel, the first row on top."""
+    silent = several or not panel.numbered
+    said = {} if silent else {order: _value(row, panel) for order, row in enumerate(panel.rows)}
+    names = _make_room(axes, panel, said.values())
+    axes.set_ylim(len(panel.rows) - 0.4, -0.6)
+    axes.set_yticks([])
+    _x_axis(axes, panel)
+    axes.set_xlabel(panel.x_label)
+    _rows(axes, panel.rows, names)
+    for level in panel.levels:
+        colour, dash, line = style.LEVELS[level.kind]
+        axes.axvline(level.value, color=colour, linestyle=dash, linewidth=line, zorder=1.5)
+    there = [(dot, at + _shift(dot, row.dots)) for at, row in enumerate(panel.rows) for dot in row.dots]
+    _whiskers(axes, there)
+    for dot, at in there:
+        _dot(axes, dot, at, several)
+    for order, number in said.items():
+        _label(axes, 1, GAP, order, number, "left", style.GREY)
+
+
+def title_at(axes: Axes, left: float) -> float:
+    """Where a title begins that stands over the names of a panel whose box begins `left` inches in."""
+    width, _ = size_in_points(axes)
+    page = axes.figure.get_size_inches()[0] * 72
+    return (left * 72 - REACH - axes.get_position().x0 * page) / width
+
+
+def _value(row: DotRow, panel: DotPanel) -> str:
+    if not row.dots:
+        return ""
+    value = row.dots[0].value.value
+    return format_time(value) if panel.y_unit == "s" else f"{significant(value)} {panel.y_unit}"
+
+
+def _make_room(axes: Axes, panel: DotPanel, texts: Sequence[str]) -> float:
+    """Moves the axes' edges in, so that names and numbers fit beside them; gives the names' own width."""
+    names = max(style.text_width(row.name, style.SMALL) for row in panel.rows)
+    parts = max(style.text_width(row.part, style.SMALL) for row in panel.rows)
+    numbers = max((style.text_width(one, style.SMALL) for one in texts), default=0.0)
+    page = axes.figure.get_size_inches()[0] * 72
+    box = axes.get_position()
+    left = box.x0 + (names + parts + (2 + bool(parts)) * GAP - REACH) / page
+    right = box.x1 - (numbers + GAP) / page
+    axes.set_position((left, box.y0, right - left, box.height))
+    return names + GAP
+
+
+def _x_axis(axes: Axes, panel: DotPanel) -> None:
+    values = [dot.value for row in panel.rows for dot in row.dots]
+    lines = [level.value for level in panel.levels]
+    low, high = min(value.low for value in values), max([*(value.high for value in values), *lines])
+    if not panel.log:
+        axes.set_xlim(0, high * 1.06)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
+        return
+    axes.set_xscale("log")
+    axes.set_xlim(low / 1.6, high * 1.6)
+    spell: Callable[[float], str] = format_time if panel.y_unit == "s" else significant
+    ticks = _ticks(axes, spell, DENSE) or _ticks(axes, spell, SPARSE) or list(axes.get_xlim())
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: spell(value)))
+    minor_ticks(axes, _tenths(*axes.get_xlim()))
+
+
+def _tenths(low: float, high: float) -> list[float]:
+    """1, 2, … 9 of every decade between the two."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+    return [at for power in decades for sub in range(1, 10) if low <= (at := sub * 10.0**power) <= high]
+
+
+def _ticks(axes: Axes, spell: Callable[[float], str], subs: tuple[int, ...]) -> list[float]:
+    """Ticks at so many places of each decade; none where their names would touch."""
+    width, _ = size_in_points(axes)
+    low, high = axes.get_xlim()
+    ticks = [
+        sub * 10.0**power for power in range(-12, 13) for sub in subs if low <= sub * 10.0**power <= high
+    ]
+    places = [width * math.log(tick / low) / math.log(high / low) for tick in ticks]
+    half = [style.text_width(spell(tick), style.SMALL) / 2 for tick in ticks]
+    touch = any(
+        right - left < one + two + GAP
+        for (left, right), (one, two) in zip(
+            itertools.pairwise(places), itertools.pairwise(half), strict=True
+        )
+    )
+    return [] if touch or len(ticks) < 2 else ticks
+
+
+def _rows(axes: Axes, rows: Sequence[DotRow], names: float) -> None:
+    """The names, each once, a line under each run of them, and a faint line through each row."""
+    width, _ = size_in_points(axes)
+    parts = max(style.text_width(row.part, style.SMALL) for row in rows)
+    whole = names + parts + (1 + bool(parts)) * GAP
+    across = axes.get_yaxis_transform()
+    axes.hlines(range(len(rows)), 0, 1, transform=across, color=FAINT, linewidth=0.5, zorder=0.5)
+    for order, row in enumerate(rows):
+        _label(axes, 0, -GAP, order, row.part, "right")
+        if order and rows[order - 1].name == row.name:
+            continue
+        _label(axes, 0, -whole, order, row.name, "left")
+        if order:
+            axes.plot(
+                [-whole / width, 1],
+                [order - 0.5] * 2,
+                transform=axes.get_yaxis_transform(),
+                color="#CCCCCC",
+                linewidth=0.5,
+                clip_on=False,
+                zorder=0.6,
+                gid="rule",
+            )
+
+
+def _label(
+    axes: Axes, edge: float, by: float, order: int, text: str, side: str, colour: str = "black"
+) -> None:
+    """Writes beside the axes' edge at 0 or 1, so many points from it."""
+    if not text:
+        return
+    width, _ = size_in_points(axes)
+    axes.text(
+        edge + by / width,
+        order,
+        text,
+        transform=blended_transform_factory(axes.transAxes, axes.transData),
+        fontsize=style.SMALL,
+        color=colour,
+        ha=side,
+        va="center_baseline",
+        gid="row",
+    )
+
+
+def _shift(dot: Dot, dots: Sequence[Dot]) -> float:
+    """Machines below one another within a row; what is of one machine on one line."""
+    there = sorted({one.machine.index for one in dots})
+    if dot.aside and len(there) == 1:
+        return APART
+    return APART * (there.index(dot.machine.index) - (len(there) - 1) / 2) if len(there) > 1 else 0.0
+
+
+def _whiskers(axes: Axes, there: Sequence[tuple[Dot, float]]) -> None:
+    """The dots' intervals, those of a colour at once."""
+    alike: dict[tuple[str, bool], list[tuple[Dot, float]]] = defaultdict(list)
+    for dot, at in there:
+        alike[dot.method, dot.aside].append((dot, at))
+    for (method, aside), own in alike.items():
+        values = [dot.value for dot, _ in own]
+        axes.errorbar(
+            [value.value for value in values],
+            [at for _, at in own],
+            xerr=[
+                [max(0.0, value.value - value.low) for value in values],
+                [max(0.0, value.high - value.value) for value in values],
+            ],
+            fmt="none",
+            ecolor=style.colour(method),
+            elinewidth=0.9,
+            capsize=1.8,
+            capthick=0.7,
+            zorder=2.8 if aside else 3,
+        )
+
+
+def _dot(axes: Axes, dot: Dot, at: float, several: bool) -> None:
+    colour = style.colour(dot.method)
+    axes.plot(
+        [dot.value.value],
+        [at],
+        linestyle="none",
+        marker=style.marker(dot.machine.index),
+        markersize=MARK * (1.2 if dot.flags else 1) * (0.9 if several else 1) * (0.8 if dot.aside else 1),
+        markerfacecolor="white" if dot.flags else colour,
+        markeredgecolor=colour,
+        markeredgewidth=0.9 if dot.flags else 0.3,
+        zorder=2.9 if dot.aside else 3.2,
+        gid="dot",
+    )
+
+
+OWN = "#DDDDDD"
+EMPTY = "#FFFFFF"
+
+
+def draw_map(axes: Axes, panel: MapPanel) -> None:
+    """Cells coloured from nothing to the fastest pair, a GPU with itself in grey; sources go down."""
+    count = len(panel.names)
+    top = panel.top or max(
+        (cell.value.value for row in panel.cells for cell in row if _pair(cell)), default=1.0
+    )
+    axes.set_xlim(0, count)
+    axes.set_ylim(count, 0)
+    for down, row in enumerate(panel.cells):
+        for right, cell in enumerate(row):
+            _cell(axes, cell, right, down, top)
+    for axis, set_ticks in ((axes.xaxis, axes.set_xticks), (axes.yaxis, axes.set_yticks)):
+        set_ticks([at + 0.5 for at in range(count)], _names(axes, panel.names))
+        axis.set_tick_params(length=0)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _pair(cell: Cell) -> bool:
+    return cell.value is not None and not cell.own
+
+
+def _names(axes: Axes, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names, or where they do not fit beside each other only what differs in them."""
+    width, _ = scales.size_in_points(axes)
+    fits = all(style.text_width(name, style.SMALL) + 4 <= width / len(names) for name in names)
+    return names if fits else tuple(name.split()[-1] for name in names)
+
+
+def _cell(axes: Axes, cell: Cell, right: int, down: int, top: float) -> None:
+    colour = OWN if cell.own else EMPTY
+    if _pair(cell):
+        colour = style.blend(style.MAP, cell.value.value / top)
+    axes.add_patch(
+        Rectangle((right, down), 1, 1, facecolor=colour, edgecolor="white", linewidth=1.0, gid="cell")
+    )
+    width, _ = scales.size_in_points(axes)
+    room = width / axes.get_xlim()[1] - 2
+    axes.text(
+        right + 0.5,
+        down + 0.5,
+        style.shorten(cell.text, style.FINE, room),
+        fontsize=style.FINE,
+        color=style.ink_on(colour),
+        ha="center",
+        va="center",
+        gid="cell",
+    )
+
+
+LEAST_GAP = 4.0
+SHADE = "#F3F3F3"
+LINE = 11.0  # points
+
+
+def table_height(panel: TablePanel) -> float:
+    """The inches that the table takes."""
+    return (len(panel.rows) + 1.3) * LINE / 72
+
+
+def draw_table(axes: Axes, panel: TablePanel) -> None:
+    """Writes the table from the top left; columns as wide as their widest text, spread over the panel."""
+    axes.set_axis_off()
+    axes.set_xticks([])
+    axes.set_yticks([])
+    width, tall = size_in_points(axes)
+    axes.set_xlim(0, width)
+    axes.set_ylim(tall, 0)
+    lines = table_texts(panel)
+    wide = [max(_width(line[at], at == 0) for line in lines) for at in range(len(panel.columns))]
+    # A table that is too wide moves together, and loses the ends of its names.
+    gap = max(LEAST_GAP, (width - sum(wide)) / max(1, len(wide) - 1))
+    wide[0] = min(wide[0], width - sum(wide[1:]) - gap * (len(wide) - 1))
+    ink = style.GREY if panel.paper else "#000000"
+    for order, line in enumerate(lines):
+        middle = (order + 0.5 + (0.3 if order else 0.0)) * LINE
+        if order and order % 2 == 0:
+            axes.add_patch(
+                Rectangle((0, middle - LINE / 2), width, LINE, facecolor=SHADE, linewidth=0, gid="shade")
+            )
+        left = 0.0
+        for at, said in enumerate(line):
+            right = at > 0 and panel.right[at - 1]
+            axes.text(
+                left + (wide[at] if right else 0.0),
+                middle,
+                style.shorten(said, style.SMALL, wide[at] + 0.5),
+                fontsize=style.SMALL,
+                weight="bold" if order == 0 else "normal",
+                color=ink,
+                ha="right" if right else "left",
+                va="center",
+                gid="table",
+            )
+            left += wide[at] + gap
+    axes.plot([0, width], [1.15 * LINE] * 2, color=style.GREY, linewidth=0.6, gid="rule")
+
+
+def _width(text: str, first: bool) -> float:
+    return max(style.text_width(text, style.SMALL), style.text_width(text, style.SMALL, "bold")) + (
+        1 if first else 0
+    )

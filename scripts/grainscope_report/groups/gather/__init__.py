@@ -1,1 +1,0 @@
-"""Rows gathered at random, by every way and on a share of the multiprocessors."""

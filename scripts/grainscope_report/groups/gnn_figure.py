@@ -1,0 +1,464 @@
+"""Figure 12: training time and bytes over the link by method, size of rows and hot share; stages and
+overlap; two processes that share a GPU.
+
+Dissertation 3.12, 3.14, 3.15, 4.9, 4.11 and 4.12.
+"""
+
+from collections.abc import Callable, Sequence
+
+from grainscope_report import statistics
+from grainscope_report.figures import parts
+from grainscope_report.figures.frame import exact_counter, grouped, lines
+from grainscope_report.figures.model import (
+    WHOLE,
+    Bar,
+    BarPanel,
+    BarSeries,
+    Curve,
+    CurvePanel,
+    Entry,
+    Figure,
+    Level,
+    Panel,
+    Point,
+    exact,
+)
+from grainscope_report.groups import gather, gather_figure, gnn
+from grainscope_report.groups.gather import Gather
+from grainscope_report.groups.gnn import STAGES, Pipeline, Work
+from grainscope_report.machine import Machine
+from grainscope_report.statistics import Estimate
+from grainscope_report.units import format_bytes, format_time, significant
+
+MOST_WORKS = 4
+FEWEST_ROWS = 3
+
+
+def build(machines: Sequence[Machine]) -> Figure:
+    """Question by question the panels of all machines, and what the dissertation states beside them."""
+    methods: list[Panel] = []
+    stages: list[Panel] = []
+    hot: list[Panel] = []
+    sizes: list[Panel] = []
+    notes: list[str] = []
+    for machine in machines:
+        owner = parts.owner(machine, len(machines) > 1)
+        pipelines = gnn.pipelines(machine)
+        methods += _some(_methods(machine, pipelines, owner))
+        stages += _some(_stages_panel(pipelines, owner))
+        hot += _some(hot_panel(machine, pipelines, owner))
+        sizes += _some(_by_row(machine, pipelines, owner))
+        notes += [f"{owner}{note}" for note in _notes(pipelines)]
+    rows: list[tuple[Panel, ...]] = [(panel,) for panel in methods]
+    rows += (
+        [
+            (
+                gather_figure.stated(
+                    "RTX 3090, PCIe 4", gather_figure.TRAINING, gather_figure.OVER, "ratio", upright=True
+                ),
+                gather_figure.stated("V100, PCIe 3, chapter 4", gather_figure.LATER, "speedup", "ratio"),
+            )
+        ]
+        if methods
+        else []
+    )
+    rows += [(panel,) for panel in stages]
+    shared, more = share_panels(machines)
+    rows += shared
+    notes += more
+    rows += [
+        *_pairs(hot, gather_figure.stated("papers100M, V100", gather_figure.SAVED, "saved (%)")),
+        *_pairs(
+            sizes, gather_figure.stated("two RTX 3090", gather_figure.BY_ROW, gather_figure.OVER, "ratio")
+        ),
+    ]
+    notes += [NOTE_ON_STAGES] if stages else []
+    notes += HOT_NOTES if hot else []
+    notes += [gather_figure.WHISKERS] if rows else []
+    return Figure(machines, tuple(rows), tuple(dict.fromkeys(notes)))
+
+
+def _some(panel: Panel | None) -> list[Panel]:
+    return [panel] if panel else []
+
+
+def _pairs(own: Sequence[Panel], stated: Panel) -> list[tuple[Panel, ...]]:
+    """Our panels and the dissertation's, two in a row; nothing without ours."""
+    there = [*own, stated] if own else []
+    return parts.in_pairs(there)
+
+
+def _usual_row(pipelines: Sequence[Pipeline]) -> float:
+    """The size of rows of which most methods were trained, of several the smallest."""
+    ways = {
+        row: {pipeline.method for pipeline in pipelines if pipeline.work.row == row}
+        for row in {pipeline.work.row for pipeline in pipelines}
+    }
+    return max(ways, key=lambda row: (len(ways[row]), -row), default=0.0)
+
+
+def works(pipelines: Sequence[Pipeline]) -> list[Work]:
+    """What most methods were trained on, of one size of rows; fewer GPUs first."""
+    row = _usual_row(pipelines)
+    counted = {
+        work: len({pipeline.method for pipeline in pipelines if pipeline.work == work})
+        for work in dict.fromkeys(pipeline.work for pipeline in pipelines if pipeline.work.row == row)
+    }
+    kept = sorted(
+        (work for work in counted if counted[work] > 1), key=lambda work: (-counted[work], work.gpus)
+    )
+    return sorted(kept[:MOST_WORKS], key=lambda work: (work.gpus, kept.index(work)))
+
+
+def _methods(machine: Machine, pipelines: Sequence[Pipeline], owner: str) -> BarPanel | None:
+    """Speedups over the usual method, a CPU that gathers and copies; seconds upright."""
+    shown = works(pipelines)
+    by_work = {
+        work: gnn.fastest([pipeline for pipeline in pipelines if pipeline.work == work]) for work in shown
+    }
+    by_work = {work: ways for work, ways in by_work.items() if gnn.BASE in ways}
+    if not by_work:
+        return None
+    methods = gnn.methods({method for ways in by_work.values() for method in ways})
+    fastest = list(by_work.values())
+    row = format_bytes(_usual_row(pipelines))
+    return parts.bars_by_way(
+        f"{owner}training, rows of {row}; upright: time of a step",
+        [_name(work, list(by_work)) for work in by_work],
+        [(method, gnn.spoken(method)) for method in methods],
+        lambda method, order: _bar(fastest[order].get(method), fastest[order][gnn.BASE], machine),
+        (gather_figure.OVER, "ratio"),
+        [Level("even", "", 1.0)],
+    )
+
+
+def _name(work: Work, shown: Sequence[Work]) -> str:
+    """The graph and the fan-out, and what else tells the trainings shown from each other."""
+    said = {
+        "batch": f"batch {work.batch:g}",
+        "hidden": f"hidden {work.hidden:g}",
+        "gpus": f"{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}",
+    }
+    differs = [said[what] for what in said if len({getattr(pipeline, what) for pipeline in shown}) > 1]
+    return "\n".join([f"{work.graph}, {work.fanout.replace('x', '×')}", *differs])
+
+
+def _bar(pipeline: Pipeline | None, base: Pipeline, machine: Machine) -> Bar:
+    if pipeline is None:
+        return Bar(None, machine=machine)
+    hot = f", {pipeline.hot:g} % hot" if pipeline.method == "tiered" else ""
+    said = format_time(pipeline.time.value)
+    return Bar(gnn.over(base, pipeline), said, pipeline.flags, note=f"{said}{hot}", machine=machine)
+
+
+def _by_row(machine: Machine, pipelines: Sequence[Pipeline], owner: str) -> CurvePanel | None:
+    """The time of a step by the size of rows, of the training that was done with most sizes."""
+    kinds: dict[tuple, list[Pipeline]] = {}
+    for pipeline in pipelines:
+        work = pipeline.work
+        kinds.setdefault((work.graph, work.fanout, work.batch, work.hidden, work.gpus), []).append(pipeline)
+    there = max(kinds.values(), key=lambda own: len({pipeline.work.row for pipeline in own}), default=[])
+    curves = []
+    for method in gnn.methods({pipeline.method for pipeline in there}):
+        by_row = {
+            row: gnn.fastest([pipeline for pipeline in there if pipeline.work.row == row]).get(method)
+            for row in sorted({pipeline.work.row for pipeline in there})
+        }
+        points = tuple(
+            Point(row, _ms(pipeline), pipeline.flags) for row, pipeline in by_row.items() if pipeline
+        )
+        if len(points) >= FEWEST_ROWS:
+            curves.append(Curve(gnn.spoken(method), method, machine, points))
+    if not curves:
+        return None
+    work = there[0].work
+    gpus = f"{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}"
+    title = f"{owner}by size of rows: {work.graph}, {gpus}"
+    look = {"x_label": "bytes of a row", "y_log": True}
+    return CurvePanel(title, tuple(curves), "time of a step (ms)", "ms", **look)
+
+
+def _ms(pipeline: Pipeline) -> Estimate:
+    return pipeline.time.scaled(1e3)
+
+
+def _notes(pipelines: Sequence[Pipeline]) -> list[str]:
+    if not pipelines:
+        return []
+    first = works(pipelines)
+    sentences = [f"Trained: {'; '.join(dict.fromkeys(work.spoken for work in first))}."] if first else []
+    sentences += _losses(pipelines)
+    tiered = [pipeline.hot for pipeline in gnn.fastest(pipelines).values() if pipeline.method == "tiered"]
+    if tiered:
+        sentences.append(
+            f"Tiered: {tiered[0]:g} % of the rows in the GPU's memory, where nothing else is said."
+        )
+    if any(pipeline.work.gpus > 1 for pipeline in pipelines):
+        sentences.append("In a step each GPU trains on a mini-batch of its own.")
+    return sentences
+
+
+def _losses(pipelines: Sequence[Pipeline]) -> list[str]:
+    """Whether the loss fell, and how near to each other all ways of one training ended."""
+    ends: dict[Work, list[float]] = {}
+    fell = True
+    for pipeline in pipelines:
+        first, last = pipeline.counter("loss_first"), pipeline.counter("loss_last")
+        if first is None or last is None:
+            return []
+        fell = fell and last < first
+        ends.setdefault(pipeline.work, []).append(last)
+    apart = max(max(own) / min(own) - 1 for own in ends.values() if min(own) > 0) if ends else 0.0
+    how = "fell" if fell else "did not fall"
+    near = "the same" if not apart else f"within {significant(100 * apart, 2)} %"
+    return [f"The loss {how} in {'every row' if fell else 'some row'}; ways of one training ended {near}."]
+
+
+HEIGHT = 1.9
+MOST_METHODS = 9
+# A pair of bars for each method: its stages on top of each other, and the pipeline.
+PAIR = ("alone", "piped")
+BLANK = Bar(None, blank=True)
+
+
+NOTE_ON_STAGES = (
+    "Alone: every stage waited for before the next; piped: overlapping. Overlap: (sum of stages − piped) ÷ "
+    "(sum − longest stage). Training on the CPU alone has no pipeline."
+)
+
+
+def _stages_panel(pipelines: Sequence[Pipeline], owner: str) -> BarPanel | None:
+    """The stages of every method of the training that most methods were run on; none without stages.
+
+    Training on the CPU is left out: one stage follows another there, and dwarfs all others.
+    """
+    works = grouped(
+        (pipeline for pipeline in pipelines if pipeline.stages and pipeline.method != "cpu_only"),
+        lambda pipeline: pipeline.work,
+    )
+    if not works:
+        return None
+    work = max(
+        works, key=lambda each: (len({pipeline.method for pipeline in works[each]}), -each.gpus, -each.row)
+    )
+    best = gnn.fastest(works[work])
+    shown = [best[method] for method in gnn.methods(best)][:MOST_METHODS]
+    series = [_stage(order, shown) for order in range(len(STAGES))]
+    series.append(_pipelined(shown))
+    names = tuple(part for _ in shown for part in PAIR)
+    groups = tuple((_stages_name(pipeline), len(PAIR)) for pipeline in shown)
+    gpus = f"{work.gpus:g} GPU{'s' if work.gpus > 1 else ''}"
+    title = (
+        f"{owner}stages alone, and as a pipeline; in the bars its overlap: {work.graph}, "
+        f"rows of {format_bytes(work.row)}, {gpus}"
+    )
+    look = {"stacked": True, "width": WHOLE, "groups": groups, "upright": True, "height": HEIGHT}
+    return BarPanel(title, names, tuple(series), "time of a step (ms)", "ms", **look)
+
+
+def _stages_name(pipeline: Pipeline) -> str:
+    """The method, on two lines where it has several words."""
+    said = gnn.spoken(pipeline.method)
+    return said.replace(", then ", ",\n").replace(" ", "\n", 0 if "\n" in said or "," in said else 1)
+
+
+def _stage(order: int, shown: Sequence[Pipeline]) -> BarSeries:
+    bars = []
+    for pipeline in shown:
+        bars += [Bar(exact(1e3 * pipeline.stages[order]), machine=pipeline.machine), BLANK]
+    name = list(STAGES)[order]
+    return BarSeries(f"{STAGES[name]} alone", name, tuple(bars))
+
+
+def _pipelined(shown: Sequence[Pipeline]) -> BarSeries:
+    bars = []
+    for pipeline in shown:
+        overlap = pipeline.counter("overlap")
+        said = f"{overlap:.2f}" if overlap is not None and len(pipeline.stages) > 1 else ""
+        p99 = pipeline.counter("p99_batch_s")
+        note = f"p99 {1e3 * p99:.3g} ms" if p99 else ""
+        value = pipeline.time.scaled(1e3)
+        bars += [BLANK, Bar(value, said, pipeline.flags, note, pipeline.machine)]
+    return BarSeries("as a pipeline", "pipelined", tuple(bars))
+
+
+HOT_HEIGHT = 1.6
+FEWEST = 2
+# Without hot rows, the way that walks as the tiered one does, else another zero-copy one.
+COLD = ("masked", "address_ordered", "circular_shift", "naive")
+SAVED = "saved (%)"
+
+
+HOT_NOTES = (
+    "Saved: of the bytes over the link and of the time with none of the rows in the GPU's memory.",
+    "The dissertation's “further reduce the training time by 42 %” may be of all or of what 5 % left.",
+)
+
+
+def hot_panel(machine: Machine, pipelines: Sequence[Pipeline], owner: str) -> BarPanel | None:
+    """Bars by hot share of training, else of gathers of a sampled trace alone."""
+    pair = _training(pipelines) or _gathers(machine)
+    if pair is None:
+        return None
+    bars, where = pair
+    hot = sorted({percent for _, _, values in bars for percent in values})
+    names = tuple(f"{percent:g} %" for percent in hot)
+    series = tuple(
+        BarSeries(name, method, tuple(_hot_bar(values.get(percent), machine) for percent in hot))
+        for name, method, values in bars
+    )
+    title = f"{owner}by share of hot rows in the GPU's memory: {where}"
+    return BarPanel(title, names, series, SAVED, "%", upright=True, height=HOT_HEIGHT)
+
+
+def _saved(left: statistics.Estimate) -> statistics.Estimate:
+    """Percent that are saved where a share is left."""
+    ends = (100 * (1 - share) for share in (left.value, left.high, left.low))
+    return statistics.Estimate(*ends, left.visits)
+
+
+def _hot_bar(value: statistics.Estimate | None, machine: Machine) -> Bar:
+    return Bar(value, f"{value.value:.3g}" if value else "", machine=machine)
+
+
+Series = list[tuple[str, str, dict[float, statistics.Estimate]]]
+
+
+def _training(pipelines: Sequence[Pipeline]) -> tuple[Series, str] | None:
+    kinds = grouped(
+        (pipeline for pipeline in pipelines if pipeline.method == "tiered"), lambda pipeline: pipeline.work
+    )
+    for work, every in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
+        ways = gnn.fastest([pipeline for pipeline in pipelines if pipeline.work == work])
+        mode = max({pipeline.word("mode") for pipeline in every}, key=lambda mode: _count(every, mode))
+        tiered = [pipeline for pipeline in every if pipeline.word("mode") == mode]
+        cold = next((ways[method] for method in (mode, *COLD) if method in ways), None)
+        if cold is None or len(tiered) < FEWEST:
+            continue
+        crossed = {
+            pipeline.hot: _saved(exact(pipeline.link_bytes / cold.link_bytes))
+            for pipeline in tiered
+            if pipeline.link_bytes is not None and cold.link_bytes
+        }
+        times = {pipeline.hot: _saved(statistics.ratio(pipeline.time, cold.time)) for pipeline in tiered}
+        bars = [("bytes over the link", "link_left", crossed), ("time of a step", "pipelined", times)]
+        return [series for series in bars if series[2]], f"training on {work.graph}"
+    return None
+
+
+def _count(pipelines: Sequence[Pipeline], mode: str) -> tuple[int, str]:
+    return sum(pipeline.word("mode") == mode for pipeline in pipelines), mode
+
+
+def _gathers(machine: Machine) -> tuple[Series, str] | None:
+    """Gathers of the mini-batches of an epoch by the masked walk, of one graph and size of rows."""
+    kinds: dict[tuple, list[Gather]] = {}
+    for batch in gather.measured(machine):
+        if (
+            batch.word("indices") == "sampled"
+            and batch.word("mode") == "masked"
+            and batch.store in ("tiered", "mapped")
+        ):
+            key = (
+                batch.word("graph"),
+                batch.word("fanout"),
+                batch.number("batch"),
+                batch.row,
+                batch.number("width"),
+            )
+            kinds.setdefault(key, []).append(batch)
+    for key, there in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
+        cold = next((batch for batch in there if batch.store == "mapped"), None)
+        tiered = [batch for batch in there if batch.store == "tiered"]
+        size = cold.case_row.link_bytes_least if cold else None
+        if not tiered or not size:
+            continue
+        crossed = {
+            batch.number("hot"): _saved(exact((batch.case_row.link_bytes_least or 0) / size))
+            for batch in tiered
+        }
+        times = {batch.number("hot"): _saved(statistics.ratio(batch.time, cold.time)) for batch in tiered}
+        bars = [("bytes over the link", "link_left", crossed), ("time of a gather", "pipelined", times)]
+        return bars, f"gathers alone, {key[0]}, rows of {key[3]:g} B"
+    return None
+
+
+SHARE = "share of the multiprocessors that gathering was given (%)"
+SIDES = {
+    "gather_slowdown": ("gathering", "gather_s", "solid"),
+    "train_slowdown": ("training", "train_s", "dashed"),
+}
+METHOD = "processes"
+NOTE = (
+    "Two processes: one samples and gathers, one trains on the rest of the GPU (MPS); rows and lists by CUDA "
+    "IPC. Slowdown: time of a gather or step while the other process works, over that alone with all of the "
+    "GPU."
+)
+Measure = Callable[[Pipeline], Estimate | None]
+# By machine and training, smaller shares first.
+Found = dict[tuple[int, Work], list[Pipeline]]
+
+
+def share_panels(machines: Sequence[Machine]) -> tuple[list[tuple[Panel, ...]], list[str]]:
+    """Rate of the gather, time of a step, both slowdowns over the share, beside the paper's; notes."""
+    all_found = _found(machines)
+    rate = _panel(
+        "gathers while training",
+        _curves(all_found, exact_counter("gather_gb_s")),
+        gather_figure.SM_GB_S,
+        "GB/s",
+    )
+    steps = _curves(all_found, lambda pipeline: pipeline.time.scaled(1e3))
+    pays = []
+    for counter, (side, colour, dash) in SIDES.items():
+        pays += _curves(all_found, exact_counter(counter), side, colour, dash)
+    step = _panel("time of a step", steps, "time of a step (ms)", "ms")
+    slower = _panel("what each process pays", pays, "slowdown over alone", "ratio")
+    own = [panel for panel in (rate, step, slower) if panel]
+    if not own:
+        return [], []
+    there = [*own, gather_figure.stated_sm_rates()]
+    return parts.in_pairs(there), [NOTE, _best(machines, all_found)]
+
+
+def _best(machines: Sequence[Machine], all_found: Found) -> str:
+    said = []
+    for (machine, work), own in all_found.items():
+        best = min(own, key=lambda pipeline: pipeline.time.value)
+        owner = f"{machines[machine].letter}: " if len(machines) > 1 else ""
+        said.append(f"{owner}{work.graph}, rows of {work.row:g} B: {best.share:.3g} % for the gather")
+    return f"Fastest share of two processes: {'; '.join(said)}. The dissertation's is 10 % (3.4.3)."
+
+
+def _found(machines: Sequence[Machine]) -> Found:
+    """The pipelines of two processes that say what they were given."""
+    all_found: Found = {}
+    for order, machine in enumerate(machines):
+        for pipeline in gnn.pipelines(machine):
+            if pipeline.method == METHOD and pipeline.share:
+                all_found.setdefault((order, pipeline.work), []).append(pipeline)
+    return {key: sorted(own, key=lambda pipeline: pipeline.share) for key, own in all_found.items()}
+
+
+def _curves(
+    all_found: Found, measure: Measure, side: str = "", colour: str = METHOD, dash: str = "solid"
+) -> list[Curve]:
+    """A curve for each training of each machine."""
+    several = len({work for _, work in all_found}) > 1
+    drawn = []
+    for (_, work), own in all_found.items():
+        name = side or gnn.spoken(METHOD)
+        name += f", {work.graph}, {work.row:g} B" if several else ""
+        drawn += lines(own, lambda pipeline: pipeline.share, measure, name, colour, dash)
+    return drawn
+
+
+def _panel(title: str, curves: Sequence[Curve], y_label: str, y_unit: str) -> CurvePanel | None:
+    return gather_figure.by_share(f"two processes: {title}", curves, y_label, y_unit, SHARE)
+
+
+FIGURES = (
+    Entry("12", "figure_12_training", "Training by way to feed it: time, stages, bytes over the link",
+          (gnn.FAMILY,), "rows of several modes, or gathers of a sampled trace with hot rows,", build,
+          beside=(gather.FAMILY,)),
+)  # fmt: skip

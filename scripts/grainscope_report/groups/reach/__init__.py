@@ -1,1 +1,0 @@
-"""The translation wall: how far rows at random reach before translating addresses decides."""

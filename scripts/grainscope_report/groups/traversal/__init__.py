@@ -1,1 +1,0 @@
-"""Graph traversals by every access, those that move fewer bytes, and the model of both."""

@@ -1,0 +1,281 @@
+"""What the traversals of one run come to: the best access to each graph, what it is better than, what managed
+memory would move on smaller cards, and sentences about them.
+
+`best` is the fastest way that leaves the edges in host memory and needs no managed memory, vertices in their
+original order. Managed memory as measured is cold and not oversubscribed; modelled, it is under pressure.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from grainscope_report.analysis import Analysis
+from grainscope_report.figures.frame import grouped
+from grainscope_report.groups import lean, traversal
+from grainscope_report.groups.lean import Gain
+from grainscope_report.groups.traversal import ORDERS, Run, Work
+from grainscope_report.machine import Machine
+from grainscope_report.model import MODEL, Level
+from grainscope_report.statistics import Estimate, plain
+from grainscope_report.units import significant
+
+BASES = ("managed", "device")
+
+# Times that differ by less than this share are one: a model says the same of accesses that ask for the same.
+SAME_TIME = 1e-9
+
+COLD = "cold, not oversubscribed unless --allow-managed-oversubscription was given"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The best way to do a work; `over` by placement, how much faster it is than the fastest way there.
+
+    Of several that take the same time `best` is the first.
+    """
+
+    work: Work
+    best: Run
+    ways: tuple[Run, ...]
+    over: dict[str, Estimate]
+
+    @property
+    def label(self) -> str:
+        """`measured` or `modelled`."""
+        return self.best.label
+
+    @property
+    def tied(self) -> tuple[Run, ...]:
+        """The ways that take just as long as the best."""
+        return tuple(
+            run
+            for run in self.ways
+            if run is not self.best
+            and run.placement not in BASES
+            and math.isclose(run.time.value, self.best.time.value, rel_tol=SAME_TIME)
+        )
+
+    def like(self, way: Run) -> Run | None:
+        """The way here with the same access and placement."""
+        alike = (way.access, way.placement)
+        return next((run for run in self.ways if (run.access, run.placement) == alike), None)
+
+    @property
+    def amplification(self) -> float | None:
+        """Bytes over the link for each byte of the edges read."""
+        traffic = self.best.traffic("counted") or self.best.traffic("modelled")
+        return traffic.amplification if traffic else None
+
+    @property
+    def busiest(self) -> Level | None:
+        """The level of the first trial that took longest."""
+        timed = [level for level in self.best.row.levels if level.seconds]
+        return max(timed, key=lambda level: level.seconds, default=None)
+
+
+def answers(machine: Machine) -> list[Answer]:
+    """The measured answers, then the modelled ones, by algorithm and graph."""
+    here = [run for run in traversal.measured(machine) if run.order == ORDERS[0]]
+    model = traversal.modelled(machine)
+    pressed: list[Run] = []
+    if model:
+        paged = traversal.paged(machine)
+        link = traversal.one_link(model, paged)
+        model = [run for run in model if run.link == link]
+        pressed = traversal.under_pressure(paged, link)
+    return [*_answers(here, here), *_answers(model, pressed)]
+
+
+def _answers(runs: Sequence[Run], bases: Iterable[Run]) -> list[Answer]:
+    all_answers = []
+    for work in _in_order({run.work for run in runs}, runs):
+        ways = sorted((run for run in runs if run.work == work), key=lambda run: run.time.value)
+        best = next((run for run in ways if run.placement not in BASES), None)
+        if best is None:
+            continue
+        over = {}
+        for placement in BASES:
+            own = [run for run in bases if run.work == work and (run.placement or "managed") == placement]
+            if slow := traversal.fastest(own):
+                over[placement] = traversal.speedup(slow, best)
+        all_answers.append(Answer(work, best, tuple(ways), over))
+    return all_answers
+
+
+def _in_order(works: Iterable[Work], runs: Sequence[Run]) -> list[Work]:
+    """Algorithm by algorithm, the largest graph first, wide edges first."""
+    algorithms, graphs = traversal.algorithms(runs), traversal.graphs(runs)
+
+    def place(work: Work) -> tuple:
+        return algorithms.index(work.algorithm), graphs.index(work.graph), -work.edge, work.weights
+
+    return sorted(works, key=place)
+
+
+def as_json(answer: Answer) -> dict[str, Any]:
+    """Everything, plain: seconds, edges a second, GB/s."""
+    best, busiest = answer.best, answer.busiest
+    return {
+        "algorithm": answer.work.algorithm,
+        "graph": answer.work.graph,
+        "edge": answer.work.edge,
+        "weights": answer.work.weights or None,
+        "label": answer.label,
+        "link": best.link or None,
+        "best": _way(best),
+        "tied": [_way(run) for run in answer.tied],
+        "over_managed": plain(answer.over.get("managed")),
+        "over_device": plain(answer.over.get("device")),
+        "managed": "under pressure, modelled" if answer.label == "modelled" else COLD,
+        "busiest_level": busiest and {
+            "level": busiest.level,
+            "seconds": busiest.seconds,
+            "edges": busiest.edges,
+            "link_gb_s": busiest.link_bytes / busiest.seconds / 1e9 if busiest.link_bytes else None,
+        },
+        "amplification": answer.amplification,
+        "ways": [_way(run) for run in answer.ways],
+    }  # fmt: skip
+
+
+def _way(run: Run) -> dict[str, Any]:
+    return {
+        "access": run.access,
+        "placement": run.placement or None,
+        "time_s": plain(run.time),
+        "trials": len(run.trials) or None,
+        "teps": run.counter("teps"),
+        "link_gb_s": run.counter("link_gb_s"),
+        "link_fraction": run.link_fraction,
+    }
+
+
+COUNTER = "amplification_data_set"
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How often a work's data set crosses the link, by the percent of it that the card holds."""
+
+    work: Work
+    link: str
+    page: float
+    times: dict[float, float]
+
+
+def moved(machine: Machine) -> list[Moved]:
+    """Each work, of the link and page that figure 9 has."""
+    paged = [run for run in traversal.paged(machine) if run.counter(COUNTER) is not None]
+    link = traversal.one_link(paged, traversal.modelled(machine)) if paged else ""
+    pressed = traversal.under_pressure(traversal.like_the_paper(paged), link)
+    by_work = grouped(
+        (run for run in paged if pressed and (run.link, run.page) == (pressed[0].link, pressed[0].page)),
+        lambda run: run.work,
+    )
+    return [
+        Moved(
+            work,
+            there[0].link,
+            there[0].page,
+            {run.card: run.counter(COUNTER) for run in sorted(there, key=lambda run: run.card)},
+        )
+        for work, there in by_work.items()
+    ]
+
+
+def moved_as_json(one: Moved) -> dict[str, Any]:
+    """Everything, plain; the times by percent of the edge list that the card holds."""
+    return {
+        "algorithm": one.work.algorithm,
+        "graph": one.work.graph,
+        "edge": one.work.edge,
+        "weights": one.work.weights or None,
+        "link": one.link,
+        "page": one.page,
+        "data_set_times": {f"{card:g}": times for card, times in one.times.items()},
+    }
+
+
+FAMILIES = (traversal.TRAVERSAL, traversal.LEAN, f"{MODEL}bfs")
+
+
+def said(run: Analysis) -> list[str]:
+    """A sentence on what was measured, or where nothing was, on what is modelled."""
+    found = run.traversals
+    measured = [answer for answer in found if answer.label == "measured"]
+    fewer = _fewer_bytes(run.gains)
+    there = measured or found
+    if not there:
+        return fewer
+    counted = Counter(_spoken_way(answer) for answer in there)
+    ways = ", ".join(f"{way} in {count}" for way, count in counted.most_common())
+    what = "measured" if measured else f"modelled over {traversal.link_name(there[0].best.link)}"
+    works = f"{len(there)} {what} traversal{'s' if len(there) > 1 else ''} of edges in host memory"
+    return [f"Of {works} the fastest access is {ways}{_against(there)}", *fewer]
+
+
+def _fewer_bytes(gains: Sequence[Gain]) -> list[str]:
+    """What a better algorithm buys beside that access: without edges in GPU memory, then with the most."""
+    said = []
+    for algorithm in dict.fromkeys(gain.work.algorithm for gain in gains):
+        own = [gain for gain in gains if gain.work.algorithm == algorithm]
+        most = max(gain.best.hot for gain in own)
+        parts = [_faster([gain for gain in own if not gain.best.hot])]
+        if most and (hot := _faster([gain for gain in own if gain.best.hot == most])):
+            parts.append(f"with {most:.3g} % of the edges in GPU memory as well {hot}")
+        if any(parts):
+            name = f"{algorithm} ({lean.spoken(own[0].best.strategy)})"
+            said.append(f"{name} {', '.join(part for part in parts if part)}")
+    if not said:
+        works = len({gain.work for gain in gains})
+        alone = (
+            "1 traversal that moves fewer bytes has none of EMOGI's beside it"
+            if works == 1
+            else f"{works} traversals that move fewer bytes have none of EMOGI's beside them"
+        )
+        return [alone] if works else []
+    return [
+        "What an algorithm that moves fewer bytes buys beside the fastest walk over whole lists (EMOGI's or "
+        "GraphPEG's), in speed: " + "; ".join(said)
+    ]
+
+
+def _faster(gains: Sequence[Gain]) -> str:
+    """`3.1 to 4.2 times with 7.3 to 8.0 times fewer bytes over the link`."""
+    ratios = [gain.over["mapped"].value for gain in gains if "mapped" in gain.over]
+    fewer = [gain.bytes_over for gain in gains if gain.bytes_over]
+    if not ratios:
+        return ""
+    moved = f" (over the link {_range(fewer)} times fewer bytes)" if fewer else ""
+    return f"{_range(ratios)} times{moved}"
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = significant(min(values), 2), significant(max(values), 2)
+    return low if low == high else f"{low} to {high}"
+
+
+def _spoken_way(answer: Answer) -> str:
+    """`aligned`, or where several take the same time `merged = aligned (a tie)`."""
+    names = [
+        "Subway" if run.placement == "subway" else traversal.spoken(run.access)
+        for run in (answer.best, *answer.tied)
+    ]
+    return f"{' = '.join(names)} (a tie)" if answer.tied else names[0]
+
+
+def _against(chosen_answers: Sequence[Answer]) -> str:
+    """The range of how many times faster than managed memory and than the GPU's own."""
+    managed = (
+        "that of managed memory under pressure"
+        if chosen_answers[0].label == "modelled"
+        else "that of cold managed memory"
+    )
+    parts = []
+    for base, name in (("managed", managed), ("device", "that of edges in the GPU's memory")):
+        ratios = sorted(answer.over[base].value for answer in chosen_answers if base in answer.over)
+        if ratios:
+            parts.append(f"{_range(ratios)} times {name}")
+    return f"; its speed is {' and '.join(parts)}" if parts else ""
