@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 
-from documents import axes_of, digits, clock, part, quick_rows, rows_of, table
+from documents import axes_of, clock, digits, part, quick_rows, rows_of, table
 
 WHOLE, LEAN = "traversal/", "lean/"
 # A run a graph; and runs with EMOGI's own access over the link, too.

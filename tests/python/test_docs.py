@@ -9,16 +9,54 @@ from pathlib import Path
 
 import pytest
 
+import documents
+from documents import gather, lean, suite, traversal
 from grainscope_report.cli import parser
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+PARTS = (gather, lean, suite, traversal)
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 REPORT = "scripts/grainscope-report "
 PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
 
 
+def test_parts_that_documents_ask_for_are_there_and_every_part_is_asked_for():
+    pages = [*DOCUMENTS, ROOT / "results/reference/README.md"]
+    asked = {words.split()[0] for path in pages for words in documents.asked(path.read_text())}
+    assert asked == set(documents.PARTS)
+
+
+def test_a_table_and_a_number_between_markers_are_made_anew(monkeypatch):
+    monkeypatch.setitem(documents.PARTS, "test.sum", lambda one, other: str(int(one) + int(other)))
+    stale = "It takes <!-- n: test.sum 1 2 -->4<!-- /n --> ms.\n{}5\n6\n<!-- end: scripts/docs -->\n"
+    stale = stale.format("<!-- begin: scripts/docs test.sum 3 4 -->\n")
+    assert documents.filled(stale) == stale.replace("4<", "3<").replace("5\n6", "7")
+    assert documents.asked(stale) == ["test.sum 1 2", "test.sum 3 4"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("<!-- n: test.nothing -->1<!-- /n -->", id="no such part"),
+        pytest.param("<!-- n: lean.link_share -->1", id="no end"),
+        pytest.param("<!-- begin: scripts/docs -->\n<!-- end: scripts/docs -->", id="no name"),
+    ],
+)
+def test_a_marker_that_asks_for_nothing_is_seen(text):
+    with pytest.raises(ValueError, match=r"no part is called|lacks its name"):
+        documents.filled(text)
+
+
+# Without the program, what does not need it.
+@pytest.mark.skipif(bool(PROGRAM), reason="the next test has it")
+@pytest.mark.parametrize("path", ["docs/lean.md", "docs/traversal.md", "docs/gather.md", "docs/pipeline.md"])
+def test_numbers_in_documents_are_those_of_the_result_files(path):
+    text = (ROOT / path).read_text()
+    assert documents.filled(text) == text, "run scripts/docs"
+
+
 @pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
-def test_readme_and_the_reference_of_axes_are_what_the_program_says():
+def test_no_document_is_stale():
     checked = subprocess.run(
         [sys.executable, ROOT / "scripts/docs", "--check", "--program", PROGRAM],
         capture_output=True,

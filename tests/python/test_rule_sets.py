@@ -46,11 +46,6 @@ def test_no_committed_run_of_a_whole_preset_is_left_out():
             assert path in named
 
 
-def test_the_docs_say_how_often_a_sound_run_is_rejected():
-    text = (ROOT / "docs/procurement.md").read_text("utf-8")
-    assert f"-->\n{deriving.table(ROOT)}\n<!--" in text, "run scripts/docs"
-
-
 def test_of_runs_of_several_visits_none_is_rejected_by_the_others():
     found = deriving.rejected(rules.load("pcie5"), runs("pcie5"))
     several = {str(one.path) for one in runs("pcie5") if one.run.visits >= deriving.SEVERAL}
