@@ -20,6 +20,7 @@ from grainscope_report.result import Result
 
 PROJECT = Path(__file__).resolve().parents[2]
 REFERENCE = PROJECT / "results" / "reference"
+PAGES = (PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md")), REFERENCE / "README.md")
 PARTS: dict[str, Callable[..., str]] = {}
 BLOCK = re.compile(r"(<!-- begin: scripts/docs (.+?) -->\n).*?(<!-- end: scripts/docs -->)", re.DOTALL)
 INLINE = re.compile(r"(<!-- n: (.+?) -->).*?(<!-- /n -->)", re.DOTALL)

@@ -1,4 +1,4 @@
-"""The figures of the reference results: their golden CSVs, and the pictures and Markdown tables of docs/figures.
+"""The figures of the reference results: golden CSVs, and the pictures and Markdown tables of docs/figures.
 
 Numbers may differ in their last digits where another Python or numpy computed them; texts may not.
 GRAINSCOPE_NEW_GOLDEN=1 writes them anew, but for the pictures.
