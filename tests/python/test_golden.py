@@ -92,7 +92,7 @@ def test_every_kept_table_has_its_picture_and_the_command_that_made_it(folder):
 
 def test_figure_15_of_the_example_workload_is_the_one_in_the_docs(monkeypatch):
     monkeypatch.chdir(ROOT)
-    document, files = verdict.judge(workload.load(Path("docs/workloads") / VERDICT), 10_000, 1)
+    document, files = verdict.judge(workload.load(Path("docs/examples") / VERDICT), 10_000, 1)
     made = csv_table.write(candidates.build(document, files))
     # The resamples, and with them the ends of intervals, may change with numpy's random numbers.
     check_same(made, TABLES / f"{candidates.STEM}.csv", near=0.02)
