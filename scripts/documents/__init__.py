@@ -106,3 +106,37 @@ def line(cells: Iterable[str]) -> str:
 
 def axes_of(row, *names: str) -> tuple:
     return tuple(row.case.axes.get(name) for name in names)
+
+
+APART = 0.05  # above which a second machine's number stands beside the first's
+QUICK = ("h100-quick.json", "h200x2-quick.json")
+
+
+def beside(one: float | None, two: float | None, write: Callable[[float], str] = "{:.1f}".format) -> str:
+    """A number, and in brackets that of a second machine where they are apart."""
+    if one is None:
+        return ""
+    return write(one) + (f" [{write(two)}]" if two and abs(two / one - 1) > APART else "")
+
+
+def only(name: str, family: str, *axes: str):
+    """The one measured row of a file with these axes: `axis=value`, or `axis=` where it lacks the axis."""
+    wanted = [axis.split("=") for axis in axes]
+    found = [
+        row
+        for row in rows_of(name)
+        if row.ok
+        and row.case.family == family
+        and all(str(row.case.axes.get(axis, "")) == value for axis, value in wanted)
+    ]
+    if len(found) != 1:
+        raise ValueError(f"{name} has {len(found)} rows of {family} with {' '.join(axes)}")
+    return found[0]
+
+
+@part("rate")
+def rate(name: str, family: str, *axes: str) -> str:
+    """GB/s of a row; of `quick` those of the H100, and in brackets of the H200 where they are apart."""
+    files = QUICK if name == "quick" else (name,)
+    rates = [only(file, family, *axes).bandwidth_gb_s for file in files]
+    return beside(rates[0], rates[1] if len(rates) > 1 else None)

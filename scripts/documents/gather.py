@@ -1,11 +1,10 @@
-"""docs/gather.md and docs/pipeline.md: gathers of rows from host memory, and training that is fed by them."""
+"""Gathers of rows from host memory, training that they feed, scores of rows, and shares of the GPU."""
 
 import statistics
 from functools import cache
 
-from documents import axes_of, part, quick_rows, raw, rows_of, table
+from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw, rows_of, table
 
-APART = 0.05  # above which a second machine's number stands beside the first's
 WAYS = {
     "`naive`": ("naive", 4),
     "`circular_shift`": ("circular_shift", 4),
@@ -49,17 +48,10 @@ def mapped_rates(name: str) -> dict[tuple, float]:
     }
 
 
-def beside(one: float | None, two: float | None) -> str:
-    """A number, and in brackets that of a second machine where they are apart."""
-    if one is None:
-        return ""
-    return f"{one:.1f}" + (f" [{two:.1f}]" if two and abs(two / one - 1) > APART else "")
-
-
 @part("gather.ways")
 def ways() -> str:
     """GB/s of the rows asked for, by way."""
-    one, two = (mapped_rates(name) for name in ("h100-quick.json", "h200x2-quick.json"))
+    one, two = (mapped_rates(name) for name in QUICK)
     rows = []
     for row, span in TABLES:
         keys = [(mode, row, span << 30, width) for mode, width in WAYS.values()]
@@ -136,7 +128,7 @@ def kron20_steps(name: str) -> dict[str, dict]:
 @part("pipeline.steps")
 def pipeline_steps() -> str:
     """The time of a step and what of its stages is hidden."""
-    runs = [kron20_steps(name) for name in ("h100-quick.json", "h200x2-quick.json")]
+    runs = [kron20_steps(name) for name in QUICK]
     rows = []
     for name, key in FED_BY.items():
         rows.append([name, *(say(run[key]) for run in runs for say in (step, overlap))])
@@ -173,3 +165,136 @@ def pareto() -> str:
         for row in (400, 512, 1260)
     ]
     return table(["rows", *PARETO], rows)
+
+
+SHARES = {
+    "green_context": "green context",
+    "exec_affinity": "context with an SM count",
+    "mps_percentage": "MPS",
+    "grid_cap": "grid cap",
+    "unlimited": "none",
+}
+
+
+def pairs_of_quick(family: str) -> list[tuple]:
+    """The measured rows of a family of `quick`: the H100's, and the H200's of the same case."""
+    one, two = ({row.name: row for row in rows_of(name) if row.ok} for name in QUICK)
+    return [(row, two[name]) for name, row in one.items() if row.case.family == family and name in two]
+
+
+def counter(pair: tuple, name: str, scale: float = 1, write: str = "{:.1f}") -> str:
+    return beside(*(scale * row.counters[name] for row in pair), write.format)
+
+
+@part("sm_share.alone")
+def shares_alone() -> str:
+    """Gathers on a part of the multiprocessors, by what makes the part."""
+    rows = []
+    for pair in pairs_of_quick("sm_share/gather"):
+        how, sms, percent, width = axes_of(pair[0], "by", "sms", "percent", "width")
+        asked = f"{sms} of 132" if sms else f"{percent} %" if percent else ""
+        rates = beside(*(row.bandwidth_gb_s for row in pair))
+        rows.append([SHARES[how], asked, f"{pair[0].counters['seen_sms']:.0f}", f"{width} B", rates])
+    return table(["part", "asked for", "multiprocessors seen", "loads of", "GB/s"], rows)
+
+
+@part("sm_share.split")
+def splits() -> str:
+    """A gather beside a computation, by the gather's part."""
+    rows = []
+    for pair in pairs_of_quick("sm_share/split"):
+        how, percent, consumer = axes_of(pair[0], "by", "percent", "consumer")
+        if consumer:
+            continue
+        counters = pair[0].counters
+        rows.append(
+            [
+                f"{SHARES[how]}, {percent} %" if percent else SHARES[how],
+                f"{counters['given_sms']:.0f}" if percent else "all",
+                f"{beside(*(1e3 * row.median_s for row in pair), '{:.2f}'.format)} ms",
+                f"× {counter(pair, 'gather_slowdown', write='{:.2f}')}",
+                f"× {counter(pair, 'compute_slowdown', write='{:.2f}')}",
+            ]
+        )
+    return table(["the gather's part", "multiprocessors", "together", "gather", "computation"], rows)
+
+
+@part("sm_share.in_turn")
+def in_turn() -> str:
+    """Milliseconds of the gather and the computation one after the other."""
+    row = quick_rows()["sm_share/split/unlimited/numa:0/gpu:0/width:16/row:1024/rows:131072/span:268435456"]
+    return f"{1e3 * sum(lane['alone_s'] for lane in row['lanes']):.1f}"
+
+
+@part("tiering.scores")
+def scores() -> str:
+    """What the first tenth of a ranking takes, and what the ranking costs: pareto 18."""
+    rows = []
+    for pair in pairs_of_quick("tiering/score"):
+        costs = beside(*(1e3 * row.median_s for row in pair))
+        rows.append([f"`{pair[0].case.axes['score']}`", share(pair[0], "hit_rate_10"), f"{costs} ms"])
+    return table(["score", "accesses of the first 10 % of the rows", "time of score and ranking"], rows)
+
+
+def share(row, name: str) -> str:
+    return f"{100 * row.counters[name]:.1f} %"
+
+
+@part("tiering.kron24")
+def kron24_score(score: str) -> str:
+    """The percent of the accesses that the first tenth of the rows of kron 24 takes."""
+    return share(only("no-gpu-kron24-tiers.json", "tiering/score", f"score={score}"), "hit_rate_10")
+
+
+@part("tiering.kron24_gathers")
+def kron24_gathers() -> str:
+    """Gathers of a mini-batch of kron 24, by the share of hot rows."""
+    rows = []
+    for row in rows_of("h100-kron24-tiers.json.gz"):
+        if row.ok and row.case.family == "gather":
+            crossed = row.link_bytes_least
+            less = f"{100 * (1 - crossed / row.counters['unique_bytes']):.0f} %"
+            hot = row.case.axes.get("hot", 0)
+            rows.append([f"{hot} %", f"{crossed / 1e6:.1f} MB", less, clock(row.median_s)])
+    return table(["hot rows", "over the link", "less", "time"], rows, right=True)
+
+
+@part("tiering.kron24_step")
+def kron24_step(store: str) -> str:
+    """A step of training on kron 24 by batches of 1000."""
+    axes = ("fanout=10x25", "batch=1000", f"store={store}")
+    return clock(only("h100-kron24-tiers.json.gz", "pipeline/graphsage", *axes).median_s)
+
+
+@part("sampling.rates")
+def sampling_rates() -> str:
+    """Millions of edges a second that kron 20 is sampled with."""
+    pairs = {
+        axes_of(pair[0], "by", "placement", "batch"): counter(pair, "edges_per_s", 1e-6, "{:.0f}")
+        for pair in pairs_of_quick("sampling/neighbours")
+    }
+    ways = dict.fromkeys(key[:2] for key in pairs)
+    rows = [
+        [f"{by.upper()}, `{place}` lists", *(pairs[by, place, batch] for batch in (1000, 8000))]
+        for by, place in ways
+    ]
+    return table(["sampled by", "batches of 1000", "batches of 8000"], rows, right=True)
+
+
+@part("tiering.reorder")
+def reorder(way: str) -> str:
+    """Millions of entries a second that pareto 18 is reordered with."""
+    (pair,) = (pair for pair in pairs_of_quick("tiering/reorder") if pair[0].case.axes["lists"] == way)
+    return counter(pair, "edges_per_s", 1e-6, "{:.0f}")
+
+
+@part("tiering.gain")
+def tier_gain(indices: str) -> str:
+    """How many times the speed a tenth of the rows on the GPU gives."""
+    asked = ("mode=masked", "row=512", "width=16", f"indices={indices}")
+    if indices == "zipf":
+        stores = ("store=mapped",), ("store=tiered",)
+    else:
+        stores = ("store=mapped",), ("store=tiered", "hot=10")
+    mapped, tiered = (only(QUICK[0], "gather", *asked, *store) for store in stores)
+    return f"{tiered.bandwidth_gb_s / mapped.bandwidth_gb_s:.2f}"

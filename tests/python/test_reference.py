@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+import documents
 from documents import gather, raw, result, rows_of, suite, traversal
 from documents.lean import (
     BESIDE,
@@ -222,6 +223,19 @@ def test_gathers_of_long_rows_go_as_fast_as_plain_reads_of_the_sectors_that_they
 
 def test_every_step_of_kron_20_is_in_the_table_of_pipelines():
     assert set(gather.kron20_steps("h100-quick.json")) == set(gather.FED_BY.values())
+
+
+def test_8_multiprocessors_gather_as_fast_as_all():
+    rates = [
+        documents.only("h100-quick.json", "sm_share/gather", "width=16", *axes).bandwidth_gb_s
+        for axes in (("by=green_context", "sms=8"), ("by=exec_affinity", "sms=8"), ("by=unlimited",))
+    ]
+    assert min(rates) > 0.98 * max(rates)
+
+
+def test_the_cheapest_score_is_as_good_as_any():
+    of = [row.counters["of_optimal_10"] for row, _ in gather.pairs_of_quick("tiering/score")]
+    assert min(of) > 0.97
 
 
 # Whole lists
