@@ -140,3 +140,9 @@ def rate(name: str, family: str, *axes: str) -> str:
     files = QUICK if name == "quick" else (name,)
     rates = [only(file, family, *axes).bandwidth_gb_s for file in files]
     return beside(rates[0], rates[1] if len(rates) > 1 else None)
+
+
+@part("ms")
+def milliseconds(name: str, family: str, *axes: str) -> str:
+    """The median time of a row, in milliseconds."""
+    return f"{1e3 * only(name, family, *axes).median_s:.2f}"

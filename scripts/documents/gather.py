@@ -167,6 +167,25 @@ def pareto() -> str:
     return table(["rows", *PARETO], rows)
 
 
+@part("pipeline.two_gpus")
+def two_gpus() -> str:
+    """A step of pareto 22 on one H200, and of two mini-batches on both."""
+    asked = ("graph=pareto22", "fanout=10x25", "batch=1000", "row=512", "processes=")
+    feeds = {
+        "`masked`": ("mode=masked", "store=mapped"),
+        "`tiered`, 10 % hot": ("mode=masked", "store=tiered", "hot=10"),
+        "`cpu_gather_dma`": ("mode=cpu_gather_dma",),
+    }
+    rows = []
+    for name, axes in feeds.items():
+        one, two = (
+            only("h200x2-full.json.gz", "pipeline/graphsage", *asked, *axes, f"gpus={gpus}")
+            for gpus in (1, 2)
+        )
+        rows.append([name, clock(one.median_s), clock(two.median_s)])
+    return table(["fed by", "one GPU", "two GPUs"], rows, right=True)
+
+
 SHARES = {
     "green_context": "green context",
     "exec_affinity": "context with an SM count",
