@@ -5,20 +5,61 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+import documents
+from documents import gather, lean, suite, traversal
 from grainscope_report.cli import parser
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PARTS = (gather, lean, suite, traversal)
+GUIDES = sorted((ROOT / "docs").glob("*.md"))
+REFERENCE = ROOT / "results" / "reference" / "README.md"
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *GUIDES, ROOT / "docs" / "figures" / "README.md", REFERENCE]
+NAMED = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
 REPORT = "scripts/grainscope-report "
 PROGRAM = os.environ.get("GRAINSCOPE_PROGRAM")
 
 
+def test_parts_that_documents_ask_for_are_there_and_every_part_is_asked_for():
+    asked = {words.split()[0] for path in documents.PAGES for words in documents.asked(path.read_text())}
+    assert asked == set(documents.PARTS)
+
+
+def test_a_table_and_a_number_between_markers_are_made_anew(monkeypatch):
+    monkeypatch.setitem(documents.PARTS, "test.sum", lambda one, other: str(int(one) + int(other)))
+    stale = "It takes <!-- n: test.sum 1 2 -->4<!-- /n --> ms.\n{}5\n6\n<!-- end: scripts/docs -->\n"
+    stale = stale.format("<!-- begin: scripts/docs test.sum 3 4 -->\n")
+    assert documents.filled(stale) == stale.replace("4<", "3<").replace("5\n6", "7")
+    assert documents.asked(stale) == ["test.sum 1 2", "test.sum 3 4"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("<!-- n: test.nothing -->1<!-- /n -->", id="no such part"),
+        pytest.param("<!-- n: lean.link_share -->1", id="no end"),
+        pytest.param("<!-- begin: scripts/docs -->\n<!-- end: scripts/docs -->", id="no name"),
+    ],
+)
+def test_a_marker_that_asks_for_nothing_is_seen(text):
+    with pytest.raises(ValueError, match=r"no part is called|lacks its name"):
+        documents.filled(text)
+
+
+# Without the program, what does not need it.
+@pytest.mark.skipif(bool(PROGRAM), reason="the next test has it")
+@pytest.mark.parametrize("path", ["docs/lean.md", "docs/traversal.md", "docs/gather.md", "docs/pipeline.md"])
+def test_numbers_in_documents_are_those_of_the_result_files(path):
+    text = (ROOT / path).read_text()
+    assert documents.filled(text) == text, "run scripts/docs"
+
+
 @pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM names no program")
-def test_readme_and_the_reference_of_axes_are_what_the_program_says():
+def test_no_document_is_stale():
     checked = subprocess.run(
         [sys.executable, ROOT / "scripts/docs", "--check", "--program", PROGRAM],
         capture_output=True,
@@ -36,7 +77,7 @@ def commands(text: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMED)
 def test_commands_in_documents_are_of_the_command_line(path):
     for words in commands(path.read_text()):
         parser().parse_args(words)
@@ -48,7 +89,7 @@ def test_a_command_that_is_none_would_be_seen():
         parser().parse_args(words)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMED)
 def test_what_documents_link_to_is_there(path):
     prose = re.sub(r"^```.*?^```|`[^`\n]+`", "code", path.read_text(), flags=re.M | re.S)
     links = re.findall(r"\]\(([^)#\s]+)", prose)
@@ -58,4 +99,84 @@ def test_what_documents_link_to_is_there(path):
 def test_readme_is_short_and_leads_to_every_document():
     text = (ROOT / "README.md").read_text()
     assert len(text.splitlines()) <= 160
-    assert not [path.name for path in DOCUMENTS[1:] if f"(docs/{path.name})" not in text]
+    assert not [path.name for path in GUIDES if f"(docs/{path.name})" not in text]
+
+
+# docs/coverage.md names cases that exist, and forgets nothing.
+
+# The cases of `quick` on two H200, those that were skipped too.
+CASES = [row["name"] for row in documents.raw("h200x2-quick.json")]
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (ROOT / "docs" / "coverage.md").read_text().splitlines()
+    if line.startswith("| `")
+]
+NVBANDWIDTH = 35  # single-node test cases of 0.8
+NCCL_TESTS = 6  # of 2.19, those that only move bytes
+COMM_SCOPE = 68  # benchmarks of 0.12 for CUDA, one with and one without a flush counted once
+
+
+def spans(cell: str) -> list[str]:
+    """What a cell has in code, but for abbreviations."""
+    return [span for span in re.findall(r"`([^`]+)`", cell) if "…" not in span]
+
+
+FILTERS = sorted({span for row in ROWS for span in spans(row[1])})
+
+
+def test_every_row_has_three_cells_and_begins_with_a_filter():
+    for row in ROWS:
+        assert len(row) == 3, row
+        assert all(row), row
+        assert row[1].startswith("`"), row
+
+
+def test_nothing_of_theirs_is_missing_or_there_twice():
+    theirs = [spans(row[0])[0] for row in ROWS]
+    assert len(set(theirs)) == len(theirs)
+    # nvbandwidth's are in lower case throughout.
+    cases = [
+        name for name in theirs if not name.startswith(("Comm_", "libc_")) and not name.endswith("_perf")
+    ]
+    assert len(cases) == NVBANDWIDTH
+    assert sum(name.endswith("_perf") for name in theirs) == NCCL_TESTS
+    assert len(theirs) - len(cases) - NCCL_TESTS == COMM_SCOPE
+    for engine in ("ce", "sm"):
+        assert sum(name.endswith(f"_{engine}") for name in cases) == {"ce": 16, "sm": 18}[engine]
+
+
+@pytest.mark.parametrize("pattern", FILTERS)
+def test_a_filter_matches_a_case_of_two_h200(pattern):
+    assert any(re.search(pattern, name) for name in CASES)
+
+
+def test_a_filter_that_matches_nothing_would_be_seen():
+    assert not any(re.search("transfer/duplex/gpu_gpu/copy_engine/sideways", name) for name in CASES)
+
+
+def words(name: str) -> str:
+    """A name without its numbers: family, what and how."""
+    return "/".join(word for word in name.split("/") if ":" not in word)
+
+
+@cache
+def known() -> frozenset[str]:
+    """The cases of the program, as it names them here, whether they run or are skipped."""
+    runs, plan = (
+        subprocess.run([PROGRAM, flag, "--v=1"], capture_output=True, text=True, check=True).stdout
+        for flag in ("--benchmark_list_tests", "--plan")
+    )
+    skipped = {line.strip() for line in plan.splitlines() if line.startswith("  ")}
+    return frozenset(runs.split()) | skipped
+
+
+@pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM does not name the program")
+@pytest.mark.parametrize("pattern", FILTERS)
+def test_a_filter_matches_a_case_of_the_program(pattern):
+    assert any(re.search(pattern, name) for name in known())
+
+
+@pytest.mark.skipif(not PROGRAM, reason="GRAINSCOPE_PROGRAM does not name the program")
+def test_the_program_still_has_the_cases_of_the_run():
+    mapped = [name for name in CASES if any(re.search(pattern, name) for pattern in FILTERS)]
+    assert {words(name) for name in mapped} <= {words(name) for name in known()}

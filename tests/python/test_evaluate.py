@@ -13,7 +13,7 @@ from planted_purchase import KNOWN, SIZE, candidate, evaluate, machine, seconds,
 from synthetic import MIB
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKLOADS = sorted((ROOT / "docs" / "workloads").glob("*.toml"))
+WORKLOADS = sorted((ROOT / "docs" / "examples").glob("*.toml"))
 # X twice as fast in copies, Y 1.5 times in kernels: T of X is 0.25 + 0.5, of Y 0.5 + 0.5 / 1.5.
 X, Y = {"copies": 2.0, "kernels": 1.0, "host": "node-x"}, {"copies": 1.0, "kernels": 1.5, "host": "node-y"}
 

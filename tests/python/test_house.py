@@ -100,7 +100,7 @@ def groups_in_cpp(path: Path) -> tuple[set[str], set[str]]:
 
 def outside() -> dict[str, set[str]]:
     """The files that name families of other groups, and which."""
-    python = [(path, groups_in_python(path)) for path in sorted((ROOT / "scripts").rglob("*.py"))]
+    python = [(path, groups_in_python(path)) for path in sorted(PACKAGE.rglob("*.py"))]
     sources = [
         path
         for folder in ("benchmarks", "include", "src")

@@ -1,0 +1,148 @@
+"""Parts of documents that follow from result files: tables, and single numbers in sentences.
+
+A document holds them between markers, and `scripts/docs` writes them:
+
+    <!-- begin: scripts/docs NAME -->      a part that has lines of its own, such as a table
+    <!-- end: scripts/docs -->
+
+    It takes <!-- n: NAME WORDS -->12.3<!-- /n --> ms.
+
+NAME is that of a function with `@part` in the modules here, and WORDS are its arguments.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+from grainscope_report import reader
+from grainscope_report.model import Result
+
+PROJECT = Path(__file__).resolve().parents[2]
+REFERENCE = PROJECT / "results" / "reference"
+PAGES = (PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md")), REFERENCE / "README.md")
+PARTS: dict[str, Callable[..., str]] = {}
+BLOCK = re.compile(r"(<!-- begin: scripts/docs (.+?) -->\n).*?(<!-- end: scripts/docs -->)", re.DOTALL)
+INLINE = re.compile(r"(<!-- n: (.+?) -->).*?(<!-- /n -->)", re.DOTALL)
+MARKER = re.compile(r"<!-- (?:begin: scripts/docs|n: )")
+
+
+def part(name: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
+    """Gives a function the name by which documents ask for its text."""
+
+    def keep(made: Callable[..., str]) -> Callable[..., str]:
+        PARTS[name] = made
+        return made
+
+    return keep
+
+
+def asked(text: str) -> list[str]:
+    """What a document's markers ask for, in their order."""
+    found = [*BLOCK.finditer(text), *INLINE.finditer(text)]
+    if len(found) != len(MARKER.findall(text)):
+        raise ValueError("a marker of scripts/docs lacks its name or its end")
+    return [match[2] for match in sorted(found, key=re.Match.start)]
+
+
+def filled(text: str) -> str:
+    """A document with what stands between its markers made anew."""
+    asked(text)
+    text = BLOCK.sub(lambda match: f"{match[1]}{made(match[2])}\n{match[3]}", text)
+    return INLINE.sub(lambda match: f"{match[1]}{made(match[2])}{match[3]}", text)
+
+
+@cache
+def made(words: str) -> str:
+    """The text of a part."""
+    name, *arguments = words.split()
+    if name not in PARTS:
+        raise ValueError(f"no part is called {name}: scripts/documents has {', '.join(sorted(PARTS))}")
+    return PARTS[name](*arguments)
+
+
+@cache
+def raw(name: str) -> list[dict]:
+    """The rows of a reference result as they stand in its file."""
+    return reader.load(REFERENCE / name)[1]["benchmarks"]
+
+
+@cache
+def result(name: str) -> Result:
+    """A reference result."""
+    return reader.read(REFERENCE / name)
+
+
+def rows_of(name: str) -> tuple:
+    return result(name).rows
+
+
+@cache
+def quick_rows() -> dict[str, dict]:
+    """What was measured of the H100's `quick`, by name."""
+    return {row["name"]: row for row in raw("h100-quick.json") if row["status"] == "ok"}
+
+
+def digits(value: float, count: int = 3) -> str:
+    """A number with so many significant digits, trailing zeros kept."""
+    return f"{value:.0f}" if abs(value) >= 10**count else f"{value:#.{count}g}".rstrip(".")
+
+
+def clock(seconds: float) -> str:
+    """A time, in milliseconds up to a second."""
+    return f"{digits(seconds)} s" if seconds >= 1 else f"{digits(1e3 * seconds)} ms"
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]], right: bool = False) -> str:
+    """A table in Markdown; the columns after the first are aligned to the right on request."""
+    heads = list(heads)
+    rule = "|---|" + ("--:|" if right else "---|") * (len(heads) - 1)
+    return "\n".join([line(heads), rule, *map(line, rows)])
+
+
+def line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def axes_of(row, *names: str) -> tuple:
+    return tuple(row.case.axes.get(name) for name in names)
+
+
+APART = 0.05  # above which a second machine's number stands beside the first's
+QUICK = ("h100-quick.json", "h200x2-quick.json")
+
+
+def beside(one: float | None, two: float | None, write: Callable[[float], str] = "{:.1f}".format) -> str:
+    """A number, and in brackets that of a second machine where they are apart."""
+    if one is None:
+        return ""
+    return write(one) + (f" [{write(two)}]" if two and abs(two / one - 1) > APART else "")
+
+
+def only(name: str, family: str, *axes: str):
+    """The one measured row of a file with these axes: `axis=value`, or `axis=` where it lacks the axis."""
+    wanted = [axis.split("=") for axis in axes]
+    found = [
+        row
+        for row in rows_of(name)
+        if row.ok
+        and row.case.family == family
+        and all(str(row.case.axes.get(axis, "")) == value for axis, value in wanted)
+    ]
+    if len(found) != 1:
+        raise ValueError(f"{name} has {len(found)} rows of {family} with {' '.join(axes)}")
+    return found[0]
+
+
+@part("rate")
+def rate(name: str, family: str, *axes: str) -> str:
+    """GB/s of a row; of `quick` those of the H100, and in brackets of the H200 where they are apart."""
+    files = QUICK if name == "quick" else (name,)
+    rates = [only(file, family, *axes).bandwidth_gb_s for file in files]
+    return beside(rates[0], rates[1] if len(rates) > 1 else None)
+
+
+@part("ms")
+def milliseconds(name: str, family: str, *axes: str) -> str:
+    """The median time of a row, in milliseconds."""
+    return f"{1e3 * only(name, family, *axes).median_s:.2f}"

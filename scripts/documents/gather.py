@@ -1,0 +1,319 @@
+"""Gathers of rows from host memory, training that they feed, scores of rows, and shares of the GPU."""
+
+import statistics
+from functools import cache
+
+from documents import QUICK, axes_of, beside, clock, only, part, quick_rows, raw, rows_of, table
+
+WAYS = {
+    "`naive`": ("naive", 4),
+    "`circular_shift`": ("circular_shift", 4),
+    "`vector`": ("vector", 16),
+    "`masked`": ("masked", 4),
+    "`masked`, 16 B": ("masked", 16),
+    "`address_ordered`": ("address_ordered", 16),
+}
+TABLES = ((1024, 1), (1028, 1), (1040, 1), (2312, 1), (512, 8), (128, 8))
+FED_BY = {
+    "`cpu_only`": "cpu_only/pageable",
+    "`cpu_gather_dma`": "cpu_gather_dma/pinned",
+    "`naive`": "naive/mapped",
+    "`masked`": "masked/mapped",
+    "`address_ordered`, window 2": "address_ordered/mapped",
+    "`tiered`, 10 % hot": "masked/tiered",
+    "all in the GPU": "masked/device",
+    "`masked`, two processes, 10 % to the one that gathers": "masked/mapped, processes",
+}
+PARETO = {
+    "`cpu_gather_dma`": "cpu_gather_dma/pinned",
+    "`naive`": "naive/mapped",
+    "`circular_shift`": "circular_shift/mapped",
+    "`masked`": "masked/mapped",
+    "`address_ordered`, window 4": "address_ordered/mapped",
+    "`tiered`, 10 % hot": "masked/tiered",
+    "all in the GPU": "masked/device",
+}
+
+
+@cache
+def mapped_rates(name: str) -> dict[tuple, float]:
+    """GB/s of gathers of uniform mapped rows without a window, by way, row, table and width."""
+    return {
+        axes_of(row, "mode", "row", "span", "width"): row.bandwidth_gb_s
+        for row in rows_of(name)
+        if row.ok
+        and row.case.family == "gather"
+        and axes_of(row, "store", "indices") == ("mapped", "uniform")
+        and row.case.axes.get("window", 1) == 1
+    }
+
+
+@part("gather.ways")
+def ways() -> str:
+    """GB/s of the rows asked for, by way."""
+    one, two = (mapped_rates(name) for name in QUICK)
+    rows = []
+    for row, span in TABLES:
+        keys = [(mode, row, span << 30, width) for mode, width in WAYS.values()]
+        rows.append([f"{row} B", f"{span} GiB", *(beside(one.get(key), two.get(key)) for key in keys)])
+    return table(["rows", "table", *WAYS], rows)
+
+
+@cache
+def long_rows() -> dict[int, dict]:
+    """GB/s of the best gather in the order asked and of the best sorted one, by bytes of a row."""
+    found: dict[int, dict] = {}
+    for row in rows_of("h100-rows.json.gz"):
+        if row.ok and row.case.family == "gather":
+            rates = found.setdefault(row.case.axes["row"], {"element": row.case.axes.get("element", 4)})
+            kind = "sorted" if row.case.axes["mode"] == "address_ordered" else "asked"
+            rates[kind] = max(rates.get(kind, 0), row.bandwidth_gb_s)
+    return dict(sorted(found.items()))
+
+
+@cache
+def plain_rate() -> float:
+    """GB/s of plain zero-copy reads in the same run."""
+    rows = (row for row in rows_of("h100-rows.json.gz") if row.ok)
+    return max(row.bandwidth_gb_s for row in rows if row.case.family == "transfer/zero_copy")
+
+
+def bytes_of_sectors(row: int) -> float:
+    """Bytes of the sectors that a row touches, on average over a table that begins with a sector."""
+    places = range(32)
+    return 32 * statistics.mean((i * row + row - 1) // 32 - i * row // 32 + 1 for i in places)
+
+
+def share_of_sectors(row: int) -> float:
+    """What a gather reaches of the rate that plain reads of its sectors leave to it."""
+    return long_rows()[row]["asked"] / plain_rate() * bytes_of_sectors(row) / row
+
+
+@part("gather.sectors")
+def sectors() -> str:
+    """Gathers of long rows beside plain reads of the sectors that they touch."""
+    heads = ["rows", "element", "best in the order asked", "of the plain read", "of what their sectors leave"]
+    rows = [
+        [
+            f"{row} B",
+            f"float{8 * int(rates['element'])}",
+            f"{rates['asked']:.1f}",
+            f"{rates['asked'] / plain_rate():.2f}",
+            f"{share_of_sectors(row):.2f}",
+            f"{rates['sorted']:.1f}" if "sorted" in rates else "",
+        ]
+        for row, rates in long_rows().items()
+    ]
+    return table([*heads, "`address_ordered`"], rows)
+
+
+@part("gather.plain_rate")
+def plain() -> str:
+    return f"{plain_rate():.1f}"
+
+
+@cache
+def kron20_steps(name: str) -> dict[str, dict]:
+    """Rows of training on kron 20, by what feeds them."""
+    rows = quick_rows() if name == "h100-quick.json" else {row["name"]: row for row in raw(name)}
+    prefix = "pipeline/graphsage/"
+    return {
+        name.removeprefix(prefix).split("/numa")[0] + ", processes" * ("/processes" in name): row
+        for name, row in rows.items()
+        if name.startswith(prefix) and "/graph:kron20/" in name and row["status"] == "ok"
+        if "/gpus:1" in name or name.startswith(prefix + "cpu_only")
+    }
+
+
+@part("pipeline.steps")
+def pipeline_steps() -> str:
+    """The time of a step and what of its stages is hidden."""
+    runs = [kron20_steps(name) for name in QUICK]
+    rows = []
+    for name, key in FED_BY.items():
+        rows.append([name, *(say(run[key]) for run in runs for say in (step, overlap))])
+    return table(["fed by", "H100", "overlap", "H200", "overlap"], rows)
+
+
+def step(row: dict) -> str:
+    seconds = row["median_s"]
+    return f"{1e3 * seconds:.3g} ms" if seconds >= 1e-3 else f"{1e6 * seconds:.3g} µs"
+
+
+def overlap(row: dict) -> str:
+    found = row["counters"].get("overlap")
+    return "" if found is None else f"{found:.2f}"
+
+
+@part("pipeline.pareto")
+def pareto() -> str:
+    """The time of a step of pareto 22, by size of rows."""
+    times = {
+        (row.case.axes["row"], f"{row.case.axes['mode']}/{row.case.axes['store']}"): row.median_s
+        for row in rows_of("h100-full.json.gz")
+        if row.ok
+        and row.case.family == "pipeline/graphsage"
+        and axes_of(row, "graph", "fanout", "batch", "processes") == ("pareto22", "10x25", 1000, None)
+        and row.case.axes.get("window", 4) == 4
+        and row.case.axes.get("hot", 10) == 10
+    }
+    rows = [
+        [
+            f"{row} B",
+            *(f"{1e3 * times[row, key]:.2f} ms" if (row, key) in times else "" for key in PARETO.values()),
+        ]
+        for row in (400, 512, 1260)
+    ]
+    return table(["rows", *PARETO], rows)
+
+
+@part("pipeline.two_gpus")
+def two_gpus() -> str:
+    """A step of pareto 22 on one H200, and of two mini-batches on both."""
+    asked = ("graph=pareto22", "fanout=10x25", "batch=1000", "row=512", "processes=")
+    feeds = {
+        "`masked`": ("mode=masked", "store=mapped"),
+        "`tiered`, 10 % hot": ("mode=masked", "store=tiered", "hot=10"),
+        "`cpu_gather_dma`": ("mode=cpu_gather_dma",),
+    }
+    rows = []
+    for name, axes in feeds.items():
+        one, two = (
+            only("h200x2-full.json.gz", "pipeline/graphsage", *asked, *axes, f"gpus={gpus}")
+            for gpus in (1, 2)
+        )
+        rows.append([name, clock(one.median_s), clock(two.median_s)])
+    return table(["fed by", "one GPU", "two GPUs"], rows, right=True)
+
+
+SHARES = {
+    "green_context": "green context",
+    "exec_affinity": "context with an SM count",
+    "mps_percentage": "MPS",
+    "grid_cap": "grid cap",
+    "unlimited": "none",
+}
+
+
+def pairs_of_quick(family: str) -> list[tuple]:
+    """The measured rows of a family of `quick`: the H100's, and the H200's of the same case."""
+    one, two = ({row.name: row for row in rows_of(name) if row.ok} for name in QUICK)
+    return [(row, two[name]) for name, row in one.items() if row.case.family == family and name in two]
+
+
+def counter(pair: tuple, name: str, scale: float = 1, write: str = "{:.1f}") -> str:
+    return beside(*(scale * row.counters[name] for row in pair), write.format)
+
+
+@part("sm_share.alone")
+def shares_alone() -> str:
+    """Gathers on a part of the multiprocessors, by what makes the part."""
+    rows = []
+    for pair in pairs_of_quick("sm_share/gather"):
+        how, sms, percent, width = axes_of(pair[0], "by", "sms", "percent", "width")
+        asked = f"{sms} of 132" if sms else f"{percent} %" if percent else ""
+        rates = beside(*(row.bandwidth_gb_s for row in pair))
+        rows.append([SHARES[how], asked, f"{pair[0].counters['seen_sms']:.0f}", f"{width} B", rates])
+    return table(["part", "asked for", "multiprocessors seen", "loads of", "GB/s"], rows)
+
+
+@part("sm_share.split")
+def splits() -> str:
+    """A gather beside a computation, by the gather's part."""
+    rows = []
+    for pair in pairs_of_quick("sm_share/split"):
+        how, percent, consumer = axes_of(pair[0], "by", "percent", "consumer")
+        if consumer:
+            continue
+        counters = pair[0].counters
+        rows.append(
+            [
+                f"{SHARES[how]}, {percent} %" if percent else SHARES[how],
+                f"{counters['given_sms']:.0f}" if percent else "all",
+                f"{beside(*(1e3 * row.median_s for row in pair), '{:.2f}'.format)} ms",
+                f"× {counter(pair, 'gather_slowdown', write='{:.2f}')}",
+                f"× {counter(pair, 'compute_slowdown', write='{:.2f}')}",
+            ]
+        )
+    return table(["the gather's part", "multiprocessors", "together", "gather", "computation"], rows)
+
+
+@part("sm_share.in_turn")
+def in_turn() -> str:
+    """Milliseconds of the gather and the computation one after the other."""
+    row = quick_rows()["sm_share/split/unlimited/numa:0/gpu:0/width:16/row:1024/rows:131072/span:268435456"]
+    return f"{1e3 * sum(lane['alone_s'] for lane in row['lanes']):.1f}"
+
+
+@part("tiering.scores")
+def scores() -> str:
+    """What the first tenth of a ranking takes, and what the ranking costs: pareto 18."""
+    rows = []
+    for pair in pairs_of_quick("tiering/score"):
+        costs = beside(*(1e3 * row.median_s for row in pair))
+        rows.append([f"`{pair[0].case.axes['score']}`", share(pair[0], "hit_rate_10"), f"{costs} ms"])
+    return table(["score", "accesses of the first 10 % of the rows", "time of score and ranking"], rows)
+
+
+def share(row, name: str) -> str:
+    return f"{100 * row.counters[name]:.1f} %"
+
+
+@part("tiering.kron24")
+def kron24_score(score: str) -> str:
+    """The percent of the accesses that the first tenth of the rows of kron 24 takes."""
+    return share(only("no-gpu-kron24-tiers.json", "tiering/score", f"score={score}"), "hit_rate_10")
+
+
+@part("tiering.kron24_gathers")
+def kron24_gathers() -> str:
+    """Gathers of a mini-batch of kron 24, by the share of hot rows."""
+    rows = []
+    for row in rows_of("h100-kron24-tiers.json.gz"):
+        if row.ok and row.case.family == "gather":
+            crossed = row.link_bytes_least
+            less = f"{100 * (1 - crossed / row.counters['unique_bytes']):.0f} %"
+            hot = row.case.axes.get("hot", 0)
+            rows.append([f"{hot} %", f"{crossed / 1e6:.1f} MB", less, clock(row.median_s)])
+    return table(["hot rows", "over the link", "less", "time"], rows, right=True)
+
+
+@part("tiering.kron24_step")
+def kron24_step(store: str) -> str:
+    """A step of training on kron 24 by batches of 1000."""
+    axes = ("fanout=10x25", "batch=1000", f"store={store}")
+    return clock(only("h100-kron24-tiers.json.gz", "pipeline/graphsage", *axes).median_s)
+
+
+@part("sampling.rates")
+def sampling_rates() -> str:
+    """Millions of edges a second that kron 20 is sampled with."""
+    pairs = {
+        axes_of(pair[0], "by", "placement", "batch"): counter(pair, "edges_per_s", 1e-6, "{:.0f}")
+        for pair in pairs_of_quick("sampling/neighbours")
+    }
+    ways = dict.fromkeys(key[:2] for key in pairs)
+    rows = [
+        [f"{by.upper()}, `{place}` lists", *(pairs[by, place, batch] for batch in (1000, 8000))]
+        for by, place in ways
+    ]
+    return table(["sampled by", "batches of 1000", "batches of 8000"], rows, right=True)
+
+
+@part("tiering.reorder")
+def reorder(way: str) -> str:
+    """Millions of entries a second that pareto 18 is reordered with."""
+    (pair,) = (pair for pair in pairs_of_quick("tiering/reorder") if pair[0].case.axes["lists"] == way)
+    return counter(pair, "edges_per_s", 1e-6, "{:.0f}")
+
+
+@part("tiering.gain")
+def tier_gain(indices: str) -> str:
+    """How many times the speed a tenth of the rows on the GPU gives."""
+    asked = ("mode=masked", "row=512", "width=16", f"indices={indices}")
+    if indices == "zipf":
+        stores = ("store=mapped",), ("store=tiered",)
+    else:
+        stores = ("store=mapped",), ("store=tiered", "hot=10")
+    mapped, tiered = (only(QUICK[0], "gather", *asked, *store) for store in stores)
+    return f"{tiered.bandwidth_gb_s / mapped.bandwidth_gb_s:.2f}"

@@ -1,0 +1,334 @@
+"""docs/lean.md: what traversals that move fewer bytes read over the link, and how long they take."""
+
+import statistics
+from collections.abc import Callable, Iterable, Mapping
+
+from documents import axes_of, clock, digits, part, quick_rows, rows_of, table
+
+WHOLE, LEAN = "traversal/", "lean/"
+# A run a graph; and runs with EMOGI's own access over the link, too.
+RUNS = {"kron24": "h100-lean24-kron.json.gz", "urand24": "h100-lean24-urand.json.gz"}
+BESIDE_EMOGI = {"kron24": "h100-lean24-emogi-kron.json.gz", "urand24": "h100-lean24-emogi-urand.json.gz"}
+GRAPHS = tuple(RUNS)
+ALGORITHMS = ("bfs", "sssp", "cc", "pr")
+EVERY = [(algorithm, graph) for algorithm in ALGORITHMS for graph in GRAPHS]
+BOTH_ACCESSES = [(algorithm, graph) for algorithm, graph in EVERY if algorithm != "pr"]
+EMOGI, EXCHANGE, CHUNKS = "merged_aligned", "edge_gather", "merged_aligned_chunked"
+Line = tuple[str, Mapping[str, object]]
+
+
+def by_fewer(tier: str, lists: str, **more) -> Line:
+    return LEAN, {"tier": tier, "lists": lists, **more}
+
+
+def over_the_link(edge: int, **more) -> Line:
+    return WHOLE, {"placement": "mapped", "edge": edge, **more}
+
+
+# What the lines of the tables are of: of several rows the fastest.
+INSIDE = (WHOLE, {"placement": "device"})
+STORY = {
+    "whole lists, 8-byte edges": over_the_link(8),
+    "whole lists, 4-byte edges": over_the_link(4),
+    "the algorithm": by_fewer("none", "plain", segments="read"),
+    "and compressed": by_fewer("none", "compressed", segments="read"),
+    "the algorithm, 1 % hot": by_fewer("heads", "plain", hot=1),
+    "1 % hot, compressed": by_fewer("heads", "compressed", hot=1),
+    "25 % hot": by_fewer("heads", "plain", hot=25),
+    "25 % hot, compressed": by_fewer("heads", "compressed", hot=25),
+    "whole lists, all edges in the card": INSIDE,
+}
+ACCESSES = {
+    f"{name}, {edge}-byte edges": over_the_link(edge, access=access)
+    for name, access in (("EMOGI's access", EMOGI), ("GraphPEG's exchange", EXCHANGE))
+    for edge in (8, 4)
+}
+BESIDE = ACCESSES | {
+    "the algorithm": STORY["the algorithm"],
+    "and compressed": STORY["and compressed"],
+    "10 % hot": by_fewer("heads", "plain", hot=10),
+    "10 % hot, compressed": by_fewer("heads", "compressed", hot=10),
+    "25 % hot": STORY["25 % hot"],
+    "25 % hot, compressed": STORY["25 % hot, compressed"],
+    "whole lists, all edges in the card": INSIDE,
+}
+BEFORE, AFTER = "h200-lean24-before.json.gz", "h200-lean24.json.gz"
+FIRSTS = {
+    "before": (BEFORE, "none", "plain", 0),
+    "before, compressed": (BEFORE, "none", "compressed", 0),
+    "first neighbours": (AFTER, "none", "plain", 0),
+    "first neighbours, compressed": (AFTER, "none", "compressed", 0),
+    "before, 1 % hot": (BEFORE, "heads", "plain", 1),
+    "first neighbours, 1 % hot": (AFTER, "heads", "plain", 1),
+    "first neighbours, 1 % hot, compressed": (AFTER, "heads", "compressed", 1),
+}
+
+
+def found(rows: Iterable, family: str, graph: str, axes: Mapping[str, object]) -> list:
+    """The rows of a family over a graph with these axes."""
+    asked = (graph, *axes.values())
+    return [row for row in rows if row.case.family == family and axes_of(row, "graph", *axes) == asked]
+
+
+def fastest(family: str, graph: str, axes: Mapping[str, object], runs: Mapping[str, str] = RUNS):
+    """The fastest row with these axes in its graph's run, if it has one."""
+    return min(found(rows_of(runs[graph]), family, graph, axes), key=mean_s, default=None)
+
+
+def lean(algorithm: str, graph: str, tier: str, lists: str, hot: int, segments="read", runs=RUNS):
+    """The row of a technique in its graph's run."""
+    axes = {"tier": tier, "lists": lists, "hot": hot, "segments": segments}
+    (row,) = found(rows_of(runs[graph]), LEAN + algorithm, graph, axes)
+    return row
+
+
+def whole(algorithm: str, graph: str, access: str, edge: int, runs=BESIDE_EMOGI):
+    """The row that reads whole lists over the link."""
+    return fastest(WHOLE + algorithm, graph, {"access": access, "placement": "mapped", "edge": edge}, runs)
+
+
+def moved(row) -> float:
+    """Bytes over the link, the mean over trials."""
+    counted = [trial.counters["link_bytes"] for trial in row.trials if "link_bytes" in trial.counters]
+    return statistics.mean(counted) if counted else row.link_bytes_least or 0
+
+
+def mean_s(row) -> float:
+    return statistics.mean(row.samples_s)
+
+
+def asked_for(row) -> float:
+    return row.traffic.requests
+
+
+def steps(algorithm: str, graph: str, of: Callable) -> dict[str, float]:
+    """How many times less of what `of` counts each step takes than the one before it."""
+    eight, four = (of(fastest(WHOLE + algorithm, graph, over_the_link(edge)[1])) for edge in (8, 4))
+    plain, compressed = (of(lean(algorithm, graph, "none", lists, 0)) for lists in ("plain", "compressed"))
+    return {"half the edge": eight / four, "the algorithm": four / plain, "compression": plain / compressed}
+
+
+def cell(row) -> str:
+    """A row's bytes over the link and time."""
+    if row is None:
+        return ""
+    size = moved(row)
+    said = f"{digits(size / 1e9)} GB" if size >= 1e9 else f"{digits(size / 1e6)} MB" if size else "0"
+    return f"{said}, {clock(mean_s(row))}"
+
+
+def heads(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return ["", *(f"{algorithm} `{graph[:-2]}:{graph[-2:]}`" for algorithm, graph in pairs)]
+
+
+def lines(of: Mapping[str, Line], pairs: list[tuple[str, str]], runs: Mapping[str, str]) -> str:
+    cells = [
+        [name, *(cell(fastest(kind + algorithm, graph, axes, runs)) for algorithm, graph in pairs)]
+        for name, (kind, axes) in of.items()
+    ]
+    return table(heads(pairs), cells)
+
+
+@part("lean.story")
+def story() -> str:
+    return lines(STORY, EVERY, RUNS)
+
+
+@part("lean.beside_emogi")
+def beside_emogi() -> str:
+    return lines(BESIDE, BOTH_ACCESSES, BESIDE_EMOGI)
+
+
+@part("lean.first_neighbours")
+def first_neighbours() -> str:
+    pairs = [(algorithm, graph) for algorithm in ("bfs", "cc") for graph in GRAPHS]
+    rows = [[name, *(cell(first(*pair, *at)) for pair in pairs)] for name, at in FIRSTS.items()]
+    return table(heads(pairs), rows)
+
+
+def first(algorithm: str, graph: str, file: str, tier: str, lists: str, hot: int):
+    (row,) = found(rows_of(file), LEAN + algorithm, graph, {"tier": tier, "lists": lists, "hot": hot})
+    return row
+
+
+@part("lean.steps")
+def steps_table() -> str:
+    """How many times less each step takes than the one before it."""
+    rows = [
+        [f"{step}: {what}", *(digits(steps(*pair, of)[step]) for pair in EVERY)]
+        for step in ("half the edge", "the algorithm", "compression")
+        for what, of in (("bytes", moved), ("time", mean_s))
+    ]
+    requests = [compression(*pair, asked_for) for pair in EVERY]
+    return table(heads(EVERY), [*rows, ["compression: requests", *map(digits, requests)]], right=True)
+
+
+def compression(algorithm: str, graph: str, of: Callable) -> float:
+    plain, compressed = (of(lean(algorithm, graph, "none", lists, 0)) for lists in ("plain", "compressed"))
+    return plain / compressed
+
+
+@part("lean.halving")
+def halving(which: str) -> str:
+    """How many times less time edges of four bytes take, least and most, sssp aside."""
+    times = [steps(*pair, mean_s)["half the edge"] for pair in EVERY if pair[0] != "sssp"]
+    return f"{ {'least': min, 'most': max}[which](times):.2f}"
+
+
+@part("lean.compressed_requests")
+def compressed_requests(algorithm: str, graph: str) -> str:
+    return digits(compression(algorithm, graph, asked_for))
+
+
+@part("lean.compressed_bytes")
+def compressed_bytes(algorithm: str, graph: str) -> str:
+    return digits(compression(algorithm, graph, moved))
+
+
+@part("lean.bytes_of_a_list")
+def bytes_of_a_list(lists: str) -> str:
+    """Bytes of one list of sssp on urand 24, which reads each about once."""
+    return f"{moved(lean('sssp', 'urand24', 'none', lists, 0)) / 2**24:.0f}"
+
+
+@part("lean.left")
+def left(algorithm: str, graph: str) -> str:
+    """The percent of the bytes that are left with 25 % hot."""
+    return f"{100 * hot_share(algorithm, graph):.0f}"
+
+
+def hot_share(algorithm: str, graph: str) -> float:
+    return moved(lean(algorithm, graph, "heads", "plain", 25)) / moved(
+        lean(algorithm, graph, "none", "plain", 0)
+    )
+
+
+@part("lean.link_share")
+def link_share() -> str:
+    """The link's share of compressed cc on kron 24."""
+    return f"{lean('cc', 'kron24', 'none', 'compressed', 0).counters['modelled_over_measured']:.2f}"
+
+
+@part("lean.over_the_card")
+def over_the_card() -> str:
+    """How many times faster the fastest search is than a walk of whole lists inside the card."""
+    inside = fastest("traversal/bfs", "kron24", INSIDE[1])
+    return f"{mean_s(inside) / mean_s(lean('bfs', 'kron24', 'heads', 'compressed', 25)):.1f}"
+
+
+@part("lean.hybrid")
+def hybrid() -> str:
+    """How much longer hybrid rows take than rows without segments."""
+    rows = [
+        [f"{algorithm}, {lists}", *(percent(longer(algorithm, graph, lists)) for graph in GRAPHS)]
+        for algorithm, lists in (("sssp", "plain"), ("pr", "plain"), ("pr", "compressed"))
+    ]
+    return table(["time of hybrid rows", "`kron:24`", "`urand:24`"], rows, right=True)
+
+
+def longer(algorithm: str, graph: str, lists: str) -> float:
+    hybrid, read = (lean(algorithm, graph, "none", lists, 0, segments) for segments in ("hybrid", "read"))
+    return hybrid.median_s / read.median_s - 1
+
+
+def percent(change: float) -> str:
+    return f"{100 * change:+.0f} %".replace("-", "−")
+
+
+@part("lean.short_lists")
+def short_lists(lists: str) -> str:
+    """Milliseconds of hybrid pr over a web graph."""
+    return f"{1e3 * web_pr(lists).median_s:.1f}"
+
+
+def web_pr(lists: str):
+    axes = {"tier": "none", "lists": lists, "hot": 0, "segments": "hybrid"}
+    (row,) = (row for row in found(rows_of("h100-full.json.gz"), "lean/pr", "web20", axes) if row.ok)
+    return row
+
+
+@part("lean.counted")
+def counted() -> str:
+    """What the GPU's counters have of the model's requests and bytes."""
+    rows = []
+    for row in (row for row in rows_of("h100-lean20.json.gz") if row.counted):
+        shares = (row.counted.requests / row.traffic.requests, row.counted.bytes / row.traffic.bytes)
+        graph, lists, hot = axes_of(row, "graph", "lists", "hot")
+        name = (
+            f"{row.case.family.removeprefix(LEAN)} `{graph[:-2]}:{graph[-2:]}`, {lists}"
+            + f", {hot} % hot" * (hot > 0)
+        )
+        rows.append([name, *(f"{100 * share:.1f} %" for share in shares)])
+    return table(["", "requests counted, of the model's", "bytes"], rows, right=True)
+
+
+@part("lean.scale27")
+def scale27() -> str:
+    """Times over kron 27."""
+    rows = [row for name in ("h100-lean27.json.gz", "h100-lean27-sssp.json.gz") for row in rows_of(name)]
+    kinds = {
+        "whole lists, 8-byte edges": over_the_link(8),
+        "whole lists, 4-byte edges": over_the_link(4),
+        "the algorithm": by_fewer("none", "plain"),
+        "and compressed": by_fewer("none", "compressed"),
+        "25 % hot": STORY["25 % hot"],
+        "25 % hot, compressed": STORY["25 % hot, compressed"],
+    }
+    cells = [
+        [name, *(time_of(found(rows, kind + algorithm, "kron27", axes)) for algorithm in ALGORITHMS)]
+        for name, (kind, axes) in kinds.items()
+    ]
+    return table(["`kron:27`", *ALGORITHMS], cells, right=True)
+
+
+def time_of(rows: list) -> str:
+    return clock(mean_s(rows[0])) if rows else ""
+
+
+def slower(algorithm: str, graph: str, edge: int, of: Callable = mean_s) -> float:
+    """How many times as much the exchange takes as EMOGI's access."""
+    return of(whole(algorithm, graph, EXCHANGE, edge)) / of(whole(algorithm, graph, EMOGI, edge))
+
+
+@part("lean.exchange")
+def exchange() -> str:
+    """What the exchange takes over EMOGI's access, and the algorithm over the faster of both."""
+    rows = [
+        [f"{what} of the exchange over EMOGI's, {edge}-byte edges"]
+        + [digits(slower(*pair, edge, of)) for pair in BOTH_ACCESSES]
+        for what, of in (("bytes", moved), ("time", mean_s))
+        for edge in (8, 4)
+    ]
+    gains = ["the faster of both over the algorithm alone: time, 4-byte edges"]
+    gains += [digits(alone(*pair)) for pair in BOTH_ACCESSES]
+    return table(heads(BOTH_ACCESSES), [*rows, gains], right=True)
+
+
+def alone(algorithm: str, graph: str) -> float:
+    """How many times as fast the algorithm alone is as the faster walk of whole lists."""
+    both = [mean_s(whole(algorithm, graph, access, 4)) for access in (EMOGI, EXCHANGE)]
+    return min(both) / mean_s(lean(algorithm, graph, "none", "plain", 0, runs=BESIDE_EMOGI))
+
+
+@part("lean.figure_says")
+def figure_says() -> str:
+    """What figure 19 of the runs with the exchange alone says of sssp on urand 24."""
+    plain = lean("sssp", "urand24", "none", "plain", 0)
+    return f"{mean_s(whole('sssp', 'urand24', EXCHANGE, 4, RUNS)) / mean_s(plain):.1f}"
+
+
+@part("lean.nothing_to_read")
+def nothing_to_read(lists: str, hot: str) -> str:
+    """Microseconds of cc on urand 24 where hot beginnings leave nothing to read."""
+    return f"{1e6 * lean('cc', 'urand24', 'heads', lists, int(hot), runs=BESIDE_EMOGI).median_s:.0f}"
+
+
+@part("lean.decoding")
+def decoding(lists: str) -> str:
+    """Microseconds of bfs on kron 20 with 25 % hot, where next to nothing is read."""
+    return f"{1e6 * search_of_kron20(lists):.0f}"
+
+
+def search_of_kron20(lists: str) -> float:
+    name = f"lean/bfs/direction_optimising/heads/{lists}/numa:0/gpu:0/graph:kron20/hot:25"
+    return quick_rows()[name]["median_s"]

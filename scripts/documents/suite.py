@@ -1,0 +1,289 @@
+"""Parts that are of no one family: README's screen and numbers, words, uncertainties, lanes, verdicts."""
+
+import contextlib
+import csv
+import gzip
+import io
+import json
+import math
+import os
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from statistics import median, quantiles
+
+from documents import PROJECT, part, quick_rows, raw, table
+from grainscope_report import cli, reader, statistics, visits
+from grainscope_report.acceptance import deriving
+from grainscope_report.asking import sentence
+from grainscope_report.buying import verdict, words, workload
+from grainscope_report.commands import evaluate, files
+from grainscope_report.statistics import Estimate
+from grainscope_report.uncertainty import TABLE
+from grainscope_report.units import format_interval
+
+MOST_FAMILIES = 4  # of a word of `ask`
+
+# README's screen: so many lines of the summary of this run, so wide.
+SHOWN, LINES, WIDTH = "results/reference/acceptance/h100-c2.json.gz", 14, 100
+
+# README's numbers: what, the file, and a row's rate or how many times as long a row takes as another.
+A, H = "numa:0/gpu:0", "results/reference"
+WALL = f"reach/gather/host_alloc/{{}}/{A}/row:128/rows:1048576/span:4294967296"
+KRON = f"{A}/graph:kron24"
+STEP = f"pipeline/graphsage/masked/{{}}/{KRON}/fanout:10x25/batch:1000/row:512/hidden:128/{{}}gpus:1"
+COPY = f"transfer/memcpy/pinned_to_gpu/{A}/flush:on/bytes:268435456"
+READ = (
+    f"transfer/zero_copy/read/merged_aligned/{A}/allocation:host_alloc/offset:0/width:4/blocks:full/"
+    "threads:1024/bytes:268435456"
+)
+PEER = "transfer/peer/copy_engine/read/gpu:0/peer:1/access:on/bytes:4294967296"
+HEADLINES = (
+    ("H100, PCIe 5: a pinned copy of 256 MiB to the GPU", SHOWN, COPY, ""),
+    ("the same bytes read in place by a kernel", SHOWN, READ, ""),
+    (
+        "128-byte rows at random over 4 GiB of host memory",
+        f"{H}/h100-full.json.gz",
+        WALL.format("as_asked"),
+        "",
+    ),
+    (
+        "the same rows asked for in the order of their addresses",
+        f"{H}/h100-full.json.gz",
+        WALL.format("sorted"),
+        "",
+    ),
+    ("two H200, 18 NVLinks: a copy of 4 GiB from the peer", f"{H}/acceptance/two-h200-1.json.gz", PEER, ""),
+    (
+        "BFS over kron 24 in managed memory: time, over EMOGI's zero-copy reads",
+        f"{H}/h100-kron24.json",
+        f"traversal/bfs/merged_aligned/managed/{KRON}/edge:8",
+        f"traversal/bfs/merged_aligned/mapped/{KRON}/edge:8",
+    ),
+    (
+        "EMOGI's reads: time, over a BFS that reads fewer, compressed edges",
+        f"{H}/h100-lean24-emogi-kron.json.gz",
+        f"traversal/bfs/merged_aligned/mapped/{KRON}/edge:4",
+        f"lean/bfs/direction_optimising/none/compressed/{KRON}/hot:0",
+    ),
+    (
+        "a GraphSAGE step fed from host memory: time, over 10 % of the rows kept on the GPU",
+        f"{H}/h100-kron24-tiers.json.gz",
+        STEP.format("mapped", ""),
+        STEP.format("tiered", "hot:10/"),
+    ),
+)
+
+
+@part("readme.screen")
+def screen() -> str:
+    """The head of a run's summary, as a terminal shows it."""
+    os.environ["COLUMNS"] = str(WIDTH)
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+        cli.main(["summary", SHOWN])
+    lines = out.getvalue().splitlines()[:LINES]
+    return "\n".join(["```console", f"$ grainscope-report summary {SHOWN}", *lines, "…", "```"])
+
+
+@part("readme.headlines")
+def headlines() -> str:
+    """README's numbers with their 95 % intervals, and the files that they are of."""
+    rows = [
+        [what, amount(path, name, under), known(path, name, under), f"[`{Path(path).name}`]({path})"]
+        for what, path, name, under in HEADLINES
+    ]
+    return table(["what", "measured, 95 % interval", "interval of", "run"], rows)
+
+
+@cache
+def rows_of(path: str) -> dict:
+    (result,) = files.results([PROJECT / path])  # by what is known of its machine today
+    return {row.name: row for row in result.rows}
+
+
+def amount(path: str, name: str, under: str) -> str:
+    """The rate of a row, or its time over that of another."""
+    row = rows_of(path)[name]
+    if under:
+        return f"{interval(statistics.ratio(row.time, rows_of(path)[under].time))} ×"
+    return f"{interval(statistics.rate_gb_s(row.time, row.bytes))} GB/s"
+
+
+def known(path: str, *names: str) -> str:
+    """What the intervals of rows are made of: visits, runs, both; where neither is known, one visit."""
+    told = [rows_of(path)[name].uncertainty for name in names if name]
+    parts = [
+        what for what, at in (("visits", "a"), ("runs", "b")) if all(one and getattr(one, at) for one in told)
+    ]
+    return " and ".join(parts) or "one visit"
+
+
+def interval(estimate: Estimate) -> str:
+    return " ".join(format_interval(estimate.value, estimate.low, estimate.high))
+
+
+@part("glossary.words")
+def words_table() -> str:
+    """What `ask` understands: a word a row, with its other spellings and the families that it is of."""
+    rows = [
+        f"| {entry['about']} | {', '.join(entry['words'])} | {entry['says']} | "
+        f"{', '.join(usual_families(entry))} |"
+        for entry in sentence.table()["words"]
+    ]
+    return "\n".join(["| about | words | meaning | families |", "|---|---|---|---|", *rows])
+
+
+def usual_families(entry: dict) -> list[str]:
+    """The families that a word usually means."""
+    named = [name for meaning in entry["means"] for name in meaning["in"]]
+    found = [f"`{name}`" for name in dict.fromkeys(entry.get("usually") or named)]
+    return found[:MOST_FAMILIES] + [f"{len(found) - MOST_FAMILIES} more"] * (len(found) > MOST_FAMILIES)
+
+
+def study_files() -> list[Path]:
+    return sorted((PROJECT / "results/reference/study").glob("*.gz"))
+
+
+def study_table() -> str:
+    """How far medians of the same case differ between processes and machines, in percent."""
+    runs = [run for path in study_files() for run in visits.read(path)]
+    found = visits.components(runs)
+    levels = [level for level in visits.LEVELS if any(level in each.typical for each in found)]
+    heads = [f"| machine | family | clock | rows | {' | '.join(levels)} |"]
+    heads += ["|---|---|---|" + "--:|" * (1 + len(levels))]
+    rows = [
+        f"| {each.machine or 'H100, one visit'} | `{each.key[0]}` | {each.key[1]} | {each.rows} | "
+        + " | ".join(
+            f"{100 * each.typical[level]:.1f} ({100 * each.whole[level]:.1f})"
+            if level in each.typical
+            else "–"
+            for level in levels
+        )
+        + " |"
+        for each in found
+    ]
+    return "\n".join([*heads, *rows])
+
+
+def type_b_table() -> str:
+    """What the suite knows of type B."""
+    made = json.loads(TABLE.read_text())
+    machines = [one["gpu"] or one["cpu"] for one in made["machines"]]
+    parts = ["| machine | family | clock | visit | run |", "|---|---|---|--:|--:|"]
+    parts += [
+        f"| {machines[one.get('machine', 0)]} | `{one['family']}` | {one['clock']} | "
+        f"{100 * one['visit']['standard']:.2g} | {100 * one['run']['standard']:.2g} |"
+        for one in made["families"]
+        if "run" in one
+    ]
+    return "\n".join(parts)
+
+
+def held_out_table() -> str:
+    """How tables of type B do on runs that they were not made of."""
+    runs = [run for path in study_files() for run in visits.read(path)]
+    parts = [
+        "| machine | pairs of runs | clock | rows | covered | apart | half-width | known to 5 % "
+        "| of these further |"
+    ]
+    parts += ["|---|--:|---|" + "--:|" * 6]
+    parts += [
+        f"| {one.machine} | {one.runs} | {one.clock} | {one.rows} | {one.covered:.1%} | {one.apart:.1%} | "
+        f"{one.half:.1%} | {one.sharp:.0%} | {one.further:.1%} |"
+        for one in visits.held_out(runs)
+    ]
+    return "\n".join(parts)
+
+
+def unsettled_table() -> str:
+    """How often values were set aside, in the runs that are kept whole."""
+    parts = ["| run | visits | with values set aside | rows flagged `unsettled` |", "|---|" + "--:|" * 3]
+    for path in sorted((PROJECT / "results/reference/acceptance").glob("*.json.gz")):
+        rows = [row for row in reader.read(path).rows if row.measured]
+        each = [visit for row in rows for visit in row.visits]
+        aside = sum(bool(visit.unsettled_s) for visit in each)
+        flagged = sum("unsettled" in row.flags for row in rows)
+        parts.append(f"| `{path.name}` | {len(each)} | {aside} | {flagged} of {len(rows)} |")
+    return "\n".join(parts)
+
+
+def neighbours_table() -> str:
+    """What a busy neighbour on the core does to calls, copies and arithmetic."""
+    content = gzip.decompress((PROJECT / "results/reference/h100-neighbours.csv.gz").read_bytes())
+    rows = list(csv.DictReader(content.decode().splitlines()))
+    columns = {name: [float(row[f"{name}_us"]) for row in rows] for name in ("calls", "copy", "arithmetic")}
+    # The best is what one in twenty does not reach.
+    scaled = {name: [x / quantiles(each, n=20)[0] for x in each] for name, each in columns.items()}
+    parts = ["| system calls take | share of the time | a copy of 1 MiB takes | arithmetic takes |"]
+    parts += ["|---|--:|--:|--:|"]
+    for low, high in pairwise((0.0, 1.05, 1.1, 1.2, 1.4, math.inf)):
+        at = [i for i, calls in enumerate(scaled["calls"]) if low <= calls < high]
+        said = f"up to {high:g} times as long" if math.isfinite(high) else "longer"
+        copy, arithmetic = (median(scaled[name][i] for i in at) for name in ("copy", "arithmetic"))
+        parts.append(f"| {said} | {len(at) / len(rows):.0%} | {copy:.2f} | {arithmetic:.2f} |")
+    return "\n".join(parts)
+
+
+UNCERTAINTY = {
+    "Held out": held_out_table,
+    "A neighbour": neighbours_table,
+    "Values set aside": unsettled_table,
+    "Levels": study_table,
+    "Type B": type_b_table,
+}
+
+
+@part("uncertainty.tables")
+def uncertainty_tables() -> str:
+    return "\n\n".join(f"### {name}\n\n{table()}" for name, table in UNCERTAINTY.items())
+
+
+@part("procurement.sound_runs")
+def sound_runs() -> str:
+    """How far values of sound runs differ, and how often a set would reject them."""
+    return deriving.table(PROJECT)
+
+
+@part("method.kept")
+def kept(path: str) -> str:
+    """The percent of its rate that a stream of device memory keeps beside a copy."""
+    return f"{100 * kept_share(path):.0f}"
+
+
+def kept_share(path: str) -> float:
+    name = f"contention/beside_device_stream/{path}/kernel_copy/numa:0/gpu:0/bytes:134217728"
+    return quick_rows()[name]["counters"]["partner_kept"]
+
+
+@cache
+def lanes_alone(name: str) -> tuple[int, int, tuple[float, ...]]:
+    """Rows with times alone, those slower alone, and how much slower prefetches both ways were of these."""
+    asked = [row for row in raw(name) if row["status"] == "ok"]
+    asked = [row for row in asked if any("alone_s" in lane for lane in row.get("lanes", ()))]
+    slower = [row for row in asked if any(map(is_slower_alone, row["lanes"]))]
+    duplex = [row["lanes"][0] for row in slower if "/host_gpu/prefetch/" in row["name"]]
+    return len(asked), len(slower), tuple(lane["alone_s"] / lane["median_s"] for lane in duplex)
+
+
+def is_slower_alone(lane: dict) -> bool:
+    """As `benchmarks/harness/row.cpp` flags a row."""
+    high = lane.get("within_s", (lane["median_s"],) * 2)[1]
+    return not lane["background"] and lane.get("alone_s", 0) > 1.05 * high
+
+
+@part("method.alone")
+def alone(what: str, run: str = "first") -> str:
+    """A count of one of two runs of an H100, or the most that a prefetch was slower alone."""
+    runs = {"first": "h100-full.json.gz", "second": "h100-full-after.json.gz"}
+    asked, slower, prefetches = lanes_alone(runs[run])
+    if what == "most":
+        return f"{max(max(lanes_alone(name)[2]) for name in runs.values()):.1f}"
+    return str({"rows": asked, "slower": slower, "prefetches": len(prefetches)}[what])
+
+
+def verdict_on(path: Path) -> str:
+    """The verdict of an example workload, as `evaluate` writes it."""
+    # Files are named as from here.
+    found = workload.load(path.relative_to(PROJECT))
+    return words.as_markdown(verdict.reach(found, evaluate.DRAWS, evaluate.SEED))
