@@ -118,11 +118,12 @@ def table_of(context: Mapping[str, Any]) -> TypeB | None:
 def renew(document: Raw, tables: Sequence[TypeB]) -> None:
     """Gives rows the type B of the first table that knows their machine, else of the table at hand.
 
-    A file whose own table knows its machine keeps what it says, unless `tables` say more.
+    A file whose own table knows its machine and is newer keeps what it says, unless `tables` say more.
     """
     context = document["context"]
-    told = (context.get("type_b") or {}).get("known")
-    for table in (*tables, *(() if told else (at_hand(),))):
+    own = context.get("type_b") or {}
+    newer = own.get("known") and own["date"] > (at_hand().date or "")
+    for table in (*tables, *(() if newer else (at_hand(),))):
         if table.knows(context):
             apply(document["benchmarks"], context, table)
             context["type_b"] = table.summary(context)

@@ -51,6 +51,7 @@ COVERED, COVERED_GATED = 0.96, 0.955
 FREEDOM = 8.0
 # So many rows of its clock count beside a family's own.
 WEIGHT = 150
+BUSY = {"quiet": "host", "host": "quiet"}
 GRID = tuple(1e-4 * 1.15**step for step in range(60))  # standard uncertainties that are tried, to 40 %
 DIGITS = 4
 _NOWHERE = {"environment": {"gpus": [], "cpu": {"model": ""}}}
@@ -351,7 +352,10 @@ def as_today(runs: Sequence[Measured], *, earlier: bool = False) -> list[Measure
 
     today = [run for run in runs if any(clock == "quiet" for _, clock in run.clocks.values())]
     clocks = {(case(question), clock) for run in today for question, (_, clock) in run.clocks.items()}
-    still = {json.loads(each)[0] for each, clock in clocks if clock == "host"}
+    # What has no quiet CPU to choose, since several threads work: not what found none.
+    still = {
+        json.loads(each)[0] for each, clock in clocks if clock == "host" and (each, "quiet") not in clocks
+    }
     found = []
     for run in runs:
         kept = {
@@ -524,7 +528,11 @@ def _held(machine: str, runs: int, clock: str, pairs: Sequence[Pair]) -> Held:
 
 
 def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
-    visits, between = _visits(runs), _between(differences(runs))
+    found = differences(runs)
+    keys = {key for run in runs for key in run.clocks.values()}
+    # A row of one run is on quiet CPUs, and of another that found none on the host's clock.
+    keys |= {(family, BUSY[clock]) for family, clock in keys if clock in BUSY}
+    visits, between = _visits(keys, runs), _between(keys, found)
     versions = {family: version for run in runs for family, version in run.versions.items()}
     for key in sorted(visits):
         family, clock = key
@@ -536,7 +544,7 @@ def _families(at: int, runs: Sequence[Measured]) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _visits(runs: Sequence[Measured]) -> dict[Key, float]:
+def _visits(keys: Iterable[Key], runs: Sequence[Measured]) -> dict[Key, float]:
     """What one visit differs by from another of its run."""
     found: dict[Key, list[Difference]] = defaultdict(list)
     exact = Uncertainty(0.0, math.inf)
@@ -545,10 +553,11 @@ def _visits(runs: Sequence[Measured]) -> dict[Key, float]:
             logs = map(math.log, _medians(processes))
             pairs = [Difference(other - one, exact, exact) for one, other in combinations(logs, 2)]
             found[run.clocks[question]] += pairs
-    return _between({key: rows for key, rows in found.items() if rows})
+    return _between(keys, {key: rows for key, rows in found.items() if rows})
 
 
-def _between(found: Mapping[Key, Sequence[Difference]]) -> dict[Key, float]:
+def _between(keys: Iterable[Key], found: Mapping[Key, Sequence[Difference]]) -> dict[Key, float]:
+    """What runs differ by; of a family without a pair of rows as all on its clock do."""
     clocks: dict[str, list[Difference]] = defaultdict(list)
     for (_, clock), rows in found.items():
         clocks[clock] += rows
@@ -558,8 +567,9 @@ def _between(found: Mapping[Key, Sequence[Difference]]) -> dict[Key, float]:
         return covered(clocks[clock], run)
 
     def enough(key: Key, run: float) -> bool:
-        rows = found[key]
-        share = (len(rows) * covered(rows, run) + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
+        rows = found.get(key, ())
+        own = len(rows) * covered(rows, run) if rows else 0
+        share = (own + WEIGHT * usual(key[1], run)) / (len(rows) + WEIGHT)
         return share >= (COVERED_GATED if key[1] == "gated" else COVERED)
 
     # The larger it is, the more is covered.
@@ -567,7 +577,7 @@ def _between(found: Mapping[Key, Sequence[Difference]]) -> dict[Key, float]:
         at = bisect_left(GRID, True, hi=len(GRID) - 1, key=lambda run: enough(key, run))
         return GRID[at]
 
-    return {key: least(key) for key in found}
+    return {key: least(key) for key in keys if key[1] in clocks}
 
 
 def _type_a(run: Measured) -> Iterator[tuple[str, Uncertainty]]:

@@ -405,7 +405,10 @@ def test_a_table_that_is_given_goes_before_the_file_and_that_before_the_one_at_h
     assert run_after() == 0.1
     assert document["context"]["type_b"]["known"] is True
     monkeypatch.setattr(uncertainty, "at_hand", lambda: table(run=0.3))
-    assert run_after() == 0.1
+    assert run_after() == 0.3
+    document["context"]["type_b"]["date"] = "2999-01-01"
+    monkeypatch.setattr(uncertainty, "at_hand", lambda: table(run=0.1))
+    assert run_after() == 0.3
     assert run_after(given) == 0.2
 
 
