@@ -96,8 +96,8 @@ class OnQuietCpu {
 
  private:
   static constexpr double kCachesMatter_s = 1e-3;
-  // Neighbours come and go within some 50 ms. A visit waits no longer than that in all.
-  static constexpr double kPatience_s = 50e-3;
+  // Neighbours come and go within some 50 ms. A visit waits for a part of that, in all.
+  static constexpr double kPatience_s = 20e-3;
   static constexpr std::chrono::milliseconds kPause{1};
 
   // Asks again as long as the visit has patience.
