@@ -17,14 +17,16 @@ SIZES = [MIB << step for step in range(8)]
 
 
 def type_b(families: tuple[str, ...] = FAMILIES, spread: float = 0.003, gpu: str = H100) -> bytes:
-    """A table of what runs of those families differ by on a machine with that GPU."""
+    """A table of what runs of those families differ by on machines with one or two of that GPU."""
     told = {"standard": spread, "freedom": 20}
     rows = [
-        {"family": family, "version": version, "clock": "gated", "visit": told, "run": told}
+        {"family": family, "version": version, "clock": "gated", "visit": told, "run": told, "machine": at}
         for family in families
         for version in (1, 2)
+        for at in (0, 1)
     ]
-    table = {"format": FORMAT, "date": "2026-11-20", "machines": [{"gpu": gpu, "cpu": XEON}]}
+    machines = [{"gpu": name, "cpu": XEON} for name in (gpu, f"{gpu} ×2")]
+    table = {"format": FORMAT, "date": "2026-11-20", "machines": machines}
     return json.dumps(table | {"families": rows, "runs": []}).encode()
 
 

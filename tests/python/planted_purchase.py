@@ -57,12 +57,13 @@ def workload(shares=(0.5, 0.5), candidates: str = "", head: str = "", tail: str 
 def table(run: float = 1e-6, visit: float = 1e-6, families=FAMILIES, gpu: str = GPU, **more) -> dict:
     """A table of type B for the machines here: what runs and visits of each family differ by."""
     rows = [
-        {"family": family, "version": 1, "clock": clock}
+        {"family": family, "version": 1, "clock": clock, "machine": at}
         | {"visit": {"standard": visit} | more, "run": {"standard": run} | more}
         for family in families
         for clock in ("gated", "open", "host")
+        for at in range(3)
     ]
-    machines = [{"gpu": gpu, "cpu": CPU}]
+    machines = [{"gpu": name, "cpu": CPU} for name in (gpu, f"{gpu} ×2", f"{gpu} ×3")]
     return {"format": "grainscope type-b 1", "date": "2026-11-25", "machines": machines, "families": rows}
 
 

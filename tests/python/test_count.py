@@ -123,8 +123,7 @@ def test_kernels_of_the_translation_wall_are_counted_and_not_those_that_prepare_
     assert "--benchmark_filter=^reach/gather/host_alloc/sorted$" in call
     source = (SCRIPT.parents[1] / "src" / "reach" / "row_gather.cu").read_text()
     launched = re.findall(r"(\w+)<<<", source)
-    assert launched == ["gather_rows"]
-    assert re.search(COUNT.KERNELS, launched[0])
+    assert [kernel for kernel in launched if re.search(COUNT.KERNELS, kernel)] == ["gather_rows"]
     assert not re.search(COUNT.KERNELS, "spin_until_open")
 
 

@@ -17,7 +17,7 @@ loader.exec_module(reference)
 
 
 def test_the_manifest_is_of_the_files_that_are_there():
-    told = json.loads(reference.MANIFEST.read_text(encoding="utf-8"))["runs"]
+    told = reference.kept()
     assert told == reference.manifest(reference.FOLDER), "run scripts/reference --write"
     assert all(run["cited_by"] for run in told)
 
@@ -58,7 +58,7 @@ esac
 """)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(reference, "FOLDER", folder)
-    monkeypatch.setattr(reference, "MANIFEST", folder / "manifest.json")
+    monkeypatch.setattr(reference, "MANIFEST", folder / "manifest.jsonl")
     monkeypatch.setattr(reference, "citations", lambda _: {"a.json": ["docs/a.md"]})
     assert reference.main(["--write"]) == 0
     return tmp_path
@@ -90,7 +90,7 @@ def test_a_run_is_taken_again_by_its_flags_and_goes_on_where_it_was_cut(place, c
     assert first.startswith("--preset=quick --out ")
     assert second.startswith("--resume ")
     assert json.loads(path.read_text())["context"]["run"]["id"] == "again"
-    assert [each.name for each in path.parent.iterdir()] == ["a.json", "manifest.json"]
+    assert [each.name for each in path.parent.iterdir()] == ["a.json", "manifest.jsonl"]
     assert main(place) == 0
 
 

@@ -347,7 +347,7 @@ def test_a_check_is_one_screen(file, width, capsys, monkeypatch):
 
 
 def test_an_evaluation_is_one_screen(tmp_path, capsys, monkeypatch):
-    workload = PROJECT / "docs" / "workloads" / "gnn-training.toml"
+    workload = PROJECT / "docs" / "examples" / "gnn-training.toml"
     lines = shown(capsys, monkeypatch, 100, "evaluate", workload, "--draws", 200, "-o", tmp_path)
     assert height(lines, 100) <= MOST_OF_VERDICTS
     assert lines[0].startswith("Speed: ")
