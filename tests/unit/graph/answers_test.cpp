@@ -9,8 +9,8 @@
 #include <numeric>
 
 #include "../../testing/golden.hpp"
-#include "grainscope/graph/answers.hpp"
 #include "../../testing/sample_graphs.hpp"
+#include "grainscope/graph/answers.hpp"
 
 namespace grainscope::graph {
 namespace {

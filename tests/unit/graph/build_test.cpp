@@ -11,10 +11,10 @@
 #include <tuple>
 #include <vector>
 
+#include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
 namespace {

@@ -8,9 +8,9 @@
 #include <limits>
 #include <random>
 
+#include "../../testing/sample_graphs.hpp"
 #include "answers.hpp"
 #include "grainscope/graph/generate.hpp"
-#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
 namespace {

@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "../../testing/golden.hpp"
+#include "../../testing/sample_graphs.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/graph/csr.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/graph/io.hpp"
 #include "random.hpp"
-#include "../../testing/sample_graphs.hpp"
 
 namespace grainscope::graph {
 namespace {

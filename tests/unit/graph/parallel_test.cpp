@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "parallel.hpp"
 #include "../../testing/sample_graphs.hpp"
+#include "parallel.hpp"
 
 namespace grainscope::graph {
 namespace {

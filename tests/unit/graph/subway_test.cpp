@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "grainscope/core/error.hpp"
 #include "../../testing/sample_graphs.hpp"
+#include "grainscope/core/error.hpp"
 #include "subway_plan.hpp"
 
 namespace grainscope::graph {

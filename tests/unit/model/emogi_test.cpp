@@ -6,9 +6,9 @@
 
 #include <string>
 
+#include "../../testing/replay_oracle.hpp"
 #include "grainscope/graph/generate.hpp"
 #include "grainscope/model/replay.hpp"
-#include "../../testing/replay_oracle.hpp"
 
 namespace grainscope::model {
 namespace {

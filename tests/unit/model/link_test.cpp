@@ -8,10 +8,10 @@
 #include <set>
 #include <string>
 
+#include "../../testing/replay_oracle.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/model/link.hpp"
 #include "grainscope/model/paging.hpp"
-#include "../../testing/replay_oracle.hpp"
 
 namespace grainscope::model {
 namespace {

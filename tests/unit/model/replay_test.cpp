@@ -11,11 +11,11 @@
 #include <set>
 #include <vector>
 
+#include "../../testing/replay_oracle.hpp"
 #include "grainscope/core/error.hpp"
 #include "grainscope/core/statistics.hpp"
 #include "grainscope/model/paging.hpp"
 #include "grainscope/model/replay.hpp"
-#include "../../testing/replay_oracle.hpp"
 
 namespace grainscope::model {
 namespace {
