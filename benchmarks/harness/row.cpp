@@ -425,6 +425,7 @@ std::size_t middle_of(const std::vector<const json*>& visits) {
     std::iota(standing.begin(), standing.end(), std::size_t{0});
   }
   std::vector<double> medians;
+  medians.reserve(standing.size());
   for (const std::size_t i : standing) {
     medians.push_back(visits[i]->at("median_s"));
   }

@@ -43,7 +43,9 @@ class ExecArguments {
       }
     }
     for (const auto& [name, value] : request.set) {
-      variables_.push_back(name + "=" + value);
+      std::string& variable = variables_.emplace_back(name);
+      variable += '=';
+      variable += value;
     }
     word_pointers_ = pointers(words_);
     variable_pointers_ = pointers(variables_);
