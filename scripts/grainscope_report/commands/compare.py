@@ -19,7 +19,7 @@ from grainscope_report.writing import json_text
 
 FAIL_ON = ("slower", "faster", "unclear", "failed", "missing")
 MOST_ROWS = 20
-FEWEST_ROWS = 2
+FEWEST_ROWS = 5
 MOST_LINES = 30
 # More machines than this in one picture cannot be told apart.
 MOST_DRAWN = 6

@@ -45,6 +45,7 @@ ROW_COLUMNS = (
 MOST_WARNINGS = 3
 MOST_REASONS = 6
 FACT = 40  # letters of a fact
+MOST_CAUSES = 3
 MOST_SIDES = 6  # of more the verdicts are counted
 NO_CAUSE = "The environments differ in nothing that is known to move times"
 CLOCKS = {
@@ -196,15 +197,20 @@ def overall(rows: Sequence[Row]) -> str:
 def sections(comparison: Comparison, most: int | None) -> list[Section]:
     """The report, verdict first; at most `most` of the rows that differ, None for all there is to say."""
     several = len(comparison.against) > 1
+    if most is not None and not several:
+        # One screen: what differs first, then what may be the cause.
+        (against,) = comparison.against
+        parts = [_verdicts(comparison), _sides(comparison, most), *_changed(comparison, against, "", most)]
+        parts += _differences(comparison, most)
+        parts += [*_power(comparison, against, ""), *_unmatched(against, "", (FAILED,))]
+        return [*parts, *_rest(comparison)]
     parts = [_verdicts(comparison), _sides(comparison, most), *_outliers(comparison)]
     parts += _differences(comparison, most)
-    for against in comparison.against if not several or most is None else ():
-        where = f"{_letter(comparison, against)}: " if several else ""
-        parts += _changed(comparison, against, where, most)
-        parts += _power(comparison, against, where)
-        if most is not None:
-            parts += _unmatched(against, where, (FAILED,))
     if most is None:
+        for against in comparison.against:
+            where = f"{_letter(comparison, against)}: " if several else ""
+            parts += _changed(comparison, against, where, most)
+            parts += _power(comparison, against, where)
         parts.append(_counts(comparison))
         for against in comparison.against:
             where = f"{_letter(comparison, against)}: " if several else ""
@@ -285,6 +291,8 @@ def _differences(comparison: Comparison, most: int | None) -> Iterator[Section]:
     several = len(comparison.against) > 1
     shown = [fact for fact in found if causes[fact]]
     others = [fact for fact in found if not causes[fact]]
+    if most is not None:
+        shown, others = shown[:MOST_CAUSES], [*shown[MOST_CAUSES:], *others]
     title = "The environments differ in what may be the cause" if shown else NO_CAUSE
     said = []
     if others and most is not None:
