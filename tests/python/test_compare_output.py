@@ -43,8 +43,8 @@ def test_markdown_is_one_table_a_section(tmp_path, capsys):
     order = (
         "## B is faster in 0 and slower in 1 of 8 questions",
         "## Compared",
-        "## The environments",
         "## Faster",
+        "## The environments",
     )
     assert sorted(order, key=text.index) == list(order)
     assert "590\\|1" in text
