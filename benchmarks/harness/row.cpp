@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -399,37 +400,23 @@ bool is_measured(const json& row) {
   return has_status(row, Status::ok) && row.at("label") == "measured" && row.contains("visits");
 }
 
-// Of the visits that stand for a row, which are those on quiet CPUs where there is any.
-std::vector<double> medians_of(const json& row) {
-  std::vector<double> medians;
-  std::vector<double> quiet;
-  for (const json& visit : row.at("visits")) {
-    medians.push_back(visit.at("median_s"));
-    if (!visit.contains("busy")) {
-      quiet.push_back(medians.back());
-    }
-  }
-  return quiet.empty() ? medians : quiet;
+// Which of these visits stand for their row, from 0: those that are not busy, or all where all are.
+std::vector<std::size_t> standing(const json& visits) {
+  std::vector<std::size_t> all(visits.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<std::size_t> quiet;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(quiet),
+               [&](std::size_t i) { return !visits[i].contains("busy"); });
+  return quiet.empty() ? all : quiet;
 }
 
-// Which of these visits has the median in the middle, of those on quiet CPUs where there is any.
-std::size_t middle_of(const std::vector<const json*>& visits) {
-  std::vector<std::size_t> standing;
-  for (std::size_t i = 0; i < visits.size(); ++i) {
-    if (!is_busy(*visits[i])) {
-      standing.push_back(i);
-    }
-  }
-  if (standing.empty()) {
-    standing.resize(visits.size());
-    std::iota(standing.begin(), standing.end(), std::size_t{0});
-  }
-  std::vector<double> medians;
-  medians.reserve(standing.size());
-  for (const std::size_t i : standing) {
-    medians.push_back(visits[i]->at("median_s"));
-  }
-  return standing[middle_visit(medians)];
+// The medians of the visits that stand for their row.
+std::vector<double> medians_of(const json& visits) {
+  const std::vector<std::size_t> which = standing(visits);
+  std::vector<double> medians(which.size());
+  std::transform(which.begin(), which.end(), medians.begin(),
+                 [&](std::size_t i) { return visits[i].at("median_s").get<double>(); });
+  return medians;
 }
 
 // What a row's interval says of it: the combined one, or that within the visit where no other is known.
@@ -445,21 +432,24 @@ json merged_row(const std::vector<json>& visits, int planned) {
   const std::vector<const json*> told = telling(visits);
   const bool sampled =
       std::all_of(told.begin(), told.end(), [](const json* visit) { return visit->contains("median_s"); });
-  const std::size_t middle = sampled ? middle_of(told) : 0;
+  json each = json::array();
+  std::size_t middle = 0;
+  if (sampled) {
+    std::transform(told.begin(), told.end(), std::back_inserter(each),
+                   [](const json* visit) { return visit_of(*visit); });
+    middle = standing(each)[middle_visit(medians_of(each))];
+  }
   json row = *told[middle];
   if (!has_status(row, Status::ok)) {
     row["reason"] = reason_in(row, planned);
     row["error_message"] = row["status"].get<std::string>() + ": " + row["reason"].get<std::string>();
   }
   if (sampled && row["label"] != "modelled") {
-    row["visits"] = json::array();
-    for (const json* visit : told) {
-      row["visits"].push_back(visit_of(*visit));
-    }
-    row["middle"] = middle;
-    if (is_busy(*told[middle])) {
+    if (each[middle].contains("busy")) {
       row["timing"]["quiet"] = false;
     }
+    row["visits"] = std::move(each);
+    row["middle"] = middle;
     const bool moved = std::any_of(told.begin(), told.end(),
                                    [](const json* visit) { return has_flag(*visit, "unsettled"); });
     if (moved && !has_flag(row, "unsettled")) {
@@ -480,8 +470,8 @@ void add_uncertainties(std::vector<json>& rows, const TypeB& type_b) {
       measured.push_back(&row);
       const std::string family = row["case"]["family"];
       const std::string clock = clock_of(row);
-      cases.push_back(
-          {family, clock, medians_of(row), type_b.between_visits(family, row["case"]["version"], clock)});
+      cases.push_back({family, clock, medians_of(row["visits"]),
+                       type_b.between_visits(family, row["case"]["version"], clock)});
     }
   }
   const std::vector<TypeA> type_a_of = type_a(cases);

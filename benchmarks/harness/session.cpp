@@ -70,8 +70,9 @@ class OnQuietCpu {
       : cpus_(cpus), operation_(operation), disturbed_(measurement.disturbed) {}
 
   double sample() {
+    wait();
     operation_.prepare();
-    auto choice = choose();
+    const auto choice = cpus_.choose(cpu_);
     if (!choice) {
       return operation_.run();
     }
@@ -100,16 +101,18 @@ class OnQuietCpu {
   static constexpr double kPatience_s = 20e-3;
   static constexpr std::chrono::milliseconds kPause{1};
 
-  // Asks again as long as the visit has patience.
-  std::optional<QuietCpu::Choice> choose() {
-    auto choice = cpus_.choose(cpu_);
-    while (choice && !choice->quiet && waited_s_ < kPatience_s) {
+  // For a quiet CPU, as long as the visit has patience; before a sample is prepared, so that caches are as
+  // that leaves them.
+  void wait() {
+    while (waited_s_ < kPatience_s) {
       const double start_s = steady_now_s();
+      const auto choice = cpus_.choose(cpu_);
+      if (!choice || choice->quiet) {
+        return;
+      }
       std::this_thread::sleep_for(kPause);
-      choice = cpus_.choose(choice->cpu);
       waited_s_ += steady_now_s() - start_s;
     }
-    return choice;
   }
 
   QuietCpu& cpus_;

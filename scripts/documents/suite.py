@@ -10,7 +10,7 @@ import os
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import fmean, median, quantiles
 
 from documents import PROJECT, part, quick_rows, raw, table
 from grainscope_report import cli, reader, statistics, visits
@@ -225,9 +225,47 @@ def neighbours_table() -> str:
     return "\n".join(parts)
 
 
+FEW = 0.1  # of the samples of a visit
+SHORT_S = 10e-6
+
+
+def busy_table() -> str:
+    """How far visits with and without quiet CPUs lie above the least of their row, in runs kept whole."""
+    parts = ["| run | visits that sought quiet CPUs | busy | < 10 % disturbed lie above | ≥ 90 % disturbed |"]
+    parts += ["|---|" + "--:|" * 4]
+    for path in sorted((PROJECT / "results/reference/acceptance").glob("*.json.gz")):
+        above: list[tuple[float, float]] = []  # share of disturbed samples, and how far above the least visit
+        for row in reader.read(path).rows:
+            each = [visit for visit in row.visits if visit.disturbed is not None] if row.measured else []
+            least = min((visit.median_s for visit in each), default=0.0)
+            above += [(visit.disturbed / len(visit.samples_s), visit.median_s / least - 1) for visit in each]
+        if above:
+            quiet = fmean([over for share, over in above if share < FEW])
+            disturbed = fmean([over for share, over in above if share >= 1 - FEW])
+            busy = sum(share > 1 / 2 for share, _ in above) / len(above)
+            parts.append(f"| `{path.name}` | {len(above)} | {busy:.0%} | {quiet:.0%} | {disturbed:.0%} |")
+    return "\n".join(parts)
+
+
+@part("uncertainty.second_gpu")
+def second_gpu() -> str:
+    """How many microseconds longer short copies by a kernel took beside a second H200."""
+    alone, beside = (
+        {
+            row.name: row.median_s
+            for row in reader.read(PROJECT / f"results/reference/acceptance/{name}.json.gz").rows
+            if row.measured and row.timing.gated and row.case.family == "transfer/kernel_copy"
+        }
+        for name in ("h200-c1", "h200-a")
+    )
+    longer_us = [1e6 * (beside[name] - seconds) for name, seconds in alone.items() if seconds < SHORT_S]
+    return f"{min(longer_us):.1f} to {max(longer_us):.1f}"
+
+
 UNCERTAINTY = {
     "Held out": held_out_table,
     "A neighbour": neighbours_table,
+    "Busy visits": busy_table,
     "Values set aside": unsettled_table,
     "Levels": study_table,
     "Type B": type_b_table,

@@ -27,7 +27,6 @@ MODEL = "model/"
 # Families whose kernels only read what is far away; how families begin that read the edges of graphs.
 READERS = frozenset(families.having("reads"))
 WALKS = tuple(f"{name}/" for name in families.having("walks"))
-JOINED = {"nvlink", "pcie", "none"}
 
 Ends = tuple[str, str]
 SCHEMA_VERSION = 2
@@ -75,7 +74,7 @@ class Case(Record):
         """What stands between the ends: the locality of the host, or between GPUs what joins them."""
         if "link" not in self.axes or "locality" in self.axes or self.family.startswith(MODEL):
             return self.locality
-        return str(said) if (said := self.axes["link"]) in JOINED else "link unknown"
+        return str(said) if (said := self.axes["link"]) in ("nvlink", "pcie", "none") else "link unknown"
 
     @property
     def direction(self) -> str | None:
@@ -418,6 +417,7 @@ class Row(Record):
     measured = property(lambda self: self.ok and self.label == "measured")
     both_known = property(lambda self: bool(self.uncertainty and self.uncertainty.combined))
     samples_s = property(lambda self: self.visit.samples_s if self.visit else ())
+    within_s = property(lambda self: self.visit.within_s if self.visit else None)
     visit_s = property(lambda self: self._sum("visit_s"))
     stolen_s = property(lambda self: self._sum("stolen_s"))
     preemptions = property(lambda self: self._sum("preemptions"))
@@ -426,11 +426,6 @@ class Row(Record):
     def visit(self) -> Visit | None:
         """The visit with the middle median, of which the row's other numbers are."""
         return self.visits[self.middle] if self.middle < len(self.visits) else None
-
-    @property
-    def within_s(self) -> Interval | None:
-        """The 95 % interval of the median within the visit in the middle."""
-        return self.visit.within_s if self.visit else None
 
     @cached_property
     def time(self) -> Estimate | None:
@@ -498,8 +493,7 @@ class Result:
         """The rows of these families, in file order, whatever their status."""
         if len(families) == 1:
             return list(self._by_family.get(families[0], ()))
-        there = self._by_family.keys() & set(families)
-        return [row for row in self.rows if row.case.family in there] if there else []
+        return [row for row in self.rows if row.case.family in families]
 
     def link(self, between: Ends | None) -> Link | None:
         """The measured link between these ends in this direction."""

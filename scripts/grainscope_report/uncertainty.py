@@ -92,7 +92,7 @@ class TypeB:
 def kind_of(context: Mapping[str, Any]) -> tuple[str, str]:
     """Machines of one kind have the same GPUs, if any (`NVIDIA H200 ×2`), and the same CPU.
 
-    Beside a second GPU each operation of one takes up to 1.7 µs longer, whether or not a run uses both.
+    Beside a second GPU short operations take longer, whether or not a run uses both (docs/uncertainty.md).
     """
     environment = context["environment"]
     names = [gpu["name"] for gpu in environment["gpus"]]
@@ -122,7 +122,7 @@ def renew(document: Raw, tables: Sequence[TypeB]) -> None:
     """
     context = document["context"]
     own = context.get("type_b") or {}
-    newer = own.get("known") and own["date"] > (at_hand().date or "")
+    newer = own.get("known") and (own["date"] or "") > (at_hand().date or "")
     for table in (*tables, *(() if newer else (at_hand(),))):
         if table.knows(context):
             apply(document["benchmarks"], context, table)

@@ -235,7 +235,7 @@ def _from_result(path: Path, document: Mapping[str, Any]) -> Measured:
 
 
 def is_busy(visit: Mapping[str, Any]) -> bool:
-    """Whether most of its samples found no quiet CPU, as the program marks it since visits are told apart."""
+    """Whether most of its samples found no quiet CPU: files from before the mark `busy` have the counts."""
     return 2 * visit.get("disturbed", 0) > len(visit["samples_s"])
 
 
@@ -342,8 +342,8 @@ def type_b_table(runs: Sequence[Measured]) -> dict[str, Any]:
 def as_today(runs: Sequence[Measured], *, earlier: bool = False) -> list[Measured]:
     """The runs that visited cases from several processes, with those rows that are still timed as they were.
 
-    Where one run chose quiet CPUs for a case, the rows of runs that did not yet are left out; but with
-    `earlier` not those of families of which a run of today has nothing else on the host's clock.
+    Where one run had quiet CPUs for a case, its rows on the host's clock are left out: of runs that did not
+    look for such CPUs, or found none. With `earlier` they stay in families that have no other on that clock.
     """
 
     def case(question: str) -> str:

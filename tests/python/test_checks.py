@@ -206,6 +206,16 @@ def test_each_visit_has_the_median_of_its_samples():
     assert any("visits[2].median_s: is 0.0105, the median of samples_s is 0.01" in one for one in found)
 
 
+def test_a_busy_visit_was_disturbed_in_most_of_its_samples():
+    document = several()
+    visit = document["benchmarks"][0]["visits"][0]
+    count = len(visit["samples_s"])
+    for disturbed, wrong in ((count // 2, True), (count, False)):
+        visit |= {"busy": True, "disturbed": disturbed}
+        found = any("most samples were not disturbed" in str(one) for one in contradictions(document))
+        assert found == wrong
+
+
 def test_the_middle_visit_is_one_on_a_quiet_cpu():
     document = several()
     first = document["benchmarks"][0]
@@ -308,7 +318,16 @@ def expressions(line: str) -> list[str]:
 
 FIELDS = {
     field.name
-    for record in (model.Row, model.Lane, model.Trial, model.Traffic, model.Counted, model.Link, model.Run)
+    for record in (
+        model.Row,
+        model.Visit,
+        model.Lane,
+        model.Trial,
+        model.Traffic,
+        model.Counted,
+        model.Link,
+        model.Run,
+    )
     for field in dataclasses.fields(record)
 }
 

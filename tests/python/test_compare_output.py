@@ -14,6 +14,7 @@ from grainscope_report import comparison
 from grainscope_report.cli import main
 from grainscope_report.comparison import sides
 from planted import spoiled
+from references import PROJECT
 from synthetic import MIB, File
 
 REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
@@ -211,3 +212,19 @@ def test_only_drawing_needs_matplotlib(tmp_path, blocked, arguments, status):
     )  # fmt: skip
     assert ended.returncode == status, ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_screen_shows_what_differs_before_what_may_be_the_cause(capsys, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    monkeypatch.setenv("COLUMNS", "100")
+    runs = [f"results/reference/acceptance/{name}.json.gz" for name in ("h100-c2", "h200-c1")]
+    assert main(["compare", *runs]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    at = {
+        word: next(i for i, line in enumerate(lines) if line.startswith(word))
+        for word in ("Faster or", "The env")
+    }
+    assert at["Faster or"] < at["The env"]
+    shown = [line for line in lines[: at["The env"]] if line.startswith(("  faster ", "  slower "))]
+    assert len(shown) >= 5
+    assert len(lines) <= 30

@@ -256,6 +256,40 @@ def test_intervals_of_todays_runs_are_narrow(clocks, most):
     assert median(halves) <= most
 
 
+def on(run: Measured, clocks: dict[str, str]) -> Measured:
+    """The run with these questions (family and row, by `json`) on other clocks."""
+    keys = dict(run.clocks)
+    processes = dict(run.processes)
+    for row, clock in clocks.items():
+        question = json.dumps(["fake", {"row": row}, {}, clock])
+        keys[question], processes[question] = ("fake", clock), processes[row]
+        del keys[row], processes[row]
+    return dataclasses.replace(run, clocks=keys, processes=processes)
+
+
+def test_a_family_has_type_b_on_quiet_cpus_and_on_the_hosts_clock_where_runs_show_one():
+    quiet = [on(run, {str(row): "quiet" for row in range(300)}) for run in repeated_runs(3, 0.03)]
+    told = {row["clock"]: row for row in visits.type_b_table(quiet)["families"]}
+    assert told["quiet"]["run"]["standard"] == pytest.approx(0.03, rel=0.3)
+    assert "host" not in told  # nothing on that clock says what runs differ by
+    some = {str(row): "host" if row < 20 else "quiet" for row in range(300)}
+    mixed = [on(run, some) for run in repeated_runs(3, 0.03)]
+    told = {row["clock"]: row for row in visits.type_b_table(mixed)["families"]}
+    assert told.keys() == {"quiet", "host"}
+    assert "run" in told["host"]
+
+
+def test_a_family_that_one_run_alone_has_differs_as_all_on_its_clock_do():
+    first, *others = repeated_runs(3, 0.03)
+    first = dataclasses.replace(
+        first,
+        clocks={**first.clocks, "solo": ("solo", "gated")},
+        processes={**first.processes, "solo": first.processes["0"]},
+    )
+    told = {row["family"]: row for row in visits.type_b_table([first, *others])["families"]}
+    assert told["solo"]["run"]["standard"] == pytest.approx(told["fake"]["run"]["standard"], rel=0.16)
+
+
 def test_a_folder_of_runs_and_a_file_are_tables(tmp_path: Path):
     kept = tmp_path / "table.json"
     kept.write_text(uncertainty.TABLE.read_text())
